@@ -1,0 +1,25 @@
+#include "controller/base/clock.h"
+
+#include <ctime>
+
+namespace causalctl {
+namespace {
+
+Nanoseconds read_clock(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+}  // namespace
+
+Nanoseconds monotonic_now() { return read_clock(CLOCK_MONOTONIC); }
+Nanoseconds realtime_now() { return read_clock(CLOCK_REALTIME); }
+Nanoseconds process_cpu_now() { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
+
+void sleep_until(Nanoseconds deadline_ns) {
+  const timespec deadline{deadline_ns / kSecond, deadline_ns % kSecond};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr);
+}
+
+}  // namespace causalctl

@@ -1,0 +1,13 @@
+// Clocks. Pure files never include this: there, time comes in with the events.
+#pragma once
+
+#include "controller/base/types.h"
+
+namespace causalctl {
+
+Nanoseconds monotonic_now();                // CLOCK_MONOTONIC
+Nanoseconds realtime_now();                 // CLOCK_REALTIME, ns since 1970
+Nanoseconds process_cpu_now();              // CPU time of this process, all threads
+void sleep_until(Nanoseconds deadline_ns);  // CLOCK_MONOTONIC; returns early on a signal
+
+}  // namespace causalctl

@@ -1,0 +1,18 @@
+#include "controller/base/log.h"
+
+#include <cstdio>
+
+namespace causalctl::log {
+namespace {
+Level current_level = Level::normal;
+}
+
+void set_level(Level level) { current_level = level; }
+Level level() { return current_level; }
+
+void write(Level at_least, std::string_view text) {
+  if (current_level < at_least) return;
+  fmt::print(stderr, "causalctl: {}\n", text);
+}
+
+}  // namespace causalctl::log

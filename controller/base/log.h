@@ -1,0 +1,30 @@
+// Messages to the person at the terminal, on standard error. Results never go here.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+namespace causalctl::log {
+
+enum class Level { quiet, normal, verbose };
+
+void set_level(Level level);
+Level level();
+void write(Level at_least, std::string_view text);  // one line, prefixed "causalctl: "
+
+template <typename... T>
+void note(fmt::format_string<T...> format, T&&... arguments) {
+  if (level() >= Level::normal)
+    write(Level::normal, fmt::format(format, std::forward<T>(arguments)...));
+}
+
+template <typename... T>
+void verbose(fmt::format_string<T...> format, T&&... arguments) {
+  if (level() >= Level::verbose) {
+    write(Level::verbose, fmt::format(format, std::forward<T>(arguments)...));
+  }
+}
+
+}  // namespace causalctl::log

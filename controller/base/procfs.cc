@@ -1,0 +1,163 @@
+#include "controller/base/procfs.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+namespace causalctl::procfs {
+namespace {
+
+template <typename T>
+T number(std::string_view text, int base = 10) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return 0;
+  T value = 0;
+  std::from_chars(text.data() + first, text.data() + text.size(), value, base);
+  return value;
+}
+
+// Takes the next line off `text`.
+std::string_view next_line(std::string_view& text) {
+  const auto end = text.find('\n');
+  const auto line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+// Takes the next word, separated by blanks, off `text`.
+std::string_view next_word(std::string_view& text) {
+  const auto first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return text = {};
+  text.remove_prefix(first);
+  const auto word = text.substr(0, text.find(' '));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+uid_t effective_uid(std::string_view value) {  // "real effective saved filesystem", by tabs
+  const auto first = value.find_first_not_of('\t');
+  if (first == std::string_view::npos) return 0;
+  const auto second = value.find('\t', first);
+  return second == std::string_view::npos ? 0 : number<uid_t>(value.substr(second));
+}
+
+std::optional<Map> parse_map(std::string_view line) {
+  const auto range = next_word(line);
+  const auto dash = range.find('-');
+  const auto flags = next_word(line);
+  if (dash == std::string_view::npos || flags.size() < 4) return std::nullopt;
+  Map map;
+  map.start = number<Address>(range.substr(0, dash), 16);
+  map.end = number<Address>(range.substr(dash + 1), 16);
+  map.readable = flags[0] == 'r';
+  map.writable = flags[1] == 'w';
+  map.executable = flags[2] == 'x';
+  map.shared = flags[3] == 's';
+  map.offset = number<std::uint64_t>(next_word(line), 16);
+  next_word(line);  // device
+  map.inode = number<std::uint64_t>(next_word(line));
+  const auto path = line.find_first_not_of(' ');
+  if (path != std::string_view::npos) map.path = line.substr(path);
+  return map;
+}
+
+}  // namespace
+
+Status parse_status(std::string_view text) {
+  Status status;
+  while (!text.empty()) {
+    const auto line = next_line(text);
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    const auto key = line.substr(0, colon);
+    const auto value = line.substr(colon + 1);
+    if (key == "State") {
+      const auto letter = value.find_first_not_of("\t ");
+      if (letter != std::string_view::npos) status.state = value[letter];
+    } else if (key == "Tgid") {
+      status.tgid = number<Pid>(value);
+    } else if (key == "TracerPid") {
+      status.tracer_pid = number<Pid>(value);
+    } else if (key == "Uid") {
+      status.uid = effective_uid(value);
+    } else if (key == "Seccomp") {
+      status.seccomp = number<int>(value);
+    } else if (key == "Threads") {
+      status.threads = number<int>(value);
+    } else if (key == "SigPnd") {
+      status.signals_pending = number<std::uint64_t>(value, 16);
+    } else if (key == "ShdPnd") {
+      status.signals_pending_shared = number<std::uint64_t>(value, 16);
+    } else if (key == "SigBlk") {
+      status.signals_blocked = number<std::uint64_t>(value, 16);
+    } else if (key == "SigIgn") {
+      status.signals_ignored = number<std::uint64_t>(value, 16);
+    } else if (key == "SigCgt") {
+      status.signals_caught = number<std::uint64_t>(value, 16);
+    }
+  }
+  return status;
+}
+
+std::vector<Map> parse_maps(std::string_view text) {
+  std::vector<Map> maps;
+  while (!text.empty()) {
+    if (auto map = parse_map(next_line(text))) maps.push_back(std::move(*map));
+  }
+  return maps;
+}
+
+std::optional<std::string> read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) return std::nullopt;
+  return std::move(text).str();
+}
+
+std::optional<Status> status(Pid pid) {
+  const auto text = read_text(fmt::format("/proc/{}/status", pid));
+  if (!text || text->empty()) return std::nullopt;
+  return parse_status(*text);
+}
+
+std::optional<Status> thread_status(Pid pid, Tid tid) {
+  const auto text = read_text(fmt::format("/proc/{}/task/{}/status", pid, tid));
+  if (!text || text->empty()) return std::nullopt;
+  return parse_status(*text);
+}
+
+std::optional<std::vector<Map>> maps(Pid pid) {
+  const auto text = read_text(fmt::format("/proc/{}/maps", pid));
+  if (!text) return std::nullopt;
+  return parse_maps(*text);
+}
+
+std::vector<Tid> threads(Pid pid) {
+  std::vector<Tid> tids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(
+      opendir(fmt::format("/proc/{}/task", pid).c_str()), closedir);
+  if (!directory) return tids;
+  while (const dirent* entry = readdir(directory.get())) {
+    if (const Tid tid = number<Tid>(entry->d_name); tid > 0) tids.push_back(tid);
+  }
+  std::sort(tids.begin(), tids.end());
+  return tids;
+}
+
+std::string executable(Pid pid) {
+  std::string path(PATH_MAX, '\0');
+  const auto length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), path.data(), path.size());
+  path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  return path;
+}
+
+}  // namespace causalctl::procfs

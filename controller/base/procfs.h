@@ -1,0 +1,51 @@
+// Texts of /proc: parsers are pure, readers are thin. A process or thread that is gone is nullopt.
+// Sources: proc(5), Documentation/filesystems/proc.rst.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controller/base/types.h"
+
+namespace causalctl::procfs {
+
+// The fields of /proc/PID/status that decide how a thread may be treated.
+struct Status {
+  char state = '?';  // R, S, D, T, t, Z, X
+  Pid tgid = 0;
+  Pid tracer_pid = 0;  // 0: nobody traces it
+  uid_t uid = 0;       // effective
+  int seccomp = 0;     // 0 none, 1 strict, 2 filter
+  int threads = 0;
+  std::uint64_t signals_pending = 0;         // SigPnd: bit n-1 is signal n, of this thread
+  std::uint64_t signals_pending_shared = 0;  // ShdPnd
+  std::uint64_t signals_blocked = 0;         // SigBlk
+  std::uint64_t signals_ignored = 0;         // SigIgn
+  std::uint64_t signals_caught = 0;          // SigCgt
+};
+
+struct Map {  // one line of /proc/PID/maps
+  Address start = 0;
+  Address end = 0;
+  bool readable = false, writable = false, executable = false, shared = false;
+  std::uint64_t offset = 0;
+  std::uint64_t inode = 0;
+  std::string path;  // empty: anonymous; "[vdso]", "[stack]", … as the kernel writes them
+};
+
+Status parse_status(std::string_view text);
+std::vector<Map> parse_maps(std::string_view text);
+
+inline bool has_signal(std::uint64_t set, int signal) { return (set >> (signal - 1)) & 1U; }
+
+std::optional<std::string> read_text(const std::string& path);  // nullopt: gone or unreadable
+std::optional<Status> status(Pid pid);
+std::optional<Status> thread_status(Pid pid, Tid tid);
+std::optional<std::vector<Map>> maps(Pid pid);
+std::vector<Tid> threads(Pid pid);  // empty: gone
+std::string executable(Pid pid);    // target of /proc/PID/exe, "" when unreadable
+
+}  // namespace causalctl::procfs

@@ -1,0 +1,100 @@
+// What one run and one experiment left behind: the structs behind the experiment log, passive.
+// The log's format is docs/log-format.md; causal/log.h writes and reads it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/base/types.h"
+
+namespace causalctl::causal {
+
+struct ThroughputCount {
+  std::string name;
+  std::uint64_t visits = 0;  // during the experiment, exact
+  // First and last visit in *virtual* time since the start of the experiment
+  // (docs/virtual-time.md): (last - first) / (visits - 1) is the progress period. Equal when there
+  // were fewer than two.
+  Nanoseconds first_ns = 0;
+  Nanoseconds last_ns = 0;
+};
+
+struct LatencyCount {
+  std::string name;
+  std::uint64_t begins = 0;
+  std::uint64_t ends = 0;
+  std::int64_t in_progress_start = 0;  // begins - ends since attach
+  std::int64_t in_progress_end = 0;
+  Nanoseconds mean_ns = 0;  // 0: not known
+  Nanoseconds p50_ns = 0;   // 0: the two ends were not on one thread
+  Nanoseconds p99_ns = 0;
+};
+
+struct Unit {
+  std::string name;  // "hash.c:217" or "hashtable_search"
+  bool is_line = false;
+  std::string function;
+  std::string file;
+  int line = 0;
+};
+
+struct Experiment {
+  Unit unit;
+  double speedup = 0;        // 0 to 1; 0: baseline
+  Nanoseconds start_ns = 0;  // since the start of the run
+  Nanoseconds wall_ns = 0;
+  Nanoseconds delay_ns = 0;      // growth of the global offset
+  Nanoseconds effective_ns = 0;  // wall - delay
+  std::uint64_t samples = 0;     // in the unit
+  std::vector<ThroughputCount> throughput;
+  std::vector<LatencyCount> latency;
+  Nanoseconds runnable_wait_ns = 0;  // threads of the target waiting for a core, summed
+  std::uint64_t lost_records = 0;
+  Nanoseconds asked_ns = 0;
+  Nanoseconds paid_ns = 0;
+  std::uint64_t pauses = 0;
+  std::string discarded;  // why it does not count (controller late, …); empty: counts
+};
+
+struct UnitSamples {
+  Unit unit;
+  std::uint64_t count = 0;  // over the whole run
+};
+
+struct Overhead {
+  std::optional<double> slowdown;   // of the target's progress while attached, all speedups 0
+  double controller_cpu_share = 0;  // of one core
+  Nanoseconds attach_stop_ns = 0;
+  Nanoseconds period_ns = 0;
+};
+
+struct Losses {
+  std::uint64_t records_lost = 0;
+  std::uint64_t stacks_truncated = 0;
+  std::uint64_t samples_unknown = 0;
+  std::uint64_t samples_total = 0;
+};
+
+struct Run {
+  std::string id;
+  std::string host;
+  Pid pid = 0;
+  std::string executable;
+  std::string build_id;
+  Nanoseconds started_ns = 0;  // CLOCK_REALTIME
+  std::string config_json;     // as used
+  std::uint64_t seed = 0;
+  std::vector<Experiment> experiments;
+  std::vector<UnitSamples> samples;
+  bool ended = false;  // false: the log is cut off (killed run)
+  std::string reason;  // duration | interrupted | target-exited | budget
+  Nanoseconds wall_ns = 0;
+  Overhead overhead;
+  Losses losses;
+  std::string digest;  // same | changed: …
+  std::vector<std::string> warnings;
+};
+
+}  // namespace causalctl::causal

@@ -1,0 +1,69 @@
+// How pauses reach threads. Two channels behind one interface:
+//   sigtrap: a perf event armed for one shot makes the thread run the injected stub the next time
+//   it
+//            executes user code (virtual-time.md, "Delivering a pause without being seen");
+//   ptrace:  the guardian holds the thread in a ptrace-stop, for targets where the first cannot be.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/target/guardian.h"
+
+namespace causalctl::pause {
+
+struct Paid {
+  Tid tid = 0;
+  Nanoseconds start_ns = 0;
+  Nanoseconds end_ns = 0;  // > start_ns
+};
+
+struct PauseTotals {
+  Nanoseconds asked_ns = 0;  // sum of what was owed when it was asked for and then paid
+  Nanoseconds paid_ns = 0;
+  std::uint64_t pauses = 0;
+  std::uint64_t stale = 0;  // shots that came too late and were void
+};
+
+class Pauser {
+ public:
+  virtual ~Pauser() = default;
+
+  virtual void add_thread(Tid tid) = 0;  // a thread that is gone is ignored
+  virtual void remove_thread(Tid tid) = 0;
+
+  // The thread owes `debt_ns` in all, as seen with every Paid that collect() has returned. Where a
+  // pause is under way it is prolonged or shortened; else one is begun when the thread next runs
+  // user code. Bounded by `longest`. debt_ns <= 0 forgives what is not yet slept.
+  virtual void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) = 0;
+
+  // Pauses that have ended since the last call, in time order.
+  virtual std::vector<Paid> collect() = 0;
+
+  virtual bool pausing(Tid tid) const = 0;  // as of the last collect(): asked for and not ended
+  virtual bool idle() const = 0;            // no thread is pausing
+  virtual PauseTotals totals() const = 0;
+  virtual std::string name() const = 0;  // "sigtrap" | "ptrace"
+};
+
+struct PauserOptions {
+  std::string channel = "auto";  // auto | sigtrap | ptrace
+  Nanoseconds longest_ns = 100 * kMillisecond;
+  Nanoseconds stale_after_ns = 300 * kMicrosecond;
+  unsigned slot_count = 1024;
+};
+
+struct PauserChoice {
+  std::unique_ptr<Pauser> pauser;
+  std::string reason;  // why not sigtrap, when auto fell back to ptrace
+  Nanoseconds attach_stop_ns = 0;
+};
+
+// Chooses the channel, injects where needed. Threads are added by the caller. The guardian must
+// outlive the pauser.
+PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOptions& options);
+
+}  // namespace causalctl::pause

@@ -1,0 +1,91 @@
+// What the kernel tells about the target, as one time-ordered stream: the input of every
+// capability.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "controller/base/types.h"
+
+namespace causalctl::perf {
+
+// User registers copied by the kernel at a sample (PERF_SAMPLE_REGS_USER), in the order of
+// asm/perf_regs.h; `stack` are the bytes from the stack pointer upwards.
+struct UserStack {
+  std::uint64_t mask = 0;
+  std::vector<std::uint64_t> registers;
+  std::vector<std::byte> stack;
+  bool truncated = false;  // the copy was full, or empty
+};
+
+struct SampleEvent {
+  ThreadId thread;
+  Nanoseconds time_ns = 0;
+  std::uint32_t cpu = 0;
+  Nanoseconds period_ns = 0;     // CPU time this sample stands for
+  bool in_kernel = false;        // then callers[0] is the user code that made the call
+  std::vector<Address> callers;  // user addresses: [0] the instruction, then return addresses
+  UserStack user;                // registers.empty(): not copied
+};
+
+enum class SwitchKind : std::uint8_t { in, out_blocked, out_preempted };
+
+struct SwitchEvent {
+  ThreadId thread;
+  Nanoseconds time_ns = 0;
+  std::uint32_t cpu = 0;
+  SwitchKind kind = SwitchKind::in;
+};
+
+// Who really wakes: in an interrupt the running thread is only its victim.
+enum class WakeContext : std::uint8_t { task, softirq, hardirq };
+
+struct WakeEvent {
+  ThreadId waker;
+  Tid woken = 0;  // any thread of the machine
+  Nanoseconds time_ns = 0;
+  WakeContext context = WakeContext::task;
+};
+
+// A progress point, or any other event that a capability asked for, was hit.
+struct VisitEvent {
+  ThreadId thread;
+  Nanoseconds time_ns = 0;
+  std::uint32_t tag = 0;
+};
+
+struct ThreadStartEvent {
+  ThreadId thread;
+  ThreadId parent;  // serial 0: unknown (found in /proc)
+  Nanoseconds time_ns = 0;
+};
+
+struct ThreadExitEvent {
+  ThreadId thread;
+  Nanoseconds time_ns = 0;
+};
+
+struct MapEvent {  // an executable mapping appeared (PERF_RECORD_MMAP2)
+  Address start = 0;
+  std::uint64_t length = 0;
+  std::uint64_t file_offset = 0;
+  std::string path;
+  Nanoseconds time_ns = 0;
+};
+
+struct ExecEvent {  // the target replaced its program
+  ThreadId thread;
+  Nanoseconds time_ns = 0;
+};
+
+using Event = std::variant<SampleEvent, SwitchEvent, WakeEvent, VisitEvent, ThreadStartEvent,
+                           ThreadExitEvent, MapEvent, ExecEvent>;
+
+inline Nanoseconds time_of(const Event& event) {
+  return std::visit([](const auto& each) { return each.time_ns; }, event);
+}
+
+}  // namespace causalctl::perf

@@ -1,0 +1,82 @@
+// What every report shows, as plain structs; the JSON report is this model, complete.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/base/types.h"
+
+namespace causalctl::report {
+
+// effect: the fraction by which the time per unit of work falls; low and high: 95 % interval.
+struct Interval {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+};
+
+struct CurvePoint {
+  double speedup = 0;  // 0 to 1
+  Interval effect;
+  std::uint64_t experiments = 0;
+  std::uint64_t visits = 0;
+};
+
+enum class Verdict : std::uint8_t { optimise, no_effect, contention, not_enough_data };
+
+struct UnitResult {
+  std::string unit;
+  bool is_line = false;
+  std::string function;
+  std::string file;
+  int line = 0;
+  std::uint64_t samples = 0;
+  double sample_share = 0;
+  std::optional<Interval> slope;  // nullopt: not enough data
+  Verdict verdict = Verdict::not_enough_data;
+  std::vector<CurvePoint> curve;    // by speedup, as measured
+  std::vector<CurvePoint> summary;  // pooled around 25, 50 and 100 %, where measured
+  double phase_factor = 1;          // (t_obs/s_obs)·(s/T), Coz eq. 8, already in the effects
+};
+
+struct ProgressResult {
+  std::string name;
+  bool latency = false;
+  std::uint64_t visits = 0;
+  double rate_per_s = 0;
+  std::optional<double> mean_latency_s, p50_latency_s, p99_latency_s;  // of the baselines
+  std::vector<UnitResult> units;                                       // ranked
+};
+
+struct SelfCheck {
+  std::optional<Interval> null_effect;  // baseline against baseline
+  Nanoseconds delay_asked_ns = 0;
+  Nanoseconds delay_paid_ns = 0;
+};
+
+struct Report {
+  std::vector<ProgressResult> progress;
+  SelfCheck selfcheck;
+  std::optional<double> slowdown;
+  double controller_cpu_share = 0;
+  Nanoseconds attach_stop_ns = 0;
+  Nanoseconds period_ns = 0;
+  std::uint64_t records_lost = 0;
+  std::uint64_t experiments = 0;
+  std::uint64_t experiments_discarded = 0;
+  std::uint64_t stacks_truncated = 0;
+  std::uint64_t samples_unknown = 0;
+  std::uint64_t samples_total = 0;
+  std::string digest = "unknown";   // same | changed | unknown
+  double oversubscribed_share = 0;  // runnable wait / (wait + run)
+  std::vector<std::string> warnings;
+  // for the header of the text report and the coz format
+  std::string executable;
+  std::string reason;
+  Nanoseconds wall_ns = 0;
+  std::uint64_t runs = 0;
+};
+
+}  // namespace causalctl::report

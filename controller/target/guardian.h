@@ -1,0 +1,84 @@
+// The guardian: a small helper process, in its own session, that does everything that touches the
+// target by ptrace, and undoes all of it when the controller closes its end of the socket, dies or
+// asks for it. It is forked before the controller opens perf events or starts threads, so it keeps
+// none of them alive.
+//
+// What it can leave in the target: one mapping (the stub's code page and its slots) and the handler
+// of SIGTRAP. Both are gone after restore().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/base/fd.h"
+#include "controller/base/types.h"
+
+namespace causalctl::target {
+
+// Where the stub is in the target, see stub.S and slot.h.
+struct Injection {
+  Address code = 0;
+  Address slots = 0;  // array of Slot
+  unsigned slot_count = 0;
+  Nanoseconds stop_ns = 0;  // how long the one stopped thread was stopped
+};
+
+// A pause by ptrace-stop that has ended: the thread stood still from start to end.
+struct StopPause {
+  Tid tid = 0;
+  Nanoseconds start_ns = 0;
+  Nanoseconds end_ns = 0;  // == start_ns: it could not be stopped in user mode, or is gone
+};
+
+struct Launch {  // what `causalctl run` starts
+  std::vector<std::string> command;
+  std::vector<std::string> environment;  // "NAME=value", added to ours
+  std::string directory;                 // empty: ours
+};
+
+// State of the target that must be the same before attach and after detach.
+struct Digest {
+  std::vector<std::string> lines;  // "name: value", sorted; compare with differences()
+};
+std::vector<std::string> differences(const Digest& before, const Digest& after);
+
+class Guardian {
+ public:
+  Guardian();   // forks the helper; throws Error
+  ~Guardian();  // closes the socket and waits until the helper has undone all
+  Guardian(const Guardian&) = delete;
+  Guardian& operator=(const Guardian&) = delete;
+
+  // Chooses the target. Throws Error naming what forbids it: no such process (TargetGone, exit 3),
+  // permission (Yama, uid, capability), 32-bit, already traced (by whom), kernel thread, zombie.
+  void adopt(Pid target);
+
+  // Starts a program and stops it before its first instruction; it is then adopted. Throws Error
+  // when it cannot be executed.
+  Pid launch(const Launch& launch);
+  void release();  // lets a launched program run
+  // Exit status of a launched program as wait(2) gives it, once it has ended.
+  std::optional<int> exit_status();
+
+  // Maps the stub and installs its handler. Throws Error.
+  Injection inject(unsigned slot_count);
+
+  // ptrace channel: stop this thread for so long, if it is in user mode. Asynchronous.
+  void pause(Tid tid, Nanoseconds duration_ns);
+  std::vector<StopPause> finished_pauses();
+
+  // Undoes inject() and every pause; REQUIRES that all sigtrap events on the target are closed.
+  // Returns what could not be undone (empty: all is as before). Safe to call twice.
+  std::vector<std::string> restore();
+
+  Digest digest();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace causalctl::target

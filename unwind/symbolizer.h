@@ -1,0 +1,78 @@
+// From addresses of a target to source: line, function, inline chain; and back.
+//
+// Built on libdwfl over the target's mappings: main executable and shared libraries, PIE or not,
+// libraries loaded later (refresh), separate debug files by build-id and .gnu_debuglink, debuginfod
+// where DEBUGINFOD_URLS is set. Debug information is loaded lazily, module by module. Files are
+// read through /proc/PID/map_files or /proc/PID/root, so that mount namespaces and deleted
+// executables work. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/base/types.h"
+
+namespace causalctl::unwind {
+
+struct Frame {
+  std::string function;  // demangled; empty: unknown
+  std::string file;      // as the debug information names it; empty: no line information
+  int line = 0;          // 0: unknown
+  Address entry = 0;     // start of the function (for inlined: of the inlined range), 0 unknown
+};
+
+struct Module {
+  std::string path;      // as in the target's maps
+  std::string build_id;  // hex, may be empty
+  Address start = 0;     // lowest mapped address
+  Address end = 0;
+  bool main = false;  // the executable itself
+};
+
+struct Place {  // where a progress point can stand
+  Address address = 0;
+  std::string function;
+  std::string file;
+  int line = 0;
+};
+
+class Symbolizer {
+ public:
+  explicit Symbolizer(Pid target);  // reads only the mappings; throws TargetGone
+  ~Symbolizer();
+  Symbolizer(const Symbolizer&) = delete;
+  Symbolizer& operator=(const Symbolizer&) = delete;
+
+  void refresh();  // mappings changed
+
+  std::vector<Module> modules();
+  std::optional<Module> module_at(Address address);
+
+  // Innermost first: inlined functions, then the function that holds them. Never empty for an
+  // address in a known module (function may be empty there); empty elsewhere. For a return address
+  // pass address - 1.
+  std::vector<Frame> frames(Address address);
+  bool has_lines(Address address);  // does the module at the address have line information?
+
+  // Entry of functions of this name (plain, demangled with or without arguments, or mangled), in
+  // modules whose path or file name matches `binary_glob` (empty: main executable first, and if it
+  // has none, all others). Entry is after nothing: the first instruction.
+  std::vector<Place> find_function(const std::string& name, const std::string& binary_glob);
+  // First statement instruction(s) of FILE:LINE, one per inlined or cloned copy; FILE matches by
+  // trailing path components. If the line has no code, empty.
+  std::vector<Place> find_line(const std::string& file, int line);
+  // Runtime address of a file offset (virtual address as in the ELF file's symbols) of a module.
+  std::optional<Place> find_offset(const std::string& binary_glob, std::uint64_t offset);
+  // Similar names, nearest first, for error messages. At most `count`.
+  std::vector<std::string> similar_functions(const std::string& name, std::size_t count);
+  std::vector<std::string> similar_lines(const std::string& file, int line, std::size_t count);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace causalctl::unwind

@@ -1,0 +1,40 @@
+// Call chains by libunwind from copied registers and stack (a perf sample), with our accessors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "unwind/memory_view.h"
+
+namespace causalctl::unwind {
+
+// The 64-bit general registers in the order of asm/perf_regs.h (PERF_REG_X86_AX …): index = bit.
+struct Registers {
+  std::uint64_t values[24] = {};
+};
+
+class Unwinder {
+ public:
+  explicit Unwinder(Pid target);
+  ~Unwinder();
+  Unwinder(const Unwinder&) = delete;
+  Unwinder& operator=(const Unwinder&) = delete;
+
+  void refresh();  // mappings changed
+
+  // [0] is the instruction pointer, then return addresses, outermost last; at most `depth`.
+  // `stack` are the bytes at and above the stack pointer; other memory is read from the target.
+  std::vector<Address> unwind(const Registers& registers, std::span<const std::byte> stack,
+                              std::size_t depth);
+  bool last_complete() const;  // the last chain ended at the outermost frame
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace causalctl::unwind
