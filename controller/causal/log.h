@@ -1,0 +1,43 @@
+// The experiment log: JSON Lines, one object a line, each written with one write(2) in append mode,
+// so that a killed run leaves a readable file (docs/log-format.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/base/fd.h"
+#include "controller/causal/experiment.h"
+
+namespace causalctl::causal {
+
+class LogWriter {
+ public:
+  // Creates `path` with mode 0600 or appends to it; never follows a link at the last component
+  // (devices such as /dev/null and pipes are allowed). Throws Error with a hint.
+  explicit LogWriter(const std::string& path);
+
+  // Each appends one line. They throw Error on a full disk or any short write, once; a short line
+  // is completed or cut off again so that the file stays readable.
+  void run(const Run& run);  // {"type":"run",…}
+  void experiment(const Run& run, const Experiment& experiment);
+  void samples(const Run& run, const UnitSamples& samples);
+  void end(const Run& run);  // {"type":"end",…}
+
+ private:
+  void append(const std::string& line);
+
+  Fd fd_;
+  std::string path_;
+};
+
+struct ReadLog {
+  std::vector<Run> runs;
+  std::vector<std::string> warnings;  // "profile.jsonl:17: cut off, ignored"
+};
+
+// Reads logs of any number of runs, in any mixture. A last line that is cut off is a warning; a
+// line that is not ours is an Error with file and line; a run without its end is kept.
+ReadLog read_logs(const std::vector<std::string>& paths);
+ReadLog parse_log(const std::string& text, const std::string& name);
+
+}  // namespace causalctl::causal
