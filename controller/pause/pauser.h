@@ -41,10 +41,11 @@ class Pauser {
   virtual void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) = 0;
 
   // Pauses that have ended since the last call, in time order.
-  virtual std::vector<Paid> collect() = 0;
+  virtual std::vector<Paid> collect(Nanoseconds now_ns) = 0;
 
-  virtual bool pausing(Tid tid) const = 0;  // as of the last collect(): asked for and not ended
-  virtual bool idle() const = 0;            // no thread is pausing
+  virtual bool pausing(Tid tid) const = 0;   // as of the last collect(): asked for and not ended
+  virtual bool standing(Tid tid) const = 0;  // … asked for, begun and not ended
+  virtual bool idle() const = 0;             // no thread is pausing
   virtual PauseTotals totals() const = 0;
   virtual std::string name() const = 0;  // "sigtrap" | "ptrace"
 };

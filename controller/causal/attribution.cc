@@ -1,0 +1,143 @@
+#include "controller/causal/attribution.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/base/error.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr std::size_t kRecent = 256;
+constexpr std::size_t kMaxPending = 4096;  // older ones become `unknown`
+constexpr std::size_t kChainDepth = 32;
+
+std::string place_of(const Unit& unit) {
+  return unit.is_line ? unit.file + ":" + std::to_string(unit.line) : unit.function;
+}
+
+unwind::Registers registers_of(const perf::UserStack& user) {
+  unwind::Registers registers;
+  std::size_t next = 0;
+  for (unsigned bit = 0; bit < std::size(registers.values); ++bit) {
+    if (((user.mask >> bit) & 1U) != 0 && next < user.registers.size()) {
+      registers.values[bit] = user.registers[next++];
+    }
+  }
+  return registers;
+}
+
+}  // namespace
+
+Attribution::Attribution(std::unique_ptr<unwind::Symbolizer> symbolizer,
+                         std::unique_ptr<unwind::Unwinder> unwinder, const config::Scope& scope)
+    : unwinder_(std::move(unwinder)), resolver_(std::move(symbolizer), scope) {}
+
+Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain) {
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Address address = i == 0 ? chain[i] : chain[i] - 1;  // the call, not what follows it
+    const auto known = known_.find(address);
+    if (known == known_.end()) {
+      if (asked_.emplace(address, true).second) resolver_.ask(address);
+      return {Outcome::pending, 0};
+    }
+    if (known->second) return {Outcome::unit, *known->second};
+  }
+  return {Outcome::out_of_scope, 0};
+}
+
+Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
+  ++total_;
+  const std::vector<Address>* chain = &sample.callers;
+  Charge charge = charge_chain(*chain);
+  std::vector<Address> unwound;
+  const bool needs_caller = !sample.callers.empty() && [&] {
+    const auto known = known_.find(sample.callers.front());
+    return known != known_.end() && !known->second;
+  }();
+  if (!sample.user.registers.empty()) ++caller_check_.samples;
+  if (needs_caller && !sample.user.registers.empty()) {
+    unwound = unwinder_->unwind(registers_of(sample.user), sample.user.stack, kChainDepth);
+    // In a system call the registers are those of its entry, so the chain starts at the same place.
+    const Charge exact = charge_chain(unwound);
+    if (exact.outcome != Outcome::pending && charge.outcome != Outcome::pending) {
+      ++caller_check_.needed_caller;
+      if (exact.outcome != charge.outcome || exact.unit != charge.unit) ++caller_check_.disagreed;
+    }
+    charge = exact;
+    chain = &unwound;
+  }
+  if (charge.outcome == Outcome::pending) {
+    if (pending_.size() == kMaxPending) {
+      pending_.pop_front();
+      ++unknown_;
+    }
+    pending_.push_back(*chain);
+  } else {
+    count(charge);
+  }
+  return charge;
+}
+
+void Attribution::count(const Charge& charge) {
+  if (charge.outcome == Outcome::out_of_scope) {
+    ++unknown_;
+    return;
+  }
+  ++counts_[charge.unit];
+  recent_.push_back(charge.unit);
+  if (recent_.size() > kRecent) recent_.pop_front();
+}
+
+UnitId Attribution::intern(Unit unit) {
+  const std::string place = place_of(unit);
+  if (const auto found = by_place_.find(place); found != by_place_.end()) return found->second;
+  // As much of the path as makes the name unique.
+  auto slash = unit.file.rfind('/');
+  while (unit.is_line && by_name_.contains(unit.name) && slash != std::string::npos && slash > 0) {
+    slash = unit.file.rfind('/', slash - 1);
+    const auto start = slash == std::string::npos ? 0 : slash + 1;
+    unit.name = unit.file.substr(start) + ":" + std::to_string(unit.line);
+  }
+  const auto id = static_cast<UnitId>(units_.size());
+  by_place_[place] = id;
+  by_name_.emplace(unit.name, id);
+  units_.push_back(std::move(unit));
+  counts_.push_back(0);
+  return id;
+}
+
+void Attribution::absorb() {
+  auto answers = resolver_.answers();
+  if (answers.empty()) return;
+  for (auto& [address, unit] : answers) {
+    asked_.erase(address);
+    known_[address] = unit ? std::optional(intern(std::move(*unit))) : std::nullopt;
+  }
+  std::deque<std::vector<Address>> waiting;
+  std::swap(waiting, pending_);
+  for (auto& chain : waiting) {
+    const Charge charge = charge_chain(chain);
+    if (charge.outcome == Outcome::pending) {
+      pending_.push_back(std::move(chain));
+    } else {
+      count(charge);
+    }
+  }
+}
+
+void Attribution::mappings_changed() {
+  // What lay outside every module may be inside one now; what is in a unit stays.
+  std::erase_if(known_, [](const auto& entry) { return !entry.second; });
+  resolver_.refresh();
+}
+
+std::optional<UnitId> Attribution::find(const std::string& name) const {
+  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  for (const auto& [place, id] : by_place_) {
+    if (place == name || place.ends_with("/" + name)) return id;
+  }
+  return std::nullopt;
+}
+
+}  // namespace causalctl::causal

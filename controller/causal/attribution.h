@@ -1,0 +1,88 @@
+// Samples → units (Coz section 3.4.2): a sample is charged to the first frame of its call chain
+// that is in scope, inlined frames first. The unit is a line where there is line information, else
+// a function.
+//
+// Symbolizing an address takes microseconds to seconds (the first look into a module reads its
+// debug information), so a thread of its own does it, and the main loop only looks into a table of
+// what is known. A sample whose addresses are not all known yet is `pending`: it is not charged
+// now, but counted once they are. After the first second of a run that is rare.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "config/config.h"
+#include "controller/causal/experiment.h"
+#include "controller/causal/plan.h"
+#include "controller/causal/resolver.h"
+#include "controller/perf/events.h"
+#include "unwind/symbolizer.h"
+#include "unwind/unwinder.h"
+
+namespace causalctl::causal {
+
+class Attribution {
+ public:
+  Attribution(std::unique_ptr<unwind::Symbolizer> symbolizer,
+              std::unique_ptr<unwind::Unwinder> unwinder, const config::Scope& scope);
+
+  enum class Outcome : std::uint8_t { unit, out_of_scope, pending };
+  struct Charge {
+    Outcome outcome = Outcome::pending;
+    UnitId unit = 0;
+  };
+  Charge charge(const perf::SampleEvent& sample);
+
+  // Takes in what has been resolved since; counts the samples that waited for it. Cheap.
+  void absorb();
+  void mappings_changed();
+
+  const Unit& unit(UnitId id) const { return units_.at(id); }
+  std::uint64_t count(UnitId id) const { return counts_.at(id); }
+  std::size_t units() const { return units_.size(); }
+  std::uint64_t unknown() const { return unknown_; }  // samples that no unit got
+  std::uint64_t total() const { return total_; }
+
+  // The unit that the user calls `name`: its name, or FILE:LINE by a longer path. nullopt: not
+  // seen.
+  std::optional<UnitId> find(const std::string& name) const;
+
+  const std::deque<UnitId>& recent() const {
+    return recent_;
+  }  // of the latest samples, at most 256
+
+  // How often the unwound chain disagreed with the frame pointers about the unit, among samples
+  // that came with a stack and needed a caller. What decides whether stacks are copied.
+  struct CallerCheck {
+    std::uint64_t samples = 0;
+    std::uint64_t needed_caller = 0;
+    std::uint64_t disagreed = 0;
+  };
+  const CallerCheck& caller_check() const { return caller_check_; }
+
+ private:
+  Charge charge_chain(const std::vector<Address>& chain);
+  void count(const Charge& charge);
+  UnitId intern(Unit unit);
+
+  std::unique_ptr<unwind::Unwinder> unwinder_;
+  Resolver resolver_;
+  std::unordered_map<Address, std::optional<UnitId>> known_;  // nullopt: out of scope
+  std::unordered_map<Address, bool> asked_;
+  std::deque<std::vector<Address>> pending_;
+  std::vector<Unit> units_;
+  std::vector<std::uint64_t> counts_;
+  std::unordered_map<std::string, UnitId> by_place_;  // full file:line, or function
+  std::unordered_map<std::string, UnitId> by_name_;
+  std::deque<UnitId> recent_;
+  std::uint64_t unknown_ = 0;
+  std::uint64_t total_ = 0;
+  CallerCheck caller_check_;
+};
+
+}  // namespace causalctl::causal

@@ -1,0 +1,91 @@
+#include "controller/causal/calibrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "controller/base/clock.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Nanoseconds kShortest = kMillisecond;
+constexpr Nanoseconds kLongest = 10 * kMillisecond;
+constexpr double kAffordable = 0.02;  // virtual-time.md: lengthen until it costs 2 %
+constexpr Nanoseconds kUnmeasured = 4 * kMillisecond;
+constexpr Nanoseconds kPhase = 150 * kMillisecond;
+constexpr std::uint64_t kPhaseVisits = 6;
+constexpr std::size_t kMaxPairs = 12;
+constexpr std::size_t kMinPairs = 3;
+
+// The progress period over one phase, by the point with the most visits; 0: fewer than two visits.
+double phase_period(Stream& stream, Counters& counters, Nanoseconds longest_ns,
+                    const std::function<bool()>& stop) {
+  stream.begin_counting();
+  const Nanoseconds start_ns = monotonic_now();
+  ThroughputCount best;
+  while (!stop()) {
+    stream.step();
+    best = {};
+    for (auto& count : counters.throughput()) {
+      if (count.visits > best.visits) best = std::move(count);
+    }
+    const Nanoseconds passed_ns = monotonic_now() - start_ns;
+    if (passed_ns >= longest_ns || (passed_ns >= kPhase && best.visits >= kPhaseVisits)) break;
+  }
+  if (best.visits < 2) return 0;
+  return static_cast<double>(best.last_ns - best.first_ns) / static_cast<double>(best.visits - 1);
+}
+
+std::optional<double> measure(Stream& stream, perf::Session& session, Counters& counters,
+                              Nanoseconds budget_ns, const std::function<bool()>& stop) {
+  const Nanoseconds deadline_ns = monotonic_now() + budget_ns;
+  std::vector<std::pair<double, double>> pairs;
+  bool off_first = true;  // alternately, so that a drift does not look like a cost
+  while (pairs.size() < kMaxPairs && monotonic_now() < deadline_ns && !stop()) {
+    std::pair<double, double> pair;
+    for (const bool on : {!off_first, off_first}) {
+      session.enable_sampling(on);
+      (on ? pair.second : pair.first) = phase_period(stream, counters, budget_ns / 6, stop);
+    }
+    off_first = !off_first;
+    if (pair.first > 0 && pair.second > 0) pairs.push_back(pair);
+  }
+  session.enable_sampling(true);
+  return cost_of_pairs(pairs);
+}
+
+}  // namespace
+
+std::optional<double> cost_of_pairs(const std::vector<std::pair<double, double>>& off_on_periods) {
+  if (off_on_periods.size() < kMinPairs) return std::nullopt;
+  std::vector<double> logs;
+  for (const auto& [off, on] : off_on_periods) logs.push_back(std::log(on / off));
+  std::sort(logs.begin(), logs.end());
+  const std::size_t trim = logs.size() / 4;
+  double sum = 0;
+  for (std::size_t i = trim; i < logs.size() - trim; ++i) sum += logs[i];
+  return std::exp(sum / static_cast<double>(logs.size() - 2 * trim)) - 1;
+}
+
+Nanoseconds affordable_period(Nanoseconds measured_ns, double cost) {
+  const double factor = std::max(cost / kAffordable, 1.0);
+  const double period_ns = static_cast<double>(measured_ns) * factor;
+  return std::clamp(static_cast<Nanoseconds>(period_ns), kShortest, kLongest);
+}
+
+SamplingCost choose_period(Stream& stream, perf::Session& session, Counters& counters,
+                           Nanoseconds budget_ns, const std::function<bool()>& stop) {
+  session.set_period(kShortest);
+  const auto cost = measure(stream, session, counters, budget_ns / 2, stop);
+  if (!cost) {
+    session.set_period(kUnmeasured);
+    return {kUnmeasured, std::nullopt};
+  }
+  const Nanoseconds period_ns = affordable_period(kShortest, *cost);
+  if (period_ns == kShortest) return {period_ns, cost};
+  session.set_period(period_ns);
+  return {period_ns, measure(stream, session, counters, budget_ns / 2, stop)};
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,122 @@
+#include "controller/causal/ledger.h"
+
+#include <algorithm>
+
+namespace causalctl::causal {
+namespace {
+
+// A thread put on a core sooner than this after it became runnable did not wait for that core: the
+// time is the scheduler's own. Shorter waits would tie threads together that merely follow each
+// other on a core.
+constexpr Nanoseconds kCoreWaitFloor = 50 * kMicrosecond;
+
+// A core that a thread of the target left longer ago than this was in other hands in between.
+constexpr Nanoseconds kHandOver = 20 * kMicrosecond;
+
+}  // namespace
+
+void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns) {
+  Thread fresh;
+  const auto found = threads_.find(parent);
+  fresh.local_ns = found == threads_.end() ? global() : found->second.local_ns;
+  fresh.since_ns = now_ns;
+  threads_[thread] = fresh;
+}
+
+void Ledger::end_thread(Tid thread) { threads_.erase(thread); }
+
+void Ledger::reset() {
+  for (auto& [tid, thread] : threads_) thread.local_ns = 0;
+}
+
+void Ledger::earn(Tid thread, Nanoseconds amount_ns) {
+  if (const auto found = threads_.find(thread); found != threads_.end()) {
+    found->second.local_ns += amount_ns;
+  }
+}
+
+void Ledger::pay(Tid thread, Nanoseconds amount_ns) { earn(thread, amount_ns); }
+
+void Ledger::ran(Tid thread) {
+  if (const auto found = threads_.find(thread); found != threads_.end()) {
+    found->second.state = ThreadState::running;
+  }
+}
+
+void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns) {
+  thread.local_ns = std::min(thread.local_ns + std::max<Nanoseconds>(waited_ns, 0), other_local_ns);
+}
+
+void Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
+  const auto found = threads_.find(tid);
+  if (found == threads_.end()) return;
+  Thread& thread = found->second;
+  if (thread.blind_wait && blind_ == BlindCredit::full) {
+    arrive(thread, now_ns - thread.since_ns, global());
+  }
+  if (thread.state == ThreadState::waiting_for_core) {
+    const Nanoseconds waited_ns = now_ns - thread.since_ns;
+    core_wait_ns_ += std::max<Nanoseconds>(waited_ns, 0);
+    const Core& core = cores_[cpu];
+    const auto other = threads_.find(core.left_by);
+    if (waited_ns > kCoreWaitFloor && core.left_by != tid && other != threads_.end() &&
+        now_ns - core.left_at_ns < kHandOver) {
+      arrive(thread, waited_ns, other->second.local_ns);
+    }
+  }
+  thread.state = ThreadState::running;
+  thread.blind_wait = false;
+}
+
+void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
+                          bool pause_asked) {
+  const auto found = threads_.find(tid);
+  if (found == threads_.end()) return;
+  Thread& thread = found->second;
+  thread.state = preempted ? ThreadState::waiting_for_core : ThreadState::blocked;
+  thread.since_ns = now_ns;
+  thread.blind_wait = !preempted && !pause_asked;
+  cores_[cpu] = {tid, now_ns};
+}
+
+void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
+  const auto found = threads_.find(tid);
+  const auto other = threads_.find(waker);
+  if (found == threads_.end() || other == threads_.end() || tid == waker) return;
+  Thread& thread = found->second;
+  if (thread.state != ThreadState::blocked) return;
+  arrive(thread, now_ns - thread.since_ns, other->second.local_ns);
+  thread.blind_wait = false;
+  thread.state = ThreadState::waiting_for_core;
+  thread.since_ns = now_ns;
+}
+
+Nanoseconds Ledger::global() const {
+  if (threads_.empty()) return 0;
+  const auto largest = std::max_element(
+      threads_.begin(), threads_.end(),
+      [](const auto& a, const auto& b) { return a.second.local_ns < b.second.local_ns; });
+  return largest->second.local_ns;
+}
+
+Nanoseconds Ledger::local(Tid thread) const {
+  const auto found = threads_.find(thread);
+  return found == threads_.end() ? 0 : found->second.local_ns;
+}
+
+ThreadState Ledger::state(Tid thread) const {
+  const auto found = threads_.find(thread);
+  return found == threads_.end() ? ThreadState::unknown : found->second.state;
+}
+
+std::vector<Ledger::Debt> Ledger::debts() const {
+  const Nanoseconds target_ns = global();
+  std::vector<Debt> debts;
+  debts.reserve(threads_.size());
+  for (const auto& [tid, thread] : threads_) {
+    debts.push_back({tid, target_ns - thread.local_ns, thread.state});
+  }
+  return debts;
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,91 @@
+// The ledger: virtual time of every thread (docs/virtual-time.md). Pure: events in, debts out.
+//
+// Thread i's virtual time is v_i = t - local_i: real time less what it has gained (earned: samples
+// of its own in the selected unit, each worth speedup x period, Coz eq. 4) or stood still (paid:
+// pauses, as measured). An experiment is right when every interaction between threads happens in
+// the order of virtual time, as in conservative parallel simulation. Nobody can be stopped at a
+// wake-up from outside, but the edge is accounted for exactly, afterwards, by its timestamps:
+//
+//   i blocked at t_b, thread j of the target wakes it at t_w, W = t_w - t_b. In virtual time i goes
+//   on at the later of its own arrival and j's wake, max(t_b - local_i, t_w - local_j), hence
+//
+//     local_i <- min(local_i + W, local_j)                                   (the wake rule)
+//
+// Where j is ahead this is credit, limited by the time really waited; where j owes more, i inherits
+// the debt. Coz's rule (section 3.4.1), full credit, is the case of a long W and a j that has paid.
+// A core is a resource like a lock: the same rule holds for a thread that waited for a core which a
+// thread of the target left (the core rule). Whoever is woken by anything else keeps its local.
+//
+// The global offset G is the largest local of all live threads. debt_i = G - local_i is what thread
+// i still has to stand still for.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/base/types.h"
+
+namespace causalctl::causal {
+
+enum class ThreadState : std::uint8_t { unknown, running, waiting_for_core, blocked };
+
+class Ledger {
+ public:
+  // How a wake-up by a thread that is not known is credited: `none` where wake edges are reported,
+  // `full` (up to G) where the kernel does not let us see them (docs/permissions in README).
+  enum class BlindCredit : std::uint8_t { none, full };
+
+  explicit Ledger(BlindCredit blind = BlindCredit::none) : blind_(blind) {}
+
+  void start_thread(Tid thread, Tid parent, Nanoseconds now_ns);  // parent 0: unknown, owes nothing
+  void end_thread(Tid thread);
+
+  // Forgets all locals (between experiments); states and block times stay.
+  void reset();
+
+  void earn(Tid thread, Nanoseconds amount_ns);
+  void pay(Tid thread, Nanoseconds amount_ns);
+
+  void ran(Tid thread);  // a sample: the thread is on a core
+  void switched_in(Tid thread, std::uint32_t cpu, Nanoseconds now_ns);
+  // `pause_asked`: it may be our pause, not a wait of its own, that it leaves the core for. Only
+  // blind credit needs to know: nobody but a timer ends a pause, and timers are no wake edges.
+  void switched_out(Tid thread, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
+                    bool pause_asked);
+  void woken(Tid thread, Tid waker, Nanoseconds now_ns);
+
+  Nanoseconds global() const;
+  Nanoseconds local(Tid thread) const;  // 0 for a thread that is not known
+  ThreadState state(Tid thread) const;
+
+  struct Debt {
+    Tid thread = 0;
+    Nanoseconds debt_ns = 0;
+    ThreadState state = ThreadState::unknown;
+  };
+  std::vector<Debt> debts() const;
+
+  Nanoseconds core_wait_ns() const { return core_wait_ns_; }  // summed over threads, ever growing
+
+ private:
+  struct Thread {
+    Nanoseconds local_ns = 0;
+    ThreadState state = ThreadState::unknown;
+    Nanoseconds since_ns = 0;  // of a wait: for a wake-up, or for a core
+    bool blind_wait = false;   // blocked, not in a pause, and no edge has told who ended it
+  };
+  struct Core {
+    Tid left_by = 0;
+    Nanoseconds left_at_ns = 0;
+  };
+
+  void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns);
+
+  std::unordered_map<Tid, Thread> threads_;
+  std::unordered_map<std::uint32_t, Core> cores_;
+  Nanoseconds core_wait_ns_ = 0;
+  BlindCredit blind_;
+};
+
+}  // namespace causalctl::causal

@@ -1,0 +1,133 @@
+#include "controller/causal/resolver.h"
+
+#include <fnmatch.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+
+namespace causalctl::causal {
+namespace {
+
+std::string_view base_name(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+bool matches(const std::string& glob, const std::string& path) {
+  return fnmatch(glob.c_str(), path.c_str(), 0) == 0 ||
+         fnmatch(glob.c_str(), std::string(base_name(path)).c_str(), 0) == 0 ||
+         fnmatch(("*/" + glob).c_str(), path.c_str(), 0) == 0;
+}
+
+// Without a file scope, what a compiler or its library inlined is charged to the line that used it.
+bool is_system_header(std::string_view path) {
+  static constexpr std::array<std::string_view, 3> kPrefixes = {"/usr/include/", "/usr/lib/",
+                                                                "/usr/local/include/"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return path.starts_with(prefix); });
+}
+
+bool file_in_scope(const std::string& path, const config::Scope& scope) {
+  if (scope.files.empty()) return !is_system_header(path);
+  return std::any_of(scope.files.begin(), scope.files.end(),
+                     [&](const std::string& glob) { return matches(glob, path); });
+}
+
+Unit function_unit(const unwind::Frame& frame) {
+  return {frame.function, false, frame.function, frame.file, frame.line};
+}
+
+}  // namespace
+
+bool module_in_scope(const unwind::Module& module, const config::Scope& scope) {
+  return std::any_of(scope.binaries.begin(), scope.binaries.end(), [&](const std::string& glob) {
+    return glob == "MAIN" ? module.main : matches(glob, module.path);
+  });
+}
+
+std::optional<Unit> unit_of(const std::vector<unwind::Frame>& frames, bool has_lines,
+                            const config::Scope& scope) {
+  if (frames.empty()) return std::nullopt;
+  if (has_lines) {
+    const auto frame = std::find_if(frames.begin(), frames.end(), [&](const unwind::Frame& each) {
+      return each.line > 0 && file_in_scope(each.file, scope);
+    });
+    if (frame != frames.end()) {
+      if (scope.unit == config::Unit::function) return function_unit(frames.back());
+      const std::string name =
+          std::string(base_name(frame->file)) + ":" + std::to_string(frame->line);
+      return Unit{name, true, frame->function, frame->file, frame->line};
+    }
+  }
+  // No line: the compiler's own code, or no debug information. A file scope can say nothing of it.
+  if (!scope.files.empty() || scope.unit == config::Unit::line) return std::nullopt;
+  if (frames.back().function.empty()) return std::nullopt;
+  return function_unit(frames.back());
+}
+
+Resolver::Resolver(std::unique_ptr<unwind::Symbolizer> symbolizer, config::Scope scope)
+    : symbolizer_(std::move(symbolizer)), scope_(std::move(scope)), thread_([this] { work(); }) {}
+
+Resolver::~Resolver() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void Resolver::ask(Address address) {
+  {
+    const std::lock_guard lock(mutex_);
+    questions_.push_back(address);
+  }
+  wake_.notify_one();
+}
+
+void Resolver::refresh() {
+  const std::lock_guard lock(mutex_);
+  refresh_ = true;
+}
+
+std::vector<Resolver::Answer> Resolver::answers() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(answers_, {});
+}
+
+std::optional<Unit> Resolver::resolve(Address address) {
+  try {
+    const auto module = symbolizer_->module_at(address);
+    if (!module || !module_in_scope(*module, scope_)) return std::nullopt;
+    return unit_of(symbolizer_->frames(address), symbolizer_->has_lines(address), scope_);
+  } catch (const Error& error) {  // a broken file must not end the profile of the others
+    log::verbose("{:#x}: {}", address, error.what());
+    return std::nullopt;
+  }
+}
+
+void Resolver::work() {
+  setpriority(PRIO_PROCESS, 0, 10);  // this thread only: the target comes first
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return stop_ || !questions_.empty(); });
+    if (stop_) return;
+    const std::vector<Address> questions = std::exchange(questions_, {});
+    const bool refresh = std::exchange(refresh_, false);
+    for (const Address address : questions) {
+      if (stop_) return;
+      lock.unlock();
+      if (refresh && address == questions.front()) symbolizer_->refresh();
+      Answer answer{address, resolve(address)};
+      lock.lock();
+      answers_.push_back(std::move(answer));
+    }
+  }
+}
+
+}  // namespace causalctl::causal

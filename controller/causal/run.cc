@@ -1,0 +1,312 @@
+#include "controller/causal/run.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/causal/calibrate.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Nanoseconds kSurvey = kSecond;
+constexpr Nanoseconds kCalibration = 10 * kSecond;  // at most, and …
+constexpr double kCalibrationShare = 0.15;          // … at most this part of the duration
+constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
+constexpr Nanoseconds kTooLate = 50 * kMillisecond;  // the machine stalled
+constexpr Nanoseconds kLongestSettling = 200 * kMillisecond;
+constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
+constexpr unsigned kStackBytes = 8192;
+constexpr double kCallersMayDiffer = 0.01;  // of all samples: below it, frame pointers will do
+constexpr std::size_t kBudgetWindow = 10;   // experiments
+
+class Runner {
+ public:
+  Runner(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
+         LogWriter& log, Run& run)
+      : config_(config), parts_(parts), hooks_(hooks), log_(log), run_(run), stream_(parts) {}
+
+  void run();
+
+ private:
+  bool stop();
+  void step();
+  void idle(Nanoseconds duration_ns);
+  void survey();
+  void choose_period();
+  std::vector<UnitId> candidates();
+  Experiment experiment(const PlannedExperiment& planned);
+  void cool_off();
+  void check_budget();
+  void write_log(const std::function<void()>& write);
+  void finish();
+  void show(const char* phase, const Experiment* now = nullptr);
+
+  const config::Config& config_;
+  StreamParts parts_;
+  const RunHooks& hooks_;
+  LogWriter& log_;
+  Run& run_;
+  Stream stream_;
+  Nanoseconds start_ns_ = 0;
+  Nanoseconds cpu_start_ns_ = 0;
+  Nanoseconds worst_late_ns_ = 0;
+  Nanoseconds experiment_ns_ = 0;  // doubled where visits are few
+  Nanoseconds last_jitter_ns_ = 0;
+  std::optional<UnitId> fixed_;
+  double visits_per_s_ = 0;
+};
+
+bool Runner::stop() {
+  if (!run_.reason.empty()) return true;
+  if (hooks_.interrupts() > 0) {
+    run_.reason = "interrupted";
+  } else if (!parts_.session.target_alive() || stream_.executed_other_program()) {
+    run_.reason = "target-exited";
+  } else if (config_.budget.duration_ns &&
+             monotonic_now() - start_ns_ >= *config_.budget.duration_ns) {
+    run_.reason = "duration";
+  }
+  return !run_.reason.empty();
+}
+
+void Runner::step() {
+  worst_late_ns_ = std::max(worst_late_ns_, stream_.step().late_ns);
+  const Nanoseconds now_ns = monotonic_now();
+  if (now_ns - last_jitter_ns_ > 50 * kMillisecond) {
+    parts_.session.jitter();
+    last_jitter_ns_ = now_ns;
+  }
+}
+
+void Runner::idle(Nanoseconds duration_ns) {
+  const Nanoseconds end_ns = monotonic_now() + duration_ns;
+  while (!stop() && monotonic_now() < end_ns) step();
+}
+
+// Which code runs, and does finding the caller of code out of scope need copied stacks? Both are
+// found out before the first experiment, so that experiments meet warm tables.
+void Runner::survey() {
+  show("survey");
+  parts_.session.set_stack_bytes(kStackBytes);
+  parts_.session.set_period(config_.sampling.period_ns.value_or(2 * kMillisecond));
+  parts_.session.enable_sampling(true);
+  idle(kSurvey);
+  const auto& check = parts_.attribution.caller_check();
+  const bool stacks =
+      static_cast<double>(check.disagreed) > kCallersMayDiffer * static_cast<double>(check.samples);
+  if (!stacks) parts_.session.set_stack_bytes(0);
+  log::verbose("callers: {} samples, {} needed a caller, {} differ by frame pointer: stacks {}",
+               check.samples, check.needed_caller, check.disagreed, stacks ? "copied" : "off");
+}
+
+void Runner::choose_period() {
+  if (config_.sampling.period_ns) {
+    run_.overhead.period_ns = *config_.sampling.period_ns;
+    parts_.session.set_period(run_.overhead.period_ns);
+    return;
+  }
+  show("calibration");
+  Nanoseconds budget_ns = kCalibration;
+  if (config_.budget.duration_ns) {
+    budget_ns = std::min(
+        budget_ns, static_cast<Nanoseconds>(kCalibrationShare *
+                                            static_cast<double>(*config_.budget.duration_ns)));
+  }
+  const SamplingCost cost = causal::choose_period(stream_, parts_.session, parts_.counters,
+                                                  budget_ns, [this] { return stop(); });
+  run_.overhead.period_ns = cost.period_ns;
+  run_.overhead.slowdown = cost.cost;
+  log::verbose("sampling period {:.1f} ms, measured cost {}", cost.period_ns / 1e6,
+               cost.cost ? fmt::format("{:.1f} %", 100 * *cost.cost) : "unknown (too few visits)");
+}
+
+std::vector<UnitId> Runner::candidates() {
+  if (config_.experiment.fixed_unit.empty()) {
+    return {parts_.attribution.recent().begin(), parts_.attribution.recent().end()};
+  }
+  if (!fixed_) fixed_ = parts_.attribution.find(config_.experiment.fixed_unit);
+  if (!fixed_ && monotonic_now() - start_ns_ > kFixedUnitPatience) {
+    std::vector<std::pair<std::uint64_t, std::string>> hot;
+    for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
+      hot.emplace_back(parts_.attribution.count(id), parts_.attribution.unit(id).name);
+    }
+    std::sort(hot.rbegin(), hot.rend());
+    std::string names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(hot.size(), 8); ++i) {
+      names += "\n    " + hot[i].second;
+    }
+    throw UsageError(fmt::format("no sample fell in the unit {} within {} s",
+                                 config_.experiment.fixed_unit, kFixedUnitPatience / kSecond),
+                     names.empty() ? "no code in scope was executed at all; see --scope-binary"
+                                   : "the hottest units are:" + names);
+  }
+  return fixed_ ? std::vector<UnitId>{*fixed_} : std::vector<UnitId>{};
+}
+
+Experiment Runner::experiment(const PlannedExperiment& planned) {
+  Experiment result;
+  result.unit = parts_.attribution.unit(planned.unit);
+  result.speedup = planned.speedup;
+  worst_late_ns_ = 0;
+  const auto pauses_before = parts_.pauser.totals();
+  const auto lost_before = parts_.session.losses().records_lost;
+  const Nanoseconds core_wait_before_ns = stream_.core_wait_ns();
+  stream_.begin(planned.unit, planned.speedup);
+  const Nanoseconds begin_ns = monotonic_now();
+  result.start_ns = begin_ns - start_ns_;
+  show("experiments", &result);
+
+  idle(experiment_ns_);
+  stream_.stop_earning();
+  const Nanoseconds settled_by_ns = monotonic_now() + kLongestSettling;
+  while (stream_.open_debt_ns() > 0 && monotonic_now() < settled_by_ns && hooks_.interrupts() < 2 &&
+         parts_.session.target_alive()) {
+    step();
+  }
+
+  result.wall_ns = monotonic_now() - begin_ns;
+  result.delay_ns = stream_.global_offset_ns();
+  result.effective_ns = result.wall_ns - result.delay_ns;
+  result.samples = stream_.samples_in_unit();
+  result.throughput = parts_.counters.throughput();
+  result.latency = parts_.counters.latency(result.effective_ns);
+  result.runnable_wait_ns = stream_.core_wait_ns() - core_wait_before_ns;
+  result.lost_records = parts_.session.losses().records_lost - lost_before;
+  stream_.end();
+  cool_off();
+  const auto pauses = parts_.pauser.totals();
+  result.asked_ns = pauses.asked_ns - pauses_before.asked_ns;
+  result.paid_ns = pauses.paid_ns - pauses_before.paid_ns;
+  result.pauses = pauses.pauses - pauses_before.pauses;
+  if (worst_late_ns_ > kTooLate) {
+    result.discarded = fmt::format("controller late by {} ms", worst_late_ns_ / kMillisecond);
+  } else if (result.lost_records > 0) {
+    result.discarded = fmt::format("{} records lost", result.lost_records);
+  }
+  return result;
+}
+
+// Lets pauses under way end, so that none of them reaches into the next experiment.
+void Runner::cool_off() {
+  const Nanoseconds end_ns = monotonic_now() + config_.experiment.cooloff_ns;
+  const Nanoseconds patience_ns = monotonic_now() + config_.pause.longest_ns;
+  do {
+    step();
+  } while (monotonic_now() < end_ns ||
+           (!parts_.pauser.idle() && monotonic_now() < patience_ns && hooks_.interrupts() < 2));
+}
+
+void Runner::check_budget() {
+  const auto& all = run_.experiments;
+  if (!config_.budget.max_slowdown_percent || all.size() < kBudgetWindow) return;
+  Nanoseconds delay_ns = 0;
+  Nanoseconds wall_ns = 0;
+  for (auto each = all.end() - kBudgetWindow; each != all.end(); ++each) {
+    delay_ns += each->delay_ns;
+    wall_ns += each->wall_ns;
+  }
+  const double slowdown = 100 * (static_cast<double>(delay_ns) / static_cast<double>(wall_ns) +
+                                 std::max(run_.overhead.slowdown.value_or(0), 0.0));
+  if (slowdown <= *config_.budget.max_slowdown_percent) return;
+  run_.reason = "budget";
+  run_.warnings.push_back(fmt::format(
+      "ended early: the target ran {:.1f} % slower over the last {} experiments, --max-slowdown is "
+      "{:.1f} %",
+      slowdown, kBudgetWindow, *config_.budget.max_slowdown_percent));
+}
+
+void Runner::show(const char* phase, const Experiment* now) {
+  Status status;
+  status.phase = phase;
+  status.elapsed_ns = monotonic_now() - start_ns_;
+  status.experiments = run_.experiments.size();
+  Nanoseconds delay_ns = 0;
+  Nanoseconds wall_ns = 1;
+  for (const Experiment& each : run_.experiments) {
+    if (!each.discarded.empty()) ++status.discarded;
+    delay_ns += each.delay_ns;
+    wall_ns += each.wall_ns;
+  }
+  status.paused_share = static_cast<double>(delay_ns) / static_cast<double>(wall_ns);
+  status.visits_per_s = visits_per_s_;
+  status.records_lost = parts_.session.losses().records_lost;
+  if (now != nullptr) {
+    status.unit = now->unit.name;
+    status.speedup = now->speedup;
+  }
+  hooks_.show(status);
+}
+
+// A full disk ends the run, but what was measured is still reported.
+void Runner::write_log(const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const Error& error) {
+    run_.reason = "log-failed";
+    run_.warnings.emplace_back(error.what());
+  }
+}
+
+void Runner::finish() {
+  run_.wall_ns = monotonic_now() - start_ns_;
+  run_.overhead.controller_cpu_share =
+      static_cast<double>(process_cpu_now() - cpu_start_ns_) / static_cast<double>(run_.wall_ns);
+  for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
+    run_.samples.push_back({parts_.attribution.unit(id), parts_.attribution.count(id)});
+    write_log([&] { log_.samples(run_, run_.samples.back()); });
+  }
+  const auto losses = parts_.session.losses();
+  run_.losses.records_lost = losses.records_lost;
+  run_.losses.stacks_truncated = losses.stacks_truncated;
+  run_.losses.samples_unknown = parts_.attribution.unknown();
+  run_.losses.samples_total = parts_.attribution.total();
+}
+
+void Runner::run() {
+  start_ns_ = monotonic_now();
+  cpu_start_ns_ = process_cpu_now();
+  experiment_ns_ = config_.experiment.duration_ns;
+  parts_.session.start();
+  survey();
+  choose_period();
+
+  PlanOptions options;
+  options.speedups_percent = config_.experiment.speedups_percent;
+  options.baseline_share = config_.experiment.baseline_share;
+  options.fixed_speedup_percent = config_.experiment.fixed_speedup_percent;
+  options.seed = run_.seed;
+  Plan plan(options);
+  while (!stop()) {
+    const auto planned = plan.next(candidates());
+    if (!planned) {
+      idle(50 * kMillisecond);
+      continue;
+    }
+    const Experiment done = experiment(*planned);
+    // One that the end cut short would be a shorter one than the others: it does not count.
+    if (stop() && done.wall_ns < experiment_ns_) break;
+    run_.experiments.push_back(done);
+    write_log([&] { log_.experiment(run_, done); });
+    for (const auto& count : done.throughput) {
+      visits_per_s_ = 1e9 * static_cast<double>(count.visits) / static_cast<double>(done.wall_ns);
+    }
+    if (parts_.counters.fewest_visits() < config_.experiment.min_visits) {
+      experiment_ns_ = std::min(2 * experiment_ns_, kLongestExperiment);
+    }
+    check_budget();
+  }
+  finish();
+}
+
+}  // namespace
+
+void run_experiments(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
+                     LogWriter& log, Run& run) {
+  Runner(config, parts, hooks, log, run).run();
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,86 @@
+// How a sample becomes a pause. Stream::step() is the heart of the profiler, run every few
+// milliseconds:
+//
+//   drain the perf rings, in time order        perf::Session
+//   a sample  → which unit is it in?           Attribution
+//             → in the selected unit: its thread earns speedup x period     Ledger (rule 1)
+//   a switch, a wake-up, a new thread          Ledger (rules 4 to 7)
+//   a pause that has ended                     Ledger (rule 3)
+//   a visit of a progress point                Counters, stamped in virtual time
+//   who still owes?  → pauses                  pause::Pauser (rule 8)
+//
+// Between begin() and end() there is an experiment; outside of one the same work is done with
+// nothing to earn, so that the cost of watching is the same for baselines and treatments.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "controller/base/types.h"
+#include "controller/causal/attribution.h"
+#include "controller/causal/counters.h"
+#include "controller/causal/ledger.h"
+#include "controller/causal/plan.h"
+#include "controller/pause/pauser.h"
+#include "controller/perf/session.h"
+
+namespace causalctl::causal {
+
+struct StreamParts {
+  perf::Session& session;
+  pause::Pauser& pauser;
+  Attribution& attribution;
+  Counters& counters;
+  std::vector<std::pair<std::string, std::uint32_t>> sampled_points;  // "file:line" → tag
+};
+
+class Stream {
+ public:
+  explicit Stream(StreamParts parts);
+
+  // Waits for the next tick, then does the work. `late_ns` of the result: how late the controller
+  // itself was; an experiment during which it was very late says nothing.
+  struct Step {
+    Nanoseconds late_ns = 0;
+  };
+  Step step();
+
+  void begin_counting();                    // counts visits from now on, outside of an experiment
+  void begin(UnitId unit, double speedup);  // speedup 0: a baseline
+  void stop_earning() { earning_ = false; }
+  // The largest debt of a thread that could pay it now; small: the experiment may end.
+  Nanoseconds open_debt_ns() const;
+  void end();  // forgives all debts
+
+  Nanoseconds global_offset_ns() const { return ledger_.global(); }
+  std::uint64_t samples_in_unit() const { return samples_in_unit_; }
+  Nanoseconds core_wait_ns() const { return ledger_.core_wait_ns(); }
+  Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
+  bool executed_other_program() const { return executed_; }
+
+ private:
+  void apply(const perf::SampleEvent& event);
+  void apply(const perf::SwitchEvent& event);
+  void apply(const perf::WakeEvent& event);
+  void apply(const perf::VisitEvent& event);
+  void apply(const perf::ThreadStartEvent& event);
+  void apply(const perf::ThreadExitEvent& event);
+  void apply(const perf::MapEvent& event);
+  void apply(const perf::ExecEvent& event);
+  void visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns);
+  void settle(Nanoseconds now_ns);
+
+  StreamParts parts_;
+  Ledger ledger_;
+  Nanoseconds next_tick_ns_ = 0;
+  Nanoseconds began_at_ns_ = 0;
+  std::optional<UnitId> unit_;
+  double speedup_ = 0;
+  bool earning_ = false;
+  bool owing_ = false;  // something was earned since begin(): debts may exist
+  std::uint64_t samples_in_unit_ = 0;
+  Nanoseconds cpu_time_ns_ = 0;
+  bool executed_ = false;
+};
+
+}  // namespace causalctl::causal

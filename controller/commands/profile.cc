@@ -1,0 +1,226 @@
+// A causal profile, from the attach to the report. The order is what keeps the target safe:
+//
+//   1. everything that can be wrong with the request is found out before the target is touched:
+//      the log can be written, the progress points exist (profile, resolve_points)
+//   2. perf events on all threads, progress points armed: kernel objects that die with us (Watch)
+//   3. the pause channel: the only thing that is put into the target
+//   4. experiments, in real-time priority where permitted            causal/run.cc
+//   5. the pause channel's events closed, then the guardian takes the stub out again, then the
+//      digest of the target's state is compared with that of before  (detach)
+#include "controller/commands/profile.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <utility>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/base/procfs.h"
+#include "controller/causal/attribution.h"
+#include "controller/causal/coz_format.h"
+#include "controller/causal/estimate.h"
+#include "controller/causal/log.h"
+#include "controller/causal/run.h"
+#include "controller/commands/interrupts.h"
+#include "controller/commands/status_line.h"
+#include "controller/pause/pauser.h"
+#include "controller/perf/session.h"
+#include "controller/progress/progress.h"
+#include "controller/report/render.h"
+#include "unwind/symbolizer.h"
+#include "unwind/unwinder.h"
+
+namespace causalctl::commands {
+namespace {
+
+using Kind = causal::CountedPoint::Kind;
+
+// Progress points with their tags: the index in both vectors.
+struct Points {
+  std::vector<causal::CountedPoint> counted;
+  std::vector<progress::Point> resolved;
+};
+
+Points resolve_points(const config::Config& config, Pid target, unwind::Symbolizer& symbolizer) {
+  Points points;
+  const auto add = [&](const std::string& spec, const std::string& name, Kind kind) {
+    points.resolved.push_back(progress::resolve(spec, target, symbolizer));
+    points.counted.push_back({name, kind});
+  };
+  for (const std::string& spec : config.progress.throughput) add(spec, spec, Kind::throughput);
+  for (const config::LatencyPoint& latency : config.progress.latency) {
+    add(latency.begin, latency.name, Kind::begin);
+    add(latency.end, latency.name, Kind::end);
+  }
+  return points;
+}
+
+// The fixed unit must be somewhere, or ten minutes would pass before the typing error shows.
+void check_fixed_unit(const std::string& unit, unwind::Symbolizer& symbolizer) {
+  const auto colon = unit.rfind(':');
+  if (unit.empty() || colon == std::string::npos) return;
+  const int line = std::atoi(unit.c_str() + colon + 1);
+  const std::string file = unit.substr(0, colon);
+  if (line <= 0 || !symbolizer.find_line(file, line).empty()) return;
+  std::string nearest;
+  for (const auto& each : symbolizer.similar_lines(file, line, 5)) nearest += "\n    " + each;
+  throw UsageError("--fixed " + unit + ": no code for this line in the target",
+                   nearest.empty() ? "" : "the nearest lines that have code are:" + nearest);
+}
+
+std::vector<std::pair<std::string, std::uint32_t>> sampled_points(const Points& points) {
+  std::vector<std::pair<std::string, std::uint32_t>> sampled;
+  for (std::uint32_t tag = 0; tag < points.resolved.size(); ++tag) {
+    if (const auto* spec = std::get_if<progress::SampledSpec>(&points.resolved[tag].spec)) {
+      sampled.emplace_back(fmt::format("{}:{}", spec->file, spec->line), tag);
+    }
+  }
+  return sampled;
+}
+
+// A late controller falsifies experiments; the kernel gives real-time priority only to the
+// privileged. Threads started later do not inherit it.
+void raise_priority() {
+  sched_param parameter{};
+  parameter.sched_priority = 1;
+  if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter) != 0) {
+    setpriority(PRIO_PROCESS, 0, -10);
+  }
+}
+
+std::string host_name() {
+  std::string name(256, '\0');
+  if (gethostname(name.data(), name.size()) != 0) return "unknown";
+  name.resize(name.find('\0'));
+  return name;
+}
+
+nlohmann::json config_json(const config::Config& config) {
+  nlohmann::json json;
+  json["progress"] = config.progress.throughput;
+  for (const auto& latency : config.progress.latency) {
+    json["latency"].push_back(
+        {{"name", latency.name}, {"begin", latency.begin}, {"end", latency.end}});
+  }
+  json["scope"] = {{"binary", config.scope.binaries}, {"file", config.scope.files}};
+  json["experiment"] = {{"duration_ns", config.experiment.duration_ns},
+                        {"cooloff_ns", config.experiment.cooloff_ns},
+                        {"min_visits", config.experiment.min_visits},
+                        {"speedups", config.experiment.speedups_percent},
+                        {"baseline_share", config.experiment.baseline_share},
+                        {"fixed_unit", config.experiment.fixed_unit}};
+  json["pause"] = {{"channel", config.pause.channel}, {"longest_ns", config.pause.longest_ns}};
+  return json;
+}
+
+causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbolizer& symbolizer) {
+  std::random_device random;
+  causal::Run run;
+  run.id = fmt::format("{:08x}{:08x}", random(), random());
+  run.host = host_name();
+  run.pid = target;
+  run.executable = procfs::executable(target);
+  for (const unwind::Module& module : symbolizer.modules()) {
+    if (module.main) run.build_id = module.build_id;
+  }
+  run.started_ns = realtime_now();
+  run.config_json = config_json(config).dump();
+  run.seed = config.experiment.seed.value_or(random());
+  return run;
+}
+
+perf::SessionOptions session_options(const config::Config& config, std::uint64_t seed) {
+  perf::SessionOptions options;
+  if (config.sampling.period_ns) options.period_ns = *config.sampling.period_ns;
+  options.seed = seed;
+  return options;
+}
+
+void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
+            const target::Digest& before, causal::Run& run) {
+  pauser.reset();  // closes the pause events: from here on no shot can fire
+  for (const std::string& left : guardian.restore()) run.warnings.push_back(left);
+  if (run.reason == "target-exited") {
+    run.digest = "unknown";
+    return;
+  }
+  const auto changes = target::differences(before, guardian.digest());
+  run.digest = changes.empty() ? "same" : "changed";
+  for (const std::string& change : changes) run.warnings.push_back("target state: " + change);
+}
+
+void print_report(const config::Config& config, const ProfileConsole& console,
+                  const causal::Run& run) {
+  if (config.output.format == "coz") {
+    fmt::print("{}", causal::coz_profile({run}));
+    return;
+  }
+  const report::Report report = causal::estimate({run});
+  fmt::print("{}", config.output.format == "json"
+                       ? report::render_json(report)
+                       : report::render_text(report, console.color, 120));
+}
+
+}  // namespace
+
+int profile(const config::Config& config, Pid target, target::Guardian& guardian,
+            const ProfileConsole& console, void (*started)(target::Guardian&)) {
+  auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
+  const Points points = resolve_points(config, target, *symbolizer);
+  check_fixed_unit(config.experiment.fixed_unit, *symbolizer);
+  causal::Run run = describe_run(config, target, *symbolizer);
+  causal::LogWriter log(config.output.log);
+  const target::Digest before = guardian.digest();
+
+  const Interrupts interrupts;
+  perf::Session session(target, session_options(config, run.seed));
+  for (std::uint32_t tag = 0; tag < points.resolved.size(); ++tag) {
+    const std::string counted_by = progress::arm(points.resolved[tag], tag, target, session);
+    log::verbose("{}: counted by {}", points.resolved[tag].name, counted_by);
+  }
+  for (const std::string& reason : session.limits().reasons) run.warnings.push_back(reason);
+
+  pause::PauserOptions pauser_options;
+  pauser_options.channel = config.pause.channel;
+  pauser_options.longest_ns = config.pause.longest_ns;
+  pause::PauserChoice choice = pause::make_pauser(target, guardian, pauser_options);
+  run.overhead.attach_stop_ns = choice.attach_stop_ns;
+  if (!choice.reason.empty()) run.warnings.push_back("pauses by ptrace: " + choice.reason);
+
+  log.run(run);
+  causal::Counters counters(points.counted);
+  causal::Attribution attribution(std::move(symbolizer), std::make_unique<unwind::Unwinder>(target),
+                                  config.scope);
+  StatusLine status(console.quiet);
+  causal::RunHooks hooks;
+  hooks.show = [&](const causal::Status& each) { status.show(each); };
+  hooks.interrupts = Interrupts::count;
+  raise_priority();
+  started(guardian);
+  causal::run_experiments(config,
+                          {session, *choice.pauser, attribution, counters, sampled_points(points)},
+                          hooks, log, run);
+  status.clear();
+
+  detach(choice.pauser, guardian, before, run);
+  run.ended = true;
+  if (run.reason != "log-failed") log.end(run);
+  print_report(config, console, run);
+  if (run.reason == "log-failed") {
+    throw Error(run.warnings.back() + "; the run was ended early, the target is as before",
+                "what was measured is in the report above; choose another --output");
+  }
+  if (run.reason == "target-exited" && run.experiments.empty()) {
+    throw TargetGone("the target ended before the first experiment did");
+  }
+  return static_cast<int>(run.digest == "changed" ? ExitCode::failed : ExitCode::ok);
+}
+
+}  // namespace causalctl::commands

@@ -1,0 +1,63 @@
+#include "controller/commands/status_line.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "controller/base/clock.h"
+
+namespace causalctl::commands {
+namespace {
+
+constexpr Nanoseconds kLinePeriod = 10 * kSecond;
+constexpr Nanoseconds kRewritePeriod = 200 * kMillisecond;
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+std::string describe(const causal::Status& status) {
+  std::string text = fmt::format("{} s  {}", status.elapsed_ns / kSecond, status.phase);
+  if (status.experiments > 0 || !status.unit.empty()) {
+    text += fmt::format("  {} experiments", status.experiments);
+  }
+  if (status.discarded > 0) text += fmt::format(" ({} discarded)", status.discarded);
+  if (!status.unit.empty()) {
+    text += fmt::format("  {} {:.0f} %", status.unit, 100 * status.speedup);
+  }
+  if (status.visits_per_s > 0) text += fmt::format("  {:.1f} visits/s", status.visits_per_s);
+  if (status.paused_share > 0) text += fmt::format("  paused {:.1f} %", 100 * status.paused_share);
+  if (status.records_lost > 0) text += fmt::format("  {} records lost", status.records_lost);
+  return text;
+}
+
+StatusLine::StatusLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+void StatusLine::show(const causal::Status& status) {
+  const Nanoseconds now_ns = monotonic_now();
+  if (quiet_ || now_ns - last_ns_ < (terminal_ ? kRewritePeriod : kLinePeriod)) return;
+  last_ns_ = now_ns;
+  std::string text = describe(status);
+  if (!terminal_) {
+    fmt::print(stderr, "causalctl: {}\n", text);
+    return;
+  }
+  if (const auto width = terminal_width(); text.size() >= width) text.resize(width - 1);
+  fmt::print(stderr, "\r\x1b[K{}", text);
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void StatusLine::clear() {
+  if (!shown_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+}  // namespace causalctl::commands

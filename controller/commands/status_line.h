@@ -1,0 +1,31 @@
+// The live status of a run, on standard error: on a terminal one line that is rewritten, otherwise
+// a line every ten seconds. --quiet: nothing.
+#pragma once
+
+#include <string>
+
+#include "controller/base/types.h"
+#include "controller/causal/run.h"
+
+namespace causalctl::commands {
+
+std::string describe(const causal::Status& status);  // pure
+
+class StatusLine {
+ public:
+  explicit StatusLine(bool quiet);
+  ~StatusLine() { clear(); }
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+  void show(const causal::Status& status);
+  void clear();  // takes the line off, so that messages stand alone
+
+ private:
+  bool quiet_;
+  bool terminal_;
+  bool shown_ = false;
+  Nanoseconds last_ns_ = 0;
+};
+
+}  // namespace causalctl::commands

@@ -1,0 +1,39 @@
+// Pauses by ptrace-stop: the guardian holds a thread for the whole pause. Runs no code in the
+// target and changes nothing in it, so it serves targets that handle SIGTRAP themselves (Go), are
+// under seccomp, or run on kernels without sigtrap events; a pause costs several system calls more.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "controller/pause/pauser.h"
+
+namespace causalctl::pause {
+
+class PtraceChannel final : public Pauser {
+ public:
+  PtraceChannel(target::Guardian& guardian, Nanoseconds longest_ns)
+      : guardian_(guardian), longest_ns_(longest_ns) {}
+
+  void add_thread(Tid tid) override { threads_.insert(tid); }
+  void remove_thread(Tid tid) override;
+  // A pause under way is neither prolonged nor shortened: what is left is asked for when it ends.
+  void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) override;
+  std::vector<Paid> collect(Nanoseconds now_ns) override;
+  bool pausing(Tid tid) const override { return asked_.contains(tid); }
+  bool standing(Tid tid) const override { return pausing(tid); }
+  bool idle() const override { return asked_.empty(); }
+  PauseTotals totals() const override { return totals_; }
+  std::string name() const override { return "ptrace"; }
+
+ private:
+  target::Guardian& guardian_;
+  Nanoseconds longest_ns_;
+  std::unordered_set<Tid> threads_;
+  std::unordered_map<Tid, Nanoseconds> asked_;
+  PauseTotals totals_;
+};
+
+}  // namespace causalctl::pause

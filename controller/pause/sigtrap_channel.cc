@@ -1,0 +1,190 @@
+#include "controller/pause/sigtrap_channel.h"
+
+#include <signal.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/perf/attrs.h"
+
+namespace causalctl::pause {
+namespace {
+
+// CPU time that a thread runs after being armed, until its shot fires: the shorter the better; the
+// kernel takes nothing below 10 us for the task clock.
+constexpr Nanoseconds kShotPeriod = 10 * kMicrosecond;
+
+// A raise of a debt under way smaller than this waits for the next one.
+constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;
+
+// A shot that has not fired after this long is looked into: is the thread blocking SIGTRAP?
+constexpr Nanoseconds kUnfiredCheck = 50 * kMillisecond;
+
+}  // namespace
+
+SigtrapChannel::SigtrapChannel(Pid target, target::Guardian& guardian, target::Injection injection,
+                               const PauserOptions& options)
+    : target_(target),
+      injection_(injection),
+      options_(options),
+      fallback_(guardian, options.longest_ns),
+      states_(injection.slot_count),
+      seen_(injection.slot_count) {}
+
+unsigned SigtrapChannel::take_slot() {
+  if (free_slots_.empty()) return used_slots_++;
+  const unsigned slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+void SigtrapChannel::add_thread(Tid tid) {
+  if (threads_.contains(tid)) return;
+  if (free_slots_.empty() && used_slots_ == injection_.slot_count) {
+    fallback_.add_thread(tid);
+    return;
+  }
+  const unsigned slot = take_slot();
+  const auto attr = perf::sigtrap_attr(injection_.slots + slot * sizeof(target::Slot), kShotPeriod);
+  auto shot = perf::EventFd::open(attr, tid, "pause event");
+  if (!shot) {  // the thread is gone
+    free_slots_.push_back(slot);
+    return;
+  }
+  Thread thread;
+  thread.shot = std::move(*shot);
+  thread.slot = slot;
+  thread.owed_total_ns = states_[slot].paid_total_ns;
+  threads_.emplace(tid, std::move(thread));
+}
+
+void SigtrapChannel::remove_thread(Tid tid) {
+  fallback_.remove_thread(tid);
+  const auto found = threads_.find(tid);
+  if (found == threads_.end()) return;
+  if (found->second.armed) --armed_count_;
+  free_slots_.push_back(found->second.slot);
+  threads_.erase(found);
+}
+
+void SigtrapChannel::write_slot(const Thread& thread, bool with_arming) {
+  target::Slot slot;
+  slot.owed_total_ns = thread.owed_total_ns;
+  slot.armed_at_ns = thread.armed_at_ns;
+  slot.stale_after_ns = options_.stale_after_ns;
+  // Raising or lowering a debt touches one aligned word, so the stub never sees half of it.
+  const std::size_t size =
+      with_arming ? offsetof(target::Slot, paid_total_ns) : sizeof(slot.owed_total_ns);
+  iovec local{&slot, size};
+  iovec remote{reinterpret_cast<void*>(injection_.slots + thread.slot * sizeof(slot)), size};
+  // A failure means that the target is gone: the session will report its end.
+  (void)process_vm_writev(target_, &local, 1, &remote, 1, 0);
+}
+
+void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) {
+  const auto found = threads_.find(tid);
+  if (found == threads_.end()) return fallback_.set_debt(tid, debt_ns, now_ns);
+  Thread& thread = found->second;
+  const Nanoseconds bounded_ns = std::clamp<Nanoseconds>(debt_ns, 0, options_.longest_ns);
+  const Nanoseconds owed_total_ns = states_[thread.slot].paid_total_ns + bounded_ns;
+  if (thread.armed) {
+    if (std::abs(owed_total_ns - thread.owed_total_ns) < kWorthWriting && bounded_ns > 0) return;
+    thread.owed_total_ns = owed_total_ns;
+    write_slot(thread, false);
+    return;
+  }
+  if (bounded_ns == 0) return;
+  thread.owed_total_ns = owed_total_ns;
+  thread.armed_at_ns = now_ns;
+  write_slot(thread, true);
+  thread.shot.refresh(1);
+  thread.armed = true;
+  ++armed_count_;
+}
+
+void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
+                            std::vector<Paid>& paid) {
+  SlotState& state = states_[thread.slot];
+  if (slot.left_at_ns > slot.entered_at_ns) {
+    totals_.asked_ns += thread.owed_total_ns - state.paid_total_ns;
+    totals_.paid_ns += slot.paid_total_ns - state.paid_total_ns;
+    ++totals_.pauses;
+    paid.push_back({tid, slot.entered_at_ns, slot.left_at_ns});
+  } else {
+    ++totals_.stale;
+  }
+  state = {slot.paid_total_ns, slot.left};
+  thread.armed = false;
+  --armed_count_;
+}
+
+// A thread may block SIGTRAP for good; its shot stays pending, harmless, and is taken off by the
+// guardian at the end. Its pauses go the other way from now on.
+void SigtrapChannel::check_unfired(Tid tid, Thread& thread) {
+  thread.armed_at_ns += kUnfiredCheck;  // look again only after as long
+  const auto status = procfs::thread_status(target_, tid);
+  if (!status || !procfs::has_signal(status->signals_blocked, SIGTRAP) ||
+      !procfs::has_signal(status->signals_pending, SIGTRAP)) {
+    return;
+  }
+  fallback_.add_thread(tid);
+  --armed_count_;
+  threads_.erase(tid);  // not its slot: the pending shot still writes there
+}
+
+std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
+  std::vector<Paid> paid = fallback_.collect(now_ns);
+  standing_ = 0;
+  if (armed_count_ == 0) return paid;
+  const std::size_t size = used_slots_ * sizeof(target::Slot);
+  iovec local{seen_.data(), size};
+  iovec remote{reinterpret_cast<void*>(injection_.slots), size};
+  if (process_vm_readv(target_, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(size)) {
+    return paid;  // gone
+  }
+  std::vector<Tid> unfired;
+  for (auto& [tid, thread] : threads_) {
+    if (!thread.armed) continue;
+    const target::Slot& slot = seen_[thread.slot];
+    // `left` is the stub's last write: when it has moved, all else in the slot is final.
+    if (slot.left != states_[thread.slot].left) {
+      finish(tid, thread, slot, paid);
+    } else if (slot.entered != slot.left) {
+      ++standing_;
+    } else if (now_ns - thread.armed_at_ns > kUnfiredCheck) {
+      unfired.push_back(tid);
+    }
+  }
+  for (const Tid tid : unfired) check_unfired(tid, threads_.at(tid));
+  std::sort(paid.begin(), paid.end(),
+            [](const Paid& a, const Paid& b) { return a.end_ns < b.end_ns; });
+  return paid;
+}
+
+bool SigtrapChannel::pausing(Tid tid) const {
+  const auto found = threads_.find(tid);
+  return found == threads_.end() ? fallback_.pausing(tid) : found->second.armed;
+}
+
+bool SigtrapChannel::standing(Tid tid) const {
+  const auto found = threads_.find(tid);
+  if (found == threads_.end()) return fallback_.standing(tid);
+  if (!found->second.armed) return false;
+  const target::Slot& slot = seen_[found->second.slot];
+  return slot.entered != slot.left;
+}
+
+PauseTotals SigtrapChannel::totals() const {
+  PauseTotals sum = fallback_.totals();
+  sum.asked_ns += totals_.asked_ns;
+  sum.paid_ns += totals_.paid_ns;
+  sum.pauses += totals_.pauses;
+  sum.stale += totals_.stale;
+  return sum;
+}
+
+}  // namespace causalctl::pause

@@ -1,0 +1,70 @@
+// Pauses by the injected stub. Each thread has a perf task-clock event with `sigtrap` set, created
+// disabled; PERF_EVENT_IOC_REFRESH(1) arms one shot, which sends SIGTRAP the next time the thread
+// runs user code. The handler, stub.S, sleeps until its slot's paid_total reaches owed_total. A
+// blocked thread is left alone: no system call is ever interrupted.
+//
+// Invariants: a slot's owed_total = what was reported by collect() + the debt last set, so a debt
+// means the same whether or not the pause that pays it has been reported yet. A thread is armed at
+// most once (REFRESH adds up: arming an armed thread would make a storm of signals); `left` having
+// moved is the stub's word that the shot is spent.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/pause/pauser.h"
+#include "controller/pause/ptrace_channel.h"
+#include "controller/perf/event.h"
+#include "controller/target/slot.h"
+
+namespace causalctl::pause {
+
+class SigtrapChannel final : public Pauser {
+ public:
+  SigtrapChannel(Pid target, target::Guardian& guardian, target::Injection injection,
+                 const PauserOptions& options);
+
+  void add_thread(Tid tid) override;
+  void remove_thread(Tid tid) override;
+  void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) override;
+  std::vector<Paid> collect(Nanoseconds now_ns) override;
+  bool pausing(Tid tid) const override;
+  bool standing(Tid tid) const override;
+  bool idle() const override { return standing_ == 0 && fallback_.idle(); }
+  PauseTotals totals() const override;
+  std::string name() const override { return "sigtrap"; }
+
+ private:
+  struct Thread {
+    perf::EventFd shot;
+    unsigned slot = 0;
+    bool armed = false;
+    Nanoseconds armed_at_ns = 0;
+    Nanoseconds owed_total_ns = 0;  // as last written
+  };
+  struct SlotState {  // what collect() last saw; outlives the thread that had the slot
+    Nanoseconds paid_total_ns = 0;
+    std::uint64_t left = 0;
+  };
+
+  void finish(Tid tid, Thread& thread, const target::Slot& slot, std::vector<Paid>& paid);
+  void write_slot(const Thread& thread, bool with_arming);
+  void check_unfired(Tid tid, Thread& thread);
+  unsigned take_slot();
+
+  Pid target_;
+  target::Injection injection_;
+  PauserOptions options_;
+  PtraceChannel fallback_;  // for threads that keep SIGTRAP blocked
+  std::unordered_map<Tid, Thread> threads_;
+  std::vector<unsigned> free_slots_;
+  unsigned used_slots_ = 0;  // high-water mark
+  std::vector<SlotState> states_;
+  std::vector<target::Slot> seen_;  // buffer of collect()
+  unsigned armed_count_ = 0;
+  unsigned standing_ = 0;  // threads in the stub, as of the last collect()
+  PauseTotals totals_;
+};
+
+}  // namespace causalctl::pause

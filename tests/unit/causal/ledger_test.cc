@@ -1,0 +1,152 @@
+// The rules of docs/virtual-time.md, one by one.
+#include "controller/causal/ledger.h"
+
+#include <catch2/catch.hpp>
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Tid kA = 1, kB = 2, kC = 3;
+constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
+
+Ledger two_threads(Ledger::BlindCredit blind = Ledger::BlindCredit::none) {
+  Ledger ledger(blind);
+  ledger.start_thread(kA, 0, 0);
+  ledger.start_thread(kB, 0, 0);
+  return ledger;
+}
+
+Nanoseconds debt(const Ledger& ledger, Tid thread) {
+  return ledger.global() - ledger.local(thread);
+}
+
+TEST_CASE("a sample puts the others in debt, a pause pays it", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.earn(kA, 100);
+  CHECK(ledger.global() == 100);
+  CHECK(debt(ledger, kA) == 0);
+  CHECK(debt(ledger, kB) == 100);
+  ledger.pay(kB, 130);  // overshoot counts: now A is behind
+  CHECK(ledger.global() == 130);
+  CHECK(debt(ledger, kA) == 30);
+  CHECK(debt(ledger, kB) == 0);
+}
+
+TEST_CASE("where all threads run the unit, earned cancels debt", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.earn(kA, 100);
+  ledger.earn(kB, 100);
+  CHECK(debt(ledger, kA) == 0);
+  CHECK(debt(ledger, kB) == 0);
+}
+
+TEST_CASE("a wake-up credits the waiter for no longer than it waited", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.switched_out(kB, kCpu1, 1000, false, false);
+  ledger.earn(kA, 500);
+  SECTION("long wait: all of the waker's local") {
+    ledger.woken(kB, kA, 5000);
+    CHECK(ledger.local(kB) == 500);
+  }
+  SECTION("short wait: only the time waited") {
+    ledger.woken(kB, kA, 1200);
+    CHECK(ledger.local(kB) == 200);
+    CHECK(debt(ledger, kB) == 300);
+  }
+}
+
+TEST_CASE("a thread woken by one that owes more inherits the debt", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.earn(kB, 400);  // B is ahead, A owes
+  ledger.switched_out(kB, kCpu1, 1000, false, false);
+  ledger.woken(kB, kA, 3000);
+  CHECK(ledger.local(kB) == 0);
+  CHECK(ledger.global() == 0);  // the offset may fall
+}
+
+TEST_CASE("only the first edge of a wait counts, and only while blocked", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.start_thread(kC, 0, 0);
+  ledger.earn(kA, 500);
+  ledger.woken(kB, kA, 100);  // B runs: nothing to wake
+  CHECK(ledger.local(kB) == 0);
+  ledger.switched_out(kB, kCpu1, 1000, false, false);
+  ledger.woken(kB, kC, 1100);
+  ledger.woken(kB, kA, 9000);
+  CHECK(ledger.local(kB) == 0);
+}
+
+TEST_CASE("a wake-up from outside the target credits nothing", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.switched_out(kB, kCpu1, 1000, false, false);
+  ledger.earn(kA, 500);
+  ledger.woken(kB, 777, 5000);
+  ledger.switched_in(kB, kCpu1, 5001);
+  CHECK(debt(ledger, kB) == 500);
+}
+
+TEST_CASE("a thread that waited for a core continues where the core was left", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.switched_in(kA, kCpu0, 0);
+  ledger.earn(kA, 5 * kMillisecond);
+  ledger.switched_in(kB, kCpu0, 0);
+  ledger.switched_out(kB, kCpu0, kMillisecond, true, false);
+  ledger.switched_in(kA, kCpu0, kMillisecond);
+  ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
+  SECTION("credit, limited by the wait") {
+    ledger.switched_in(kB, kCpu0, 4 * kMillisecond);
+    CHECK(ledger.local(kB) == 3 * kMillisecond);
+    CHECK(ledger.core_wait_ns() == 3 * kMillisecond);
+  }
+  SECTION("none when somebody else had the core in between") {
+    ledger.switched_in(kB, kCpu0, 6 * kMillisecond);
+    CHECK(ledger.local(kB) == 0);
+  }
+}
+
+TEST_CASE("a new thread inherits its parent's local, a dead one leaves", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.earn(kA, 300);
+  ledger.start_thread(kC, kB, 10);
+  CHECK(debt(ledger, kC) == 300);
+  ledger.end_thread(kA);
+  CHECK(ledger.global() == 0);
+  CHECK(debt(ledger, kC) == 0);
+}
+
+TEST_CASE("without wake edges every wait but our pause is credited", "[causal][ledger]") {
+  Ledger ledger = two_threads(Ledger::BlindCredit::full);
+  ledger.earn(kA, 500);
+  SECTION("a wait") {
+    ledger.switched_out(kB, kCpu1, 1000, false, false);
+    ledger.switched_in(kB, kCpu1, 1200);
+    CHECK(ledger.local(kB) == 200);
+  }
+  SECTION("our pause") {
+    ledger.switched_out(kB, kCpu1, 1000, false, true);
+    ledger.switched_in(kB, kCpu1, 1200);
+    CHECK(ledger.local(kB) == 0);
+  }
+}
+
+// v_i = t - local_i never runs backwards at a wake-up by more than the waiter's own gain: whoever
+// waits goes on at the later of its own arrival and the waker's time.
+TEST_CASE("property: the wake rule is the maximum of two virtual times", "[causal][ledger]") {
+  for (Nanoseconds mine = 0; mine <= 400; mine += 50) {
+    for (Nanoseconds other = 0; other <= 400; other += 50) {
+      for (Nanoseconds waited = 0; waited <= 600; waited += 75) {
+        Ledger ledger = two_threads();
+        ledger.earn(kB, mine);
+        ledger.earn(kA, other);
+        ledger.switched_out(kB, kCpu1, 1000, false, false);
+        const Nanoseconds woken_at = 1000 + waited;
+        ledger.woken(kB, kA, woken_at);
+        const Nanoseconds expected = std::max(1000 - mine, woken_at - other);
+        CHECK(woken_at - ledger.local(kB) == expected);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace causalctl::causal
