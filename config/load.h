@@ -1,5 +1,5 @@
 // TOML → Config. Unknown keys, wrong types and values out of range are errors with file, line and
-// column, all reported at once. Names: interface.md, "TOML" (in docs/configuration.md).
+// column, all reported at once. Names: docs/configuration.md.
 #pragma once
 
 #include <string>
@@ -13,8 +13,30 @@ namespace causalctl::config {
 Config load(const std::string& path);
 Config parse(std::string_view text, const std::string& name);
 
-// Checks what no single key shows (one of pid/match/command, at least one progress point, …).
-// `text` forms shared with the command line; each throws UsageError naming `what`.
+// Checks what no single key shows, once the command line is merged in: one of pid, match and
+// command; at least one progress point; names used once. Throws UsageError.
+void check(const Config& config);
+
+// Text forms shared with the command line; each throws UsageError naming `what`.
 Nanoseconds parse_duration(std::string_view text, std::string_view what);  // 250us 10ms 1.5s 5m 2h
+LatencyPoint parse_latency(std::string_view text, std::string_view what);  // NAME=BEGIN,END
+void check_format(std::string_view format, std::string_view what);         // text, json or coz
+void check_channel(std::string_view channel, std::string_view what);
+
+// Limits of numbers and times, shared with the command line; inclusive.
+template <typename T>
+struct Limits {
+  T low;
+  T high;
+};
+inline constexpr Limits<Nanoseconds> kExperimentNs{kMillisecond, 3600 * kSecond};
+inline constexpr Limits<Nanoseconds> kCooloffNs{0, 60 * kSecond};
+inline constexpr Limits<Nanoseconds> kPeriodNs{50 * kMicrosecond, kSecond};
+inline constexpr Limits<Nanoseconds> kLongestPauseNs{kMillisecond, kSecond};
+inline constexpr Limits<Nanoseconds> kDurationNs{100 * kMillisecond, 30 * 24 * 3600 * kSecond};
+inline constexpr Limits<std::int64_t> kMinVisits{1, 1'000'000'000};
+inline constexpr Limits<std::int64_t> kSpeedupPercent{0, 100};
+inline constexpr Limits<double> kBaselineShare{0.05, 0.95};
+inline constexpr Limits<double> kMaxSlowdownPercent{0.1, 10'000};
 
 }  // namespace causalctl::config

@@ -1,1 +1,81 @@
-int main() { return 0; }
+// causalctl: reads the command line, runs one subcommand, turns what it throws into exit codes. The
+// only place that catches.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <exception>
+
+#include "controller/base/error.h"
+#include "controller/commands/commands.h"
+
+namespace {
+
+using causalctl::ExitCode;
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  causalctl points 4711                                     what could count as progress\n"
+    "  causalctl attach 4711 --progress server.c:210 --duration 90s\n"
+    "  causalctl run --progress commit --duration 5m -- ./server --port 8080\n"
+    "  causalctl report profile.jsonl --format json -o report.json\n"
+    "\n"
+    "SUBCOMMAND --help tells each one's options.\n"
+    "\n"
+    "Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 the target was gone before there was\n"
+    "a result, 70 a bug in causalctl.";
+
+// A pipe that closed and a file that grew over its limit shall be errors of write(2), not deaths:
+// a target must be let go first. Handlers, unlike SIG_IGN, are not inherited by what we exec.
+void report_write_errors() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPIPE, &action, nullptr);
+  ::sigaction(SIGXFSZ, &action, nullptr);
+}
+
+int fail(const std::string& what, const std::string& hint, ExitCode code) {
+  fmt::print(stderr, "causalctl: {}\n", what);
+  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
+  return static_cast<int>(code);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "causal profiler for running, unmodified processes: which line, made faster, makes "
+      "the program faster, and by how much");
+  app.name("causalctl");
+  app.set_version_flag("--version", "causalctl " CAUSALCTL_VERSION);
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  app.get_formatter()->column_width(36);
+
+  causalctl::commands::Command selected;
+  causalctl::commands::add_report(app, selected);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+  }
+  return static_cast<int>(selected());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  report_write_errors();
+  try {
+    return run(argc, argv);
+  } catch (const causalctl::Error& error) {
+    return fail(error.what(), error.hint(), error.code());
+  } catch (const causalctl::Bug& bug) {
+    return fail(fmt::format("bug: {}", bug.what()), "please report it with the command line",
+                ExitCode::bug);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory", "", ExitCode::failed);
+  } catch (const std::exception& error) {
+    return fail(fmt::format("bug: {}", error.what()), "please report it with the command line",
+                ExitCode::bug);
+  }
+}

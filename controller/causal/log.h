@@ -10,24 +10,30 @@
 
 namespace causalctl::causal {
 
+inline constexpr int kLogVersion = 1;  // readers refuse a newer one
+
 class LogWriter {
  public:
   // Creates `path` with mode 0600 or appends to it; never follows a link at the last component
   // (devices such as /dev/null and pipes are allowed). Throws Error with a hint.
   explicit LogWriter(const std::string& path);
 
-  // Each appends one line. They throw Error on a full disk or any short write, once; a short line
-  // is completed or cut off again so that the file stays readable.
+  // Each appends one line. A line that does not fit (full disk) is cut off again so that the file
+  // stays readable, and Error is thrown: once, so that a caller who then writes the end of the run
+  // is not stopped a second time. Later lines are still tried.
   void run(const Run& run);  // {"type":"run",…}
   void experiment(const Run& run, const Experiment& experiment);
   void samples(const Run& run, const UnitSamples& samples);
   void end(const Run& run);  // {"type":"end",…}
+
+  bool failed() const { return failed_; }  // at least one line is missing
 
  private:
   void append(const std::string& line);
 
   Fd fd_;
   std::string path_;
+  bool failed_ = false;
 };
 
 struct ReadLog {
@@ -35,8 +41,9 @@ struct ReadLog {
   std::vector<std::string> warnings;  // "profile.jsonl:17: cut off, ignored"
 };
 
-// Reads logs of any number of runs, in any mixture. A last line that is cut off is a warning; a
-// line that is not ours is an Error with file and line; a run without its end is kept.
+// Reads logs of any number of runs, in any mixture. A line that is cut off is a warning; a line
+// that is not ours is an Error with file and line; a run without its end is kept; a line that was
+// read before (the same log given twice) counts once.
 ReadLog read_logs(const std::vector<std::string>& paths);
 ReadLog parse_log(const std::string& text, const std::string& name);
 

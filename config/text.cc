@@ -1,0 +1,161 @@
+#include "config/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <set>
+
+#include "config/load.h"
+#include "controller/base/error.h"
+
+namespace causalctl::config {
+namespace {
+
+struct TimeUnit {
+  std::string_view name;
+  Nanoseconds ns;
+};
+constexpr TimeUnit kTimeUnits[] = {{"ns", 1},      {"us", kMicrosecond}, {"ms", kMillisecond},
+                                   {"s", kSecond}, {"m", 60 * kSecond},  {"h", 3600 * kSecond}};
+constexpr double kLongestSeconds = 366.0 * 24 * 3600;
+
+// Levenshtein's distance, one row at a time.
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string lead_in(std::string_view what) { return what.empty() ? "" : fmt::format("{}: ", what); }
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& all) {
+  std::optional<std::string> best;
+  std::size_t fewest = std::max<std::size_t>(2, word.size() / 3) + 1;
+  if (word.size() > 64) return best;  // no slip, and the distance costs its square
+  for (const std::string& candidate : all) {
+    const std::size_t count = edits(word, candidate);
+    // A short key is not near to one that shares none of its letters.
+    if (count >= fewest || count >= std::min(word.size(), candidate.size())) continue;
+    fewest = count;
+    best = candidate;
+  }
+  return best;
+}
+
+std::string duration_text(Nanoseconds time_ns) {
+  const TimeUnit* unit = &kTimeUnits[0];
+  for (const TimeUnit& larger : kTimeUnits) {
+    if (time_ns != 0 && time_ns % larger.ns == 0) unit = &larger;
+  }
+  return fmt::format("{}{}", time_ns / unit->ns, unit->name);
+}
+
+std::string printable(std::string_view untrusted) {
+  std::string text(untrusted.substr(0, 200));
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return text;
+}
+
+Nanoseconds parse_duration(std::string_view text, std::string_view what) {
+  const auto refuse = [&](std::string_view why) -> UsageError {
+    return UsageError(
+        fmt::format("{}\"{}\" is not a time: {}", lead_in(what), printable(text), why),
+        "write a number and its unit: 250us, 10ms, 1.5s, 5m, 2h");
+  };
+  // from_chars would also take "inf", "nan" and a sign.
+  if (text.empty() || text[0] < '0' || text[0] > '9') throw refuse("it must begin with a digit");
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, fault] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (fault != std::errc()) throw refuse("the number is out of range");
+  const std::string_view name(rest, static_cast<std::size_t>(end - rest));
+  for (const TimeUnit& unit : kTimeUnits) {
+    if (unit.name != name) continue;
+    const double time_ns = number * static_cast<double>(unit.ns);
+    if (time_ns > kLongestSeconds * kSecond) throw refuse("longer than a year");
+    return static_cast<Nanoseconds>(time_ns + 0.5);
+  }
+  throw refuse(name.empty() ? "the unit is missing" : "the unit must be ns, us, ms, s, m or h");
+}
+
+LatencyPoint parse_latency(std::string_view text, std::string_view what) {
+  const std::size_t equals = text.find('=');
+  const std::size_t comma = equals == text.npos ? text.npos : text.find(',', equals);
+  LatencyPoint point;
+  if (comma != text.npos) {
+    point = {std::string(text.substr(0, equals)),
+             std::string(text.substr(equals + 1, comma - equals - 1)),
+             std::string(text.substr(comma + 1))};
+  }
+  if (point.name.empty() || point.begin.empty() || point.end.empty()) {
+    throw UsageError(fmt::format("{}\"{}\" is not a latency point", lead_in(what), printable(text)),
+                     "write NAME=BEGIN,END: --latency request=conn_new,conn_close");
+  }
+  return point;
+}
+
+void check_format(std::string_view format, std::string_view what) {
+  if (format == "text" || format == "json" || format == "coz") return;
+  if (format == "html" || format == "csv") {
+    throw UsageError(fmt::format("{}\"{}\" is not available yet", lead_in(what), format),
+                     "use text, json or coz");
+  }
+  throw UsageError(fmt::format("{}\"{}\" is not a format", lead_in(what), printable(format)),
+                   "use text, json or coz");
+}
+
+void check_channel(std::string_view channel, std::string_view what) {
+  if (channel == "auto" || channel == "sigtrap" || channel == "ptrace") return;
+  throw UsageError(fmt::format("{}\"{}\" is not a pause channel: auto, sigtrap or ptrace",
+                               lead_in(what), printable(channel)));
+}
+
+void check(const Config& config) {
+  const Target& target = config.target;
+  const int targets =
+      (target.pid ? 1 : 0) + (target.match.empty() ? 0 : 1) + (target.command.empty() ? 0 : 1);
+  if (targets != 1) {
+    throw UsageError(targets == 0 ? "no target is named" : "more than one target is named",
+                     "give one of: PID, target.match, a command after --");
+  }
+  const Progress& progress = config.progress;
+  if (progress.throughput.empty() && progress.latency.empty() && !progress.end_to_end) {
+    throw UsageError("no progress point is named",
+                     "say what counts as work done: --progress file.c:210; causalctl points PID "
+                     "lists candidates");
+  }
+  if (progress.end_to_end && target.command.empty()) {
+    throw UsageError("end-to-end needs a command to repeat", "use causalctl run --end-to-end -- …");
+  }
+  std::set<std::string_view> names;
+  for (const std::string& spec : progress.throughput) {
+    if (!names.insert(spec).second) {
+      throw UsageError(fmt::format("the progress point {} is named twice", spec));
+    }
+  }
+  for (const LatencyPoint& point : progress.latency) {
+    if (!names.insert(point.name).second) {
+      throw UsageError(fmt::format("two progress points are called {}", point.name),
+                       "reports tell them apart by their names");
+    }
+  }
+  if (config.experiment.fixed_speedup_percent && config.experiment.fixed_unit.empty()) {
+    throw UsageError("a fixed speedup needs a fixed unit", "add --fixed UNIT");
+  }
+}
+
+}  // namespace causalctl::config

@@ -1,0 +1,129 @@
+#include "controller/causal/estimate_warnings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace causalctl::causal {
+namespace {
+
+using report::ProgressResult;
+using report::Report;
+using report::UnitResult;
+using report::Verdict;
+
+double percent(double fraction) { return 100 * fraction; }
+
+// Where no unit is worth it: what the best could still be, which is a finding, too.
+void warn_of_small_effects(const ProgressResult& point, Report& report) {
+  double largest = 0;
+  double samples = 0;
+  std::size_t measured = 0;
+  for (const UnitResult& unit : point.units) {
+    if (unit.verdict == Verdict::optimise) return;
+    if (!unit.slope) continue;
+    ++measured;
+    samples += unit.sample_share;
+    largest = std::max(largest, unit.slope->high);
+  }
+  if (measured == 0) {
+    report.warnings.push_back(fmt::format(
+        "{}: too few experiments to say anything; profile for longer (--duration)", point.name));
+    return;
+  }
+  report.warnings.push_back(fmt::format(
+      "{}: no effect larger than {:.1f} % is possible here, by making any of the {} measured "
+      "units faster ({:.0f} % of the samples)",
+      point.name, percent(std::min(largest, 1.0)), measured, percent(samples)));
+}
+
+void warn_of_points(Report& report) {
+  for (const ProgressResult& point : report.progress) {
+    if (point.visits == 0) {
+      report.warnings.push_back(fmt::format(
+          "{}: never visited during an experiment; choose a point that the work passes through "
+          "(causalctl points PID)",
+          point.name));
+    } else {
+      warn_of_small_effects(point, report);
+    }
+  }
+}
+
+void warn_of_losses(Report& report) {
+  if (report.records_lost > 0) {
+    report.warnings.push_back(
+        fmt::format("{} event records were lost: effects may be wrong; use a longer --period",
+                    report.records_lost));
+  }
+  if (static_cast<double>(report.experiments_discarded) >
+      kManyDiscarded * static_cast<double>(report.experiments)) {
+    report.warnings.push_back(
+        fmt::format("{} of {} experiments were discarded; the machine may be too busy",
+                    report.experiments_discarded, report.experiments));
+  }
+  const double asked = static_cast<double>(report.selfcheck.delay_asked_ns);
+  const double paid = static_cast<double>(report.selfcheck.delay_paid_ns);
+  if (std::abs(paid - asked) > kDelayMismatch * asked && std::max(asked, paid) > 0) {
+    report.warnings.push_back(
+        fmt::format("{:.1f} ms of delay were asked for, {:.1f} ms were paid: effects are too {}",
+                    asked / kMillisecond, paid / kMillisecond,
+                    paid < asked ? "small or too large" : "uncertain"));
+  }
+}
+
+void warn_of_selfcheck(Report& report) {
+  const auto& null = report.selfcheck.null_effect;
+  if (null && (null->low > 0 || null->high < 0) && std::abs(null->value) > 0.01) {
+    report.warnings.push_back(fmt::format(
+        "self-check failed: without any speedup the experiments differ by {:.1f} % [{:.1f}, "
+        "{:.1f}]; effects of that size mean nothing",
+        percent(null->value), percent(null->low), percent(null->high)));
+  }
+  if (report.oversubscribed_share > kOversubscribed) {
+    report.warnings.push_back(fmt::format(
+        "threads that wanted to run waited for a core {:.0f} % of the time: effects hold only for "
+        "this number of cores",
+        percent(report.oversubscribed_share)));
+  }
+}
+
+void warn_of_runs(const std::vector<Run>& runs, Report& report) {
+  std::set<std::string> builds;
+  for (const Run& run : runs) {
+    if (!run.ended) {
+      report.warnings.push_back(
+          fmt::format("run {}: the log is cut off (killed?); what was written counts", run.id));
+    }
+    if (run.digest.starts_with("changed")) {
+      report.warnings.push_back(
+          fmt::format("run {}: the target is not as it was before ({})", run.id, run.digest));
+    }
+    if (!run.build_id.empty()) builds.insert(run.build_id);
+    for (const std::string& warning : run.warnings) {
+      if (std::find(report.warnings.begin(), report.warnings.end(), warning) ==
+          report.warnings.end()) {
+        report.warnings.push_back(warning);
+      }
+    }
+  }
+  if (builds.size() > 1) {
+    report.warnings.push_back(fmt::format(
+        "the runs are of {} different builds; a line's number may not mean the same code in all",
+        builds.size()));
+  }
+}
+
+}  // namespace
+
+void add_warnings(const std::vector<Run>& runs, Report& report) {
+  warn_of_points(report);
+  if (report.experiments == 0) report.warnings.push_back("no experiment was finished");
+  warn_of_selfcheck(report);
+  warn_of_losses(report);
+  warn_of_runs(runs, report);
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,18 @@
+// What a reader must know before believing a report, in sentences. Pure.
+#pragma once
+
+#include <vector>
+
+#include "controller/causal/experiment.h"
+#include "controller/report/model.h"
+
+namespace causalctl::causal {
+
+inline constexpr double kDelayMismatch = 0.10;   // paid against asked for
+inline constexpr double kManyDiscarded = 0.20;   // of the experiments
+inline constexpr double kOversubscribed = 0.10;  // of the time threads want to run
+
+// REQUIRES: everything else in `report` is filled in.
+void add_warnings(const std::vector<Run>& runs, report::Report& report);
+
+}  // namespace causalctl::causal

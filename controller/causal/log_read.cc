@@ -1,0 +1,333 @@
+// Reads experiment logs (docs/log-format.md). parse_log is pure; read_logs only adds the files.
+//
+// Tolerant where a log is merely incomplete or newer in small things (a cut-off line, an unknown
+// type or field), strict where guessing would falsify results (a newer version, a wrong type).
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "controller/base/error.h"
+#include "controller/causal/log.h"
+
+namespace causalctl::causal {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kLineBegin = "{\"type\":";
+
+// A field of the wrong kind; turned into an Error with file and line where those are known.
+struct BadField {
+  std::string text;
+};
+
+void convert(const Json& value, std::string_view key, std::string& out) {
+  if (!value.is_string()) throw BadField{fmt::format("\"{}\" is not a string", key)};
+  out = value.get<std::string>();
+}
+
+void convert(const Json& value, std::string_view key, double& out) {
+  if (!value.is_number()) throw BadField{fmt::format("\"{}\" is not a number", key)};
+  out = value.get<double>();
+}
+
+template <std::integral T>
+void convert(const Json& value, std::string_view key, T& out) {
+  const bool fits = std::is_unsigned_v<T> ? value.is_number_unsigned() : value.is_number_integer();
+  if (!fits) throw BadField{fmt::format("\"{}\" is not a fitting whole number", key)};
+  out = value.get<T>();
+}
+
+// Leaves `out` alone where the field is absent.
+template <typename T>
+void get(const Json& object, std::string_view key, T& out) {
+  if (const auto found = object.find(std::string(key)); found != object.end()) {
+    convert(*found, key, out);
+  }
+}
+
+const Json* object_field(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_object() ? &*found : nullptr;
+}
+
+Unit read_unit(const Json& line) {
+  Unit unit;
+  std::string kind;
+  get(line, "unit", unit.name);
+  get(line, "kind", kind);
+  get(line, "function", unit.function);
+  get(line, "file", unit.file);
+  get(line, "line", unit.line);
+  unit.is_line = kind == "line";
+  return unit;
+}
+
+std::vector<ThroughputCount> read_throughput(const Json& line) {
+  std::vector<ThroughputCount> points;
+  for (const Json& item : line.value("throughput", Json::array())) {
+    ThroughputCount& point = points.emplace_back();
+    get(item, "name", point.name);
+    get(item, "visits", point.visits);
+    get(item, "first_ns", point.first_ns);
+    get(item, "last_ns", point.last_ns);
+  }
+  return points;
+}
+
+std::vector<LatencyCount> read_latency(const Json& line) {
+  std::vector<LatencyCount> points;
+  for (const Json& item : line.value("latency", Json::array())) {
+    LatencyCount& point = points.emplace_back();
+    get(item, "name", point.name);
+    get(item, "begins", point.begins);
+    get(item, "ends", point.ends);
+    get(item, "in_progress_start", point.in_progress_start);
+    get(item, "in_progress_end", point.in_progress_end);
+    get(item, "mean_ns", point.mean_ns);
+    get(item, "p50_ns", point.p50_ns);
+    get(item, "p99_ns", point.p99_ns);
+  }
+  return points;
+}
+
+Experiment read_experiment(const Json& line) {
+  Experiment experiment;
+  experiment.unit = read_unit(line);
+  get(line, "speedup", experiment.speedup);
+  if (!(experiment.speedup >= 0 && experiment.speedup <= 1)) {
+    throw BadField{"\"speedup\" is not between 0 and 1"};
+  }
+  get(line, "start_ns", experiment.start_ns);
+  get(line, "wall_ns", experiment.wall_ns);
+  get(line, "delay_ns", experiment.delay_ns);
+  experiment.effective_ns = experiment.wall_ns - experiment.delay_ns;
+  get(line, "effective_ns", experiment.effective_ns);
+  get(line, "samples", experiment.samples);
+  experiment.throughput = read_throughput(line);
+  experiment.latency = read_latency(line);
+  get(line, "runnable_wait_ns", experiment.runnable_wait_ns);
+  get(line, "lost_records", experiment.lost_records);
+  if (const Json* pauses = object_field(line, "pauses")) {
+    get(*pauses, "asked_ns", experiment.asked_ns);
+    get(*pauses, "paid_ns", experiment.paid_ns);
+    get(*pauses, "count", experiment.pauses);
+  }
+  get(line, "discarded", experiment.discarded);
+  return experiment;
+}
+
+void read_run(const Json& line, Run& run) {
+  get(line, "host", run.host);
+  get(line, "pid", run.pid);
+  get(line, "executable", run.executable);
+  get(line, "build_id", run.build_id);
+  get(line, "started_ns", run.started_ns);
+  get(line, "seed", run.seed);
+  if (const auto config = line.find("config"); config != line.end()) {
+    run.config_json = config->is_string() ? config->get<std::string>() : config->dump();
+  }
+}
+
+void read_end(const Json& line, Run& run) {
+  run.ended = true;
+  get(line, "reason", run.reason);
+  get(line, "wall_ns", run.wall_ns);
+  get(line, "digest", run.digest);
+  if (const Json* overhead = object_field(line, "overhead")) {
+    double slowdown = 0;
+    if (overhead->contains("slowdown") && !overhead->at("slowdown").is_null()) {
+      get(*overhead, "slowdown", slowdown);
+      run.overhead.slowdown = slowdown;
+    }
+    get(*overhead, "controller_cpu_share", run.overhead.controller_cpu_share);
+    get(*overhead, "attach_stop_ns", run.overhead.attach_stop_ns);
+    get(*overhead, "period_ns", run.overhead.period_ns);
+  }
+  if (const Json* losses = object_field(line, "losses")) {
+    get(*losses, "records_lost", run.losses.records_lost);
+    get(*losses, "stacks_truncated", run.losses.stacks_truncated);
+    get(*losses, "samples_unknown", run.losses.samples_unknown);
+    get(*losses, "samples_total", run.losses.samples_total);
+  }
+  run.warnings.clear();
+  for (const Json& warning : line.value("warnings", Json::array())) {
+    convert(warning, "warnings", run.warnings.emplace_back());
+  }
+}
+
+class Reader {
+ public:
+  void read(const std::string& text, const std::string& name);
+  ReadLog take();
+
+ private:
+  void read_line(std::string_view line, bool last);
+  std::optional<Json> parse(std::string_view line, bool last);
+  void dispatch(const Json& line, std::string_view text);
+  Run& run_of(const Json& line);
+  std::string where() const { return fmt::format("{}:{}", name_, line_); }
+  void warn(std::string_view text) {
+    log_.warnings.push_back(fmt::format("{}: {}", where(), text));
+  }
+
+  ReadLog log_;
+  std::map<std::string, std::size_t> index_;        // run id → log_.runs
+  std::set<std::string> headed_;                    // runs whose "run" line was seen
+  std::set<std::string, std::less<>> experiments_;  // lines seen
+  std::set<std::string> unknown_types_;
+  std::uint64_t repeated_ = 0;
+  std::string name_;
+  std::uint64_t line_ = 0;
+};
+
+void Reader::read(const std::string& text, const std::string& name) {
+  name_ = name;
+  line_ = 0;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = text.find('\n', begin);
+    const bool last = end == std::string::npos;
+    std::string_view line(text.data() + begin, (last ? text.size() : end) - begin);
+    ++line_;
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (!line.empty()) read_line(line, last);
+    if (last) break;
+    begin = end + 1;
+  }
+}
+
+// What a killed run left may stand alone, or have the next log's first line glued to it by cat.
+std::optional<Json> Reader::parse(std::string_view line, bool last) {
+  Json json = Json::parse(line, nullptr, false);
+  if (json.is_object()) return json;
+  const bool ours = line.substr(0, kLineBegin.size()) == kLineBegin.substr(0, line.size());
+  if (!ours && !(last && line.front() == '{')) {
+    throw Error(fmt::format("{}: not a line of an experiment log", where()),
+                "causalctl report reads what attach and run wrote (docs/log-format.md)");
+  }
+  const std::size_t glued = line.rfind(kLineBegin);
+  if (glued != 0 && glued != std::string_view::npos) {
+    json = Json::parse(line.substr(glued), nullptr, false);
+    if (json.is_object()) {
+      warn("begins with a line that was cut off; that part is ignored");
+      return json;
+    }
+  }
+  warn("cut off, ignored");
+  return std::nullopt;
+}
+
+void Reader::read_line(std::string_view line, bool last) {
+  const std::optional<Json> json = parse(line, last);
+  if (!json) return;
+  try {
+    dispatch(*json, line);
+  } catch (const BadField& fault) {
+    throw Error(fmt::format("{}: {}", where(), fault.text), "the log was changed or damaged");
+  } catch (const Json::exception& fault) {
+    throw Error(fmt::format("{}: {}", where(), fault.what()), "the log was changed or damaged");
+  }
+}
+
+void Reader::dispatch(const Json& line, std::string_view text) {
+  std::string type;
+  get(line, "type", type);
+  if (type == "run") {
+    int version = 0;
+    get(line, "version", version);
+    if (version > kLogVersion) {
+      throw Error(fmt::format("{}: log version {} is newer than {}, which this program reads",
+                              where(), version, kLogVersion),
+                  "use a newer causalctl to read it");
+    }
+    Run& run = run_of(line);
+    headed_.insert(run.id);
+    read_run(line, run);
+  } else if (type == "experiment") {
+    if (!experiments_.emplace(text).second) {
+      ++repeated_;
+      return;
+    }
+    Experiment experiment = read_experiment(line);
+    run_of(line).experiments.push_back(std::move(experiment));
+  } else if (type == "samples") {
+    UnitSamples samples;
+    samples.unit = read_unit(line);
+    get(line, "count", samples.count);
+    std::vector<UnitSamples>& all = run_of(line).samples;
+    const auto same = std::find_if(all.begin(), all.end(), [&](const UnitSamples& other) {
+      return other.unit.name == samples.unit.name;
+    });
+    if (same != all.end()) {
+      *same = std::move(samples);
+    } else {
+      all.push_back(std::move(samples));
+    }
+  } else if (type == "end") {
+    read_end(line, run_of(line));
+  } else if (unknown_types_.insert(type).second) {
+    warn(fmt::format("lines of type \"{}\" are not known here, ignored", type));
+  }
+}
+
+Run& Reader::run_of(const Json& line) {
+  std::string id;
+  get(line, "run", id);
+  const auto [entry, is_new] = index_.emplace(id, log_.runs.size());
+  if (is_new) log_.runs.emplace_back().id = id;
+  return log_.runs[entry->second];
+}
+
+ReadLog Reader::take() {
+  for (const Run& run : log_.runs) {
+    if (!headed_.contains(run.id)) {
+      log_.warnings.push_back(fmt::format("run {}: its first line is missing", run.id));
+    }
+  }
+  if (repeated_ > 0) {
+    log_.warnings.push_back(
+        fmt::format("{} experiments were given twice and count once", repeated_));
+  }
+  return std::move(log_);
+}
+
+std::string read_file(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) {
+    throw Error::from_errno(fmt::format("open({})", path), errno,
+                            "name experiment logs, as written by attach and run (--output)");
+  }
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  while (true) {
+    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count == 0) return text;
+    if (count > 0) {
+      text.append(buffer.data(), static_cast<std::size_t>(count));
+    } else if (errno != EINTR) {
+      throw Error::from_errno(fmt::format("read({})", path), errno);
+    }
+  }
+}
+
+}  // namespace
+
+ReadLog read_logs(const std::vector<std::string>& paths) {
+  Reader reader;
+  for (const std::string& path : paths) reader.read(read_file(path), path);
+  return reader.take();
+}
+
+ReadLog parse_log(const std::string& text, const std::string& name) {
+  Reader reader;
+  reader.read(text, name);
+  return reader.take();
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,47 @@
+// The options that `attach` and `run` share, and their merge over the configuration file: what the
+// command line says wins; a repeatable option given there replaces the file's whole list.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "config/config.h"
+#include "controller/commands/output.h"
+
+namespace causalctl::commands {
+
+struct ConsoleOptions {
+  Color color = Color::automatic;
+  bool quiet = false;
+  bool verbose = false;
+};
+
+class ProfileOptions {
+ public:
+  // Adds the options to `app`; `runs_command`: also those of `run` only. Keep this object until
+  // the command line has been parsed and config() was called.
+  ProfileOptions(CLI::App& app, bool runs_command);
+  ~ProfileOptions();
+
+  // Reads --config and puts the command line over it. Throws UsageError. The caller adds the
+  // target that its own arguments name (replacing the file's) and then calls config::check.
+  config::Config config() const;
+  ConsoleOptions console() const;
+
+ private:
+  struct Values;
+  std::unique_ptr<Values> values_;
+};
+
+// Adds --color to `app`, into `color`.
+void add_color_option(CLI::App& app, Color& color);
+
+// What was used, for the experiment log: the keys of the TOML file, as JSON.
+std::string config_json(const config::Config& config);
+
+// Replaces the target that the configuration file names, if any.
+void set_target_pid(config::Config& config, Pid pid);
+void set_target_command(config::Config& config, std::vector<std::string> command);
+
+}  // namespace causalctl::commands

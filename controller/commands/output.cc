@@ -1,0 +1,76 @@
+#include "controller/commands/output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "controller/base/error.h"
+#include "controller/base/fd.h"
+
+namespace causalctl::commands {
+namespace {
+
+constexpr int kWidthOfFiles = 100;
+
+// Returns 0 or the error.
+int write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count > 0) {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    } else if (count == 0) {
+      return EIO;
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+bool is_regular(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+}  // namespace
+
+void write_output(const std::string& path, std::string_view text) {
+  if (path.empty() || path == "-") {
+    const int error = write_all(STDOUT_FILENO, text);
+    if (error != 0 && error != EPIPE) throw Error::from_errno("write(standard output)", error);
+    return;
+  }
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) {
+    const int error = errno;
+    throw Error::from_errno(
+        fmt::format("open({})", path), error,
+        error == ELOOP ? "it is a link, and reports are never written through links" : "");
+  }
+  int error = write_all(file.get(), text);
+  // Network file systems tell of a full disk only here.
+  if (error == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
+  if (error == 0) return;
+  if (is_regular(file.get()) && ::ftruncate(file.get(), 0) != 0) ::unlink(path.c_str());
+  throw Error::from_errno(fmt::format("write({})", path), error,
+                          "the experiment log still has everything: causalctl report LOG");
+}
+
+bool use_color(Color color, int fd) {
+  if (color != Color::automatic) return color == Color::always;
+  const char* no_color = std::getenv("NO_COLOR");
+  return ::isatty(fd) == 1 && (no_color == nullptr || *no_color == '\0');
+}
+
+int terminal_width(int fd) {
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kWidthOfFiles;
+  return size.ws_col;
+}
+
+}  // namespace causalctl::commands

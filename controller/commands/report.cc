@@ -1,0 +1,81 @@
+#include "controller/commands/report.h"
+
+#include <unistd.h>
+
+#include <memory>
+
+#include "config/load.h"
+#include "controller/base/log.h"
+#include "controller/causal/coz_format.h"
+#include "controller/causal/estimate.h"
+#include "controller/causal/log.h"
+#include "controller/commands/commands.h"
+#include "controller/commands/options.h"
+#include "controller/report/render.h"
+
+namespace causalctl::commands {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> logs;
+  ReportOptions options;
+};
+
+ExitCode report(const Arguments& arguments) {
+  config::check_format(arguments.options.format, "--format");
+  const causal::ReadLog log = causal::read_logs(arguments.logs);
+  if (log.runs.empty()) {
+    throw Error("no run in the experiment logs", "they are empty; profile first: causalctl attach");
+  }
+  write_report(log.runs, log.warnings, arguments.options);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void write_report(const std::vector<causal::Run>& runs, const std::vector<std::string>& warnings,
+                  const ReportOptions& options) {
+  if (options.format == "coz") {
+    for (const std::string& warning : warnings) log::note("{}", warning);  // no place in the format
+    write_output(options.path, causal::coz_format(runs));
+    return;
+  }
+  report::Report report = causal::estimate(runs);
+  report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
+  if (options.format == "json") {
+    write_output(options.path, report::render_json(report));
+    return;
+  }
+  const bool to_terminal = options.path.empty() || options.path == "-";
+  const bool color =
+      to_terminal ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always;
+  const int no_terminal = -1;
+  write_output(options.path,
+               report::render_text(report, color,
+                                   terminal_width(to_terminal ? STDOUT_FILENO : no_terminal)));
+}
+
+void add_report(CLI::App& app, Command& selected) {
+  CLI::App* sub = app.add_subcommand(
+      "report", "combine experiment logs of any number of runs and hosts, and render them");
+  auto arguments = std::make_shared<Arguments>();
+  sub->add_option("LOG", arguments->logs, "experiment logs, as written by attach and run")
+      ->required()
+      ->type_name("FILE");
+  sub->add_option("--format", arguments->options.format, "what to write [text]")
+      ->type_name("text|json|coz")
+      ->group("Output");
+  sub->add_option("-o,--output", arguments->options.path,
+                  "where to [standard output]; created readable by its owner only")
+      ->type_name("OUT")
+      ->group("Output");
+  add_color_option(*sub, arguments->options.color);
+  sub->footer(
+      "Examples:\n"
+      "  causalctl report profile.jsonl\n"
+      "  causalctl report host1.jsonl host2.jsonl --format json -o report.json\n"
+      "  causalctl report profile.jsonl --format coz -o profile.coz     for Coz's own viewer");
+  sub->callback([arguments, &selected] { selected = [arguments] { return report(*arguments); }; });
+}
+
+}  // namespace causalctl::commands

@@ -1,0 +1,130 @@
+// Report → JSON: the whole model, in the structure of docs/report-format.md.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "controller/report/render.h"
+
+namespace causalctl::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Six significant digits: more would only show the noise of the machine that computed it, and
+// would make equal reports differ.
+double rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(value))));
+  return std::round(value * scale) / scale;
+}
+
+template <typename T>
+Json optional(const std::optional<T>& value) {
+  return value ? Json(rounded(*value)) : Json(nullptr);
+}
+
+Json curve_json(const std::vector<CurvePoint>& curve) {
+  Json all = Json::array();
+  for (const CurvePoint& point : curve) {
+    all.push_back({{"speedup", rounded(point.speedup)},
+                   {"effect", rounded(point.effect.value)},
+                   {"low", rounded(point.effect.low)},
+                   {"high", rounded(point.effect.high)},
+                   {"experiments", point.experiments},
+                   {"visits", point.visits}});
+  }
+  return all;
+}
+
+const char* verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::optimise:
+      return "optimise";
+    case Verdict::no_effect:
+      return "no-effect";
+    case Verdict::contention:
+      return "contention";
+    case Verdict::not_enough_data:
+      return "not-enough-data";
+  }
+  return "";
+}
+
+Json unit_json(const UnitResult& unit) {
+  const auto slope = [&](double Interval::*part) {
+    return unit.slope ? Json(rounded((*unit.slope).*part)) : Json(nullptr);
+  };
+  return {{"unit", unit.unit},
+          {"kind", unit.is_line ? "line" : "function"},
+          {"function", unit.function},
+          {"file", unit.file},
+          {"line", unit.line},
+          {"samples", unit.samples},
+          {"sample_share", rounded(unit.sample_share)},
+          {"slope", slope(&Interval::value)},
+          {"slope_low", slope(&Interval::low)},
+          {"slope_high", slope(&Interval::high)},
+          {"verdict", verdict_name(unit.verdict)},
+          {"phase_factor", rounded(unit.phase_factor)},
+          {"curve", curve_json(unit.curve)},
+          {"summary", curve_json(unit.summary)}};
+}
+
+Json progress_json(const ProgressResult& point) {
+  Json units = Json::array();
+  for (const UnitResult& unit : point.units) units.push_back(unit_json(unit));
+  Json json = {{"name", point.name},
+               {"kind", point.latency ? "latency" : "throughput"},
+               {"visits", point.visits},
+               {"rate_per_s", rounded(point.rate_per_s)}};
+  if (point.latency) {
+    json["mean_latency_s"] = optional(point.mean_latency_s);
+    json["p50_latency_s"] = optional(point.p50_latency_s);
+    json["p99_latency_s"] = optional(point.p99_latency_s);
+  }
+  json["units"] = std::move(units);
+  return json;
+}
+
+Json selfcheck_json(const SelfCheck& check) {
+  const auto null = [&](double Interval::*part) {
+    return check.null_effect ? Json(rounded((*check.null_effect).*part)) : Json(nullptr);
+  };
+  return {{"null_effect", null(&Interval::value)},
+          {"null_low", null(&Interval::low)},
+          {"null_high", null(&Interval::high)},
+          {"delay_asked_ns", check.delay_asked_ns},
+          {"delay_paid_ns", check.delay_paid_ns}};
+}
+
+}  // namespace
+
+std::string render_json(const Report& report) {
+  Json progress = Json::array();
+  for (const ProgressResult& point : report.progress) progress.push_back(progress_json(point));
+  const Json json = {
+      {"version", 1},
+      {"executable", report.executable},
+      {"runs", report.runs},
+      {"reason", report.reason},
+      {"wall_ns", report.wall_ns},
+      {"experiments", report.experiments},
+      {"progress", std::move(progress)},
+      {"selfcheck", selfcheck_json(report.selfcheck)},
+      {"overhead",
+       {{"slowdown", optional(report.slowdown)},
+        {"controller_cpu_share", rounded(report.controller_cpu_share)},
+        {"attach_stop_ns", report.attach_stop_ns},
+        {"period_ns", report.period_ns}}},
+      {"losses",
+       {{"records_lost", report.records_lost},
+        {"experiments_discarded", report.experiments_discarded},
+        {"stacks_truncated", report.stacks_truncated},
+        {"samples_unknown", report.samples_unknown},
+        {"samples_total", report.samples_total}}},
+      {"target",
+       {{"digest", report.digest}, {"oversubscribed_share", rounded(report.oversubscribed_share)}}},
+      {"warnings", report.warnings}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace causalctl::report

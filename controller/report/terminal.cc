@@ -1,0 +1,284 @@
+// Report → text for people (docs/report-format.md, "text"): the finding in one sentence, a table
+// per progress point with two lines per unit (names and verdict; numbers and curve), then what is
+// needed to judge them: self-checks, overhead, losses, warnings.
+//
+// Everything that colour says is also said in words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+
+#include "controller/report/render.h"
+#include "controller/report/text.h"
+
+namespace causalctl::report {
+namespace {
+
+constexpr std::size_t kRows = 25;  // units in a table; the JSON report has all
+constexpr std::size_t kBins = 8;   // of the small curve, from 0 to 100 % speedup
+constexpr std::size_t kNarrowest = 60;
+
+constexpr std::string_view kBold = "\033[1m";
+constexpr std::string_view kGreen = "\033[32m";
+constexpr std::string_view kRed = "\033[31m";
+constexpr std::string_view kDim = "\033[2m";
+constexpr std::string_view kReset = "\033[0m";
+
+std::string percent(double fraction) { return fmt::format("{:.1f}", 100 * fraction + 0.0); }
+
+std::string percent_interval(const Interval& effect) {
+  return fmt::format("{} % [{}, {}]", percent(effect.value), percent(effect.low),
+                     percent(effect.high));
+}
+
+std::string verdict_words(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::optimise:
+      return "worth optimising";
+    case Verdict::no_effect:
+      return "no effect";
+    case Verdict::contention:
+      return "contention: optimising hurts";
+    case Verdict::not_enough_data:
+      return "not enough data";
+  }
+  return "";
+}
+
+std::string duration(Nanoseconds time_ns) {
+  const double seconds = static_cast<double>(time_ns) / kSecond;
+  if (seconds >= 90) {
+    const auto whole = static_cast<long long>(std::llround(seconds));
+    return fmt::format("{} min {} s", whole / 60, whole % 60);
+  }
+  if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} µs", seconds * 1e6);
+}
+
+// The mean effect per bin as a bar; '-' below zero, ' ' where nothing was measured.
+std::string small_curve(const std::vector<CurvePoint>& curve) {
+  static constexpr std::array<const char*, 9> kBars = {"_", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::array<double, kBins> sum{};
+  std::array<double, kBins> count{};
+  for (const CurvePoint& point : curve) {
+    const auto bin = std::min(kBins - 1, static_cast<std::size_t>(point.speedup * kBins));
+    const auto weight = static_cast<double>(point.experiments);
+    sum[bin] += point.effect.value * weight;
+    count[bin] += weight;
+  }
+  double largest = 0.01;  // noise around zero shall not look like a curve
+  for (std::size_t bin = 0; bin < kBins; ++bin) {
+    if (count[bin] > 0) largest = std::max(largest, std::abs(sum[bin] / count[bin]));
+  }
+  std::string text;
+  for (std::size_t bin = 0; bin < kBins; ++bin) {
+    if (count[bin] == 0) {
+      text += ' ';
+      continue;
+    }
+    const double height = sum[bin] / count[bin] / largest * 8;
+    text +=
+        height < -0.5 ? "-" : kBars[static_cast<std::size_t>(std::max(0L, std::lround(height)))];
+  }
+  return text;
+}
+
+class Text {
+ public:
+  Text(bool color, int width)
+      : color_(color),
+        width_(std::max<std::size_t>(kNarrowest, static_cast<std::size_t>(std::max(width, 0)))) {}
+
+  template <typename... T>
+  void line(fmt::format_string<T...> format, T&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<T>(arguments)...);
+    while (!text_.empty() && text_.back() == ' ') text_.pop_back();
+    text_ += '\n';
+  }
+  void blank() { text_ += '\n'; }
+  std::string colored(std::string_view text, std::string_view code) const {
+    return color_ ? fmt::format("{}{}{}", code, text, kReset) : std::string(text);
+  }
+  std::size_t width() const { return width_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  bool color_;
+  std::size_t width_;
+  std::string text_;
+};
+
+std::string unit_title(const UnitResult& unit) {
+  if (!unit.is_line || unit.function.empty()) return printable(unit.unit);
+  return printable(fmt::format("{} ({})", unit.unit, unit.function));
+}
+
+// The measured point that says it best: the smallest speedup whose effect is certain.
+const CurvePoint* certain_point(const UnitResult& unit) {
+  for (const CurvePoint& point : unit.summary) {
+    if (unit.verdict == Verdict::optimise ? point.effect.low > 0 : point.effect.high < 0) {
+      return &point;
+    }
+  }
+  return nullptr;
+}
+
+// "hash.c:217 (hashtable_search): 20 % faster here makes the program 4.1 % faster [3.2, 5.0]"
+std::string finding(const UnitResult& unit, const ProgressResult& progress) {
+  double speedup = 1;
+  Interval effect = *unit.slope;
+  if (const CurvePoint* point = certain_point(unit)) {
+    speedup = point->speedup;
+    effect = point->effect;
+  }
+  const bool slower = effect.value < 0;
+  if (slower) effect = {-effect.value, -effect.high, -effect.low};
+  const std::string what =
+      progress.latency
+          ? fmt::format("{} take {} % {} time", printable(progress.name), percent(effect.value),
+                        slower ? "more" : "less")
+          : fmt::format("the program {} % {}", percent(effect.value), slower ? "slower" : "faster");
+  return fmt::format("{}: {:.0f} % faster here makes {} [{}, {}]", unit_title(unit), 100 * speedup,
+                     what, percent(effect.low), percent(effect.high));
+}
+
+void write_finding(const Report& report, Text& out) {
+  for (const ProgressResult& progress : report.progress) {
+    if (progress.units.empty()) continue;
+    const UnitResult& best = progress.units.front();
+    if (best.verdict != Verdict::optimise && best.verdict != Verdict::contention) continue;
+    const std::string point =
+        report.progress.size() > 1 ? fmt::format(" ({})", printable(progress.name)) : "";
+    out.line("{}", out.colored(finding(best, progress) + point, kBold));
+    return;
+  }
+  // The warnings say why, and how large an effect could still be.
+  const bool known = std::any_of(
+      report.progress.begin(), report.progress.end(), [](const ProgressResult& progress) {
+        return std::any_of(
+            progress.units.begin(), progress.units.end(),
+            [](const UnitResult& unit) { return unit.verdict == Verdict::no_effect; });
+      });
+  out.line("{}", out.colored(known ? "Nothing that was measured is worth optimising."
+                                   : "Not enough data for a finding.",
+                             kBold));
+}
+
+std::string pooled(const UnitResult& unit, double low, double high) {
+  for (const CurvePoint& point : unit.summary) {
+    if (point.speedup >= low && point.speedup < high) return percent_interval(point.effect);
+  }
+  return "·";
+}
+
+void write_unit(std::size_t rank, const UnitResult& unit, std::size_t unit_width, Text& out) {
+  const std::string verdict = verdict_words(unit.verdict);
+  const std::size_t function_width = out.width() - 4 - unit_width - 2 - 9 - 2 - 28;
+  std::string shown = verdict;
+  if (unit.verdict == Verdict::optimise) shown = out.colored(verdict, kGreen);
+  if (unit.verdict == Verdict::contention) shown = out.colored(verdict, kRed);
+  out.line("{:>3} {}  {}  {:>6.1f} %  {}", rank,
+           padded(shortened(printable(unit.unit), unit_width), unit_width),
+           padded(shortened(printable(unit.function), function_width), function_width),
+           100 * unit.sample_share, shown);
+  if (!unit.slope) return;
+  const Interval& slope = *unit.slope;
+  out.line(
+      "    {} {} {} {} {}",
+      padded(fmt::format("{:.2f} [{:.2f}, {:.2f}]", slope.value + 0.0, slope.low, slope.high), 20),
+      padded(pooled(unit, 0, 0.375), 21), padded(pooled(unit, 0.375, 0.725), 21),
+      padded(pooled(unit, 0.725, 1.001), 21), small_curve(unit.curve));
+}
+
+void write_progress(const ProgressResult& progress, Text& out) {
+  std::string head =
+      fmt::format("{}: {} visits, {:.6g} a second without speedup", printable(progress.name),
+                  grouped(progress.visits), progress.rate_per_s);
+  const auto add_time = [&](const char* name, const std::optional<double>& seconds) {
+    if (seconds) head += fmt::format(", {} {}", name, duration(std::llround(*seconds * kSecond)));
+  };
+  if (progress.latency) {
+    add_time("mean", progress.mean_latency_s);
+    add_time("p50", progress.p50_latency_s);
+    add_time("p99", progress.p99_latency_s);
+  }
+  out.line("{}", out.colored(head, kBold));
+  if (progress.units.empty()) {
+    out.line("  no unit was measured");
+    return;
+  }
+  std::size_t unit_width = 4;
+  for (const UnitResult& unit : progress.units) {
+    unit_width = std::max(unit_width, columns(printable(unit.unit)));
+  }
+  // The verdict and the samples take 46 columns; what is left is shared with the function's name.
+  unit_width = std::min(unit_width, std::max<std::size_t>(8, (out.width() - 46) * 3 / 5));
+  const std::size_t function_width = out.width() - 4 - unit_width - 2 - 9 - 2 - 28;
+  out.line("{}",
+           out.colored(fmt::format("  # {}  {}  samples   verdict", padded("unit", unit_width),
+                                   padded("function", function_width)),
+                       kDim));
+  out.line("{}", out.colored(fmt::format("    {} {} {} {} curve", padded("slope [95 %]", 20),
+                                         padded("at 25 %", 21), padded("at 50 %", 21),
+                                         padded("at 100 %", 21)),
+                             kDim));
+  for (std::size_t i = 0; i < std::min(kRows, progress.units.size()); ++i) {
+    write_unit(i + 1, progress.units[i], unit_width, out);
+  }
+  if (progress.units.size() > kRows) {
+    out.line("    … {} more units; --format json has all", progress.units.size() - kRows);
+  }
+}
+
+void write_checks(const Report& report, Text& out) {
+  const SelfCheck& check = report.selfcheck;
+  out.line("self-check   no speedup, no effect: {}",
+           check.null_effect ? percent_interval(*check.null_effect) : "too few baselines to tell");
+  out.line("             delay asked for {}, paid {}", duration(check.delay_asked_ns),
+           duration(check.delay_paid_ns));
+  out.line("             the target afterwards: {}", report.digest == "same" ? "as it was before"
+                                                     : report.digest == "changed" ? "CHANGED"
+                                                                                  : "not compared");
+  std::string overhead =
+      report.slowdown ? fmt::format("target {} % slower, ", percent(*report.slowdown)) : "";
+  overhead += fmt::format("controller {} % of a core, stopped for {} at the attach",
+                          percent(report.controller_cpu_share), duration(report.attach_stop_ns));
+  if (report.period_ns > 0)
+    overhead += fmt::format(", a sample every {}", duration(report.period_ns));
+  out.line("overhead     {}", overhead);
+  out.line(
+      "losses       {} records, {} of {} experiments discarded, {} stacks cut off, {} of {} "
+      "samples unknown",
+      grouped(report.records_lost), grouped(report.experiments_discarded),
+      grouped(report.experiments), grouped(report.stacks_truncated),
+      grouped(report.samples_unknown), grouped(report.samples_total));
+  out.line("cores        threads waited for a core {} % of the time they wanted to run",
+           percent(report.oversubscribed_share));
+  for (const std::string& warning : report.warnings) {
+    out.line("{}      {}", out.colored("warning", kRed), printable(warning));
+  }
+}
+
+}  // namespace
+
+std::string render_text(const Report& report, bool color, int width) {
+  Text out(color, width);
+  write_finding(report, out);
+  out.blank();
+  out.line("{}: {} run{}, {} experiments in {}{}",
+           report.executable.empty() ? "target" : printable(report.executable), report.runs,
+           report.runs == 1 ? "" : "s", grouped(report.experiments), duration(report.wall_ns),
+           report.reason.empty() ? "" : fmt::format(", ended by {}", printable(report.reason)));
+  for (const ProgressResult& progress : report.progress) {
+    out.blank();
+    write_progress(progress, out);
+  }
+  out.blank();
+  write_checks(report, out);
+  return out.take();
+}
+
+}  // namespace causalctl::report

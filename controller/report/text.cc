@@ -1,0 +1,93 @@
+#include "controller/report/text.h"
+
+#include <fmt/format.h>
+
+namespace causalctl::report {
+namespace {
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// Length of the well-formed printable UTF-8 sequence at the start of `text`; 0: none.
+std::size_t sequence(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_continuation(text[i])) return 0;
+  }
+  const auto second = static_cast<unsigned char>(text[1]);
+  if (first == 0xc2 && second < 0xa0) return 0;  // C1 control characters
+  return length;
+}
+
+// Replaces what stands between the outermost `open` and `close` by an ellipsis.
+std::string hollowed(std::string_view name, char open, char close) {
+  std::string result;
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool arrow = name[i] == '>' && i > 0 && name[i - 1] == '-';
+    if (name[i] == open) {
+      if (depth++ == 0) result.append(1, open).append("…");
+    } else if (name[i] == close && depth > 0 && !arrow) {
+      --depth;
+    }
+    if (depth == 0) result.push_back(name[i]);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = sequence(text);
+    result.append(length > 0 ? text.substr(0, length) : "?");
+    text.remove_prefix(length > 0 ? length : 1);
+  }
+  return result;
+}
+
+std::size_t columns(std::string_view text) {
+  std::size_t count = 0;
+  for (const char c : text) count += is_continuation(c) ? 0 : 1;
+  return count;
+}
+
+std::string shortened(std::string_view name, std::size_t width) {
+  std::string text(name);
+  if (columns(text) > width) text = hollowed(text, '(', ')');
+  if (columns(text) > width) text = hollowed(text, '<', '>');
+  if (columns(text) <= width) return text;
+  if (width == 0) return "";
+  std::size_t keep = width - 1;  // the ellipsis takes one
+  std::size_t begin = text.size();
+  while (keep > 0) {
+    --begin;
+    if (!is_continuation(text[begin])) --keep;
+  }
+  return "…" + text.substr(begin);
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string result(text);
+  const std::size_t used = columns(text);
+  if (used < width) result.append(width - used, ' ');
+  return result;
+}
+
+std::string right_aligned(std::string_view text, std::size_t width) {
+  const std::size_t used = columns(text);
+  return (used < width ? std::string(width - used, ' ') : "") + std::string(text);
+}
+
+std::string grouped(unsigned long long number) {
+  std::string digits = fmt::format("{}", number);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  }
+  return digits;
+}
+
+}  // namespace causalctl::report
