@@ -132,6 +132,8 @@ void count_round(void) {
   }
 }
 
+uint64_t rounds_done(void) { return atomic_load(rounds); }
+
 void wait_for_end(void) {
   sigset_t end;
   sigemptyset(&end);
@@ -155,7 +157,7 @@ void wait_for_end(void) {
 }
 
 int finish(void) {
-  printf("rounds %llu\nelapsed_ns %lld\neintr %llu\n", (unsigned long long)atomic_load(rounds),
+  printf("rounds %llu\nelapsed_ns %lld\neintr %llu\n", (unsigned long long)rounds_done(),
          (long long)(ended_ns - started_ns), (unsigned long long)interrupted_calls);
   return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -36,6 +36,7 @@ void ready(void);
 bool stopping(void);
 // Counts a round; ends the program when at least the rounds asked for are done.
 void count_round(void);
+uint64_t rounds_done(void);
 // Main thread: blocks until SIGTERM, the time or the rounds are over; then stopping() is true.
 void wait_for_end(void);
 // Prints the results; returns the exit status of main.
