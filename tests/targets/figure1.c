@@ -1,0 +1,65 @@
+// The Coz paper's Figure 1: two threads run a() and b(), which take 6.7 and 6.4 units of time; a
+// round ends when both have. Speeding a() up by any amount gains at most 4.5 %; b() gains nothing.
+// A round takes 90 ms, so that a profile of a minute sees hundreds.
+#include <pthread.h>
+
+#include "harness.h"
+
+static double round_ms = 90;
+static double a_factor = 1;
+static double b_factor = 1;
+
+static uint64_t a_iterations;
+static uint64_t b_iterations;
+static pthread_barrier_t barrier;
+static atomic_bool
+    last_round[2];  // by parity: a() writes one while b()'s thread may read the other
+
+static NOINLINE void a(uint64_t iterations) {
+  for (uint64_t x = 0, step = 1; x < iterations; x++) SPIN(step);
+}
+
+static NOINLINE void b(uint64_t iterations) {
+  for (uint64_t y = 0, step = 1; y < iterations; y++) SPIN(step);
+}
+
+static NOINLINE void round_done(void) { count_round(); }
+
+static void* run_a(void* unused) {
+  for (uint64_t round = 0;; round++) {
+    a(a_iterations);
+    atomic_store(&last_round[round % 2], stopping());
+    pthread_barrier_wait(&barrier);
+    round_done();
+    if (atomic_load(&last_round[round % 2])) return unused;
+  }
+}
+
+static void* run_b(void* unused) {
+  for (uint64_t round = 0;; round++) {
+    b(b_iterations);
+    pthread_barrier_wait(&barrier);
+    if (atomic_load(&last_round[round % 2])) return unused;
+  }
+}
+
+int main(int argc, char** argv) {
+  const struct own_option own[] = {
+      {"--round-ms", &round_ms, NULL, "length of a round: the time of a() (90)"},
+      {"--a-factor", &a_factor, NULL, "multiplies the work of a(): 0.5 is its twin, twice as fast"},
+      {"--b-factor", &b_factor, NULL, "the same for b()"},
+      {NULL, NULL, NULL, NULL}};
+  harness_start(argc, argv, "two threads, 6.7 to 6.4, a barrier a round; point: round_done", own);
+  a_iterations = (uint64_t)(calibrate("a", a) * round_ms * a_factor);
+  b_iterations = (uint64_t)(calibrate("b", b) * round_ms * 6.4 / 6.7 * b_factor);
+  pthread_barrier_init(&barrier, NULL, 2);
+  ready();
+  pthread_t thread_a;
+  pthread_t thread_b;
+  if (pthread_create(&thread_a, NULL, run_a, NULL) != 0) die("pthread_create");
+  if (pthread_create(&thread_b, NULL, run_b, NULL) != 0) die("pthread_create");
+  wait_for_end();
+  pthread_join(thread_a, NULL);
+  pthread_join(thread_b, NULL);
+  return finish();
+}

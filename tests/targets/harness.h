@@ -1,0 +1,46 @@
+// What every target shares: options, `ready PID`, the end by SIGTERM, time or rounds, the counter
+// of rounds, and work that is a number of loop iterations, so that a pause can never count as work.
+//
+// Output: any number of `per_ms NAME N` lines, `ready PID`, and at the end `rounds N`,
+// `elapsed_ns N` and `eintr N` (blocking calls of the main thread that an unseen signal broke).
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+// A step of work on a register: a chain of multiplications takes the same time wherever code and
+// stack happen to lie, which a loop over a volatile does not (store forwarding made it 1.8 times
+// slower in one thread than in another). A macro, so that it belongs to the line that uses it.
+#define SPIN(step) __asm__ volatile("imul $3, %0, %0" : "+r"(step))
+
+// One own option of a target: exactly one of `number` and `text` is set, and holds the default.
+struct own_option {
+  const char* name;  // "--a-factor"
+  double* number;
+  const char** text;
+  const char* help;
+};
+
+// Parses the options, ours and `own` (ended by a null name), and blocks SIGTERM for all threads to
+// come. Ends the program with 2 on a wrong option.
+void harness_start(int argc, char** argv, const char* description, const struct own_option* own);
+
+// Iterations of `work` that take a millisecond, measured (or as given by --per-ms).
+double calibrate(const char* name, void (*work)(uint64_t));
+
+void ready(void);
+bool stopping(void);
+// Counts a round; ends the program when at least the rounds asked for are done.
+void count_round(void);
+uint64_t rounds_done(void);
+// Main thread: blocks until SIGTERM, the time or the rounds are over; then stopping() is true.
+void wait_for_end(void);
+// Prints the results; returns the exit status of main.
+int finish(void);
+
+int64_t now_ns(void);
+void die(const char* what);
