@@ -1,0 +1,12 @@
+// May this process be a target? Looks from outside, without stopping anything.
+#pragma once
+
+#include "controller/base/types.h"
+
+namespace causalctl::target {
+
+// Throws Error (TargetGone, UsageError) naming what forbids it and what to do. `controller` is the
+// process that asks, which cannot be its own target.
+void check_adoptable(Pid pid, Pid controller);
+
+}  // namespace causalctl::target

@@ -1,0 +1,189 @@
+#include "controller/target/guardian.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <string_view>
+#include <system_error>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/target/digest.h"
+#include "controller/target/guardian_process.h"
+#include "controller/target/guardian_protocol.h"
+#include "controller/target/launch.h"
+#include "controller/target/ptrace.h"
+
+namespace causalctl::target {
+namespace {
+
+using protocol::Kind;
+using protocol::Request;
+using protocol::Response;
+
+// Throws the guardian's error as if it had happened here.
+void rethrow(const Response& response) {
+  if (response.code == ExitCode::ok) return;
+  std::string what = response.what.data();
+  const std::string hint = response.hint.data();
+  if (response.code == ExitCode::target_gone) throw TargetGone(what, hint);
+  if (response.code == ExitCode::usage) throw UsageError(what, hint);
+  if (response.error_number == 0) throw Error(what, hint, response.code);
+  const auto reason = ": " + std::generic_category().message(response.error_number);
+  if (what.ends_with(reason)) what.resize(what.size() - reason.size());
+  throw Error::from_errno(what, response.error_number, hint, response.code);
+}
+
+}  // namespace
+
+struct Guardian::Impl {
+  SignalState signals;  // first: as they were before the controller changes them
+  Fd socket;
+  Pid helper = 0;
+  Pid target = 0;
+  bool launched = false;
+  std::optional<int> exit_status;
+  Injection injection;
+  std::size_t pauses_in_flight = 0;
+
+  void send(const Request& request) {
+    if (::send(socket.get(), &request, sizeof request, MSG_NOSIGNAL) != sizeof request) gone();
+  }
+
+  Response receive() {
+    Response response;
+    ssize_t size = 0;
+    do {
+      size = recv(socket.get(), &response, sizeof response, 0);
+    } while (size < 0 && errno == EINTR);
+    if (size != sizeof response) gone();
+    rethrow(response);
+    return response;
+  }
+
+  Response ask(const Request& request) {
+    send(request);
+    return receive();
+  }
+
+  [[noreturn]] void gone() const {
+    throw Error(fmt::format("the guardian process ({}) ended unexpectedly", helper),
+                "something killed it: look for the out-of-memory killer in the kernel's log");
+  }
+
+  void wait_for_helper() const {
+    constexpr int limit_ms = 5000;
+    const Fd process(static_cast<int>(syscall(SYS_pidfd_open, helper, 0)));
+    pollfd ended{process.get(), POLLIN, 0};
+    while (poll(&ended, 1, limit_ms) < 0 && errno == EINTR) continue;
+    if (!ptrace::reap_if_ended(helper)) {
+      log::note("the guardian process {} is still undoing what was done to process {}", helper,
+                target);
+    }
+  }
+};
+
+Guardian::Guardian() : impl_(std::make_unique<Impl>()) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw Error::from_errno("socketpair", errno);
+  }
+  impl_->socket = Fd(ends[0]);
+  Fd helper_end(ends[1]);
+  const Pid controller = getpid();
+  impl_->helper = fork();
+  if (impl_->helper < 0) throw Error::from_errno("fork", errno);
+  if (impl_->helper == 0) run_guardian_process(helper_end.get(), controller);
+}
+
+Guardian::~Guardian() {
+  impl_->socket.reset();
+  impl_->wait_for_helper();
+}
+
+void Guardian::adopt(Pid target) {
+  impl_->ask({.kind = Kind::adopt, .tid = target});
+  impl_->target = target;
+}
+
+Pid Guardian::launch(const Launch& launch) {
+  LaunchedChild child(launch, impl_->helper, impl_->signals);
+  try {
+    impl_->ask({.kind = Kind::launch, .tid = child.pid()});
+  } catch (...) {
+    child.kill();
+    throw;
+  }
+  try {
+    child.execute();
+  } catch (...) {
+    try {
+      impl_->receive();  // "ended before its first instruction", the lesser of the two messages
+    } catch (const TargetGone&) {
+    }
+    child.kill();
+    throw;
+  }
+  try {
+    impl_->receive();
+  } catch (...) {
+    child.kill();
+    throw;
+  }
+  impl_->target = child.pid();
+  impl_->launched = true;
+  return child.pid();
+}
+
+void Guardian::release() { impl_->ask({.kind = Kind::release}); }
+
+std::optional<int> Guardian::exit_status() {
+  if (impl_->launched && !impl_->exit_status) {
+    impl_->exit_status = ptrace::reap_if_ended(impl_->target);
+  }
+  return impl_->exit_status;
+}
+
+Injection Guardian::inject(unsigned slot_count) {
+  impl_->injection = impl_->ask({.kind = Kind::inject, .count = slot_count}).injection;
+  return impl_->injection;
+}
+
+void Guardian::pause(Tid tid, Nanoseconds duration_ns) {
+  impl_->send({.kind = Kind::pause, .tid = tid, .duration_ns = duration_ns});
+  ++impl_->pauses_in_flight;
+}
+
+std::vector<StopPause> Guardian::finished_pauses() {
+  std::vector<StopPause> pauses;
+  while (impl_->pauses_in_flight > 0) {
+    const auto response = impl_->ask({.kind = Kind::collect});
+    pauses.insert(pauses.end(), response.pauses.begin(),
+                  response.pauses.begin() + response.pause_count);
+    impl_->pauses_in_flight -= response.pause_count;
+    if (response.pause_count < response.pauses.size()) break;
+  }
+  return pauses;
+}
+
+std::vector<std::string> Guardian::restore() {
+  const auto response = impl_->ask({.kind = Kind::restore});
+  std::vector<std::string> problems;
+  std::string_view text = response.what.data();
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size() - 1);
+    problems.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return problems;
+}
+
+Digest Guardian::digest() { return digest_of(impl_->target, impl_->injection); }
+
+}  // namespace causalctl::target

@@ -1,0 +1,290 @@
+#include "controller/target/guardian_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/target/adoption.h"
+#include "controller/target/guardian_protocol.h"
+#include "controller/target/holds.h"
+#include "controller/target/injector.h"
+#include "controller/target/ptrace.h"
+#include "controller/target/stopped_thread.h"
+
+namespace causalctl::target {
+namespace {
+
+using protocol::Kind;
+using protocol::Request;
+using protocol::Response;
+
+constexpr int kSocket = 3;
+
+void put_text(std::array<char, protocol::kTextSize>& into, std::string_view text) {
+  const auto length = std::min(text.size(), into.size() - 1);
+  std::copy_n(text.data(), length, into.data());
+  into[length] = '\0';
+}
+
+class GuardianProcess {
+ public:
+  explicit GuardianProcess(Pid controller) : controller_(controller) {
+    sigset_t child{};
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    signals_ = Fd(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_) throw Error::from_errno("signalfd", errno);
+  }
+
+  void run() {
+    for (;;) {
+      take_stops();
+      holds_.on_time(monotonic_now());
+      if (!wait()) return;
+    }
+  }
+
+  // Undoes everything, whatever fails on the way.
+  std::vector<std::string> undo() {
+    std::vector<std::string> problems;
+    try {
+      holds_.end_all();
+      take_stops();
+      if (injector_) problems = injector_->restore(held());
+      wait_for_holds();
+    } catch (const std::exception& error) {
+      problems.emplace_back(error.what());
+    }
+    return problems;
+  }
+
+  void let_held_go() {
+    if (held_ != 0) ptrace::detach_if_alive(held_, 0);
+    held_ = 0;
+  }
+
+ private:
+  std::optional<Tid> held() const { return held_ != 0 ? std::optional(held_) : std::nullopt; }
+
+  void take_stops() {
+    while (const auto waited = ptrace::poll_any()) {
+      if (waited->tid == held_) {
+        if (std::holds_alternative<Ended>(waited->stop)) held_ = 0;
+      } else if (holds_.owns(waited->tid)) {
+        holds_.on_stop(waited->tid, waited->stop);
+      } else {
+        // A thread that was given up before it stopped, or that took over the leader's number by
+        // an exec after it was seized.
+        let_go_if_alive(waited->tid, waited->stop);
+      }
+    }
+  }
+
+  // Threads that were interrupted but have not stopped: one that is not scheduled, or sleeps
+  // uninterruptibly. Ending the guardian frees them too, so the wait is for their EINTR only.
+  void wait_for_holds() {
+    constexpr Nanoseconds limit_ns = 500 * kMillisecond;
+    const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
+    while (!holds_.empty() && monotonic_now() < deadline_ns) {
+      sleep_until(monotonic_now() + kMillisecond);
+      take_stops();
+    }
+  }
+
+  bool wait() {  // false: the controller is gone
+    pollfd fds[] = {{kSocket, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    timespec timeout{};
+    const timespec* limit = nullptr;
+    if (const auto deadline_ns = holds_.next_deadline_ns()) {
+      const auto left_ns = std::max<Nanoseconds>(0, *deadline_ns - monotonic_now());
+      timeout = {left_ns / kSecond, left_ns % kSecond};
+      limit = &timeout;
+    }
+    if (ppoll(fds, std::size(fds), limit, nullptr) < 0 && errno != EINTR) {
+      throw Error::from_errno("ppoll", errno);
+    }
+    signalfd_siginfo info{};
+    while (read(signals_.get(), &info, sizeof info) > 0) continue;
+    return fds[0].revents == 0 || serve();
+  }
+
+  bool serve() {
+    Request request;
+    const auto size = recv(kSocket, &request, sizeof request, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (size != sizeof request) return false;
+    if (request.kind == Kind::pause) {
+      holds_.start(request.tid, request.duration_ns);
+      return true;
+    }
+    Response response;
+    try {
+      response = answer(request);
+    } catch (const Error& error) {
+      response.code = error.code();
+      response.error_number = error.error_number();
+      put_text(response.what, error.what());
+      put_text(response.hint, error.hint());
+    } catch (const std::exception& error) {
+      response.code = ExitCode::bug;
+      put_text(response.what, error.what());
+    }
+    return send_response(response);
+  }
+
+  bool send_response(const Response& response) {
+    return send(kSocket, &response, sizeof response, MSG_NOSIGNAL) == sizeof response;
+  }
+
+  Response answer(const Request& request) {
+    Response response;
+    switch (request.kind) {
+      case Kind::adopt:
+        check_adoptable(request.tid, controller_);
+        take_target(request.tid);
+        break;
+      case Kind::launch:
+        launch(request.tid);
+        break;
+      case Kind::release:
+        let_held_go();
+        break;
+      case Kind::inject:
+        response.injection = inject(request.count);
+        break;
+      case Kind::collect:
+        collect(response);
+        break;
+      case Kind::restore: {
+        std::string text;
+        for (const auto& problem : undo()) text += problem + "\n";
+        put_text(response.what, text);
+        break;
+      }
+      case Kind::pause:
+        break;  // has no answer
+    }
+    return response;
+  }
+
+  void take_target(Pid pid) {
+    CHECK(!injector_);
+    injector_ = std::make_unique<Injector>(pid);
+  }
+
+  Injection inject(unsigned slot_count) {
+    CHECK(injector_ != nullptr);
+    try {
+      return injector_->inject(slot_count, held());
+    } catch (...) {
+      (void)injector_->restore(held());
+      throw;
+    }
+  }
+
+  void collect(Response& response) {
+    const auto fresh = holds_.take_finished();
+    finished_.insert(finished_.end(), fresh.begin(), fresh.end());
+    while (!finished_.empty() && response.pause_count < response.pauses.size()) {
+      response.pauses[response.pause_count++] = finished_.front();
+      finished_.pop_front();
+    }
+  }
+
+  // The child waits for the controller's word and then executes the program. It is left at the
+  // exit-stop of that exec: in the event-stop before, the call's result is still to be written into
+  // the registers.
+  void launch(Pid child) {
+    constexpr Nanoseconds limit_ns = 60 * kSecond;
+    if (const int error = ptrace::try_seize(child, true); error != 0) {
+      throw Error::from_errno(fmt::format("ptrace(PTRACE_SEIZE, pid {})", child), error);
+    }
+    Response seized;
+    if (!send_response(seized)) return;
+    const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
+    auto how = ptrace::Resume::run;
+    for (;;) {
+      const auto stop = ptrace::wait_until(child, deadline_ns);
+      if (!stop) throw Error(fmt::format("process {} did not start its program in time", child));
+      if (std::holds_alternative<Ended>(*stop)) {
+        throw TargetGone(fmt::format("process {} ended before its first instruction", child));
+      }
+      if (std::holds_alternative<SyscallStop>(*stop) && how == ptrace::Resume::to_syscall) break;
+      const auto* event = std::get_if<EventStop>(&*stop);
+      if (event != nullptr && event->event == PTRACE_EVENT_EXEC) how = ptrace::Resume::to_syscall;
+      const auto* signal = std::get_if<SignalStop>(&*stop);
+      if (!ptrace::resume_if_alive(child, how, signal != nullptr ? signal->signal : 0)) {
+        throw TargetGone(fmt::format("process {} ended before its first instruction", child));
+      }
+    }
+    held_ = child;
+    take_target(child);
+  }
+
+  Pid controller_;
+  Fd signals_;
+  Tid held_ = 0;  // a launched program's first thread, stopped until release()
+  std::unique_ptr<Injector> injector_;
+  Holds holds_;
+  std::deque<StopPause> finished_;
+};
+
+// A process of its own: no terminal signal reaches it, none but SIGKILL ends it, and it keeps no
+// file of the controller open but the standard error, for its last words.
+void become_guardian(int socket) {
+  setsid();
+  prctl(PR_SET_NAME, "causalctl-guard");
+  prctl(PR_SET_TIMERSLACK, 1UL);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGTSTP, SIGTTOU, SIGTTIN,
+                           SIGUSR1, SIGUSR2, SIGALRM}) {
+    std::signal(signal, SIG_IGN);
+  }
+  std::signal(SIGCHLD, SIG_DFL);
+  sigset_t child{};
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  sigprocmask(SIG_SETMASK, &child, nullptr);
+  const int null = open("/dev/null", O_RDWR);
+  dup2(null, STDIN_FILENO);
+  dup2(null, STDOUT_FILENO);
+  dup2(socket, kSocket);
+  close_range(kSocket + 1, ~0U, 0);
+}
+
+}  // namespace
+
+void run_guardian_process(int socket, Pid controller) {
+  become_guardian(socket);
+  try {
+    GuardianProcess process(controller);
+    try {
+      process.run();
+    } catch (const std::exception& error) {
+      log::note("guardian: {}", error.what());
+    }
+    for (const auto& problem : process.undo()) log::note("guardian: {}", problem);
+    process.let_held_go();
+  } catch (const std::exception& error) {
+    log::note("guardian: {}", error.what());
+  }
+  _exit(0);
+}
+
+}  // namespace causalctl::target

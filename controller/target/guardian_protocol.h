@@ -1,0 +1,41 @@
+// What controller and guardian say to each other over a SOCK_SEQPACKET socket pair. Both are the
+// same program, forked, so structs go over as they are. One Response for each Request, except
+// `pause`, which has none, and `launch`, which has two: when the child is seized, and when it
+// stands at its first instruction.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "controller/base/error.h"
+#include "controller/base/types.h"
+#include "controller/target/guardian.h"
+
+namespace causalctl::target::protocol {
+
+enum class Kind : std::uint32_t { adopt, launch, release, inject, pause, collect, restore };
+
+struct Request {
+  Kind kind = Kind::adopt;
+  Tid tid = 0;  // adopt, launch: the pid
+  Nanoseconds duration_ns = 0;
+  std::uint32_t count = 0;
+};
+
+inline constexpr std::size_t kPausesPerResponse = 64;
+inline constexpr std::size_t kTextSize = 1024;
+
+struct Response {
+  ExitCode code = ExitCode::ok;  // else an error: what, hint and error_number tell it
+  std::int32_t error_number = 0;
+  Injection injection;
+  std::uint32_t pause_count = 0;
+  std::array<StopPause, kPausesPerResponse> pauses{};
+  std::array<char, kTextSize> what{};  // of restore: what could not be undone, one a line
+  std::array<char, kTextSize> hint{};
+};
+
+static_assert(std::is_trivially_copyable_v<Request> && std::is_trivially_copyable_v<Response>);
+
+}  // namespace causalctl::target::protocol

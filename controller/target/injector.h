@@ -1,0 +1,66 @@
+// Puts the pause stub into the target and takes it out again. Used inside the guardian only.
+//
+// inject(): one thread is stopped and made to call mmap (read-write, anonymous: code page, slots,
+// scratch page), mprotect of the code page to read-execute, and rt_sigaction. The stub and the
+// sigaction are written from outside between the calls (process_vm_writev), so that no call needs
+// the target's own memory. The other threads are not touched.
+//
+// restore(): REQUIRES that all sigtrap events on the target are closed. First everything of ours
+// must be out of every thread, see settle.h; then the disposition that was there before comes
+// back, unless the target has installed its own meanwhile; then the same wait again, for a SIGTRAP
+// of somebody else that was on its way into the handler; then the mapping goes. When a thread
+// does not settle in time, what it still needs is left in place and reported: a page too many
+// harms nobody, a page too few kills.
+//
+// Invariant: previous_action_ is set exactly while our handler may be installed, region_ exactly
+// while our mapping may exist.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/target/guardian.h"
+#include "controller/target/stopped_thread.h"
+#include "controller/target/stub.h"
+
+namespace causalctl::target {
+
+class Injector {
+ public:
+  explicit Injector(Pid pid) : pid_(pid) {}
+
+  // `held`: a thread that is stopped already and stays so. Throws Error, TargetGone; then nothing
+  // of ours is left in the target.
+  Injection inject(unsigned slot_count, std::optional<Tid> held);
+
+  // What could not be undone. Safe to call at any time.
+  std::vector<std::string> restore(std::optional<Tid> held);
+
+ private:
+  struct Region {
+    Address start = 0;
+    Address size = 0;
+    Address scratch = 0;  // last page, read-write
+  };
+
+  std::optional<StoppedThread> stop_some_thread(std::optional<Tid> held, Nanoseconds deadline_ns);
+  void map_region(StoppedThread& thread, unsigned slot_count);
+  void install_handler(StoppedThread& thread);
+  std::optional<KernelSigaction> exchange_action(StoppedThread& thread,
+                                                 const KernelSigaction* action);
+  bool ours_is_still_there() const;
+  std::optional<std::string> restore_handler(std::optional<Tid> held, Nanoseconds deadline_ns);
+  std::optional<std::string> unmap(std::optional<Tid> held, Nanoseconds deadline_ns);
+  long must_call(StoppedThread& thread, const char* what, long number,
+                 std::initializer_list<std::uint64_t> arguments);
+
+  Pid pid_;
+  Address syscall_instruction_ = 0;
+  std::optional<Region> region_;
+  std::vector<std::byte> image_;  // of the code page, to recognise it by
+  std::optional<KernelSigaction> previous_action_;
+};
+
+}  // namespace causalctl::target

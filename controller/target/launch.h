@@ -1,0 +1,56 @@
+// The child that becomes the target of `causalctl run`. It is forked by the controller, not by the
+// guardian, so that it keeps the terminal, the process group and the parent that the user expects.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <csignal>
+#include <string>
+
+#include "controller/base/fd.h"
+#include "controller/base/types.h"
+#include "controller/target/guardian.h"
+
+namespace causalctl::target {
+
+// What a program inherits of signal handling; taken before the controller changes its own.
+class SignalState {
+ public:
+  SignalState();
+  void restore() const;  // async-signal-safe
+
+ private:
+  static constexpr std::array signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD};
+  std::array<struct sigaction, signals_.size()> actions_{};
+  sigset_t mask_{};
+};
+
+class LaunchedChild {
+ public:
+  // Forks a child that waits. `tracer` may trace it, whatever Yama says. Throws Error.
+  LaunchedChild(const Launch& launch, Pid tracer, const SignalState& signals);
+
+  Pid pid() const { return pid_; }
+  // Lets it execute its program; returns when it has. Throws UsageError naming the command.
+  void execute();
+  void kill();  // and reaps it
+
+ private:
+  struct Failure {
+    int error_number = 0;
+    bool in_directory = false;
+  };
+
+  [[noreturn]] void run(const Launch& launch, Pid tracer, const SignalState& signals);
+
+  Pid pid_ = 0;
+  std::string command_;
+  std::string directory_;
+  Fd go_;       // closing it without a word makes the child exit
+  Fd failure_;  // the child's word about what failed; closed by a successful exec
+  Fd child_go_;
+  Fd child_failure_;
+};
+
+}  // namespace causalctl::target

@@ -1,0 +1,85 @@
+#include "controller/target/process.h"
+
+#include <fmt/format.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <sstream>
+
+#include "controller/base/procfs.h"
+
+namespace causalctl::target {
+namespace {
+
+std::optional<Address> find_syscall_in(Pid pid, const procfs::Map& map) {
+  constexpr std::array instruction{std::byte{0x0f}, std::byte{0x05}};
+  constexpr Address longest_search = 1 << 20;
+  std::vector<std::byte> code(std::min(map.end - map.start, longest_search));
+  if (!read_memory(pid, map.start, code)) return std::nullopt;
+  const auto found = std::search(code.begin(), code.end(), instruction.begin(), instruction.end());
+  if (found == code.end()) return std::nullopt;
+  return map.start + static_cast<Address>(found - code.begin());
+}
+
+}  // namespace
+
+std::optional<Activity> parse_activity(std::string_view text) {
+  Activity activity;
+  if (text.starts_with("running")) return activity;
+  std::istringstream words{std::string(text)};
+  std::vector<std::string> fields;
+  for (std::string word; words >> word;) fields.push_back(word);
+  if (fields.size() < 3) return std::nullopt;
+  const auto& last = fields.back();
+  if (!last.starts_with("0x")) return std::nullopt;
+  std::from_chars(fields[0].data(), fields[0].data() + fields[0].size(), activity.number);
+  std::from_chars(last.data() + 2, last.data() + last.size(), activity.instruction, 16);
+  activity.kind = activity.number >= 0 ? Activity::Kind::in_syscall : Activity::Kind::blocked;
+  return activity;
+}
+
+std::optional<Activity> activity(Pid pid, Tid tid) {
+  const auto text = procfs::read_text(fmt::format("/proc/{}/task/{}/syscall", pid, tid));
+  if (!text) return std::nullopt;
+  return parse_activity(*text);
+}
+
+bool read_memory(Pid pid, Address address, std::span<std::byte> into) {
+  const iovec local{into.data(), into.size()};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
+  const iovec remote{reinterpret_cast<void*>(address), into.size()};
+  const auto count = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+  return count == static_cast<ssize_t>(into.size());
+}
+
+bool write_memory(Pid pid, Address address, std::span<const std::byte> from) {
+  const iovec local{const_cast<std::byte*>(from.data()), from.size()};  // only read by the kernel
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
+  const iovec remote{reinterpret_cast<void*>(address), from.size()};
+  const auto count = process_vm_writev(pid, &local, 1, &remote, 1, 0);
+  return count == static_cast<ssize_t>(from.size());
+}
+
+std::optional<Address> find_syscall_instruction(Pid pid) {
+  const auto maps = procfs::maps(pid);
+  if (!maps) return std::nullopt;
+  for (const auto& map : *maps) {
+    if (map.path != "[vdso]") continue;
+    if (auto found = find_syscall_in(pid, map)) return found;
+  }
+  for (const auto& map : *maps) {
+    if (!map.executable || !map.readable || map.path == "[vsyscall]") continue;
+    if (auto found = find_syscall_in(pid, map)) return found;
+  }
+  return std::nullopt;
+}
+
+std::string process_name(Pid pid) {
+  auto name = procfs::read_text(fmt::format("/proc/{}/comm", pid)).value_or("?");
+  while (!name.empty() && name.back() == '\n') name.pop_back();
+  return name.empty() ? "?" : name;
+}
+
+}  // namespace causalctl::target

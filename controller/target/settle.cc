@@ -1,0 +1,155 @@
+#include "controller/target/settle.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <ctime>
+#include <set>
+
+#include "controller/base/clock.h"
+#include "controller/base/procfs.h"
+#include "controller/target/process.h"
+
+namespace causalctl::target {
+namespace {
+
+constexpr int kTrapPerf = 6;  // si_code TRAP_PERF, Linux 5.13; Debian 12's <signal.h> has it not
+constexpr std::uint64_t kSigtrapSet = std::uint64_t{1} << (SIGTRAP - 1);
+
+bool in_stub(const StubRange& stub, Address instruction) {
+  return instruction >= stub.code_begin && instruction < stub.code_end;
+}
+
+// True: settled, by the proof without a stop.
+bool blocked_and_clean(Pid pid, Tid tid, const StubRange& stub) {
+  const auto blocked = [&] {
+    const auto now = activity(pid, tid);
+    return now && now->kind == Activity::Kind::in_syscall && !in_stub(stub, now->instruction);
+  };
+  if (!blocked()) return false;
+  const auto status = procfs::thread_status(pid, tid);
+  if (!status || procfs::has_signal(status->signals_pending, SIGTRAP)) return false;
+  return blocked();
+}
+
+bool is_ours(const siginfo_t& info, const StubRange& stub) {
+  if (info.si_signo != SIGTRAP || info.si_code != kTrapPerf) return false;
+  constexpr std::size_t perf_data_offset = 24;
+  Address slot = 0;
+  std::copy_n(reinterpret_cast<const std::byte*>(&info) + perf_data_offset, sizeof slot,
+              reinterpret_cast<std::byte*>(&slot));
+  return slot >= stub.slots_begin && slot < stub.slots_end;
+}
+
+// Takes a blocked SIGTRAP out of this thread's queue. rt_sigtimedwait takes a thread's own signals
+// before those of the process, and a queue holds SIGTRAP once at most: it is ours that goes.
+bool take_out_blocked_signal(Pid pid, StoppedThread& thread, const StubRange& stub) {
+  struct {
+    std::uint64_t set = kSigtrapSet;
+    timespec timeout{0, 0};
+  } arguments;
+  if (!write_memory(pid, stub.scratch, std::as_bytes(std::span(&arguments, 1)))) return false;
+  const auto result =
+      thread.call(SYS_rt_sigtimedwait,
+                  {stub.scratch, 0, stub.scratch + sizeof arguments.set, sizeof kSigtrapSet});
+  return result && *result == SIGTRAP;
+}
+
+// Of a thread in a PTRACE_EVENT_STOP; lets it go. True: settled.
+bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_instruction) {
+  const auto registers = ptrace::registers_if_alive(tid);
+  const auto queued = ptrace::queued_signals_if_alive(tid);
+  const auto mask = ptrace::signal_mask_if_alive(tid);
+  if (!registers || !queued || !mask) return false;
+  const bool pending = std::any_of(queued->begin(), queued->end(),
+                                   [&](const siginfo_t& info) { return is_ours(info, stub); });
+  if (!pending || (*mask & kSigtrapSet) == 0 || in_stub(stub, registers->rip)) {
+    const bool settled = !pending && !in_stub(stub, registers->rip);
+    let_go_if_alive(tid, EventStop{});
+    return settled;
+  }
+  auto thread = StoppedThread::take(pid, tid, syscall_instruction);
+  return thread && take_out_blocked_signal(pid, *thread, stub);
+}
+
+class Settling {
+ public:
+  Settling(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held)
+      : pid_(pid), stub_(stub), syscall_instruction_(syscall_instruction), held_(held) {
+    for (const Tid tid : procfs::threads(pid)) {
+      if (tid != held) waiting_.insert(tid);
+    }
+  }
+
+  bool run(Nanoseconds deadline_ns) {
+    constexpr Nanoseconds pause_ns = kMillisecond;
+    while (!waiting_.empty() && monotonic_now() < deadline_ns) {
+      ask_unsettled();
+      if (waiting_.empty()) break;
+      sleep_until(std::min(deadline_ns, monotonic_now() + pause_ns));
+      take_stops();
+    }
+    // A thread that never stopped is seized still; the guardian's loop lets it go when it stops.
+    return waiting_.empty();
+  }
+
+ private:
+  void ask_unsettled() {
+    for (auto next = waiting_.begin(); next != waiting_.end();) {
+      const Tid tid = *next;
+      if (seized_.contains(tid)) {
+        ++next;
+      } else if (blocked_and_clean(pid_, tid, stub_) || !start_stop(tid)) {
+        next = waiting_.erase(next);
+      } else {
+        ++next;
+      }
+    }
+  }
+
+  bool start_stop(Tid tid) {  // false: the thread is gone
+    const int error = ptrace::try_seize(tid);
+    if (error == 0) {
+      if (!ptrace::interrupt_if_alive(tid)) return false;
+      seized_.insert(tid);
+      return true;
+    }
+    // Not permitted: dying, or traced by somebody else by now; the next round looks again.
+    const auto status = procfs::thread_status(pid_, tid);
+    return error != ESRCH && status && status->state != 'Z' && status->state != 'X';
+  }
+
+  void take_stops() {
+    while (const auto waited = ptrace::poll_any()) {
+      const Tid tid = waited->tid;
+      if (tid == held_) continue;
+      const auto* event = std::get_if<EventStop>(&waited->stop);
+      if (event == nullptr || !seized_.contains(tid)) {
+        let_go_if_alive(tid, waited->stop);
+        seized_.erase(tid);
+        if (std::holds_alternative<Ended>(waited->stop)) waiting_.erase(tid);
+        continue;
+      }
+      seized_.erase(tid);
+      if (inspect_stopped(pid_, tid, stub_, syscall_instruction_)) waiting_.erase(tid);
+    }
+  }
+
+  Pid pid_;
+  StubRange stub_;
+  Address syscall_instruction_;
+  Tid held_;
+  std::set<Tid> waiting_;  // not yet settled
+  std::set<Tid> seized_;   // of those: an interrupt is on its way
+};
+
+}  // namespace
+
+bool settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
+            Nanoseconds deadline_ns) {
+  return Settling(pid, stub, syscall_instruction, held).run(deadline_ns);
+}
+
+}  // namespace causalctl::target

@@ -1,0 +1,180 @@
+#include "controller/target/stopped_thread.h"
+
+#include <linux/rseq.h>
+#include <sys/ptrace.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/base/procfs.h"
+#include "controller/target/process.h"
+
+namespace causalctl::target {
+namespace {
+
+constexpr std::uint64_t kAllSignals = ~std::uint64_t{0};
+constexpr long kErestartsys = 512;           // <linux/errno.h> of the kernel: never seen by user
+constexpr long kErestartRestartblock = 516;  // code, but by tracers
+constexpr std::uint64_t kUserCode64 = 0x33;  // the segment of 64-bit code
+
+bool deliverable_signal_pending(Pid pid, Tid tid) {
+  const auto status = procfs::thread_status(pid, tid);
+  if (!status) return true;
+  return ((status->signals_pending | status->signals_pending_shared) & ~status->signals_blocked) !=
+         0;
+}
+
+bool in_restartable_sequence(Pid pid, Tid tid, Address instruction) {
+  const auto area = ptrace::rseq_if_alive(tid);
+  if (!area || area->address == 0) return false;
+  const auto section = read_object<Address>(pid, area->address + offsetof(struct rseq, rseq_cs));
+  if (!section || *section == 0) return false;
+  const auto descriptor = read_object<struct rseq_cs>(pid, *section);
+  return descriptor && instruction - descriptor->start_ip < descriptor->post_commit_offset;
+}
+
+bool usable(Pid pid, Tid tid, const ptrace::Registers& registers) {
+  return registers.cs == kUserCode64 && !deliverable_signal_pending(pid, tid) &&
+         (static_cast<long>(registers.orig_rax) >= 0 ||
+          !in_restartable_sequence(pid, tid, registers.rip));
+}
+
+}  // namespace
+
+bool interrupted_syscall(const ptrace::Registers& registers) {
+  if (static_cast<long>(registers.orig_rax) < 0) return false;
+  const long result = static_cast<long>(registers.rax);
+  return result == -EINTR || (result <= -kErestartsys && result >= -kErestartRestartblock);
+}
+
+ptrace::Registers with_syscall_rewound(ptrace::Registers registers) {
+  constexpr unsigned syscall_length = 2;
+  const bool in_syscall = static_cast<long>(registers.orig_rax) >= 0;
+  if (in_syscall && static_cast<long>(registers.rax) == -EINTR) {
+    registers.rax = registers.orig_rax;
+    registers.rip -= syscall_length;
+    registers.orig_rax = static_cast<std::uint64_t>(-1);
+  }
+  return registers;
+}
+
+void let_go_if_alive(Tid tid, const Stop& stop) {
+  if (std::holds_alternative<Ended>(stop)) return;
+  if (const auto* signal = std::get_if<SignalStop>(&stop)) {
+    ptrace::detach_if_alive(tid, signal->signal);
+    return;
+  }
+  // A pending signal is why a call returned EINTR, if it did: then it is the truth.
+  const auto registers = ptrace::registers_if_alive(tid);
+  if (registers && interrupted_syscall(*registers) && !deliverable_signal_pending(tid, tid)) {
+    (void)ptrace::set_registers_if_alive(tid, with_syscall_rewound(*registers));
+  }
+  ptrace::detach_if_alive(tid, 0);
+}
+
+std::optional<StoppedThread> StoppedThread::stop(Pid pid, Tid tid, Address syscall_instruction,
+                                                 Nanoseconds deadline_ns) {
+  if (ptrace::try_seize(tid) != 0 || !ptrace::interrupt_if_alive(tid)) return std::nullopt;
+  for (;;) {
+    const auto stop = ptrace::wait_until(tid, deadline_ns);
+    if (!stop || std::holds_alternative<Ended>(*stop)) return std::nullopt;
+    if (std::holds_alternative<EventStop>(*stop)) {
+      return take(pid, tid, syscall_instruction);
+    }
+    // A signal came first; once it is delivered the interrupt, which is still due, follows.
+    const auto* signal = std::get_if<SignalStop>(&*stop);
+    if (!ptrace::resume_if_alive(tid, ptrace::Resume::run, signal != nullptr ? signal->signal : 0))
+      return std::nullopt;
+  }
+}
+
+std::optional<StoppedThread> StoppedThread::take(Pid pid, Tid tid, Address syscall_instruction) {
+  const auto registers = ptrace::registers_if_alive(tid);
+  if (!registers) return std::nullopt;
+  if (!usable(pid, tid, *registers)) {
+    let_go_if_alive(tid, EventStop{});
+    return std::nullopt;
+  }
+  return StoppedThread(tid, *registers, syscall_instruction);
+}
+
+StoppedThread::StoppedThread(StoppedThread&& other) noexcept
+    : tid_(std::exchange(other.tid_, 0)),
+      saved_(other.saved_),
+      syscall_instruction_(other.syscall_instruction_),
+      saved_mask_(other.saved_mask_) {}
+
+StoppedThread::~StoppedThread() {
+  if (tid_ == 0) return;
+  try {
+    if (restore_if_alive()) ptrace::detach_if_alive(tid_, 0);
+  } catch (const std::exception& error) {
+    log::note("letting thread {} go: {}", tid_, error.what());
+  }
+}
+
+void StoppedThread::keep() {
+  (void)restore_if_alive();
+  tid_ = 0;
+}
+
+bool StoppedThread::restore_if_alive() {
+  return ptrace::set_registers_if_alive(tid_, with_syscall_rewound(saved_)) &&
+         (!saved_mask_ || ptrace::set_signal_mask_if_alive(tid_, *saved_mask_));
+}
+
+std::optional<long> StoppedThread::call(long number,
+                                        std::initializer_list<std::uint64_t> arguments) {
+  if (!saved_mask_) {
+    saved_mask_ = ptrace::signal_mask_if_alive(tid_);
+    if (!saved_mask_ || !ptrace::set_signal_mask_if_alive(tid_, kAllSignals)) return std::nullopt;
+  }
+  std::array<std::uint64_t, 6> values{};
+  CHECK(arguments.size() <= values.size());
+  std::copy(arguments.begin(), arguments.end(), values.begin());
+  ptrace::Registers registers = saved_;
+  registers.rip = syscall_instruction_;
+  registers.rax = static_cast<std::uint64_t>(number);
+  registers.orig_rax = static_cast<std::uint64_t>(-1);
+  registers.rdi = values[0];
+  registers.rsi = values[1];
+  registers.rdx = values[2];
+  registers.r10 = values[3];
+  registers.r8 = values[4];
+  registers.r9 = values[5];
+  if (!ptrace::set_registers_if_alive(tid_, registers)) return std::nullopt;
+
+  // Without a bound: giving up would leave the thread with our registers. The calls made here do
+  // not block, so this ends when the thread gets a core, or dies.
+  constexpr Nanoseconds never = std::numeric_limits<Nanoseconds>::max();
+  int signal = 0;
+  for (;;) {
+    if (!ptrace::resume_if_alive(tid_, ptrace::Resume::to_syscall, signal)) return std::nullopt;
+    const auto stop = ptrace::wait_until(tid_, never);
+    if (!stop || std::holds_alternative<Ended>(*stop)) {
+      tid_ = 0;
+      return std::nullopt;
+    }
+    // Only SIGSTOP can come, all else is blocked. Passed on, it stops the other threads now and
+    // this one after the detach (the kernel reinstates a group-stop that is in effect).
+    const auto* signal_stop = std::get_if<SignalStop>(&*stop);
+    signal = signal_stop != nullptr ? signal_stop->signal : 0;
+    if (!std::holds_alternative<SyscallStop>(*stop)) continue;
+    const auto phase = ptrace::syscall_phase_if_alive(tid_);
+    if (!phase) return std::nullopt;
+    if (*phase != ptrace::SyscallPhase::exit) continue;
+    const auto after = ptrace::registers_if_alive(tid_);
+    if (!after) return std::nullopt;
+    return static_cast<long>(after->rax);
+  }
+}
+
+}  // namespace causalctl::target

@@ -1,0 +1,51 @@
+#include "controller/target/stub.h"
+
+#include <csignal>
+#include <cstring>
+
+#include "controller/base/error.h"
+#include "controller/target/slot.h"
+#include "controller/target/slot_offsets.h"
+
+extern "C" {
+extern const std::byte causalctl_stub_begin[];
+extern const std::byte causalctl_stub_restorer[];
+extern const std::byte causalctl_stub_parameters[];
+extern const std::byte causalctl_stub_end[];
+}
+
+namespace causalctl::target {
+namespace {
+
+constexpr std::uint64_t kSaRestorer = 0x04000000;  // <asm/signal.h>, which clashes with <csignal>
+
+static_assert(offsetof(Slot, owed_total_ns) == CAUSALCTL_SLOT_OWED_TOTAL);
+static_assert(offsetof(Slot, armed_at_ns) == CAUSALCTL_SLOT_ARMED_AT);
+static_assert(offsetof(Slot, stale_after_ns) == CAUSALCTL_SLOT_STALE_AFTER);
+static_assert(offsetof(Slot, paid_total_ns) == CAUSALCTL_SLOT_PAID_TOTAL);
+static_assert(offsetof(Slot, entered) == CAUSALCTL_SLOT_ENTERED);
+static_assert(offsetof(Slot, left) == CAUSALCTL_SLOT_LEFT);
+static_assert(offsetof(Slot, entered_at_ns) == CAUSALCTL_SLOT_ENTERED_AT);
+static_assert(offsetof(Slot, left_at_ns) == CAUSALCTL_SLOT_LEFT_AT);
+static_assert(sizeof(Slot) == CAUSALCTL_SLOT_SIZE);
+
+}  // namespace
+
+std::vector<std::byte> stub_image(const StubParameters& parameters) {
+  std::vector<std::byte> image(causalctl_stub_begin, causalctl_stub_end);
+  const auto offset = static_cast<std::size_t>(causalctl_stub_parameters - causalctl_stub_begin);
+  CHECK(offset + sizeof parameters == image.size());
+  std::memcpy(image.data() + offset, &parameters, sizeof parameters);
+  return image;
+}
+
+KernelSigaction stub_action(Address code) {
+  KernelSigaction action;
+  action.handler = code;
+  action.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | kSaRestorer;
+  action.restorer = code + static_cast<Address>(causalctl_stub_restorer - causalctl_stub_begin);
+  action.mask = ~std::uint64_t{0};
+  return action;
+}
+
+}  // namespace causalctl::target
