@@ -1,0 +1,88 @@
+// The DWARF of one module: address → line and inline chain, line → addresses.
+//
+// Compilation units are found by the ranges in their own DIEs, not by .debug_aranges, which clang
+// leaves out. A unit's functions are indexed when one of its addresses is first asked for; the
+// inline chain is found by descending from the function. DWARF 4 and 5, split units included.
+// Addresses here are runtime addresses. Source: DWARF 5, §2.17, §3.1.1, §3.3.8, §6.2.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "unwind/range_map.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::unwind {
+
+struct LineMatch {
+  Address address = 0;
+  std::string file;
+};
+
+class DebugInfo {
+ public:
+  // `dwarf` is borrowed; nullptr: no debug information. Runtime address = its address + bias.
+  DebugInfo(Dwarf* dwarf, Address bias);
+
+  bool has_lines() const { return has_lines_; }
+
+  // Innermost first; empty: no unit covers the address. Names may be empty.
+  std::vector<Frame> frames(Address address);
+
+  // Where a statement of the line begins, one address per function or inlined copy of one.
+  std::vector<LineMatch> find_line(const std::string& file, int line);
+  // Lines with code in files that match, nearest to `line` first.
+  std::vector<std::string> near_lines(const std::string& file, int line, std::size_t count);
+  std::vector<std::string> files();  // those with code
+
+  // Lines ("file:line") into which the function is inlined somewhere; at most `count`.
+  std::vector<std::string> inlined_at(const std::string& name, std::size_t count);
+
+ private:
+  struct Function {
+    Dwarf_Die die;
+    Address entry = 0;
+  };
+  struct Unit {
+    Dwarf_Die lines;  // the unit in this file: ranges and line table
+    Dwarf_Die tree;   // its DIEs: the same, or the one in the .dwo file
+    bool indexed = false;
+    std::vector<Function> functions;
+    RangeMap<std::size_t> by_address;
+  };
+  struct Source {
+    std::string file;  // empty: none
+    int line = 0;
+  };
+  using Ranges = std::vector<RangeMap<std::size_t>::Range>;
+
+  void index_units();
+  Unit* unit_at(Address address);
+  void index_functions(Unit& unit);
+  void collect_functions(Dwarf_Die& parent, Unit& unit, Ranges& ranges, int depth);
+  const Function* function_at(Unit& unit, Address address);
+  std::vector<Dwarf_Die> inline_chain(const Function& function, Address address) const;
+  Source source_at(Unit& unit, Address address);
+  Source call_site(Unit& unit, Dwarf_Die& inlined);
+  const std::string& file_name(const char* text, Unit& unit);
+  Address innermost_scope(Unit& unit, Address address);
+  void find_line_in_unit(Unit& unit, const std::string& file, int line,
+                         std::vector<LineMatch>& matches);
+  void collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string& name,
+                       std::vector<std::string>& places, std::size_t count, int depth);
+
+  Dwarf* dwarf_;
+  Address bias_;
+  bool has_lines_ = false;
+  std::vector<Unit> units_;
+  RangeMap<std::size_t> units_by_address_;
+  std::unordered_map<const char*, std::string> file_names_;  // by libdw's own string
+};
+
+}  // namespace causalctl::unwind

@@ -1,0 +1,53 @@
+#include "unwind/dies.h"
+
+#include <dwarf.h>
+
+#include <climits>
+#include <cstddef>
+
+#include "unwind/names.h"
+
+namespace causalctl::unwind {
+namespace {
+constexpr int kMostRanges = 100'000;  // of one DIE; more is a damaged file
+}
+
+std::vector<std::pair<Address, Address>> die_ranges(Dwarf_Die& die) {
+  std::vector<std::pair<Address, Address>> ranges;
+  Dwarf_Addr base = 0;
+  Dwarf_Addr low = 0;
+  Dwarf_Addr high = 0;
+  ptrdiff_t offset = 0;
+  while (ranges.size() < kMostRanges &&
+         (offset = dwarf_ranges(&die, offset, &base, &low, &high)) > 0) {
+    if (low != 0 && low < high) ranges.emplace_back(low, high);
+  }
+  return ranges;
+}
+
+bool die_covers(Dwarf_Die& die, Address address) { return dwarf_haspc(&die, address) > 0; }
+
+bool die_has_code(Dwarf_Die& die) {
+  return dwarf_hasattr(&die, DW_AT_low_pc) != 0 || dwarf_hasattr(&die, DW_AT_ranges) != 0;
+}
+
+std::optional<int> die_number(Dwarf_Die& die, unsigned attribute) {
+  Dwarf_Attribute value;
+  Dwarf_Word number = 0;
+  if (dwarf_formudata(dwarf_attr(&die, attribute, &value), &number) != 0) return std::nullopt;
+  if (number > INT_MAX) return std::nullopt;
+  return static_cast<int>(number);
+}
+
+std::string die_function_name(Dwarf_Die& die) {
+  Dwarf_Attribute value;
+  Dwarf_Attribute* linkage = dwarf_attr_integrate(&die, DW_AT_linkage_name, &value);
+  if (linkage == nullptr) linkage = dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &value);
+  if (const char* symbol = linkage != nullptr ? dwarf_formstring(linkage) : nullptr) {
+    return demangle(std::string(split_clone(symbol).base));
+  }
+  const char* name = dwarf_diename(&die);
+  return name != nullptr ? name : "";
+}
+
+}  // namespace causalctl::unwind

@@ -1,0 +1,59 @@
+// The bytes of a 64-bit ELF file by link-time virtual address, and where its unwind table is. Pure;
+// every access is checked, as the file may be damaged.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "controller/base/types.h"
+
+namespace causalctl::unwind {
+
+// The search table of .eh_frame_hdr (LSB core, "Exception Frames"): pairs of 32-bit offsets from
+// the header, function start → FDE.
+struct UnwindTable {
+  Address header = 0;  // link-time addresses
+  Address entries = 0;
+  std::uint64_t count = 0;
+};
+
+class ElfImage {
+ public:
+  ElfImage() = default;
+  explicit ElfImage(std::span<const std::byte> file);  // borrowed
+
+  bool valid() const { return !segments_.empty(); }
+  // Link-time address of file offset 0's page: runtime address = address - base() + first mapping.
+  Address base() const { return base_; }
+  std::optional<UnwindTable> unwind_table() const;
+
+  // Bytes from `address` to the end of its read-only segment: those are the same in memory. Empty:
+  // not in one.
+  std::span<const std::byte> constant_bytes(Address address) const;
+
+  template <typename Number>
+  std::optional<Number> read(Address address) const {
+    const auto bytes = constant_bytes(address);
+    if (bytes.size() < sizeof(Number)) return std::nullopt;
+    Number number;
+    std::memcpy(&number, bytes.data(), sizeof number);
+    return number;
+  }
+
+ private:
+  struct Segment {
+    Address address = 0;
+    std::span<const std::byte> bytes;
+    bool writable = false;
+  };
+
+  std::vector<Segment> segments_;
+  Address base_ = 0;
+  Address unwind_header_ = 0;
+};
+
+}  // namespace causalctl::unwind

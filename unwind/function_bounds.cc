@@ -1,0 +1,103 @@
+#include "unwind/function_bounds.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace causalctl::unwind {
+namespace {
+
+// Size in bytes of a pointer with this encoding (DW_EH_PE_…); 0: not fixed, or unknown.
+unsigned encoded_size(std::uint8_t encoding) {
+  switch (encoding & 0x0fU) {
+    case 0x00:
+    case 0x04:
+    case 0x0c:
+      return 8;
+    case 0x03:
+    case 0x0b:
+      return 4;
+    case 0x02:
+    case 0x0a:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+// Skips a LEB128 number.
+bool skip_leb(const ElfImage& image, Address& at) {
+  for (int i = 0; i < 10; ++i) {
+    const auto byte = image.read<std::uint8_t>(at++);
+    if (!byte) return false;
+    if ((*byte & 0x80U) == 0) return true;
+  }
+  return false;
+}
+
+// The encoding of the addresses in the FDEs of a CIE: the letter R of its augmentation.
+std::optional<std::uint8_t> address_encoding(const ElfImage& image, Address cie) {
+  Address at = cie + 9;  // length, id, version
+  std::string letters;
+  for (;;) {
+    const auto letter = image.read<char>(at++);
+    if (!letter || letters.size() > 8) return std::nullopt;
+    if (*letter == 0) break;
+    letters += *letter;
+  }
+  if (!letters.starts_with('z')) return std::uint8_t{0};
+  // Code alignment, data alignment, return address register, length of the augmentation.
+  for (int i = 0; i < 4; ++i) {
+    if (!skip_leb(image, at)) return std::nullopt;
+  }
+  for (const char letter : letters.substr(1)) {
+    const auto byte = image.read<std::uint8_t>(at);
+    if (!byte) return std::nullopt;
+    if (letter == 'R') return byte;
+    if (letter == 'L') at += 1;
+    if (letter == 'P') at += 1 + encoded_size(*byte);
+  }
+  return std::uint8_t{0};
+}
+
+// Length of the function that the FDE describes; 0: unreadable.
+std::uint64_t function_size(const ElfImage& image, Address fde,
+                            std::unordered_map<Address, std::uint8_t>& encodings) {
+  const auto length = image.read<std::uint32_t>(fde);
+  const auto to_cie = image.read<std::uint32_t>(fde + 4);
+  if (!length || *length == 0xffffffff || !to_cie) return 0;
+  const Address cie = fde + 4 - *to_cie;
+  auto known = encodings.find(cie);
+  if (known == encodings.end()) {
+    const auto encoding = address_encoding(image, cie);
+    if (!encoding) return 0;
+    known = encodings.emplace(cie, *encoding).first;
+  }
+  const unsigned size = encoded_size(known->second);
+  const Address at = fde + 8 + size;  // behind the start
+  if (size == 8) return image.read<std::uint64_t>(at).value_or(0);
+  if (size == 4) return image.read<std::uint32_t>(at).value_or(0);
+  if (size == 2) return image.read<std::uint16_t>(at).value_or(0);
+  return 0;
+}
+
+}  // namespace
+
+RangeMap<NoValue> function_bounds(const ElfImage& image) {
+  std::vector<RangeMap<NoValue>::Range> ranges;
+  const auto table = image.unwind_table();
+  if (!table) return RangeMap<NoValue>();
+  std::unordered_map<Address, std::uint8_t> encodings;
+  for (std::uint64_t i = 0; i < table->count; ++i) {
+    const auto start = image.read<std::int32_t>(table->entries + 8 * i);
+    const auto fde = image.read<std::int32_t>(table->entries + 8 * i + 4);
+    if (!start || !fde) break;
+    const Address low = table->header + static_cast<Address>(std::int64_t{*start});
+    const Address at = table->header + static_cast<Address>(std::int64_t{*fde});
+    ranges.push_back({low, low + function_size(image, at, encodings), {}});
+  }
+  return RangeMap<NoValue>(std::move(ranges));
+}
+
+}  // namespace causalctl::unwind

@@ -1,0 +1,176 @@
+#include "unwind/module_index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "unwind/names.h"
+
+namespace causalctl::unwind {
+namespace {
+
+// "memcpy@@GLIBC_2.14" → "memcpy"
+std::string without_version(std::string_view symbol) {
+  const auto at = symbol.find('@', 1);
+  return std::string(symbol.substr(0, at));
+}
+
+// Addresses in `symbols` that satisfy `fits`, aliases once.
+template <typename Fits>
+std::vector<FunctionSymbol> select(const std::vector<FunctionSymbol>& symbols, Fits fits) {
+  std::vector<FunctionSymbol> found;
+  std::set<Address> seen;
+  for (const FunctionSymbol& each : symbols) {
+    if (fits(each) && seen.insert(each.address).second) found.push_back(each);
+  }
+  return found;
+}
+
+}  // namespace
+
+DebugInfo& ModuleIndex::debug_info() {
+  if (!debug_info_) {
+    Dwarf_Addr bias = 0;
+    Dwarf* dwarf = dwfl_module_getdwarf(module_.dwfl, &bias);
+    debug_info_.emplace(dwarf, bias);
+  }
+  return *debug_info_;
+}
+
+std::string ModuleIndex::build_id() {
+  GElf_Addr bias = 0;
+  if (dwfl_module_getelf(module_.dwfl, &bias) == nullptr) return {};
+  const unsigned char* bits = nullptr;
+  GElf_Addr where = 0;
+  const int size = dwfl_module_build_id(module_.dwfl, &bits, &where);
+  std::string text;
+  for (int i = 0; i < size; ++i) text += fmt::format("{:02x}", bits[i]);
+  return text;
+}
+
+bool ModuleIndex::in_code(Address address) const {
+  return std::any_of(file().code.begin(), file().code.end(), [&](const MappedRange& each) {
+    return each.start <= address && address < each.end;
+  });
+}
+
+const std::vector<FunctionSymbol>& ModuleIndex::symbols() {
+  if (symbols_) return *symbols_;
+  symbols_.emplace();
+  const int count = dwfl_module_getsymtab(module_.dwfl);
+  for (int i = 1; i < count; ++i) {
+    GElf_Sym entry;
+    GElf_Addr address = 0;
+    GElf_Word section = 0;
+    const char* name =
+        dwfl_module_getsym_info(module_.dwfl, i, &entry, &address, &section, nullptr, nullptr);
+    // An indirect function's address is that of its resolver, which runs once.
+    if (name == nullptr || *name == 0 || GELF_ST_TYPE(entry.st_info) != STT_FUNC) continue;
+    if (section == SHN_UNDEF || !in_code(address)) continue;
+    const std::string whole = without_version(name);
+    const CloneName clone = split_clone(whole);
+    if (clone.suffix.find(".cold") != std::string_view::npos) continue;  // not an entry
+    FunctionSymbol symbol;
+    symbol.address = address;
+    symbol.symbol = std::string(clone.base);
+    symbol.display = demangle(symbol.symbol);
+    symbol.no_arguments = without_arguments(symbol.display);
+    symbol.is_clone = !clone.suffix.empty();
+    symbols_->push_back(std::move(symbol));
+  }
+  std::stable_sort(
+      symbols_->begin(), symbols_->end(),
+      [](const FunctionSymbol& a, const FunctionSymbol& b) { return a.address < b.address; });
+  return *symbols_;
+}
+
+std::vector<FunctionSymbol> ModuleIndex::find_function(const std::string& name) {
+  const auto& all = symbols();
+  const auto whole = [&](const FunctionSymbol& each) {
+    return each.symbol == name || each.display == name || each.no_arguments == name;
+  };
+  const auto plain = [&](const FunctionSymbol& each) {
+    return each.no_arguments.size() > name.size() && plain_name(each.no_arguments) == name;
+  };
+  const auto exact = [](auto fits) {
+    return [fits](const FunctionSymbol& each) { return !each.is_clone && fits(each); };
+  };
+  auto found = select(all, exact(whole));
+  if (found.empty()) found = select(all, exact(plain));
+  if (found.empty()) found = select(all, whole);
+  if (found.empty()) found = select(all, plain);
+  return found;
+}
+
+std::vector<LineMatch> ModuleIndex::find_line(const std::string& file, int line) {
+  auto found = debug_info().find_line(file, line);
+  std::erase_if(found, [&](const LineMatch& each) { return !in_code(each.address); });
+  return found;
+}
+
+std::vector<std::string> ModuleIndex::function_names() {
+  std::vector<std::string> names;
+  for (const FunctionSymbol& each : symbols()) names.push_back(each.no_arguments);
+  return names;
+}
+
+std::optional<ModuleIndex::Named> ModuleIndex::symbol_at(Address address) {
+  GElf_Off offset = 0;
+  GElf_Sym entry;
+  const char* name =
+      dwfl_module_addrinfo(module_.dwfl, address, &offset, &entry, nullptr, nullptr, nullptr);
+  if (name == nullptr || *name == 0) return std::nullopt;
+  const Address start = address - offset;
+  if (entry.st_size == 0) {
+    // The nearest symbol before, which need not reach this far: the unwind table knows better.
+    const auto bounds = bounds_at(address);
+    if (bounds && bounds->entry != start) return std::nullopt;
+  }
+  return Named{demangle(std::string(split_clone(without_version(name)).base)), start};
+}
+
+void ModuleIndex::load_bounds() {
+  if (bounds_) return;
+  bounds_.emplace();
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module_.dwfl, &bias);
+  if (elf == nullptr) return;
+  std::size_t size = 0;
+  const char* bytes = elf_rawfile(elf, &size);
+  if (bytes == nullptr) return;
+  bias_ = bias;
+  bounds_ = function_bounds(ElfImage(std::as_bytes(std::span(bytes, size))));
+}
+
+std::optional<ModuleIndex::Named> ModuleIndex::bounds_at(Address address) {
+  load_bounds();
+  const auto* range = bounds_->find(address - bias_);
+  if (range == nullptr) return std::nullopt;
+  const auto slash = file().path.rfind('/');
+  const auto name = slash == std::string::npos ? file().path : file().path.substr(slash + 1);
+  return Named{fmt::format("{}+{:#x}", name, range->low), range->low + bias_};
+}
+
+std::vector<Frame> ModuleIndex::frames(Address address) {
+  std::vector<Frame> frames = debug_info().frames(address);
+  if (frames.empty()) frames.emplace_back();
+  Frame& outer = frames.back();
+  if (!outer.function.empty()) return frames;
+  auto named = symbol_at(address);
+  if (!named) named = bounds_at(address);
+  if (named) {
+    outer.function = named->name;
+    outer.entry = named->entry;
+  }
+  return frames;
+}
+
+std::optional<Address> ModuleIndex::runtime_address(std::uint64_t link_time) {
+  GElf_Addr bias = 0;
+  if (dwfl_module_getelf(module_.dwfl, &bias) == nullptr) return std::nullopt;
+  const Address address = link_time + bias;
+  return in_code(address) ? std::optional(address) : std::nullopt;
+}
+
+}  // namespace causalctl::unwind

@@ -1,0 +1,158 @@
+#include "unwind/modules.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "unwind/target_file.h"
+#include "unwind/target_memory.h"
+
+namespace causalctl::unwind {
+namespace {
+
+constexpr std::size_t kLargestVdso = 1U << 20U;
+
+int open_vdso(LoadedModule& module, Elf** elf) {
+  const std::size_t size = module.file.end - module.file.start;
+  if (size > kLargestVdso) return -1;
+  module.image.resize(size);
+  if (!TargetMemory(module.target).read(module.file.start, module.image)) return -1;
+  *elf = elf_memory(reinterpret_cast<char*>(module.image.data()), module.image.size());
+  return -1;  // no descriptor: libdwfl takes *elf
+}
+
+// Called by libdwfl at the first look-up in a module; it owns what is returned.
+int find_elf(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr, char** file_name, Elf** elf) {
+  *elf = nullptr;
+  auto* module = static_cast<LoadedModule*>(*user_data);
+  if (module == nullptr) return -1;
+  if (module->file.path == "[vdso]") return open_vdso(*module, elf);
+  if (!module->host_path.empty()) {
+    *file_name = ::strdup(module->host_path.c_str());
+    return ::open(module->host_path.c_str(), O_RDONLY | O_CLOEXEC);
+  }
+  OpenedFile opened = open_mapped_file(module->target, module->file);
+  if (!opened.fd) return -1;
+  *file_name = ::strdup(opened.path.c_str());
+  return opened.fd.release();
+}
+
+// debuginfod waits up to 90 s by default for each file: too long for somebody at a terminal.
+void bound_debuginfod() {
+  if (::getenv("DEBUGINFOD_URLS") == nullptr) return;
+  ::setenv("DEBUGINFOD_TIMEOUT", "5", 0);
+  ::setenv("DEBUGINFOD_MAXTIME", "60", 0);
+}
+
+std::vector<MappedFile> read_mapped_files(Pid target) {
+  const auto maps = procfs::maps(target);
+  if (!maps || maps->empty()) return {};
+  return mapped_files(*maps, procfs::executable(target));
+}
+
+[[noreturn]] void throw_unreadable(Pid target) {
+  const std::string path = fmt::format("/proc/{}/maps", target);
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd && (errno == EACCES || errno == EPERM)) {
+    throw Error::from_errno(fmt::format("open({})", path), errno,
+                            "run as the target's user or as root (CAP_SYS_PTRACE)");
+  }
+  throw TargetGone(fmt::format("process {} is gone", target));
+}
+
+}  // namespace
+
+Modules::Modules(Pid target) : target_(target) {
+  auto files = read_mapped_files(target);
+  if (files.empty()) throw_unreadable(target);
+  begin_session();
+  report(std::move(files), {});
+}
+
+Modules::Modules(const std::string& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) {
+    throw Error::from_errno(fmt::format("stat({})", file), errno);
+  }
+  MappedFile mapped;
+  mapped.path = file;
+  mapped.start = 0x10000000;
+  mapped.end = mapped.start + static_cast<Address>(status.st_size) + (1U << 20U);
+  mapped.main = true;
+  mapped.code = {{mapped.start, mapped.end}};
+  begin_session();
+  report({mapped}, file);
+}
+
+Modules::~Modules() {
+  if (dwfl_ != nullptr) dwfl_end(dwfl_);
+}
+
+void Modules::begin_session() {
+  bound_debuginfod();
+  debug_path_ = ":.debug:/usr/lib/debug";
+  if (target_ != 0) debug_path_ += fmt::format(":/proc/{}/root/usr/lib/debug", target_);
+  if (const char* more = ::getenv("CAUSALCTL_DEBUG_PATH")) debug_path_ += fmt::format(":{}", more);
+  debug_path_text_ = debug_path_.data();
+  callbacks_.find_elf = find_elf;
+  callbacks_.find_debuginfo = dwfl_standard_find_debuginfo;
+  callbacks_.section_address = dwfl_offline_section_address;
+  callbacks_.debuginfo_path = &debug_path_text_;
+  dwfl_ = dwfl_begin(&callbacks_);
+  if (dwfl_ == nullptr) throw Error(fmt::format("dwfl_begin: {}", dwfl_errmsg(-1)));
+}
+
+void Modules::refresh() {
+  if (target_ == 0) return;
+  if (auto files = read_mapped_files(target_); !files.empty()) report(std::move(files), {});
+}
+
+void Modules::report(std::vector<MappedFile> files, const std::string& host_path) {
+  std::vector<std::unique_ptr<LoadedModule>> kept = std::move(modules_);
+  modules_.clear();
+  dwfl_report_begin(dwfl_);
+  for (MappedFile& file : files) {
+    const auto old = std::find_if(kept.begin(), kept.end(), [&](const auto& each) {
+      return each != nullptr && each->file.path == file.path && each->file.inode == file.inode &&
+             each->file.start == file.start && each->file.end == file.end;
+    });
+    auto module = old != kept.end() ? std::move(*old) : std::make_unique<LoadedModule>();
+    // libdwfl takes a module of the same name and range for the same: the inode tells a file that
+    // was replaced and loaded again at the same place.
+    const std::string name = fmt::format("{}#{}", file.path, file.inode);
+    module->dwfl = dwfl_report_module(dwfl_, name.c_str(), file.start, file.end);
+    if (module->dwfl == nullptr) continue;
+    if (module->serial == 0) module->serial = ++last_serial_;
+    module->target = target_;
+    module->host_path = host_path;
+    module->file = std::move(file);
+    void** user_data = nullptr;
+    dwfl_module_info(module->dwfl, &user_data, nullptr, nullptr, nullptr, nullptr, nullptr,
+                     nullptr);
+    *user_data = module.get();
+    modules_.push_back(std::move(module));
+  }
+  // Frees the modules that were not reported again; only then may `kept`, which they borrow, go.
+  if (dwfl_report_end(dwfl_, nullptr, nullptr) != 0) {
+    throw Error(fmt::format("dwfl_report_end: {}", dwfl_errmsg(-1)));
+  }
+}
+
+LoadedModule* Modules::at(Address address) const {
+  const auto after = std::upper_bound(
+      modules_.begin(), modules_.end(), address,
+      [](Address wanted, const auto& module) { return wanted < module->file.start; });
+  if (after == modules_.begin()) return nullptr;
+  LoadedModule* module = std::prev(after)->get();
+  return address < module->file.end ? module : nullptr;
+}
+
+}  // namespace causalctl::unwind

@@ -1,0 +1,184 @@
+#include "unwind/symbolizer.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "unwind/module_index.h"
+#include "unwind/modules.h"
+#include "unwind/names.h"
+
+namespace causalctl::unwind {
+namespace {
+constexpr std::size_t kMostCachedAddresses = 100'000;
+}
+
+struct Symbolizer::Impl {
+  explicit Impl(Pid target) : modules(target) {}
+
+  ModuleIndex& index(LoadedModule& module) {
+    auto& known = indexes[module.serial];
+    if (!known) known = std::make_unique<ModuleIndex>(module);
+    return *known;
+  }
+
+  Module describe(LoadedModule& module) {
+    return {module.file.path, index(module).build_id(), module.file.start, module.file.end,
+            module.file.main};
+  }
+
+  // The executable first.
+  std::vector<LoadedModule*> ordered() {
+    std::vector<LoadedModule*> all;
+    for (const auto& each : modules.all()) all.push_back(each.get());
+    std::stable_partition(all.begin(), all.end(),
+                          [](const LoadedModule* each) { return each->file.main; });
+    return all;
+  }
+
+  // Adds what `find` (ModuleIndex → vector<Place>) yields: of the modules that match the glob; with
+  // an empty glob of the executable, and only if it has nothing, of all others.
+  template <typename Find>
+  std::vector<Place> search(const std::string& binary_glob, Find find) {
+    std::vector<Place> places;
+    for (LoadedModule* module : ordered()) {
+      const bool wanted = binary_glob.empty() || (binary_glob == "MAIN" && module->file.main) ||
+                          binary_matches(module->file.path, binary_glob);
+      if (!wanted) continue;
+      const auto found = find(index(*module));
+      places.insert(places.end(), found.begin(), found.end());
+      if (binary_glob.empty() && module->file.main && !places.empty()) break;
+    }
+    return places;
+  }
+
+  Place place(ModuleIndex& module, Address address) {
+    const auto frames = module.frames(address);
+    return {address, frames.front().function, frames.front().file, frames.front().line};
+  }
+
+  Modules modules;
+  std::unordered_map<std::uint64_t, std::unique_ptr<ModuleIndex>> indexes;  // by module serial
+  std::unordered_map<Address, std::vector<Frame>> cache;
+};
+
+Symbolizer::Symbolizer(Pid target) : impl_(std::make_unique<Impl>(target)) {}
+Symbolizer::~Symbolizer() = default;
+
+void Symbolizer::refresh() {
+  impl_->cache.clear();
+  impl_->modules.refresh();
+  std::set<std::uint64_t> alive;
+  for (const auto& each : impl_->modules.all()) alive.insert(each->serial);
+  std::erase_if(impl_->indexes, [&](const auto& each) { return !alive.contains(each.first); });
+}
+
+std::vector<Module> Symbolizer::modules() {
+  std::vector<Module> modules;
+  for (const auto& each : impl_->modules.all()) modules.push_back(impl_->describe(*each));
+  return modules;
+}
+
+std::optional<Module> Symbolizer::module_at(Address address) {
+  LoadedModule* module = impl_->modules.at(address);
+  if (module == nullptr) return std::nullopt;
+  return impl_->describe(*module);
+}
+
+std::vector<Frame> Symbolizer::frames(Address address) {
+  LoadedModule* module = impl_->modules.at(address);
+  if (module == nullptr) return {};
+  const auto known = impl_->cache.find(address);
+  if (known != impl_->cache.end()) return known->second;
+  auto frames = impl_->index(*module).frames(address);
+  if (impl_->cache.size() >= kMostCachedAddresses) impl_->cache.clear();
+  impl_->cache.emplace(address, frames);
+  return frames;
+}
+
+bool Symbolizer::has_lines(Address address) {
+  LoadedModule* module = impl_->modules.at(address);
+  return module != nullptr && impl_->index(*module).has_lines();
+}
+
+std::vector<Place> Symbolizer::find_function(const std::string& name,
+                                             const std::string& binary_glob) {
+  return impl_->search(binary_glob, [&](ModuleIndex& module) {
+    std::vector<Place> places;
+    for (const FunctionSymbol& found : module.find_function(name)) {
+      Place place = impl_->place(module, found.address);
+      place.function = found.display;
+      places.push_back(std::move(place));
+    }
+    return places;
+  });
+}
+
+std::vector<Place> Symbolizer::find_line(const std::string& file, int line) {
+  return impl_->search("", [&](ModuleIndex& module) {
+    std::vector<Place> places;
+    for (const LineMatch& found : module.find_line(file, line)) {
+      Place place = impl_->place(module, found.address);
+      // Several lines may begin at one address: what was asked for is what is named.
+      place.file = found.file;
+      place.line = line;
+      places.push_back(std::move(place));
+    }
+    return places;
+  });
+}
+
+std::optional<Place> Symbolizer::find_offset(const std::string& binary_glob, std::uint64_t offset) {
+  const auto places = impl_->search(binary_glob, [&](ModuleIndex& module) {
+    const auto address = module.runtime_address(offset);
+    return address ? std::vector{impl_->place(module, *address)} : std::vector<Place>();
+  });
+  return places.empty() ? std::nullopt : std::optional(places.front());
+}
+
+std::vector<std::string> Symbolizer::similar_functions(const std::string& name, std::size_t count) {
+  std::vector<std::string> similar;
+  for (LoadedModule* module : impl_->ordered()) {
+    ModuleIndex& index = impl_->index(*module);
+    if (module->file.main) {
+      for (const std::string& place : index.debug_info().inlined_at(name, count)) {
+        similar.push_back(name + " (inlined: use " + place + ")");
+      }
+    }
+    for (std::string& each : nearest(name, index.function_names(), count)) {
+      if (std::find(similar.begin(), similar.end(), each) == similar.end()) {
+        similar.push_back(std::move(each));
+      }
+    }
+    if (similar.size() >= count) break;
+  }
+  if (similar.size() > count) similar.resize(count);
+  return similar;
+}
+
+std::vector<std::string> Symbolizer::similar_lines(const std::string& file, int line,
+                                                   std::size_t count) {
+  std::vector<std::string> files;
+  for (LoadedModule* module : impl_->ordered()) {
+    DebugInfo& debug_info = impl_->index(*module).debug_info();
+    auto lines = debug_info.near_lines(file, line, count);
+    if (!lines.empty()) return lines;
+    const auto more = debug_info.files();
+    files.insert(files.end(), more.begin(), more.end());
+  }
+  const auto file_of = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  std::vector<std::string> names;
+  for (const std::string& each : files) names.push_back(file_of(each));
+  std::vector<std::string> similar;
+  for (const std::string& name : nearest(file_of(file), names, count)) {
+    for (const std::string& each : files) {
+      if (file_of(each) == name && similar.size() < count &&
+          std::find(similar.begin(), similar.end(), each) == similar.end()) {
+        similar.push_back(each);
+      }
+    }
+  }
+  return similar;
+}
+
+}  // namespace causalctl::unwind

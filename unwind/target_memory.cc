@@ -1,0 +1,24 @@
+#include "unwind/target_memory.h"
+
+#include <sys/uio.h>
+
+#include <cstring>
+
+namespace causalctl::unwind {
+
+bool TargetMemory::read(Address address, std::span<std::byte> bytes) {
+  iovec local{bytes.data(), bytes.size()};
+  // The address belongs to the other process: it is only carried to the kernel.
+  iovec remote{reinterpret_cast<void*>(address), bytes.size()};  // NOLINT
+  return process_vm_readv(target_, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes.size());
+}
+
+bool StackView::read(Address address, std::span<std::byte> bytes) {
+  if (address < base_) return false;
+  const Address offset = address - base_;
+  if (offset > stack_.size() || bytes.size() > stack_.size() - offset) return false;
+  std::memcpy(bytes.data(), stack_.data() + offset, bytes.size());
+  return true;
+}
+
+}  // namespace causalctl::unwind
