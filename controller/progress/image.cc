@@ -27,6 +27,11 @@ std::vector<procfs::Map> maps_of(Pid target) {
 
 bool is_file(const procfs::Map& map) { return map.inode != 0 && map.path.starts_with('/'); }
 
+std::string path_of(const procfs::Map& map) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  return map.path.substr(0, map.path.size() - (map.path.ends_with(kDeleted) ? kDeleted.size() : 0));
+}
+
 // The path through the target's root is preferred, because it stays valid when the mapping goes;
 // it is wrong where the file was deleted or replaced, and then only map_files (which needs
 // CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE) has the file that runs.
@@ -98,7 +103,7 @@ std::vector<Image> mapped_images(Pid target) {
   std::vector<Image> images;
   for (const auto& map : maps_of(target)) {
     if (!map.executable || !is_file(map)) continue;
-    Image image{map.path, readable_path(target, map), 0, {}};
+    Image image{path_of(map), readable_path(target, map), 0, {}};
     if (image.readable.empty()) continue;
     image.segments = read_segments(ElfFile(image.readable).get());
     const auto bias = bias_of(map, image.segments);
@@ -118,7 +123,7 @@ std::optional<FilePlace> file_place(Pid target, Address address) {
     if (!map.executable || !is_file(map)) return std::nullopt;
     auto readable = readable_path(target, map);
     if (readable.empty()) return std::nullopt;
-    return FilePlace{std::move(readable), map.path, map.offset + (address - map.start)};
+    return FilePlace{std::move(readable), path_of(map), map.offset + (address - map.start)};
   }
   return std::nullopt;
 }

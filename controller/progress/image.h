@@ -28,7 +28,7 @@ struct Segment {  // one PT_LOAD
 };
 
 struct Image {
-  std::string path;      // as in the target's maps
+  std::string path;      // as in the target's maps, without " (deleted)"
   std::string readable;  // the same file, for us to open
   Address bias = 0;
   std::vector<Segment> segments;
@@ -54,7 +54,7 @@ std::vector<Image> mapped_images(Pid target);
 
 struct FilePlace {
   std::string readable;  // path, for us to open
-  std::string module;    // as in the target's maps
+  std::string module;    // as Image::path
   std::uint64_t offset = 0;
 };
 

@@ -1,22 +1,18 @@
 #include "controller/progress/naming.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "unwind/names.h"
+
 namespace causalctl::progress {
-namespace {
-
-bool ends_in(const std::string& path, const std::string& suffix) {
-  return path == suffix || path.ends_with('/' + suffix);
-}
-
-}  // namespace
-
 std::vector<std::string> shortest_unique_suffixes(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
   for (const auto& path : paths) {
     const auto unique = [&](const std::string& suffix) {
       return std::none_of(paths.begin(), paths.end(), [&](const std::string& other) {
-        return other != path && ends_in(other, suffix);
+        return other != path && unwind::path_ends_with(other, suffix);
       });
     };
     std::string name = path;
@@ -31,6 +27,10 @@ std::vector<std::string> shortest_unique_suffixes(const std::vector<std::string>
     names.push_back(std::move(name));
   }
   return names;
+}
+
+std::string nearest_clause(const std::vector<std::string>& names) {
+  return names.empty() ? "" : fmt::format("; nearest: {}", fmt::join(names, ", "));
 }
 
 }  // namespace causalctl::progress

@@ -2,7 +2,6 @@
 // line, function or probe (inlined and cloned copies); different ones of one name are an error that
 // says how each can be named.
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,10 +13,10 @@
 #include "controller/base/error.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/naming.h"
-#include "controller/progress/nearest.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/syscalls.h"
 #include "controller/progress/usdt.h"
+#include "unwind/names.h"
 
 namespace causalctl::progress {
 namespace {
@@ -89,14 +88,14 @@ std::vector<std::string> Resolver::matching_modules(const std::string& glob) {
   for (const auto& module : symbolizer_.modules()) {
     const auto file_name = std::filesystem::path(module.path).filename().string();
     all.push_back(file_name);
-    if (glob == file_name || glob == module.path ||
-        fnmatch(glob.c_str(), file_name.c_str(), 0) == 0 ||
-        fnmatch(glob.c_str(), module.path.c_str(), 0) == 0) {
+    if ((module.main && glob == "MAIN") || module.path == glob ||
+        unwind::binary_matches(module.path, glob)) {
       paths.push_back(module.path);
     }
   }
   if (paths.empty()) {
-    unknown(fmt::format("the target has no binary '{}'", glob), nearest(glob, all, kSuggestions));
+    unknown(fmt::format("the target has no binary '{}'", glob),
+            unwind::nearest(glob, all, kSuggestions));
   }
   return paths;
 }
@@ -180,7 +179,7 @@ std::vector<Place> Resolver::operator()(const UsdtSpec& spec) {
   }
   if (places.empty()) {
     unknown(all.empty() ? "the target has no USDT probes" : "no such USDT probe",
-            nearest(text_, all, kSuggestions));
+            unwind::nearest(text_, all, kSuggestions));
   }
   return places;
 }
@@ -189,7 +188,7 @@ std::vector<Place> Resolver::operator()(const SyscallSpec& spec) {
   const auto tracefs = find_tracefs();
   if (!syscall_tracepoint(tracefs, spec.name)) {
     std::vector<std::string> near;
-    for (const auto& name : nearest(spec.name, syscall_names(tracefs), kSuggestions)) {
+    for (const auto& name : unwind::nearest(spec.name, syscall_names(tracefs), kSuggestions)) {
       near.push_back("syscall:" + name);
     }
     unknown("the kernel has no such system call", near);

@@ -1,25 +1,14 @@
 #include <catch2/catch.hpp>
 
 #include "controller/progress/naming.h"
-#include "controller/progress/nearest.h"
 #include "controller/progress/syscalls.h"
 
 using namespace causalctl::progress;
 using Names = std::vector<std::string>;
 
-TEST_CASE("nearest names", "[progress]") {
-  const Names calls{"sendto", "sendmsg", "newstat", "recvfrom", "close", "newstat"};
-  CHECK(nearest("sento", calls, 1) == Names{"sendto"});
-  CHECK(nearest("stat", calls, 1) == Names{"newstat"});
-  CHECK(nearest("stat", calls, 99).size() == 5);
-  CHECK(nearest("x", {}, 3).empty());
+TEST_CASE("the clause of nearest names", "[progress]") {
   CHECK(nearest_clause({"a", "b"}) == "; nearest: a, b");
   CHECK(nearest_clause({}).empty());
-}
-
-TEST_CASE("a very long name costs no quadratic time", "[progress]") {
-  const std::string longest(1 << 20, 'a');
-  CHECK(nearest(longest, {longest, "a"}, 1) == Names{longest});
 }
 
 TEST_CASE("paths are shortened to what tells them apart", "[progress]") {
