@@ -1,0 +1,77 @@
+#include "controller/commands/doctor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "controller/base/error.h"
+#include "controller/commands/doctor_checks.h"
+
+namespace causalctl::commands {
+
+KernelVersion parse_kernel_version(const std::string& release) {
+  KernelVersion version;
+  const char* end = release.data() + release.size();
+  const auto major = std::from_chars(release.data(), end, version.major);
+  if (major.ec == std::errc{} && major.ptr != end && *major.ptr == '.') {
+    std::from_chars(major.ptr + 1, end, version.minor);
+  }
+  return version;
+}
+
+std::string render_checks(const std::vector<Check>& checks) {
+  std::size_t width = 0;
+  for (const auto& check : checks) width = std::max(width, check.name.size());
+  std::string text;
+  for (const auto& check : checks) {
+    const char* verdict = check.verdict == Verdict::ok        ? "ok"
+                          : check.verdict == Verdict::limited ? "limited"
+                                                              : "missing";
+    text += fmt::format("{:<8} {:<{}}  {}\n", verdict, check.name, width, check.finding);
+    if (!check.remedy.empty()) {
+      text += fmt::format("{:<8} {:<{}}  -> {}\n", "", "", width, check.remedy);
+    }
+  }
+  return text;
+}
+
+bool profile_possible(const std::vector<Check>& checks) {
+  return std::none_of(checks.begin(), checks.end(), [](const Check& check) {
+    return check.required && check.verdict == Verdict::missing;
+  });
+}
+
+std::vector<std::string> reasons_for_ptrace(const SignalFacts& facts) {
+  std::vector<std::string> reasons;
+  if (!facts.sigtrap_events) reasons.emplace_back("no sigtrap events here");
+  if (facts.caught) reasons.emplace_back("it handles SIGTRAP itself");
+  if (facts.ignored) reasons.emplace_back("it ignores SIGTRAP");
+  if (facts.threads_blocking > 0) {
+    reasons.push_back(fmt::format("{} of its threads block SIGTRAP", facts.threads_blocking));
+  }
+  if (facts.seccomp != 0) {
+    reasons.emplace_back("seccomp may forbid the system calls of the pause stub");
+  }
+  return reasons;
+}
+
+int run_doctor(std::optional<Pid> target) {
+  auto checks = check_machine();
+  if (target) {
+    const auto more = check_target(*target);
+    if (!more) {
+      fmt::print("{}missing  process {}: no such process\n", render_checks(checks), *target);
+      return static_cast<int>(ExitCode::target_gone);
+    }
+    checks.insert(checks.end(), more->begin(), more->end());
+  }
+  const bool possible = profile_possible(checks);
+  fmt::print("{}\n", render_checks(checks));
+  fmt::print("a causal profile {} is {}possible\n",
+             target ? fmt::format("of process {}", *target) : std::string("on this machine"),
+             possible ? "" : "not ");
+  return static_cast<int>(possible ? ExitCode::ok : ExitCode::failed);
+}
+
+}  // namespace causalctl::commands

@@ -1,0 +1,292 @@
+// What this machine and this user's rights allow. Each check tries the thing itself, on this
+// process, rather than concluding from version numbers.
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <thread>
+
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/commands/doctor_checks.h"
+#include "controller/perf/attrs.h"
+#include "controller/perf/event.h"
+#include "controller/perf/tracepoint.h"
+#include "controller/progress/syscalls.h"
+
+namespace causalctl::commands {
+namespace {
+
+constexpr int kCapPerfmon = 38;  // Linux 5.8; not in older headers
+constexpr const char* kRunAsRoot =
+    "run as root, or: setcap cap_perfmon,cap_sys_ptrace,cap_sys_nice=ep causalctl";
+
+bool may_monitor_all() { return has_capability(kCapPerfmon) || has_capability(CAP_SYS_ADMIN); }
+
+std::optional<long> read_number(const std::string& path) {
+  const auto text = procfs::read_text(path);
+  long value = 0;
+  if (!text ||
+      std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc{}) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+perf_event_attr plain_attr(std::uint32_t type, std::uint64_t config) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = type;
+  attr.config = config;
+  attr.disabled = 1;
+  attr.exclude_kernel = 1;
+  attr.exclude_hv = 1;
+  return attr;
+}
+
+// The event opened on this thread, or why not.
+std::optional<perf::EventFd> try_open(const perf_event_attr& attr, const char* what,
+                                      std::string& reason) {
+  try {
+    return perf::EventFd::open(attr, 0, what);
+  } catch (const Error& error) {
+    reason = error.what();
+    return std::nullopt;
+  }
+}
+
+Check kernel() {
+  utsname name{};
+  uname(&name);
+  Check check{"kernel", Verdict::ok, fmt::format("{} {}", name.release, name.machine), "", true};
+  const auto version = parse_kernel_version(name.release);
+  if (std::string_view(name.machine) != "x86_64") {
+    check.verdict = Verdict::missing;
+    check.remedy = "causalctl knows only x86-64";
+  } else if (version < kSigtrapKernel) {
+    check.verdict = Verdict::limited;
+    check.remedy = "before 5.13 there are no sigtrap events: pauses go by ptrace";
+    if (version < KernelVersion{4, 17}) check.remedy += "; before 4.17 no uprobe events";
+  }
+  return check;
+}
+
+Check perf_permission() {
+  const auto paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
+  Check check{"perf events", Verdict::ok, "", "", true};
+  check.finding = paranoid ? fmt::format("perf_event_paranoid {}", *paranoid)
+                           : std::string("perf_event_paranoid cannot be read");
+  std::string reason;
+  const auto attr = plain_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+  if (!try_open(attr, "task-clock event", reason)) {
+    check.verdict = Verdict::missing;
+    check.finding += "; " + reason;
+    check.remedy = kRunAsRoot;
+  } else if (may_monitor_all()) {
+    check.finding += "; all events permitted (CAP_PERFMON or CAP_SYS_ADMIN)";
+  } else if (paranoid.value_or(2) > -1) {
+    check.verdict = Verdict::limited;
+    check.finding += paranoid.value_or(2) > 1 ? "; user code only, no tracepoints, no uprobes"
+                                              : "; no tracepoints, no uprobes";
+    check.remedy = kRunAsRoot;
+  }
+  return check;
+}
+
+Check sigtrap() {
+  Check check{"sigtrap events", Verdict::ok, "can be opened: pauses need no ptrace", "", false};
+  if (!sigtrap_events_work()) {
+    check.verdict = Verdict::limited;
+    check.finding = "cannot be opened: pauses go by ptrace, with more disturbance";
+    check.remedy = "Linux 5.13 or newer";
+  }
+  return check;
+}
+
+Check debug_registers() {
+  static const char landmark = 0;  // any address: nothing executes it
+  auto attr = plain_attr(PERF_TYPE_BREAKPOINT, 0);
+  attr.bp_type = HW_BREAKPOINT_X;
+  attr.bp_len = sizeof(long);
+  attr.bp_addr = reinterpret_cast<std::uint64_t>(&landmark);
+  std::vector<perf::EventFd> events;
+  std::string reason;
+  while (events.size() < 16) {
+    auto event = try_open(attr, "hardware breakpoint", reason);
+    if (!event) break;
+    events.push_back(std::move(*event));
+  }
+  Check check{"hardware breakpoints", Verdict::ok,
+              fmt::format("{} registers free for progress points", events.size()), "", false};
+  if (events.size() < 4) {
+    check.verdict = events.empty() ? Verdict::missing : Verdict::limited;
+    if (!reason.empty()) check.finding += "; " + reason;
+    check.remedy = "close other debuggers; further points are uprobes, which need root";
+  }
+  return check;
+}
+
+Check uprobes() {
+  Check check{"uprobes", Verdict::ok, "permitted: USDT probes, and points beyond four", "", false};
+  if (!read_number("/sys/bus/event_source/devices/uprobe/type")) {
+    check.verdict = Verdict::missing;
+    check.finding = "this kernel has no uprobe events";
+    check.remedy = "Linux 4.17 with CONFIG_UPROBE_EVENTS";
+  } else if (!may_monitor_all()) {
+    check.verdict = Verdict::missing;
+    check.finding = "not permitted: no USDT probes, at most four breakpoints";
+    check.remedy = kRunAsRoot;
+  }
+  return check;
+}
+
+Check system_calls() {
+  Check check{"tracefs", Verdict::ok, "", "", false};
+  try {
+    check.finding = progress::find_tracefs() + ": system calls as progress points";
+  } catch (const Error& error) {
+    check.verdict = Verdict::missing;
+    check.finding = fmt::format("{}: no system calls as progress points", error.what());
+    check.remedy = error.hint();
+  }
+  return check;
+}
+
+Check wake_edges() {
+  Check check{"sched:sched_waking", Verdict::ok, "wake-ups are accounted exactly", "", false};
+  std::string reason;
+  const auto format = perf::find_waking_format(reason);
+  if (format && try_open(perf::waking_attr(format->id), "sched:sched_waking", reason)) return check;
+  check.verdict = Verdict::limited;
+  check.finding = fmt::format("{}; wake-ups are guessed: less exact", reason);
+  check.remedy = "mount -t tracefs nodev /sys/kernel/tracing; run as root or with CAP_PERFMON";
+  return check;
+}
+
+Check yama() {
+  const auto scope = read_number("/proc/sys/kernel/yama/ptrace_scope").value_or(0);
+  Check check{"ptrace (Yama)", Verdict::ok, fmt::format("ptrace_scope {}", scope), "", false};
+  if (scope == 3) {
+    check = {check.name, Verdict::missing, "ptrace_scope 3: attaching is off until the next boot",
+             "kernel.yama.ptrace_scope=0..2 at boot", true};
+  } else if (scope > 0 && !has_capability(CAP_SYS_PTRACE)) {
+    check.verdict = scope == 1 ? Verdict::limited : Verdict::missing;
+    check.required = scope == 2;
+    check.finding += scope == 1 ? ": only children of causalctl (causalctl run)" : ": only root";
+    check.remedy = "run as root, or: sysctl kernel.yama.ptrace_scope=0";
+  }
+  return check;
+}
+
+std::string size_text(rlim_t bytes) {
+  return bytes == RLIM_INFINITY ? "unlimited" : fmt::format("{} KB", bytes / 1024);
+}
+
+Check locked_memory() {
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  const auto per_cpu = read_number("/proc/sys/kernel/perf_event_mlock_kb").value_or(516);
+  Check check{"ring memory", Verdict::ok,
+              fmt::format("perf_event_mlock_kb {} per CPU and user, RLIMIT_MEMLOCK {}", per_cpu,
+                          size_text(limit.rlim_cur)),
+              "", false};
+  if (has_capability(CAP_IPC_LOCK)) {
+    check.finding += "; no limit applies (CAP_IPC_LOCK)";
+  } else if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < (64U << 20)) {
+    check.verdict = Verdict::limited;
+    check.remedy = "for targets of many threads: run as root, or raise ulimit -l";
+  }
+  return check;
+}
+
+Check descriptors() {
+  constexpr rlim_t kPerThread = 8;  // bookkeeping, samples, wakes, pause, and a few points
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  Check check{
+      "open files", Verdict::ok,
+      fmt::format("up to {}: about {} threads", limit.rlim_max, limit.rlim_max / kPerThread), "",
+      false};
+  if (limit.rlim_max < 4096) {
+    check.verdict = Verdict::limited;
+    check.remedy = "raise ulimit -Hn for targets of more threads";
+  }
+  return check;
+}
+
+Check cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+  Check check{"cores", Verdict::ok,
+              fmt::format("{} online, {} for causalctl", sysconf(_SC_NPROCESSORS_ONLN), usable), "",
+              false};
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+    check.verdict = Verdict::limited;
+    check.remedy = "the controller takes time from the target; prefer a machine with two cores";
+  }
+  return check;
+}
+
+Check cycles() {
+  std::string reason;
+  const auto attr = plain_attr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  if (try_open(attr, "cycles", reason)) {
+    return {"cycles counter", Verdict::ok, "in hardware", "", false};
+  }
+  return {"cycles counter", Verdict::limited, "none: samples come from the task clock",
+          "nothing to do: virtual machines often have none", false};
+}
+
+// Tried in a thread of its own, whose priority ends with it.
+Check real_time() {
+  int result = 0;
+  std::thread([&] {
+    const sched_param priority{1};
+    result = pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);
+  }).join();
+  if (result == 0) return {"real-time priority", Verdict::ok, "permitted", "", false};
+  return {"real-time priority", Verdict::limited,
+          fmt::format("not permitted ({}): pauses may come late on a busy machine",
+                      std::strerror(result)),
+          "run as root, with CAP_SYS_NICE, or with ulimit -r 1", false};
+}
+
+}  // namespace
+
+KernelVersion running_kernel() {
+  utsname name{};
+  uname(&name);
+  return parse_kernel_version(name.release);
+}
+
+bool sigtrap_events_work() {
+  std::string reason;  // the event stays disabled: no signal is ever sent
+  return try_open(perf::sigtrap_attr(0, 50 * kMicrosecond), "sigtrap event", reason).has_value();
+}
+
+bool has_capability(int capability) {
+  const auto text = procfs::read_text("/proc/self/status").value_or("");
+  const auto start = text.find("CapEff:\t");
+  if (start == std::string::npos) return false;
+  std::uint64_t set = 0;
+  std::from_chars(text.data() + start + 8, text.data() + text.size(), set, 16);
+  return (set >> static_cast<unsigned>(capability)) & 1U;
+}
+
+std::vector<Check> check_machine() {
+  return {kernel(), perf_permission(), sigtrap(),    debug_registers(), uprobes(),
+          yama(),   system_calls(),    wake_edges(), locked_memory(),   descriptors(),
+          cores(),  cycles(),          real_time()};
+}
+
+}  // namespace causalctl::commands

@@ -1,0 +1,205 @@
+// What can be done with one process, as /proc tells it. Opening /proc/PID/mem is the one test of
+// the right to ptrace that leaves no trace in the target (proc_pid_mem(5): it asks
+// PTRACE_MODE_ATTACH, Yama included).
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gelf.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "controller/base/error.h"
+#include "controller/base/fd.h"
+#include "controller/base/procfs.h"
+#include "controller/commands/doctor_checks.h"
+#include "controller/progress/image.h"
+#include "controller/progress/progress.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::commands {
+namespace {
+
+std::string command_of(Pid pid) {
+  auto text = procfs::read_text(fmt::format("/proc/{}/comm", pid)).value_or("?");
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  for (auto& c : text) {
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';  // the target chooses its name
+  }
+  return text;
+}
+
+std::string user_name(uid_t uid) {
+  const passwd* entry = getpwuid(uid);
+  return entry != nullptr ? std::string(entry->pw_name) : fmt::format("uid {}", uid);
+}
+
+Check process(Pid target, const procfs::Status& status) {
+  Check check{"process", Verdict::ok,
+              fmt::format("{} ({}), of {}, {} threads", target, command_of(target),
+                          user_name(status.uid), status.threads),
+              "", true};
+  const bool kernel_thread = procfs::read_text(fmt::format("/proc/{}/cmdline", target)) == "" &&
+                             status.threads == 1 && procfs::executable(target).empty() &&
+                             geteuid() == 0;
+  if (status.tgid != target) {
+    check.verdict = Verdict::missing;
+    check.remedy = fmt::format("this is a thread: profile process {}", status.tgid);
+  } else if (status.state == 'Z' || status.state == 'X') {
+    check.verdict = Verdict::missing;
+    check.remedy = "it has ended and waits for its parent";
+  } else if (kernel_thread) {
+    check.verdict = Verdict::missing;
+    check.remedy = "a kernel thread cannot be profiled";
+  } else if (status.state == 'T' || status.state == 't') {
+    check.verdict = Verdict::limited;
+    check.remedy = fmt::format("it is stopped; nothing is measured before kill -CONT {}", target);
+  }
+  return check;
+}
+
+Check ptrace_right(Pid target) {
+  const auto path = fmt::format("/proc/{}/mem", target);
+  const Fd memory(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (memory) return {"ptrace", Verdict::ok, "permitted", "", true};
+  return {"ptrace", Verdict::missing, fmt::format("not permitted: {}", std::strerror(errno)),
+          "run as the process's user or as root; see ptrace (Yama) above", true};
+}
+
+Check tracer(const procfs::Status& status) {
+  if (status.tracer_pid == 0) return {"tracer", Verdict::ok, "not traced", "", true};
+  return {
+      "tracer", Verdict::missing,
+      fmt::format("already traced by {} ({})", status.tracer_pid, command_of(status.tracer_pid)),
+      "detach that debugger or tracer first", true};
+}
+
+Check word_size(Pid target) {
+  const Fd file(open(fmt::format("/proc/{}/exe", target).c_str(), O_RDONLY | O_CLOEXEC));
+  Elf64_Ehdr header{};
+  if (!file || pread(file.get(), &header, sizeof header, 0) != sizeof header) {
+    return {"executable", Verdict::limited, "cannot be read",
+            "run as the process's user or as root", false};
+  }
+  const auto path = procfs::executable(target);
+  const bool native = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+                      header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
+  if (native) return {"executable", Verdict::ok, path + ", 64-bit x86", "", true};
+  return {"executable", Verdict::missing, path + " is not 64-bit x86",
+          "32-bit programs (and x32) cannot be profiled: use a 64-bit build", true};
+}
+
+Check pause_channel(Pid target, const procfs::Status& status) {
+  SignalFacts facts;
+  facts.caught = procfs::has_signal(status.signals_caught, SIGTRAP);
+  facts.ignored = procfs::has_signal(status.signals_ignored, SIGTRAP);
+  facts.seccomp = status.seccomp;
+  facts.sigtrap_events = sigtrap_events_work();
+  for (const Tid tid : procfs::threads(target)) {
+    const auto thread = procfs::thread_status(target, tid);
+    if (!thread) continue;
+    facts.threads_blocking += procfs::has_signal(thread->signals_blocked, SIGTRAP) ? 1 : 0;
+    facts.seccomp = std::max(facts.seccomp, thread->seccomp);
+  }
+  const auto reasons = reasons_for_ptrace(facts);
+  if (reasons.empty()) return {"pause channel", Verdict::ok, "sigtrap", "", false};
+  return {"pause channel", Verdict::limited,
+          fmt::format("ptrace, because {}", fmt::join(reasons, ", and ")),
+          "nothing to do: pauses cost the target more", false};
+}
+
+Check namespaces(Pid target) {
+  std::vector<std::string> different;
+  for (const char* name : {"pid", "mnt", "user", "net", "cgroup"}) {
+    std::error_code error;
+    const auto ours = std::filesystem::read_symlink(fmt::format("/proc/self/ns/{}", name), error);
+    if (error) continue;
+    const auto theirs =
+        std::filesystem::read_symlink(fmt::format("/proc/{}/ns/{}", target, name), error);
+    if (!error && ours != theirs) different.emplace_back(name);
+  }
+  if (different.empty())
+    return {"container", Verdict::ok, "same namespaces as causalctl", "", false};
+  return {"container", Verdict::ok,
+          fmt::format("other namespaces ({}): its files are read through /proc/{}/root",
+                      fmt::join(different, ", "), target),
+          "", false};
+}
+
+bool has_symbol_table(const std::string& path) {
+  const progress::ElfFile file(path);
+  if (file.get() == nullptr) return false;
+  for (Elf_Scn* section = elf_nextscn(file.get(), nullptr); section != nullptr;
+       section = elf_nextscn(file.get(), section)) {
+    GElf_Shdr header{};
+    if (gelf_getshdr(section, &header) != nullptr && header.sh_type == SHT_SYMTAB) return true;
+  }
+  return false;
+}
+
+std::vector<Check> debug_information(Pid target) {
+  unwind::Symbolizer symbolizer(target);
+  std::size_t libraries = 0;
+  Check lines{"debug information", Verdict::limited, "", "", false};
+  const auto exe = fmt::format("/proc/{}/exe", target);
+  for (const auto& module : symbolizer.modules()) {
+    if (!module.main) {
+      ++libraries;
+    } else if (symbolizer.has_lines(module.start)) {
+      lines.verdict = Verdict::ok;
+      lines.finding = "lines: --unit line is possible";
+    } else if (has_symbol_table(exe)) {
+      lines.finding = "no lines, but symbols: --unit function";
+    } else {
+      lines.finding = "neither lines nor symbols: only what it exports has a name";
+    }
+    if (module.main && lines.verdict != Verdict::ok) {
+      lines.remedy = fmt::format(
+          "build with -g, install its debug package (build-id {}), or set "
+          "DEBUGINFOD_URLS",
+          module.build_id.empty() ? "none" : module.build_id);
+    }
+  }
+  if (lines.finding.empty()) lines.finding = "the executable is not among the mappings";
+  return {lines, {"libraries", Verdict::ok, fmt::format("{} mapped", libraries), "", false}};
+}
+
+Check usdt(Pid target) {
+  return {"USDT probes", Verdict::ok,
+          fmt::format("{} (causalctl points {} lists them)", progress::usdt_probes(target).size(),
+                      target),
+          "", false};
+}
+
+}  // namespace
+
+std::optional<std::vector<Check>> check_target(Pid target) {
+  const auto status = target > 0 ? procfs::status(target) : std::nullopt;
+  if (!status) return std::nullopt;
+  std::vector<Check> checks{process(target, *status)};
+  if (checks.front().verdict == Verdict::missing) return checks;
+  checks.push_back(ptrace_right(target));
+  checks.push_back(tracer(*status));
+  checks.push_back(word_size(target));
+  checks.push_back(pause_channel(target, *status));
+  checks.push_back(namespaces(target));
+  if (checks[1].verdict == Verdict::missing) return checks;  // its files cannot be read either
+  try {
+    const auto more = debug_information(target);
+    checks.insert(checks.end(), more.begin(), more.end());
+    checks.push_back(usdt(target));
+  } catch (const TargetGone&) {
+    return std::nullopt;
+  } catch (const Error& error) {
+    checks.push_back({"debug information", Verdict::limited, error.what(), error.hint(), false});
+  }
+  return checks;
+}
+
+}  // namespace causalctl::commands

@@ -1,0 +1,23 @@
+// Is an address the first byte of an instruction? A breakpoint elsewhere would never be hit, and a
+// uprobe elsewhere would destroy the target's code: so what cannot be proven is refused.
+//
+// x86 code can only be decoded forwards from a known boundary. Known are a function's entry and
+// the places where the unwind table (.eh_frame) changes its rules; decoding starts at the nearest
+// one before the address. The code is read from the mapped file, where no uprobe of another tool
+// has put an int3 over an instruction, and from memory where the file cannot be read.
+#pragma once
+
+#include "controller/base/types.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::progress {
+
+// Throws UsageError, which names the nearest boundaries, unless `address` is one. `what` names the
+// point in the message. REQUIRES: address in an executable mapping of a file.
+void require_boundary(const std::string& what, Pid target, Address address,
+                      unwind::Symbolizer& symbolizer);
+
+// "binary+0xOFFSET" as a SPEC would name the address (link-time), or "0xADDRESS".
+std::string name_by_offset(Pid target, Address address);
+
+}  // namespace causalctl::progress

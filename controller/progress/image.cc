@@ -1,0 +1,131 @@
+#include "controller/progress/image.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "controller/base/error.h"
+
+namespace causalctl::progress {
+namespace {
+
+std::vector<procfs::Map> maps_of(Pid target) {
+  auto maps = procfs::maps(target);
+  if (!maps && access(fmt::format("/proc/{}", target).c_str(), F_OK) == 0) {
+    throw Error(
+        fmt::format("/proc/{}/maps may not be read", target),
+        fmt::format("run as the process's user or as root; see 'causalctl doctor {}'", target));
+  }
+  if (!maps || maps->empty()) throw TargetGone(fmt::format("process {} is gone", target));
+  return std::move(*maps);
+}
+
+bool is_file(const procfs::Map& map) { return map.inode != 0 && map.path.starts_with('/'); }
+
+std::string path_of(const procfs::Map& map) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  return map.path.substr(0, map.path.size() - (map.path.ends_with(kDeleted) ? kDeleted.size() : 0));
+}
+
+// The path through the target's root is preferred, because it stays valid when the mapping goes;
+// it is wrong where the file was deleted or replaced, and then only map_files (which needs
+// CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE) has the file that runs.
+std::string readable_path(Pid target, const procfs::Map& map) {
+  const auto by_root = fmt::format("/proc/{}/root{}", target, map.path);
+  const auto by_map = fmt::format("/proc/{}/map_files/{:x}-{:x}", target, map.start, map.end);
+  struct stat root {};
+  struct stat mapped {};
+  const bool have_root = stat(by_root.c_str(), &root) == 0;
+  if (stat(by_map.c_str(), &mapped) == 0) {
+    const bool same = have_root && root.st_ino == mapped.st_ino && root.st_dev == mapped.st_dev;
+    return same ? by_root : by_map;
+  }
+  return have_root && !map.path.ends_with(" (deleted)") ? by_root : std::string();
+}
+
+// The bias by the executable segment that this mapping begins in.
+std::optional<Address> bias_of(const procfs::Map& map, const std::vector<Segment>& segments) {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  for (const auto& segment : segments) {
+    if (!segment.executable) continue;
+    const auto first = segment.offset - segment.offset % page;
+    if (map.offset < first || map.offset - first >= segment.file_size + segment.offset % page) {
+      continue;
+    }
+    return map.start - map.offset + segment.offset - segment.address;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ElfFile::ElfFile(const std::string& path)
+    : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)),
+      elf_(nullptr, elf_end) {
+  struct stat info {};
+  if (!file_ || fstat(file_.get(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  elf_version(EV_CURRENT);
+  elf_.reset(elf_begin(file_.get(), ELF_C_READ, nullptr));
+  if (elf_ && (elf_kind(elf_.get()) != ELF_K_ELF || gelf_getclass(elf_.get()) != ELFCLASS64)) {
+    elf_.reset();
+  }
+}
+
+std::vector<Segment> read_segments(Elf* elf) {
+  std::vector<Segment> segments;
+  std::size_t count = 0;
+  if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return segments;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr header{};
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) break;
+    if (header.p_type != PT_LOAD) continue;
+    segments.push_back(
+        {header.p_offset, header.p_filesz, header.p_vaddr, (header.p_flags & PF_X) != 0});
+  }
+  return segments;
+}
+
+std::optional<std::uint64_t> Image::file_offset(std::uint64_t link_address) const {
+  for (const auto& segment : segments) {
+    if (link_address < segment.address) continue;
+    const auto within = link_address - segment.address;
+    if (within < segment.file_size) return segment.offset + within;
+  }
+  return std::nullopt;
+}
+
+std::vector<Image> mapped_images(Pid target) {
+  std::vector<Image> images;
+  for (const auto& map : maps_of(target)) {
+    if (!map.executable || !is_file(map)) continue;
+    Image image{path_of(map), readable_path(target, map), 0, {}};
+    if (image.readable.empty()) continue;
+    image.segments = read_segments(ElfFile(image.readable).get());
+    const auto bias = bias_of(map, image.segments);
+    if (!bias) continue;
+    image.bias = *bias;
+    const bool known = std::any_of(images.begin(), images.end(), [&](const Image& other) {
+      return other.path == image.path && other.bias == image.bias;
+    });
+    if (!known) images.push_back(std::move(image));
+  }
+  return images;
+}
+
+std::optional<FilePlace> file_place(Pid target, Address address) {
+  for (const auto& map : maps_of(target)) {
+    if (address < map.start || address >= map.end) continue;
+    if (!map.executable || !is_file(map)) return std::nullopt;
+    auto readable = readable_path(target, map);
+    if (readable.empty()) return std::nullopt;
+    return FilePlace{std::move(readable), path_of(map), map.offset + (address - map.start)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace causalctl::progress

@@ -1,0 +1,36 @@
+#include "controller/progress/naming.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "unwind/names.h"
+
+namespace causalctl::progress {
+std::vector<std::string> shortest_unique_suffixes(const std::vector<std::string>& paths) {
+  std::vector<std::string> names;
+  for (const auto& path : paths) {
+    const auto unique = [&](const std::string& suffix) {
+      return std::none_of(paths.begin(), paths.end(), [&](const std::string& other) {
+        return other != path && unwind::path_ends_with(other, suffix);
+      });
+    };
+    std::string name = path;
+    for (auto slash = path.rfind('/'); slash != std::string::npos; slash = path.rfind('/', slash)) {
+      const auto suffix = path.substr(slash + 1);
+      if (!suffix.empty() && unique(suffix)) {
+        name = suffix;
+        break;
+      }
+      if (slash-- == 0) break;
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string nearest_clause(const std::vector<std::string>& names) {
+  return names.empty() ? "" : fmt::format("; nearest: {}", fmt::join(names, ", "));
+}
+
+}  // namespace causalctl::progress

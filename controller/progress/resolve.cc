@@ -1,0 +1,212 @@
+// Spec → places in one target, through the symbolizer. A point counts all addresses of the *same*
+// line, function or probe (inlined and cloned copies); different ones of one name are an error that
+// says how each can be named.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/progress/boundary.h"
+#include "controller/progress/naming.h"
+#include "controller/progress/progress.h"
+#include "controller/progress/syscalls.h"
+#include "controller/progress/usdt.h"
+#include "unwind/names.h"
+
+namespace causalctl::progress {
+namespace {
+
+using unwind::Place;
+
+constexpr std::size_t kSuggestions = 5;
+
+class Resolver {
+ public:
+  Resolver(std::string text, Pid target, unwind::Symbolizer& symbolizer)
+      : text_(std::move(text)), target_(target), symbolizer_(symbolizer) {}
+
+  std::vector<Place> operator()(const LineSpec& spec) { return line(spec.file, spec.line); }
+  std::vector<Place> operator()(const SampledSpec& spec) { return line(spec.file, spec.line); }
+  std::vector<Place> operator()(const FunctionSpec& spec);
+  std::vector<Place> operator()(const OffsetSpec& spec);
+  std::vector<Place> operator()(const UsdtSpec& spec);
+  std::vector<Place> operator()(const SyscallSpec& spec);
+
+ private:
+  std::string what() const { return fmt::format("progress point '{}'", text_); }
+  std::vector<Place> line(const std::string& file, int number);
+  std::vector<std::string> matching_modules(const std::string& glob);
+  std::string module_path(const Place& place);
+  void require_one_function(const std::vector<Place>& places, const std::string& name);
+  [[noreturn]] void unknown(const std::string& why, const std::vector<std::string>& near);
+  [[noreturn]] void ambiguous(const std::string& why, const std::vector<std::string>& names);
+
+  std::string text_;
+  Pid target_;
+  unwind::Symbolizer& symbolizer_;
+};
+
+void Resolver::unknown(const std::string& why, const std::vector<std::string>& near) {
+  throw UsageError(fmt::format("{}: {}{}", what(), why, nearest_clause(near)),
+                   fmt::format("'causalctl points {}' lists what can be used", target_));
+}
+
+void Resolver::ambiguous(const std::string& why, const std::vector<std::string>& names) {
+  throw UsageError(fmt::format("{} is ambiguous: {}\n  {}", what(), why, fmt::join(names, "\n  ")),
+                   "name one of them");
+}
+
+std::vector<Place> Resolver::line(const std::string& file, int number) {
+  auto places = symbolizer_.find_line(file, number);
+  if (places.empty()) {
+    unknown("no code is at this line", symbolizer_.similar_lines(file, number, kSuggestions));
+  }
+  // A full path must be able to name a file whose path is the end of another's.
+  const auto exact = [&](const Place& place) { return place.file == file; };
+  if (std::any_of(places.begin(), places.end(), exact)) std::erase_if(places, std::not_fn(exact));
+  std::set<std::string> files;
+  for (const auto& place : places) files.insert(place.file);
+  if (files.size() > 1) {
+    std::vector<std::string> names;
+    for (const auto& name : shortest_unique_suffixes({files.begin(), files.end()})) {
+      names.push_back(fmt::format("{}:{}", name, number));
+    }
+    ambiguous("several files have this name", names);
+  }
+  for (const auto& place : places) require_boundary(what(), target_, place.address, symbolizer_);
+  return places;
+}
+
+std::vector<std::string> Resolver::matching_modules(const std::string& glob) {
+  std::vector<std::string> paths;
+  std::vector<std::string> all;
+  for (const auto& module : symbolizer_.modules()) {
+    const auto file_name = std::filesystem::path(module.path).filename().string();
+    all.push_back(file_name);
+    if ((module.main && glob == "MAIN") || module.path == glob ||
+        unwind::binary_matches(module.path, glob)) {
+      paths.push_back(module.path);
+    }
+  }
+  if (paths.empty()) {
+    unknown(fmt::format("the target has no binary '{}'", glob),
+            unwind::nearest(glob, all, kSuggestions));
+  }
+  return paths;
+}
+
+std::string Resolver::module_path(const Place& place) {
+  const auto module = symbolizer_.module_at(place.address);
+  return module ? module->path : std::string();
+}
+
+std::vector<Place> Resolver::operator()(const FunctionSpec& spec) {
+  if (!spec.binary.empty()) matching_modules(spec.binary);
+  auto places = symbolizer_.find_function(spec.name, spec.binary);
+  if (places.empty()) {
+    unknown("no such function", symbolizer_.similar_functions(spec.name, kSuggestions));
+  }
+  require_one_function(places, spec.name);
+  return places;
+}
+
+// Copies of one function (COMDAT, clones) have one name and one line of source; without line
+// information, two addresses are two functions.
+void Resolver::require_one_function(const std::vector<Place>& places, const std::string& name) {
+  std::map<std::string, Place> functions;
+  std::set<std::string> modules;
+  for (const auto& place : places) {
+    const auto identity = place.file.empty()
+                              ? fmt::format("0x{:x}", place.address)
+                              : fmt::format("{} {}:{}", place.function, place.file, place.line);
+    functions.emplace(identity, place);
+    modules.insert(module_path(place));
+  }
+  if (functions.size() < 2) return;
+  const std::vector<std::string> paths(modules.begin(), modules.end());
+  const auto short_paths = shortest_unique_suffixes(paths);
+  std::vector<std::string> names;
+  for (const auto& [identity, place] : functions) {
+    std::string spec = name_by_offset(target_, place.address);
+    if (paths.size() == functions.size()) {  // the binary alone tells them apart
+      const auto index = std::find(paths.begin(), paths.end(), module_path(place)) - paths.begin();
+      spec = fmt::format("{}:{}", short_paths[static_cast<std::size_t>(index)], name);
+    }
+    const auto source =
+        place.file.empty() ? std::string() : fmt::format(" at {}:{}", place.file, place.line);
+    names.push_back(fmt::format("{}    ({}{})", spec, place.function, source));
+  }
+  ambiguous("different functions have this name", names);
+}
+
+std::vector<Place> Resolver::operator()(const OffsetSpec& spec) {
+  const auto modules = matching_modules(spec.binary);
+  if (modules.size() > 1) {
+    std::vector<std::string> names;
+    for (const auto& path : shortest_unique_suffixes(modules)) {
+      names.push_back(fmt::format("{}+0x{:x}", path, spec.offset));
+    }
+    ambiguous("several binaries match", names);
+  }
+  const auto place = symbolizer_.find_offset(modules.front(), spec.offset);
+  if (!place || !file_place(target_, place->address)) {
+    unknown("the offset is outside of the binary's executable code", {});
+  }
+  require_boundary(what(), target_, place->address, symbolizer_);
+  return {*place};
+}
+
+std::vector<Place> Resolver::operator()(const UsdtSpec& spec) {
+  std::vector<Place> places;
+  std::vector<std::string> all;
+  for (const auto& site : usdt_sites(target_)) {
+    all.push_back(fmt::format("usdt:{}:{}", site.provider, site.name));
+    if (site.provider != spec.provider || site.name != spec.name) continue;
+    if (!file_place(target_, site.address)) continue;
+    require_boundary(what(), target_, site.address, symbolizer_);
+    Place place{site.address, {}, {}, 0};
+    if (const auto frames = symbolizer_.frames(site.address); !frames.empty()) {
+      place.function = frames.front().function;
+      place.file = frames.front().file;
+      place.line = frames.front().line;
+    }
+    places.push_back(std::move(place));
+  }
+  if (places.empty()) {
+    unknown(all.empty() ? "the target has no USDT probes" : "no such USDT probe",
+            unwind::nearest(text_, all, kSuggestions));
+  }
+  return places;
+}
+
+std::vector<Place> Resolver::operator()(const SyscallSpec& spec) {
+  const auto tracefs = find_tracefs();
+  if (!syscall_tracepoint(tracefs, spec.name)) {
+    std::vector<std::string> near;
+    for (const auto& name : unwind::nearest(spec.name, syscall_names(tracefs), kSuggestions)) {
+      near.push_back("syscall:" + name);
+    }
+    unknown("the kernel has no such system call", near);
+  }
+  return {};
+}
+
+}  // namespace
+
+Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolizer) {
+  Point point{text, parse_spec(text), {}};
+  point.places = std::visit(Resolver(text, target, symbolizer), point.spec);
+  std::sort(point.places.begin(), point.places.end(),
+            [](const Place& a, const Place& b) { return a.address < b.address; });
+  const auto same = [](const Place& a, const Place& b) { return a.address == b.address; };
+  point.places.erase(std::unique(point.places.begin(), point.places.end(), same),
+                     point.places.end());
+  return point;
+}
+
+}  // namespace causalctl::progress

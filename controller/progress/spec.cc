@@ -1,0 +1,138 @@
+// SPEC texts → Spec. Pure. The forms are in docs/progress-points.md.
+//
+// A C++ name holds colons of its own, so only a *single* ':' outside of () and <> separates, and
+// what follows the last ':' decides: a number makes it FILE:LINE, a name BINARY:FUNCTION.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "controller/base/error.h"
+#include "controller/progress/progress.h"
+
+namespace causalctl::progress {
+namespace {
+
+constexpr const char* kForms =
+    "a progress point is one of\n"
+    "  file.c:210             a line of the source\n"
+    "  function               a function of the executable (ns::f, f(int))\n"
+    "  binary:function        a function of a library (libssl*:SSL_read)\n"
+    "  binary+0xOFFSET        an instruction, by its address in the ELF file\n"
+    "  usdt:provider:name     a SystemTap/USDT probe\n"
+    "  syscall:sendto         the entry of a system call\n"
+    "  sampled:file.c:210     samples in a line";
+
+[[noreturn]] void reject(const std::string& text, std::string_view why) {
+  throw UsageError(fmt::format("progress point '{}': {}", text, why), kForms);
+}
+
+template <typename T>
+std::optional<T> number(std::string_view text, int base) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+// Position of the ':' between a binary and a function: the first that
+// is not part of a '::', at depth 0.
+std::size_t find_separator(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(' || text[i] == '<') ++depth;
+    if (text[i] == ')' || text[i] == '>') --depth;
+    if (text[i] != ':') continue;
+    const auto end = std::min(text.find_first_not_of(':', i), text.size());
+    if ((end - i) % 2 == 1 && depth <= 0) return i;  // "bin:::f" is ::f in bin
+    i = end - 1;
+  }
+  return std::string_view::npos;
+}
+
+// FILE:LINE, or nullopt when what follows the last ':' is no number.
+std::optional<LineSpec> parse_line(const std::string& text, std::string_view rest) {
+  const auto colon = rest.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto digits = rest.substr(colon + 1);
+  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), is_digit)) return std::nullopt;
+  const auto file = rest.substr(0, colon);
+  if (file.empty() || file.back() == ':' || file.back() == '/') reject(text, "no file is named");
+  const auto line = number<int>(digits, 10);
+  if (!line || *line < 1) reject(text, "the line is not a number from 1 on");
+  return LineSpec{std::string(file), *line};
+}
+
+std::optional<OffsetSpec> parse_offset(const std::string& text) {
+  const auto plus = text.rfind("+0x");
+  if (plus == std::string::npos) return std::nullopt;
+  if (plus == 0) reject(text, "no binary is named");
+  const auto offset = number<std::uint64_t>(std::string_view(text).substr(plus + 3), 16);
+  if (!offset) reject(text, "the offset is not a hexadecimal number of 64 bits");
+  return OffsetSpec{text.substr(0, plus), *offset};
+}
+
+UsdtSpec parse_usdt(const std::string& text, std::string_view rest) {
+  const auto colon = rest.find(':');
+  if (colon == std::string_view::npos) reject(text, "a probe is named usdt:provider:name");
+  UsdtSpec spec{std::string(rest.substr(0, colon)), std::string(rest.substr(colon + 1))};
+  if (spec.provider.empty() || spec.name.empty() || spec.name.find(':') != std::string::npos) {
+    reject(text, "a probe is named usdt:provider:name");
+  }
+  return spec;
+}
+
+SyscallSpec parse_syscall(const std::string& text, std::string_view rest) {
+  const bool word = !rest.empty() && std::all_of(rest.begin(), rest.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_';
+  });
+  // The name becomes part of a path in tracefs.
+  if (!word) reject(text, "a system call is named syscall:NAME");
+  return SyscallSpec{std::string(rest)};
+}
+
+FunctionSpec parse_function(const std::string& text) {
+  const auto colon = find_separator(text);
+  FunctionSpec spec;
+  if (colon == std::string::npos) {
+    spec.name = text;
+  } else {
+    spec = {text.substr(0, colon), text.substr(colon + 1)};
+    if (spec.binary.empty()) reject(text, "no binary is named before the ':'");
+  }
+  if (spec.name.empty()) reject(text, "no function is named");
+  if (is_digit(spec.name[0])) reject(text, "neither a line nor a function follows the ':'");
+  if (find_separator(spec.name) != std::string::npos) reject(text, "a ':' too many");
+  return spec;
+}
+
+}  // namespace
+
+Spec parse_spec(const std::string& text) {
+  const std::string_view whole = text;
+  if (text.empty()) reject(text, "is empty");
+  if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; })) {
+    reject(text, "holds control characters");
+  }
+  if (starts_with(whole, "usdt:")) return parse_usdt(text, whole.substr(5));
+  if (starts_with(whole, "syscall:")) return parse_syscall(text, whole.substr(8));
+  if (starts_with(whole, "sampled:")) {
+    const auto line = parse_line(text, whole.substr(8));
+    if (!line) reject(text, "samples are counted in a line: sampled:FILE:LINE");
+    return SampledSpec{line->file, line->line};
+  }
+  if (auto line = parse_line(text, whole)) return *line;
+  if (auto offset = parse_offset(text)) return *offset;
+  return parse_function(text);
+}
+
+}  // namespace causalctl::progress

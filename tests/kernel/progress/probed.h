@@ -1,0 +1,31 @@
+// Code for progress points to stand on, with lines, functions and probes known to the tests.
+#pragma once
+
+namespace probed {
+
+inline volatile int sink = 0;
+
+void function_1();
+void function_2();
+void function_3();
+void function_4();
+void function_5();
+void overloaded(int value);
+void overloaded(double value);
+
+extern const int hit_line_number;
+void hit_line();
+
+extern const int inlined_line_number;  // inlined into six_inlined_copies six times
+void six_inlined_copies();
+extern const int pair_line_number;  // two copies
+void two_inlined_copies();
+
+void call_twin_a();
+void call_twin_b();
+
+void plain_probe();    // usdt:causalctl_test:plain, two sites, each passed once
+void guarded_probe();  // usdt:causalctl_test:guarded, passed only while its semaphore is not 0
+unsigned guarded_semaphore();
+
+}  // namespace probed

@@ -1,0 +1,32 @@
+// A child process that executes the probed code when told to, a known number of times.
+#pragma once
+
+#include "controller/base/fd.h"
+#include "controller/base/types.h"
+
+namespace probed {
+
+class Child {
+ public:
+  Child();
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  causalctl::Pid pid() const { return pid_; }
+
+  // Calls every probed function `times` times, and as often the system call getppid, from the main
+  // thread; returns when done.
+  void hit(unsigned times) { ask('h', times); }
+  // The same from a new thread, which has ended on return.
+  void hit_in_thread(unsigned times) { ask('t', times); }
+  unsigned semaphore() { return ask('s', 0); }
+
+ private:
+  unsigned ask(char what, unsigned argument);
+
+  causalctl::Pid pid_ = 0;
+  causalctl::Fd socket_;
+};
+
+}  // namespace probed

@@ -1,0 +1,179 @@
+// Every form of progress point on a real process: exact counts, and events with thread and time.
+#include "controller/base/error.h"
+#undef CHECK  // of Catch2, in tests
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "controller/base/clock.h"
+#include "controller/progress/boundary.h"
+#include "controller/progress/progress.h"
+#include "controller/progress/usdt.h"
+#include "tests/kernel/progress/probed.h"
+#include "tests/kernel/progress/probed_child.h"
+
+using namespace causalctl;
+using namespace causalctl::progress;
+
+namespace {
+
+constexpr unsigned kHits = 50;
+
+struct Rig {
+  probed::Child child;
+  unwind::Symbolizer symbolizer{child.pid()};
+  perf::Session session{child.pid(), options()};
+
+  static perf::SessionOptions options() {
+    perf::SessionOptions result;
+    result.wake_edges = false;
+    return result;
+  }
+
+  std::string arm(const std::string& spec, std::uint32_t tag) {
+    const auto point = resolve(spec, child.pid(), symbolizer);
+    return progress::arm(point, tag, child.pid(), session);
+  }
+
+  // All visits so far with this tag; waits, bounded, until there are as many as were counted.
+  std::vector<perf::VisitEvent> visits(std::uint32_t tag) {
+    const auto deadline = monotonic_now() + 5 * kSecond;
+    while (monotonic_now() < deadline) {
+      for (const auto& event : session.drain(monotonic_now())) {
+        if (const auto* visit = std::get_if<perf::VisitEvent>(&event)) all.push_back(*visit);
+      }
+      std::vector<perf::VisitEvent> tagged;
+      for (const auto& visit : all) {
+        if (visit.tag == tag) tagged.push_back(visit);
+      }
+      if (tagged.size() >= session.count(tag)) return tagged;
+    }
+    FAIL("the events counted did not all arrive");
+    return {};
+  }
+
+  std::vector<perf::VisitEvent> all;
+};
+
+// kernel_tests is one executable; the twin functions and lines are in it.
+std::string line_spec(int line) { return fmt::format("progress/probed.cc:{}", line); }
+
+void check_exact(const std::string& spec, const std::string& expected_kind, unsigned per_hit) {
+  CAPTURE(spec);
+  Rig rig;
+  CHECK(rig.arm(spec, 7) == expected_kind);
+  rig.session.start();
+  const auto before = monotonic_now();
+  rig.child.hit(kHits);
+  const auto after = monotonic_now();
+  CHECK(rig.session.count(7) == kHits * per_hit);
+  const auto visits = rig.visits(7);
+  CHECK(visits.size() == kHits * per_hit);
+  Nanoseconds last = before;
+  for (const auto& visit : visits) {
+    CHECK(visit.thread.tid == rig.child.pid());
+    CHECK(visit.time_ns >= last);
+    last = visit.time_ns;
+  }
+  CHECK(last <= after);
+}
+
+}  // namespace
+
+TEST_CASE("each form counts exactly", "[progress]") {
+  check_exact("probed::function_1", "hardware breakpoint", 1);
+  check_exact("kernel_tests:probed::function_2", "hardware breakpoint", 1);
+  check_exact(line_spec(probed::hit_line_number), "hardware breakpoint", 1);
+  check_exact("usdt:causalctl_test:plain", "uprobe", 2);
+  check_exact("usdt:causalctl_test:guarded", "uprobe", 1);
+  check_exact("syscall:getppid", "tracepoint", 1);
+}
+
+TEST_CASE("an offset counts exactly, also where a uprobe has changed the code", "[progress]") {
+  Rig rig;
+  const auto place = resolve("probed::function_3", rig.child.pid(), rig.symbolizer).places.at(0);
+  const auto spec = name_by_offset(rig.child.pid(), place.address);
+  CHECK(spec.starts_with("kernel_tests+0x"));
+  for (int i = 1; i <= 4; ++i) rig.arm(fmt::format("probed::function_{}", i == 3 ? 5 : i), 1);
+  CHECK(rig.arm(spec, 3) == "uprobe");
+  CHECK(resolve(spec, rig.child.pid(), rig.symbolizer).places.at(0).address == place.address);
+  rig.session.start();
+  rig.child.hit(kHits);
+  CHECK(rig.session.count(3) == kHits);
+}
+
+TEST_CASE("the fifth point is a uprobe, and all count", "[progress]") {
+  Rig rig;
+  for (unsigned i = 1; i <= 5; ++i) {
+    CHECK(rig.arm(fmt::format("probed::function_{}", i), i) ==
+          (i <= 4 ? "hardware breakpoint" : "uprobe"));
+  }
+  rig.session.start();
+  rig.child.hit(kHits);
+  rig.child.hit_in_thread(kHits);
+  for (unsigned i = 1; i <= 5; ++i) {
+    CAPTURE(i);
+    CHECK(rig.session.count(i) == 2 * kHits);
+    std::set<ThreadId> threads;
+    for (const auto& visit : rig.visits(i)) threads.insert(visit.thread);
+    CHECK(threads.size() == 2);
+  }
+}
+
+TEST_CASE("all copies of an inlined line count as one point", "[progress]") {
+  SECTION("more than four: uprobes") {
+    Rig rig;
+    const auto spec = line_spec(probed::inlined_line_number);
+    CHECK(resolve(spec, rig.child.pid(), rig.symbolizer).places.size() == 6);
+    CHECK(rig.arm(spec, 1) == "uprobe");
+    CHECK(rig.arm("probed::function_1", 2) == "hardware breakpoint");
+    rig.session.start();
+    rig.child.hit(kHits);
+    CHECK(rig.session.count(1) == 6 * kHits);
+    CHECK(rig.session.count(2) == kHits);
+  }
+  SECTION("registers for some of them") {
+    Rig rig;
+    for (unsigned i = 1; i <= 3; ++i) rig.arm(fmt::format("probed::function_{}", i), i);
+    CHECK(rig.arm(line_spec(probed::pair_line_number), 9) == "hardware breakpoint and uprobe");
+    rig.session.start();
+    rig.child.hit(kHits);
+    CHECK(rig.session.count(9) == 2 * kHits);
+  }
+}
+
+TEST_CASE("a probe's semaphore is up while it is armed, and back to 0 after", "[progress]") {
+  probed::Child child;
+  CHECK(child.semaphore() == 0);
+  {
+    unwind::Symbolizer symbolizer(child.pid());
+    perf::Session session(child.pid(), Rig::options());
+    const auto point = resolve("usdt:causalctl_test:guarded", child.pid(), symbolizer);
+    CHECK(point.places.size() == 1);
+    CHECK(point.places[0].file.ends_with("probed_guarded.cc"));
+    CHECK(arm(point, 1, child.pid(), session) == "uprobe");
+    CHECK(child.semaphore() > 0);
+  }
+  CHECK(child.semaphore() == 0);
+}
+
+TEST_CASE("USDT probes of a process are listed", "[progress]") {
+  probed::Child child;
+  std::set<std::string> names;
+  for (const auto& probe : usdt_probes(child.pid()))
+    names.insert(probe.provider + ":" + probe.name);
+  CHECK(names.count("causalctl_test:plain") == 1);
+  CHECK(names.count("causalctl_test:guarded") == 1);
+}
+
+TEST_CASE("a sampled point arms nothing", "[progress]") {
+  Rig rig;
+  CHECK(rig.arm("sampled:" + line_spec(probed::hit_line_number), 1) == "samples");
+  rig.session.start();
+  rig.child.hit(kHits);
+  CHECK(rig.visits(1).empty());
+}

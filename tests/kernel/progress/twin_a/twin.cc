@@ -1,0 +1,12 @@
+// Same file name, same line and same function name as its twin's: the ambiguous case.
+#include "tests/kernel/progress/probed.h"
+
+namespace probed {
+
+[[gnu::noinline, gnu::noclone]] static void twin_function() {
+  sink = sink + 1;  // line 7
+}
+
+void call_twin_a() { twin_function(); }
+
+}  // namespace probed

@@ -1,0 +1,30 @@
+#include <catch2/catch.hpp>
+
+#include "controller/progress/naming.h"
+#include "controller/progress/syscalls.h"
+
+using namespace causalctl::progress;
+using Names = std::vector<std::string>;
+
+TEST_CASE("the clause of nearest names", "[progress]") {
+  CHECK(nearest_clause({"a", "b"}) == "; nearest: a, b");
+  CHECK(nearest_clause({}).empty());
+}
+
+TEST_CASE("paths are shortened to what tells them apart", "[progress]") {
+  CHECK(shortest_unique_suffixes({"/s/a/x.c", "/s/b/x.c"}) == Names{"a/x.c", "b/x.c"});
+  CHECK(shortest_unique_suffixes({"/s/x.c", "/s/y.c"}) == Names{"x.c", "y.c"});
+  // One is the end of the other: only its whole path names it.
+  CHECK(shortest_unique_suffixes({"b/x.c", "/a/b/x.c"}) == Names{"b/x.c", "a/b/x.c"});
+  CHECK(shortest_unique_suffixes({"/x.c", "/a/x.c"}) == Names{"/x.c", "a/x.c"});
+  CHECK(shortest_unique_suffixes({"x.c"}) == Names{"x.c"});
+}
+
+TEST_CASE("the mount point of tracefs", "[progress]") {
+  CHECK(tracefs_in_mounts("proc /proc proc rw 0 0\nnodev /sys/kernel/tracing tracefs rw 0 0\n") ==
+        "/sys/kernel/tracing");
+  CHECK(tracefs_in_mounts("d /dbg debugfs rw 0 0\nt /my\\040trace tracefs rw 0 0") == "/my trace");
+  CHECK(tracefs_in_mounts("d /dbg debugfs rw 0 0\n") == "/dbg/tracing");
+  CHECK(tracefs_in_mounts("proc /proc proc rw 0 0\n\nx\n x\n").empty());
+  CHECK(tracefs_in_mounts("").empty());
+}
