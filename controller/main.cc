@@ -51,7 +51,10 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(36);
 
   causalctl::commands::Command selected;
+  causalctl::commands::add_attach(app, selected);
+  causalctl::commands::add_run(app, selected);
   causalctl::commands::add_report(app, selected);
+  causalctl::commands::add_doctor(app, selected);
 
   try {
     app.parse(argc, argv);

@@ -11,6 +11,8 @@
 #include <memory>
 #include <sstream>
 
+#include "controller/base/error.h"
+
 namespace causalctl::procfs {
 namespace {
 
@@ -151,6 +153,24 @@ std::vector<Tid> threads(Pid pid) {
   }
   std::sort(tids.begin(), tids.end());
   return tids;
+}
+
+Pid find_process(const std::string& name) {
+  std::vector<Pid> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
+  while (const dirent* entry = directory ? readdir(directory.get()) : nullptr) {
+    const Pid pid = number<Pid>(entry->d_name);
+    if (pid <= 0 || pid == getpid()) continue;
+    const std::string path = executable(pid);
+    const auto comm = read_text(fmt::format("/proc/{}/comm", pid));
+    if (path.substr(path.rfind('/') + 1) == name || comm == name + "\n") found.push_back(pid);
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    throw UsageError("no process is called " + name, "see `ps`, or give the PID");
+  }
+  throw UsageError(fmt::format("several processes are called {}: {}", name, fmt::join(found, ", ")),
+                   "give the PID of the one that is meant");
 }
 
 std::string executable(Pid pid) {

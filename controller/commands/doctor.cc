@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "controller/base/error.h"
+#include "controller/commands/commands.h"
 #include "controller/commands/doctor_checks.h"
 
 namespace causalctl::commands {
@@ -72,6 +73,18 @@ int run_doctor(std::optional<Pid> target) {
              target ? fmt::format("of process {}", *target) : std::string("on this machine"),
              possible ? "" : "not ");
   return static_cast<int>(possible ? ExitCode::ok : ExitCode::failed);
+}
+
+void add_doctor(CLI::App& app, Command& selected) {
+  CLI::App* sub = app.add_subcommand(
+      "doctor", "what works here and against a process, what does not, and how to enable it");
+  auto pid = std::make_shared<Pid>(0);
+  sub->add_option("PID", *pid, "a process that is to be profiled")->check(CLI::PositiveNumber);
+  sub->callback([pid, &selected] {
+    selected = [pid] {
+      return static_cast<ExitCode>(run_doctor(*pid > 0 ? std::optional(*pid) : std::nullopt));
+    };
+  });
 }
 
 }  // namespace causalctl::commands

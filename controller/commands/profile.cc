@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
 
@@ -24,16 +23,14 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/causal/attribution.h"
-#include "controller/causal/coz_format.h"
-#include "controller/causal/estimate.h"
 #include "controller/causal/log.h"
 #include "controller/causal/run.h"
 #include "controller/commands/interrupts.h"
+#include "controller/commands/report.h"
 #include "controller/commands/status_line.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/session.h"
 #include "controller/progress/progress.h"
-#include "controller/report/render.h"
 #include "unwind/symbolizer.h"
 #include "unwind/unwinder.h"
 
@@ -102,24 +99,6 @@ std::string host_name() {
   return name;
 }
 
-nlohmann::json config_json(const config::Config& config) {
-  nlohmann::json json;
-  json["progress"] = config.progress.throughput;
-  for (const auto& latency : config.progress.latency) {
-    json["latency"].push_back(
-        {{"name", latency.name}, {"begin", latency.begin}, {"end", latency.end}});
-  }
-  json["scope"] = {{"binary", config.scope.binaries}, {"file", config.scope.files}};
-  json["experiment"] = {{"duration_ns", config.experiment.duration_ns},
-                        {"cooloff_ns", config.experiment.cooloff_ns},
-                        {"min_visits", config.experiment.min_visits},
-                        {"speedups", config.experiment.speedups_percent},
-                        {"baseline_share", config.experiment.baseline_share},
-                        {"fixed_unit", config.experiment.fixed_unit}};
-  json["pause"] = {{"channel", config.pause.channel}, {"longest_ns", config.pause.longest_ns}};
-  return json;
-}
-
 causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbolizer& symbolizer) {
   std::random_device random;
   causal::Run run;
@@ -131,7 +110,7 @@ causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbo
     if (module.main) run.build_id = module.build_id;
   }
   run.started_ns = realtime_now();
-  run.config_json = config_json(config).dump();
+  run.config_json = config_json(config);
   run.seed = config.experiment.seed.value_or(random());
   return run;
 }
@@ -156,22 +135,10 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
   for (const std::string& change : changes) run.warnings.push_back("target state: " + change);
 }
 
-void print_report(const config::Config& config, const ProfileConsole& console,
-                  const causal::Run& run) {
-  if (config.output.format == "coz") {
-    fmt::print("{}", causal::coz_profile({run}));
-    return;
-  }
-  const report::Report report = causal::estimate({run});
-  fmt::print("{}", config.output.format == "json"
-                       ? report::render_json(report)
-                       : report::render_text(report, console.color, 120));
-}
-
 }  // namespace
 
-int profile(const config::Config& config, Pid target, target::Guardian& guardian,
-            const ProfileConsole& console, void (*started)(target::Guardian&)) {
+ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
+                 const ConsoleOptions& console, void (*started)(target::Guardian&)) {
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
   const Points points = resolve_points(config, target, *symbolizer);
   check_fixed_unit(config.experiment.fixed_unit, *symbolizer);
@@ -212,7 +179,7 @@ int profile(const config::Config& config, Pid target, target::Guardian& guardian
   detach(choice.pauser, guardian, before, run);
   run.ended = true;
   if (run.reason != "log-failed") log.end(run);
-  print_report(config, console, run);
+  write_report({run}, {}, {config.output.format, "", console.color});
   if (run.reason == "log-failed") {
     throw Error(run.warnings.back() + "; the run was ended early, the target is as before",
                 "what was measured is in the report above; choose another --output");
@@ -220,7 +187,7 @@ int profile(const config::Config& config, Pid target, target::Guardian& guardian
   if (run.reason == "target-exited" && run.experiments.empty()) {
     throw TargetGone("the target ended before the first experiment did");
   }
-  return static_cast<int>(run.digest == "changed" ? ExitCode::failed : ExitCode::ok);
+  return run.digest == "changed" ? ExitCode::failed : ExitCode::ok;
 }
 
 }  // namespace causalctl::commands

@@ -2,21 +2,16 @@
 #pragma once
 
 #include "config/config.h"
+#include "controller/base/error.h"
 #include "controller/base/types.h"
-#include "controller/causal/experiment.h"
+#include "controller/commands/options.h"
 #include "controller/target/guardian.h"
 
 namespace causalctl::commands {
 
-struct ProfileConsole {
-  bool quiet = false;
-  bool color = false;
-};
-
 // Attaches, experiments, detaches, prints the report on standard output. `started`: called once all
 // is in place, to let a launched program run. Every way out of here leaves the target clean.
-// Returns the exit code.
-int profile(const config::Config& config, Pid target, target::Guardian& guardian,
-            const ProfileConsole& console, void (*started)(target::Guardian&));
+ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
+                 const ConsoleOptions& console, void (*started)(target::Guardian&));
 
 }  // namespace causalctl::commands

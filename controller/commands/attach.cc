@@ -1,0 +1,59 @@
+// `causalctl attach PID`: a causal profile of a running process.
+//
+// The guardian is forked first, before anything that it must not keep alive exists; it adopts the
+// target (and refuses what cannot be profiled), and profile() does the rest.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "config/load.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/base/procfs.h"
+#include "controller/commands/commands.h"
+#include "controller/commands/options.h"
+#include "controller/commands/profile.h"
+#include "controller/target/guardian.h"
+
+namespace causalctl::commands {
+namespace {
+
+struct Arguments {
+  Pid pid = 0;
+  std::unique_ptr<ProfileOptions> options;
+};
+
+ExitCode attach(const Arguments& arguments) {
+  config::Config config = arguments.options->config();
+  const ConsoleOptions console = arguments.options->console();
+  if (arguments.pid != 0) set_target_pid(config, arguments.pid);
+  config::check(config);
+  if (!config.target.command.empty()) {
+    throw UsageError("the configuration names a command to start, not a process to attach to",
+                     "use `causalctl run`, or give a PID");
+  }
+  target::Guardian guardian;
+  const Pid target =
+      config.target.pid ? *config.target.pid : procfs::find_process(config.target.match);
+  guardian.adopt(target);
+  return profile(config, target, guardian, console, [](target::Guardian&) {});
+}
+
+}  // namespace
+
+void add_attach(CLI::App& app, Command& selected) {
+  CLI::App* sub = app.add_subcommand("attach", "causal profile of a running process");
+  auto arguments = std::make_shared<Arguments>();
+  sub->add_option("PID", arguments->pid, "the process (or [target] of --config names it)")
+      ->check(CLI::PositiveNumber);
+  arguments->options = std::make_unique<ProfileOptions>(*sub, false);
+  sub->footer(
+      "Ctrl-C ends the profile, detaches and prints the report; a second one detaches at once.\n"
+      "Examples:\n"
+      "  causalctl attach 4711 --progress server.c:210 --duration 90s\n"
+      "  causalctl attach $(pidof memcached) --progress syscall:sendmsg --duration 2m\n"
+      "  causalctl attach 4711 --progress commit --fixed hash.c:217 --speedup 50 --duration 60s");
+  sub->callback([arguments, &selected] { selected = [arguments] { return attach(*arguments); }; });
+}
+
+}  // namespace causalctl::commands

@@ -1,0 +1,83 @@
+// `causalctl run -- CMD`: starts a program, stopped before its first instruction, and profiles it
+// from there. When the profile ends first (--duration, Ctrl-C), the program is asked to end.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <memory>
+
+#include "config/load.h"
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/commands/commands.h"
+#include "controller/commands/options.h"
+#include "controller/commands/profile.h"
+#include "controller/target/guardian.h"
+
+namespace causalctl::commands {
+namespace {
+
+constexpr Nanoseconds kPatience = 5 * kSecond;  // from SIGTERM to leaving the program alone
+
+struct Arguments {
+  std::vector<std::string> command;
+  std::unique_ptr<ProfileOptions> options;
+};
+
+target::Launch launch_of(const config::Target& target) {
+  target::Launch launch;
+  launch.command = target.command;
+  launch.directory = target.directory;
+  for (const auto& [name, value] : target.environment) {
+    launch.environment.push_back(name + "=" + value);
+  }
+  return launch;
+}
+
+void end_program(Pid pid, target::Guardian& guardian) {
+  if (guardian.exit_status()) return;
+  kill(pid, SIGTERM);
+  const Nanoseconds deadline_ns = monotonic_now() + kPatience;
+  while (monotonic_now() < deadline_ns) {
+    if (guardian.exit_status()) return;
+    sleep_until(monotonic_now() + 10 * kMillisecond);
+  }
+  log::note("the program (pid {}) has not ended after SIGTERM; it goes on without us", pid);
+}
+
+ExitCode run(const Arguments& arguments) {
+  config::Config config = arguments.options->config();
+  const ConsoleOptions console = arguments.options->console();
+  if (!arguments.command.empty()) set_target_command(config, arguments.command);
+  config::check(config);
+  if (config.target.command.empty()) {
+    throw UsageError("no program to run", "give it after --, or as `command` in [target]");
+  }
+  if (config.progress.end_to_end) {
+    throw UsageError("--end-to-end is not available yet",
+                     "name a progress point with --progress; the exit of a phase will do");
+  }
+  target::Guardian guardian;
+  const Pid pid = guardian.launch(launch_of(config.target));
+  const ExitCode code = profile(config, pid, guardian, console,
+                                [](target::Guardian& launched) { launched.release(); });
+  end_program(pid, guardian);
+  return code;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Command& selected) {
+  CLI::App* sub = app.add_subcommand("run", "start a program and profile it from the beginning");
+  auto arguments = std::make_shared<Arguments>();
+  sub->add_option("CMD", arguments->command, "the program and its arguments, after --");
+  arguments->options = std::make_unique<ProfileOptions>(*sub, true);
+  sub->footer(
+      "When the profile ends before the program does, the program gets SIGTERM.\n"
+      "Examples:\n"
+      "  causalctl run --progress item_done --duration 2m -- ./server --port 8080\n"
+      "  causalctl run --config profile.toml");
+  sub->callback([arguments, &selected] { selected = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace causalctl::commands
