@@ -26,6 +26,7 @@ struct Arguments {
 ExitCode attach(const Arguments& arguments) {
   config::Config config = arguments.options->config();
   const ConsoleOptions console = arguments.options->console();
+  set_log_level(console);
   if (arguments.pid != 0) set_target_pid(config, arguments.pid);
   config::check(config);
   if (!config.target.command.empty()) {

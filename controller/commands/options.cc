@@ -10,6 +10,7 @@
 #include "config/load.h"
 #include "config/text.h"
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 
 namespace causalctl::commands {
 namespace {
@@ -284,6 +285,11 @@ void set_target_command(config::Config& config, std::vector<std::string> command
   config.target.pid.reset();
   config.target.match.clear();
   config.target.command = std::move(command);
+}
+
+void set_log_level(const ConsoleOptions& console) {
+  using log::Level;
+  log::set_level(console.quiet ? Level::quiet : console.verbose ? Level::verbose : Level::normal);
 }
 
 }  // namespace causalctl::commands

@@ -17,6 +17,8 @@ struct ConsoleOptions {
   bool verbose = false;
 };
 
+void set_log_level(const ConsoleOptions& console);
+
 class ProfileOptions {
  public:
   // Adds the options to `app`; `runs_command`: also those of `run` only. Keep this object until

@@ -48,6 +48,7 @@ void end_program(Pid pid, target::Guardian& guardian) {
 ExitCode run(const Arguments& arguments) {
   config::Config config = arguments.options->config();
   const ConsoleOptions console = arguments.options->console();
+  set_log_level(console);
   if (!arguments.command.empty()) set_target_command(config, arguments.command);
   config::check(config);
   if (config.target.command.empty()) {

@@ -1,7 +1,6 @@
 #include "controller/causal/plan.h"
 
 #include <catch2/catch.hpp>
-
 #include <map>
 
 namespace causalctl::causal {
