@@ -1,0 +1,316 @@
+// The symbolizer against programs that know their own symbols, as different compilers wrote them.
+#include "unwind/symbolizer.h"
+
+#include "controller/base/error.h"
+#undef CHECK  // here it is Catch2's
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <set>
+
+#include "controller/base/clock.h"
+#include "tests/kernel/unwind/target_program.h"
+
+namespace causalctl::unwind {
+namespace {
+
+const char* const kVariants[] = {"symbols_dwarf5", "symbols_dwarf4", "symbols_no_pie",
+                                 "symbols_clang4", "symbols_clang5"};
+
+// nullptr where the variant was not built (no clang).
+std::unique_ptr<TargetProgram> start(const std::string& variant) {
+  const std::string path = target_path(variant);
+  if (!std::filesystem::exists(path)) {
+    REQUIRE(variant.find("clang") != std::string::npos);
+    WARN(variant << " not tested: it was not built (clang missing?)");
+    return nullptr;
+  }
+  return std::make_unique<TargetProgram>(path);
+}
+
+std::vector<Address> addresses(const std::vector<Place>& places) {
+  std::vector<Address> result;
+  for (const Place& each : places) result.push_back(each.address);
+  return result;
+}
+
+bool ends_with(const std::string& text, const std::string& end) { return text.ends_with(end); }
+
+// What must hold wherever there is line information.
+void check_lines(Symbolizer& symbolizer, const TargetProgram& target) {
+  for (const MarkSeen& mark : target.marks()) {
+    INFO("mark " << mark.id << " at " << std::hex << mark.address);
+    const auto frames = symbolizer.frames(mark.address);
+    REQUIRE_FALSE(frames.empty());
+    CHECK(frames[0].line == mark.line);
+    CHECK(frames[0].file.starts_with("/"));
+    const bool in_header = mark.id <= 2;
+    CHECK(ends_with(frames[0].file, in_header ? "/symbols_inline.h" : "/symbols_target.cc"));
+  }
+  const auto frames = symbolizer.frames(target.mark(3).address);
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].function == "original");
+  CHECK(frames[0].entry == target.entry("original"));
+}
+
+// innermost ← middle (another file) ← outer
+void check_inline_chain(Symbolizer& symbolizer, const TargetProgram& target) {
+  std::set<int> call_lines;
+  for (const MarkSeen& mark : target.marks()) {
+    if (mark.id != 1) continue;
+    const auto frames = symbolizer.frames(mark.address);
+    REQUIRE(frames.size() == 3);
+    CHECK(frames[0].function == "innermost(int)");
+    CHECK(frames[1].function == "middle(int)");
+    CHECK(frames[2].function == "symbols::outer(int)");
+    CHECK(ends_with(frames[1].file, "/symbols_inline.h"));
+    CHECK(frames[1].line == target.mark(2).line + 1);
+    CHECK(ends_with(frames[2].file, "/symbols_target.cc"));
+    CHECK(frames[2].entry == target.entry("outer"));
+    CHECK(frames[0].entry <= mark.address);
+    CHECK(frames[0].entry >= frames[2].entry);
+    call_lines.insert(frames[2].line);
+  }
+  CHECK(call_lines.size() == 2);  // two copies, called from two lines
+}
+
+void check_find_line(Symbolizer& symbolizer, const TargetProgram& target) {
+  // One place for each inlined copy, each at its own copy's mark.
+  const auto places = symbolizer.find_line("symbols_inline.h", target.mark(1).line);
+  std::vector<Address> marks;
+  for (const MarkSeen& mark : target.marks()) {
+    if (mark.id == 1) marks.push_back(mark.address);
+  }
+  CHECK(addresses(places) == marks);
+  for (const Place& place : places) {
+    CHECK(place.line == target.mark(1).line);
+    CHECK(place.function == "innermost(int)");
+  }
+  const int line = target.mark(4).line;
+  CHECK(symbolizer.find_line("targets/symbols_target.cc", line).size() == 1);
+  CHECK(symbolizer.find_line("bols_target.cc", line).empty());
+  CHECK(symbolizer.find_line("symbols_target.cc", 100'000).empty());
+  CHECK(symbolizer.find_line("symbols_target.cc", 1).empty());
+}
+
+void check_find_function(Symbolizer& symbolizer, const TargetProgram& target) {
+  const Address original = target.entry("original");
+  CHECK(addresses(symbolizer.find_function("original", "")) == std::vector{original});
+  CHECK(addresses(symbolizer.find_function("aliased", "")) == std::vector{original});
+  const Address overloaded = target.entry("overloaded_int");
+  for (const char* name : {"symbols::overloaded(int)", "_ZN7symbols10overloadedEi"}) {
+    CHECK(addresses(symbolizer.find_function(name, "")) == std::vector{overloaded});
+  }
+  CHECK(symbolizer.find_function("symbols::overloaded", "").size() == 2);
+  CHECK(symbolizer.find_function("overloaded", "").size() == 2);
+  CHECK(symbolizer.find_function("symbols::templated<int>", "").size() == 1);
+  CHECK(symbolizer.find_function("cloned", "").size() == 1);  // cloned.constprop.0 by gcc
+  CHECK(symbolizer.find_function("main", "MAIN").size() == 1);
+  CHECK(symbolizer.find_function("main", "libc*").empty());
+  CHECK(symbolizer.find_function("no_such_function", "").empty());
+  const auto qsort = symbolizer.find_function("qsort", "");  // only in libc
+  REQUIRE(qsort.size() == 1);
+  CHECK(symbolizer.module_at(qsort[0].address)->path.find("libc") != std::string::npos);
+}
+
+void check_messages(Symbolizer& symbolizer, const TargetProgram& target) {
+  // Only inlined: no address, but a hint where it is.
+  CHECK(symbolizer.find_function("innermost", "").empty());
+  const auto inlined = symbolizer.similar_functions("innermost", 5);
+  REQUIRE_FALSE(inlined.empty());
+  CHECK(inlined[0].find("symbols_inline.h:") != std::string::npos);
+  const auto similar = symbolizer.similar_functions("orignal", 3);
+  REQUIRE_FALSE(similar.empty());
+  CHECK(similar[0] == "original");
+  CHECK(similar.size() <= 3);
+  const auto lines = symbolizer.similar_lines("symbols_inline.h", target.mark(1).line + 3, 2);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].find("symbols_inline.h:") != std::string::npos);
+  const auto files = symbolizer.similar_lines("symbol_target.cc", 1, 3);
+  REQUIRE_FALSE(files.empty());
+  CHECK(ends_with(files[0], "symbols_target.cc"));
+}
+
+// A copy of the plain variant with other debug information, in a directory of its own.
+std::string stripped_copy(const TemporaryDirectory& directory, const std::string& options) {
+  const std::string copy = directory.path() + "/program";
+  run_command(fmt::format("objcopy {} {} {}", options, target_path("symbols_dwarf5"), copy));
+  return copy;
+}
+
+void keep_debug(const std::string& file) {
+  run_command(fmt::format("objcopy --only-keep-debug {} {}", target_path("symbols_dwarf5"), file));
+}
+
+}  // namespace
+
+TEST_CASE("Frames, lines and functions are those that the program knows", "[unwind]") {
+  for (const std::string variant : kVariants) {
+    const auto target = start(variant);
+    if (!target) continue;
+    DYNAMIC_SECTION(variant) {
+      Symbolizer symbolizer(target->pid());
+      CHECK(symbolizer.has_lines(target->entry("original")));
+      check_lines(symbolizer, *target);
+      check_inline_chain(symbolizer, *target);
+      check_find_line(symbolizer, *target);
+      check_find_function(symbolizer, *target);
+      check_messages(symbolizer, *target);
+    }
+  }
+}
+
+TEST_CASE("Modules are the mapped files with code", "[unwind]") {
+  const TargetProgram target(target_path("symbols_dwarf5"));
+  Symbolizer symbolizer(target.pid());
+  const auto modules = symbolizer.modules();
+  CHECK(std::count_if(modules.begin(), modules.end(), [](auto& each) { return each.main; }) == 1);
+  const auto main = symbolizer.module_at(target.entry("original"));
+  REQUIRE(main);
+  CHECK(main->main);
+  CHECK(main->path == target_path("symbols_dwarf5"));
+  CHECK(main->build_id.size() == 40);
+  CHECK(main->start <= target.entry("original"));
+  CHECK(main->end > target.entry("original"));
+  CHECK_FALSE(symbolizer.module_at(0x10));
+  CHECK(symbolizer.frames(0x10).empty());
+  const auto vdso = symbolizer.find_function("__vdso_clock_gettime", "*vdso*");
+  REQUIRE(vdso.size() == 1);
+  CHECK(symbolizer.frames(vdso[0].address)[0].entry == vdso[0].address);
+}
+
+TEST_CASE("A file offset is the link-time address", "[unwind]") {
+  for (const char* variant : {"symbols_dwarf5", "symbols_no_pie"}) {
+    const TargetProgram target(target_path(variant));
+    Symbolizer symbolizer(target.pid());
+    const auto main = symbolizer.module_at(target.entry("outer"));
+    const bool fixed = std::string(variant) == "symbols_no_pie";
+    const Address offset = target.entry("outer") - (fixed ? 0 : main->start);
+    const auto place = symbolizer.find_offset("symbols_*", offset);
+    REQUIRE(place);
+    CHECK(place->address == target.entry("outer"));
+    CHECK_FALSE(symbolizer.find_offset("symbols_*", 0x7fffffffffff));
+    CHECK_FALSE(symbolizer.find_offset("no_such_binary", offset));
+  }
+}
+
+TEST_CASE("A library opened later is known after refresh, and forgotten when closed", "[unwind]") {
+  TargetProgram target(target_path("symbols_dwarf5"));
+  Symbolizer symbolizer(target.pid());
+  const auto before = symbolizer.frames(target.mark(1).address);
+  CHECK(symbolizer.find_function("plugin_work", "").empty());
+  target.send("open " + target_path("symbols_plugin.so"));
+  const std::string answer = target.receive();
+  REQUIRE(answer.starts_with("opened "));
+  const Address work = std::stoul(answer.substr(7), nullptr, 16);
+  symbolizer.refresh();
+  const auto found = symbolizer.find_function("plugin_work", "symbols_plugin*");
+  REQUIRE(addresses(found) == std::vector{work});
+  CHECK(ends_with(found[0].file, "/symbols_plugin.c"));
+  CHECK(symbolizer.frames(work)[0].function == "plugin_work");
+  CHECK(symbolizer.frames(target.mark(1).address).size() == before.size());
+  target.send("close");
+  REQUIRE(target.receive() == "closed");
+  symbolizer.refresh();
+  CHECK_FALSE(symbolizer.module_at(work));
+  CHECK(symbolizer.frames(work).empty());
+  CHECK(symbolizer.frames(target.mark(1).address).size() == before.size());
+}
+
+TEST_CASE("Debug information is found by .gnu_debuglink", "[unwind]") {
+  const TemporaryDirectory directory;
+  keep_debug(directory.path() + "/program.debug");
+  const auto copy = stripped_copy(
+      directory, "--strip-all --add-gnu-debuglink=" + directory.path() + "/program.debug");
+  const TargetProgram target(copy);
+  Symbolizer symbolizer(target.pid());
+  check_lines(symbolizer, target);
+  check_inline_chain(symbolizer, target);
+  check_find_function(symbolizer, target);
+}
+
+TEST_CASE("Debug information is found by build-id", "[unwind]") {
+  const TemporaryDirectory directory;
+  const TargetProgram target(stripped_copy(directory, "--strip-all"));
+  const auto id = Symbolizer(target.pid()).module_at(target.entry("original"))->build_id;
+  REQUIRE(id.size() > 2);
+  const auto below = directory.path() + "/debug/.build-id/" + id.substr(0, 2);
+  std::filesystem::create_directories(below);
+  keep_debug(below + "/" + id.substr(2) + ".debug");
+  setenv("CAUSALCTL_DEBUG_PATH", (directory.path() + "/debug").c_str(), 1);
+  Symbolizer symbolizer(target.pid());
+  unsetenv("CAUSALCTL_DEBUG_PATH");
+  check_lines(symbolizer, target);
+  check_find_line(symbolizer, target);
+}
+
+TEST_CASE("A stripped program's functions are named by where they start", "[unwind]") {
+  const TemporaryDirectory directory;
+  const TargetProgram target(stripped_copy(directory, "--strip-all"));
+  Symbolizer symbolizer(target.pid());
+  CHECK_FALSE(symbolizer.has_lines(target.entry("outer")));
+  const auto main = symbolizer.module_at(target.entry("outer"));
+  const Address offset = target.entry("outer") - main->start;
+  const auto frames = symbolizer.frames(target.entry("outer") + 5);
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].function == fmt::format("program+{:#x}", offset));
+  CHECK(frames[0].entry == target.entry("outer"));
+  CHECK(frames[0].line == 0);
+  const auto place = symbolizer.find_offset("program", offset);
+  REQUIRE(place);
+  CHECK(place->address == target.entry("outer"));
+  CHECK(place->function == frames[0].function);
+}
+
+TEST_CASE("A deleted or replaced executable is still read", "[unwind]") {
+  const TemporaryDirectory directory;
+  const std::string copy = stripped_copy(directory, "");
+  const TargetProgram target(copy);
+  std::filesystem::remove(copy);
+  SECTION("deleted") {}
+  SECTION("replaced by another program") {
+    std::filesystem::copy(target_path("symbols_no_pie"), copy);
+  }
+  SECTION("replaced by what is no file") { run_command("mkfifo " + copy); }
+  Symbolizer symbolizer(target.pid());
+  check_lines(symbolizer, target);
+  check_find_function(symbolizer, target);
+  CHECK(symbolizer.module_at(target.entry("outer"))->path == copy);
+}
+
+TEST_CASE("libc is read through its separate debug package", "[unwind]") {
+  const TargetProgram target(target_path("symbols_dwarf5"));
+  const Nanoseconds begin_ns = monotonic_now();
+  Symbolizer symbolizer(target.pid());
+  const Nanoseconds constructed_ns = monotonic_now();
+  const auto qsort = symbolizer.find_function("qsort", "libc.so*");
+  const Nanoseconds found_ns = monotonic_now();
+  fmt::print("symbolizer: construction {} µs, first look-up in libc {} µs\n",
+             (constructed_ns - begin_ns) / kMicrosecond,
+             (found_ns - constructed_ns) / kMicrosecond);
+  CHECK(constructed_ns - begin_ns < 100 * kMillisecond);
+  REQUIRE(qsort.size() == 1);
+  if (!symbolizer.has_lines(qsort[0].address)) {
+    WARN("libc's lines not tested: libc6-dbg is not installed");
+    return;
+  }
+  CHECK(ends_with(qsort[0].file, "msort.c"));
+  CHECK(qsort[0].line > 0);
+}
+
+TEST_CASE("A process that is gone is TargetGone, one that goes later is no error", "[unwind]") {
+  auto target = std::make_unique<TargetProgram>(target_path("symbols_dwarf5"));
+  const Pid pid = target->pid();
+  const Address address = target->mark(3).address;
+  Symbolizer symbolizer(pid);
+  symbolizer.frames(address);
+  target.reset();
+  CHECK_THROWS_AS(Symbolizer(pid), TargetGone);
+  symbolizer.refresh();
+  CHECK(symbolizer.frames(address)[0].function == "original");
+}
+
+}  // namespace causalctl::unwind

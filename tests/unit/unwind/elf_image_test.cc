@@ -1,0 +1,93 @@
+#include "unwind/elf_image.h"
+
+#include <elf.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <random>
+
+#include "unwind/function_bounds.h"
+
+namespace causalctl::unwind {
+namespace {
+
+constexpr Address kBase = 0x400000;
+constexpr std::size_t kHeader = 0x200;  // of .eh_frame_hdr, as file offset
+constexpr std::size_t kFrames = 0x300;
+
+template <typename Number>
+void put(std::vector<std::byte>& file, std::size_t at, Number number) {
+  std::memcpy(file.data() + at, &number, sizeof number);
+}
+
+// An executable with a CIE and two FDEs: functions at 0x400400 (0x40 bytes) and 0x400500 (0x10).
+std::vector<std::byte> small_elf() {
+  std::vector<std::byte> file(0x600);
+  Elf64_Ehdr elf{};
+  std::memcpy(elf.e_ident, ELFMAG, SELFMAG);
+  elf.e_ident[EI_CLASS] = ELFCLASS64;
+  elf.e_phoff = sizeof elf;
+  elf.e_phentsize = sizeof(Elf64_Phdr);
+  elf.e_phnum = 2;
+  put(file, 0, elf);
+  put(file, sizeof elf,
+      Elf64_Phdr{PT_LOAD, PF_R | PF_X, 0, kBase, kBase, file.size(), file.size(), 0x1000});
+  put(file, sizeof elf + sizeof(Elf64_Phdr),
+      Elf64_Phdr{PT_GNU_EH_FRAME, PF_R, kHeader, kBase + kHeader, kBase + kHeader, 28, 28, 4});
+  put<std::uint32_t>(file, kHeader, 0x3b031b01);  // version and encodings
+  put<std::uint32_t>(file, kHeader + 8, 2);
+  const std::size_t functions[] = {0x400, 0x500};
+  const std::uint32_t sizes[] = {0x40, 0x10};
+  put<std::uint32_t>(file, kFrames, 20);  // CIE
+  std::memcpy(file.data() + kFrames + 8, "\1zR\0\1\x78\x10\1\x1b", 9);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::size_t fde = kFrames + 24 + i * 20;
+    put<std::uint32_t>(file, fde, 16);
+    put(file, fde + 4, static_cast<std::uint32_t>(fde + 4 - kFrames));
+    put(file, fde + 8, static_cast<std::int32_t>(functions[i] - (fde + 8)));
+    put(file, fde + 12, sizes[i]);
+    put(file, kHeader + 12 + 8 * i, static_cast<std::int32_t>(functions[i] - kHeader));
+    put(file, kHeader + 16 + 8 * i, static_cast<std::int32_t>(fde - kHeader));
+  }
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("Function bounds come from the unwind table", "[unwind]") {
+  const auto file = small_elf();
+  const ElfImage image(file);
+  REQUIRE(image.valid());
+  CHECK(image.base() == kBase);
+  REQUIRE(image.unwind_table());
+  CHECK(image.unwind_table()->count == 2);
+  const auto bounds = function_bounds(image);
+  REQUIRE(bounds.ranges().size() == 2);
+  REQUIRE(bounds.find(0x40043f) != nullptr);
+  CHECK(bounds.find(0x40043f)->low == 0x400400);
+  CHECK(bounds.find(0x400440) == nullptr);
+  CHECK(bounds.find(0x400500)->high == 0x400510);
+  CHECK(image.constant_bytes(kBase + 0x5f0).size() == 0x10);
+  CHECK(image.constant_bytes(kBase + 0x600).empty());
+  CHECK(image.constant_bytes(kBase - 1).empty());
+}
+
+TEST_CASE("Damaged ELF images are read within their bounds", "[unwind]") {
+  const auto whole = small_elf();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<long>(size));
+    function_bounds(ElfImage(cut));
+  }
+  std::minstd_rand random(3);
+  for (int round = 0; round < 5000; ++round) {
+    auto damaged = whole;
+    for (int i = 0; i < 8; ++i) {
+      damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+      damaged[kHeader + random() % 0x180] = static_cast<std::byte>(random());
+    }
+    function_bounds(ElfImage(damaged));
+  }
+  CHECK_FALSE(ElfImage().valid());
+}
+
+}  // namespace causalctl::unwind

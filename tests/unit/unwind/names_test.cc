@@ -1,0 +1,124 @@
+#include "unwind/names.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+namespace causalctl::unwind {
+namespace {
+
+// The textbook table, to compare the banded one with.
+std::size_t plain_edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+      } else {
+        cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1,
+                               cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      }
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+}  // namespace
+
+TEST_CASE("Paths match by whole trailing components", "[unwind]") {
+  CHECK(path_ends_with("/x/b/c.c", "c.c"));
+  CHECK(path_ends_with("/x/b/c.c", "b/c.c"));
+  CHECK(path_ends_with("/x/b/c.c", "./b/c.c"));
+  CHECK(path_ends_with("/x/b/c.c", "/x/b/c.c"));
+  CHECK(path_ends_with("c.c", "c.c"));
+  CHECK_FALSE(path_ends_with("/xb/c.c", "b/c.c"));
+  CHECK_FALSE(path_ends_with("/x/bc.c", "c.c"));
+  CHECK_FALSE(path_ends_with("/x/b/c.c", ""));
+  CHECK_FALSE(path_ends_with("c.c", "/b/c.c"));
+}
+
+TEST_CASE("Paths have one spelling", "[unwind]") {
+  CHECK(normal_path("a.c", "/src") == "/src/a.c");
+  CHECK(normal_path("../src/./a.c", "/work/build") == "/work/src/a.c");
+  CHECK(normal_path("/usr/include/a.h", "/src") == "/usr/include/a.h");
+  CHECK(normal_path("./stdlib/a.c", "./stdlib") == "stdlib/a.c");
+  CHECK(normal_path("a.c", "") == "a.c");
+}
+
+TEST_CASE("Arguments and return types are cut off", "[unwind]") {
+  CHECK(without_arguments("main") == "main");
+  CHECK(without_arguments("ns::f(int, char const*)") == "ns::f");
+  CHECK(without_arguments("ns::S::f(int) const") == "ns::S::f");
+  CHECK(without_arguments("f(int) [clone .cold]") == "f");
+  CHECK(without_arguments("void ns::f<int>(char)") == "ns::f<int>");
+  CHECK(without_arguments("std::map<int, long> f<int>(int)") == "f<int>");
+  CHECK(without_arguments("(anonymous namespace)::f(void (*)(int))") == "(anonymous namespace)::f");
+  CHECK(without_arguments("S::operator()(int)") == "S::operator()");
+  CHECK(without_arguments("S::operator()") == "S::operator()");
+  CHECK(without_arguments("f(int)::{lambda(int)#1}::operator()(int) const") ==
+        "f(int)::{lambda(int)#1}::operator()");
+  CHECK(without_arguments("operator<<(S&, int)") == "operator<<");
+  CHECK(without_arguments(")") == ")");
+  CHECK(without_arguments("") == "");
+}
+
+TEST_CASE("The plain name is the last component", "[unwind]") {
+  CHECK(plain_name("main") == "main");
+  CHECK(plain_name("a::b::f") == "f");
+  CHECK(plain_name("a::f<x::y>") == "f");
+  CHECK(plain_name("a<x::y>::f") == "f");
+  CHECK(plain_name("(anonymous namespace)::f") == "f");
+  CHECK(plain_name("S::operator<<") == "operator<<");
+  CHECK(plain_name("my_operator::run") == "run");
+  CHECK(plain_name("S::~S") == "~S");
+  CHECK(plain_name("") == "");
+}
+
+TEST_CASE("Suffixes of compiler-made copies are told from names", "[unwind]") {
+  CHECK(split_clone("foo.constprop.0").base == "foo");
+  CHECK(split_clone("foo.constprop.0").suffix == ".constprop.0");
+  CHECK(split_clone("foo.isra.0.cold").base == "foo");
+  CHECK(split_clone("main.run").base == "main.run");
+  CHECK(split_clone("main.run").suffix.empty());
+  CHECK(split_clone(".cold").base == ".cold");
+  CHECK(split_clone("").base.empty());
+}
+
+TEST_CASE("The banded edit distance is the edit distance, up to its limit", "[unwind]") {
+  CHECK(edit_distance("kitten", "sitting", 5) == 3);
+  CHECK(edit_distance("", "abc", 5) == 3);
+  CHECK(edit_distance("abc", "abc", 0) == 0);
+  CHECK(edit_distance("abc", "abd", 0) == 1);
+  std::minstd_rand random(7);
+  const auto word = [&] {
+    std::string text(random() % 12, 'a');
+    for (char& each : text) each = static_cast<char>('a' + random() % 3);
+    return text;
+  };
+  for (int i = 0; i < 3000; ++i) {
+    const std::string a = word();
+    const std::string b = word();
+    const std::size_t limit = random() % 6;
+    INFO(a << " " << b << " " << limit);
+    REQUIRE(edit_distance(a, b, limit) == std::min(plain_edit_distance(a, b), limit + 1));
+  }
+}
+
+TEST_CASE("Nearest names come first, each once, none from afar", "[unwind]") {
+  const std::vector<std::string> names = {"process_get", "process_command", "process_command",
+                                          "ns::proces_command", "zebra"};
+  const auto found = nearest("process_comand", names, 5);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0] == "process_command");
+  CHECK(nearest("process_comand", names, 1).size() == 1);
+  CHECK(nearest("command", names, 5).size() == 2);  // by containment
+  CHECK(nearest("xylophone", names, 5).empty());
+}
+
+TEST_CASE("Binaries match by path or file name", "[unwind]") {
+  CHECK(binary_matches("/usr/lib/libc.so.6", "libc*"));
+  CHECK(binary_matches("/usr/lib/libc.so.6", "/usr/lib/*"));
+  CHECK_FALSE(binary_matches("/usr/lib/libc.so.6", "ibc*"));
+  CHECK(binary_matches("[vdso]", "*vdso*"));
+}
+
+}  // namespace causalctl::unwind
