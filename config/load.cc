@@ -1,163 +1,23 @@
-// One table, kKeys, says which keys there are and what each may hold; the loader walks the parsed
-// TOML along it and collects every fault instead of stopping at the first.
+// One table, kKeys, says which keys there are and what each may hold; `walk` goes through the
+// parsed TOML along it, and a Loader collects every fault instead of stopping at the first.
 //
 // Configuration is untrusted input: whatever it holds ends in a Config or in a UsageError.
 #include "config/load.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <fstream>
-#include <optional>
-#include <span>
 #include <sstream>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "config/loader.h"
 #include "config/text.h"
 #include "controller/base/error.h"
 
 namespace causalctl::config {
 namespace {
-
-struct Fault {
-  unsigned line;
-  unsigned column;
-  std::string text;
-};
-
-class Loader {
- public:
-  explicit Loader(std::string name) : name_(std::move(name)) {}
-  Config load(std::string_view text);
-
-  Config config;  // filled by the setters below
-
-  // Each takes a value of one type into `out`, or notes a fault; returns whether it was taken.
-  bool string(const toml::node& node, std::string& out);
-  bool boolean(const toml::node& node, bool& out);
-  bool integer(const toml::node& node, Limits<std::int64_t> limits, std::int64_t& out);
-  bool number(const toml::node& node, Limits<double> limits, double& out);
-  bool duration(const toml::node& node, Limits<Nanoseconds> limits, Nanoseconds& out);
-  bool strings(const toml::node& node, std::vector<std::string>& out);
-  // A string that `check` may refuse by UsageError.
-  template <typename Check>
-  void checked(const toml::node& node, std::string& out, Check check);
-  void fault(const toml::source_region& where, std::string text);
-  void fault(const toml::node& node, std::string text) { fault(node.source(), std::move(text)); }
-  void walk(const toml::table& table, const std::string& prefix);
-
- private:
-  void unknown(const toml::key& key, const std::string& path, const std::string& prefix);
-  [[noreturn]] void throw_faults();
-
-  std::string name_;
-  std::vector<Fault> faults_;
-};
-
-std::string type_of(const toml::node& node) {
-  std::ostringstream text;
-  text << node.type();
-  return text.str();
-}
-
-bool Loader::string(const toml::node& node, std::string& out) {
-  const auto value = node.value_exact<std::string>();
-  if (!value) {
-    fault(node, fmt::format("must be a string, not {}", type_of(node)));
-  } else if (value->empty() || value->find('\0') != std::string::npos) {
-    fault(node, "must not be empty or hold a NUL");
-  } else {
-    out = *value;
-    return true;
-  }
-  return false;
-}
-
-bool Loader::boolean(const toml::node& node, bool& out) {
-  const auto value = node.value_exact<bool>();
-  if (value) {
-    out = *value;
-  } else {
-    fault(node, fmt::format("must be true or false, not {}", type_of(node)));
-  }
-  return value.has_value();
-}
-
-bool Loader::integer(const toml::node& node, Limits<std::int64_t> limits, std::int64_t& out) {
-  const auto value = node.value_exact<std::int64_t>();
-  if (!value) {
-    fault(node, fmt::format("must be a whole number, not {}", type_of(node)));
-  } else if (*value < limits.low || *value > limits.high) {
-    fault(node, fmt::format("must be from {} to {}, not {}", limits.low, limits.high, *value));
-  } else {
-    out = *value;
-    return true;
-  }
-  return false;
-}
-
-bool Loader::number(const toml::node& node, Limits<double> limits, double& out) {
-  const auto value = node.is_number() ? node.value<double>() : std::nullopt;
-  if (!value) {
-    fault(node, fmt::format("must be a number, not {}", type_of(node)));
-  } else if (!(*value >= limits.low && *value <= limits.high)) {
-    fault(node, fmt::format("must be from {} to {}, not {}", limits.low, limits.high, *value));
-  } else {
-    out = *value;
-    return true;
-  }
-  return false;
-}
-
-bool Loader::duration(const toml::node& node, Limits<Nanoseconds> limits, Nanoseconds& out) {
-  std::string text;
-  if (!node.is_string()) {
-    fault(node, fmt::format("must be a time such as \"10ms\", not {}", type_of(node)));
-    return false;
-  }
-  if (!string(node, text)) return false;
-  try {
-    const Nanoseconds value = parse_duration(text, "");
-    if (value >= limits.low && value <= limits.high) {
-      out = value;
-      return true;
-    }
-    fault(node, fmt::format("must be from {} to {}, not {}", duration_text(limits.low),
-                            duration_text(limits.high), text));
-  } catch (const UsageError& error) {
-    fault(node, error.what());
-  }
-  return false;
-}
-
-bool Loader::strings(const toml::node& node, std::vector<std::string>& out) {
-  const toml::array* array = node.as_array();
-  if (array == nullptr || array->empty()) {
-    fault(node, array != nullptr ? "must not be empty"
-                                 : fmt::format("must be a list of strings, not {}", type_of(node)));
-    return false;
-  }
-  std::vector<std::string> all;
-  bool good = true;
-  for (const toml::node& item : *array) good = string(item, all.emplace_back()) && good;
-  if (good) out = std::move(all);
-  return good;
-}
-
-template <typename Check>
-void Loader::checked(const toml::node& node, std::string& out, Check check) {
-  std::string text;
-  if (!string(node, text)) return;
-  try {
-    check(text, "");
-    out = text;
-  } catch (const UsageError& error) {
-    fault(node, error.what());
-  }
-}
 
 // --- setters that need more than one call -----------------------------------------------------
 
@@ -367,24 +227,8 @@ bool is_table(const std::string& path) {
   });
 }
 
-void Loader::walk(const toml::table& table, const std::string& prefix) {
-  for (const auto& [key, node] : table) {
-    const std::string path = prefix + std::string(key.str());
-    const auto* known = std::find_if(std::begin(kKeys), std::end(kKeys),
-                                     [&](const Key& one) { return one.path == path; });
-    if (known != std::end(kKeys)) {
-      known->set(*this, node);
-    } else if (!is_table(path)) {
-      unknown(key, path, prefix);
-    } else if (node.is_table()) {
-      walk(*node.as_table(), path + ".");
-    } else {
-      fault(node, fmt::format("[{}] is a table, not {}", path, type_of(node)));
-    }
-  }
-}
-
-void Loader::unknown(const toml::key& key, const std::string& path, const std::string& prefix) {
+void unknown(Loader& loader, const toml::key& key, const std::string& path,
+             const std::string& prefix) {
   std::vector<std::string> here;
   std::string elsewhere;
   for (const Key& known : kKeys) {
@@ -403,45 +247,45 @@ void Loader::unknown(const toml::key& key, const std::string& path, const std::s
   } else if (!elsewhere.empty()) {
     text += fmt::format("; it belongs in [{}]", elsewhere);
   }
-  fault(key.source(), std::move(text));
+  loader.fault(key.source(), std::move(text));
 }
 
-void Loader::fault(const toml::source_region& where, std::string text) {
-  faults_.push_back({where.begin.line, where.begin.column, std::move(text)});
-}
-
-void Loader::throw_faults() {
-  std::stable_sort(faults_.begin(), faults_.end(), [](const Fault& a, const Fault& b) {
-    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-  });
-  std::string text;
-  for (const Fault& fault : faults_) {
-    text += fmt::format("{}{}:{}:{}: {}", text.empty() ? "" : "\n", name_, fault.line, fault.column,
-                        fault.text);
+void walk(Loader& loader, const toml::table& table, const std::string& prefix) {
+  for (const auto& [key, node] : table) {
+    const std::string path = prefix + std::string(key.str());
+    const auto* known = std::find_if(std::begin(kKeys), std::end(kKeys),
+                                     [&](const Key& one) { return one.path == path; });
+    if (known != std::end(kKeys)) {
+      known->set(loader, node);
+    } else if (!is_table(path)) {
+      unknown(loader, key, path, prefix);
+    } else if (node.is_table()) {
+      walk(loader, *node.as_table(), path + ".");
+    } else {
+      loader.fault(node, fmt::format("[{}] is a table, not {}", path, type_of(node)));
+    }
   }
-  throw UsageError(text, "the keys and what they may hold: docs/configuration.md");
-}
-
-Config Loader::load(std::string_view text) {
-  toml::table table;
-  try {
-    table = toml::parse(text, name_);
-  } catch (const toml::parse_error& error) {
-    fault(error.source(), std::string(error.description()));
-    throw_faults();
-  }
-  walk(table, "");
-
-  const int targets = (table["target"]["pid"] ? 1 : 0) + (table["target"]["match"] ? 1 : 0) +
-                      (table["target"]["command"] ? 1 : 0);
-  if (targets > 1) fault(*table.get("target"), "only one of pid, match and command can be given");
-  if (!faults_.empty()) throw_faults();
-  return std::move(config);
 }
 
 }  // namespace
 
-Config parse(std::string_view text, const std::string& name) { return Loader(name).load(text); }
+Config parse(std::string_view text, const std::string& name) {
+  Loader loader(name);
+  toml::table table;
+  try {
+    table = toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    loader.fault(error.source(), std::string(error.description()));
+  }
+  walk(loader, table, "");
+
+  const auto target = table["target"];
+  if ((target["pid"] ? 1 : 0) + (target["match"] ? 1 : 0) + (target["command"] ? 1 : 0) > 1) {
+    loader.fault(*target.node(), "only one of pid, match and command can be given");
+  }
+  loader.throw_faults();
+  return std::move(loader.config);
+}
 
 Config load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

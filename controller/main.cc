@@ -59,7 +59,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return fail(error.what(), "causalctl --help and causalctl SUBCOMMAND --help tell the options",
+                ExitCode::usage);
   }
   return static_cast<int>(selected());
 }

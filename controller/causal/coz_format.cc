@@ -20,7 +20,7 @@ std::string field(std::string text) {
 
 }  // namespace
 
-std::string coz_format(const std::vector<Run>& runs) {
+std::string coz_profile(const std::vector<Run>& runs) {
   std::string text;
   auto out = std::back_inserter(text);
   for (const Run& run : runs) {

@@ -8,6 +8,6 @@
 
 namespace causalctl::causal {
 
-std::string coz_format(const std::vector<Run>& runs);
+std::string coz_profile(const std::vector<Run>& runs);
 
 }  // namespace causalctl::causal

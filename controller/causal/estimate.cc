@@ -34,6 +34,15 @@ struct Totals {
   Nanoseconds running_ns = 0;  // T: the runs' wall time minus delays, runs with an end only
 };
 
+// Lines of the log may leave out what they do not know.
+void learn(Unit& known, const Unit& unit) {
+  known.name = unit.name;
+  known.is_line = unit.is_line;
+  if (!unit.function.empty()) known.function = unit.function;
+  if (!unit.file.empty()) known.file = unit.file;
+  if (unit.line != 0) known.line = unit.line;
+}
+
 // A run without its end has neither its length nor its samples: it says nothing about phases.
 Totals add_up(const std::vector<Run>& runs) {
   Totals totals;
@@ -43,7 +52,7 @@ Totals add_up(const std::vector<Run>& runs) {
       delay_ns += experiment.delay_ns;
       if (!experiment.discarded.empty() || experiment.unit.name.empty()) continue;
       UnitTotals& unit = totals.units[experiment.unit.name];
-      unit.unit = experiment.unit;
+      learn(unit.unit, experiment.unit);
       unit.samples_in_all += experiment.samples;
       if (!run.ended) continue;
       unit.observed += experiment.samples;
@@ -53,7 +62,7 @@ Totals add_up(const std::vector<Run>& runs) {
     totals.running_ns += run.wall_ns - delay_ns;
     for (const UnitSamples& samples : run.samples) {
       UnitTotals& unit = totals.units[samples.unit.name];
-      unit.unit = samples.unit;
+      learn(unit.unit, samples.unit);
       unit.samples += samples.count;
     }
   }

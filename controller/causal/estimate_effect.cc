@@ -130,13 +130,12 @@ double design_effect(std::span<const Effect> effects, std::span<const double> we
   return (own + shared) / (own + independent);
 }
 
-// Least squares through the origin without the 20 % highest and lowest residuals, which are taken
-// from the L1 fit (the weighted median of the single slopes): a stalled machine moves neither.
 struct Pair {
   double speedup;
   double effect;
 };
 
+// The weighted median of the single slopes.
 double l1_slope(std::vector<Pair> pairs) {
   std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
     return a.effect * b.speedup < b.effect * a.speedup;
@@ -151,17 +150,21 @@ double l1_slope(std::vector<Pair> pairs) {
   return 0;
 }
 
+// Least squares through the origin without the 20 % highest and lowest residuals, which are taken
+// from the L1 fit: a stalled machine moves neither.
 double robust_slope(std::vector<Pair> pairs) {
   const double start = l1_slope(pairs);
-  std::sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
+  const auto by_residual = [start](const Pair& a, const Pair& b) {
     return a.effect - start * a.speedup < b.effect - start * b.speedup;
-  });
-  const auto cut = static_cast<std::size_t>(kTrim * static_cast<double>(pairs.size()));
+  };
+  const auto cut = static_cast<std::ptrdiff_t>(kTrim * static_cast<double>(pairs.size()));
+  std::nth_element(pairs.begin(), pairs.begin() + cut, pairs.end(), by_residual);
+  std::nth_element(pairs.begin() + cut, pairs.end() - cut - 1, pairs.end(), by_residual);
   double products = 0;
   double squares = 0;
-  for (std::size_t i = cut; i < pairs.size() - cut; ++i) {
-    products += pairs[i].speedup * pairs[i].effect;
-    squares += pairs[i].speedup * pairs[i].speedup;
+  for (auto pair = pairs.begin() + cut; pair != pairs.end() - cut; ++pair) {
+    products += pair->speedup * pair->effect;
+    squares += pair->speedup * pair->speedup;
   }
   return products / squares;
 }
@@ -171,9 +174,10 @@ double linear_effect(const Effect& effect) { return 1 - std::exp(effect.log_rati
 report::CurvePoint pool(std::span<const Effect> effects, const Point& point) {
   report::CurvePoint pooled;
   for (const Effect& effect : effects) {
-    pooled.speedup += effect.experiment->speedup / static_cast<double>(effects.size());
+    pooled.speedup += effect.experiment->speedup;
     pooled.visits += visits_of(*effect.experiment, point);
   }
+  pooled.speedup /= static_cast<double>(effects.size());
   pooled.experiments = effects.size();
   return pooled;
 }

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <concepts>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -51,6 +53,16 @@ void get(const Json& object, std::string_view key, T& out) {
   }
 }
 
+// The items of a list of objects; nothing where the field is absent.
+std::vector<Json> items(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return {};
+  const bool good = found->is_array() && std::all_of(found->begin(), found->end(),
+                                                     [](const Json& i) { return i.is_object(); });
+  if (!good) throw BadField{fmt::format("\"{}\" is not a list of objects", key)};
+  return {found->begin(), found->end()};
+}
+
 const Json* object_field(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_object() ? &*found : nullptr;
@@ -70,7 +82,7 @@ Unit read_unit(const Json& line) {
 
 std::vector<ThroughputCount> read_throughput(const Json& line) {
   std::vector<ThroughputCount> points;
-  for (const Json& item : line.value("throughput", Json::array())) {
+  for (const Json& item : items(line, "throughput")) {
     ThroughputCount& point = points.emplace_back();
     get(item, "name", point.name);
     get(item, "visits", point.visits);
@@ -82,7 +94,7 @@ std::vector<ThroughputCount> read_throughput(const Json& line) {
 
 std::vector<LatencyCount> read_latency(const Json& line) {
   std::vector<LatencyCount> points;
-  for (const Json& item : line.value("latency", Json::array())) {
+  for (const Json& item : items(line, "latency")) {
     LatencyCount& point = points.emplace_back();
     get(item, "name", point.name);
     get(item, "begins", point.begins);

@@ -37,7 +37,7 @@ void write_report(const std::vector<causal::Run>& runs, const std::vector<std::s
                   const ReportOptions& options) {
   if (options.format == "coz") {
     for (const std::string& warning : warnings) log::note("{}", warning);  // no place in the format
-    write_output(options.path, causal::coz_format(runs));
+    write_output(options.path, causal::coz_profile(runs));
     return;
   }
   report::Report report = causal::estimate(runs);

@@ -26,7 +26,14 @@ constexpr std::string_view kRed = "\033[31m";
 constexpr std::string_view kDim = "\033[2m";
 constexpr std::string_view kReset = "\033[0m";
 
-std::string percent(double fraction) { return fmt::format("{:.1f}", 100 * fraction + 0.0); }
+// "-0.0" would only raise questions.
+std::string number(double value, int digits) {
+  std::string text = fmt::format("{:.{}f}", value, digits);
+  if (text.find_first_not_of("-0.") == std::string::npos && text[0] == '-') text.erase(0, 1);
+  return text;
+}
+
+std::string percent(double fraction) { return number(100 * fraction, 1); }
 
 std::string percent_interval(const Interval& effect) {
   return fmt::format("{} % [{}, {}]", percent(effect.value), percent(effect.low),
@@ -69,7 +76,7 @@ std::string small_curve(const std::vector<CurvePoint>& curve) {
     sum[bin] += point.effect.value * weight;
     count[bin] += weight;
   }
-  double largest = 0.01;  // noise around zero shall not look like a curve
+  double largest = 0.02;  // noise around zero shall not look like a curve
   for (std::size_t bin = 0; bin < kBins; ++bin) {
     if (count[bin] > 0) largest = std::max(largest, std::abs(sum[bin] / count[bin]));
   }
@@ -80,8 +87,7 @@ std::string small_curve(const std::vector<CurvePoint>& curve) {
       continue;
     }
     const double height = sum[bin] / count[bin] / largest * 8;
-    text +=
-        height < -0.5 ? "-" : kBars[static_cast<std::size_t>(std::max(0L, std::lround(height)))];
+    text += height < -1 ? "-" : kBars[static_cast<std::size_t>(std::max(0L, std::lround(height)))];
   }
   return text;
 }
@@ -186,11 +192,12 @@ void write_unit(std::size_t rank, const UnitResult& unit, std::size_t unit_width
            100 * unit.sample_share, shown);
   if (!unit.slope) return;
   const Interval& slope = *unit.slope;
-  out.line(
-      "    {} {} {} {} {}",
-      padded(fmt::format("{:.2f} [{:.2f}, {:.2f}]", slope.value + 0.0, slope.low, slope.high), 20),
-      padded(pooled(unit, 0, 0.375), 21), padded(pooled(unit, 0.375, 0.725), 21),
-      padded(pooled(unit, 0.725, 1.001), 21), small_curve(unit.curve));
+  out.line("    {} {} {} {} {}",
+           padded(fmt::format("{} [{}, {}]", number(slope.value, 2), number(slope.low, 2),
+                              number(slope.high, 2)),
+                  20),
+           padded(pooled(unit, 0, 0.375), 21), padded(pooled(unit, 0.375, 0.725), 21),
+           padded(pooled(unit, 0.725, 1.001), 21), small_curve(unit.curve));
 }
 
 void write_progress(const ProgressResult& progress, Text& out) {

@@ -1,0 +1,281 @@
+#include "controller/causal/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "controller/causal/estimate_effect.h"
+#include "tests/unit/causal/synthetic.h"
+
+#undef CHECK  // ours; from here on it is Catch2's
+#include <catch2/catch.hpp>
+
+using namespace causalctl;
+using namespace causalctl::causal;
+using report::Verdict;
+
+namespace {
+
+const report::UnitResult& unit_of(const report::Report& report, const std::string& name) {
+  for (const report::UnitResult& unit : report.progress.at(0).units) {
+    if (unit.unit == name) return unit;
+  }
+  throw std::runtime_error("no unit " + name);
+}
+
+bool warned(const report::Report& report, const std::string& words) {
+  return std::any_of(report.warnings.begin(), report.warnings.end(), [&](const std::string& text) {
+    return text.find(words) != std::string::npos;
+  });
+}
+
+SyntheticUnit linear(std::string name, double slope) {
+  return {std::move(name), [slope](double speedup) { return slope * speedup; }};
+}
+
+}  // namespace
+
+TEST_CASE("without noise effects are exact", "[causal]") {
+  const auto report =
+      estimate({synthetic_run({.units = {linear("a", 0.2), linear("b", 0)}, .noise = 0})});
+  const auto& a = unit_of(report, "a");
+  REQUIRE(a.slope);
+  CHECK(a.phase_factor == Approx(1).margin(0.02));
+  CHECK(a.slope->value / a.phase_factor == Approx(0.2).margin(1e-6));
+  REQUIRE(a.curve.size() == 3);
+  CHECK(a.curve[1].speedup == 0.5);
+  CHECK(a.curve[1].effect.value / a.phase_factor == Approx(0.1).margin(1e-6));
+  CHECK(a.verdict == Verdict::optimise);
+  REQUIRE(a.summary.size() == 3);
+  CHECK(a.summary[2].speedup == 1);
+  CHECK(unit_of(report, "b").slope->value == Approx(0).margin(1e-6));
+  CHECK(unit_of(report, "b").verdict == Verdict::no_effect);
+  CHECK(report.selfcheck.null_effect->value == Approx(0).margin(1e-6));
+}
+
+// What the interval promises, through the whole machinery, shared baselines included.
+TEST_CASE("95 % intervals hold the truth in 90 to 98 %", "[causal]") {
+  const int units = GENERATE(1, 2);
+  constexpr int kRepetitions = 300;
+  int slope_held = 0, null_held = 0, curve_held = 0, curves = 0;
+  double bias = 0;
+  for (int i = 0; i < kRepetitions; ++i) {
+    Synthetic options;
+    for (int k = 0; k < units; ++k) {
+      options.units.push_back(linear(std::string(1, static_cast<char>('a' + k)), 0.2));
+    }
+    options.experiments = 60 * units;
+    options.noise = 0.05;
+    options.seed = static_cast<std::uint64_t>(1000 * units + i);
+    const auto report = estimate({synthetic_run(options)});
+    const auto& unit = unit_of(report, "a");
+    const double truth = 0.2 * unit.phase_factor;
+    REQUIRE(unit.slope);
+    bias += unit.slope->value / unit.phase_factor - 0.2;
+    slope_held += unit.slope->low <= truth && truth <= unit.slope->high ? 1 : 0;
+    const auto& null = *report.selfcheck.null_effect;
+    null_held += null.low <= 0 && 0 <= null.high ? 1 : 0;
+    for (const auto& at : unit.curve) {
+      const double effect = truth * at.speedup;
+      ++curves;
+      curve_held += at.effect.low <= effect && effect <= at.effect.high ? 1 : 0;
+    }
+  }
+  INFO("slope " << slope_held << " null " << null_held << " curve " << curve_held << "/" << curves
+                << " bias " << bias / kRepetitions);
+  CHECK(std::abs(bias / kRepetitions) < 0.004);
+  CHECK(slope_held >= 0.90 * kRepetitions);
+  CHECK(slope_held <= 0.985 * kRepetitions);
+  CHECK(null_held >= 0.90 * kRepetitions);
+  CHECK(null_held <= 0.985 * kRepetitions);
+  CHECK(curve_held >= 0.90 * curves);
+  CHECK(curve_held <= 0.985 * curves);
+}
+
+TEST_CASE("the drift of the machine cancels", "[causal]") {
+  // 40 % slower by the end, with a slow wave on top: far larger than the effects.
+  const auto drift = [](double at) { return 1 + 0.4 * at + 0.1 * std::sin(12 * at); };
+  const auto report =
+      estimate({synthetic_run({.units = {linear("a", 0.1), linear("b", 0), linear("c", 0)},
+                               .experiments = 400,
+                               .noise = 0.01,
+                               .drift = drift})});
+  const auto& a = unit_of(report, "a");
+  CHECK(a.slope->value / a.phase_factor == Approx(0.1).margin(0.01));
+  CHECK(a.slope->low > 0);
+  CHECK(std::abs(unit_of(report, "b").slope->value) < 0.01);
+}
+
+TEST_CASE("stalls of the machine do not move the estimate", "[causal]") {
+  Run run = synthetic_run(
+      {.units = {linear("a", 0.1), linear("b", 0)}, .experiments = 200, .noise = 0.01});
+  for (std::size_t i = 5; i < run.experiments.size(); i += 17) {
+    run.experiments[i].throughput[0].last_ns *= 3;
+  }
+  const auto report = estimate({run});
+  CHECK(unit_of(report, "a").slope->value == Approx(0.1).margin(0.02));
+  CHECK(unit_of(report, "b").slope->value == Approx(0).margin(0.02));
+}
+
+TEST_CASE("phases: eq. 8 scales effects down to the share of the run", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.2)}, .noise = 0});
+  // Outside its experiments the run went on for three times as long without ever sampling it.
+  Nanoseconds effective_ns = 0;
+  for (const Experiment& e : run.experiments) effective_ns += e.effective_ns;
+  run.wall_ns += 3 * effective_ns;
+  const auto report = estimate({run});
+  const auto& a = unit_of(report, "a");
+  CHECK(a.phase_factor == Approx(0.25).margin(1e-6));
+  CHECK(a.slope->value == Approx(0.05).margin(1e-6));
+  CHECK(a.curve[2].effect.value == Approx(0.05).margin(1e-6));
+
+  SECTION("noise above one is cut") {
+    run.samples[0].count *= 10;
+    CHECK(unit_of(estimate({run}), "a").phase_factor == 1);
+  }
+  SECTION("unobserved or cut off: not corrected") {
+    run.ended = false;
+    CHECK(unit_of(estimate({run}), "a").phase_factor == 1);
+  }
+}
+
+TEST_CASE("ranking: certain gains first, then contention, no effect, unknown", "[causal]") {
+  Synthetic options{.units = {linear("none", 0), linear("small", 0.1), linear("worse", -0.2),
+                              linear("large", 0.3)},
+                    .experiments = 400,
+                    .noise = 0.01};
+  Run run = synthetic_run(options);
+  run.samples.push_back({{"unmeasured", true, "", "", 0}, 40'000});
+  run.samples.push_back({{"negligible", true, "", "", 0}, 3});
+  const auto report = estimate({run});
+  std::vector<std::string> names;
+  for (const auto& unit : report.progress[0].units) names.push_back(unit.unit);
+  CHECK(names == std::vector<std::string>{"large", "small", "worse", "none", "unmeasured"});
+  CHECK(unit_of(report, "worse").verdict == Verdict::contention);
+  CHECK(unit_of(report, "unmeasured").verdict == Verdict::not_enough_data);
+  CHECK(unit_of(report, "large").samples == 40'000);
+  CHECK(unit_of(report, "large").sample_share == Approx(0.2).margin(0.01));
+}
+
+TEST_CASE("too little data is said, not guessed", "[causal]") {
+  const auto report =
+      estimate({synthetic_run({.units = {linear("a", 0.2)}, .experiments = 3, .seed = 4})});
+  CHECK(unit_of(report, "a").verdict == Verdict::not_enough_data);
+  CHECK_FALSE(unit_of(report, "a").slope);
+  CHECK(warned(report, "too few experiments"));
+
+  // Enough experiments, but too noisy to tell.
+  const auto noisy = estimate(
+      {synthetic_run({.units = {linear("a", 0.02)}, .experiments = 20, .noise = 0.3, .seed = 4})});
+  CHECK(unit_of(noisy, "a").verdict == Verdict::not_enough_data);
+}
+
+TEST_CASE("no effect possible is a finding", "[causal]") {
+  const auto report =
+      estimate({synthetic_run({.units = {linear("a", 0), linear("b", 0)}, .experiments = 200})});
+  CHECK(warned(report, "no effect larger than"));
+  const auto found = estimate({synthetic_run({.units = {linear("a", 0.3)}, .experiments = 100})});
+  CHECK_FALSE(warned(found, "no effect larger than"));
+}
+
+TEST_CASE("runs keep their own baselines", "[causal]") {
+  // The second host is three times as slow; pooled baselines would find an effect of a factor.
+  const auto first = synthetic_run({.units = {linear("a", 0.2)}, .noise = 0.01, .seed = 1});
+  const auto second =
+      synthetic_run({.units = {linear("a", 0.2)}, .noise = 0.01, .seed = 2, .period_ns = 3e6});
+  const auto report = estimate({first, second});
+  const auto& a = unit_of(report, "a");
+  CHECK(report.runs == 2);
+  CHECK(report.experiments == 200);
+  CHECK(a.slope->value / a.phase_factor == Approx(0.2).margin(0.01));
+}
+
+TEST_CASE("discarded experiments count only as discarded", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.2)}, .noise = 0});
+  for (std::size_t i = 0; i < run.experiments.size(); i += 3) {
+    run.experiments[i].discarded = "controller late";
+    run.experiments[i].throughput[0].last_ns *= 100;
+  }
+  const auto report = estimate({run});
+  const auto& a = unit_of(report, "a");
+  CHECK(a.slope->value / a.phase_factor == Approx(0.2).margin(1e-6));
+  CHECK(report.experiments_discarded == 34);
+  CHECK(warned(report, "34 of 100 experiments were discarded"));
+}
+
+TEST_CASE("progress periods", "[causal]") {
+  Experiment e;
+  e.effective_ns = kSecond;
+  const Point work{"work", false};
+  e.throughput = {{"work", 0, 0, 0}};
+  CHECK_FALSE(period_s(e, work));
+  e.throughput = {{"work", 1, 5, 5}};
+  CHECK(period_s(e, work) == 1.0);
+  e.throughput = {{"work", 11, 100, 100 + kSecond / 2}};
+  CHECK(period_s(e, work) == 0.05);
+  e.throughput = {{"work", 2, 7, 7}};  // both in the same virtual instant: no period
+  CHECK_FALSE(period_s(e, work));
+  CHECK_FALSE(period_s(e, {"other", false}));
+
+  const Point request{"request", true};
+  e.latency = {{"request", 100, 100, 4, 6, 0, 0, 0}};
+  CHECK(period_s(e, request) == 0.05);  // Little: 5 in it, 100 a second
+  e.latency[0].mean_ns = 20 * kMillisecond;
+  CHECK(period_s(e, request) == 0.02);
+  e.latency = {{"request", 0, 100, 4, 6, 0, 0, 0}};
+  CHECK_FALSE(period_s(e, request));
+}
+
+TEST_CASE("latency is estimated like a period", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.3)}, .noise = 0});
+  for (Experiment& e : run.experiments) {
+    const double latency_ns = 2e6 * (1 - 0.3 * e.speedup);
+    e.latency.push_back({"request", 1000, 1000, 1, 1, static_cast<Nanoseconds>(latency_ns),
+                         static_cast<Nanoseconds>(latency_ns * 0.9), 9'000'000});
+    e.throughput.clear();
+  }
+  const auto report = estimate({run});
+  REQUIRE(report.progress.size() == 1);
+  const auto& point = report.progress[0];
+  CHECK(point.latency);
+  CHECK(point.visits == 100'000);
+  CHECK(point.mean_latency_s == Approx(0.002));
+  CHECK(point.p50_latency_s == Approx(0.0018));
+  CHECK(point.p99_latency_s == Approx(0.009));
+  CHECK(point.rate_per_s == Approx(2000));
+  const auto& a = unit_of(report, "a");
+  CHECK(a.slope->value / a.phase_factor == Approx(0.3).margin(1e-4));
+}
+
+TEST_CASE("warnings", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.3)}});
+  CHECK(estimate({run}).warnings.empty());
+
+  run.ended = false;
+  run.digest = "changed: /proc/1/maps";
+  run.losses.records_lost = 7;
+  run.warnings = {"pauses by ptrace"};
+  for (Experiment& e : run.experiments) {
+    e.paid_ns = e.asked_ns / 2;
+    e.runnable_wait_ns = 300 * kMillisecond;
+    e.throughput.push_back({"never", 0, 0, 0});
+  }
+  Run other = run;
+  run.build_id = "1234";
+  other.build_id = "5678";
+  const auto report = estimate({run, other});
+  CHECK(warned(report, "cut off"));
+  CHECK(warned(report, "not as it was before"));
+  CHECK(warned(report, "14 event records were lost"));
+  CHECK(warned(report, "were paid"));
+  CHECK(warned(report, "waited for a core"));
+  CHECK(warned(report, "never: never visited"));
+  CHECK(warned(report, "different builds"));
+  CHECK(std::count(report.warnings.begin(), report.warnings.end(), "pauses by ptrace") == 1);
+  CHECK(report.digest == "changed");
+}
+
+TEST_CASE("nothing at all is no crash", "[causal]") {
+  CHECK(estimate({}).progress.empty());
+  CHECK(warned(estimate({Run{}}), "no experiment was finished"));
+}

@@ -1,0 +1,305 @@
+#include "controller/causal/log.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "controller/base/error.h"
+#include "tests/unit/causal/synthetic.h"
+
+#undef CHECK  // ours; from here on it is Catch2's
+#include <catch2/catch.hpp>
+
+using namespace causalctl;
+using namespace causalctl::causal;
+using Catch::Contains;
+
+namespace {
+
+class Folder {
+ public:
+  Folder() { REQUIRE(::mkdtemp(path_) != nullptr); }
+  ~Folder() {
+    [[maybe_unused]] const int result = ::system(("rm -r " + std::string(path_)).c_str());
+  }
+  std::string file(const std::string& name) const { return std::string(path_) + "/" + name; }
+
+ private:
+  char path_[32] = "/tmp/causalctl_testXXXXXX";
+};
+
+std::string content(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+Run full_run() {
+  Run run;
+  run.id = "run-1";
+  run.host = "host";
+  run.pid = 4711;
+  run.executable = "/srv/a \"quoted\" \xff";
+  run.build_id = "abcd";
+  run.started_ns = 1763690000000000000;
+  run.config_json = R"({"experiment":{"min_visits":5}})";
+  run.seed = 18446744073709551615ULL;
+  Experiment e;
+  e.unit = {"hash.c:217", true, "search", "/src/hash.c", 217};
+  e.speedup = 0.35;
+  e.start_ns = 1;
+  e.wall_ns = 2000;
+  e.delay_ns = 300;
+  e.effective_ns = 1700;
+  e.samples = 4;
+  e.throughput = {{"work", 5, 6, 7}};
+  e.latency = {{"request", 8, 9, -1, 2, 10, 11, 12}};
+  e.runnable_wait_ns = 13;
+  e.lost_records = 14;
+  e.asked_ns = 15;
+  e.paid_ns = 16;
+  e.pauses = 17;
+  e.discarded = "controller late";
+  run.experiments = {e};
+  run.samples = {{e.unit, 18}};
+  run.ended = true;
+  run.reason = "duration";
+  run.wall_ns = 19;
+  run.overhead = {0.25, 0.5, 20, 21};
+  run.losses = {22, 23, 24, 25};
+  run.digest = "same";
+  run.warnings = {"w"};
+  return run;
+}
+
+void write(LogWriter& log, const Run& run) {
+  log.run(run);
+  for (const Experiment& e : run.experiments) log.experiment(run, e);
+  for (const UnitSamples& s : run.samples) log.samples(run, s);
+  log.end(run);
+}
+
+}  // namespace
+
+TEST_CASE("a run survives the log", "[causal]") {
+  const Folder folder;
+  const std::string path = folder.file("a.jsonl");
+  const Run run = full_run();
+  {
+    LogWriter log(path);
+    write(log, run);
+  }
+  const ReadLog read = read_logs({path});
+  CHECK(read.warnings.empty());
+  REQUIRE(read.runs.size() == 1);
+  const Run& r = read.runs[0];
+  CHECK(r.id == run.id);
+  CHECK(r.host == run.host);
+  CHECK(r.pid == run.pid);
+  CHECK(r.executable == "/srv/a \"quoted\" \xef\xbf\xbd");  // no UTF-8: replaced
+  CHECK(r.build_id == run.build_id);
+  CHECK(r.started_ns == run.started_ns);
+  CHECK(r.config_json == run.config_json);
+  CHECK(r.seed == run.seed);
+  CHECK(r.ended);
+  CHECK(r.reason == "duration");
+  CHECK(r.wall_ns == 19);
+  CHECK(r.overhead.slowdown == 0.25);
+  CHECK(r.overhead.controller_cpu_share == 0.5);
+  CHECK(r.overhead.attach_stop_ns == 20);
+  CHECK(r.overhead.period_ns == 21);
+  CHECK(r.losses.records_lost == 22);
+  CHECK(r.losses.stacks_truncated == 23);
+  CHECK(r.losses.samples_unknown == 24);
+  CHECK(r.losses.samples_total == 25);
+  CHECK(r.digest == "same");
+  CHECK(r.warnings == run.warnings);
+  REQUIRE(r.samples.size() == 1);
+  CHECK(r.samples[0].count == 18);
+  REQUIRE(r.experiments.size() == 1);
+  const Experiment& e = r.experiments[0];
+  CHECK(e.unit.name == "hash.c:217");
+  CHECK(e.unit.is_line);
+  CHECK(e.unit.function == "search");
+  CHECK(e.unit.file == "/src/hash.c");
+  CHECK(e.unit.line == 217);
+  CHECK(e.speedup == 0.35);
+  CHECK(e.start_ns == 1);
+  CHECK(e.wall_ns == 2000);
+  CHECK(e.delay_ns == 300);
+  CHECK(e.effective_ns == 1700);
+  CHECK(e.samples == 4);
+  CHECK(e.throughput[0].visits == 5);
+  CHECK(e.throughput[0].first_ns == 6);
+  CHECK(e.throughput[0].last_ns == 7);
+  CHECK(e.latency[0].begins == 8);
+  CHECK(e.latency[0].ends == 9);
+  CHECK(e.latency[0].in_progress_start == -1);
+  CHECK(e.latency[0].in_progress_end == 2);
+  CHECK(e.latency[0].mean_ns == 10);
+  CHECK(e.latency[0].p50_ns == 11);
+  CHECK(e.latency[0].p99_ns == 12);
+  CHECK(e.runnable_wait_ns == 13);
+  CHECK(e.lost_records == 14);
+  CHECK(e.asked_ns == 15);
+  CHECK(e.paid_ns == 16);
+  CHECK(e.pauses == 17);
+  CHECK(e.discarded == "controller late");
+
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("a log is readable however early its run was killed", "[causal]") {
+  const Folder folder;
+  const std::string path = folder.file("a.jsonl");
+  {
+    LogWriter log(path);
+    write(log, full_run());
+  }
+  const std::string whole = content(path);
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    INFO("cut at " << length);
+    const ReadLog read = parse_log(whole.substr(0, length), "a.jsonl");
+    CHECK(read.runs.size() <= 1);
+    const bool cut_inside = length > 0 && whole[length - 1] != '\n' && whole[length] != '\n';
+    CHECK(read.warnings.size() == (cut_inside ? 1 : 0));
+  }
+}
+
+TEST_CASE("appending to a log that was cut off", "[causal]") {
+  const Folder folder;
+  const std::string path = folder.file("a.jsonl");
+  std::ofstream(path) << R"({"type":"run","version":1,"run":"old"})"
+                      << "\n"
+                      << R"({"type":"experiment","ru)";
+  {
+    LogWriter log(path);
+    write(log, full_run());
+  }
+  const ReadLog read = read_logs({path});
+  CHECK(read.runs.size() == 2);
+  CHECK(read.warnings == std::vector<std::string>{path + ":2: cut off, ignored"});
+}
+
+TEST_CASE("logs may be concatenated, also after a cut", "[causal]") {
+  const ReadLog read = parse_log(
+      "{\"type\":\"run\",\"version\":1,\"run\":\"a\"}\n"
+      "{\"type\":\"experiment\",\"run\":\"a\",\"unit{\"type\":\"run\",\"version\":1,\"run\":\"b\"}"
+      "\n"
+      "\n"
+      "{\"type\":\"samples\",\"run\":\"b\",\"unit\":\"x\",\"count\":3}\n"
+      "{\"type\":\"samples\",\"run\":\"a\",\"unit\":\"x\",\"count\":4}\r\n",
+      "l");
+  REQUIRE(read.runs.size() == 2);
+  CHECK(read.runs[0].samples[0].count == 4);
+  CHECK(read.runs[1].samples[0].count == 3);
+  REQUIRE(read.warnings.size() == 1);
+  CHECK_THAT(read.warnings[0], Contains("l:2: begins with a line that was cut off"));
+}
+
+TEST_CASE("the same log given twice counts once", "[causal]") {
+  const Folder folder;
+  const std::string path = folder.file("a.jsonl");
+  {
+    LogWriter log(path);
+    write(log, full_run());
+  }
+  const ReadLog read = read_logs({path, path});
+  REQUIRE(read.runs.size() == 1);
+  CHECK(read.runs[0].experiments.size() == 1);
+  CHECK(read.runs[0].samples.size() == 1);
+  REQUIRE(read.warnings.size() == 1);
+  CHECK_THAT(read.warnings[0], Contains("given twice"));
+}
+
+TEST_CASE("what the reader tolerates and what not", "[causal]") {
+  const std::string run = "{\"type\":\"run\",\"version\":1,\"run\":\"a\",\"future\":[1]}\n";
+  const ReadLog read = parse_log(run +
+                                     "{\"type\":\"weather\",\"run\":\"a\"}\n"
+                                     "{\"type\":\"weather\",\"run\":\"a\"}\n"
+                                     "{\"type\":\"end\",\"run\":\"a\",\"overhead\":{\"slowdown\":"
+                                     "null}}\n",
+                                 "l");
+  REQUIRE(read.warnings.size() == 1);
+  CHECK_THAT(read.warnings[0], Contains("l:2") && Contains("weather"));
+  CHECK_FALSE(read.runs[0].overhead.slowdown);
+
+  const auto [line, words] = GENERATE(table<std::string, std::string>({
+      {"hello", "not a line of an experiment log"},
+      {"[1]", "not a line of an experiment log"},
+      {"{\"kind\":1}x", "not a line of an experiment log"},
+      {"{\"type\":\"run\",\"version\":2,\"run\":\"b\"}", "newer"},
+      {"{\"type\":\"experiment\",\"run\":\"a\",\"speedup\":1.5}", "\"speedup\""},
+      {"{\"type\":\"experiment\",\"run\":\"a\",\"speedup\":\"x\"}", "\"speedup\""},
+      {"{\"type\":\"experiment\",\"run\":\"a\",\"samples\":-1}", "\"samples\""},
+      {"{\"type\":\"experiment\",\"run\":\"a\",\"samples\":1e300}", "\"samples\""},
+      {"{\"type\":\"experiment\",\"run\":\"a\",\"throughput\":[5]}", "l:2"},
+      {"{\"type\":\"experiment\",\"run\":\"a\",\"throughput\":5}", "l:2"},
+      {"{\"type\":\"end\",\"run\":\"a\",\"warnings\":[5]}", "\"warnings\""},
+      {"{\"type\":5}", "\"type\""},
+  }));
+  INFO(line);
+  try {
+    parse_log(run + line + "\n", "l");
+    FAIL("accepted");
+  } catch (const Error& error) {
+    CHECK_THAT(error.what(), Contains("l:2") && Contains(words));
+  }
+}
+
+TEST_CASE("logs are not written through links, nor to what cannot be opened", "[causal]") {
+  const Folder folder;
+  const std::string victim = folder.file("victim");
+  std::ofstream(victim) << "keep";
+  REQUIRE(::symlink(victim.c_str(), folder.file("link").c_str()) == 0);
+  CHECK_THROWS_AS(LogWriter(folder.file("link")), Error);
+  CHECK(content(victim) == "keep");
+  CHECK_THROWS_AS(LogWriter(folder.file("no/such")), Error);
+  CHECK_THROWS_AS(LogWriter(folder.file("")), Error);
+  CHECK_THROWS_AS(read_logs({folder.file("none")}), Error);
+  CHECK_THROWS_AS(read_logs({folder.file("")}), Error);  // a directory
+  LogWriter null("/dev/null");
+  CHECK_NOTHROW(null.run(full_run()));
+}
+
+TEST_CASE("a full disk is told once and leaves whole lines", "[causal]") {
+  LogWriter full("/dev/full");
+  CHECK_THROWS_WITH(full.run(full_run()), Contains("/dev/full") && Contains("No space left"));
+  CHECK(full.failed());
+  CHECK_NOTHROW(full.end(full_run()));
+
+  // A limit on the file's size cuts a line in the middle, as a disk that fills up does.
+  const Folder folder;
+  const std::string path = folder.file("a.jsonl");
+  struct sigaction ignore {
+  }, before{};
+  ignore.sa_handler = SIG_IGN;
+  REQUIRE(::sigaction(SIGXFSZ, &ignore, &before) == 0);
+  rlimit unlimited{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &unlimited) == 0);
+  {
+    LogWriter log(path);
+    log.run(full_run());
+    const auto size = content(path).size();
+    const rlimit limit{size + 40, unlimited.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK_THROWS_AS(log.experiment(full_run(), full_run().experiments[0]), Error);
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &unlimited) == 0);
+    CHECK(content(path).size() == size);
+    log.end(full_run());  // room again: later lines are still written
+  }
+  ::sigaction(SIGXFSZ, &before, nullptr);
+  const ReadLog read = read_logs({path});
+  CHECK(read.warnings.empty());
+  REQUIRE(read.runs.size() == 1);
+  CHECK(read.runs[0].ended);
+  CHECK(read.runs[0].experiments.empty());
+}

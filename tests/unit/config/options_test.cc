@@ -1,0 +1,127 @@
+#include "controller/commands/options.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "config/load.h"
+#include "controller/base/error.h"
+
+#undef CHECK  // ours; from here on it is Catch2's
+#include <catch2/catch.hpp>
+
+using namespace causalctl;
+using commands::ProfileOptions;
+
+namespace {
+
+config::Config merged(std::vector<std::string> arguments) {
+  CLI::App app;
+  const ProfileOptions options(app, true);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  app.parse(arguments);
+  return options.config();
+}
+
+class File {
+ public:
+  explicit File(const std::string& text) {
+    const int fd = ::mkstemp(path_);
+    ::close(fd);
+    std::ofstream(path_) << text;
+  }
+  ~File() { ::unlink(path_); }
+  const char* path() const { return path_; }
+
+ private:
+  char path_[32] = "/tmp/causalctl_testXXXXXX";
+};
+
+}  // namespace
+
+TEST_CASE("options stand over the file, lists whole", "[config]") {
+  const File file(R"(
+[progress]
+throughput = ["a", "b"]
+[[progress.latency]]
+name = "r"
+begin = "x"
+end = "y"
+[experiment]
+duration = "1s"
+min_visits = 7
+[sampling]
+period = "2ms"
+)");
+  const config::Config c =
+      merged({"--config",       file.path(), "--progress",   "f.c:1", "--progress",  "g",
+              "--experiment",   "200ms",     "--period",     "auto",  "--duration",  "90s",
+              "--max-slowdown", "30%",       "--seed",       "7",     "--fixed",     "u",
+              "--speedup",      "35",        "--unit",       "line",  "-o",          "log.jsonl",
+              "--format",       "json",      "--scope-file", "*.c",   "--end-to-end"});
+  CHECK(c.progress.throughput == std::vector<std::string>{"f.c:1", "g"});
+  CHECK(c.progress.latency.size() == 1);
+  CHECK(c.progress.end_to_end);
+  CHECK(c.experiment.duration_ns == 200 * kMillisecond);
+  CHECK(c.experiment.min_visits == 7);
+  CHECK_FALSE(c.sampling.period_ns);
+  CHECK(c.budget.duration_ns == 90 * kSecond);
+  CHECK(c.budget.max_slowdown_percent == 30.0);
+  CHECK(c.experiment.seed == 7U);
+  CHECK(c.experiment.fixed_speedup_percent == 35U);
+  CHECK(c.scope.unit == config::Unit::line);
+  CHECK(c.output.log == "log.jsonl");
+  CHECK(c.output.format == "json");
+  CHECK(c.scope.files == std::vector<std::string>{"*.c"});
+}
+
+TEST_CASE("a repeatable option leaves the arguments after it alone", "[config]") {
+  CLI::App app;
+  const ProfileOptions options(app, false);
+  int pid = 0;
+  app.add_option("PID", pid);
+  app.parse(std::vector<std::string>{"4711", "f", "--progress"});
+  CHECK(pid == 4711);
+  CHECK(options.config().progress.throughput == std::vector<std::string>{"f"});
+}
+
+TEST_CASE("bad options are usage errors", "[config]") {
+  const auto arguments = GENERATE(values<std::vector<std::string>>({{"--duration", "5"},
+                                                                    {"--duration", "0s"},
+                                                                    {"--experiment", "1us"},
+                                                                    {"--period", "never"},
+                                                                    {"--speedup", "0"},
+                                                                    {"--speedup", "101"},
+                                                                    {"--speedup", "3.5"},
+                                                                    {"--speedup", "x"},
+                                                                    {"--max-slowdown", "nan"},
+                                                                    {"--min-visits", "0"},
+                                                                    {"--latency", "r=a"},
+                                                                    {"--format", "csv"},
+                                                                    {"--pause-channel", "x"},
+                                                                    {"--config", "/nonexistent"}}));
+  INFO(arguments[0] << " " << arguments[1]);
+  CHECK_THROWS_AS(merged(arguments), UsageError);
+}
+
+TEST_CASE("what the command line cannot mean", "[config]") {
+  CHECK_THROWS_AS(merged({"--unit", "file"}), CLI::ParseError);
+  CHECK_THROWS_AS(merged({"--color", "blue"}), CLI::ParseError);
+  CHECK_THROWS_AS(merged({"--quiet", "--verbose"}), CLI::ParseError);
+  CHECK_THROWS_AS(merged({"--seed", "-1"}), CLI::ParseError);
+}
+
+TEST_CASE("the configuration in the log names no secrets", "[config]") {
+  config::Config c;
+  c.target.environment["TOKEN"] = "hunter2";
+  c.sampling.period_ns = kMillisecond;
+  const std::string text = commands::config_json(c);
+  CHECK(text.find("hunter2") == std::string::npos);
+  const auto json = nlohmann::json::parse(text);
+  CHECK(json["target"]["env"][0] == "TOKEN");
+  CHECK(json["sampling"]["period"] == "1ms");
+  CHECK(json["experiment"]["duration"] == "500ms");
+}
