@@ -1,0 +1,199 @@
+"""What a case is, and the predicates that cases are made of. A check takes an Outcome (run.py) and
+returns a list of problems."""
+
+import dataclasses
+import math
+import pathlib
+import re
+
+TARGET_SOURCES = pathlib.Path(__file__).resolve().parent.parent / "targets"
+
+
+def patterns(*texts):
+    return tuple(re.compile(text, re.IGNORECASE | re.MULTILINE) for text in texts)
+
+
+# The last words of every target of ours: it has counted, and no blocking call was broken.
+FINE = patterns(r"^rounds [1-9]\d*$", r"^eintr 0$")
+ROUNDS = patterns(r"^rounds [1-9]\d*$")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    # Words may hold {pid}, {dir} (scratch, the working directory), {log}, {targets}, {root}
+    # and what `before` put into world.names.
+    arguments: tuple
+    target: tuple = ()  # command; () for none
+    exit: tuple = (0,)
+    stdout: tuple = ()  # each must match …
+    stderr: tuple = ()
+    output: tuple = ()  # … in stdout or stderr
+    absent: tuple = ()  # must match in neither
+    checks: tuple = ()
+    before: object = None  # function of the World, before the target is started
+    with_target: object = None  # the same, once the target is ready
+    during: object = None  # the same, once causalctl is started
+    user: object = None  # uid to run causalctl as
+    needs: dict = dataclasses.field(default_factory=dict)  # program → Debian package
+    target_output: tuple = FINE
+    target_status: tuple = (0,)
+    target_ends: bool = False  # by itself, during the case
+    texts_may_change: bool = False  # the target executes another program
+    clean_within: float = 2  # seconds until nothing may be left behind
+    timeout: float = 60
+
+
+def line_of(source, text):
+    """The number of the only line of a target's source that holds `text`."""
+    lines = (TARGET_SOURCES / source).read_text().splitlines()
+    numbers = [number for number, line in enumerate(lines, start=1) if text in line]
+    assert len(numbers) == 1, (source, text, numbers)
+    return numbers[0]
+
+
+def expect(condition, text):
+    return [] if condition else [text]
+
+
+# --- the JSON report ---
+
+def is_number(value):
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def well_formed(outcome):
+    """Every field that interface.md names is there, and of its kind."""
+    report = outcome.report()
+    problems = expect(report["version"] == 1, "version is not 1")
+    for group, fields in (("selfcheck", ("delay_asked_ns", "delay_paid_ns")),
+                          ("overhead", ("controller_cpu_share", "attach_stop_ns")),
+                          ("losses", ("records_lost", "experiments_discarded",
+                                      "stacks_truncated", "samples_unknown")),
+                          ("target", ("oversubscribed_share",))):
+        for field in fields:
+            problems += expect(is_number(report[group][field]), f"{group}.{field}: not a number")
+    problems += expect(isinstance(report["warnings"], list), "warnings: not a list")
+    for point in report["progress"]:
+        problems += expect(point["kind"] in ("throughput", "latency"), f"kind {point['kind']}")
+        problems += expect(is_number(point["visits"]), "visits: not a number")
+        for unit in point["units"]:
+            problems += problems_of_unit(unit)
+    return problems
+
+
+def problems_of_unit(unit):
+    name = unit["unit"]
+    problems = expect(unit["kind"] in ("line", "function"), f"{name}: kind {unit['kind']}")
+    problems += expect(unit["verdict"] in ("optimise", "no-effect", "contention",
+                                           "not-enough-data"), f"{name}: {unit['verdict']}")
+    problems += expect(0 <= unit["sample_share"] <= 1, f"{name}: share {unit['sample_share']}")
+    for point in unit["curve"]:
+        problems += expect(0 <= point["speedup"] <= 1, f"{name}: speedup {point['speedup']}")
+        ordered = point["low"] <= point["effect"] <= point["high"]
+        problems += expect(ordered, f"{name}: effect outside of its interval: {point}")
+    return problems
+
+
+def digest_same(outcome):
+    digest = outcome.report()["target"]["digest"]
+    return expect(digest == "same", f"digest: {digest}")
+
+
+def visits(name, at_least, kind="throughput"):
+    def check_visits(outcome):
+        points = {point["name"]: point for point in outcome.report()["progress"]}
+        if name not in points:
+            return [f"no progress point {name}, only {sorted(points)}"]
+        point = points[name]
+        return (expect(point["kind"] == kind, f"{name}: kind {point['kind']}") +
+                expect(point["visits"] >= at_least,
+                       f"{name}: {point['visits']} visits, fewer than {at_least}"))
+    return check_visits
+
+
+def all_units(outcome):
+    return [unit for point in outcome.report()["progress"] for unit in point["units"]]
+
+
+def units_include(name):
+    def check_units(outcome):
+        names = sorted({unit["unit"] for unit in all_units(outcome)})
+        return expect(any(unit == name or unit.endswith("/" + name) for unit in names),
+                      f"no unit {name}, only {names}")
+    return check_units
+
+
+def units_are(kind):
+    def check_kinds(outcome):
+        units = all_units(outcome)
+        wrong = [unit["unit"] for unit in units if unit["kind"] != kind]
+        return expect(units, "no units") + expect(not wrong, f"not a {kind}: {wrong}")
+    return check_kinds
+
+
+def warns(pattern):
+    def check_warning(outcome):
+        text = "\n".join(outcome.report()["warnings"]) + outcome.stderr
+        return expect(re.search(pattern, text, re.IGNORECASE), f"no warning like {pattern!r}")
+    return check_warning
+
+
+# --- the experiment log ---
+
+def log_complete(outcome):
+    records = outcome.log()
+    types = [record["type"] for record in records]
+    problems = []
+    for name in ("run", "experiment", "samples", "end"):
+        problems += expect(name in types, f"no {name} record in the log")
+    problems += expect(types[0] == "run" and types[-1] == "end", f"order {types[0]}…{types[-1]}")
+    return problems + expect(len({record["run"] for record in records}) == 1, "several runs")
+
+
+def log_ends_with(reason):
+    def check_reason(outcome):
+        end = [record for record in outcome.log() if record["type"] == "end"]
+        return expect(end and end[-1]["reason"] == reason, f"end of the log: {end}")
+    return check_reason
+
+
+def experiments_only(unit, speedups):
+    def check_experiments(outcome):
+        experiments = [record for record in outcome.log() if record["type"] == "experiment"]
+        wrong = [(record["unit"], record["speedup"]) for record in experiments
+                 if not record["unit"].endswith(unit) or record["speedup"] not in speedups]
+        return expect(experiments, "no experiments") + expect(not wrong, f"other ones: {wrong}")
+    return check_experiments
+
+
+def private_log(outcome):
+    mode = (outcome.directory / "profile.jsonl").stat().st_mode & 0o777
+    return expect(mode == 0o600, f"the log has mode {mode:o}")
+
+
+# --- the formats ---
+
+COZ_LINE = re.compile(r"(startup\ttime=\d+"
+                      r"|experiment\tselected=[^\t]+\tspeedup=[\d.]+\tduration=\d+"
+                      r"\tselected-samples=\d+"
+                      r"|(throughput|progress)-point\tname=[^\t]+\tdelta=\d+"
+                      r"|latency-point\tname=[^\t]+\tarrivals=\d+\tdepartures=\d+\tdifference=-?\d+"
+                      r"|samples\tlocation=[^\t]+\tcount=\d+"
+                      r"|runtime\ttime=\d+)")
+
+
+def coz_format(outcome):
+    lines = outcome.stdout.splitlines()
+    wrong = [line for line in lines if not COZ_LINE.fullmatch(line)]
+    kinds = {line.split("\t")[0] for line in lines}
+    wanted = {"startup", "experiment", "throughput-point", "samples", "runtime"}
+    return (expect(not wrong, f"not a line of Coz: {wrong[:3]}") +
+            expect(wanted <= kinds, f"missing: {wanted - kinds}"))
+
+
+def csv_format(outcome):
+    rows = [line.split(",") for line in outcome.stdout.splitlines()]
+    return (expect(len(rows) > 1, "no rows") +
+            expect("unit" in rows[0] and "speedup" in rows[0], f"header {rows[0]}") +
+            expect(all(len(row) >= len(rows[0]) for row in rows), "rows of different lengths"))

@@ -1,0 +1,388 @@
+"""The table of cases. Accuracy is judged elsewhere, and nothing here depends on how fast the machine
+is: a bound is only ever how long to wait."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+
+import fixture
+from case import (Case, ROUNDS, all_units, coz_format, csv_format, digest_same, expect,
+                  experiments_only, line_of, log_complete, log_ends_with, patterns, private_log,
+                  units_are, units_include, visits, warns, well_formed)
+
+FIGURE1 = ("{targets}/figure1",)
+A_LINE = f"figure1.c:{line_of('figure1.c', 'x < iterations')}"
+B_LINE = f"figure1.c:{line_of('figure1.c', 'y < iterations')}"
+SHORT = ("--experiment", "200ms")
+SAMPLES = tempfile.TemporaryDirectory(prefix="causalctl-e2e-sample-")
+
+
+def attach(*options, point="round_done"):
+    return ("attach", "{pid}", "--progress", point, *options)
+
+
+def attach_json(*options, duration="4s", point="round_done"):
+    return attach("--duration", duration, *SHORT, "--format", "json", *options, point=point)
+
+
+# --- what must happen before or during a case ---
+
+def make_log(world):
+    """{sample}: the log of a short profile of figure1, made once for all cases."""
+    path = pathlib.Path(SAMPLES.name, "sample.jsonl")
+    if not path.exists():
+        target = fixture.Target([str(world.options.targets / "figure1")])
+        try:
+            subprocess.run([world.options.causalctl, "attach", str(target.pid), "--progress",
+                            "round_done", "--duration", "6s", "--experiment", "200ms", "-o", path],
+                           check=True, capture_output=True, timeout=60)
+        finally:
+            target.end()
+    world.names["sample"] = path
+
+
+def make_cut_log(world):
+    make_log(world)
+    text = world.names["sample"].read_text()
+    lines = text.splitlines(keepends=True)
+    experiments = [number for number, line in enumerate(lines) if '"type":"experiment"' in line]
+    cut = "".join(lines[:experiments[-1]]) + lines[experiments[-1]][:40]
+    (world.directory / "cut.jsonl").write_text(cut)
+
+
+def write(name, text):
+    def before(world):
+        (world.directory / name).write_text(text)
+    return before
+
+
+def link_log(world):
+    (world.directory / "elsewhere").write_text("")
+    world.log.symlink_to(world.directory / "elsewhere")
+
+
+def dead_pid(world):
+    process = subprocess.Popen(["true"])
+    process.wait()
+    world.names["pid"] = process.pid
+
+
+def copy_figure1(world):
+    program = world.directory / "copy_of_figure1"
+    program.write_bytes((world.options.targets / "figure1").read_bytes())
+    program.chmod(0o755)
+
+
+def delete_copy(world):
+    (world.directory / "copy_of_figure1").unlink()
+
+
+def stop_target(world):
+    os.kill(world.target.pid, signal.SIGSTOP)
+    fixture.wait_until(lambda: fixture.State(world.target.pid).stopped, 5)
+    world.target.before = fixture.State(world.target.pid)
+
+
+def trace_target(world):
+    world.helpers.append(subprocess.Popen(
+        ["strace", "-f", "-o", "/dev/null", "-p", str(world.target.pid)],
+        stderr=subprocess.DEVNULL))
+
+    def traced():
+        world.target.before = fixture.State(world.target.pid)
+        return world.target.before.tracer == str(world.helpers[0].pid)
+
+    if not fixture.wait_until(traced, 10):
+        raise RuntimeError("strace does not trace")
+
+
+def build_go(world):
+    subprocess.run(["go", "build", "-o", world.directory / "spin_go",
+                    world.names["root"] / "tests/targets/spin.go"], check=True, timeout=120)
+
+
+def interrupt(world):
+    world.wait_for_experiments(2)
+    world.process.send_signal(signal.SIGINT)
+
+
+def interrupt_twice(world):
+    interrupt(world)
+    world.process.send_signal(signal.SIGINT)
+
+
+def kill_controller(world):
+    world.wait_for_experiments(3)
+    world.process.kill()
+
+
+# --- checks of single cases ---
+
+def log_readable(outcome):
+    """What a killed controller leaves is a readable log without an end."""
+    records = outcome.log()
+    return (expect(records[0]["type"] == "run", "no run record") +
+            expect(records[-1]["type"] != "end", "an end record, of a killed run"))
+
+
+def link_untouched(outcome):
+    return expect((outcome.directory / "elsewhere").read_text() == "", "written through a link")
+
+
+def never_visited(outcome):
+    point = outcome.report()["progress"][0]
+    return expect(point["visits"] == 0, f"{point['visits']} visits") + expect(
+        all(unit["verdict"] == "not-enough-data" for unit in all_units(outcome)), "a verdict")
+
+
+def twice_the_experiments(outcome):
+    experiments = [point["experiments"] for unit in all_units(outcome) for point in unit["curve"]]
+    return expect(experiments and max(experiments) >= 2, f"experiments of the points: {experiments}")
+
+
+def in_file(name):
+    def check_files(outcome):
+        wrong = [unit["unit"] for unit in all_units(outcome)
+                 if not unit["file"].endswith("/" + name) and unit["file"] != name]
+        return expect(not wrong, f"units of other files: {wrong}")
+    return check_files
+
+
+PROFILES = [
+    Case("attach_json", attach_json("-o", "{log}", duration="10s"), FIGURE1,
+         checks=(well_formed, digest_same, visits("round_done", 50), units_include(A_LINE),
+                 units_are("line"), log_complete, log_ends_with("duration"), private_log)),
+    Case("attach_text", attach("--duration", "4s", *SHORT), FIGURE1,
+         stdout=patterns("round_done", r"figure1\.c:\d+", "95 ?%|interval|low")),
+    Case("attach_coz", attach("--duration", "4s", *SHORT, "--format", "coz"), FIGURE1,
+         checks=(coz_format,)),
+    Case("attach_line_point",
+         attach_json(point=f"figure1.c:{line_of('figure1.c', 'round_done();')}"), FIGURE1,
+         checks=(well_formed, digest_same,
+                 visits(f"figure1.c:{line_of('figure1.c', 'round_done();')}", 10))),
+    Case("attach_sampled_point", attach_json(point=f"sampled:{A_LINE}"), FIGURE1,
+         checks=(well_formed, digest_same, visits(f"sampled:{A_LINE}", 10))),
+    Case("attach_two_points", attach_json("--progress", "b"), FIGURE1,
+         checks=(well_formed, visits("round_done", 10), visits("b", 10))),
+    Case("attach_functions", attach_json("--unit", "function"), FIGURE1,
+         checks=(well_formed, units_are("function"), units_include("a"))),
+    Case("attach_fixed", attach_json("--fixed", A_LINE, "--speedup", "50", "-o", "{log}"), FIGURE1,
+         checks=(well_formed, experiments_only(A_LINE, (0, 0.5)))),
+    Case("attach_scope_file", attach_json("--scope-file", "*figure1.c"), FIGURE1,
+         checks=(well_formed, in_file("figure1.c"), units_include(A_LINE))),
+    Case("attach_toml", ("attach", "{pid}", "--config", "{dir}/c.toml"), FIGURE1,
+         before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[experiment]\n'
+                      'duration = "200ms"\n[budget]\nduration = "4s"\n[output]\n'
+                      'format = "json"\n'),
+         checks=(well_formed, visits("round_done", 10), log_complete)),
+    Case("attach_quiet", attach("--duration", "3s", *SHORT, "--quiet"), FIGURE1,
+         stdout=patterns("round_done"), checks=(
+             lambda outcome: expect(outcome.stderr == "", "something on stderr"),)),
+    Case("attach_without_debug_information", attach_json(), ("{targets}/figure1_nodebug",),
+         checks=(well_formed, units_are("function"), visits("round_done", 10), digest_same,
+                 warns("debug information|line information|no lines"))),
+    Case("attach_stripped", attach_json(point="syscall:futex"), ("{targets}/figure1_stripped",),
+         checks=(well_formed, visits("syscall:futex", 5), digest_same)),
+    Case("attach_static", attach_json(), ("{targets}/figure1_static",),
+         checks=(well_formed, visits("round_done", 10), units_include(A_LINE), digest_same)),
+    Case("attach_deleted_executable", attach_json(), ("{dir}/copy_of_figure1",),
+         before=copy_figure1, with_target=delete_copy,
+         checks=(well_formed, visits("round_done", 10), digest_same)),
+    Case("attach_pipeline_mutex", attach_json(point="item_done"),
+         ("{targets}/pipeline", "--via", "mutex"), target_output=ROUNDS + patterns(
+             "^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
+         checks=(well_formed, visits("item_done", 50), digest_same)),
+    Case("attach_pipeline_futex", attach_json(point="item_done"),
+         ("{targets}/pipeline", "--via", "futex"), target_output=ROUNDS + patterns(
+             "^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
+         checks=(well_formed, visits("item_done", 50), digest_same)),
+    Case("attach_pipeline_pipe", attach_json(point="item_done"),
+         ("{targets}/pipeline", "--via", "pipe"), target_output=ROUNDS + patterns(
+             "^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
+         checks=(well_formed, visits("item_done", 50), digest_same)),
+    Case("attach_latency", ("attach", "{pid}", "--latency", "item=get_mutex,item_done",
+                            "--duration", "4s", *SHORT, "--format", "json"),
+         ("{targets}/pipeline",),
+         checks=(well_formed, visits("item", 50, kind="latency"), digest_same)),
+    Case("attach_lock", attach_json(), ("{targets}/lock",),
+         checks=(well_formed, visits("round_done", 100), digest_same)),
+    Case("attach_oversubscribed", attach_json(point="item_done"), ("{targets}/pool",),
+         checks=(well_formed, visits("item_done", 100), digest_same)),
+    Case("attach_blocking_calls", attach_json(duration="10s"), ("{targets}/blocking_calls",),
+         checks=(well_formed, visits("round_done", 100), digest_same),
+         target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
+                                         "^wrong_total 0$")),
+    Case("attach_threads_storm", attach_json(point="item_done"), ("{targets}/threads_storm",),
+         checks=(well_formed, visits("item_done", 100), digest_same)),
+    Case("attach_many_threads", attach_json(), ("{targets}/many_threads",),
+         checks=(well_formed, visits("round_done", 50), digest_same)),
+    Case("attach_idle", attach_json(point="main"), ("{targets}/idle",),
+         target_output=patterns("^rounds 0$", "^eintr 0$"), checks=(well_formed, digest_same)),
+    Case("attach_target_forks_and_blocks_signals", attach_json(), ("{targets}/changes",),
+         target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps 0$"),
+         checks=(well_formed, visits("round_done", 20), digest_same)),
+    # The target's own handler stays, and sees none of our signals; so SigCgt differs by its doing.
+    Case("attach_target_installs_sigtrap_handler", attach_json(),
+         ("{targets}/changes", "--sigtrap", "1", "--seconds", "12"), exit=(0, 1), target_ends=True,
+         target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps 0$")),
+    Case("attach_target_execs", attach_json(duration="20s"), ("{targets}/changes", "--exec", "1"),
+         target_ends=True, texts_may_change=True,
+         target_output=ROUNDS + patterns("^executing itself$", "^failed_children 0$")),
+    Case("attach_stopped_target", attach_json(duration="2s"), FIGURE1, exit=(0, 1),
+         with_target=stop_target, target_output=patterns(r"^rounds \d+$")),
+    Case("attach_memcached", attach_json("--unit", "function", duration="6s",
+                                         point="syscall:sendmsg"),
+         ("{root}/scripts/load/memcached",), needs={"memcached": "memcached"},
+         target_output=ROUNDS + patterns("^wrong_answers 0$", "^eintr 0$"),
+         checks=(well_formed, visits("syscall:sendmsg", 1000), units_are("function"),
+                 digest_same)),
+    Case("attach_redis", attach_json(duration="4s", point="syscall:write"),
+         ("{root}/scripts/load/redis",), needs={"redis-server": "redis-server",
+                                                "redis-benchmark": "redis-tools"},
+         target_output=ROUNDS, checks=(well_formed, visits("syscall:write", 100), digest_same)),
+    Case("attach_sqlite", attach_json(duration="6s", point="transaction_done"),
+         ("{root}/third_party/sqlite/sqlite_inserts",), timeout=120,
+         target_output=ROUNDS + patterns("^eintr 0$", "^failed_statements 0$"),
+         checks=(well_formed, visits("transaction_done", 1000), units_are("line"), digest_same)),
+    Case("attach_python", attach_json("--unit", "function", point="syscall:futex"),
+         ("/usr/bin/python3", "{root}/tests/targets/spin.py"), target_output=ROUNDS,
+         checks=(well_formed, digest_same)),
+    Case("attach_go", attach_json("--unit", "function", point="main.roundDone"),
+         ("{dir}/spin_go",), before=build_go, needs={"go": "golang-go"}, target_output=ROUNDS,
+         checks=(well_formed, visits("main.roundDone", 20), units_are("function"), digest_same)),
+    Case("run_command", ("run", "--progress", "round_done", "--duration", "30s", *SHORT, "-o",
+                         "{log}", "--", "{targets}/figure1", "--seconds", "4"),
+         stdout=patterns(r"^rounds [1-9]\d*$", "^eintr 0$", r"figure1\.c:\d+"),
+         checks=(log_complete, log_ends_with("target-exited"))),
+    Case("run_missing_program", ("run", "--progress", "main", "--", "{dir}/no_such_program"),
+         exit=(1,), stderr=patterns("no_such_program")),
+]
+
+ENDS = [
+    Case("target_vanishes", attach_json("-o", "{log}", duration="60s"),
+         ("{targets}/figure1", "--seconds", "4"), target_ends=True,
+         checks=(well_formed, visits("round_done", 10), log_ends_with("target-exited"))),
+    Case("interrupt_prints_report", attach("--duration", "60s", *SHORT, "-o", "{log}"), FIGURE1,
+         during=interrupt, stdout=patterns("round_done"),
+         checks=(log_complete, log_ends_with("interrupted"))),
+    # Without a word about its status: the second one ends it at once.
+    Case("interrupt_twice", attach("--duration", "60s", *SHORT, "-o", "{log}"), FIGURE1,
+         during=interrupt_twice, exit=(0, 1, 130)),
+    Case("controller_killed", attach("--duration", "60s", *SHORT, "-o", "{log}"), FIGURE1,
+         during=kill_controller, exit=(-signal.SIGKILL,), checks=(log_readable,)),
+    Case("controller_killed_blocking_calls",
+         attach("--duration", "60s", *SHORT, "-o", "{log}"), ("{targets}/blocking_calls",),
+         during=kill_controller, exit=(-signal.SIGKILL,),
+         target_output=ROUNDS + patterns("^eintr_total 0$", "^short_total 0$", "^wrong_total 0$")),
+    Case("controller_killed_many_threads",
+         attach("--duration", "60s", *SHORT, "-o", "{log}"), ("{targets}/many_threads",),
+         during=kill_controller, exit=(-signal.SIGKILL,)),
+]
+
+REPORTS = [
+    Case("report_text", ("report", "{sample}"), before=make_log,
+         stdout=patterns("round_done", r"figure1\.c:\d+")),
+    Case("report_json", ("report", "{sample}", "--format", "json"), before=make_log,
+         checks=(well_formed, visits("round_done", 20), units_include(A_LINE))),
+    Case("report_coz", ("report", "{sample}", "--format", "coz"), before=make_log,
+         checks=(coz_format,)),
+    Case("report_csv", ("report", "{sample}", "--format", "csv"), before=make_log,
+         checks=(csv_format,)),
+    Case("report_output_file", ("report", "{sample}", "--format", "json", "-o", "{dir}/out.json"),
+         before=make_log, checks=(
+             lambda outcome: expect('"progress"' in (outcome.directory / "out.json").read_text(),
+                                    "no report in the file"),)),
+    Case("report_two_logs", ("report", "{sample}", "{sample}", "--format", "json"),
+         before=make_log, checks=(well_formed, twice_the_experiments)),
+    Case("report_cut_log", ("report", "{dir}/cut.jsonl", "--format", "json"), before=make_cut_log,
+         checks=(well_formed, warns(r"cut\.jsonl:\d+|cut off"))),
+    Case("report_html_later", ("report", "{sample}", "--format", "html"), before=make_log,
+         exit=(2,), stderr=patterns("html.*(later|not yet|not available|not implemented)")),
+    Case("report_not_a_log", ("report", "{dir}/poem"), exit=(1,),
+         before=write("poem", "Shall I compare thee\nto a summer's day?\n"),
+         stderr=patterns("poem:1")),
+    Case("report_missing_log", ("report", "{dir}/missing.jsonl"), exit=(1,),
+         stderr=patterns("missing.jsonl")),
+]
+
+REFUSALS = [
+    Case("no_such_pid", attach("--duration", "2s"), before=dead_pid, exit=(3,),
+         stderr=patterns("no such process|does not exist|is gone")),
+    Case("no_permission", attach("--duration", "2s"), FIGURE1, user=65534, exit=(1,),
+         stderr=patterns("permi|root|CAP_SYS_PTRACE|same user")),
+    Case("bits32_refused", attach("--duration", "2s", point="main"), ("{targets}/bits32",),
+         exit=(1,), stderr=patterns("32-bit"), target_output=(), target_status=(-15,)),
+    Case("traced_refused", attach("--duration", "2s"), FIGURE1, with_target=trace_target,
+         needs={"strace": "strace"}, exit=(1,), stderr=patterns("traced.*strace|strace.*trac"),
+         target_output=ROUNDS),
+    Case("unknown_point", attach("--duration", "2s", point="round_don"), FIGURE1, exit=(2,),
+         stderr=patterns("round_don", "round_done")),
+    Case("unknown_point_line", attach("--duration", "2s", point="figure1.c:99999"), FIGURE1,
+         exit=(2,), stderr=patterns("figure1.c:99999")),
+    Case("unknown_point_file", attach("--duration", "2s", point="figure2.c:20"), FIGURE1,
+         exit=(2,), stderr=patterns("figure2.c", "figure1.c")),
+    Case("unknown_point_syscall", attach("--duration", "2s", point="syscall:sendtoo"), FIGURE1,
+         exit=(2,), stderr=patterns("sendto")),
+    Case("unknown_point_usdt", attach("--duration", "2s", point="usdt:no:such"), FIGURE1,
+         exit=(2,), stderr=patterns("no:such")),
+    Case("ambiguous_point", attach("--duration", "2s", point="same_name"),
+         ("{targets}/ambiguous",), exit=(2,),
+         stderr=patterns("ambiguous", r"ambiguous\.c", r"ambiguous_other\.c")),
+    Case("point_never_hit", attach_json(point="main"), FIGURE1,
+         checks=(well_formed, never_visited, warns("never|not (been )?(hit|visited)|no visit"))),
+    Case("broken_toml", ("attach", "{pid}", "--config", "{dir}/broken.toml"), FIGURE1, exit=(2,),
+         before=write("broken.toml", '[experiment]\nduration = "soon"\nmin_visits = "five"\n'
+                      '[output]\nformat = "prose"\nlook = "nice"\n[nonsense]\n'),
+         stderr=patterns(r"broken\.toml:2:\d+", r"broken\.toml:3:\d+", r"broken\.toml:5:\d+",
+                         r"broken\.toml:6:\d+", r"broken\.toml:7:\d+")),
+    Case("unreadable_toml", ("attach", "{pid}", "--config", "{dir}/b.toml"), FIGURE1, exit=(2,),
+         before=write("b.toml", '[experiment\nduration = "1s"\n'), stderr=patterns(r"b\.toml:1:\d+")),
+    Case("missing_toml", ("attach", "{pid}", "--config", "{dir}/missing.toml"), FIGURE1,
+         exit=(1, 2), stderr=patterns("missing.toml")),
+    Case("unwritable_output", attach("--duration", "2s", "-o", "{dir}/missing/p.jsonl"), FIGURE1,
+         exit=(1,), stderr=patterns("missing/p.jsonl")),
+    Case("linked_output", attach("--duration", "2s", "-o", "{log}"), FIGURE1, before=link_log,
+         exit=(1,), stderr=patterns("profile.jsonl"), checks=(link_untouched,)),
+    Case("full_output", attach("--duration", "4s", *SHORT, "-o", "/dev/full"), FIGURE1, exit=(1,),
+         stderr=patterns("/dev/full.*no space")),
+    Case("html_later", attach("--duration", "2s", "--format", "html"), FIGURE1, exit=(2,),
+         stderr=patterns("html.*(later|not yet|not available|not implemented)")),
+]
+
+COMMAND_LINE = [
+    Case("help", ("--help",), stdout=patterns("attach", "run", "report")),
+    Case("help_attach", ("attach", "--help"),
+         stdout=patterns(*("--" + name for name in (
+             "config", "progress", "latency", "duration", "scope-file", "scope-binary", "unit",
+             "fixed", "speedup", "experiment", "cooloff", "min-visits", "period", "max-slowdown",
+             "seed", "output", "format", "quiet", "verbose", "color")))),
+    Case("help_run", ("run", "--help"), stdout=patterns("--progress", "--end-to-end")),
+    Case("help_report", ("report", "--help"), stdout=patterns("--format")),
+    Case("version", ("--version",), stdout=patterns(r"\d+\.\d+")),
+    Case("no_subcommand", (), exit=(2,), stderr=patterns(r"\S")),
+    Case("unknown_subcommand", ("detach",), exit=(2,), stderr=patterns(r"\S")),
+    Case("unknown_option", attach("--loud"), FIGURE1, exit=(2,), stderr=patterns("--loud")),
+    Case("no_pid", ("attach", "--progress", "main"), exit=(2,), stderr=patterns("pid")),
+    Case("pid_not_a_number", ("attach", "memcached", "--progress", "main"), exit=(2,),
+         stderr=patterns("memcached|pid")),
+    Case("no_progress_point", ("attach", "{pid}", "--duration", "1s"), FIGURE1, exit=(2,),
+         stderr=patterns("progress")),
+    Case("duration_nonsense", attach("--duration", "banana"), FIGURE1, exit=(2,),
+         stderr=patterns("banana")),
+    Case("speedup_out_of_range", attach("--fixed", A_LINE, "--speedup", "150"), FIGURE1, exit=(2,),
+         stderr=patterns("150")),
+    Case("fixed_unknown_unit", attach("--duration", "2s", "--fixed", "figure9.c:1", "--speedup",
+                                      "50"), FIGURE1, exit=(1, 2), stderr=patterns("figure9.c:1")),
+    Case("format_unknown", attach("--format", "xml"), FIGURE1, exit=(2,), stderr=patterns("xml")),
+    Case("unit_unknown", attach("--unit", "word"), FIGURE1, exit=(2,), stderr=patterns("word")),
+    Case("latency_without_end", ("attach", "{pid}", "--latency", "item=round_done"), FIGURE1,
+         exit=(2,), stderr=patterns("item=round_done|latency")),
+    Case("doctor", ("doctor",), stdout=patterns("perf", "ptrace")),
+    Case("doctor_pid", ("doctor", "{pid}"), FIGURE1, stdout=patterns(r"\S")),
+    Case("points", ("points", "{pid}"), FIGURE1, stdout=patterns(r"\S")),
+]
+
+CASES = PROFILES + ENDS + REPORTS + REFUSALS + COMMAND_LINE
+assert len({case.name for case in CASES}) == len(CASES)

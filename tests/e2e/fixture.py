@@ -1,0 +1,194 @@
+"""The harmlessness fixture: starts a target, remembers its state, and afterwards says what is
+different. The state is read from /proc only, by nobody whom the target could notice."""
+
+import hashlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import time
+
+# Reading the text of a huge program would only cost time.
+LONGEST_TEXT = 64 << 20
+
+
+def wait_until(condition, seconds):
+    """True as soon as `condition()` is, False when it is not within the bound."""
+    deadline = time.monotonic() + seconds
+    while True:
+        if condition():
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+
+
+def status_fields(path):
+    fields = {}
+    for line in pathlib.Path(path, "status").read_text().splitlines():
+        name, _, value = line.partition(":")
+        fields[name] = value.strip()
+    return fields
+
+
+def executable_mappings(pid):
+    """(start, end, permissions, offset, path) of all mappings with permission x."""
+    mappings = []
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        address, permissions, offset, _, _, *path = line.split(maxsplit=5)
+        if "x" in permissions:
+            start, end = (int(part, 16) for part in address.split("-"))
+            name = path[0].removesuffix(" (deleted)") if path else ""
+            mappings.append((start, end, permissions, offset, name))
+    return mappings
+
+
+def digest_of_text(pid, mappings):
+    """Hash of the bytes of each mapped file's code: a breakpoint left behind changes it."""
+    digests = {}
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for start, end, _, _, path in mappings:
+            if path.startswith("/") and end - start <= LONGEST_TEXT:
+                memory.seek(start)
+                digests[path, start] = hashlib.sha256(memory.read(end - start)).hexdigest()
+    return digests
+
+
+# Only SIGTRAP: other bits of a mask come and go while a thread is in sigtimedwait or makes another.
+TRAP = 1 << (signal.SIGTRAP - 1)
+
+
+def blocks_trap(fields):
+    return bool(int(fields["SigBlk"], 16) & TRAP)
+
+
+class State:
+    """What must be the same afterwards."""
+
+    def __init__(self, pid):
+        fields = status_fields(f"/proc/{pid}")
+        self.tracer = fields["TracerPid"]
+        self.stopped = fields["State"].startswith(("T", "t"))
+        self.signals = {name: fields[name] for name in ("SigIgn", "SigCgt")}
+        self.traps_blocked = {}
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            try:
+                fields = status_fields(f"/proc/{pid}/task/{thread}")
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it has ended, as threads do
+            self.traps_blocked[thread] = blocks_trap(fields)
+        self.executable = executable_mappings(pid)
+        self.text = digest_of_text(pid, self.executable)
+        self.memory_files = memory_files(pid)
+
+
+def memory_files(pid):
+    text = pathlib.Path(f"/proc/{pid}/maps").read_text()
+    return sorted(set(re.findall(r"/memfd:\S*", text)))
+
+
+def differences(pid, before, texts_may_change=False):
+    """What is not as it was before, as a list of sentences; empty: unharmed."""
+    try:
+        after = State(pid)
+        threads = os.listdir(f"/proc/{pid}/task")
+    except (FileNotFoundError, ProcessLookupError):
+        return ["the target is gone"]
+    problems = []
+    for name, value in before.signals.items():
+        if after.signals[name] != value:
+            problems.append(f"{name} was {value}, is {after.signals[name]}")
+    known = {(mapping[0], mapping[1], mapping[2]) for mapping in before.executable}
+    for start, end, permissions, _, path in after.executable:
+        if not path.startswith("/") and (start, end, permissions) not in known:
+            problems.append(f"left-over mapping {start:x}-{end:x} {permissions} {path}")
+    if after.memory_files != before.memory_files:
+        problems.append(f"left-over memory files {after.memory_files}")
+    if not texts_may_change:
+        for place, digest in before.text.items():
+            if after.text.get(place) != digest:
+                problems.append(f"the text of {place[0]} has changed")
+    for thread in threads:
+        problems += thread_problems(pid, thread, before)
+    return problems
+
+
+def thread_problems(pid, thread, before):
+    try:
+        fields = status_fields(f"/proc/{pid}/task/{thread}")
+    except (FileNotFoundError, ProcessLookupError):
+        return []  # it has ended, as threads do
+    problems = []
+    if fields["TracerPid"] != before.tracer:
+        problems.append(f"thread {thread}: TracerPid is {fields['TracerPid']}")
+    if fields["State"].startswith(("T", "t")) and not before.stopped:
+        problems.append(f"thread {thread} is stopped: {fields['State']}")
+    if before.stopped and not fields["State"].startswith(("T", "t")):
+        problems.append(f"thread {thread} is not stopped any more: {fields['State']}")
+    if blocks_trap(fields) and before.traps_blocked.get(thread) is False:
+        problems.append(f"thread {thread} blocks SIGTRAP now")
+    for name in ("SigPnd", "ShdPnd"):
+        if int(fields[name], 16) & TRAP:
+            problems.append(f"thread {thread}: a SIGTRAP is pending ({name})")
+    return problems
+
+
+class Target:
+    """A running target: `pid` is what it said after `ready`."""
+
+    def __init__(self, command, seconds=30):
+        self.lines = []
+        self.pid = None
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        if not wait_until(lambda: self.pid or self.process.poll() is not None, seconds):
+            self.end()
+            raise RuntimeError(f"{command[0]} did not become ready: {self.output()}")
+        if not self.pid:
+            raise RuntimeError(f"{command[0]} ended before it was ready: {self.output()}")
+        self.before = State(self.pid)
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line)
+            match = re.match(r"ready (\d+)", line)
+            if match and not self.pid:
+                self.pid = int(match[1])
+
+    def output(self):
+        return "".join(self.lines)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def end(self):
+        """Ends it in its own way, SIGTERM, and returns its status; None: it had to be killed."""
+        if self.alive():
+            self.process.send_signal(signal.SIGCONT)
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return None
+        self.reader.join(timeout=5)
+        return status
+
+
+def processes_with(marker):
+    """Pids of all processes that have `marker` in their environment, and what they execute."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            if marker.encode() in pathlib.Path(f"/proc/{entry}/environ").read_bytes():
+                found[int(entry)] = os.readlink(f"/proc/{entry}/exe")
+        except OSError:
+            continue  # not ours, or gone
+    return found

@@ -1,0 +1,95 @@
+// Does, once a second, one of the things that a process may do to itself while it is profiled: fork
+// and wait, fork and exec, block every signal in a thread, install a SIGTRAP handler (--sigtrap 1),
+// and, in the end, exec itself (--exec 1, after three rounds of each), with `exec done` as the last
+// word.
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+static double install_sigtrap = 0;
+static double do_exec = 0;
+
+static uint64_t round_iterations;
+static _Atomic uint64_t failed_children;
+static _Atomic uint64_t foreign_traps;
+static char** arguments;
+
+static NOINLINE void busy_work(uint64_t iterations) {
+  for (uint64_t x = 0, step = 1; x < iterations; x++) SPIN(step);
+}
+
+static NOINLINE void round_done(void) { count_round(); }
+
+static void* run_busy(void* unused) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
+  while (!stopping()) {
+    busy_work(round_iterations);
+    round_done();
+  }
+  return unused;
+}
+
+static void child(bool exec) {
+  const pid_t pid = fork();
+  if (pid < 0) die("fork");
+  if (pid == 0) {
+    if (exec) execl("/bin/true", "true", (char*)NULL);
+    busy_work(round_iterations);
+    _exit(exec ? 127 : 0);
+  }
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0) {
+  }
+  if (status != 0) failed_children++;
+}
+
+static void count_trap(int signal_number) {
+  (void)signal_number;
+  foreign_traps++;
+}
+
+static void* run_changes(void* unused) {
+  const struct timespec between = {0, 300000000};
+  for (int round = 0; !stopping(); round++) {
+    child(false);
+    child(true);
+    if (install_sigtrap > 0 && round == 1) signal(SIGTRAP, count_trap);
+    if (do_exec > 0 && round == 3) {
+      printf("executing itself\n");
+      fflush(stdout);
+      char* again[] = {arguments[0], "--seconds", "1", NULL};
+      execv("/proc/self/exe", again);
+      die("execv");
+    }
+    nanosleep(&between, NULL);
+  }
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  const struct own_option own[] = {
+      {"--sigtrap", &install_sigtrap, NULL, "1: install a SIGTRAP handler on the way (0)"},
+      {"--exec", &do_exec, NULL, "1: exec itself on the way (0)"},
+      {NULL, NULL, NULL, NULL}};
+  harness_start(argc, argv, "forks, execs, blocks signals; point: round_done", own);
+  arguments = argv;
+  round_iterations = (uint64_t)(calibrate("busy", busy_work) * 10);
+  ready();
+  pthread_t busy;
+  pthread_t changes;
+  if (pthread_create(&busy, NULL, run_busy, NULL) != 0) die("pthread_create");
+  if (pthread_create(&changes, NULL, run_changes, NULL) != 0) die("pthread_create");
+  wait_for_end();
+  pthread_join(busy, NULL);
+  pthread_join(changes, NULL);
+  printf("failed_children %llu\n", (unsigned long long)failed_children);
+  printf("foreign_traps %llu\n", (unsigned long long)foreign_traps);
+  return finish();
+}
