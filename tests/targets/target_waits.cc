@@ -1,0 +1,114 @@
+// target_waits KIND ROUNDS: makes one blocking call of that kind ROUNDS times, 50 ms each, and
+// counts the calls that were disturbed: EINTR, a short sleep, a wrong result.
+// target_waits crowd THREADS: THREADS threads blocked in futex, the main thread too, for ever.
+// target_waits busy THREADS: THREADS threads that compute for ever, the main thread blocked.
+// Prints "ready" first and, when the rounds are done, "disturbed N"; exits with 1 when N > 0.
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kWaitMs = 50;
+constexpr timespec kWait{0, kWaitMs * 1'000'000L};
+
+long now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000L + now.tv_nsec / 1000;
+}
+
+int pipe_with_writer(int rounds) {  // the end to read from; a byte comes every kWaitMs
+  int fds[2];
+  if (pipe(fds) != 0) std::abort();
+  if (fork() == 0) {
+    for (int i = 0; i < rounds; ++i) {
+      nanosleep(&kWait, nullptr);
+      if (write(fds[1], "x", 1) != 1) break;
+    }
+    _exit(0);
+  }
+  return fds[0];
+}
+
+// True: the call did what it should.
+bool wait_once(const std::string& kind, int fd) {
+  static int word = 0;
+  pollfd nothing{fd, POLLIN, 0};
+  epoll_event event{};
+  char byte = 0;
+  sigset_t set{};
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  errno = 0;
+  if (kind == "futex") {
+    return syscall(SYS_futex, &word, FUTEX_WAIT, 0, &kWait, nullptr, 0) == -1 && errno == ETIMEDOUT;
+  }
+  if (kind == "nanosleep") return nanosleep(&kWait, nullptr) == 0;
+  if (kind == "poll") return poll(&nothing, 1, kWaitMs) == 0;
+  if (kind == "ppoll") return ppoll(&nothing, 1, &kWait, &set) == 0;
+  if (kind == "epoll") return epoll_wait(fd, &event, 1, kWaitMs) == 0;
+  if (kind == "sigtimedwait") return sigtimedwait(&set, nullptr, &kWait) == -1 && errno == EAGAIN;
+  if (kind == "read") return read(fd, &byte, 1) == 1 && byte == 'x';
+  std::abort();
+}
+
+int wait_rounds(const std::string& kind, int rounds) {
+  int fds[2] = {-1, -1};
+  int fd = -1;
+  if (kind == "read") {
+    fd = pipe_with_writer(rounds);
+  } else if (kind == "epoll") {
+    fd = epoll_create1(0);
+  } else if (pipe(fds) == 0) {
+    fd = fds[0];
+  }
+  int disturbed = 0;
+  std::puts("ready");
+  for (int i = 0; i < rounds; ++i) {
+    const long start_us = now_us();
+    const bool right = wait_once(kind, fd);
+    const int error = errno;
+    const bool is_short = kind != "read" && now_us() - start_us < kWaitMs * 1000L;
+    if (!right || is_short) {
+      ++disturbed;
+      std::printf("round %d: %ld us, errno %d\n", i, now_us() - start_us, error);
+    }
+  }
+  std::printf("disturbed %d\n", disturbed);
+  return disturbed > 0 ? 1 : 0;
+}
+
+[[noreturn]] void block() {
+  static int word = 0;
+  for (;;) syscall(SYS_futex, &word, FUTEX_WAIT, 0, nullptr, nullptr, 0);
+}
+
+[[noreturn]] void compute() {
+  for (volatile unsigned long value = 1;;) value = value * 6364136223846793005UL + 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  setvbuf(stdout, nullptr, _IOLBF, 0);
+  if (argc != 3) return 2;
+  const std::string kind = argv[1];
+  const int count = std::atoi(argv[2]);
+  if (kind != "crowd" && kind != "busy") return wait_rounds(kind, count);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) threads.emplace_back(kind == "crowd" ? block : compute);
+  std::puts("ready");
+  block();
+}
