@@ -2,6 +2,8 @@
 // counts the calls that were disturbed: EINTR, a short sleep, a wrong result.
 // target_waits crowd THREADS: THREADS threads blocked in futex, the main thread too, for ever.
 // target_waits busy THREADS: THREADS threads that compute for ever, the main thread blocked.
+// target_waits masked THREADS: the same, with every signal blocked in those threads.
+// target_waits handler 1: blocked until its SIGTRAP handler has run; prints "handled".
 // Prints "ready" first and, when the rounds are done, "disturbed N"; exits with 1 when N > 0.
 #include <linux/futex.h>
 #include <poll.h>
@@ -99,6 +101,27 @@ int wait_rounds(const std::string& kind, int rounds) {
   for (volatile unsigned long value = 1;;) value = value * 6364136223846793005UL + 1;
 }
 
+[[noreturn]] void compute_masked() {
+  sigset_t all{};
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  compute();
+}
+
+volatile sig_atomic_t handled = 0;
+
+void on_trap(int) { handled = 1; }
+
+int wait_for_handler() {
+  struct sigaction action {};
+  action.sa_handler = on_trap;
+  sigaction(SIGTRAP, &action, nullptr);
+  std::puts("ready");
+  while (handled == 0) nanosleep(&kWait, nullptr);
+  std::puts("handled");
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -106,9 +129,12 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string kind = argv[1];
   const int count = std::atoi(argv[2]);
-  if (kind != "crowd" && kind != "busy") return wait_rounds(kind, count);
+  if (kind == "handler") return wait_for_handler();
+  if (kind != "crowd" && kind != "busy" && kind != "masked") return wait_rounds(kind, count);
   std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) threads.emplace_back(kind == "crowd" ? block : compute);
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back(kind == "crowd" ? block : kind == "busy" ? compute : compute_masked);
+  }
   std::puts("ready");
   block();
 }
