@@ -4,10 +4,16 @@
 // target_waits busy THREADS: THREADS threads that compute for ever, the main thread blocked.
 // target_waits masked THREADS: the same, with every signal blocked in those threads.
 // target_waits handler 1: blocked until its SIGTRAP handler has run; prints "handled".
+// target_waits exec ROUNDS: at SIGUSR1 executes itself as `target_waits futex ROUNDS`.
+// target_waits seccomp 1, target_waits ignore 1: blocked for ever, under a seccomp filter that
+// allows everything, or with SIGTRAP ignored.
 // Prints "ready" first and, when the rounds are done, "disturbed N"; exits with 1 when N > 0.
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -122,6 +128,24 @@ int wait_for_handler() {
   return 0;
 }
 
+int wait_to_execute(char** argv) {
+  sigset_t set{};
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  std::puts("ready");
+  sigwaitinfo(&set, nullptr);
+  execl(argv[0], argv[0], "futex", argv[2], nullptr);
+  return 2;
+}
+
+void allow_everything_by_seccomp() {
+  sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  const sock_fprog filter{1, &allow};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) std::abort();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -130,6 +154,13 @@ int main(int argc, char** argv) {
   const std::string kind = argv[1];
   const int count = std::atoi(argv[2]);
   if (kind == "handler") return wait_for_handler();
+  if (kind == "exec") return wait_to_execute(argv);
+  if (kind == "seccomp" || kind == "ignore") {
+    if (kind == "seccomp") allow_everything_by_seccomp();
+    if (kind == "ignore") std::signal(SIGTRAP, SIG_IGN);
+    std::puts("ready");
+    block();
+  }
   if (kind != "crowd" && kind != "busy" && kind != "masked") return wait_rounds(kind, count);
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) {

@@ -2,6 +2,8 @@
 // when the controller is killed.
 #include "controller/target/guardian.h"
 
+#include <elf.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,8 +12,8 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
-#include <thread>
 
 #include "controller/base/procfs.h"
 #include "controller/target/process.h"
@@ -47,13 +49,55 @@ std::pair<std::string, ExitCode> refusal(Pid pid) {
   return {"adopted", ExitCode::ok};
 }
 
-struct Child {  // killed and reaped with the test
+struct Child {  // killed and reaped with the test, at the latest
   Pid pid;
-  ~Child() {
+  void end() {
+    if (pid <= 0) return;
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
+    pid = 0;
   }
+  ~Child() { end(); }
 };
+
+// True when this process has no child but `target`; orphans come to us (subreaper) and are reaped.
+bool no_child_but(Pid target) {
+  std::istringstream children(
+      procfs::read_text("/proc/thread-self/children").value_or("cannot be read"));
+  bool none = true;
+  for (Pid pid = 0; children >> pid;) {
+    if (pid != target && waitpid(pid, nullptr, WNOHANG) != pid) none = false;
+  }
+  return none && children.eof();
+}
+
+// A program for a 32-bit processor that does nothing for ever.
+std::string write_32_bit_program() {
+  struct {
+    Elf32_Ehdr header{};
+    Elf32_Phdr segment{};
+    unsigned char code[2] = {0xeb, 0xfe};  // jmp to itself
+  } file;
+  constexpr Elf32_Addr base = 0x10000;
+  std::copy_n(ELFMAG, SELFMAG, file.header.e_ident);
+  file.header.e_ident[EI_CLASS] = ELFCLASS32;
+  file.header.e_ident[EI_DATA] = ELFDATA2LSB;
+  file.header.e_ident[EI_VERSION] = EV_CURRENT;
+  file.header.e_type = ET_EXEC;
+  file.header.e_machine = EM_386;
+  file.header.e_version = EV_CURRENT;
+  file.header.e_entry = base + offsetof(decltype(file), code);
+  file.header.e_phoff = offsetof(decltype(file), segment);
+  file.header.e_ehsize = sizeof file.header;
+  file.header.e_phentsize = sizeof file.segment;
+  file.header.e_phnum = 1;
+  file.segment = {PT_LOAD, 0, base, base, sizeof file, sizeof file, PF_R | PF_X, 0x1000};
+  const auto path =
+      std::filesystem::temp_directory_path() / ("causalctl-test-32-" + std::to_string(getpid()));
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(&file), sizeof file);
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
 
 }  // namespace
 
@@ -87,6 +131,25 @@ TEST_CASE("what cannot be a target is refused with its reason", "[target]") {
     CHECK_THAT(refusal(child.pid).first,
                Contains("already traced by process") && Contains(std::to_string(getpid())));
   }
+  SECTION("a 32-bit program") {
+    const auto path = write_32_bit_program();
+    const Child child{fork()};
+    if (child.pid == 0) {
+      execl(path.c_str(), path.c_str(), nullptr);
+      _exit(127);
+    }
+    const bool runs = eventually(kSecond, [&] {
+      const auto status = procfs::status(child.pid);
+      return procfs::executable(child.pid) == path || status->state == 'Z';
+    });
+    REQUIRE(runs);
+    if (procfs::status(child.pid)->state == 'Z') {
+      WARN("this kernel runs no 32-bit programs");
+    } else {
+      CHECK_THAT(refusal(child.pid).first, Contains("is not a 64-bit x86 program"));
+    }
+    std::filesystem::remove(path);
+  }
   SECTION("not ours") {
     TargetProcess target({program("target_waits"), "crowd", "1"});
     if (geteuid() != 0) {
@@ -114,11 +177,12 @@ TEST_CASE("what cannot be a target is refused with its reason", "[target]") {
 }
 
 TEST_CASE("a killed controller leaves the target clean", "[target]") {
+  REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1L) == 0);
   TargetProcess target({program("target_waits"), "busy", "3"});
   // Moments from the fork of the guardian on, over the whole of adopt, inject, pause, restore.
   const Nanoseconds delay_ns = GENERATE(0, 2, 5, 9, 14, 20, 40) * kMillisecond;
   CAPTURE(delay_ns);
-  const Child controller{fork()};
+  Child controller{fork()};
   if (controller.pid == 0) {
     Guardian guardian;
     guardian.adopt(target.pid());
@@ -130,20 +194,11 @@ TEST_CASE("a killed controller leaves the target clean", "[target]") {
     }
   }
   sleep_until(monotonic_now() + delay_ns);
-  REQUIRE(kill(controller.pid, SIGKILL) == 0);
+  controller.end();
   const Nanoseconds killed_ns = monotonic_now();
   // Clean for good: the guardian has ended, so nothing comes after.
-  const auto guardian_ended = [] {
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      const auto name = entry.path().filename().string();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      const auto pid = static_cast<Pid>(std::stol(name));
-      const auto status = procfs::status(pid);
-      if (process_name(pid) == "causalctl-guard" && status && status->state != 'Z') return false;
-    }
-    return true;
-  };
-  CHECK(eventually(3 * kSecond, [&] { return guardian_ended() && clean(target.pid()); }));
+  CHECK(eventually(3 * kSecond, [&] { return no_child_but(target.pid()); }));
+  CHECK(clean(target.pid()));
   WARN("clean " << (monotonic_now() - killed_ns) / kMillisecond << " ms after the kill");
   CHECK_FALSE(target.ended());
   CHECK(procfs::status(target.pid())->state != 'T');
@@ -152,7 +207,7 @@ TEST_CASE("a killed controller leaves the target clean", "[target]") {
 TEST_CASE("a killed controller lets a launched program run", "[target]") {
   const std::string mark = "causalctl-test-" + std::to_string(getpid());
   const auto path = std::filesystem::temp_directory_path() / mark;
-  const Child controller{fork()};
+  Child controller{fork()};
   if (controller.pid == 0) {
     Guardian guardian;
     guardian.launch({{"touch", path.string()}, {}, {}});
@@ -181,7 +236,7 @@ TEST_CASE("a program is launched, injected into before its first instruction, an
   }
   SECTION("with the stub in and out again") {
     guardian.inject(16);
-    CHECK(guardian.restore().empty());
+    CHECK(guardian.restore() == std::vector<std::string>{});
     CHECK_FALSE(procfs::has_signal(procfs::status(pid)->signals_caught, SIGTRAP));
     CHECK(procfs::status(pid)->state == 't');
   }
@@ -189,7 +244,7 @@ TEST_CASE("a program is launched, injected into before its first instruction, an
   REQUIRE(eventually(5 * kSecond, [&] { return guardian.exit_status().has_value(); }));
   REQUIRE(WIFEXITED(*guardian.exit_status()));
   CHECK(WEXITSTATUS(*guardian.exit_status()) == 7);
-  CHECK(guardian.restore().empty());
+  CHECK(guardian.restore() == std::vector<std::string>{});
 }
 
 TEST_CASE("what cannot be launched is said", "[target]") {

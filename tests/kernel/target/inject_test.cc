@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
+#include <string>
 
 #include "controller/base/procfs.h"
 #include "controller/target/guardian.h"
@@ -56,7 +58,7 @@ TEST_CASE("a blocking call goes on as if nothing had happened", "[target]") {
     ++cycles;
     if (procfs::status(target.pid())->state == 'Z') break;
     CHECK(handler_is_installed(target.pid()));
-    CHECK(guardian.restore().empty());
+    CHECK(guardian.restore() == std::vector<std::string>{});
     if (procfs::status(target.pid())->state == 'Z') break;
     require_untouched(target.pid(), injection);
     // A call that must be rewound starts its whole timeout again: let it come to its end.
@@ -78,7 +80,7 @@ TEST_CASE("busy threads", "[target]") {
   CHECK(handler_is_installed(target.pid()));
   CHECK_FALSE(differences(before, guardian.digest()).empty());
   WARN("stopped for " << injection.stop_ns / 1000 << " us");
-  CHECK(guardian.restore().empty());
+  CHECK(guardian.restore() == std::vector<std::string>{});
   require_untouched(target.pid(), injection);
   CHECK(differences(before, guardian.digest()).empty());
   CHECK_FALSE(target.ended());
@@ -92,7 +94,7 @@ TEST_CASE("a thousand threads", "[target]") {
   WARN("one of 1001 threads stopped for " << injection.stop_ns / 1000 << " us");
   CHECK(injection.stop_ns < 2 * kMillisecond);
   const Nanoseconds start_ns = monotonic_now();
-  CHECK(guardian.restore().empty());
+  CHECK(guardian.restore() == std::vector<std::string>{});
   WARN("restored in " << (monotonic_now() - start_ns) / kMillisecond << " ms");
   require_untouched(target.pid(), injection);
 }
@@ -106,12 +108,61 @@ TEST_CASE("a target that was stopped by SIGSTOP stays stopped", "[target]") {
   guardian.adopt(target.pid());
   const auto injection = guardian.inject(16);
   CHECK(eventually(kSecond, stopped));
-  CHECK(guardian.restore().empty());
+  CHECK(guardian.restore() == std::vector<std::string>{});
   CHECK(eventually(kSecond, stopped));
   require_untouched(target.pid(), injection);
   REQUIRE(kill(target.pid(), SIGCONT) == 0);
   CHECK(target.wait() == 0);
   CHECK(target.output() == "disturbed 0\n");
+}
+
+TEST_CASE("a target that executes another program meanwhile has nothing left to undo", "[target]") {
+  TargetProcess target({program("target_waits"), "exec", "20"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const auto injection = guardian.inject(16);
+  REQUIRE(kill(target.pid(), SIGUSR1) == 0);  // its word to execute
+  REQUIRE(eventually(kSecond, [&] { return !handler_is_installed(target.pid()); }));
+  CHECK(guardian.restore() == std::vector<std::string>{});
+  require_untouched(target.pid(), injection);
+  CHECK(target.wait() == 0);
+  CHECK(target.output() == "ready\ndisturbed 0\n");
+}
+
+TEST_CASE("a target in which the stub could not run is refused and left alone", "[target]") {
+  const auto kind = GENERATE(as<std::string>{}, "seccomp", "ignore");
+  TargetProcess target({program("target_waits"), kind, "1"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const auto before = guardian.digest();
+  const std::string reason = kind == "seccomp" ? "is under seccomp" : "ignores SIGTRAP";
+  CHECK_THROWS_WITH(guardian.inject(16), Catch::Matchers::Contains(reason));
+  CHECK(guardian.restore() == std::vector<std::string>{});
+  CHECK(differences(before, guardian.digest()).empty());
+}
+
+TEST_CASE("a digest is quick and sees a changed byte of text", "[target]") {
+  TargetProcess target({program("target_waits"), "crowd", "1"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const Nanoseconds start_ns = monotonic_now();
+  const auto before = guardian.digest();
+  const Nanoseconds took_ns = monotonic_now() - start_ns;
+  WARN("digest in " << took_ns / 1000 << " us");
+  CHECK(took_ns < 20 * kMillisecond);
+  const auto maps = procfs::maps(target.pid()).value();
+  const auto text = std::find_if(maps.begin(), maps.end(), [](const procfs::Map& map) {
+    return map.executable && map.path.ends_with("target_waits");
+  });
+  REQUIRE(text != maps.end());
+  std::fstream memory("/proc/" + std::to_string(target.pid()) + "/mem",
+                      std::ios::in | std::ios::out | std::ios::binary);
+  memory.seekp(static_cast<std::streamoff>(text->end - 1));
+  memory.put(0x55).flush();
+  REQUIRE(memory.good());
+  const auto changed = differences(before, guardian.digest());
+  REQUIRE(changed.size() == 1);
+  CHECK_THAT(changed[0], Catch::Matchers::StartsWith("hash of text"));
 }
 
 TEST_CASE("the guardian undoes all when it is destroyed", "[target]") {
