@@ -58,10 +58,9 @@ void check_permission(Pid pid, uid_t owner) {
   const iovec local{&byte, 1};
   const iovec remote{nullptr, 1};
   if (process_vm_readv(pid, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT) return;
-  if (errno == ESRCH) {
-    throw TargetGone(fmt::format("process {} is gone", pid));
-  }
-  throw Error::from_errno(fmt::format("process {} cannot be traced", named(pid)), errno,
+  const int error = errno;
+  if (error == ESRCH) throw TargetGone(fmt::format("process {} is gone", pid));
+  throw Error::from_errno(fmt::format("process {} cannot be traced", named(pid)), error,
                           permission_hint(owner));
 }
 

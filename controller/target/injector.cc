@@ -175,27 +175,39 @@ std::optional<KernelSigaction> Injector::exchange_action(StoppedThread& thread,
   return read_object<KernelSigaction>(pid_, old_at);
 }
 
+// As few calls as can be: on a machine without an idle core each costs the thread two waits for
+// one.
 void Injector::install_handler(StoppedThread& thread) {
   constexpr std::uint64_t not_chainable = SA_NODEFER | SA_RESETHAND;
   const auto gone = [&] {
     return TargetGone(fmt::format("process {} ended during the attach", pid_));
   };
-  const auto previous = exchange_action(thread, nullptr);
-  if (!previous) throw gone();
-  if (previous->handler != 0 && (previous->flags & not_chainable) != 0) {
+  const auto status = procfs::status(pid_);
+  if (!status) throw gone();
+  KernelSigaction previous;
+  if (procfs::has_signal(status->signals_caught, SIGTRAP)) {
+    const auto caught = exchange_action(thread, nullptr);
+    if (!caught) throw gone();
+    previous = *caught;
+  }
+  if ((previous.flags & not_chainable) != 0) {
     throw Error(fmt::format("process {} has a SIGTRAP handler of its own with SA_NODEFER or "
                             "SA_RESETHAND, which the pause stub cannot stand in for",
                             pid_),
                 "use --channel ptrace (or auto, which does so by itself)");
   }
   const Address slots = region_->start + kPage;
-  image_ = stub_image({slots, region_->scratch, previous->handler});
+  image_ = stub_image({slots, region_->scratch, previous.handler});
   CHECK(image_.size() <= kPage);
   if (!write_memory(pid_, region_->start, image_)) throw gone();
   must_call(thread, "mprotect", SYS_mprotect, {region_->start, kPage, PROT_READ | PROT_EXEC});
-  previous_action_ = previous;
   const auto ours = stub_action(region_->start);
-  if (!exchange_action(thread, &ours)) throw gone();
+  previous_action_ = previous;
+  const auto replaced = exchange_action(thread, &ours);
+  if (!replaced) throw gone();
+  // Between the look and the call the target may have installed a handler: it comes back at the
+  // end.
+  previous_action_ = replaced;
 }
 
 bool Injector::ours_is_still_there() const {

@@ -6,7 +6,7 @@
 #include <array>
 #include <csignal>
 #include <ctime>
-#include <set>
+#include <map>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
@@ -79,7 +79,7 @@ class Settling {
   Settling(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held)
       : pid_(pid), stub_(stub), syscall_instruction_(syscall_instruction), held_(held) {
     for (const Tid tid : procfs::threads(pid)) {
-      if (tid != held) waiting_.insert(tid);
+      if (tid != held) waiting_.emplace(tid, Thread{});
     }
   }
 
@@ -96,12 +96,21 @@ class Settling {
   }
 
  private:
+  // A thread that was seen with something of ours in it must get to run before it is stopped again:
+  // on a busy machine it would otherwise meet the next stop before its next instruction, for ever.
+  struct Thread {
+    bool interrupted = false;  // seized, and its stop is on its way
+    Nanoseconds look_again_ns = 0;
+    Nanoseconds patience_ns = 2 * kMillisecond;
+  };
+
   void ask_unsettled() {
+    const Nanoseconds now_ns = monotonic_now();
     for (auto next = waiting_.begin(); next != waiting_.end();) {
-      const Tid tid = *next;
-      if (seized_.contains(tid)) {
+      auto& [tid, thread] = *next;
+      if (thread.interrupted || now_ns < thread.look_again_ns) {
         ++next;
-      } else if (blocked_and_clean(pid_, tid, stub_) || !start_stop(tid)) {
+      } else if (blocked_and_clean(pid_, tid, stub_) || !start_stop(tid, thread)) {
         next = waiting_.erase(next);
       } else {
         ++next;
@@ -109,11 +118,11 @@ class Settling {
     }
   }
 
-  bool start_stop(Tid tid) {  // false: the thread is gone
+  bool start_stop(Tid tid, Thread& thread) {  // false: the thread is gone
     const int error = ptrace::try_seize(tid);
     if (error == 0) {
       if (!ptrace::interrupt_if_alive(tid)) return false;
-      seized_.insert(tid);
+      thread.interrupted = true;
       return true;
     }
     // Not permitted: dying, or traced by somebody else by now; the next round looks again.
@@ -122,18 +131,25 @@ class Settling {
   }
 
   void take_stops() {
+    constexpr Nanoseconds longest_patience_ns = 256 * kMillisecond;
     while (const auto waited = ptrace::poll_any()) {
-      const Tid tid = waited->tid;
-      if (tid == held_) continue;
-      const auto* event = std::get_if<EventStop>(&waited->stop);
-      if (event == nullptr || !seized_.contains(tid)) {
-        let_go_if_alive(tid, waited->stop);
-        seized_.erase(tid);
-        if (std::holds_alternative<Ended>(waited->stop)) waiting_.erase(tid);
+      if (waited->tid == held_) continue;
+      const auto found = waiting_.find(waited->tid);
+      if (found == waiting_.end() || std::holds_alternative<Ended>(waited->stop)) {
+        let_go_if_alive(waited->tid, waited->stop);
+        if (found != waiting_.end()) waiting_.erase(found);
         continue;
       }
-      seized_.erase(tid);
-      if (inspect_stopped(pid_, tid, stub_, syscall_instruction_)) waiting_.erase(tid);
+      Thread& thread = found->second;
+      thread.interrupted = false;
+      if (!std::holds_alternative<EventStop>(waited->stop)) {
+        let_go_if_alive(waited->tid, waited->stop);  // with its signal, which may be ours
+      } else if (inspect_stopped(pid_, waited->tid, stub_, syscall_instruction_)) {
+        waiting_.erase(found);
+        continue;
+      }
+      thread.look_again_ns = monotonic_now() + thread.patience_ns;
+      thread.patience_ns = std::min(2 * thread.patience_ns, longest_patience_ns);
     }
   }
 
@@ -141,8 +157,7 @@ class Settling {
   StubRange stub_;
   Address syscall_instruction_;
   Tid held_;
-  std::set<Tid> waiting_;  // not yet settled
-  std::set<Tid> seized_;   // of those: an interrupt is on its way
+  std::map<Tid, Thread> waiting_;  // not yet settled
 };
 
 }  // namespace

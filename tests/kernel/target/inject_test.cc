@@ -1,0 +1,180 @@
+// The stub in and out of targets that are busy or blocked, without a trace and without their
+// noticing.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <string>
+
+#include "controller/base/procfs.h"
+#include "controller/target/guardian.h"
+#include "controller/target/process.h"
+#include "tests/kernel/target/target_process.h"
+
+namespace causalctl::target {
+namespace {
+
+using test::eventually;
+using test::program;
+using test::TargetProcess;
+
+bool handler_is_installed(Pid pid) {
+  return procfs::has_signal(procfs::status(pid).value().signals_caught, SIGTRAP);
+}
+
+bool is_mapped(Pid pid, Address address) {
+  const auto maps = procfs::maps(pid).value();
+  return std::any_of(maps.begin(), maps.end(), [&](const procfs::Map& map) {
+    return map.start <= address && address < map.end;
+  });
+}
+
+void require_untouched(Pid pid, const Injection& injection) {
+  CHECK_FALSE(handler_is_installed(pid));
+  CHECK_FALSE(is_mapped(pid, injection.code));
+  CHECK_FALSE(is_mapped(pid, injection.slots));
+  CHECK(procfs::status(pid)->tracer_pid == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a blocking call goes on as if nothing had happened", "[target]") {
+  const auto kind = GENERATE(as<std::string>{}, "futex", "nanosleep", "poll", "ppoll", "epoll",
+                             "sigtimedwait", "read");
+  CAPTURE(kind);
+  TargetProcess target({program("target_waits"), kind, "20"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const auto before = guardian.digest();
+  int cycles = 0;
+  while (!target.ended()) {
+    Injection injection;
+    try {
+      injection = guardian.inject(64);
+    } catch (const Error&) {  // it has ended
+      break;
+    }
+    ++cycles;
+    if (procfs::status(target.pid())->state == 'Z') break;
+    CHECK(handler_is_installed(target.pid()));
+    CHECK(guardian.restore() == std::vector<std::string>{});
+    if (procfs::status(target.pid())->state == 'Z') break;
+    require_untouched(target.pid(), injection);
+    // A call that must be rewound starts its whole timeout again: let it come to its end.
+    sleep_until(monotonic_now() + 70 * kMillisecond);
+  }
+  CHECK(cycles >= 3);
+  CHECK(target.wait() == 0);
+  CHECK(target.output() == "disturbed 0\n");
+  CHECK(differences(before, guardian.digest()).empty());
+}
+
+TEST_CASE("busy threads", "[target]") {
+  TargetProcess target({program("target_waits"), "busy", "4"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const auto before = guardian.digest();
+  CHECK_FALSE(before.lines.empty());
+  const auto injection = guardian.inject(64);
+  CHECK(handler_is_installed(target.pid()));
+  CHECK_FALSE(differences(before, guardian.digest()).empty());
+  WARN("stopped for " << injection.stop_ns / 1000 << " us");
+  CHECK(guardian.restore() == std::vector<std::string>{});
+  require_untouched(target.pid(), injection);
+  CHECK(differences(before, guardian.digest()).empty());
+  CHECK_FALSE(target.ended());
+}
+
+TEST_CASE("a thousand threads", "[target]") {
+  TargetProcess target({program("target_waits"), "crowd", "1000"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const auto injection = guardian.inject(1024);
+  WARN("one of 1001 threads stopped for " << injection.stop_ns / 1000 << " us");
+  CHECK(injection.stop_ns < 2 * kMillisecond);
+  const Nanoseconds start_ns = monotonic_now();
+  CHECK(guardian.restore() == std::vector<std::string>{});
+  WARN("restored in " << (monotonic_now() - start_ns) / kMillisecond << " ms");
+  require_untouched(target.pid(), injection);
+}
+
+TEST_CASE("a target that was stopped by SIGSTOP stays stopped", "[target]") {
+  TargetProcess target({program("target_waits"), "futex", "20"});
+  REQUIRE(kill(target.pid(), SIGSTOP) == 0);
+  const auto stopped = [&] { return procfs::status(target.pid())->state == 'T'; };
+  REQUIRE(eventually(kSecond, stopped));
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const auto injection = guardian.inject(16);
+  CHECK(eventually(kSecond, stopped));
+  CHECK(guardian.restore() == std::vector<std::string>{});
+  CHECK(eventually(kSecond, stopped));
+  require_untouched(target.pid(), injection);
+  REQUIRE(kill(target.pid(), SIGCONT) == 0);
+  CHECK(target.wait() == 0);
+  CHECK(target.output() == "disturbed 0\n");
+}
+
+TEST_CASE("a target that executes another program meanwhile has nothing left to undo", "[target]") {
+  TargetProcess target({program("target_waits"), "exec", "20"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const auto injection = guardian.inject(16);
+  REQUIRE(kill(target.pid(), SIGUSR1) == 0);  // its word to execute
+  REQUIRE(eventually(kSecond, [&] { return !handler_is_installed(target.pid()); }));
+  CHECK(guardian.restore() == std::vector<std::string>{});
+  require_untouched(target.pid(), injection);
+  CHECK(target.wait() == 0);
+  CHECK(target.output() == "ready\ndisturbed 0\n");
+}
+
+TEST_CASE("a target in which the stub could not run is refused and left alone", "[target]") {
+  const auto kind = GENERATE(as<std::string>{}, "seccomp", "ignore");
+  TargetProcess target({program("target_waits"), kind, "1"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const auto before = guardian.digest();
+  const std::string reason = kind == "seccomp" ? "is under seccomp" : "ignores SIGTRAP";
+  CHECK_THROWS_WITH(guardian.inject(16), Catch::Matchers::Contains(reason));
+  CHECK(guardian.restore() == std::vector<std::string>{});
+  CHECK(differences(before, guardian.digest()).empty());
+}
+
+TEST_CASE("a digest is quick and sees a changed byte of text", "[target]") {
+  TargetProcess target({program("target_waits"), "crowd", "1"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const Nanoseconds start_ns = monotonic_now();
+  const auto before = guardian.digest();
+  const Nanoseconds took_ns = monotonic_now() - start_ns;
+  WARN("digest in " << took_ns / 1000 << " us");
+  CHECK(took_ns < 20 * kMillisecond);
+  const auto maps = procfs::maps(target.pid()).value();
+  const auto text = std::find_if(maps.begin(), maps.end(), [](const procfs::Map& map) {
+    return map.executable && map.path.ends_with("target_waits");
+  });
+  REQUIRE(text != maps.end());
+  std::fstream memory("/proc/" + std::to_string(target.pid()) + "/mem",
+                      std::ios::in | std::ios::out | std::ios::binary);
+  memory.seekp(static_cast<std::streamoff>(text->end - 1));
+  memory.put(0x55).flush();
+  REQUIRE(memory.good());
+  const auto changed = differences(before, guardian.digest());
+  REQUIRE(changed.size() == 1);
+  CHECK_THAT(changed[0], Catch::Matchers::StartsWith("hash of text"));
+}
+
+TEST_CASE("the guardian undoes all when it is destroyed", "[target]") {
+  TargetProcess target({program("target_waits"), "busy", "2"});
+  Injection injection;
+  {
+    Guardian guardian;
+    guardian.adopt(target.pid());
+    injection = guardian.inject(16);
+    REQUIRE(handler_is_installed(target.pid()));
+  }
+  require_untouched(target.pid(), injection);
+}
+
+}  // namespace causalctl::target

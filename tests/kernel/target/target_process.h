@@ -1,0 +1,53 @@
+// A program of tests/targets, started for one test and killed with it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/fd.h"
+#include "controller/base/types.h"
+
+// Catch2 has a macro of the same name, which is the one that tests want.
+#undef CHECK
+#include <catch2/catch.hpp>
+
+namespace causalctl::target::test {
+
+std::string program(const std::string& name);  // path of a program of tests/targets
+
+class TargetProcess {
+ public:
+  // Returns when it has printed "ready".
+  explicit TargetProcess(std::vector<std::string> command);
+  ~TargetProcess();
+  TargetProcess(const TargetProcess&) = delete;
+  TargetProcess& operator=(const TargetProcess&) = delete;
+
+  Pid pid() const { return pid_; }
+  bool ended();          // without waiting
+  int wait();            // wait status, once it has ended
+  std::string output();  // all it printed since "ready"; REQUIRES that it has ended
+
+ private:
+  Pid pid_ = 0;
+  Fd output_;
+  bool reaped_ = false;
+  int status_ = 0;
+};
+
+// True as soon as the condition holds, false when it has not after `limit_ns`.
+template <typename Condition>
+bool eventually(Nanoseconds limit_ns, Condition&& condition) {
+  const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
+  while (!condition()) {
+    if (monotonic_now() > deadline_ns) return false;
+    sleep_until(monotonic_now() + kMillisecond);
+  }
+  return true;
+}
+
+}  // namespace causalctl::target::test

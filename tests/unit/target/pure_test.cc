@@ -1,0 +1,101 @@
+// The pure parts of controller/target: what /proc says of a thread, the rewind of system calls, the
+// comparison of digests, the stub's image.
+#include <sys/syscall.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include "controller/target/digest.h"
+#include "controller/target/process.h"
+#include "controller/target/stopped_thread.h"
+#include "controller/target/stub.h"
+
+namespace causalctl::target {
+namespace {
+
+ptrace::Registers in_call(long number, long result) {
+  ptrace::Registers registers{};
+  registers.rip = 0x1002;
+  registers.orig_rax = static_cast<std::uint64_t>(number);
+  registers.rax = static_cast<std::uint64_t>(result);
+  return registers;
+}
+
+}  // namespace
+
+TEST_CASE("/proc/PID/task/TID/syscall", "[target]") {
+  CHECK(parse_activity("running\n")->kind == Activity::Kind::running);
+  const auto futex = parse_activity("202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ffd10 0x7f12ab\n");
+  REQUIRE(futex);
+  CHECK(futex->kind == Activity::Kind::in_syscall);
+  CHECK(futex->number == SYS_futex);
+  CHECK(futex->instruction == 0x7f12ab);
+  const auto fault = parse_activity("-1 0x7ffd10 0x4012ab\n");
+  REQUIRE(fault);
+  CHECK(fault->kind == Activity::Kind::blocked);
+  CHECK(fault->instruction == 0x4012ab);
+  CHECK_FALSE(parse_activity(""));
+  CHECK_FALSE(parse_activity("202"));
+  CHECK_FALSE(parse_activity("202 a b"));
+}
+
+TEST_CASE("only a call that returned EINTR is rewound", "[target]") {
+  const auto rewound = with_syscall_rewound(in_call(SYS_epoll_wait, -EINTR));
+  CHECK(rewound.rip == 0x1000);
+  CHECK(rewound.rax == SYS_epoll_wait);
+  CHECK(static_cast<long>(rewound.orig_rax) == -1);
+  for (const long result : {0L, 7L, long{-EAGAIN}, -512L, -513L, -514L, -516L}) {
+    const auto same = with_syscall_rewound(in_call(SYS_epoll_wait, result));
+    CHECK(same.rip == 0x1002);
+    CHECK(static_cast<long>(same.rax) == result);
+    CHECK(same.orig_rax == SYS_epoll_wait);
+  }
+  const auto user_mode = with_syscall_rewound(in_call(-1, -EINTR));
+  CHECK(user_mode.rip == 0x1002);
+}
+
+TEST_CASE("an interrupted call is told from a finished one and from user mode", "[target]") {
+  CHECK(interrupted_syscall(in_call(SYS_read, -512)));
+  CHECK(interrupted_syscall(in_call(SYS_nanosleep, -516)));
+  CHECK(interrupted_syscall(in_call(SYS_epoll_wait, -EINTR)));
+  CHECK_FALSE(interrupted_syscall(in_call(SYS_read, 17)));
+  CHECK_FALSE(interrupted_syscall(in_call(SYS_read, -517)));
+  CHECK_FALSE(interrupted_syscall(in_call(SYS_read, -511)));
+  CHECK_FALSE(interrupted_syscall(in_call(-1, -512)));
+}
+
+TEST_CASE("digests are compared by name", "[target]") {
+  const Digest before{{"stopped: no", "text /lib: 1-2", "tracer: 0"}};
+  CHECK(differences(before, before).empty());
+  const auto changed = differences(before, {{"stopped: no", "tracer: 12"}});
+  REQUIRE(changed.size() == 1);
+  CHECK(changed[0] == "tracer: 0 before, 12 after");
+  // The target loaded one library and unloaded another, or has ended: its own business.
+  CHECK(differences(before, {{"stopped: no", "text /plugin: 3-4", "tracer: 0"}}).empty());
+  CHECK(differences(before, {}).empty());
+}
+
+TEST_CASE("FNV-1a", "[target]") {
+  const std::string text = "foobar";
+  CHECK(fnv1a({}) == 0xcbf29ce484222325);
+  CHECK(fnv1a(std::as_bytes(std::span(text))) == 0x85944171f73967e8);
+}
+
+TEST_CASE("the stub's image", "[target]") {
+  const auto image = stub_image({0x1000, 0x2000, 0x3000});
+  constexpr unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+  CHECK(std::memcmp(image.data(), endbr64, sizeof endbr64) == 0);
+  CHECK(image.size() < 512);
+  StubParameters parameters;
+  std::memcpy(&parameters, image.data() + image.size() - sizeof parameters, sizeof parameters);
+  CHECK(parameters.slots_begin == 0x1000);
+  CHECK(parameters.slots_end == 0x2000);
+  CHECK(parameters.previous_handler == 0x3000);
+  // Unwinders know a signal frame by these bytes at its return address.
+  constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+  const auto offset = stub_action(0x10000).restorer - 0x10000;
+  CHECK(std::memcmp(image.data() + offset, restorer, sizeof restorer) == 0);
+}
+
+}  // namespace causalctl::target
