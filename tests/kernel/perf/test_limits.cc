@@ -1,7 +1,10 @@
 // What happens without privileges, and when a ring is too small for what is written.
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cstdio>
 
 #include "controller/base/clock.h"
 #include "controller/perf/event.h"
@@ -19,6 +22,7 @@ int profile_as_nobody() {
   if (setresgid(kNobody, kNobody, kNobody) != 0 || setresuid(kNobody, kNobody, kNobody) != 0) {
     return 1;
   }
+  prctl(PR_SET_DUMPABLE, 1);  // lost by the change of user, and without it nobody may profile us
   Child child([] { spin_for(100 * kMillisecond); });
   Session session(child.pid(), {});
   const auto& limits = session.limits();
@@ -58,7 +62,8 @@ TEST_CASE("Without privileges everything but kernel samples and wake edges works
     int result = 99;
     try {
       result = profile_as_nobody();
-    } catch (const std::exception&) {
+    } catch (const std::exception& error) {
+      std::fputs(error.what(), stderr);
       result = 98;
     }
     _exit(result);
