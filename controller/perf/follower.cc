@@ -93,14 +93,16 @@ Nanoseconds Follower::draw_period() {
 
 std::vector<Event> Follower::drain(Nanoseconds now_ns) {
   for (auto& [tid, events] : threads_) read(events);
-  for (const Tid tid : std::exchange(exits_, {})) finish(tid, now_ns);
-  for (const auto& exec : std::exchange(execs_, {})) handle_exec(exec);
+  move_renamed();
+  for (const ThreadId thread : std::exchange(exits_, {})) {
+    const auto entry = threads_.find(thread.tid);
+    if (entry != threads_.end() && entry->second.thread() == thread) finish(thread.tid, now_ns);
+  }
   std::stable_sort(forks_.begin(), forks_.end(), [](const auto& left, const auto& right) {
     return left.common.time_ns < right.common.time_ns;
   });
   for (const auto& fork : std::exchange(forks_, {})) handle_fork(fork);
   if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
-  exits_.clear();  // of threads whose end was found otherwise, before their EXIT was read
   return merger_.take_until(now_ns - kGuard);
 }
 
@@ -118,7 +120,7 @@ std::vector<ThreadId> Follower::threads() const {
 }
 
 bool Follower::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
-  plan_.ring_pages = ring_pages(threads_.size());
+  plan_.ring_pages = ring_pages(std::max(threads_.size(), expected_threads_));
   auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
   if (!events) return false;
   ++last_serial_;
@@ -148,7 +150,9 @@ bool Follower::open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns) {
 void Follower::scan_until_stable() {
   for (int i = 0; i < kMostScansAtStart; ++i) {
     bool stable = true;
-    for (const Tid tid : procfs::threads(target_)) {
+    const auto listed = procfs::threads(target_);
+    expected_threads_ = listed.size();
+    for (const Tid tid : listed) {
       if (threads_.contains(tid) || refused_.contains(tid)) continue;
       stable = false;
       if (!open_thread(tid, {}, monotonic_now())) refused_.insert(tid);  // it is ending
@@ -163,6 +167,7 @@ void Follower::finish(Tid tid, Nanoseconds exit_ns) {
   if (entry == threads_.end()) return;
   auto& events = entry->second;
   read(events);
+  if (events.thread().tid != tid) return;  // alive, by exec under another number
   for (const auto& [tag, event] : events.visits()) finished_counts_[tag] += event.read_count();
   if (!events.exit_seen()) merger_.push(ThreadExitEvent{events.thread(), exit_ns});
   threads_.erase(entry);
@@ -188,12 +193,12 @@ void Follower::handle(ThreadEvents& events, const Record& record) {
     if (exit->tid != thread.tid || events.exit_seen()) return;
     events.see_exit();
     merger_.push(ThreadExitEvent{thread, exit->common.time_ns});
-    exits_.push_back(thread.tid);
+    exits_.push_back(thread);
   } else if (const auto* map = std::get_if<MmapRecord>(&record)) {
     merger_.push(MapEvent{map->start, map->length, map->file_offset, std::string(map->path),
                           map->common.time_ns});
   } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
-    if (comm->exec) execs_.push_back({thread.tid, comm->common.tid, comm->common.time_ns});
+    if (comm->exec) handle_exec(events, *comm);
   } else if (const auto* lost = std::get_if<LostRecord>(&record)) {
     losses_.records_lost += lost->count;
     lost_since_scan_ = true;
@@ -233,20 +238,30 @@ void Follower::handle_wake(ThreadId thread, const SampleRecord& record) {
   merger_.push(WakeEvent{thread, woken, record.common.time_ns, waking->context});
 }
 
-// All other threads are dead by now, and the caller has taken the first thread's number.
-void Follower::handle_exec(const Exec& exec) {
-  if (exec.ring_tid != exec.new_tid) {
-    finish(exec.new_tid, exec.time_ns);
-    auto node = threads_.extract(exec.ring_tid);
-    if (node.empty()) return;
-    merger_.push(ThreadExitEvent{node.mapped().thread(), exec.time_ns});
-    node.key() = exec.new_tid;
-    node.mapped().rename({exec.new_tid, ++last_serial_});
-    merger_.push(ThreadStartEvent{node.mapped().thread(), {}, exec.time_ns});
+// The caller of exec takes the first thread's number; all other threads are dead by now. Its
+// records from here on are those of the new identity, its place in threads_ follows after all rings
+// are read.
+void Follower::handle_exec(ThreadEvents& events, const CommRecord& comm) {
+  const auto& [pid, tid, time_ns, cpu, id] = comm.common;
+  const ThreadId before = events.thread();
+  if (before.tid != tid) {
+    events.rename({tid, ++last_serial_});
+    merger_.push(ThreadExitEvent{before, time_ns});
+    merger_.push(ThreadStartEvent{events.thread(), {}, time_ns});
+    renamed_.push_back({before.tid, tid, time_ns});
+  }
+  merger_.push(ExecEvent{events.thread(), time_ns});
+}
+
+void Follower::move_renamed() {
+  for (const auto& [from, to, time_ns] : std::exchange(renamed_, {})) {
+    finish(to, time_ns);
+    refused_.erase(to);
+    auto node = threads_.extract(from);
+    if (node.empty()) continue;
+    node.key() = to;
     threads_.insert(std::move(node));
   }
-  const auto entry = threads_.find(exec.new_tid);
-  if (entry != threads_.end()) merger_.push(ExecEvent{entry->second.thread(), exec.time_ns});
 }
 
 void Follower::handle_fork(const ForkRecord& fork) {

@@ -47,9 +47,8 @@ class Follower {
   const std::vector<std::string>& reasons() const { return reasons_; }
 
  private:
-  struct Exec {
-    Tid ring_tid;  // of the thread that called exec
-    Tid new_tid;   // which it has since: that of the first thread
+  struct Renamed {  // by exec
+    Tid from, to;
     Nanoseconds time_ns;
   };
 
@@ -63,7 +62,8 @@ class Follower {
   void handle(ThreadEvents& events, const Record& record);
   void handle_sample(ThreadEvents& events, const SampleRecord& record);
   void handle_wake(ThreadId thread, const SampleRecord& record);
-  void handle_exec(const Exec& exec);
+  void handle_exec(ThreadEvents& events, const CommRecord& comm);
+  void move_renamed();
   void handle_fork(const ForkRecord& fork);
   void rescan(Nanoseconds now_ns);
 
@@ -77,6 +77,7 @@ class Follower {
   bool alive_ = true;
 
   std::map<Tid, ThreadEvents> threads_;
+  std::size_t expected_threads_ = 0;
   std::uint32_t last_serial_ = 0;
   std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;  // by tag
   std::set<Tid> refused_;   // listed in /proc, but not to be opened: a dead leader, no resources
@@ -86,8 +87,8 @@ class Follower {
 
   // What the records of one drain say about threads, until all rings have been read.
   std::vector<ForkRecord> forks_;
-  std::vector<Tid> exits_;
-  std::vector<Exec> execs_;
+  std::vector<ThreadId> exits_;
+  std::vector<Renamed> renamed_;
   Nanoseconds next_scan_ns_ = 0;
   bool lost_since_scan_ = false;
 };

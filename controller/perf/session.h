@@ -21,7 +21,9 @@ namespace causalctl::perf {
 // An event to be opened on every thread, present and future, whose records become VisitEvents with
 // this tag: how progress points (breakpoint, uprobe, tracepoint) are armed.
 struct VisitTemplate {
-  perf_event_attr attr{};  // type, config, bp_*; the session adds sampling fields and clock
+  // type, config, bp_*; the session adds sampling fields and clock. What it points to (the path of
+  // a uprobe) must live as long as the session.
+  perf_event_attr attr{};
   std::uint32_t tag = 0;
   std::string what;    // for messages: "breakpoint at main.c:12"
   std::string filter;  // tracepoint filter (PERF_EVENT_IOC_SET_FILTER), may be empty
@@ -70,10 +72,12 @@ class Session {
   void jitter();                           // draws a new period for each thread (DCPI §4.1.1)
 
   // Everything that happened before now - guard, in time order, each event once. New threads are
-  // opened, dead ones closed, within the call.
+  // opened, dead ones closed, within the call. A record that the kernel published later than the
+  // guard allows for comes first in the next drain.
   std::vector<Event> drain(Nanoseconds now_ns);
 
-  // Exact number of hits so far, dead threads included, whatever records were lost.
+  // Exact number of hits so far, dead threads included, whatever records were lost. A new thread's
+  // hits count from when the drain after its birth has opened its events.
   std::uint64_t count(std::uint32_t tag) const;
 
   bool target_alive() const;

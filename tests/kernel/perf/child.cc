@@ -26,7 +26,6 @@ Child::Child(const std::function<void()>& body) {
   int pipe_fds[2];
   REQUIRE(pipe2(pipe_fds, O_CLOEXEC) == 0);
   pid_ = fork();
-  REQUIRE(pid_ >= 0);
   if (pid_ == 0) {
     close(pipe_fds[1]);
     char byte = 0;
@@ -34,6 +33,7 @@ Child::Child(const std::function<void()>& body) {
     body();
     _exit(0);
   }
+  REQUIRE(pid_ > 0);
   close(pipe_fds[0]);
   go_fd_ = pipe_fds[1];
 }
@@ -55,7 +55,7 @@ void Child::kill() {
 void spin_for(Nanoseconds cpu_ns) {
   const auto end = clock_value(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
   while (clock_value(CLOCK_THREAD_CPUTIME_ID) < end) {
-    for (int i = 0; i < 1000; ++i) asm volatile("" : "+r"(i));
+    for (int i = 0; i < 50'000; ++i) asm volatile("" : "+r"(i));
   }
 }
 

@@ -1,9 +1,18 @@
 // What happens without privileges, and when a ring is too small for what is written.
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <memory>
+#include <thread>
+
 #include "controller/base/clock.h"
+#include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
 #include "tests/kernel/perf/child.h"
 
@@ -13,12 +22,18 @@ using namespace causalctl::perf::test;
 
 namespace {
 
-// Forks, becomes `nobody`, and profiles a child of its own. 0, or the number of what was wrong.
-int profile_as_nobody() {
+bool become_nobody() {
   constexpr uid_t kNobody = 65534;
   if (setresgid(kNobody, kNobody, kNobody) != 0 || setresuid(kNobody, kNobody, kNobody) != 0) {
-    return 1;
+    return false;
   }
+  // Lost by the change of user, and without it nobody may profile us.
+  return prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+// Profiles a child of its own. 0, or the number of what was wrong.
+int profile_as_nobody() {
+  if (!become_nobody()) return 1;
   Child child([] { spin_for(100 * kMillisecond); });
   Session session(child.pid(), {});
   const auto& limits = session.limits();
@@ -39,34 +54,131 @@ int profile_as_nobody() {
   return 0;
 }
 
-}  // namespace
-
-TEST_CASE("Without privileges everything but kernel samples and wake edges works", "[perf]") {
-  if (!perf_is_allowed()) return;
-  if (geteuid() != 0) {
-    WARN("not root: cannot become nobody");
-    return;
-  }
-  if (system_facts().paranoid != 2) {
-    {
-      WARN("perf_event_paranoid is " << system_facts().paranoid << ", this test is about 2");
-      return;
+// Opens sessions until the kernel refuses; `hint` must then be in the error's hint.
+int open_until_refused(std::size_t at_least, const char* hint) {
+  Child child([] { spin_for(10 * kSecond); });
+  std::vector<std::unique_ptr<Session>> sessions;
+  try {
+    while (sessions.size() < 100'000) {
+      sessions.push_back(std::make_unique<Session>(child.pid(), SessionOptions{}));
     }
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%zu sessions, then: %s\n", sessions.size(), error.what());
+    if (error.hint().find(hint) == std::string::npos) return 3;
+    return sessions.size() < at_least ? 4 : 0;
   }
+  return 5;
+}
+
+int lock_too_much_as_nobody() {
+  const rlimit none{0, 0};
+  if (!become_nobody() || setrlimit(RLIMIT_MEMLOCK, &none) != 0) return 1;
+  return open_until_refused(2, "perf_event_mlock_kb");
+}
+
+int open_too_many() {
+  const rlimit few{50, 100};  // the first can be raised to the second
+  if (setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
+  return open_until_refused(20, "ulimit -n");  // more than 50 descriptors can be
+}
+
+// In a pid namespace of our own, tracepoints number threads otherwise than records do.
+int wakes_in_a_container() {
+  if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) return 1;
+  const pid_t pid = fork();
+  if (pid > 0) {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+  }
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(3);
+  if (mount("proc", "/proc", "proc", 0, nullptr) != 0) _exit(4);
+  Child child([] {
+    int pipes[2][2];
+    if (pipe(pipes[0]) != 0 || pipe(pipes[1]) != 0) _exit(1);
+    const auto play = [&](int me) {
+      char ball = 0;
+      while (read(pipes[me][0], &ball, 1) == 1) {
+        spin_for(100 * kMicrosecond);
+        if (write(pipes[1 - me][1], &ball, 1) != 1) _exit(1);
+      }
+    };
+    std::thread other(play, 1);
+    if (write(pipes[0][1], "", 1) != 1) _exit(1);
+    play(0);
+  });
+  Session session(child.pid(), {});
+  if (!session.limits().wake_edges) _exit(5);
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  const bool both = drain_until(session, events, [&](const auto& all) {
+    int to_first = 0, to_second = 0;
+    for (const auto& wake : only<WakeEvent>(all)) {
+      if (wake.waker.tid != child.pid()) to_first += wake.woken == child.pid();
+      if (wake.waker.tid == child.pid()) to_second += wake.woken == child.pid() + 1;
+    }
+    return to_first > 10 && to_second > 10;
+  });
+  _exit(both ? 0 : 6);
+}
+
+// Runs `body` in a process of its own, for what must not happen to the tests'.
+int in_a_fork(int (*body)()) {
   const pid_t pid = fork();
   if (pid == 0) {
-    int result = 99;
+    int result = 98;
     try {
-      result = profile_as_nobody();
-    } catch (const std::exception&) {
-      result = 98;
+      result = body();
+    } catch (const std::exception& error) {
+      std::fputs(error.what(), stderr);
     }
     _exit(result);
   }
   int status = 0;
   REQUIRE(waitpid(pid, &status, 0) == pid);
-  REQUIRE(WIFEXITED(status));
-  REQUIRE(WEXITSTATUS(status) == 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("Without privileges everything but kernel samples and wake edges works", "[perf]") {
+  if (!perf_is_allowed()) return;
+  if (geteuid() != 0) {
+    WARN("not root: cannot become nobody, nothing tested");
+    return;
+  }
+  if (system_facts().paranoid != 2) {
+    WARN("perf_event_paranoid is " << system_facts().paranoid << ", this test is about 2");
+    return;
+  }
+  REQUIRE(in_a_fork(profile_as_nobody) == 0);
+  REQUIRE(in_a_fork(lock_too_much_as_nobody) == 0);
+}
+
+TEST_CASE("The limit of descriptors is raised, and when that is not enough, explained", "[perf]") {
+  if (!perf_is_allowed()) return;
+  REQUIRE(in_a_fork(open_too_many) == 0);
+}
+
+TEST_CASE("Wake edges name threads as our pid namespace does", "[perf]") {
+  if (!perf_is_allowed()) return;
+  if (geteuid() != 0) {
+    WARN("not root: cannot make a pid namespace, nothing tested");
+    return;
+  }
+  REQUIRE(in_a_fork(wakes_in_a_container) == 0);
+}
+
+TEST_CASE("The pause event's attributes are accepted, or the hint says what is missing", "[perf]") {
+  if (!perf_is_allowed()) return;
+  try {
+    const auto event = EventFd::open(sigtrap_attr(0x1000, 20 * kMicrosecond), 0, "pause");
+    REQUIRE(event);
+    REQUIRE(event->read_count() == 0);  // disabled
+  } catch (const Error& error) {
+    REQUIRE_THAT(error.hint(), Catch::Matchers::Contains("5.13"));
+  }
 }
 
 TEST_CASE("Records that found no room are counted, and the session goes on", "[perf]") {

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "controller/perf/merge.h"
+
+using namespace causalctl;
+using namespace causalctl::perf;
+
+namespace {
+
+VisitEvent visit(Tid tid, Nanoseconds time_ns, std::uint32_t tag) {
+  return {{tid, 1}, time_ns, tag};
+}
+
+std::uint32_t tag_of(const Event& event) { return std::get<VisitEvent>(event).tag; }
+
+}  // namespace
+
+TEST_CASE("What is younger than the watermark waits", "[perf]") {
+  Merger merger;
+  merger.push(visit(1, 10, 0));
+  merger.push(visit(1, 30, 1));
+  merger.push(visit(2, 20, 2));
+  merger.push(visit(2, 31, 3));
+  auto taken = merger.take_until(30);
+  REQUIRE(taken.size() == 3);
+  REQUIRE(tag_of(taken[0]) == 0);
+  REQUIRE(tag_of(taken[1]) == 2);
+  REQUIRE(tag_of(taken[2]) == 1);
+  REQUIRE(merger.take_until(30).empty());
+  merger.push(visit(1, 25, 4));  // late: not in order any more, but not lost
+  taken = merger.take_until(40);
+  REQUIRE(taken.size() == 2);
+  REQUIRE(tag_of(taken[0]) == 4);
+  REQUIRE(tag_of(taken[1]) == 3);
+  REQUIRE(merger.pending() == 0);
+}
+
+TEST_CASE("Events of the same time stay in the order of their arrival", "[perf]") {
+  Merger merger;
+  for (std::uint32_t i = 0; i < 50; ++i) merger.push(visit(1, i < 25 ? 7 : 8, i));
+  const auto taken = merger.take_until(8);
+  for (std::uint32_t i = 0; i < 50; ++i) REQUIRE(tag_of(taken[i]) == i);
+}
+
+TEST_CASE("Any interleaving of rings and drains gives each event once, in order", "[perf]") {
+  const auto seed = GENERATE(range(0U, 50U));
+  std::mt19937 random(seed);
+  const std::size_t rings = 1 + random() % 8;
+  std::vector<std::vector<VisitEvent>> streams(rings);
+  std::uint32_t tags = 0;
+  for (std::size_t ring = 0; ring < rings; ++ring) {
+    Nanoseconds time_ns = 0;
+    for (unsigned i = random() % 200; i > 0; --i) {
+      time_ns += random() % 3;  // equal times happen
+      streams[ring].push_back(visit(static_cast<Tid>(ring), time_ns, tags++));
+    }
+  }
+  Merger merger;
+  std::vector<Event> all;
+  std::vector<std::size_t> position(rings, 0);
+  for (Nanoseconds now = 0; now <= 600; now += random() % 20) {
+    for (std::size_t ring = 0; ring < rings; ++ring) {
+      // A ring is read up to some time at or after now: it is read after `now` was taken.
+      const Nanoseconds until = now + random() % 10;
+      auto& next = position[ring];
+      while (next < streams[ring].size() && streams[ring][next].time_ns <= until) {
+        merger.push(streams[ring][next++]);
+      }
+    }
+    for (auto& event : merger.take_until(now)) {
+      REQUIRE(time_of(event) <= now);
+      all.push_back(std::move(event));
+    }
+  }
+  REQUIRE(all.size() == tags);
+  REQUIRE(std::is_sorted(all.begin(), all.end(), [](const Event& left, const Event& right) {
+    return time_of(left) < time_of(right);
+  }));
+  std::vector<std::int64_t> last_tag(rings, -1);
+  for (const auto& event : all) {
+    auto& last = last_tag[static_cast<std::size_t>(std::get<VisitEvent>(event).thread.tid)];
+    REQUIRE(tag_of(event) > last);  // a ring's own order is kept
+    last = tag_of(event);
+  }
+}
