@@ -1,0 +1,195 @@
+// Samples say where the time goes, not how often a function is called: a good progress point is
+// passed once per unit of work, and which one that is only the user knows. So functions are ranked
+// by the time spent in them *and what they call*, where the loop over the work is found near the
+// top, and lines by the time in them. Every SPEC printed has been resolved: it can be pasted.
+#include "controller/commands/points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/perf/session.h"
+#include "controller/progress/boundary.h"
+#include "controller/progress/progress.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::commands {
+namespace {
+
+constexpr Nanoseconds kSampling = 2 * kSecond;
+constexpr Nanoseconds kDrainEvery = 50 * kMillisecond;
+constexpr std::size_t kMostShown = 15;
+constexpr std::size_t kMostTried = 60;  // of candidates that cannot be named, before giving up
+
+struct Function {
+  std::string name;
+  Address entry = 0;
+  std::uint64_t own = 0;    // samples in it
+  std::uint64_t under = 0;  // samples in it and what it calls
+};
+
+struct Findings {
+  std::uint64_t samples = 0;
+  std::map<Address, Function> functions;                       // by entry
+  std::map<std::pair<std::string, int>, std::uint64_t> lines;  // samples by file and line
+};
+
+void count_sample(const perf::SampleEvent& sample, unwind::Symbolizer& symbolizer,
+                  Findings& findings) {
+  ++findings.samples;
+  std::set<Address> seen;  // recursion: once per sample
+  for (std::size_t i = 0; i < sample.callers.size(); ++i) {
+    // Callers are return addresses, one past the call.
+    const auto frames = symbolizer.frames(sample.callers[i] - (i == 0 ? 0 : 1));
+    if (frames.empty()) continue;
+    if (i == 0 && frames.front().line > 0) {
+      ++findings.lines[{frames.front().file, frames.front().line}];
+    }
+    const auto& physical = frames.back();
+    if (physical.entry == 0 || !seen.insert(physical.entry).second) continue;
+    auto& function = findings.functions[physical.entry];
+    function.name = physical.function;
+    function.entry = physical.entry;
+    ++function.under;
+    if (i == 0) ++function.own;
+  }
+}
+
+Findings sample(Pid target, unwind::Symbolizer& symbolizer) {
+  perf::SessionOptions options;
+  options.wake_edges = false;
+  perf::Session session(target, options);
+  Findings findings;
+  session.start();
+  const auto end_ns = monotonic_now() + kSampling;
+  while (monotonic_now() < end_ns && session.target_alive()) {
+    sleep_until(std::min(end_ns, monotonic_now() + kDrainEvery));
+    for (const auto& event : session.drain(monotonic_now())) {
+      if (std::holds_alternative<perf::MapEvent>(event)) symbolizer.refresh();
+      const auto* sample = std::get_if<perf::SampleEvent>(&event);
+      if (sample != nullptr) count_sample(*sample, symbolizer, findings);
+    }
+  }
+  return findings;
+}
+
+class Namer {
+ public:
+  Namer(Pid target, unwind::Symbolizer& symbolizer) : target_(target), symbolizer_(symbolizer) {}
+
+  // A SPEC that means exactly this function.
+  std::optional<std::string> function(const Function& function) {
+    const auto module = symbolizer_.module_at(function.entry);
+    if (!module) return std::nullopt;
+    const auto binary = std::filesystem::path(module->path).filename().string();
+    std::vector<std::string> candidates;
+    if (!function.name.empty() && module->main) candidates.push_back(function.name);
+    if (!function.name.empty()) candidates.push_back(fmt::format("{}:{}", binary, function.name));
+    candidates.push_back(progress::name_by_offset(target_, function.entry));
+    for (const auto& spec : candidates) {
+      if (stands_at(spec, function.entry)) return spec;
+    }
+    return std::nullopt;
+  }
+
+  // The shortest end of the path that is not ambiguous.
+  std::optional<std::string> line(const std::string& file, int line) {
+    for (auto slash = file.rfind('/');; slash = file.rfind('/', slash - 1)) {
+      const bool whole = slash == std::string::npos || slash == 0;
+      const auto spec = fmt::format("{}:{}", whole ? file : file.substr(slash + 1), line);
+      if (stands_at(spec, std::nullopt)) return spec;
+      if (whole) return std::nullopt;
+    }
+  }
+
+ private:
+  bool stands_at(const std::string& spec, std::optional<Address> address) {
+    try {
+      const auto point = progress::resolve(spec, target_, symbolizer_);
+      return !address || std::any_of(point.places.begin(), point.places.end(),
+                                     [&](const auto& each) { return each.address == *address; });
+    } catch (const UsageError&) {
+      return false;
+    }
+  }
+
+  Pid target_;
+  unwind::Symbolizer& symbolizer_;
+};
+
+void print_functions(const Findings& findings, Namer& namer) {
+  std::vector<Function> ranked;
+  for (const auto& [entry, function] : findings.functions) ranked.push_back(function);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Function& a, const Function& b) {
+    return std::pair(a.under, a.own) > std::pair(b.under, b.own);
+  });
+  ranked.resize(std::min(ranked.size(), kMostTried));
+  fmt::print(
+      "\n# functions: time in them and what they call, and in them alone "
+      "(how often they are called is not known)\n");
+  std::size_t shown = 0;
+  for (const auto& function : ranked) {
+    const auto spec = namer.function(function);
+    if (!spec) continue;
+    const auto percent = 100.0 / static_cast<double>(findings.samples);
+    fmt::print("{:<48}  # {:5.1f} %  {:5.1f} %\n", *spec,
+               percent * static_cast<double>(function.under),
+               percent * static_cast<double>(function.own));
+    if (++shown == kMostShown) break;
+  }
+}
+
+void print_lines(const Findings& findings, Namer& namer) {
+  std::vector<std::pair<std::uint64_t, std::pair<std::string, int>>> ranked;
+  for (const auto& [line, samples] : findings.lines) ranked.emplace_back(samples, line);
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  ranked.resize(std::min(ranked.size(), kMostTried));
+  fmt::print("\n# lines: time in them\n");
+  std::size_t shown = 0;
+  for (const auto& [samples, line] : ranked) {
+    const auto spec = namer.line(line.first, line.second);
+    if (!spec) continue;
+    fmt::print("{:<48}  # {:5.1f} %\n", *spec,
+               100.0 * static_cast<double>(samples) / static_cast<double>(findings.samples));
+    if (++shown == kMostShown) break;
+  }
+}
+
+}  // namespace
+
+int run_points(Pid target) {
+  if (!procfs::status(target)) throw TargetGone(fmt::format("no process {}", target));
+  unwind::Symbolizer symbolizer(target);
+  fmt::print(
+      "# Progress points for process {}: pass one with --progress. Best is what happens once "
+      "per unit of work.\n\n# USDT probes\n",
+      target);
+  const auto probes = progress::usdt_probes(target);
+  for (const auto& probe : probes) fmt::print("usdt:{}:{}\n", probe.provider, probe.name);
+  if (probes.empty()) fmt::print("# none\n");
+  std::fflush(stdout);
+
+  const auto findings = sample(target, symbolizer);
+  if (findings.samples == 0) {
+    fmt::print("\n# no functions or lines: the process used no CPU time in {} s\n",
+               kSampling / kSecond);
+    return static_cast<int>(ExitCode::ok);
+  }
+  Namer namer(target, symbolizer);
+  print_functions(findings, namer);
+  if (!findings.lines.empty()) print_lines(findings, namer);
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace causalctl::commands
