@@ -1,0 +1,85 @@
+#include "controller/perf/attrs.h"
+
+#include <algorithm>
+#include <ctime>
+
+namespace causalctl::perf {
+namespace {
+
+perf_event_attr software_attr(std::uint64_t config) {
+  perf_event_attr attr{};
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = config;
+  return with_common_fields(attr);
+}
+
+}  // namespace
+
+perf_event_attr with_common_fields(perf_event_attr attr) {
+  attr.size = sizeof(attr);
+  attr.sample_type |= kCommonSampleType;
+  attr.sample_id_all = 1;
+  attr.disabled = 1;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  return attr;
+}
+
+perf_event_attr bookkeeping_attr() {
+  auto attr = software_attr(PERF_COUNT_SW_DUMMY);
+  attr.exclude_kernel = 1;  // changes none of its records, and unprivileged users may have it
+  attr.context_switch = 1;
+  attr.task = 1;
+  attr.mmap = 1;
+  attr.mmap2 = 1;
+  attr.comm = 1;
+  attr.comm_exec = 1;
+  return attr;
+}
+
+perf_event_attr sampling_attr(const SamplingFields& fields) {
+  auto attr = software_attr(PERF_COUNT_SW_TASK_CLOCK);
+  attr.sample_period = static_cast<std::uint64_t>(fields.period_ns);
+  attr.exclude_kernel = fields.kernel ? 0 : 1;
+  // The chain is there at any depth: for a sample in the kernel its first entry is the user code.
+  attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN;
+  attr.exclude_callchain_kernel = 1;
+  attr.sample_max_stack = static_cast<std::uint16_t>(std::max(1U, fields.call_chain_depth));
+  if (fields.stack_bytes > 0) {
+    attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attr.sample_regs_user = kUserRegisters;
+    attr.sample_stack_user = fields.stack_bytes;
+  }
+  return attr;
+}
+
+perf_event_attr waking_attr(std::uint64_t tracepoint_id) {
+  perf_event_attr attr{};
+  attr.type = PERF_TYPE_TRACEPOINT;
+  attr.config = tracepoint_id;
+  attr.sample_period = 1;
+  attr.sample_type = PERF_SAMPLE_RAW;
+  return with_common_fields(attr);
+}
+
+perf_event_attr visit_attr(const perf_event_attr& event) {
+  auto attr = with_common_fields(event);
+  attr.sample_type = kCommonSampleType;
+  attr.read_format = 0;
+  attr.freq = 0;
+  attr.sample_period = 1;
+  if (attr.type == PERF_TYPE_BREAKPOINT) attr.exclude_kernel = 1;
+  return attr;
+}
+
+perf_event_attr sigtrap_attr(Address slot, Nanoseconds period_ns) {
+  auto attr = software_attr(PERF_COUNT_SW_TASK_CLOCK);
+  attr.sample_period = static_cast<std::uint64_t>(period_ns);
+  attr.exclude_kernel = 1;
+  attr.sigtrap = 1;
+  attr.remove_on_exec = 1;
+  attr.sig_data = slot;
+  return attr;
+}
+
+}  // namespace causalctl::perf

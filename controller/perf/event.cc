@@ -1,0 +1,123 @@
+#include "controller/perf/event.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+
+namespace causalctl::perf {
+namespace {
+
+long sysctl_number(const char* name, long otherwise) {
+  const auto text = procfs::read_text(fmt::format("/proc/sys/kernel/{}", name));
+  return text ? std::strtol(text->c_str(), nullptr, 10) : otherwise;
+}
+
+// Late, not at the start, because programs that we start inherit the limit.
+bool raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+int perf_event_open(perf_event_attr attr, Tid tid, int group, unsigned long flags) {
+  constexpr int kAnyProcessor = -1;
+  return static_cast<int>(syscall(SYS_perf_event_open, &attr, tid, kAnyProcessor, group, flags));
+}
+
+}  // namespace
+
+SystemFacts system_facts() {
+  SystemFacts facts;
+  facts.paranoid = static_cast<int>(sysctl_number("perf_event_paranoid", facts.paranoid));
+  facts.mlock_kb = sysctl_number("perf_event_mlock_kb", facts.mlock_kb);
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) facts.descriptors = static_cast<long>(limit.rlim_cur);
+  return facts;
+}
+
+std::optional<EventFd> EventFd::open(const perf_event_attr& attr, Tid tid, std::string_view what,
+                                     const EventFd* output) {
+  const int group = output == nullptr ? -1 : output->get();
+  const unsigned long flags =
+      PERF_FLAG_FD_CLOEXEC |
+      (output == nullptr ? 0UL : PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP);
+  int fd = perf_event_open(attr, tid, group, flags);
+  if (fd < 0 && errno == EMFILE && raise_descriptor_limit()) {
+    fd = perf_event_open(attr, tid, group, flags);
+  }
+  if (fd >= 0) return EventFd(Fd(fd), attr, what);
+  const int error_number = errno;
+  if (error_number == ESRCH) return std::nullopt;
+  throw Error::from_errno(fmt::format("perf_event_open({}, tid {})", what, tid), error_number,
+                          hint_for(Call::open, error_number, attr, system_facts()));
+}
+
+EventFd::EventFd(Fd fd, const perf_event_attr& attr, std::string_view what)
+    : fd_(std::move(fd)), attr_(attr), what_(what) {
+  control(PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id_), "ID");
+}
+
+void EventFd::enable() const { control(PERF_EVENT_IOC_ENABLE, 0, "ENABLE"); }
+void EventFd::disable() const { control(PERF_EVENT_IOC_DISABLE, 0, "DISABLE"); }
+
+void EventFd::refresh(int overflows) const {
+  control(PERF_EVENT_IOC_REFRESH, static_cast<unsigned long>(overflows), "REFRESH");
+}
+
+void EventFd::set_period(Nanoseconds period_ns) const {
+  auto period = static_cast<std::uint64_t>(period_ns);
+  control(PERF_EVENT_IOC_PERIOD, reinterpret_cast<unsigned long>(&period), "PERIOD");
+}
+
+void EventFd::set_filter(const std::string& filter) const {
+  control(PERF_EVENT_IOC_SET_FILTER, reinterpret_cast<unsigned long>(filter.c_str()), "SET_FILTER");
+}
+
+void EventFd::set_output(const EventFd& owner) const {
+  control(PERF_EVENT_IOC_SET_OUTPUT, static_cast<unsigned long>(owner.get()), "SET_OUTPUT");
+}
+
+std::uint64_t EventFd::read_count() const {
+  std::uint64_t count = 0;
+  const auto got = ::read(fd_.get(), &count, sizeof(count));
+  if (got < 0) fail(Call::control, "read", errno);
+  return got == sizeof(count) ? count : 0;  // 0 bytes: the kernel could never schedule the event
+}
+
+bool EventFd::thread_ended() const {
+  pollfd entry{fd_.get(), POLLIN, 0};
+  return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+Mapping EventFd::map_ring(unsigned pages) const {
+  const auto page_size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (;; pages /= 2) {
+    const std::size_t size = (pages + 1) * page_size;
+    void* address = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    if (address != MAP_FAILED) return Mapping(address, size);
+    if ((errno != EPERM && errno != ENOMEM) || pages <= 1) fail(Call::map, "mmap", errno);
+  }
+}
+
+void EventFd::control(unsigned long request, unsigned long argument, const char* name) const {
+  if (ioctl(fd_.get(), request, argument) < 0) fail(Call::control, name, errno);
+}
+
+void EventFd::fail(Call call, const char* name, int error_number) const {
+  throw Error::from_errno(fmt::format("perf event {}: {}", what_, name), error_number,
+                          hint_for(call, error_number, attr_, system_facts()));
+}
+
+}  // namespace causalctl::perf

@@ -1,0 +1,62 @@
+// One perf event: the only caller of perf_event_open(2) and of the ioctls on what it returns.
+//
+// A thread that is gone is a result; everything else that fails is an Error with a hint. Operations
+// on the event of a thread that has ended meanwhile succeed and do nothing.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "controller/base/fd.h"
+#include "controller/base/types.h"
+#include "controller/perf/hints.h"
+
+namespace causalctl::perf {
+
+class EventFd {
+ public:
+  EventFd() = default;
+
+  // Opens `attr` on one thread (0: the caller), on whatever processor it runs. Its records go to
+  // the ring of `output`, an event of the same thread, if given. `what` names the event in
+  // messages. nullopt: the thread is gone. The first EMFILE raises our soft RLIMIT_NOFILE to the
+  // hard one.
+  [[nodiscard]] static std::optional<EventFd> open(const perf_event_attr& attr, Tid tid,
+                                                   std::string_view what,
+                                                   const EventFd* output = nullptr);
+
+  int get() const { return fd_.get(); }
+  explicit operator bool() const { return static_cast<bool>(fd_); }
+  std::uint64_t id() const { return id_; }  // PERF_SAMPLE_IDENTIFIER of its records
+  const perf_event_attr& attr() const { return attr_; }
+
+  void enable() const;
+  void disable() const;               // synchronous: no record follows
+  void refresh(int overflows) const;  // enables for this many overflows more
+  void set_period(Nanoseconds period_ns) const;
+  void set_filter(const std::string& filter) const;
+  void set_output(const EventFd& owner) const;
+  std::uint64_t read_count() const;  // also of a thread that has ended
+  bool thread_ended() const;         // POLLHUP
+
+  // Maps 2^n data pages, fewer (down to one) where the user may not lock that much memory.
+  Mapping map_ring(unsigned pages) const;
+
+ private:
+  EventFd(Fd fd, const perf_event_attr& attr, std::string_view what);
+  void control(unsigned long request, unsigned long argument, const char* name) const;
+  [[noreturn]] void fail(Call call, const char* name, int error_number) const;
+
+  Fd fd_;
+  std::uint64_t id_ = 0;
+  perf_event_attr attr_{};  // for hints
+  std::string what_;
+};
+
+SystemFacts system_facts();  // of this machine, now
+
+}  // namespace causalctl::perf

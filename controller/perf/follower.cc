@@ -1,0 +1,293 @@
+#include "controller/perf/follower.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/perf/translate.h"
+
+namespace causalctl::perf {
+namespace {
+
+// A record becomes visible a little after its timestamp was taken.
+constexpr Nanoseconds kGuard = 20 * kMicrosecond;
+constexpr Nanoseconds kScanInterval = 100 * kMillisecond;
+constexpr Nanoseconds kScanAgain = 5 * kMillisecond;  // when something unexplained was seen
+constexpr int kMostScansAtStart = 20;
+
+// Fewer pages for many threads: the rings' memory is locked.
+unsigned ring_pages(std::size_t threads) {
+  if (threads <= 64) return 32;
+  return threads <= 512 ? 8 : 4;
+}
+
+bool is_alive(Pid pid, Tid tid) {
+  const auto status = procfs::thread_status(pid, tid);
+  return status && status->state != 'Z' && status->state != 'X';
+}
+
+SwitchKind switch_kind(const SwitchRecord& record) {
+  if (!record.out) return SwitchKind::in;
+  return record.preempted ? SwitchKind::out_preempted : SwitchKind::out_blocked;
+}
+
+}  // namespace
+
+Follower::Follower(Pid target, ThreadPlan plan, WakingFormat waking, std::uint64_t seed)
+    : target_(target), plan_(std::move(plan)), waking_(waking), random_(seed) {}
+
+void Follower::open_all() {
+  scan_until_stable();
+  if (threads_.empty()) throw TargetGone(fmt::format("process {} is not there", target_));
+}
+
+void Follower::start() {
+  plan_.running = true;
+  for (auto& [tid, events] : threads_) events.start(plan_);
+  // Until now nothing told of births and deaths.
+  lost_since_scan_ = true;
+  scan_until_stable();
+}
+
+void Follower::add(Visit visit) {
+  std::vector<std::pair<ThreadEvents*, EventFd>> opened;
+  for (auto& [tid, events] : threads_) {
+    if (auto event = events.open_visit(visit)) opened.emplace_back(&events, std::move(*event));
+  }
+  for (auto& [events, event] : opened) {
+    events->commit_visit(std::move(event), visit.tag, plan_.running);
+  }
+  plan_.visits.push_back(std::move(visit));
+}
+
+void Follower::enable_sampling(bool on) {
+  plan_.sampling_on = on;
+  if (!plan_.running) return;
+  for (auto& [tid, events] : threads_) events.enable_sampling(on);
+}
+
+void Follower::set_stack_bytes(unsigned bytes) {
+  plan_.sampling.stack_bytes = bytes;
+  for (auto& [tid, events] : threads_) {
+    events.enable_sampling(false);
+    read(events);  // what is there can be decoded only by the layout of before
+    if (!events.reopen_sampling(plan_)) lost_since_scan_ = true;
+  }
+}
+
+void Follower::set_period(Nanoseconds period_ns) {
+  plan_.sampling.period_ns = period_ns;
+  for (auto& [tid, events] : threads_) events.set_period(draw_period(), monotonic_now());
+}
+
+// Randomised so that sampling does not lock onto the program's rhythm (DCPI §4.1.1).
+Nanoseconds Follower::draw_period() {
+  const double unit = static_cast<double>(random_() >> 11) * 0x1.0p-53;
+  return static_cast<Nanoseconds>(static_cast<double>(plan_.sampling.period_ns) *
+                                  (0.75 + 0.5 * unit));
+}
+
+std::vector<Event> Follower::drain(Nanoseconds now_ns) {
+  for (auto& [tid, events] : threads_) read(events);
+  for (const Tid tid : std::exchange(exits_, {})) finish(tid, now_ns);
+  for (const auto& exec : std::exchange(execs_, {})) handle_exec(exec);
+  std::stable_sort(forks_.begin(), forks_.end(), [](const auto& left, const auto& right) {
+    return left.common.time_ns < right.common.time_ns;
+  });
+  for (const auto& fork : std::exchange(forks_, {})) handle_fork(fork);
+  if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
+  exits_.clear();  // of threads whose end was found otherwise, before their EXIT was read
+  return merger_.take_until(now_ns - kGuard);
+}
+
+std::uint64_t Follower::count(std::uint32_t tag) const {
+  const auto finished = finished_counts_.find(tag);
+  std::uint64_t sum = finished == finished_counts_.end() ? 0 : finished->second;
+  for (const auto& [tid, events] : threads_) sum += events.count(tag);
+  return sum;
+}
+
+std::vector<ThreadId> Follower::threads() const {
+  std::vector<ThreadId> ids;
+  for (const auto& [tid, events] : threads_) ids.push_back(events.thread());
+  return ids;
+}
+
+bool Follower::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
+  plan_.ring_pages = ring_pages(threads_.size());
+  auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
+  if (!events) return false;
+  ++last_serial_;
+  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns});
+  threads_.insert_or_assign(tid, std::move(*events));
+  suspects_.erase(tid);
+  return true;
+}
+
+// In the middle of a profile a thread that cannot be opened is a loss to be reported, not the end.
+bool Follower::open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns) {
+  try {
+    return open_thread(tid, parent, start_ns);
+  } catch (const Error& error) {
+    auto reason = fmt::format("some threads are not profiled: {}",
+                              error.hint().empty() ? error.what() : error.hint());
+    if (std::find(reasons_.begin(), reasons_.end(), reason) == reasons_.end()) {
+      reasons_.push_back(std::move(reason));
+    }
+    refused_.insert(tid);
+    return false;
+  }
+}
+
+// Threads may come while we look. Those that a followed and started thread creates are known by
+// their FORK records, so a scan that finds nothing new after the start has found all.
+void Follower::scan_until_stable() {
+  for (int i = 0; i < kMostScansAtStart; ++i) {
+    bool stable = true;
+    for (const Tid tid : procfs::threads(target_)) {
+      if (threads_.contains(tid) || refused_.contains(tid)) continue;
+      stable = false;
+      if (!open_thread(tid, {}, monotonic_now())) refused_.insert(tid);  // it is ending
+    }
+    if (stable) return;
+  }
+}
+
+// Reads the last records, keeps the counts, closes. `exit_ns` is for when the EXIT record is lost.
+void Follower::finish(Tid tid, Nanoseconds exit_ns) {
+  const auto entry = threads_.find(tid);
+  if (entry == threads_.end()) return;
+  auto& events = entry->second;
+  read(events);
+  for (const auto& [tag, event] : events.visits()) finished_counts_[tag] += event.read_count();
+  if (!events.exit_seen()) merger_.push(ThreadExitEvent{events.thread(), exit_ns});
+  threads_.erase(entry);
+  if (!local_tids_.empty()) {
+    std::erase_if(local_tids_, [&](const auto& pair) { return pair.second == tid; });
+  }
+}
+
+void Follower::read(ThreadEvents& events) {
+  losses_.records_lost += events.read([&](const Record& record) { handle(events, record); });
+}
+
+void Follower::handle(ThreadEvents& events, const Record& record) {
+  const ThreadId thread = events.thread();
+  if (const auto* sample = std::get_if<SampleRecord>(&record)) {
+    handle_sample(events, *sample);
+  } else if (const auto* change = std::get_if<SwitchRecord>(&record)) {
+    const auto& common = change->common;
+    merger_.push(SwitchEvent{thread, common.time_ns, common.cpu, switch_kind(*change)});
+  } else if (const auto* fork = std::get_if<ForkRecord>(&record)) {
+    if (fork->pid == target_ && fork->parent_pid == target_) forks_.push_back(*fork);
+  } else if (const auto* exit = std::get_if<ExitRecord>(&record)) {
+    if (exit->tid != thread.tid || events.exit_seen()) return;
+    events.see_exit();
+    merger_.push(ThreadExitEvent{thread, exit->common.time_ns});
+    exits_.push_back(thread.tid);
+  } else if (const auto* map = std::get_if<MmapRecord>(&record)) {
+    merger_.push(MapEvent{map->start, map->length, map->file_offset, std::string(map->path),
+                          map->common.time_ns});
+  } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
+    if (comm->exec) execs_.push_back({thread.tid, comm->common.tid, comm->common.time_ns});
+  } else if (const auto* lost = std::get_if<LostRecord>(&record)) {
+    losses_.records_lost += lost->count;
+    lost_since_scan_ = true;
+  } else if (const auto* throttle = std::get_if<ThrottleRecord>(&record)) {
+    if (throttle->on) ++losses_.throttles;
+  }
+}
+
+void Follower::handle_sample(ThreadEvents& events, const SampleRecord& record) {
+  const ThreadId thread = events.thread();
+  if (events.is_sample(record)) {
+    auto sample = to_sample_event(record, thread, events.sample_period(record), kUserRegisters);
+    if (sample.user.truncated) ++losses_.stacks_truncated;
+    merger_.push(std::move(sample));
+  } else if (events.is_wake(record)) {
+    handle_wake(thread, record);
+  } else if (const auto tag = events.visit_tag(record)) {
+    merger_.push(VisitEvent{thread, record.common.time_ns, *tag});
+  }
+}
+
+// Tracepoints number threads as the initial pid namespace does, records as ours does. In a
+// container each wake teaches the waker's two numbers; a woken thread never seen as a waker is
+// unknown (0).
+void Follower::handle_wake(ThreadId thread, const SampleRecord& record) {
+  const auto waking = parse_waking(record.raw, waking_);
+  if (!waking) {
+    ++losses_.records_lost;
+    return;
+  }
+  Tid woken = waking->woken;
+  if (waking->waker != record.common.tid) {
+    local_tids_[waking->waker] = record.common.tid;
+    const auto known = local_tids_.find(woken);
+    woken = known == local_tids_.end() ? 0 : known->second;
+  }
+  merger_.push(WakeEvent{thread, woken, record.common.time_ns, waking->context});
+}
+
+// All other threads are dead by now, and the caller has taken the first thread's number.
+void Follower::handle_exec(const Exec& exec) {
+  if (exec.ring_tid != exec.new_tid) {
+    finish(exec.new_tid, exec.time_ns);
+    auto node = threads_.extract(exec.ring_tid);
+    if (node.empty()) return;
+    merger_.push(ThreadExitEvent{node.mapped().thread(), exec.time_ns});
+    node.key() = exec.new_tid;
+    node.mapped().rename({exec.new_tid, ++last_serial_});
+    merger_.push(ThreadStartEvent{node.mapped().thread(), {}, exec.time_ns});
+    threads_.insert(std::move(node));
+  }
+  const auto entry = threads_.find(exec.new_tid);
+  if (entry != threads_.end()) merger_.push(ExecEvent{entry->second.thread(), exec.time_ns});
+}
+
+void Follower::handle_fork(const ForkRecord& fork) {
+  const auto parent = threads_.find(fork.parent_tid);
+  const ThreadId parent_id = parent == threads_.end() ? ThreadId{} : parent->second.thread();
+  if (const auto known = threads_.find(fork.tid); known != threads_.end()) {
+    // Found by a scan before its FORK record was read; or else the number is used again and the
+    // EXIT record was lost.
+    if (known->second.opened_ns() >= fork.common.time_ns) return;
+    finish(fork.tid, fork.common.time_ns);
+  }
+  refused_.erase(fork.tid);
+  if (!open_or_refuse(fork.tid, parent_id, fork.common.time_ns)) ++losses_.threads_missed;
+}
+
+// Finds what the records did not tell.
+void Follower::rescan(Nanoseconds now_ns) {
+  const auto listed = procfs::threads(target_);
+  const auto is_listed = [&](Tid tid) {
+    return std::binary_search(listed.begin(), listed.end(), tid);
+  };
+  std::vector<Tid> gone;
+  for (const auto& [tid, events] : threads_) {
+    if (!is_listed(tid) || (lost_since_scan_ && events.ended())) gone.push_back(tid);
+  }
+  for (const Tid tid : gone) finish(tid, now_ns);
+  std::erase_if(refused_, [&](Tid tid) { return !is_listed(tid); });
+  std::set<Tid> unknown;
+  for (const Tid tid : listed) {
+    if (threads_.contains(tid) || refused_.contains(tid)) continue;
+    if (!suspects_.contains(tid)) {
+      unknown.insert(tid);  // most likely its FORK record is on the way, or it is ending
+    } else if (!is_alive(target_, tid) || !open_or_refuse(tid, {}, now_ns)) {
+      refused_.insert(tid);
+    }
+  }
+  alive_ = !threads_.empty() || std::any_of(listed.begin(), listed.end(),
+                                            [&](Tid tid) { return is_alive(target_, tid); });
+  suspects_ = std::move(unknown);
+  lost_since_scan_ = false;
+  next_scan_ns_ = now_ns + (suspects_.empty() ? kScanInterval : kScanAgain);
+}
+
+}  // namespace causalctl::perf

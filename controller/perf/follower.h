@@ -1,0 +1,95 @@
+// Keeps the events of a plan open on every thread of one process, and turns what they report into
+// one stream.
+//
+// A thread is known from /proc/PID/task at the start, and later from its creator's FORK record; it
+// is forgotten after its own EXIT record, the last thing its ring gets. Because records can be
+// lost, a scan of /proc/PID/task now and then finds what they did not tell; a thread that only a
+// scan knows must be seen by two, or it would mostly be one whose FORK record is just coming.
+// Invariants: one ThreadEvents per live tid; a serial is never used twice; counts of ended threads
+// are kept.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/perf/events.h"
+#include "controller/perf/merge.h"
+#include "controller/perf/session.h"
+#include "controller/perf/thread_events.h"
+#include "controller/perf/tracepoint.h"
+
+namespace causalctl::perf {
+
+class Follower {
+ public:
+  // `waking` describes plan.waking, if that is there.
+  Follower(Pid target, ThreadPlan plan, WakingFormat waking, std::uint64_t seed);
+
+  void open_all();  // throws TargetGone if there is no thread to open
+  void start();
+  void add(Visit visit);  // on all threads, or, when it throws, on none
+  void enable_sampling(bool on);
+  void set_stack_bytes(unsigned bytes);
+  void set_period(Nanoseconds period_ns);  // mean; each thread's is drawn around it
+  std::vector<Event> drain(Nanoseconds now_ns);
+
+  std::uint64_t count(std::uint32_t tag) const;
+  bool alive() const { return alive_; }
+  std::vector<ThreadId> threads() const;
+  const SessionLosses& losses() const { return losses_; }
+  // Why some threads could not be opened.
+  const std::vector<std::string>& reasons() const { return reasons_; }
+
+ private:
+  struct Exec {
+    Tid ring_tid;  // of the thread that called exec
+    Tid new_tid;   // which it has since: that of the first thread
+    Nanoseconds time_ns;
+  };
+
+  Nanoseconds draw_period();
+  bool open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns);
+  bool open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns);
+  void scan_until_stable();
+  void finish(Tid tid, Nanoseconds exit_ns);
+
+  void read(ThreadEvents& events);
+  void handle(ThreadEvents& events, const Record& record);
+  void handle_sample(ThreadEvents& events, const SampleRecord& record);
+  void handle_wake(ThreadId thread, const SampleRecord& record);
+  void handle_exec(const Exec& exec);
+  void handle_fork(const ForkRecord& fork);
+  void rescan(Nanoseconds now_ns);
+
+  Pid target_;
+  ThreadPlan plan_;
+  WakingFormat waking_;
+  std::mt19937_64 random_;
+  Merger merger_;
+  SessionLosses losses_;
+  std::vector<std::string> reasons_;
+  bool alive_ = true;
+
+  std::map<Tid, ThreadEvents> threads_;
+  std::uint32_t last_serial_ = 0;
+  std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;  // by tag
+  std::set<Tid> refused_;   // listed in /proc, but not to be opened: a dead leader, no resources
+  std::set<Tid> suspects_;  // listed at the last scan, and not known
+  // Number in the initial pid namespace → in ours; stays empty where they are the same.
+  std::unordered_map<Tid, Tid> local_tids_;
+
+  // What the records of one drain say about threads, until all rings have been read.
+  std::vector<ForkRecord> forks_;
+  std::vector<Tid> exits_;
+  std::vector<Exec> execs_;
+  Nanoseconds next_scan_ns_ = 0;
+  bool lost_since_scan_ = false;
+};
+
+}  // namespace causalctl::perf

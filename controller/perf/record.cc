@@ -1,0 +1,183 @@
+#include "controller/perf/record.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "controller/perf/attrs.h"
+
+namespace causalctl::perf {
+namespace {
+
+// Takes values off the front; once something is missing, everything is and `ok` is false.
+class Reader {
+ public:
+  explicit Reader(Bytes bytes) : rest_(bytes) {}
+
+  bool ok() const { return ok_; }
+  std::size_t left() const { return rest_.size(); }
+
+  Bytes bytes(std::uint64_t size) {
+    if (size > rest_.size()) {
+      ok_ = false;
+      rest_ = {};
+      return {};
+    }
+    const auto taken = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return taken;
+  }
+
+  template <typename T>
+  T value() {
+    T result{};
+    const auto from = bytes(sizeof(T));
+    if (!from.empty()) std::memcpy(&result, from.data(), sizeof(T));
+    return result;
+  }
+
+  std::uint64_t word() { return value<std::uint64_t>(); }
+
+  Words words(std::uint64_t count) {
+    constexpr std::uint64_t kMost = UINT16_MAX;  // a record has a 16-bit size
+    return Words(bytes(count > kMost ? UINT64_MAX : count * sizeof(std::uint64_t)));
+  }
+
+  std::string_view text() {  // up to its terminator, which must be there
+    const auto end = std::find(rest_.begin(), rest_.end(), std::byte{0});
+    if (end == rest_.end()) ok_ = false;
+    const auto* first = reinterpret_cast<const char*>(rest_.data());
+    return {first, ok_ ? static_cast<std::size_t>(end - rest_.begin()) : 0};
+  }
+
+ private:
+  Bytes rest_;
+  bool ok_ = true;
+};
+
+void read_thread(Reader& in, RecordId& common) {
+  common.pid = in.value<std::int32_t>();
+  common.tid = in.value<std::int32_t>();
+}
+
+// The trailer that sample_id_all adds to all records but samples: TID, TIME, CPU, IDENTIFIER.
+constexpr std::size_t kTrailerBytes = 4 * sizeof(std::uint64_t);
+
+RecordId read_trailer(Bytes trailer) {
+  Reader in(trailer);
+  RecordId common;
+  read_thread(in, common);
+  common.time_ns = static_cast<Nanoseconds>(in.word());
+  common.cpu = static_cast<std::uint32_t>(in.word());
+  common.id = in.word();
+  return common;
+}
+
+void read_user_state(Reader& in, const SampleLayout& layout, SampleRecord& sample) {
+  if ((layout.sample_type & PERF_SAMPLE_REGS_USER) != 0 && in.word() != PERF_SAMPLE_REGS_ABI_NONE) {
+    sample.registers = in.words(static_cast<std::uint64_t>(std::popcount(layout.user_registers)));
+  }
+  if ((layout.sample_type & PERF_SAMPLE_STACK_USER) == 0) return;
+  sample.stack_asked = in.word();
+  if (sample.stack_asked == 0) return;
+  const auto copied = in.bytes(sample.stack_asked);
+  const auto valid = in.word();
+  sample.stack = copied.first(std::min<std::uint64_t>(valid, copied.size()));
+}
+
+std::optional<Record> read_sample(Bytes body, bool in_kernel,
+                                  std::span<const SampleLayout> layouts) {
+  Reader in(body);
+  SampleRecord sample;
+  sample.in_kernel = in_kernel;
+  sample.common.id = in.word();
+  const auto layout = std::find_if(layouts.begin(), layouts.end(), [&](const SampleLayout& each) {
+    return each.id == sample.common.id;
+  });
+  if (!in.ok() || layout == layouts.end()) return std::nullopt;
+  const auto has = [&](std::uint64_t field) { return (layout->sample_type & field) != 0; };
+  constexpr std::uint64_t kKnown = kCommonSampleType | PERF_SAMPLE_IP | PERF_SAMPLE_READ |
+                                   PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER |
+                                   PERF_SAMPLE_STACK_USER;
+  if (has(~kKnown)) return std::nullopt;
+  if (has(PERF_SAMPLE_IP)) sample.ip = in.word();
+  read_thread(in, sample.common);
+  sample.common.time_ns = static_cast<Nanoseconds>(in.word());
+  sample.common.cpu = static_cast<std::uint32_t>(in.word());
+  if (has(PERF_SAMPLE_READ)) sample.count = in.word();
+  if (has(PERF_SAMPLE_CALLCHAIN)) sample.call_chain = in.words(in.word());
+  if (has(PERF_SAMPLE_RAW)) sample.raw = in.bytes(in.value<std::uint32_t>());
+  // The raw field's padding to 8 bytes is part of its size: no alignment to be restored here.
+  read_user_state(in, *layout, sample);
+  if (!in.ok()) return std::nullopt;
+  return sample;
+}
+
+std::optional<Record> read_other(const perf_event_header& header, Bytes body) {
+  if (body.size() < kTrailerBytes) return std::nullopt;
+  const RecordId common = read_trailer(body.last(kTrailerBytes));
+  Reader in(body.first(body.size() - kTrailerBytes));
+  const auto checked = [&](Record record) {
+    return in.ok() ? std::optional<Record>(record) : std::nullopt;
+  };
+  switch (header.type) {
+    case PERF_RECORD_SWITCH:
+      return SwitchRecord{common, (header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0,
+                          (header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0};
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT: {
+      ForkRecord task;
+      task.common = common;
+      task.pid = in.value<std::int32_t>();
+      task.parent_pid = in.value<std::int32_t>();
+      task.tid = in.value<std::int32_t>();
+      task.parent_tid = in.value<std::int32_t>();
+      if (header.type == PERF_RECORD_FORK) return checked(task);
+      return checked(ExitRecord{common, task.pid, task.tid});
+    }
+    case PERF_RECORD_MMAP2: {
+      MmapRecord map;
+      map.common = common;
+      in.word();  // pid, tid
+      map.start = in.word();
+      map.length = in.word();
+      map.file_offset = in.word();
+      in.bytes(24);  // device and inode, or build id
+      in.word();     // protection, flags
+      map.path = in.text();
+      return checked(map);
+    }
+    case PERF_RECORD_COMM: {
+      in.word();  // pid, tid
+      CommRecord comm;
+      comm.common = common;
+      comm.exec = (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+      comm.name = in.text();
+      return checked(comm);
+    }
+    case PERF_RECORD_LOST:
+      in.word();  // id
+      return checked(LostRecord{common, in.word()});
+    case PERF_RECORD_LOST_SAMPLES:
+      return checked(LostRecord{common, in.word()});
+    case PERF_RECORD_THROTTLE:
+    case PERF_RECORD_UNTHROTTLE:
+      return ThrottleRecord{common, header.type == PERF_RECORD_THROTTLE};
+    default:
+      return OtherRecord{header.type};
+  }
+}
+
+}  // namespace
+
+std::optional<Record> decode(Bytes record, std::span<const SampleLayout> layouts) {
+  perf_event_header header;
+  if (record.size() < sizeof(header)) return std::nullopt;
+  std::memcpy(&header, record.data(), sizeof(header));
+  if (header.size < sizeof(header) || header.size > record.size()) return std::nullopt;
+  const auto body = record.subspan(sizeof(header), header.size - sizeof(header));
+  if (header.type != PERF_RECORD_SAMPLE) return read_other(header, body);
+  const auto mode = header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+  return read_sample(body, mode == PERF_RECORD_MISC_KERNEL, layouts);
+}
+
+}  // namespace causalctl::perf

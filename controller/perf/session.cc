@@ -1,0 +1,117 @@
+#include "controller/perf/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/perf/follower.h"
+
+namespace causalctl::perf {
+namespace {
+
+// Whether we ourselves may open `attr`, apart from the question whose thread it is for.
+bool permitted(const perf_event_attr& attr, const char* what, std::string& reason) {
+  try {
+    return EventFd::open(attr, 0, what).has_value();
+  } catch (const Error& error) {
+    if (error.error_number() != EACCES && error.error_number() != EPERM) throw;
+    reason = error.hint();
+    return false;
+  }
+}
+
+struct Decision {
+  ThreadPlan plan;
+  WakingFormat waking;
+  SessionLimits limits;
+};
+
+// Takes back those of the options that the kernel does not let us have.
+Decision decide(const SessionOptions& options) {
+  Decision decision;
+  auto& [plan, waking, limits] = decision;
+  std::string reason;
+  plan.sampling = {.period_ns = options.period_ns,
+                   .kernel = options.kernel_samples,
+                   .call_chain_depth = options.call_chain_depth,
+                   .stack_bytes = options.stack_bytes};
+  if (plan.sampling.kernel &&
+      !permitted(sampling_attr(plan.sampling), "task-clock sampling", reason)) {
+    plan.sampling.kernel = false;
+    limits.reasons.push_back("time spent in the kernel is not sampled: " + reason);
+  }
+  if (options.wake_edges) {
+    const auto format = find_waking_format(reason);
+    if (format && permitted(waking_attr(format->id), "tracepoint sched:sched_waking", reason)) {
+      waking = *format;
+      plan.waking = waking_attr(format->id);
+    } else {
+      limits.reasons.push_back("wake edges are not recorded: " + reason);
+    }
+  }
+  limits.kernel_samples = plan.sampling.kernel;
+  limits.wake_edges = plan.waking.has_value();
+  return decision;
+}
+
+}  // namespace
+
+struct Session::Impl {
+  Impl(Pid target, const SessionOptions& options, Decision decision)
+      : period_ns(options.period_ns),
+        limits(std::move(decision.limits)),
+        follower(target, std::move(decision.plan), decision.waking, options.seed) {}
+
+  Nanoseconds period_ns;
+  SessionLimits limits;
+  Follower follower;
+};
+
+Session::Session(Pid target, SessionOptions options)
+    : impl_(std::make_unique<Impl>(target, options, decide(options))) {
+  impl_->follower.open_all();
+}
+
+Session::~Session() = default;
+
+void Session::add(const VisitTemplate& visit) {
+  impl_->follower.add({visit_attr(visit.attr), visit.tag, visit.what, visit.filter});
+}
+
+void Session::start() { impl_->follower.start(); }
+void Session::enable_sampling(bool on) { impl_->follower.enable_sampling(on); }
+
+void Session::set_period(Nanoseconds period_ns) {
+  CHECK(period_ns > 0);
+  impl_->period_ns = period_ns;
+  impl_->follower.set_period(period_ns);
+}
+
+void Session::set_stack_bytes(unsigned bytes) {
+  CHECK(bytes % 8 == 0);
+  impl_->follower.set_stack_bytes(bytes);
+}
+
+void Session::jitter() { impl_->follower.set_period(impl_->period_ns); }
+
+std::vector<Event> Session::drain(Nanoseconds now_ns) {
+  auto events = impl_->follower.drain(now_ns);
+  for (const auto& reason : impl_->follower.reasons()) {
+    auto& reasons = impl_->limits.reasons;
+    if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
+      reasons.push_back(reason);
+    }
+  }
+  return events;
+}
+
+std::uint64_t Session::count(std::uint32_t tag) const { return impl_->follower.count(tag); }
+bool Session::target_alive() const { return impl_->follower.alive(); }
+std::vector<ThreadId> Session::threads() const { return impl_->follower.threads(); }
+const SessionLimits& Session::limits() const { return impl_->limits; }
+SessionLosses Session::losses() const { return impl_->follower.losses(); }
+
+}  // namespace causalctl::perf

@@ -1,0 +1,130 @@
+#include "controller/perf/thread_events.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace causalctl::perf {
+namespace {
+
+// Room for some 16 samples between two readings; the kernel cannot map more than it has contiguous
+// page lists for, and nobody wants megabytes per thread.
+unsigned stack_ring_pages(unsigned stack_bytes) {
+  constexpr unsigned kSamples = 16, kOtherBytes = 1024, kPage = 4096, kMost = 256;
+  return std::min(kMost, std::bit_ceil(kSamples * (stack_bytes + kOtherBytes) / kPage));
+}
+
+perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
+  attr.disabled = enabled ? 0 : 1;
+  return attr;
+}
+
+}  // namespace
+
+std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds opened_ns,
+                                               Nanoseconds period_ns, const ThreadPlan& plan) {
+  ThreadEvents events;
+  events.thread_ = thread;
+  events.opened_ns_ = opened_ns;
+  events.period_ns_ = events.earlier_period_ns_ = period_ns;
+  auto owner = EventFd::open(bookkeeping_attr(), thread.tid, "thread bookkeeping");
+  if (!owner) return std::nullopt;
+  events.owner_ = std::move(*owner);
+  events.ring_ = Ring(events.owner_.map_ring(plan.ring_pages));
+  if (plan.running) events.owner_.enable();  // first, so that the birth of threads is not missed
+  if (!events.reopen_sampling(plan)) return std::nullopt;
+  if (plan.waking) {
+    auto waking = EventFd::open(enabled_if(*plan.waking, plan.running), thread.tid,
+                                "tracepoint sched:sched_waking", &events.owner_);
+    if (!waking) return std::nullopt;
+    events.waking_ = std::move(*waking);
+  }
+  for (const auto& visit : plan.visits) {
+    auto event = events.open_visit(visit);
+    if (!event) return std::nullopt;
+    events.commit_visit(std::move(*event), visit.tag, plan.running);
+  }
+  events.update_layouts();
+  return events;
+}
+
+bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
+  SamplingFields fields = plan.sampling;
+  fields.period_ns = period_ns_;
+  const bool own_ring = fields.stack_bytes > 0;
+  // With a ring of its own it must not run before that is mapped.
+  const bool enabled = plan.running && plan.sampling_on;
+  auto event = EventFd::open(enabled_if(sampling_attr(fields), enabled && !own_ring), thread_.tid,
+                             "task-clock sampling", own_ring ? nullptr : &owner_);
+  if (!event) return false;
+  stack_ring_ = own_ring ? Ring(event->map_ring(stack_ring_pages(fields.stack_bytes))) : Ring();
+  sampling_ = std::move(*event);
+  if (enabled && own_ring) sampling_.enable();
+  kernel_ = fields.kernel;
+  last_count_ = 0;
+  update_layouts();
+  return true;
+}
+
+std::optional<EventFd> ThreadEvents::open_visit(const Visit& visit) const {
+  auto event = EventFd::open(visit.attr, thread_.tid, visit.what, &owner_);
+  if (event && !visit.filter.empty()) event->set_filter(visit.filter);
+  return event;
+}
+
+void ThreadEvents::commit_visit(EventFd event, std::uint32_t tag, bool enable) {
+  visits_.emplace_back(tag, std::move(event));
+  update_layouts();  // before the first record can come
+  if (enable) visits_.back().second.enable();
+}
+
+void ThreadEvents::update_layouts() {
+  layouts_.clear();
+  const auto add = [&](const EventFd& event) {
+    if (event)
+      layouts_.push_back({event.id(), event.attr().sample_type, event.attr().sample_regs_user});
+  };
+  add(sampling_);
+  add(waking_);
+  for (const auto& [tag, event] : visits_) add(event);
+}
+
+std::optional<std::uint32_t> ThreadEvents::visit_tag(const SampleRecord& record) const {
+  const auto visit = std::find_if(visits_.begin(), visits_.end(), [&](const auto& each) {
+    return each.second.id() == record.common.id;
+  });
+  return visit == visits_.end() ? std::nullopt : std::optional(visit->first);
+}
+
+Nanoseconds ThreadEvents::sample_period(const SampleRecord& record) {
+  const auto passed = static_cast<Nanoseconds>(record.count - last_count_);
+  last_count_ = record.count;
+  const Nanoseconds nominal =
+      record.common.time_ns < period_since_ns_ ? earlier_period_ns_ : period_ns_;
+  const Nanoseconds most = kernel_ ? 2 * nominal : nominal;
+  return passed > 0 ? std::min(passed, most) : nominal;
+}
+
+void ThreadEvents::start(const ThreadPlan& plan) {
+  owner_.enable();
+  if (plan.sampling_on) sampling_.enable();
+  if (waking_) waking_.enable();
+  for (const auto& [tag, event] : visits_) event.enable();
+}
+
+void ThreadEvents::enable_sampling(bool on) { on ? sampling_.enable() : sampling_.disable(); }
+
+void ThreadEvents::set_period(Nanoseconds period_ns, Nanoseconds now_ns) {
+  sampling_.set_period(period_ns);
+  earlier_period_ns_ = period_ns_;
+  period_ns_ = period_ns;
+  period_since_ns_ = now_ns;
+}
+
+std::uint64_t ThreadEvents::count(std::uint32_t tag) const {
+  std::uint64_t sum = 0;
+  for (const auto& [each, event] : visits_) sum += each == tag ? event.read_count() : 0;
+  return sum;
+}
+
+}  // namespace causalctl::perf

@@ -1,0 +1,118 @@
+// The perf events of one thread, their rings, and what must be known to read them.
+//
+// The bookkeeping event owns the ring; all others write into it, except sampling events that copy
+// stacks: these have a ring of their own, or a few samples would push the switches out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/perf/attrs.h"
+#include "controller/perf/event.h"
+#include "controller/perf/record.h"
+#include "controller/perf/ring.h"
+
+namespace causalctl::perf {
+
+struct Visit {  // a VisitTemplate made ready
+  perf_event_attr attr{};
+  std::uint32_t tag = 0;
+  std::string what;
+  std::string filter;
+};
+
+// What every thread gets.
+struct ThreadPlan {
+  SamplingFields sampling;
+  std::optional<perf_event_attr> waking;
+  std::vector<Visit> visits;
+  unsigned ring_pages = 32;
+  bool running = false;     // records flow
+  bool sampling_on = true;  // samples, too
+};
+
+class ThreadEvents {
+ public:
+  // Opens all of `plan` on the thread, its sampling with `period_ns`. nullopt: the thread is gone.
+  [[nodiscard]] static std::optional<ThreadEvents> open(ThreadId thread, Nanoseconds opened_ns,
+                                                        Nanoseconds period_ns,
+                                                        const ThreadPlan& plan);
+
+  ThreadId thread() const { return thread_; }
+  Nanoseconds opened_ns() const { return opened_ns_; }
+  void rename(ThreadId thread) { thread_ = thread; }  // exec by a thread other than the first
+
+  // Calls use(const Record&) for everything that waits in the rings. Returns how many records were
+  // malformed.
+  template <typename Use>
+  std::uint64_t read(Use&& use);
+
+  bool is_sample(const SampleRecord& record) const { return record.common.id == sampling_.id(); }
+  bool is_wake(const SampleRecord& record) const {
+    return waking_ && record.common.id == waking_.id();
+  }
+  std::optional<std::uint32_t> visit_tag(const SampleRecord& record) const;
+
+  // CPU time since the thread's previous sample. Records carry the period the event was opened
+  // with, whatever it was changed to (measured: Linux 6.18), so the event's own count is used. It
+  // is limited, so that time without samples (lost, excluded kernel code) is not charged to the
+  // next.
+  Nanoseconds sample_period(const SampleRecord& record);
+
+  // nullopt: the thread is gone. Not armed until commit.
+  [[nodiscard]] std::optional<EventFd> open_visit(const Visit& visit) const;
+  void commit_visit(EventFd event, std::uint32_t tag, bool enable);
+
+  void start(const ThreadPlan& plan);
+  void enable_sampling(bool on);
+  void set_period(Nanoseconds period_ns, Nanoseconds now_ns);
+  // Requires that the rings have been read since disable_sampling. false: the thread is gone.
+  bool reopen_sampling(const ThreadPlan& plan);
+
+  bool ended() const { return owner_.thread_ended(); }
+  bool exit_seen() const { return exit_seen_; }  // its EXIT record has been read
+  void see_exit() { exit_seen_ = true; }
+  std::uint64_t count(std::uint32_t tag) const;
+  const std::vector<std::pair<std::uint32_t, EventFd>>& visits() const { return visits_; }
+
+ private:
+  ThreadEvents() = default;
+  void update_layouts();
+
+  ThreadId thread_;
+  Nanoseconds opened_ns_ = 0;
+  EventFd owner_;
+  Ring ring_;
+  EventFd sampling_;
+  Ring stack_ring_;
+  EventFd waking_;
+  std::vector<std::pair<std::uint32_t, EventFd>> visits_;  // tag, event
+  std::vector<SampleLayout> layouts_;
+
+  bool exit_seen_ = false;
+  bool kernel_ = true;
+  std::uint64_t last_count_ = 0;
+  Nanoseconds period_ns_ = 0;
+  Nanoseconds earlier_period_ns_ = 0;  // until period_since_ns_
+  Nanoseconds period_since_ns_ = 0;
+};
+
+template <typename Use>
+std::uint64_t ThreadEvents::read(Use&& use) {
+  std::uint64_t malformed = 0;
+  const auto use_bytes = [&](Bytes bytes) {
+    if (const auto record = decode(bytes, layouts_)) {
+      use(*record);
+    } else {
+      ++malformed;
+    }
+  };
+  if (!ring_.consume(use_bytes)) ++malformed;
+  if (!stack_ring_.consume(use_bytes)) ++malformed;
+  return malformed;
+}
+
+}  // namespace causalctl::perf

@@ -1,0 +1,97 @@
+#include "controller/perf/tracepoint.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <sstream>
+#include <vector>
+
+#include "controller/base/procfs.h"
+
+namespace causalctl::perf {
+namespace {
+
+// The number after `key` in `text`, e.g. after "offset:".
+std::optional<std::uint64_t> number_after(std::string_view text, std::string_view key) {
+  auto at = text.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  at = text.find_first_not_of(" \t", at + key.size());
+  if (at == std::string_view::npos) return std::nullopt;
+  std::uint64_t value = 0;
+  const auto result = std::from_chars(text.data() + at, text.data() + text.size(), value);
+  return result.ec == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+// "field:pid_t pid; offset:24; size:4; …" with this name and size → its offset.
+std::optional<std::size_t> field_offset(std::string_view text, std::string_view name,
+                                        std::uint64_t size) {
+  const auto at = text.find(fmt::format(" {};", name));
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto line = text.substr(at, text.find('\n', at) - at);
+  return number_after(line, "size:") == size ? number_after(line, "offset:") : std::nullopt;
+}
+
+std::vector<std::string> tracefs_places() {
+  std::vector<std::string> places = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+  std::istringstream mounts(procfs::read_text("/proc/self/mounts").value_or(""));
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream fields(line);
+    std::string device, place, type;
+    fields >> device >> place >> type;
+    if (type == "tracefs") places.push_back(place);
+  }
+  return places;
+}
+
+}  // namespace
+
+std::optional<WakingFormat> parse_waking_format(std::string_view text) {
+  const auto id = number_after(text, "ID:");
+  const auto flags = field_offset(text, "common_flags", 1);
+  const auto waker = field_offset(text, "common_pid", 4);
+  const auto woken = field_offset(text, "pid", 4);
+  if (!id || !flags || !waker || !woken) return std::nullopt;
+  return WakingFormat{*id, *flags, *waker, *woken};
+}
+
+std::optional<Waking> parse_waking(Bytes raw, const WakingFormat& format) {
+  constexpr unsigned kHardirq = 0x08, kSoftirq = 0x10, kNmi = 0x40;  // TRACE_FLAG_*
+  const auto tid_at = [&](std::size_t offset, Tid& tid) {
+    if (raw.size() < sizeof(tid) || offset > raw.size() - sizeof(tid)) return false;
+    std::memcpy(&tid, raw.data() + offset, sizeof(tid));
+    return true;
+  };
+  Waking waking;
+  if (!tid_at(format.waker_offset, waking.waker) || !tid_at(format.woken_offset, waking.woken) ||
+      format.flags_offset >= raw.size()) {
+    return std::nullopt;
+  }
+  const auto flags = std::to_integer<unsigned>(raw[format.flags_offset]);
+  if ((flags & (kHardirq | kNmi)) != 0) {
+    waking.context = WakeContext::hardirq;
+  } else if ((flags & kSoftirq) != 0) {
+    waking.context = WakeContext::softirq;
+  }
+  return waking;
+}
+
+std::optional<WakingFormat> find_waking_format(std::string& reason) {
+  bool denied = false;
+  for (const auto& place : tracefs_places()) {
+    const auto path = place + "/events/sched/sched_waking/format";
+    if (const auto text = procfs::read_text(path)) {
+      if (auto format = parse_waking_format(*text)) return format;
+      reason = fmt::format("{} is not understood", path);
+      return std::nullopt;
+    }
+    denied = denied || (access(path.c_str(), R_OK) != 0 && errno == EACCES);
+  }
+  reason = denied ? "tracefs is readable by root only: run as root"
+                  : "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing";
+  return std::nullopt;
+}
+
+}  // namespace causalctl::perf

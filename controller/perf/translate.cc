@@ -1,0 +1,43 @@
+#include "controller/perf/translate.h"
+
+namespace causalctl::perf {
+
+std::vector<Address> user_callers(const SampleRecord& sample) {
+  std::vector<Address> callers;
+  const auto& chain = sample.call_chain;
+  callers.reserve(chain.size());
+  bool user = false;
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Address address = chain[i];
+    if (address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
+      user = address == static_cast<std::uint64_t>(PERF_CONTEXT_USER);
+    } else if (user) {
+      callers.push_back(address);
+    }
+  }
+  if (callers.empty() && !sample.in_kernel && sample.ip != 0) callers.push_back(sample.ip);
+  return callers;
+}
+
+SampleEvent to_sample_event(const SampleRecord& sample, ThreadId thread, Nanoseconds period_ns,
+                            std::uint64_t user_registers) {
+  SampleEvent event;
+  event.thread = thread;
+  event.time_ns = sample.common.time_ns;
+  event.cpu = sample.common.cpu;
+  event.period_ns = period_ns;
+  event.in_kernel = sample.in_kernel;
+  event.callers = user_callers(sample);
+  if (sample.registers.size() > 0) {
+    event.user.mask = user_registers;
+    event.user.registers.resize(sample.registers.size());
+    for (std::size_t i = 0; i < sample.registers.size(); ++i) {
+      event.user.registers[i] = sample.registers[i];
+    }
+    event.user.stack.assign(sample.stack.begin(), sample.stack.end());
+    event.user.truncated = sample.stack.empty() || sample.stack.size() == sample.stack_asked;
+  }
+  return event;
+}
+
+}  // namespace causalctl::perf

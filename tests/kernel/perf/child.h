@@ -1,0 +1,56 @@
+// Small programs to profile, forked from the test binary, and the loop that drains a session.
+#pragma once
+
+#include <sys/types.h>
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <vector>
+
+#undef CHECK  // ours is another
+#include "controller/base/error.h"
+#include "controller/base/types.h"
+#include "controller/perf/session.h"
+
+namespace causalctl::perf::test {
+
+// Runs `body` in a forked child, which is killed and reaped at the end of the test. `body` must not
+// return to the test: the child ends with it. It begins once go() was called.
+class Child {
+ public:
+  explicit Child(const std::function<void()>& body);
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  Pid pid() const { return pid_; }
+  void go();    // lets the body run
+  void kill();  // and reaps
+
+ private:
+  Pid pid_ = -1;
+  int go_fd_ = -1;
+};
+
+void spin_for(Nanoseconds cpu_ns);  // burns this much CPU time of the calling thread
+Nanoseconds cpu_time_of(Pid pid);   // of the whole process so far
+
+// Drains every millisecond, appending, until `done(events)` or the time is over; returns whether
+// done.
+bool drain_until(Session& session, std::vector<Event>& events,
+                 const std::function<bool(const std::vector<Event>&)>& done,
+                 Nanoseconds timeout_ns = 10 * kSecond);
+
+template <typename T>
+std::vector<T> only(const std::vector<Event>& events) {
+  std::vector<T> found;
+  for (const auto& event : events) {
+    if (const auto* each = std::get_if<T>(&event)) found.push_back(*each);
+  }
+  return found;
+}
+
+// Says so and returns false where perf events are forbidden altogether.
+bool perf_is_allowed();
+
+}  // namespace causalctl::perf::test

@@ -1,0 +1,289 @@
+// What one session reports about a process of known behaviour: samples, switches, wake edges,
+// visits.
+#include <linux/hw_breakpoint.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "controller/base/clock.h"
+#include "tests/kernel/perf/child.h"
+
+using namespace causalctl;
+using namespace causalctl::perf;
+using namespace causalctl::perf::test;
+
+namespace {
+
+[[gnu::noinline, gnu::noclone]] void breakpoint_here() { asm volatile("nop" ::: "memory"); }
+
+bool ended(const std::vector<Event>& events) { return !only<ThreadExitEvent>(events).empty(); }
+
+Nanoseconds sampled_time(const std::vector<SampleEvent>& samples) {
+  Nanoseconds sum = 0;
+  for (const auto& sample : samples) sum += sample.period_ns;
+  return sum;
+}
+
+bool time_ordered(const std::vector<Event>& events) {
+  return std::is_sorted(events.begin(), events.end(), [](const Event& left, const Event& right) {
+    return time_of(left) < time_of(right);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("Samples stand for the CPU time of a busy process, in the kernel too", "[perf]") {
+  if (!perf_is_allowed()) return;
+  const Nanoseconds period = GENERATE(kMillisecond, 300 * kMicrosecond);
+  const bool in_kernel = GENERATE(false, true);
+  Child child([=] {
+    const auto end = process_cpu_now() + 300 * kMillisecond;
+    while (process_cpu_now() < end) {
+      if (!in_kernel) spin_for(5 * kMillisecond);
+      for (int i = 0; in_kernel && i < 1000; ++i) syscall(SYS_getppid);
+    }
+  });
+  Session session(child.pid(), {.period_ns = period});
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events, ended));
+  const auto samples = only<SampleEvent>(events);
+  REQUIRE(sampled_time(samples) > 250 * kMillisecond);
+  REQUIRE(sampled_time(samples) < 350 * kMillisecond);
+  const auto expected = static_cast<double>(300 * kMillisecond) / static_cast<double>(period);
+  REQUIRE(static_cast<double>(samples.size()) > expected / 1.6);
+  REQUIRE(static_cast<double>(samples.size()) < expected * 1.6);
+  const auto kernel_samples = std::count_if(samples.begin(), samples.end(),
+                                            [](const auto& sample) { return sample.in_kernel; });
+  if (in_kernel) REQUIRE(kernel_samples > static_cast<long>(samples.size()) / 10);
+  for (const auto& sample : samples) {
+    REQUIRE_FALSE(sample.callers.empty());
+    REQUIRE(sample.callers[0] < 0x8000'0000'0000U);  // never a kernel address or a marker
+    REQUIRE(sample.thread.tid == child.pid());
+  }
+  REQUIRE(time_ordered(events));
+  REQUIRE(session.losses().records_lost == 0);
+}
+
+TEST_CASE("A changed period is what samples stand for", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] { spin_for(10 * kSecond); });
+  Session session(child.pid(), {});
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  const auto samples_come = [&](std::size_t wanted) {
+    events.clear();
+    return drain_until(session, events,
+                       [=](const auto& all) { return only<SampleEvent>(all).size() >= wanted; });
+  };
+  REQUIRE(samples_come(10));
+  session.set_period(4 * kMillisecond);
+  REQUIRE(samples_come(50));
+  auto samples = only<SampleEvent>(events);
+  samples.erase(samples.begin(), samples.begin() + 3);
+  for (const auto& sample : samples) {
+    REQUIRE(sample.period_ns > 2900 * kMicrosecond);
+    REQUIRE(sample.period_ns < 8 * kMillisecond + 1);
+  }
+  session.enable_sampling(false);
+  events.clear();
+  drain_until(session, events, [](const auto&) { return true; });
+  events.clear();
+  drain_until(
+      session, events, [](const auto&) { return false; }, 50 * kMillisecond);
+  REQUIRE(only<SampleEvent>(events).empty());
+  session.enable_sampling(true);
+  REQUIRE(samples_come(5));
+}
+
+TEST_CASE("Copied stacks begin at the stack pointer", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] { spin_for(10 * kSecond); });
+  Session session(child.pid(), {.call_chain_depth = 0});
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  const auto five = [](const auto& all) { return only<SampleEvent>(all).size() >= 5; };
+  REQUIRE(drain_until(session, events, five));
+  for (const auto& sample : only<SampleEvent>(events)) {
+    REQUIRE(sample.callers.size() == 1);
+    REQUIRE(sample.user.registers.empty());
+  }
+  session.set_stack_bytes(1024);
+  events.clear();
+  drain_until(session, events, [](const auto&) { return true; });
+  events.clear();
+  REQUIRE(drain_until(session, events, five));
+  for (const auto& sample : only<SampleEvent>(events)) {
+    REQUIRE(sample.user.registers.size() == 20);
+    REQUIRE(sample.user.registers[8] == sample.callers[0]);  // PERF_REG_X86_IP
+    REQUIRE(sample.user.stack.size() == 1024);
+    REQUIRE(sample.user.truncated);
+  }
+  REQUIRE(session.losses().stacks_truncated > 0);
+  session.set_stack_bytes(0);
+  events.clear();
+  drain_until(session, events, [](const auto&) { return true; });
+  events.clear();
+  REQUIRE(drain_until(session, events, five));
+  REQUIRE(only<SampleEvent>(events)[4].user.registers.empty());
+}
+
+TEST_CASE("Switches in and out alternate, and a sleeper is blocked, not preempted", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] {
+    for (int i = 0; i < 20; ++i) sleep_until(monotonic_now() + kMillisecond);
+  });
+  Session session(child.pid(), {});
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events, ended));
+  const auto switches = only<SwitchEvent>(events);
+  for (std::size_t i = 1; i < switches.size(); ++i) {
+    REQUIRE((switches[i].kind == SwitchKind::in) != (switches[i - 1].kind == SwitchKind::in));
+  }
+  const auto blocked = std::count_if(switches.begin(), switches.end(), [](const auto& each) {
+    return each.kind == SwitchKind::out_blocked;
+  });
+  REQUIRE(blocked >= 20);
+  REQUIRE(blocked <= 25);
+  // Its timer woke it: whatever edge there is was not made by a task.
+  if (!session.limits().wake_edges) {
+    WARN("no wake edges: " << session.limits().reasons[0]);
+    return;
+  }
+  for (const auto& wake : only<WakeEvent>(events)) {
+    if (wake.woken == child.pid()) REQUIRE(wake.context != WakeContext::task);
+  }
+}
+
+TEST_CASE("Two threads that wake each other give edges with the right ends", "[perf]") {
+  if (!perf_is_allowed()) return;
+  constexpr int kRounds = 200;
+  Child child([] {
+    std::mutex mutex;
+    std::condition_variable turn_changed;
+    int turn = 0;
+    const auto play = [&](int me) {
+      for (int i = 0; i < kRounds; ++i) {
+        std::unique_lock lock(mutex);
+        turn_changed.wait(lock, [&] { return turn == me; });
+        turn = 1 - me;
+        lock.unlock();
+        turn_changed.notify_one();
+      }
+    };
+    std::thread other(play, 1);
+    spin_for(20 * kMillisecond);  // the session opens its events on the other thread meanwhile
+    play(0);
+    other.join();
+  });
+  Session session(child.pid(), {});
+  if (!session.limits().wake_edges) {
+    WARN("no wake edges: " << session.limits().reasons[0]);
+    return;
+  }
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events,
+                      [](const auto& all) { return only<ThreadExitEvent>(all).size() == 2; }));
+  const auto starts = only<ThreadStartEvent>(events);
+  REQUIRE(starts.size() == 2);
+  const ThreadId first = starts[0].thread, second = starts[1].thread;
+  REQUIRE(first.tid == child.pid());
+  REQUIRE(starts[0].parent.serial == 0);
+  REQUIRE(starts[1].parent == first);
+  int to_second = 0, to_first = 0;
+  for (const auto& wake : only<WakeEvent>(events)) {
+    if (wake.context != WakeContext::task) continue;
+    to_second += wake.waker == first && wake.woken == second.tid;
+    to_first += wake.waker == second && wake.woken == first.tid;
+  }
+  // A thread that finds its turn come need not be woken; most must.
+  REQUIRE(to_second > kRounds / 2);
+  REQUIRE(to_second <= kRounds + 1);
+  REQUIRE(to_first > kRounds / 2);
+  REQUIRE(time_ordered(events));
+}
+
+TEST_CASE("Every hit of a breakpoint is counted and reported in order, on all threads", "[perf]") {
+  if (!perf_is_allowed()) return;
+  constexpr int kHits = 500;
+  Child child([] {
+    const auto hit = [] {
+      spin_for(20 * kMillisecond);  // until a new thread is followed
+      for (int i = 0; i < kHits; ++i) breakpoint_here();
+    };
+    std::thread other(hit);
+    hit();
+    other.join();
+  });
+  Session session(child.pid(), {});
+  VisitTemplate visit;
+  visit.attr.type = PERF_TYPE_BREAKPOINT;
+  visit.attr.bp_type = HW_BREAKPOINT_X;
+  visit.attr.bp_addr = reinterpret_cast<std::uint64_t>(&breakpoint_here);
+  visit.attr.bp_len = sizeof(long);
+  visit.tag = 7;
+  visit.what = "breakpoint at breakpoint_here";
+  try {
+    session.add(visit);
+  } catch (const Error& error) {
+    {
+      WARN("no hardware breakpoints here, nothing tested: " << error.what());
+      return;
+    }
+  }
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events,
+                      [](const auto& all) { return only<ThreadExitEvent>(all).size() == 2; }));
+  REQUIRE(session.count(7) == 2 * kHits);
+  const auto visits = only<VisitEvent>(events);
+  REQUIRE(visits.size() == 2 * kHits);
+  for (const auto& each : visits) REQUIRE(each.tag == 7);
+  REQUIRE(std::count_if(visits.begin(), visits.end(),
+                        [&](const auto& each) { return each.thread.tid == child.pid(); }) == kHits);
+  REQUIRE(time_ordered(events));
+}
+
+TEST_CASE("A fifth breakpoint is refused with a hint, and the others stay", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] { spin_for(10 * kSecond); });
+  Session session(child.pid(), {});
+  VisitTemplate visit;
+  visit.attr.type = PERF_TYPE_BREAKPOINT;
+  visit.attr.bp_type = HW_BREAKPOINT_X;
+  visit.attr.bp_addr = reinterpret_cast<std::uint64_t>(&breakpoint_here);
+  visit.attr.bp_len = sizeof(long);
+  visit.what = "breakpoint";
+  int armed = 0, error_number = 0;
+  std::string hint;
+  for (; armed < 5; ++armed) {
+    try {
+      session.add(visit);
+    } catch (const Error& error) {
+      error_number = error.error_number();
+      hint = error.hint();
+      break;
+    }
+  }
+  if (armed == 0) {
+    WARN("no hardware breakpoints here, nothing tested");
+    return;
+  }
+  REQUIRE(armed == 4);
+  REQUIRE(error_number == ENOSPC);
+  REQUIRE(hint.find("breakpoint registers") != std::string::npos);
+}

@@ -1,0 +1,159 @@
+// Threads that come and go, and the end of the target.
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "controller/base/clock.h"
+#include "tests/kernel/perf/child.h"
+
+using namespace causalctl;
+using namespace causalctl::perf;
+using namespace causalctl::perf::test;
+
+namespace {
+
+int open_descriptors() {
+  int count = 0;
+  DIR* directory = opendir("/proc/self/fd");
+  REQUIRE(directory != nullptr);
+  while (readdir(directory) != nullptr) ++count;
+  closedir(directory);
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("Threads there at the attach and those started later are all sampled", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] {
+    for (int i = 0; i < 3; ++i) std::thread(spin_for, 60 * kMillisecond).detach();
+    spin_for(20 * kMillisecond);
+    std::thread later(spin_for, 60 * kMillisecond);
+    later.join();
+    pthread_exit(nullptr);  // the first thread may end before the others
+  });
+  child.go();
+  while (cpu_time_of(child.pid()) < 5 * kMillisecond) sleep_until(monotonic_now() + kMillisecond);
+  Session session(child.pid(), {.period_ns = 500 * kMicrosecond});
+  session.start();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
+  std::set<ThreadId> started, sampled, exited;
+  for (const auto& start : only<ThreadStartEvent>(events)) started.insert(start.thread);
+  for (const auto& sample : only<SampleEvent>(events)) sampled.insert(sample.thread);
+  for (const auto& exit : only<ThreadExitEvent>(events)) exited.insert(exit.thread);
+  REQUIRE(started.size() == 5);
+  REQUIRE(sampled == started);
+  REQUIRE(exited == started);
+  REQUIRE(only<ThreadExitEvent>(events).size() == 5);
+  REQUIRE(session.threads().empty());
+  REQUIRE(session.losses().threads_missed == 0);
+}
+
+TEST_CASE("A storm of threads leaks nothing and loses no thread unreported", "[perf]") {
+  if (!perf_is_allowed()) return;
+  constexpr int kThreads = 1000;
+  const int descriptors = open_descriptors();
+  {
+    Child child([] {
+      for (int i = 0; i < kThreads; ++i) std::thread([] { spin_for(kMillisecond); }).join();
+    });
+    Session session(child.pid(), {});
+    session.start();
+    child.go();
+    std::vector<Event> events;
+    REQUIRE(drain_until(
+        session, events, [&](const auto&) { return !session.target_alive(); }, 30 * kSecond));
+    const auto starts = only<ThreadStartEvent>(events);
+    REQUIRE(starts.size() - 1 + session.losses().threads_missed == kThreads);
+    REQUIRE(starts.size() > kThreads / 2);
+    REQUIRE(only<ThreadExitEvent>(events).size() == starts.size());
+    std::set<std::uint32_t> serials;
+    for (const auto& start : starts) serials.insert(start.thread.serial);
+    REQUIRE(serials.size() == starts.size());
+    REQUIRE(session.losses().records_lost == 0);
+  }
+  REQUIRE(open_descriptors() == descriptors);
+}
+
+TEST_CASE("A child process is none of the target's threads", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      spin_for(20 * kMillisecond);
+      _exit(0);
+    }
+    waitpid(pid, nullptr, 0);
+  });
+  Session session(child.pid(), {});
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
+  REQUIRE(only<ThreadStartEvent>(events).size() == 1);
+  REQUIRE(session.losses().threads_missed == 0);
+}
+
+TEST_CASE("An exec by a second thread makes it the first", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] {
+    std::thread other([] {
+      spin_for(20 * kMillisecond);
+      execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done", nullptr);
+      _exit(1);
+    });
+    other.join();
+  });
+  Session session(child.pid(), {});
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
+  const auto execs = only<ExecEvent>(events);
+  REQUIRE(execs.size() == 1);
+  const auto starts = only<ThreadStartEvent>(events);
+  REQUIRE(starts.size() == 3);
+  REQUIRE(starts[2].thread == execs[0].thread);
+  REQUIRE(execs[0].thread.tid == child.pid());
+  REQUIRE(only<ThreadExitEvent>(events).size() == 3);
+  const auto samples = only<SampleEvent>(events);
+  REQUIRE(std::any_of(samples.begin(), samples.end(),
+                      [&](const auto& sample) { return sample.thread == execs[0].thread; }));
+  const auto maps = only<MapEvent>(events);
+  REQUIRE(std::any_of(maps.begin(), maps.end(), [](const MapEvent& map) {
+    return map.path.find("libc") != std::string::npos && map.length > 0;
+  }));
+}
+
+TEST_CASE("A killed target ends in one exit event a thread", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] { spin_for(100 * kSecond); });
+  Session session(child.pid(), {});
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(drain_until(session, events,
+                      [](const auto& all) { return !only<SampleEvent>(all).empty(); }));
+  REQUIRE(session.target_alive());
+  child.kill();
+  REQUIRE(drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
+  drain_until(session, events, [](const auto&) { return true; });
+  REQUIRE(only<ThreadExitEvent>(events).size() == 1);
+  session.jitter();  // nothing to do, nothing to fail
+  session.set_stack_bytes(512);
+  REQUIRE(session.drain(monotonic_now()).empty());
+}
+
+TEST_CASE("A process that is not there is gone, which is not an ordinary error", "[perf]") {
+  Child child([] {});
+  const Pid pid = child.pid();
+  child.kill();
+  REQUIRE_THROWS_AS(Session(pid, {}), TargetGone);
+}
