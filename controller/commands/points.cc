@@ -7,11 +7,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,15 +24,31 @@
 #include "controller/perf/session.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/progress.h"
+#include "unwind/names.h"
 #include "unwind/symbolizer.h"
+#include "unwind/unwinder.h"
 
 namespace causalctl::commands {
 namespace {
 
 constexpr Nanoseconds kSampling = 2 * kSecond;
 constexpr Nanoseconds kDrainEvery = 50 * kMillisecond;
+constexpr Nanoseconds kPeriod = 4 * kMillisecond;
+constexpr unsigned kStackBytes = 8192;
+constexpr std::size_t kDepth = 64;
 constexpr std::size_t kMostShown = 15;
 constexpr std::size_t kMostTried = 60;  // of candidates that cannot be named, before giving up
+
+// Run once per process or thread, and under every sample.
+constexpr std::string_view kStartup[] = {"_start",
+                                         "main",
+                                         "__libc_start_main_impl",
+                                         "__libc_start_call_main",
+                                         "start_thread",
+                                         "clone3",
+                                         "__clone3",
+                                         "__clone",
+                                         "clone"};
 
 struct Function {
   std::string name;
@@ -44,13 +63,27 @@ struct Findings {
   std::map<std::pair<std::string, int>, std::uint64_t> lines;  // samples by file and line
 };
 
-void count_sample(const perf::SampleEvent& sample, unwind::Symbolizer& symbolizer,
-                  Findings& findings) {
+// The whole chain from the copied stack, as most programs keep no frame pointers; where it was not
+// copied, the kernel's chain of frame pointers.
+std::vector<Address> chain_of(const perf::SampleEvent& sample, unwind::Unwinder& unwinder) {
+  if (sample.user.registers.empty()) return sample.callers;
+  unwind::Registers registers;
+  std::size_t next = 0;
+  for (unsigned bit = 0; bit < std::size(registers.values); ++bit) {
+    if ((sample.user.mask >> bit & 1U) == 0 || next == sample.user.registers.size()) continue;
+    registers.values[bit] = sample.user.registers[next++];
+  }
+  auto chain = unwinder.unwind(registers, sample.user.stack, kDepth);
+  return chain.size() > 1 ? chain : sample.callers;
+}
+
+void count_chain(const std::vector<Address>& chain, unwind::Symbolizer& symbolizer,
+                 Findings& findings) {
   ++findings.samples;
   std::set<Address> seen;  // recursion: once per sample
-  for (std::size_t i = 0; i < sample.callers.size(); ++i) {
+  for (std::size_t i = 0; i < chain.size(); ++i) {
     // Callers are return addresses, one past the call.
-    const auto frames = symbolizer.frames(sample.callers[i] - (i == 0 ? 0 : 1));
+    const auto frames = symbolizer.frames(chain[i] - (i == 0 ? 0 : 1));
     if (frames.empty()) continue;
     if (i == 0 && frames.front().line > 0) {
       ++findings.lines[{frames.front().file, frames.front().line}];
@@ -68,16 +101,22 @@ void count_sample(const perf::SampleEvent& sample, unwind::Symbolizer& symbolize
 Findings sample(Pid target, unwind::Symbolizer& symbolizer) {
   perf::SessionOptions options;
   options.wake_edges = false;
+  options.period_ns = kPeriod;
+  options.stack_bytes = kStackBytes;
   perf::Session session(target, options);
+  unwind::Unwinder unwinder(target);
   Findings findings;
   session.start();
   const auto end_ns = monotonic_now() + kSampling;
   while (monotonic_now() < end_ns && session.target_alive()) {
     sleep_until(std::min(end_ns, monotonic_now() + kDrainEvery));
     for (const auto& event : session.drain(monotonic_now())) {
-      if (std::holds_alternative<perf::MapEvent>(event)) symbolizer.refresh();
-      const auto* sample = std::get_if<perf::SampleEvent>(&event);
-      if (sample != nullptr) count_sample(*sample, symbolizer, findings);
+      if (std::holds_alternative<perf::MapEvent>(event)) {
+        symbolizer.refresh();
+        unwinder.refresh();
+      } else if (const auto* sample = std::get_if<perf::SampleEvent>(&event)) {
+        count_chain(chain_of(*sample, unwinder), symbolizer, findings);
+      }
     }
   }
   return findings;
@@ -92,9 +131,13 @@ class Namer {
     const auto module = symbolizer_.module_at(function.entry);
     if (!module) return std::nullopt;
     const auto binary = std::filesystem::path(module->path).filename().string();
+    const auto short_name = unwind::without_arguments(function.name);
     std::vector<std::string> candidates;
-    if (!function.name.empty() && module->main) candidates.push_back(function.name);
-    if (!function.name.empty()) candidates.push_back(fmt::format("{}:{}", binary, function.name));
+    for (const auto& name : {short_name, function.name}) {
+      if (name.empty()) continue;
+      if (module->main) candidates.push_back(name);
+      candidates.push_back(fmt::format("{}:{}", binary, name));
+    }
     candidates.push_back(progress::name_by_offset(target_, function.entry));
     for (const auto& spec : candidates) {
       if (stands_at(spec, function.entry)) return spec;
@@ -139,6 +182,9 @@ void print_functions(const Findings& findings, Namer& namer) {
       "(how often they are called is not known)\n");
   std::size_t shown = 0;
   for (const auto& function : ranked) {
+    if (std::find(std::begin(kStartup), std::end(kStartup), function.name) != std::end(kStartup)) {
+      continue;
+    }
     const auto spec = namer.function(function);
     if (!spec) continue;
     const auto percent = 100.0 / static_cast<double>(findings.samples);
