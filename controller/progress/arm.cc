@@ -90,50 +90,83 @@ perf::VisitTemplate uprobe(const Point& point, std::uint32_t tag, Pid target, Ad
   return result;
 }
 
+bool is_permission(const Error& error) {
+  return error.error_number() == EACCES || error.error_number() == EPERM;
+}
+
 void add_uprobe(const perf::VisitTemplate& visit, perf::Session& session) {
   try {
     session.add(visit);
   } catch (const Error& error) {
-    if (error.error_number() != EACCES && error.error_number() != EPERM) throw;
+    if (!is_permission(error)) throw;
     throw Error::from_errno(visit.what, error.error_number(), kUprobeHint);
   }
+}
+
+// false: no register is free.
+bool add_breakpoint(const perf::VisitTemplate& visit, perf::Session& session) {
+  try {
+    session.add(visit);
+    return true;
+  } catch (const Error& error) {
+    if (error.error_number() != ENOSPC) throw;
+    return false;
+  }
+}
+
+std::string kinds(bool breakpoints, bool uprobes) {
+  if (breakpoints && uprobes) return "hardware breakpoint and uprobe";
+  return uprobes ? "uprobe" : "hardware breakpoint";
 }
 
 std::string arm_code(const Point& point, std::uint32_t tag, Pid target, perf::Session& session) {
   // A point that needs more registers than there are would take them all from other points.
   bool registers_free = point.places.size() <= kDebugRegisters;
-  bool used_breakpoint = false;
-  bool used_uprobe = false;
+  bool breakpoints = false;
+  bool uprobes = false;
   for (const auto& place : point.places) {
+    registers_free =
+        registers_free && add_breakpoint(breakpoint(point, tag, place.address), session);
     if (registers_free) {
-      try {
-        session.add(breakpoint(point, tag, place.address));
-        used_breakpoint = true;
-        continue;
-      } catch (const Error& error) {
-        if (error.error_number() != ENOSPC) throw;
-        registers_free = false;
-      }
+      breakpoints = true;
+    } else {
+      add_uprobe(uprobe(point, tag, target, place.address, 0), session);
+      uprobes = true;
     }
-    add_uprobe(uprobe(point, tag, target, place.address, 0), session);
-    used_uprobe = true;
   }
-  if (used_breakpoint && used_uprobe) return "hardware breakpoint and uprobe";
-  return used_uprobe ? "uprobe" : "hardware breakpoint";
+  return kinds(breakpoints, uprobes);
 }
 
+std::uint64_t semaphore_of(const std::vector<UsdtSite>& sites, const UsdtSpec& spec,
+                           Address address) {
+  for (const auto& site : sites) {
+    const bool same = site.provider == spec.provider && site.name == spec.name;
+    if (same && site.address == address) return site.semaphore_offset;
+  }
+  return 0;
+}
+
+// By uprobe, whose registration holds the semaphore up. Where uprobes are not permitted, a probe
+// without a semaphore is as well a place for a breakpoint.
 std::string arm_usdt(const Point& point, const UsdtSpec& spec, std::uint32_t tag, Pid target,
                      perf::Session& session) {
   const auto sites = usdt_sites(target);
+  bool breakpoints = false;
+  bool uprobes = false;
   for (const auto& place : point.places) {
-    std::uint64_t semaphore = 0;
-    for (const auto& site : sites) {
-      const bool same = site.address == place.address && site.provider == spec.provider;
-      if (same && site.name == spec.name) semaphore = site.semaphore_offset;
+    const auto semaphore = semaphore_of(sites, spec, place.address);
+    try {
+      add_uprobe(uprobe(point, tag, target, place.address, semaphore), session);
+      uprobes = true;
+    } catch (const Error& error) {
+      if (!is_permission(error) || semaphore != 0 ||
+          !add_breakpoint(breakpoint(point, tag, place.address), session)) {
+        throw;
+      }
+      breakpoints = true;
     }
-    add_uprobe(uprobe(point, tag, target, place.address, semaphore), session);
   }
-  return "uprobe";
+  return kinds(breakpoints, uprobes);
 }
 
 std::string arm_syscall(const Point& point, const SyscallSpec& spec, std::uint32_t tag,
@@ -146,7 +179,7 @@ std::string arm_syscall(const Point& point, const SyscallSpec& spec, std::uint32
   try {
     session.add(event);
   } catch (const Error& error) {
-    if (error.error_number() != EACCES && error.error_number() != EPERM) throw;
+    if (!is_permission(error)) throw;
     throw Error::from_errno(event.what, error.error_number(),
                             "tracepoints need root, CAP_PERFMON or perf_event_paranoid -1");
   }

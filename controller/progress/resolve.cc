@@ -178,8 +178,9 @@ std::vector<Place> Resolver::operator()(const UsdtSpec& spec) {
     places.push_back(std::move(place));
   }
   if (places.empty()) {
-    unknown(all.empty() ? "the target has no USDT probes" : "no such USDT probe",
-            unwind::nearest(text_, all, kSuggestions));
+    auto near = unwind::nearest(text_, all, kSuggestions);
+    if (near.empty()) near.assign(all.begin(), all.begin() + std::min(all.size(), kSuggestions));
+    unknown(all.empty() ? "the target has no USDT probes" : "no such USDT probe", near);
   }
   return places;
 }

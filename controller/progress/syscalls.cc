@@ -67,14 +67,17 @@ std::string find_tracefs() {
 
 std::optional<std::uint64_t> syscall_tracepoint(const std::string& tracefs,
                                                 const std::string& name) {
-  const auto directory = fmt::format("{}/events/syscalls/{}{}", tracefs, kPrefix, name);
-  if (access(directory.c_str(), F_OK) != 0) return std::nullopt;
-  const auto text = procfs::read_text(directory + "/id");
-  std::uint64_t id = 0;
-  if (!text || std::from_chars(text->data(), text->data() + text->size(), id).ec != std::errc{}) {
-    throw Error(fmt::format("{}/id cannot be read", directory), kHint);
+  for (const auto& each : {name, "new" + name, name + "64"}) {
+    const auto directory = fmt::format("{}/events/syscalls/{}{}", tracefs, kPrefix, each);
+    if (access(directory.c_str(), F_OK) != 0) continue;
+    const auto text = procfs::read_text(directory + "/id").value_or("");
+    std::uint64_t id = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), id).ec != std::errc{}) {
+      throw Error(fmt::format("{}/id cannot be read", directory), kHint);
+    }
+    return id;
   }
-  return id;
+  return std::nullopt;
 }
 
 std::vector<std::string> syscall_names(const std::string& tracefs) {

@@ -1,7 +1,7 @@
 #include "tests/kernel/progress/probed.h"
 
-// noinline and the volatile: each call executes the function's first instruction once.
-#define PROBED [[gnu::noinline, gnu::noclone]]
+// noinline and volatile: each call executes the first instruction of the function once.
+#define PROBED [[gnu::noinline]]
 
 namespace probed {
 

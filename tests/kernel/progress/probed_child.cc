@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <semaphore>
 #include <stdexcept>
 #include <thread>
 
@@ -40,12 +41,39 @@ void hit_all(unsigned times) {
   }
 }
 
+// Hits on demand, until the process ends.
+class Worker {
+ public:
+  void start() { std::thread(&Worker::work, this).detach(); }
+
+  void hit(unsigned times) {
+    times_ = times;
+    wanted_.release();
+    done_.acquire();
+  }
+
+ private:
+  void work() {
+    for (;;) {
+      wanted_.acquire();
+      hit_all(times_);
+      done_.release();
+    }
+  }
+
+  unsigned times_ = 0;
+  std::binary_semaphore wanted_{0};
+  std::binary_semaphore done_{0};
+};
+
 [[noreturn]] void serve(int socket) {
+  Worker worker;
   Request request;
   while (read(socket, &request, sizeof request) == sizeof request) {
     unsigned answer = 0;
     if (request.what == 'h') hit_all(request.argument);
-    if (request.what == 't') std::thread(hit_all, request.argument).join();
+    if (request.what == 'n') worker.start();
+    if (request.what == 't') worker.hit(request.argument);
     if (request.what == 's') answer = guarded_semaphore();
     if (write(socket, &answer, sizeof answer) != sizeof answer) break;
   }

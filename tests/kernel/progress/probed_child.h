@@ -18,8 +18,9 @@ class Child {
   // Calls every probed function `times` times, and as often the system call getppid, from the main
   // thread; returns when done.
   void hit(unsigned times) { ask('h', times); }
-  // The same from a new thread, which has ended on return.
-  void hit_in_thread(unsigned times) { ask('t', times); }
+  // Starts a second thread, which waits; once.
+  void start_thread() { ask('n', 0); }
+  void hit_in_thread(unsigned times) { ask('t', times); }  // REQUIRES start_thread
   unsigned semaphore() { return ask('s', 0); }
 
  private:

@@ -9,7 +9,7 @@ extern "C" {
 
 namespace probed {
 
-[[gnu::noinline, gnu::noclone]] void guarded_probe() {
+[[gnu::noinline]] void guarded_probe() {
   if (causalctl_test_guarded_semaphore != 0) {
     TEST_PROBE(guarded);
   }

@@ -3,7 +3,7 @@
 
 namespace probed {
 
-[[gnu::noinline, gnu::noclone]] void plain_probe() {
+[[gnu::noinline]] void plain_probe() {
   TEST_PROBE(plain);
   sink = sink + 1;
   TEST_PROBE(plain);

@@ -39,21 +39,31 @@ struct Rig {
     return progress::arm(point, tag, child.pid(), session);
   }
 
-  // All visits so far with this tag; waits, bounded, until there are as many as were counted.
-  std::vector<perf::VisitEvent> visits(std::uint32_t tag) {
+  // Collects visits; bounded.
+  template <typename Condition>
+  void drain_until(Condition condition) {
     const auto deadline = monotonic_now() + 5 * kSecond;
-    while (monotonic_now() < deadline) {
+    do {
       for (const auto& event : session.drain(monotonic_now())) {
         if (const auto* visit = std::get_if<perf::VisitEvent>(&event)) all.push_back(*visit);
       }
-      std::vector<perf::VisitEvent> tagged;
-      for (const auto& visit : all) {
-        if (visit.tag == tag) tagged.push_back(visit);
-      }
-      if (tagged.size() >= session.count(tag)) return tagged;
+      if (condition()) return;
+    } while (monotonic_now() < deadline);
+    FAIL("did not happen within 5 s");
+  }
+
+  std::vector<perf::VisitEvent> with_tag(std::uint32_t tag) const {
+    std::vector<perf::VisitEvent> tagged;
+    for (const auto& visit : all) {
+      if (visit.tag == tag) tagged.push_back(visit);
     }
-    FAIL("the events counted did not all arrive");
-    return {};
+    return tagged;
+  }
+
+  // All visits counted so far.
+  std::vector<perf::VisitEvent> visits(std::uint32_t tag) {
+    drain_until([&] { return with_tag(tag).size() >= session.count(tag); });
+    return with_tag(tag);
   }
 
   std::vector<perf::VisitEvent> all;
@@ -113,6 +123,8 @@ TEST_CASE("the fifth point is a uprobe, and all count", "[progress]") {
           (i <= 4 ? "hardware breakpoint" : "uprobe"));
   }
   rig.session.start();
+  rig.child.start_thread();
+  rig.drain_until([&] { return rig.session.threads().size() == 2; });
   rig.child.hit(kHits);
   rig.child.hit_in_thread(kHits);
   for (unsigned i = 1; i <= 5; ++i) {

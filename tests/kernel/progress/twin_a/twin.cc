@@ -3,7 +3,7 @@
 
 namespace probed {
 
-[[gnu::noinline, gnu::noclone]] static void twin_function() {
+[[gnu::noinline]] static void twin_function() {
   sink = sink + 1;  // line 7
 }
 

@@ -1,0 +1,241 @@
+// Samples say where the time goes, not how often a function is called: a good progress point is
+// passed once per unit of work, and which one that is only the user knows. So functions are ranked
+// by the time spent in them *and what they call*, where the loop over the work is found near the
+// top, and lines by the time in them. Every SPEC printed has been resolved: it can be pasted.
+#include "controller/commands/points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/perf/session.h"
+#include "controller/progress/boundary.h"
+#include "controller/progress/progress.h"
+#include "unwind/names.h"
+#include "unwind/symbolizer.h"
+#include "unwind/unwinder.h"
+
+namespace causalctl::commands {
+namespace {
+
+constexpr Nanoseconds kSampling = 2 * kSecond;
+constexpr Nanoseconds kDrainEvery = 50 * kMillisecond;
+constexpr Nanoseconds kPeriod = 4 * kMillisecond;
+constexpr unsigned kStackBytes = 8192;
+constexpr std::size_t kDepth = 64;
+constexpr std::size_t kMostShown = 15;
+constexpr std::size_t kMostTried = 60;  // of candidates that cannot be named, before giving up
+
+// Run once per process or thread, and under every sample.
+constexpr std::string_view kStartup[] = {"_start",
+                                         "main",
+                                         "__libc_start_main_impl",
+                                         "__libc_start_call_main",
+                                         "start_thread",
+                                         "clone3",
+                                         "__clone3",
+                                         "__clone",
+                                         "clone"};
+
+struct Function {
+  std::string name;
+  Address entry = 0;
+  std::uint64_t own = 0;    // samples in it
+  std::uint64_t under = 0;  // samples in it and what it calls
+};
+
+struct Findings {
+  std::uint64_t samples = 0;
+  std::map<Address, Function> functions;                       // by entry
+  std::map<std::pair<std::string, int>, std::uint64_t> lines;  // samples by file and line
+};
+
+// The whole chain from the copied stack, as most programs keep no frame pointers; where it was not
+// copied, the kernel's chain of frame pointers.
+std::vector<Address> chain_of(const perf::SampleEvent& sample, unwind::Unwinder& unwinder) {
+  if (sample.user.registers.empty()) return sample.callers;
+  unwind::Registers registers;
+  std::size_t next = 0;
+  for (unsigned bit = 0; bit < std::size(registers.values); ++bit) {
+    if ((sample.user.mask >> bit & 1U) == 0 || next == sample.user.registers.size()) continue;
+    registers.values[bit] = sample.user.registers[next++];
+  }
+  auto chain = unwinder.unwind(registers, sample.user.stack, kDepth);
+  return chain.size() > 1 ? chain : sample.callers;
+}
+
+void count_chain(const std::vector<Address>& chain, unwind::Symbolizer& symbolizer,
+                 Findings& findings) {
+  ++findings.samples;
+  std::set<Address> seen;  // recursion: once per sample
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    // Callers are return addresses, one past the call.
+    const auto frames = symbolizer.frames(chain[i] - (i == 0 ? 0 : 1));
+    if (frames.empty()) continue;
+    if (i == 0 && frames.front().line > 0) {
+      ++findings.lines[{frames.front().file, frames.front().line}];
+    }
+    const auto& physical = frames.back();
+    if (physical.entry == 0 || !seen.insert(physical.entry).second) continue;
+    auto& function = findings.functions[physical.entry];
+    function.name = physical.function;
+    function.entry = physical.entry;
+    ++function.under;
+    if (i == 0) ++function.own;
+  }
+}
+
+Findings sample(Pid target, unwind::Symbolizer& symbolizer) {
+  perf::SessionOptions options;
+  options.wake_edges = false;
+  options.period_ns = kPeriod;
+  options.stack_bytes = kStackBytes;
+  perf::Session session(target, options);
+  unwind::Unwinder unwinder(target);
+  Findings findings;
+  session.start();
+  const auto end_ns = monotonic_now() + kSampling;
+  while (monotonic_now() < end_ns && session.target_alive()) {
+    sleep_until(std::min(end_ns, monotonic_now() + kDrainEvery));
+    for (const auto& event : session.drain(monotonic_now())) {
+      if (std::holds_alternative<perf::MapEvent>(event)) {
+        symbolizer.refresh();
+        unwinder.refresh();
+      } else if (const auto* sample = std::get_if<perf::SampleEvent>(&event)) {
+        count_chain(chain_of(*sample, unwinder), symbolizer, findings);
+      }
+    }
+  }
+  return findings;
+}
+
+class Namer {
+ public:
+  Namer(Pid target, unwind::Symbolizer& symbolizer) : target_(target), symbolizer_(symbolizer) {}
+
+  // A SPEC that means exactly this function.
+  std::optional<std::string> function(const Function& function) {
+    const auto module = symbolizer_.module_at(function.entry);
+    if (!module) return std::nullopt;
+    const auto binary = std::filesystem::path(module->path).filename().string();
+    const auto short_name = unwind::without_arguments(function.name);
+    std::vector<std::string> candidates;
+    for (const auto& name : {short_name, function.name}) {
+      if (name.empty()) continue;
+      if (module->main) candidates.push_back(name);
+      candidates.push_back(fmt::format("{}:{}", binary, name));
+    }
+    candidates.push_back(progress::name_by_offset(target_, function.entry));
+    for (const auto& spec : candidates) {
+      if (stands_at(spec, function.entry)) return spec;
+    }
+    return std::nullopt;
+  }
+
+  // The shortest end of the path that is not ambiguous.
+  std::optional<std::string> line(const std::string& file, int line) {
+    for (auto slash = file.rfind('/');; slash = file.rfind('/', slash - 1)) {
+      const bool whole = slash == std::string::npos || slash == 0;
+      const auto spec = fmt::format("{}:{}", whole ? file : file.substr(slash + 1), line);
+      if (stands_at(spec, std::nullopt)) return spec;
+      if (whole) return std::nullopt;
+    }
+  }
+
+ private:
+  bool stands_at(const std::string& spec, std::optional<Address> address) {
+    try {
+      const auto point = progress::resolve(spec, target_, symbolizer_);
+      return !address || std::any_of(point.places.begin(), point.places.end(),
+                                     [&](const auto& each) { return each.address == *address; });
+    } catch (const UsageError&) {
+      return false;
+    }
+  }
+
+  Pid target_;
+  unwind::Symbolizer& symbolizer_;
+};
+
+void print_functions(const Findings& findings, Namer& namer) {
+  std::vector<Function> ranked;
+  for (const auto& [entry, function] : findings.functions) ranked.push_back(function);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Function& a, const Function& b) {
+    return std::pair(a.under, a.own) > std::pair(b.under, b.own);
+  });
+  ranked.resize(std::min(ranked.size(), kMostTried));
+  fmt::print(
+      "\n# functions: time in them and what they call, and in them alone "
+      "(how often they are called is not known)\n");
+  std::size_t shown = 0;
+  for (const auto& function : ranked) {
+    if (std::find(std::begin(kStartup), std::end(kStartup), function.name) != std::end(kStartup)) {
+      continue;
+    }
+    const auto spec = namer.function(function);
+    if (!spec) continue;
+    const auto percent = 100.0 / static_cast<double>(findings.samples);
+    fmt::print("{:<48}  # {:5.1f} %  {:5.1f} %\n", *spec,
+               percent * static_cast<double>(function.under),
+               percent * static_cast<double>(function.own));
+    if (++shown == kMostShown) break;
+  }
+}
+
+void print_lines(const Findings& findings, Namer& namer) {
+  std::vector<std::pair<std::uint64_t, std::pair<std::string, int>>> ranked;
+  for (const auto& [line, samples] : findings.lines) ranked.emplace_back(samples, line);
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  ranked.resize(std::min(ranked.size(), kMostTried));
+  fmt::print("\n# lines: time in them\n");
+  std::size_t shown = 0;
+  for (const auto& [samples, line] : ranked) {
+    const auto spec = namer.line(line.first, line.second);
+    if (!spec) continue;
+    fmt::print("{:<48}  # {:5.1f} %\n", *spec,
+               100.0 * static_cast<double>(samples) / static_cast<double>(findings.samples));
+    if (++shown == kMostShown) break;
+  }
+}
+
+}  // namespace
+
+int run_points(Pid target) {
+  if (!procfs::status(target)) throw TargetGone(fmt::format("no process {}", target));
+  unwind::Symbolizer symbolizer(target);
+  fmt::print(
+      "# Progress points for process {}: pass one with --progress. Best is what happens once "
+      "per unit of work.\n\n# USDT probes\n",
+      target);
+  const auto probes = progress::usdt_probes(target);
+  for (const auto& probe : probes) fmt::print("usdt:{}:{}\n", probe.provider, probe.name);
+  if (probes.empty()) fmt::print("# none\n");
+  std::fflush(stdout);
+
+  const auto findings = sample(target, symbolizer);
+  if (findings.samples == 0) {
+    fmt::print("\n# no functions or lines: the process used no CPU time in {} s\n",
+               kSampling / kSecond);
+    return static_cast<int>(ExitCode::ok);
+  }
+  Namer namer(target, symbolizer);
+  print_functions(findings, namer);
+  if (!findings.lines.empty()) print_lines(findings, namer);
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace causalctl::commands
