@@ -14,6 +14,7 @@ using Command = std::function<ExitCode()>;
 void add_attach(CLI::App& app, Command& selected);
 void add_run(CLI::App& app, Command& selected);
 void add_doctor(CLI::App& app, Command& selected);
+void add_points(CLI::App& app, Command& selected);
 void add_report(CLI::App& app, Command& selected);
 
 }  // namespace causalctl::commands

@@ -21,6 +21,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/commands/commands.h"
 #include "controller/perf/session.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/progress.h"
@@ -236,6 +237,14 @@ int run_points(Pid target) {
   print_functions(findings, namer);
   if (!findings.lines.empty()) print_lines(findings, namer);
   return static_cast<int>(ExitCode::ok);
+}
+
+void add_points(CLI::App& app, Command& selected) {
+  CLI::App* sub = app.add_subcommand("points", "what could serve as a progress point");
+  auto pid = std::make_shared<Pid>(0);
+  sub->add_option("PID", *pid, "the process")->required()->check(CLI::PositiveNumber);
+  sub->callback(
+      [pid, &selected] { selected = [pid] { return static_cast<ExitCode>(run_points(*pid)); }; });
 }
 
 }  // namespace causalctl::commands
