@@ -4,6 +4,7 @@
 
 #include <climits>
 #include <cstddef>
+#include <string_view>
 
 #include "unwind/names.h"
 
@@ -43,7 +44,9 @@ std::string die_function_name(Dwarf_Die& die) {
   Dwarf_Attribute value;
   Dwarf_Attribute* linkage = dwarf_attr_integrate(&die, DW_AT_linkage_name, &value);
   if (linkage == nullptr) linkage = dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &value);
-  if (const char* symbol = linkage != nullptr ? dwarf_formstring(linkage) : nullptr) {
+  const char* symbol = linkage != nullptr ? dwarf_formstring(linkage) : nullptr;
+  // Only a mangled name says more than the plain one; others are private aliases ("__GI_…").
+  if (symbol != nullptr && std::string_view(symbol).starts_with("_Z")) {
     return demangle(std::string(split_clone(symbol).base));
   }
   const char* name = dwarf_diename(&die);

@@ -125,7 +125,7 @@ std::optional<ModuleIndex::Named> ModuleIndex::symbol_at(Address address) {
   if (entry.st_size == 0) {
     // The nearest symbol before, which need not reach this far: the unwind table knows better.
     const auto bounds = bounds_at(address);
-    if (bounds && bounds->entry != start) return std::nullopt;
+    if (bounds && start < bounds->entry) return std::nullopt;
   }
   return Named{demangle(std::string(split_clone(without_version(name)).base)), start};
 }

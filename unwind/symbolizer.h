@@ -2,7 +2,8 @@
 //
 // Built on libdwfl over the target's mappings: main executable and shared libraries, PIE or not,
 // libraries loaded later (refresh), separate debug files by build-id and .gnu_debuglink, debuginfod
-// where DEBUGINFOD_URLS is set. Debug information is loaded lazily, module by module. Files are
+// where DEBUGINFOD_URLS is set; CAUSALCTL_DEBUG_PATH names more directories, separated by colons.
+// Debug information is loaded lazily, module by module, at the first look-up in it. Files are
 // read through /proc/PID/map_files or /proc/PID/root, so that mount namespaces and deleted
 // executables work. Not thread-safe.
 #pragma once
@@ -18,14 +19,16 @@
 namespace causalctl::unwind {
 
 struct Frame {
-  std::string function;  // demangled; empty: unknown
-  std::string file;      // as the debug information names it; empty: no line information
-  int line = 0;          // 0: unknown
-  Address entry = 0;     // start of the function (for inlined: of the inlined range), 0 unknown
+  // Demangled, with arguments where it is C++. Without any symbol, its place in the file by the
+  // unwind table: "memcached+0x1a2b0", which find_offset understands. Empty: unknown.
+  std::string function;
+  std::string file;   // as the debug information names it; empty: no line information
+  int line = 0;       // 0: unknown
+  Address entry = 0;  // start of the function (for inlined: of the inlined range), 0 unknown
 };
 
 struct Module {
-  std::string path;      // as in the target's maps
+  std::string path;      // as in the target's maps, without " (deleted)"
   std::string build_id;  // hex, may be empty
   Address start = 0;     // lowest mapped address
   Address end = 0;
@@ -59,7 +62,9 @@ class Symbolizer {
 
   // Entry of functions of this name (plain, demangled with or without arguments, or mangled), in
   // modules whose path or file name matches `binary_glob` (empty: main executable first, and if it
-  // has none, all others). Entry is after nothing: the first instruction.
+  // has none, all others; "MAIN": the executable only). Entry is after nothing: the first
+  // instruction. The unqualified name of a C++ function, and compilers' copies (foo.constprop.0),
+  // serve only where nothing fits better.
   std::vector<Place> find_function(const std::string& name, const std::string& binary_glob);
   // First statement instruction(s) of FILE:LINE, one per inlined or cloned copy; FILE matches by
   // trailing path components. If the line has no code, empty.

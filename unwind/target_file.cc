@@ -16,11 +16,11 @@
 namespace causalctl::unwind {
 namespace {
 
-// O_NONBLOCK: the name may by now belong to a FIFO, at which open would wait.
+// Looks before it opens: by now the name may belong to a device or a FIFO, where opening acts.
 Fd open_regular(const std::string& path, struct stat& status) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (fd && (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) fd.reset();
-  return fd;
+  const Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!place || ::fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) return Fd();
+  return Fd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 // The first page holds the ELF header, the program headers and, as linkers lay it out, the

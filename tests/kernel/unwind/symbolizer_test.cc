@@ -281,14 +281,34 @@ TEST_CASE("A deleted or replaced executable is still read", "[unwind]") {
   CHECK(symbolizer.module_at(target.entry("outer"))->path == copy);
 }
 
+TEST_CASE("A program in another mount namespace is read through that namespace", "[unwind]") {
+  const TemporaryDirectory directory;
+  const std::string elsewhere = directory.path() + "/elsewhere";
+  const std::string start_path = directory.path() + "/start";
+  std::filesystem::create_directory(elsewhere);
+  run_command(
+      fmt::format("printf '#!/bin/sh\\nexec unshare --mount sh -c \"mount -t tmpfs none {0} && "
+                  "cp {1} {0}/program && exec {0}/program\"\\n' > {2}; chmod +x {2}",
+                  elsewhere, target_path("symbols_dwarf5"), start_path));
+  if (geteuid() != 0 || std::system("unshare --mount true") != 0) {
+    WARN("mount namespaces not tested: creating one is not permitted here");
+    return;
+  }
+  const TargetProgram target(start_path);
+  REQUIRE_FALSE(std::filesystem::exists(elsewhere + "/program"));
+  Symbolizer symbolizer(target.pid());
+  check_lines(symbolizer, target);
+  CHECK(symbolizer.module_at(target.entry("outer"))->path == elsewhere + "/program");
+}
+
 TEST_CASE("libc is read through its separate debug package", "[unwind]") {
   const TargetProgram target(target_path("symbols_dwarf5"));
-  const Nanoseconds begin_ns = monotonic_now();
+  const Nanoseconds begin_ns = process_cpu_now();
   Symbolizer symbolizer(target.pid());
-  const Nanoseconds constructed_ns = monotonic_now();
+  const Nanoseconds constructed_ns = process_cpu_now();
   const auto qsort = symbolizer.find_function("qsort", "libc.so*");
-  const Nanoseconds found_ns = monotonic_now();
-  fmt::print("symbolizer: construction {} µs, first look-up in libc {} µs\n",
+  const Nanoseconds found_ns = process_cpu_now();
+  fmt::print("symbolizer: construction {} µs, first look-up in libc {} µs of CPU time\n",
              (constructed_ns - begin_ns) / kMicrosecond,
              (found_ns - constructed_ns) / kMicrosecond);
   CHECK(constructed_ns - begin_ns < 100 * kMillisecond);
