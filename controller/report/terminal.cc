@@ -19,6 +19,9 @@ namespace {
 constexpr std::size_t kRows = 25;  // units in a table; the JSON report has all
 constexpr std::size_t kBins = 8;   // of the small curve, from 0 to 100 % speedup
 constexpr std::size_t kNarrowest = 60;
+constexpr std::size_t kBesideNames = 46;  // rank, samples, verdict and the gaps
+constexpr std::size_t kSlopeWidth = 20;
+constexpr std::size_t kEffectWidth = 22;
 
 constexpr std::string_view kBold = "\033[1m";
 constexpr std::string_view kGreen = "\033[32m";
@@ -182,7 +185,7 @@ std::string pooled(const UnitResult& unit, double low, double high) {
 
 void write_unit(std::size_t rank, const UnitResult& unit, std::size_t unit_width, Text& out) {
   const std::string verdict = verdict_words(unit.verdict);
-  const std::size_t function_width = out.width() - 4 - unit_width - 2 - 9 - 2 - 28;
+  const std::size_t function_width = out.width() - kBesideNames - unit_width;
   std::string shown = verdict;
   if (unit.verdict == Verdict::optimise) shown = out.colored(verdict, kGreen);
   if (unit.verdict == Verdict::contention) shown = out.colored(verdict, kRed);
@@ -192,12 +195,13 @@ void write_unit(std::size_t rank, const UnitResult& unit, std::size_t unit_width
            100 * unit.sample_share, shown);
   if (!unit.slope) return;
   const Interval& slope = *unit.slope;
-  out.line("    {} {} {} {} {}",
+  out.line("  {} {} {} {} {}",
            padded(fmt::format("{} [{}, {}]", number(slope.value, 2), number(slope.low, 2),
                               number(slope.high, 2)),
-                  20),
-           padded(pooled(unit, 0, 0.375), 21), padded(pooled(unit, 0.375, 0.725), 21),
-           padded(pooled(unit, 0.725, 1.001), 21), small_curve(unit.curve));
+                  kSlopeWidth),
+           padded(pooled(unit, 0, 0.375), kEffectWidth),
+           padded(pooled(unit, 0.375, 0.725), kEffectWidth),
+           padded(pooled(unit, 0.725, 1.001), kEffectWidth), small_curve(unit.curve));
 }
 
 void write_progress(const ProgressResult& progress, Text& out) {
@@ -221,16 +225,16 @@ void write_progress(const ProgressResult& progress, Text& out) {
   for (const UnitResult& unit : progress.units) {
     unit_width = std::max(unit_width, columns(printable(unit.unit)));
   }
-  // The verdict and the samples take 46 columns; what is left is shared with the function's name.
-  unit_width = std::min(unit_width, std::max<std::size_t>(8, (out.width() - 46) * 3 / 5));
-  const std::size_t function_width = out.width() - 4 - unit_width - 2 - 9 - 2 - 28;
+  unit_width = std::min(unit_width, std::max<std::size_t>(8, (out.width() - kBesideNames) * 3 / 5));
+  const std::size_t function_width = out.width() - kBesideNames - unit_width;
   out.line("{}",
            out.colored(fmt::format("  # {}  {}  samples   verdict", padded("unit", unit_width),
                                    padded("function", function_width)),
                        kDim));
-  out.line("{}", out.colored(fmt::format("    {} {} {} {} curve", padded("slope [95 %]", 20),
-                                         padded("at 25 %", 21), padded("at 50 %", 21),
-                                         padded("at 100 %", 21)),
+  out.line("{}", out.colored(fmt::format("  {} {} {} {} curve", padded("slope [95 %]", kSlopeWidth),
+                                         padded("~25 % (5-35)", kEffectWidth),
+                                         padded("~50 % (40-70)", kEffectWidth),
+                                         padded("~100 % (75-100)", kEffectWidth)),
                              kDim));
   for (std::size_t i = 0; i < std::min(kRows, progress.units.size()); ++i) {
     write_unit(i + 1, progress.units[i], unit_width, out);

@@ -1,0 +1,45 @@
+#include "controller/report/text.h"
+
+#include <catch2/catch.hpp>
+
+using namespace causalctl::report;
+
+TEST_CASE("names cannot command the terminal", "[report]") {
+  CHECK(printable("plain é … 漢") == "plain é … 漢");
+  CHECK(printable("\033[2Ja\tb\n\x7f") == "?[2Ja?b??");
+  CHECK(printable("\xff\xc3") == "??");  // broken UTF-8
+  CHECK(printable("\xc2\x9b"
+                  "31m") == "??31m");  // C1 control sequence introducer
+  CHECK(printable("\xe2\x82") == "??");
+}
+
+TEST_CASE("columns and padding count code points", "[report]") {
+  CHECK(columns("a…é") == 3);
+  CHECK(padded("é", 3) == "é  ");
+  CHECK(padded("abcd", 3) == "abcd");
+  CHECK(right_aligned("é", 3) == "  é");
+}
+
+TEST_CASE("long C++ names lose what says least", "[report]") {
+  const std::string name =
+      "std::unordered_map<std::basic_string<char>, int>::insert(std::pair<int, int> const&)";
+  CHECK(shortened(name, 100) == name);
+  CHECK(shortened(name, 60) == "std::unordered_map<std::basic_string<char>, int>::insert(…)");
+  CHECK(shortened(name, 40) == "std::unordered_map<…>::insert(…)");
+  CHECK(shortened(name, 12) == "…::insert(…)");
+  CHECK(shortened("Pointer<A>::operator->", 16) == "…<…>::operator->");
+  CHECK(shortened("ééééé", 3) == "…éé");
+  CHECK(shortened("abc", 1) == "…");
+  CHECK(shortened("abc", 0).empty());
+  for (std::size_t width = 0; width < 90; ++width) {
+    CHECK(columns(shortened(name, width)) <= width);
+    CHECK(columns(shortened("operator<<(((", width)) <= width);
+  }
+}
+
+TEST_CASE("thousands", "[report]") {
+  CHECK(grouped(0) == "0");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(1000) == "1,000");
+  CHECK(grouped(1034221) == "1,034,221");
+}
