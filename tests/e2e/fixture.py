@@ -33,6 +33,14 @@ def status_fields(path):
     return fields
 
 
+def began(pid):
+    """When the process began: with its pid it says which process it is. None: it is gone."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
 def executable_mappings(pid):
     """(start, end, permissions, offset, path) of all mappings with permission x."""
     mappings = []
@@ -141,6 +149,7 @@ class Target:
     def __init__(self, command, seconds=30):
         self.lines = []
         self.pid = None
+        self.began = None
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True)
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -150,6 +159,7 @@ class Target:
             raise RuntimeError(f"{command[0]} did not become ready: {self.output()}")
         if not self.pid:
             raise RuntimeError(f"{command[0]} ended before it was ready: {self.output()}")
+        self.began = began(self.pid)
         self.before = State(self.pid)
 
     def _read(self):
@@ -175,6 +185,9 @@ class Target:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+            # What it started is not its own child only: a server, say.
+            if self.pid and self.began and began(self.pid) == self.began:
+                os.kill(self.pid, signal.SIGKILL)
             return None
         self.reader.join(timeout=5)
         return status
