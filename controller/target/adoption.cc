@@ -92,7 +92,7 @@ void check_adoptable(Pid pid, Pid controller) {
   if (is_kernel_thread(pid)) {
     throw Error(fmt::format("process {} is a kernel thread", named(pid)));
   }
-  if (status->state == 'X' || (status->state == 'Z' && status->threads <= 1)) {
+  if (has_ended(pid)) {
     throw TargetGone(fmt::format("process {} is a zombie: it has ended", named(pid)),
                      "its parent has not waited for it yet");
   }

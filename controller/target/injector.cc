@@ -114,7 +114,7 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
       if (monotonic_now() >= deadline_ns) return std::nullopt;
     }
     sleep_until(monotonic_now() + kMillisecond);
-  } while (monotonic_now() < deadline_ns);
+  } while (monotonic_now() < deadline_ns && !has_ended(pid_));
   return std::nullopt;
 }
 
@@ -123,6 +123,7 @@ Injection Injector::inject(unsigned slot_count, std::optional<Tid> held) {
   check_stub_can_run(pid_);
   const auto instruction = find_syscall_instruction(pid_);
   if (!instruction) {
+    if (has_ended(pid_)) throw TargetGone(fmt::format("process {} is gone", pid_));
     throw Error(fmt::format("no system-call instruction found in process {}", pid_));
   }
   syscall_instruction_ = *instruction;
@@ -130,7 +131,7 @@ Injection Injector::inject(unsigned slot_count, std::optional<Tid> held) {
   auto thread = stop_some_thread(held, monotonic_now() + kInjectLimit);
   const Nanoseconds stopped_at_ns = monotonic_now();
   if (!thread) {
-    if (!procfs::status(pid_)) throw TargetGone(fmt::format("process {} is gone", pid_));
+    if (has_ended(pid_)) throw TargetGone(fmt::format("process {} is gone", pid_));
     throw Error(fmt::format("no thread of process {} could be stopped within {} s", pid_,
                             kInjectLimit / kSecond),
                 "are its threads stuck in uninterruptible sleep (D in ps)?");
@@ -219,7 +220,7 @@ std::vector<std::string> Injector::restore(std::optional<Tid> held) {
   if (!region_) return {};
   // After an exec, or the end of the target, there is nothing to undo. An image that was never
   // written means that inject() failed before the handler, and has unmapped already.
-  if (!procfs::status(pid_) || !ours_is_still_there()) {
+  if (has_ended(pid_) || !ours_is_still_there()) {
     region_.reset();
     previous_action_.reset();
     return {};
@@ -250,7 +251,7 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
   }
   auto thread = stop_some_thread(held, deadline_ns);
   if (!thread) {
-    if (!procfs::status(pid_)) return std::nullopt;
+    if (has_ended(pid_)) return std::nullopt;
     return fmt::format("process {}: no thread could be stopped to restore the SIGTRAP handler",
                        pid_);
   }
@@ -276,7 +277,7 @@ std::optional<std::string> Injector::unmap(std::optional<Tid> held, Nanoseconds 
   if (thread) {
     (void)thread->call(SYS_munmap, {region_->start, region_->size});
     if (held) thread->keep();
-  } else if (procfs::status(pid_)) {
+  } else if (!has_ended(pid_)) {
     return fmt::format("process {}: no thread could be stopped to unmap the page at {:#x}", pid_,
                        region_->start);
   }

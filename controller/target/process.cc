@@ -76,6 +76,11 @@ std::optional<Address> find_syscall_instruction(Pid pid) {
   return std::nullopt;
 }
 
+bool has_ended(Pid pid) {
+  const auto status = procfs::status(pid);
+  return !status || status->state == 'X' || (status->state == 'Z' && status->threads <= 1);
+}
+
 std::string process_name(Pid pid) {
   auto name = procfs::read_text(fmt::format("/proc/{}/comm", pid)).value_or("?");
   while (!name.empty() && name.back() == '\n') name.pop_back();

@@ -43,6 +43,8 @@ template <typename T>
 // Address of a system-call instruction in the target: in the vDSO, else in any executable mapping.
 std::optional<Address> find_syscall_instruction(Pid pid);
 
+bool has_ended(Pid pid);  // gone, or a zombie without other threads
+
 std::string process_name(Pid pid);  // /proc/PID/comm, "?" when it is gone
 
 }  // namespace causalctl::target

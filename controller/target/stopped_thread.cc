@@ -82,12 +82,16 @@ void let_go_if_alive(Tid tid, const Stop& stop) {
 
 std::optional<StoppedThread> StoppedThread::stop(Pid pid, Tid tid, Address syscall_instruction,
                                                  Nanoseconds deadline_ns) {
-  if (ptrace::try_seize(tid) != 0 || !ptrace::interrupt_if_alive(tid)) return std::nullopt;
+  if (ptrace::try_seize(tid) != 0) return std::nullopt;
+  std::optional<Hurried> hurried{{Hurry(0), Hurry(tid)}};
+  if (!ptrace::interrupt_if_alive(tid)) return std::nullopt;
   for (;;) {
     const auto stop = ptrace::wait_until(tid, deadline_ns);
     if (!stop || std::holds_alternative<Ended>(*stop)) return std::nullopt;
     if (std::holds_alternative<EventStop>(*stop)) {
-      return take(pid, tid, syscall_instruction);
+      auto thread = take(pid, tid, syscall_instruction);
+      if (thread) thread->hurried_.emplace(std::move(*hurried));
+      return thread;
     }
     // A signal came first; once it is delivered the interrupt, which is still due, follows.
     const auto* signal = std::get_if<SignalStop>(&*stop);
@@ -110,12 +114,15 @@ StoppedThread::StoppedThread(StoppedThread&& other) noexcept
     : tid_(std::exchange(other.tid_, 0)),
       saved_(other.saved_),
       syscall_instruction_(other.syscall_instruction_),
-      saved_mask_(other.saved_mask_) {}
+      saved_mask_(other.saved_mask_),
+      hurried_(std::move(other.hurried_)) {}
 
 StoppedThread::~StoppedThread() {
   if (tid_ == 0) return;
   try {
-    if (restore_if_alive()) ptrace::detach_if_alive(tid_, 0);
+    const bool alive = restore_if_alive();
+    if (hurried_) hurried_->thread.end();
+    if (alive) ptrace::detach_if_alive(tid_, 0);
   } catch (const std::exception& error) {
     log::note("letting thread {} go: {}", tid_, error.what());
   }

@@ -31,6 +31,7 @@
 #include <optional>
 
 #include "controller/base/types.h"
+#include "controller/target/hurry.h"
 #include "controller/target/ptrace.h"
 
 namespace causalctl::target {
@@ -76,12 +77,18 @@ class StoppedThread {
   StoppedThread(Tid tid, const ptrace::Registers& saved, Address syscall_instruction)
       : tid_(tid), saved_(saved), syscall_instruction_(syscall_instruction) {}
 
+  struct Hurried {
+    Hurry guardian;
+    Hurry thread;
+  };
+
   bool restore_if_alive();
 
   Tid tid_ = 0;  // 0: no longer ours
   ptrace::Registers saved_{};
   Address syscall_instruction_ = 0;
   std::optional<std::uint64_t> saved_mask_;  // set by the first call
+  std::optional<Hurried> hurried_;
 };
 
 }  // namespace causalctl::target

@@ -1,0 +1,44 @@
+#include "controller/target/hurry.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <fstream>
+#include <utility>
+
+#include "controller/base/procfs.h"
+
+namespace causalctl::target {
+namespace {
+
+std::string timer_slack_path(Tid tid) {
+  return tid == 0 ? "/proc/self/timerslack_ns" : fmt::format("/proc/{}/timerslack_ns", tid);
+}
+
+}  // namespace
+
+Hurry::Hurry(Tid tid) : tid_(tid) {
+  const int policy = sched_getscheduler(tid);
+  const int kind = policy & ~SCHED_RESET_ON_FORK;
+  if (policy < 0 || (kind != SCHED_OTHER && kind != SCHED_BATCH && kind != SCHED_IDLE)) return;
+  timer_slack_ = procfs::read_text(timer_slack_path(tid)).value_or("");
+  const sched_param lowest{sched_get_priority_min(SCHED_FIFO)};
+  const int fifo = SCHED_FIFO | (policy & SCHED_RESET_ON_FORK);
+  if (sched_setscheduler(tid, fifo, &lowest) == 0) policy_ = policy;
+}
+
+Hurry::Hurry(Hurry&& other) noexcept
+    : tid_(other.tid_),
+      policy_(std::exchange(other.policy_, std::nullopt)),
+      timer_slack_(std::move(other.timer_slack_)) {}
+
+void Hurry::end() {
+  if (!policy_) return;
+  const sched_param none{0};  // the nice value was not touched
+  sched_setscheduler(tid_, *policy_, &none);
+  policy_.reset();
+  const auto path = timer_slack_path(tid_);
+  if (procfs::read_text(path) != timer_slack_) std::ofstream(path) << timer_slack_;
+}
+
+}  // namespace causalctl::target
