@@ -16,7 +16,7 @@ using namespace causalctl::perf::test;
 
 namespace {
 
-[[gnu::noinline, gnu::noclone]] void breakpoint_here() { asm volatile("nop" ::: "memory"); }
+[[gnu::noinline]] void breakpoint_here() { asm volatile("nop" ::: "memory"); }
 
 bool ended(const std::vector<Event>& events) { return !only<ThreadExitEvent>(events).empty(); }
 

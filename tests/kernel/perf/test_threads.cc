@@ -1,7 +1,7 @@
 // Threads that come and go, and the end of the target.
 #include <dirent.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ TEST_CASE("Threads there at the attach and those started later are all sampled",
     spin_for(20 * kMillisecond);
     std::thread later(spin_for, 60 * kMillisecond);
     later.join();
-    pthread_exit(nullptr);  // the first thread may end before the others
+    syscall(SYS_exit, 0);  // the first thread may end before the others
   });
   child.go();
   while (cpu_time_of(child.pid()) < 5 * kMillisecond) sleep_until(monotonic_now() + kMillisecond);
