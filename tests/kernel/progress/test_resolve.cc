@@ -73,17 +73,18 @@ TEST_CASE("offsets must be instruction boundaries in code", "[progress]") {
   probed::Child child;
   unwind::Symbolizer symbolizer(child.pid());
   const auto pid = child.pid();
-  const auto entry = resolve("probed::function_1", pid, symbolizer).places.at(0).address;
+  auto start = resolve("probed::function_1", pid, symbolizer).places.at(0).address;
   disasm::Decoder decoder;
-  const std::span code(reinterpret_cast<const std::byte*>(&probed::function_1), 15);
-  const auto first = decoder.decode(code, entry);
-  REQUIRE(first);
-  REQUIRE(first->size > 1);
-  const auto next = name_by_offset(pid, entry + first->size);
-  CHECK_THAT(refusal(name_by_offset(pid, entry + 1), pid, symbolizer),
+  const auto size_at = [&](Address address) {
+    const std::span code(reinterpret_cast<const std::byte*>(address), 15);
+    return decoder.decode(code, address).value().size;
+  };
+  while (size_at(start) == 1) ++start;  // push %rbp
+  const auto next = name_by_offset(pid, start + size_at(start));
+  CHECK_THAT(refusal(name_by_offset(pid, start + 1), pid, symbolizer),
              Contains("not the start of an instruction") &&
-                 Contains(fmt::format("nearest: {}, {}", name_by_offset(pid, entry), next)));
-  CHECK(resolve(next, pid, symbolizer).places.at(0).address == entry + first->size);
+                 Contains(fmt::format("nearest: {}, {}", name_by_offset(pid, start), next)));
+  CHECK(resolve(next, pid, symbolizer).places.at(0).address == start + size_at(start));
 
   std::uint64_t data = 0;  // a link-time address in the data segment
   for (const auto& image : mapped_images(pid)) {
