@@ -7,8 +7,8 @@
 
 namespace causalctl {
 
-Error::Error(std::string what, std::string hint, ExitCode code)
-    : std::runtime_error(std::move(what)), hint_(std::move(hint)), code_(code) {}
+Error::Error(const std::string& what, std::string hint, ExitCode code)
+    : std::runtime_error(what), hint_(std::move(hint)), code_(code) {}
 
 Error Error::from_errno(std::string_view what, int error_number, std::string hint, ExitCode code) {
   Error error(fmt::format("{}: {}", what, std::generic_category().message(error_number)),

@@ -19,7 +19,7 @@ enum class ExitCode : int { ok = 0, failed = 1, usage = 2, target_gone = 3, bug 
 class Error : public std::runtime_error {
  public:
   // `what` names the object and the cause; `hint` (may be empty) says what the user can do.
-  explicit Error(std::string what, std::string hint = {}, ExitCode code = ExitCode::failed);
+  explicit Error(const std::string& what, std::string hint = {}, ExitCode code = ExitCode::failed);
 
   // "WHAT: STRERROR(error_number)". error_number is also kept for callers that decide by it.
   static Error from_errno(std::string_view what, int error_number, std::string hint = {},
@@ -38,15 +38,15 @@ class Error : public std::runtime_error {
 // The command line, a SPEC or the configuration is wrong: exit code 2.
 class UsageError : public Error {
  public:
-  explicit UsageError(std::string what, std::string hint = {})
-      : Error(std::move(what), std::move(hint), ExitCode::usage) {}
+  explicit UsageError(const std::string& what, std::string hint = {})
+      : Error(what, std::move(hint), ExitCode::usage) {}
 };
 
 // The target ended before there was a result: exit code 3.
 class TargetGone : public Error {
  public:
-  explicit TargetGone(std::string what, std::string hint = {})
-      : Error(std::move(what), std::move(hint), ExitCode::target_gone) {}
+  explicit TargetGone(const std::string& what, std::string hint = {})
+      : Error(what, std::move(hint), ExitCode::target_gone) {}
 };
 
 class Bug : public std::logic_error {
