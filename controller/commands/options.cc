@@ -160,7 +160,7 @@ void ProfileOptions::Values::merge_scope(config::Scope& into) const {
 void ProfileOptions::Values::merge_experiment(config::Experiment& into) const {
   if (!fixed.empty()) into.fixed_unit = fixed;
   if (!speedup.empty()) {
-    const double value = percent(speedup, "--speedup", {1, 100});
+    const double value = percent(speedup, "--speedup", {0, 100});
     if (value != std::floor(value)) {
       throw UsageError(fmt::format("--speedup: must be a whole percentage, not {}", speedup));
     }
