@@ -44,6 +44,7 @@ class Attribution {
 
   const Unit& unit(UnitId id) const { return units_.at(id); }
   std::uint64_t count(UnitId id) const { return counts_.at(id); }
+  const std::vector<std::uint64_t>& counts() const { return counts_; }  // by unit
   std::size_t units() const { return units_.size(); }
   std::uint64_t unknown() const { return unknown_; }  // samples that no unit got
   std::uint64_t total() const { return total_; }

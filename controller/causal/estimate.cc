@@ -23,15 +23,16 @@ using report::Verdict;
 // What all runs together know of a unit.
 struct UnitTotals {
   Unit unit;
-  std::uint64_t samples = 0;         // s: over whole runs, where known
-  std::uint64_t observed = 0;        // s_obs: during this unit's experiments, baselines included
+  std::uint64_t samples = 0;         // over whole runs, where known
+  std::uint64_t in_baselines = 0;    // s: during all baselines
+  std::uint64_t observed = 0;        // s_obs: during this unit's own baselines
   Nanoseconds observed_ns = 0;       // t_obs
   std::uint64_t samples_in_all = 0;  // during any experiment of the unit, in cut-off runs, too
 };
 
 struct Totals {
   std::map<std::string, UnitTotals> units;
-  Nanoseconds running_ns = 0;  // T: the runs' wall time minus delays, runs with an end only
+  Nanoseconds baseline_ns = 0;  // T: of all baselines, runs with an end only
 };
 
 // Lines of the log may leave out what they do not know.
@@ -47,35 +48,37 @@ void learn(Unit& known, const Unit& unit) {
 Totals add_up(const std::vector<Run>& runs) {
   Totals totals;
   for (const Run& run : runs) {
-    Nanoseconds delay_ns = 0;
     for (const Experiment& experiment : run.experiments) {
-      delay_ns += experiment.delay_ns;
       if (!experiment.discarded.empty() || experiment.unit.name.empty()) continue;
       UnitTotals& unit = totals.units[experiment.unit.name];
       learn(unit.unit, experiment.unit);
       unit.samples_in_all += experiment.samples;
-      if (!run.ended) continue;
+      if (!run.ended || experiment.speedup > 0) continue;
       unit.observed += experiment.samples;
       unit.observed_ns += experiment.effective_ns;
+      totals.baseline_ns += experiment.effective_ns;
     }
     if (!run.ended) continue;
-    totals.running_ns += run.wall_ns - delay_ns;
     for (const UnitSamples& samples : run.samples) {
       UnitTotals& unit = totals.units[samples.unit.name];
       learn(unit.unit, samples.unit);
       unit.samples += samples.count;
+      unit.in_baselines += samples.baseline_count;
     }
   }
   return totals;
 }
 
 // Coz eq. 8: (t_obs / s_obs) · (s / T), the share of the run in which the unit is active at all.
-double phase_factor(const UnitTotals& unit, Nanoseconds running_ns) {
-  if (unit.observed == 0 || unit.samples == 0 || running_ns <= 0) return 1;
+// All four are taken from baselines: a treatment changes how many samples fall in a unit per
+// effective time, which would look like a phase where there is none.
+double phase_factor(const UnitTotals& unit, Nanoseconds baseline_ns) {
+  if (unit.observed == 0 || unit.in_baselines == 0 || baseline_ns <= 0) return 1;
   const double active_ns = static_cast<double>(unit.observed_ns) /
-                           static_cast<double>(unit.observed) * static_cast<double>(unit.samples);
+                           static_cast<double>(unit.observed) *
+                           static_cast<double>(unit.in_baselines);
   // The unit cannot be active for longer than the program ran; more is the noise of sampling.
-  return std::min(1.0, active_ns / static_cast<double>(running_ns));
+  return std::min(1.0, active_ns / static_cast<double>(baseline_ns));
 }
 
 void multiply(Interval& interval, double factor) {
@@ -91,7 +94,7 @@ Verdict judge(const std::optional<Interval>& slope) {
   return half_width <= kNarrowSlope ? Verdict::no_effect : Verdict::not_enough_data;
 }
 
-UnitResult result_of(const UnitTotals& totals, Nanoseconds running_ns,
+UnitResult result_of(const UnitTotals& totals, Nanoseconds baseline_ns,
                      std::span<const Effect> effects, const Point& point) {
   UnitResult result;
   result.unit = totals.unit.name;
@@ -100,7 +103,7 @@ UnitResult result_of(const UnitTotals& totals, Nanoseconds running_ns,
   result.file = totals.unit.file;
   result.line = totals.unit.line;
   result.samples = totals.samples > 0 ? totals.samples : totals.samples_in_all;
-  result.phase_factor = phase_factor(totals, running_ns);
+  result.phase_factor = phase_factor(totals, baseline_ns);
   result.slope = slope_of(effects);
   if (result.slope) {
     result.curve = curve_of(effects, result.slope->value, point);
@@ -186,7 +189,7 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Totals& totals
     const auto found = by_unit.find(name);
     const std::span<const Effect> of_unit =
         found == by_unit.end() ? std::span<const Effect>() : std::span(found->second);
-    UnitResult one = result_of(unit, totals.running_ns, of_unit, point);
+    UnitResult one = result_of(unit, totals.baseline_ns, of_unit, point);
     if (samples_total > 0) {
       one.sample_share = static_cast<double>(one.samples) / static_cast<double>(samples_total);
     }
@@ -263,11 +266,11 @@ double oversubscribed_share(const std::vector<Run>& runs) {
       waited += static_cast<double>(experiment.runnable_wait_ns);
       experiments_ns += static_cast<double>(experiment.wall_ns);
     }
-    const double running_ns =
+    const double baseline_ns =
         static_cast<double>(run.losses.samples_total) * static_cast<double>(run.overhead.period_ns);
     // Without them: as if one thread had always been running.
-    ran += running_ns > 0 && run.wall_ns > 0
-               ? running_ns * experiments_ns / static_cast<double>(run.wall_ns)
+    ran += baseline_ns > 0 && run.wall_ns > 0
+               ? baseline_ns * experiments_ns / static_cast<double>(run.wall_ns)
                : experiments_ns;
   }
   return waited > 0 ? waited / (waited + ran) : 0;

@@ -60,7 +60,8 @@ struct Experiment {
 
 struct UnitSamples {
   Unit unit;
-  std::uint64_t count = 0;  // over the whole run
+  std::uint64_t count = 0;           // over the whole run
+  std::uint64_t baseline_count = 0;  // during baselines that count, whichever unit they were for
 };
 
 struct Overhead {

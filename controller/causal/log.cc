@@ -128,6 +128,7 @@ void LogWriter::samples(const Run& run, const UnitSamples& samples) {
   Json line = {{"type", "samples"}, {"run", run.id}};
   put_unit(line, samples.unit);
   line["count"] = samples.count;
+  line["baseline_count"] = samples.baseline_count;
   append(text(line));
 }
 

@@ -272,6 +272,7 @@ void Reader::dispatch(const Json& line, std::string_view text) {
     UnitSamples samples;
     samples.unit = read_unit(line);
     get(line, "count", samples.count);
+    get(line, "baseline_count", samples.baseline_count);
     std::vector<UnitSamples>& all = run_of(line).samples;
     const auto same = std::find_if(all.begin(), all.end(), [&](const UnitSamples& other) {
       return other.unit.name == samples.unit.name;

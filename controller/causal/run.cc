@@ -41,6 +41,7 @@ class Runner {
   Experiment experiment(const PlannedExperiment& planned);
   void cool_off();
   void check_budget();
+  void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& before);
   void write_log(const std::function<void()>& write);
   void finish();
   void show(const char* phase, const Experiment* now = nullptr);
@@ -58,6 +59,7 @@ class Runner {
   Nanoseconds last_jitter_ns_ = 0;
   std::optional<UnitId> fixed_;
   double visits_per_s_ = 0;
+  std::vector<std::uint64_t> baseline_counts_;  // by unit
 };
 
 bool Runner::stop() {
@@ -241,6 +243,16 @@ void Runner::show(const char* phase, const Experiment* now) {
   hooks_.show(status);
 }
 
+// For the phase correction: how often each unit was sampled while nothing was sped up.
+void Runner::count_baseline(const Experiment& done, const std::vector<std::uint64_t>& before) {
+  if (done.speedup > 0 || !done.discarded.empty()) return;
+  const std::vector<std::uint64_t>& now = parts_.attribution.counts();
+  baseline_counts_.resize(now.size());
+  for (UnitId id = 0; id < now.size(); ++id) {
+    baseline_counts_[id] += now[id] - (id < before.size() ? before[id] : 0);
+  }
+}
+
 // A full disk ends the run, but what was measured is still reported.
 void Runner::write_log(const std::function<void()>& write) {
   try {
@@ -256,7 +268,9 @@ void Runner::finish() {
   run_.overhead.controller_cpu_share =
       static_cast<double>(process_cpu_now() - cpu_start_ns_) / static_cast<double>(run_.wall_ns);
   for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
-    run_.samples.push_back({parts_.attribution.unit(id), parts_.attribution.count(id)});
+    baseline_counts_.resize(parts_.attribution.units());
+    run_.samples.push_back(
+        {parts_.attribution.unit(id), parts_.attribution.count(id), baseline_counts_[id]});
     write_log([&] { log_.samples(run_, run_.samples.back()); });
   }
   const auto losses = parts_.session.losses();
@@ -286,10 +300,12 @@ void Runner::run() {
       idle(50 * kMillisecond);
       continue;
     }
+    const std::vector<std::uint64_t> counts_before = parts_.attribution.counts();
     const Experiment done = experiment(*planned);
     // One that the end cut short would be a shorter one than the others: it does not count.
     if (stop() && done.wall_ns < experiment_ns_) break;
     run_.experiments.push_back(done);
+    count_baseline(done, counts_before);
     write_log([&] { log_.experiment(run_, done); });
     for (const auto& count : done.throughput) {
       visits_per_s_ = 1e9 * static_cast<double>(count.visits) / static_cast<double>(done.wall_ns);

@@ -12,15 +12,18 @@ namespace {
 // a late pause right (docs/virtual-time.md).
 constexpr Nanoseconds kTick = 2 * kMillisecond;
 
-// A debt below this waits for more: a pause costs the target a signal and two context switches.
-constexpr Nanoseconds kSettleThreshold = 500 * kMicrosecond;
+// A debt below the threshold waits for more: a pause costs the target a signal and two context
+// switches. What they cost, known only on average, shall be a small part of the pause.
+constexpr Nanoseconds kShortestPause = 500 * kMicrosecond;
+constexpr int kPausePerCost = 20;
 
 }  // namespace
 
 Stream::Stream(StreamParts parts)
     : parts_(std::move(parts)),
       ledger_(parts_.session.limits().wake_edges ? Ledger::BlindCredit::none
-                                                 : Ledger::BlindCredit::full) {}
+                                                 : Ledger::BlindCredit::full),
+      settle_threshold_ns_(std::max(kShortestPause, kPausePerCost * parts_.shot_cost_ns)) {}
 
 Stream::Step Stream::step() {
   Nanoseconds now_ns = monotonic_now();
@@ -36,7 +39,7 @@ Stream::Step Stream::step() {
   auto next_paid = paid.begin();
   const auto pay_until = [&](Nanoseconds time_ns) {
     for (; next_paid != paid.end() && next_paid->end_ns <= time_ns; ++next_paid) {
-      ledger_.pay(next_paid->tid, next_paid->end_ns - next_paid->start_ns);
+      ledger_.pay(next_paid->tid, next_paid->end_ns - next_paid->start_ns + next_paid->cost_ns);
     }
   };
   for (const perf::Event& event : events) {
@@ -118,7 +121,7 @@ void Stream::settle(Nanoseconds now_ns) {
     const bool pausing = parts_.pauser.pausing(debt.thread);
     // Never arm a thread that is not on a core: its shot would fire right after the wake-up, before
     // the credit of that wake-up is known.
-    if (pausing || (debt.state == ThreadState::running && debt.debt_ns > kSettleThreshold)) {
+    if (pausing || (debt.state == ThreadState::running && debt.debt_ns > settle_threshold_ns_)) {
       parts_.pauser.set_debt(debt.thread, debt.debt_ns, now_ns);
     }
   }
@@ -147,7 +150,7 @@ Nanoseconds Stream::open_debt_ns() const {
       largest_ns = std::max(largest_ns, debt.debt_ns);
     }
   }
-  return largest_ns > kSettleThreshold ? largest_ns : 0;
+  return largest_ns > settle_threshold_ns_ ? largest_ns : 0;
 }
 
 void Stream::end() {

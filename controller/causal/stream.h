@@ -32,6 +32,7 @@ struct StreamParts {
   Attribution& attribution;
   Counters& counters;
   std::vector<std::pair<std::string, std::uint32_t>> sampled_points;  // "file:line" → tag
+  Nanoseconds shot_cost_ns = 0;
 };
 
 class Stream {
@@ -72,6 +73,7 @@ class Stream {
 
   StreamParts parts_;
   Ledger ledger_;
+  Nanoseconds settle_threshold_ns_;
   Nanoseconds next_tick_ns_ = 0;
   Nanoseconds began_at_ns_ = 0;
   std::optional<UnitId> unit_;

@@ -29,6 +29,7 @@
 #include "controller/commands/report.h"
 #include "controller/commands/status_line.h"
 #include "controller/pause/pauser.h"
+#include "controller/pause/shot_cost.h"
 #include "controller/perf/session.h"
 #include "controller/progress/progress.h"
 #include "unwind/symbolizer.h"
@@ -157,6 +158,8 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   pause::PauserOptions pauser_options;
   pauser_options.channel = config.pause.channel;
   pauser_options.longest_ns = config.pause.longest_ns;
+  pauser_options.shot_cost_ns = pause::measure_shot_cost();
+  log::verbose("a pause costs its thread {} µs besides", pauser_options.shot_cost_ns / 1000);
   pause::PauserChoice choice = pause::make_pauser(target, guardian, pauser_options);
   run.overhead.attach_stop_ns = choice.attach_stop_ns;
   if (!choice.reason.empty()) run.warnings.push_back("pauses by ptrace: " + choice.reason);
@@ -172,7 +175,8 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   raise_priority();
   started(guardian);
   causal::run_experiments(config,
-                          {session, *choice.pauser, attribution, counters, sampled_points(points)},
+                          {session, *choice.pauser, attribution, counters, sampled_points(points),
+                           pauser_options.shot_cost_ns},
                           hooks, log, run);
   status.clear();
 

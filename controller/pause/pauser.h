@@ -18,7 +18,8 @@ namespace causalctl::pause {
 struct Paid {
   Tid tid = 0;
   Nanoseconds start_ns = 0;
-  Nanoseconds end_ns = 0;  // > start_ns
+  Nanoseconds end_ns = 0;   // == start_ns: the shot came too late and was void
+  Nanoseconds cost_ns = 0;  // what the thread lost besides (shot_cost.h)
 };
 
 struct PauseTotals {
@@ -55,6 +56,7 @@ struct PauserOptions {
   Nanoseconds longest_ns = 100 * kMillisecond;
   Nanoseconds stale_after_ns = 300 * kMicrosecond;
   unsigned slot_count = 1024;
+  Nanoseconds shot_cost_ns = 0;  // as measured by measure_shot_cost()
 };
 
 struct PauserChoice {

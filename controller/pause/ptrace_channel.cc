@@ -25,7 +25,7 @@ std::vector<Paid> PtraceChannel::collect(Nanoseconds /*now_ns*/) {
       totals_.asked_ns += asked->second;
       totals_.paid_ns += pause.end_ns - pause.start_ns;
       ++totals_.pauses;
-      paid.push_back({pause.tid, pause.start_ns, pause.end_ns});
+      paid.push_back({pause.tid, pause.start_ns, pause.end_ns, 0});
     } else {
       ++totals_.stale;
     }

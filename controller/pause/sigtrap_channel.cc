@@ -14,10 +14,6 @@
 namespace causalctl::pause {
 namespace {
 
-// CPU time that a thread runs after being armed, until its shot fires: the shorter the better; the
-// kernel takes nothing below 10 us for the task clock.
-constexpr Nanoseconds kShotPeriod = 10 * kMicrosecond;
-
 // A raise of a debt under way smaller than this waits for the next one.
 constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;
 
@@ -113,10 +109,10 @@ void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
     totals_.asked_ns += thread.owed_total_ns - state.paid_total_ns;
     totals_.paid_ns += slot.paid_total_ns - state.paid_total_ns;
     ++totals_.pauses;
-    paid.push_back({tid, slot.entered_at_ns, slot.left_at_ns});
   } else {
     ++totals_.stale;
   }
+  paid.push_back({tid, slot.entered_at_ns, slot.left_at_ns, options_.shot_cost_ns});
   state = {slot.paid_total_ns, slot.left};
   thread.armed = false;
   --armed_count_;

@@ -20,6 +20,10 @@
 
 namespace causalctl::pause {
 
+// CPU time that a thread runs after being armed, until its shot fires: the shorter the better; the
+// kernel takes nothing below 10 us for the task clock.
+inline constexpr Nanoseconds kShotPeriod = 10 * kMicrosecond;
+
 class SigtrapChannel final : public Pauser {
  public:
   SigtrapChannel(Pid target, target::Guardian& guardian, target::Injection injection,

@@ -118,11 +118,27 @@ TEST_CASE("stalls of the machine do not move the estimate", "[causal]") {
 }
 
 TEST_CASE("phases: eq. 8 scales effects down to the share of the run", "[causal]") {
-  Run run = synthetic_run({.units = {linear("a", 0.2)}, .noise = 0});
-  // Outside its experiments the run went on for three times as long without ever sampling it.
-  Nanoseconds effective_ns = 0;
-  for (const Experiment& e : run.experiments) effective_ns += e.effective_ns;
-  run.wall_ns += 3 * effective_ns;
+  Run run = synthetic_run({.units = {linear("a", 0.2), linear("b", 0)}, .noise = 0});
+  // In the baselines of the other unit, three times as long, it was never sampled.
+  std::uint64_t own = 0;
+  Nanoseconds own_ns = 0;
+  Nanoseconds others_ns = 0;
+  for (Experiment& e : run.experiments) {
+    if (e.speedup > 0) continue;
+    if (e.unit.name == "a") {
+      own += e.samples;
+      own_ns += e.effective_ns;
+    } else {
+      others_ns += e.effective_ns;
+    }
+  }
+  const double stretch = 3 * static_cast<double>(own_ns) / static_cast<double>(others_ns);
+  for (Experiment& e : run.experiments) {
+    if (e.unit.name == "b") {
+      e.effective_ns = static_cast<Nanoseconds>(stretch * static_cast<double>(e.effective_ns));
+    }
+  }
+  run.samples[0].baseline_count = own;
   const auto report = estimate({run});
   const auto& a = unit_of(report, "a");
   CHECK(a.phase_factor == Approx(0.25).margin(1e-6));
@@ -130,7 +146,7 @@ TEST_CASE("phases: eq. 8 scales effects down to the share of the run", "[causal]
   CHECK(a.curve[2].effect.value == Approx(0.05).margin(1e-6));
 
   SECTION("noise above one is cut") {
-    run.samples[0].count *= 10;
+    run.samples[0].baseline_count *= 30;
     CHECK(unit_of(estimate({run}), "a").phase_factor == 1);
   }
   SECTION("unobserved or cut off: not corrected") {

@@ -63,7 +63,12 @@ inline Run synthetic_run(const Synthetic& options) {
   }
   // No phases: every unit is sampled all the time, in the others' experiments, too.
   run.wall_ns = now;
-  for (UnitSamples& samples : run.samples) samples.count = 100 * options.experiments;
+  const auto baselines = std::count_if(run.experiments.begin(), run.experiments.end(),
+                                       [](const Experiment& e) { return e.speedup == 0; });
+  for (UnitSamples& samples : run.samples) {
+    samples.count = 100 * options.experiments;
+    samples.baseline_count = 100 * static_cast<std::uint64_t>(baselines);
+  }
   run.losses.samples_total = 100 * options.experiments * options.units.size();
   run.overhead.period_ns = kMillisecond;
   return run;

@@ -1,0 +1,116 @@
+#include "controller/pause/shot_cost.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/pause/sigtrap_channel.h"
+#include "controller/perf/attrs.h"
+#include "controller/perf/event.h"
+
+namespace causalctl::pause {
+namespace {
+
+constexpr int kShots = 41;
+constexpr Nanoseconds kSleep = 200 * kMicrosecond;    // in the handler, as the stub does
+constexpr Nanoseconds kPatience = 50 * kMillisecond;  // for one shot
+// Two readings of the clock by an undisturbed thread are closer together than this.
+constexpr Nanoseconds kGap = 1500;
+// Of a shot's time: the arming's interrupt comes before the handler, the return after it.
+constexpr Nanoseconds kBefore = 200 * kMicrosecond;
+constexpr Nanoseconds kAfter = 100 * kMicrosecond;
+
+std::atomic<Nanoseconds> handler_ns;
+std::atomic<int> handled;
+
+void on_shot(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {
+  const Nanoseconds entered_ns = monotonic_now();
+  sleep_until(entered_ns + kSleep);
+  handler_ns = monotonic_now() - entered_ns;
+  ++handled;
+}
+
+// A thread that is busy as a target would be, and adds up the time in which it did not run.
+class Spinner {
+ public:
+  Spinner() : thread_([this] { spin(); }) {
+    while (tid_ == 0) std::this_thread::yield();
+  }
+  ~Spinner() {
+    stop_ = true;
+    thread_.join();
+  }
+  Spinner(const Spinner&) = delete;
+  Spinner& operator=(const Spinner&) = delete;
+
+  Tid tid() const { return tid_; }
+  Nanoseconds lost_ns() const { return lost_ns_; }
+
+ private:
+  void spin() {
+    tid_ = gettid();
+    Nanoseconds last_ns = monotonic_now();
+    while (!stop_) {
+      const Nanoseconds now_ns = monotonic_now();
+      if (now_ns - last_ns > kGap) lost_ns_ += now_ns - last_ns;
+      last_ns = now_ns;
+    }
+  }
+
+  std::atomic<Tid> tid_ = 0;
+  std::atomic<Nanoseconds> lost_ns_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+// The time lost to one shot beside its handler; < 0: it did not come.
+Nanoseconds one_shot(const perf::EventFd& event, const Spinner& spinner) {
+  const int before = handled;
+  const Nanoseconds lost_before_ns = spinner.lost_ns();
+  const Nanoseconds deadline_ns = monotonic_now() + kPatience;
+  event.refresh(1);
+  while (handled == before) {
+    if (monotonic_now() > deadline_ns) return -1;
+    sleep_until(monotonic_now() + kBefore);
+  }
+  sleep_until(monotonic_now() + kAfter);
+  return spinner.lost_ns() - lost_before_ns - handler_ns;
+}
+
+}  // namespace
+
+Nanoseconds measure_shot_cost() {
+  struct sigaction action {};
+  struct sigaction previous {};
+  action.sa_sigaction = on_shot;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigfillset(&action.sa_mask);
+  if (sigaction(SIGTRAP, &action, &previous) != 0) return 0;
+
+  std::vector<Nanoseconds> costs_ns;
+  try {
+    const Spinner spinner;
+    const auto event =
+        perf::EventFd::open(perf::sigtrap_attr(0, kShotPeriod), spinner.tid(), "pause event");
+    for (int i = 0; event && i < kShots; ++i) {
+      if (const Nanoseconds cost_ns = one_shot(*event, spinner); cost_ns >= 0) {
+        costs_ns.push_back(cost_ns);
+      }
+    }
+  } catch (const Error& error) {  // the channel will not be chosen, and says why
+    log::verbose("{}", error.what());
+  }
+  sigaction(SIGTRAP, &previous, nullptr);
+  if (costs_ns.empty()) return 0;
+  std::nth_element(costs_ns.begin(), costs_ns.begin() + costs_ns.size() / 2, costs_ns.end());
+  return costs_ns[costs_ns.size() / 2];
+}
+
+}  // namespace causalctl::pause
