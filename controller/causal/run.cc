@@ -8,6 +8,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/causal/calibrate.h"
+#include "controller/causal/intrusion.h"
 
 namespace causalctl::causal {
 namespace {
@@ -42,6 +43,7 @@ class Runner {
   void cool_off();
   void check_budget();
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& before);
+  void warn_of_intrusion();
   void write_log(const std::function<void()>& write);
   void finish();
   void show(const char* phase, const Experiment* now = nullptr);
@@ -253,6 +255,25 @@ void Runner::count_baseline(const Experiment& done, const std::vector<std::uint6
   }
 }
 
+// Right after the survey, so that the user need not wait for a profile of another program.
+void Runner::warn_of_intrusion() {
+  if (parts_.breakpoints.empty()) return;
+  Intrusion intrusion;
+  for (std::uint32_t tag = 0; tag < parts_.counters.points().size(); ++tag) {
+    if (parts_.counters.total_visits(tag) < intrusion.visits) continue;
+    intrusion.visits = parts_.counters.total_visits(tag);
+    intrusion.point = parts_.counters.points()[tag].name;
+  }
+  intrusion.visit_cost_ns = parts_.visit_cost_ns;
+  intrusion.target_cpu_ns = stream_.cpu_time_ns();
+  intrusion.samples = parts_.attribution.total();
+  intrusion.samples_near_breakpoint = stream_.samples_near_breakpoint();
+  for (std::string& warning : warnings_of(intrusion)) {
+    log::note("warning: {}", warning);
+    run_.warnings.push_back(std::move(warning));
+  }
+}
+
 // A full disk ends the run, but what was measured is still reported.
 void Runner::write_log(const std::function<void()>& write) {
   try {
@@ -286,6 +307,7 @@ void Runner::run() {
   experiment_ns_ = config_.experiment.duration_ns;
   parts_.session.start();
   survey();
+  warn_of_intrusion();
   choose_period();
 
   PlanOptions options;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/causal/intrusion.h"
 
 namespace causalctl::causal {
 namespace {
@@ -55,6 +56,7 @@ Stream::Step Stream::step() {
 void Stream::apply(const perf::SampleEvent& event) {
   cpu_time_ns_ += event.period_ns;
   ledger_.ran(event.thread.tid);
+  if (near_breakpoint(event)) ++near_breakpoint_;
   const Attribution::Charge charge = parts_.attribution.charge(event);
   if (charge.outcome != Attribution::Outcome::unit) return;
   if (!parts_.sampled_points.empty()) {
@@ -72,6 +74,13 @@ void Stream::apply(const perf::SampleEvent& event) {
   ledger_.earn(event.thread.tid,
                static_cast<Nanoseconds>(speedup_ * static_cast<double>(event.period_ns)));
   owing_ = true;
+}
+
+bool Stream::near_breakpoint(const perf::SampleEvent& event) const {
+  if (event.callers.empty() || event.in_kernel) return false;
+  return std::any_of(parts_.breakpoints.begin(), parts_.breakpoints.end(), [&](Address breakpoint) {
+    return breakpoint / kCacheLine == event.callers.front() / kCacheLine;
+  });
 }
 
 void Stream::apply(const perf::SwitchEvent& event) {

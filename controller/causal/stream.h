@@ -33,6 +33,8 @@ struct StreamParts {
   Counters& counters;
   std::vector<std::pair<std::string, std::uint32_t>> sampled_points;  // "file:line" → tag
   Nanoseconds shot_cost_ns = 0;
+  std::vector<Address> breakpoints;  // armed by debug register
+  Nanoseconds visit_cost_ns = 0;     // of one hit of them
 };
 
 class Stream {
@@ -58,6 +60,7 @@ class Stream {
   Nanoseconds core_wait_ns() const { return ledger_.core_wait_ns(); }
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
   bool executed_other_program() const { return executed_; }
+  std::uint64_t samples_near_breakpoint() const { return near_breakpoint_; }
 
  private:
   void apply(const perf::SampleEvent& event);
@@ -68,6 +71,7 @@ class Stream {
   void apply(const perf::ThreadExitEvent& event);
   void apply(const perf::MapEvent& event);
   void apply(const perf::ExecEvent& event);
+  bool near_breakpoint(const perf::SampleEvent& event) const;
   void visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns);
   void settle(Nanoseconds now_ns);
 
@@ -82,6 +86,7 @@ class Stream {
   bool owing_ = false;  // something was earned since begin(): debts may exist
   std::uint64_t samples_in_unit_ = 0;
   Nanoseconds cpu_time_ns_ = 0;
+  std::uint64_t near_breakpoint_ = 0;
   bool executed_ = false;
 };
 

@@ -32,6 +32,7 @@
 #include "controller/pause/shot_cost.h"
 #include "controller/perf/session.h"
 #include "controller/progress/progress.h"
+#include "controller/progress/visit_cost.h"
 #include "unwind/symbolizer.h"
 #include "unwind/unwinder.h"
 
@@ -148,10 +149,15 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   const target::Digest before = guardian.digest();
 
   const Interrupts interrupts;
+  std::vector<Address> breakpoints;
   perf::Session session(target, session_options(config, run.seed));
   for (std::uint32_t tag = 0; tag < points.resolved.size(); ++tag) {
     const std::string counted_by = progress::arm(points.resolved[tag], tag, target, session);
     log::verbose("{}: counted by {}", points.resolved[tag].name, counted_by);
+    if (counted_by.find("breakpoint") == std::string::npos) continue;
+    for (const unwind::Place& place : points.resolved[tag].places) {
+      breakpoints.push_back(place.address);
+    }
   }
   for (const std::string& reason : session.limits().reasons) run.warnings.push_back(reason);
 
@@ -174,10 +180,11 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   hooks.interrupts = Interrupts::count;
   raise_priority();
   started(guardian);
-  causal::run_experiments(config,
-                          {session, *choice.pauser, attribution, counters, sampled_points(points),
-                           pauser_options.shot_cost_ns},
-                          hooks, log, run);
+  causal::run_experiments(
+      config,
+      {session, *choice.pauser, attribution, counters, sampled_points(points),
+       pauser_options.shot_cost_ns, breakpoints, progress::measure_visit_cost()},
+      hooks, log, run);
   status.clear();
 
   detach(choice.pauser, guardian, before, run);

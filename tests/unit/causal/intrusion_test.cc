@@ -1,0 +1,26 @@
+#include "controller/causal/intrusion.h"
+
+#include <catch2/catch.hpp>
+
+namespace causalctl::causal {
+namespace {
+
+TEST_CASE("a progress point that is passed too often is named", "[causal][intrusion]") {
+  Intrusion intrusion{"commit", 1000, 12'000, kSecond, 1000, 0};
+  CHECK(warnings_of(intrusion).empty());  // 1.2 %
+  intrusion.visits = 10'000;
+  const auto warnings = warnings_of(intrusion);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].starts_with("commit: counting it takes 12 % of the target's CPU time"));
+  intrusion.target_cpu_ns = 0;
+  CHECK(warnings_of(intrusion).empty());
+}
+
+TEST_CASE("hot code beside a breakpoint is pointed out", "[causal][intrusion]") {
+  CHECK(warnings_of({"p", 0, 0, 0, 1000, 10}).empty());
+  CHECK(warnings_of({"p", 0, 0, 0, 10, 10}).empty());  // ten samples say nothing
+  CHECK(warnings_of({"p", 0, 0, 0, 1000, 660}).size() == 1);
+}
+
+}  // namespace
+}  // namespace causalctl::causal
