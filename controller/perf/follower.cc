@@ -85,6 +85,12 @@ void Follower::set_period(Nanoseconds period_ns) {
 }
 
 // Randomised so that sampling does not lock onto the program's rhythm (DCPI §4.1.1).
+void Follower::jitter() {
+  for (auto& [tid, events] : threads_) {
+    if (events.sampled_since_set_period()) events.set_period(draw_period(), monotonic_now());
+  }
+}
+
 Nanoseconds Follower::draw_period() {
   const double unit = static_cast<double>(random_() >> 11) * 0x1.0p-53;
   return static_cast<Nanoseconds>(static_cast<double>(plan_.sampling.period_ns) *

@@ -95,7 +95,7 @@ void Session::set_stack_bytes(unsigned bytes) {
   impl_->follower.set_stack_bytes(bytes);
 }
 
-void Session::jitter() { impl_->follower.set_period(impl_->period_ns); }
+void Session::jitter() { impl_->follower.jitter(); }
 
 std::vector<Event> Session::drain(Nanoseconds now_ns) {
   auto events = impl_->follower.drain(now_ns);

@@ -97,6 +97,7 @@ std::optional<std::uint32_t> ThreadEvents::visit_tag(const SampleRecord& record)
 }
 
 Nanoseconds ThreadEvents::sample_period(const SampleRecord& record) {
+  sampled_ = true;
   const auto passed = static_cast<Nanoseconds>(record.count - last_count_);
   last_count_ = record.count;
   const Nanoseconds nominal =
@@ -116,6 +117,7 @@ void ThreadEvents::enable_sampling(bool on) { on ? sampling_.enable() : sampling
 
 void ThreadEvents::set_period(Nanoseconds period_ns, Nanoseconds now_ns) {
   sampling_.set_period(period_ns);
+  sampled_ = false;
   earlier_period_ns_ = period_ns_;
   period_ns_ = period_ns;
   period_since_ns_ = now_ns;

@@ -69,6 +69,7 @@ class ThreadEvents {
   void start(const ThreadPlan& plan);
   void enable_sampling(bool on);
   void set_period(Nanoseconds period_ns, Nanoseconds now_ns);
+  bool sampled_since_set_period() const { return sampled_; }
   // Requires that the rings have been read since disable_sampling. false: the thread is gone.
   bool reopen_sampling(const ThreadPlan& plan);
 
@@ -95,6 +96,7 @@ class ThreadEvents {
   bool exit_seen_ = false;
   bool kernel_ = true;
   std::uint64_t last_count_ = 0;
+  bool sampled_ = false;               // since the period was last set
   Nanoseconds period_ns_ = 0;
   Nanoseconds earlier_period_ns_ = 0;  // until period_since_ns_
   Nanoseconds period_since_ns_ = 0;
