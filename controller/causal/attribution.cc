@@ -60,6 +60,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
     unwound = unwinder_->unwind(registers_of(sample.user), sample.user.stack, kChainDepth);
     // In a system call the registers are those of its entry, so the chain starts at the same place.
     const Charge exact = charge_chain(unwound);
+    if (exact.outcome == Outcome::out_of_scope && !unwinder_->last_complete()) ++stacks_cut_off_;
     if (exact.outcome != Outcome::pending && charge.outcome != Outcome::pending) {
       ++caller_check_.needed_caller;
       if (exact.outcome != charge.outcome || exact.unit != charge.unit) ++caller_check_.disagreed;

@@ -65,6 +65,8 @@ class Attribution {
     std::uint64_t disagreed = 0;
   };
   const CallerCheck& caller_check() const { return caller_check_; }
+  // Samples that no unit got because their copied stack ended before a frame in scope.
+  std::uint64_t stacks_cut_off() const { return stacks_cut_off_; }
 
  private:
   Charge charge_chain(const std::vector<Address>& chain);
@@ -84,6 +86,7 @@ class Attribution {
   std::uint64_t unknown_ = 0;
   std::uint64_t total_ = 0;
   CallerCheck caller_check_;
+  std::uint64_t stacks_cut_off_ = 0;
 };
 
 }  // namespace causalctl::causal

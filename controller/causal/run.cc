@@ -296,7 +296,7 @@ void Runner::finish() {
   }
   const auto losses = parts_.session.losses();
   run_.losses.records_lost = losses.records_lost;
-  run_.losses.stacks_truncated = losses.stacks_truncated;
+  run_.losses.stacks_truncated = parts_.attribution.stacks_cut_off();
   run_.losses.samples_unknown = parts_.attribution.unknown();
   run_.losses.samples_total = parts_.attribution.total();
 }

@@ -61,11 +61,9 @@ Decision decide(const SessionOptions& options) {
 
 struct Session::Impl {
   Impl(Pid target, const SessionOptions& options, Decision decision)
-      : period_ns(options.period_ns),
-        limits(std::move(decision.limits)),
+      : limits(std::move(decision.limits)),
         follower(target, std::move(decision.plan), decision.waking, options.seed) {}
 
-  Nanoseconds period_ns;
   SessionLimits limits;
   Follower follower;
 };
@@ -86,7 +84,6 @@ void Session::enable_sampling(bool on) { impl_->follower.enable_sampling(on); }
 
 void Session::set_period(Nanoseconds period_ns) {
   CHECK(period_ns > 0);
-  impl_->period_ns = period_ns;
   impl_->follower.set_period(period_ns);
 }
 

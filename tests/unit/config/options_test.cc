@@ -93,7 +93,7 @@ TEST_CASE("bad options are usage errors", "[config]") {
                                                                     {"--duration", "0s"},
                                                                     {"--experiment", "1us"},
                                                                     {"--period", "never"},
-                                                                    {"--speedup", "0"},
+                                                                    {"--speedup", "-1"},
                                                                     {"--speedup", "101"},
                                                                     {"--speedup", "3.5"},
                                                                     {"--speedup", "x"},
