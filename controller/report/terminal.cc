@@ -125,6 +125,8 @@ std::string unit_title(const UnitResult& unit) {
   return printable(fmt::format("{} ({})", unit.unit, unit.function));
 }
 
+constexpr double kSmallSpeedup = 0.1;
+
 // The measured point that says it best: the smallest speedup whose effect is certain.
 const CurvePoint* certain_point(const UnitResult& unit) {
   for (const CurvePoint& point : unit.summary) {
@@ -137,8 +139,10 @@ const CurvePoint* certain_point(const UnitResult& unit) {
 
 // "hash.c:217 (hashtable_search): 20 % faster here makes the program 4.1 % faster [3.2, 5.0]"
 std::string finding(const UnitResult& unit, const ProgressResult& progress) {
-  double speedup = 1;
-  Interval effect = *unit.slope;
+  // Only the slope is certain: it is said of a small speedup, not stretched to the end of the curve.
+  double speedup = kSmallSpeedup;
+  Interval effect = {speedup * unit.slope->value, speedup * unit.slope->low,
+                     speedup * unit.slope->high};
   if (const CurvePoint* point = certain_point(unit)) {
     speedup = point->speedup;
     effect = point->effect;
