@@ -239,6 +239,10 @@ void sum_run(const Run& run, Report& report) {
   report.samples_unknown += run.losses.samples_unknown;
   report.wall_ns += run.wall_ns;
   report.attach_stop_ns = std::max(report.attach_stop_ns, run.overhead.attach_stop_ns);
+  report.sample_to_pause_p50_ns =
+      std::max(report.sample_to_pause_p50_ns, run.overhead.sample_to_pause_p50_ns);
+  report.sample_to_pause_p99_ns =
+      std::max(report.sample_to_pause_p99_ns, run.overhead.sample_to_pause_p99_ns);
   report.period_ns = std::max(report.period_ns, run.overhead.period_ns);
   report.controller_cpu_share =
       std::max(report.controller_cpu_share, run.overhead.controller_cpu_share);

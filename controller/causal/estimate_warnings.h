@@ -9,7 +9,7 @@
 namespace causalctl::causal {
 
 inline constexpr double kDelayMismatch = 0.10;   // paid against asked for
-inline constexpr double kDelayOfRun = 0.005;      // … and against the length of the run
+inline constexpr double kDelayOfRun = 0.005;     // … and against the length of the run
 inline constexpr double kManyDiscarded = 0.20;   // of the experiments
 inline constexpr double kOversubscribed = 0.10;  // of the time threads want to run
 

@@ -135,6 +135,8 @@ void LogWriter::samples(const Run& run, const UnitSamples& samples) {
 void LogWriter::end(const Run& run) {
   Json overhead = {{"controller_cpu_share", run.overhead.controller_cpu_share},
                    {"attach_stop_ns", run.overhead.attach_stop_ns},
+                   {"sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns},
+                   {"sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns},
                    {"period_ns", run.overhead.period_ns}};
   if (run.overhead.slowdown) overhead["slowdown"] = *run.overhead.slowdown;
   const Json line = {{"type", "end"},

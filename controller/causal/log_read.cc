@@ -159,6 +159,8 @@ void read_end(const Json& line, Run& run) {
     }
     get(*overhead, "controller_cpu_share", run.overhead.controller_cpu_share);
     get(*overhead, "attach_stop_ns", run.overhead.attach_stop_ns);
+    get(*overhead, "sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns);
+    get(*overhead, "sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns);
     get(*overhead, "period_ns", run.overhead.period_ns);
   }
   if (const Json* losses = object_field(line, "losses")) {

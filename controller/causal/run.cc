@@ -294,6 +294,8 @@ void Runner::finish() {
         {parts_.attribution.unit(id), parts_.attribution.count(id), baseline_counts_[id]});
     write_log([&] { log_.samples(run_, run_.samples.back()); });
   }
+  run_.overhead.sample_to_pause_p50_ns = stream_.sample_to_pause_ns(0.5);
+  run_.overhead.sample_to_pause_p99_ns = stream_.sample_to_pause_ns(0.99);
   const auto losses = parts_.session.losses();
   run_.losses.records_lost = losses.records_lost;
   run_.losses.stacks_truncated = parts_.attribution.stacks_cut_off();

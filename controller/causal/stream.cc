@@ -18,6 +18,8 @@ constexpr Nanoseconds kTick = 2 * kMillisecond;
 constexpr Nanoseconds kShortestPause = 500 * kMicrosecond;
 constexpr int kPausePerCost = 20;
 
+constexpr std::size_t kMaxLatencies = 100'000;
+
 }  // namespace
 
 Stream::Stream(StreamParts parts)
@@ -40,6 +42,7 @@ Stream::Step Stream::step() {
   auto next_paid = paid.begin();
   const auto pay_until = [&](Nanoseconds time_ns) {
     for (; next_paid != paid.end() && next_paid->end_ns <= time_ns; ++next_paid) {
+      note_latency(*next_paid);
       ledger_.pay(next_paid->tid, next_paid->end_ns - next_paid->start_ns + next_paid->cost_ns);
     }
   };
@@ -74,6 +77,7 @@ void Stream::apply(const perf::SampleEvent& event) {
   ledger_.earn(event.thread.tid,
                static_cast<Nanoseconds>(speedup_ * static_cast<double>(event.period_ns)));
   owing_ = true;
+  last_earned_at_ns_ = event.time_ns;
 }
 
 bool Stream::near_breakpoint(const perf::SampleEvent& event) const {
@@ -131,9 +135,28 @@ void Stream::settle(Nanoseconds now_ns) {
     // Never arm a thread that is not on a core: its shot would fire right after the wake-up, before
     // the credit of that wake-up is known.
     if (pausing || (debt.state == ThreadState::running && debt.debt_ns > settle_threshold_ns_)) {
+      if (!pausing) asked_for_sample_at_ns_[debt.thread] = last_earned_at_ns_;
       parts_.pauser.set_debt(debt.thread, debt.debt_ns, now_ns);
     }
   }
+}
+
+void Stream::note_latency(const pause::Paid& paid) {
+  const auto asked = asked_for_sample_at_ns_.find(paid.tid);
+  if (asked == asked_for_sample_at_ns_.end()) return;
+  if (paid.end_ns > paid.start_ns && sample_to_pause_ns_.size() < kMaxLatencies) {
+    sample_to_pause_ns_.push_back(paid.start_ns - asked->second);
+  }
+  asked_for_sample_at_ns_.erase(asked);
+}
+
+Nanoseconds Stream::sample_to_pause_ns(double quantile) const {
+  if (sample_to_pause_ns_.empty()) return 0;
+  std::vector<Nanoseconds> sorted = sample_to_pause_ns_;
+  const auto at = sorted.begin() +
+                  static_cast<std::ptrdiff_t>(quantile * static_cast<double>(sorted.size() - 1));
+  std::nth_element(sorted.begin(), at, sorted.end());
+  return *at;
 }
 
 void Stream::begin_counting() {

@@ -15,6 +15,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "controller/base/types.h"
 #include "controller/causal/attribution.h"
@@ -59,6 +63,7 @@ class Stream {
   std::uint64_t samples_in_unit() const { return samples_in_unit_; }
   Nanoseconds core_wait_ns() const { return ledger_.core_wait_ns(); }
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
+  Nanoseconds sample_to_pause_ns(double quantile) const;    // 0: there was no pause
   bool executed_other_program() const { return executed_; }
   std::uint64_t samples_near_breakpoint() const { return near_breakpoint_; }
 
@@ -73,6 +78,7 @@ class Stream {
   void apply(const perf::ExecEvent& event);
   bool near_breakpoint(const perf::SampleEvent& event) const;
   void visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns);
+  void note_latency(const pause::Paid& paid);
   void settle(Nanoseconds now_ns);
 
   StreamParts parts_;
@@ -87,6 +93,9 @@ class Stream {
   std::uint64_t samples_in_unit_ = 0;
   Nanoseconds cpu_time_ns_ = 0;
   std::uint64_t near_breakpoint_ = 0;
+  Nanoseconds last_earned_at_ns_ = 0;
+  std::unordered_map<Tid, Nanoseconds> asked_for_sample_at_ns_;
+  std::vector<Nanoseconds> sample_to_pause_ns_;
   bool executed_ = false;
 };
 

@@ -114,6 +114,8 @@ std::string render_json(const Report& report) {
        {{"slowdown", optional(report.slowdown)},
         {"controller_cpu_share", rounded(report.controller_cpu_share)},
         {"attach_stop_ns", report.attach_stop_ns},
+        {"sample_to_pause_p50_ns", report.sample_to_pause_p50_ns},
+        {"sample_to_pause_p99_ns", report.sample_to_pause_p99_ns},
         {"period_ns", report.period_ns}}},
       {"losses",
        {{"records_lost", report.records_lost},

@@ -62,6 +62,8 @@ struct Report {
   std::optional<double> slowdown;
   double controller_cpu_share = 0;
   Nanoseconds attach_stop_ns = 0;
+  Nanoseconds sample_to_pause_p50_ns = 0;
+  Nanoseconds sample_to_pause_p99_ns = 0;
   Nanoseconds period_ns = 0;
   std::uint64_t records_lost = 0;
   std::uint64_t experiments = 0;

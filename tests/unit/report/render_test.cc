@@ -80,6 +80,8 @@ Report example() {
   report.slowdown = 0.013;
   report.controller_cpu_share = 0.021;
   report.attach_stop_ns = 250'000;
+  report.sample_to_pause_p50_ns = 1'200'000;
+  report.sample_to_pause_p99_ns = 2'300'000;
   report.period_ns = 1'000'000;
   report.experiments = 312;
   report.experiments_discarded = 4;
