@@ -42,6 +42,8 @@ namespace {
 
 using Kind = causal::CountedPoint::Kind;
 
+constexpr Nanoseconds kLongestSettling = 500 * kMillisecond;
+
 // Progress points with their tags: the index in both vectors.
 struct Points {
   std::vector<causal::CountedPoint> counted;
@@ -75,8 +77,8 @@ void check_fixed_unit(const std::string& unit, unwind::Symbolizer& symbolizer) {
                    nearest.empty() ? "" : "the nearest lines that have code are:" + nearest);
 }
 
-// Says where functions are sped up for want of lines. Where only lines were asked for, and there are
-// none at all, no experiment could ever be made.
+// Says where functions are sped up for want of lines. Where only lines were asked for, and there
+// are none at all, no experiment could ever be made.
 void check_lines(const config::Scope& scope, unwind::Symbolizer& symbolizer, causal::Run& run) {
   if (scope.unit == config::Unit::function) return;
   bool any = false;
@@ -170,7 +172,14 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
     run.digest = "unknown";
     return;
   }
-  const auto changes = target::differences(before, guardian.digest());
+  // A thread that was stopped may take a moment to be back in its system call, which may have a
+  // signal mask of its own (sigtimedwait).
+  const Nanoseconds settled_by_ns = monotonic_now() + kLongestSettling;
+  auto changes = target::differences(before, guardian.digest());
+  while (!changes.empty() && monotonic_now() < settled_by_ns) {
+    sleep_until(monotonic_now() + kMillisecond);
+    changes = target::differences(before, guardian.digest());
+  }
   run.digest = changes.empty() ? "same" : "changed";
   for (const std::string& change : changes) run.warnings.push_back("target state: " + change);
 }
