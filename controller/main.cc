@@ -46,7 +46,6 @@ int run(int argc, char** argv) {
       "the program faster, and by how much");
   app.name("causalctl");
   app.set_version_flag("--version", "causalctl " CAUSALCTL_VERSION);
-  app.require_subcommand(1);
   app.footer(kFooter);
   app.get_formatter()->column_width(36);
 
@@ -63,6 +62,11 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return fail(error.what(), "causalctl --help and causalctl SUBCOMMAND --help tell the options",
                 ExitCode::usage);
+  }
+  // CLI11's own check of it would not name the word that is no subcommand.
+  if (!selected) {
+    throw causalctl::UsageError("no subcommand is given",
+                                "attach, run, report, points or doctor; causalctl --help");
   }
   return static_cast<int>(selected());
 }

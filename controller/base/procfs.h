@@ -46,9 +46,9 @@ std::optional<Status> status(Pid pid);
 std::optional<Status> thread_status(Pid pid, Tid tid);
 std::optional<std::vector<Map>> maps(Pid pid);
 std::vector<Tid> threads(Pid pid);  // empty: gone
-// The one process of this name (comm, or file name of its executable). Throws UsageError when none or
-// several match, listing them.
+// The one process of this name (comm, or file name of its executable). Throws UsageError when none
+// or several match, listing them.
 Pid find_process(const std::string& name);
-std::string executable(Pid pid);    // target of /proc/PID/exe, "" when unreadable
+std::string executable(Pid pid);  // target of /proc/PID/exe, "" when unreadable
 
 }  // namespace causalctl::procfs

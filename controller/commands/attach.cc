@@ -45,8 +45,7 @@ ExitCode attach(const Arguments& arguments) {
 void add_attach(CLI::App& app, Command& selected) {
   CLI::App* sub = app.add_subcommand("attach", "causal profile of a running process");
   auto arguments = std::make_shared<Arguments>();
-  sub->add_option("PID", arguments->pid, "the process (or [target] of --config names it)")
-      ->check(CLI::PositiveNumber);
+  add_pid(*sub, arguments->pid, "the process (or [target] of --config names it)");
   arguments->options = std::make_unique<ProfileOptions>(*sub, false);
   sub->footer(
       "Ctrl-C ends the profile, detaches and prints the report; a second one detaches at once.\n"

@@ -8,6 +8,7 @@
 #include "controller/base/error.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/doctor_checks.h"
+#include "controller/commands/options.h"
 
 namespace causalctl::commands {
 
@@ -79,7 +80,7 @@ void add_doctor(CLI::App& app, Command& selected) {
   CLI::App* sub = app.add_subcommand(
       "doctor", "what works here and against a process, what does not, and how to enable it");
   auto pid = std::make_shared<Pid>(0);
-  sub->add_option("PID", *pid, "a process that is to be profiled")->check(CLI::PositiveNumber);
+  add_pid(*sub, *pid, "a process that is to be profiled");
   sub->callback([pid, &selected] {
     selected = [pid] {
       return static_cast<ExitCode>(run_doctor(*pid > 0 ? std::optional(*pid) : std::nullopt));

@@ -228,6 +228,15 @@ config::Config ProfileOptions::config() const {
   return config;
 }
 
+CLI::Option* add_pid(CLI::App& app, Pid& pid, const std::string& text) {
+  const auto problem = [](const std::string& given) {
+    Pid value = 0;
+    const bool ok = CLI::detail::lexical_cast(given, value) && value > 0;
+    return ok ? std::string() : fmt::format("{} is not a process id", config::printable(given));
+  };
+  return app.add_option("PID", pid, text)->check(CLI::Validator(problem, ""));
+}
+
 void add_color_option(CLI::App& app, Color& color) {
   const auto set = [&color](const std::string& text) {
     color = text == "always" ? Color::always : text == "never" ? Color::never : Color::automatic;

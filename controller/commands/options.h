@@ -37,6 +37,9 @@ class ProfileOptions {
 };
 
 // Adds --color to `app`, into `color`.
+// The positional argument PID.
+CLI::Option* add_pid(CLI::App& app, Pid& pid, const std::string& text);
+
 void add_color_option(CLI::App& app, Color& color);
 
 // What was used, for the experiment log: the keys of the TOML file, as JSON.

@@ -22,6 +22,7 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/commands/commands.h"
+#include "controller/commands/options.h"
 #include "controller/perf/session.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/progress.h"
@@ -242,7 +243,7 @@ int run_points(Pid target) {
 void add_points(CLI::App& app, Command& selected) {
   CLI::App* sub = app.add_subcommand("points", "what could serve as a progress point");
   auto pid = std::make_shared<Pid>(0);
-  sub->add_option("PID", *pid, "the process")->required()->check(CLI::PositiveNumber);
+  add_pid(*sub, *pid, "the process")->required();
   sub->callback(
       [pid, &selected] { selected = [pid] { return static_cast<ExitCode>(run_points(*pid)); }; });
 }

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "controller/base/procfs.h"
 #include "controller/causal/attribution.h"
 #include "controller/causal/log.h"
+#include "controller/causal/resolver.h"
 #include "controller/causal/run.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/report.h"
@@ -40,6 +42,8 @@ namespace causalctl::commands {
 namespace {
 
 using Kind = causal::CountedPoint::Kind;
+
+constexpr Nanoseconds kLongestSettling = 500 * kMillisecond;
 
 // Progress points with their tags: the index in both vectors.
 struct Points {
@@ -72,6 +76,43 @@ void check_fixed_unit(const std::string& unit, unwind::Symbolizer& symbolizer) {
   for (const auto& each : symbolizer.similar_lines(file, line, 5)) nearest += "\n    " + each;
   throw UsageError("--fixed " + unit + ": no code for this line in the target",
                    nearest.empty() ? "" : "the nearest lines that have code are:" + nearest);
+}
+
+// Says where functions are sped up for want of lines. Where only lines were asked for, and there
+// are none at all, no experiment could ever be made.
+void check_lines(const config::Scope& scope, unwind::Symbolizer& symbolizer, causal::Run& run) {
+  if (scope.unit == config::Unit::function) return;
+  bool any = false;
+  std::vector<std::string> without;
+  for (const unwind::Module& module : symbolizer.modules()) {
+    if (!causal::module_in_scope(module, scope)) continue;
+    if (symbolizer.has_lines(module.start)) {
+      any = true;
+    } else {
+      without.push_back(module.path);
+    }
+  }
+  if (without.empty()) return;
+  const std::string text = fmt::format("no line information in {}", fmt::join(without, ", "));
+  if (scope.unit == config::Unit::automatic) {
+    run.warnings.push_back(text + ": its functions are sped up, not its lines");
+  } else if (!any) {
+    throw UsageError(text, "compile with -g, install its debug package, or use --unit function");
+  }
+}
+
+// What turned out during the profile.
+void warn_of_threads(const perf::Session& session, causal::Run& run) {
+  for (const std::string& reason : session.limits().reasons) {
+    if (std::find(run.warnings.begin(), run.warnings.end(), reason) == run.warnings.end()) {
+      run.warnings.push_back(reason);
+    }
+  }
+  if (const auto missed = session.losses().threads_missed; missed > 0) {
+    run.warnings.push_back(fmt::format(
+        "{} threads ended before they could be watched: what they did, visits too, is missing",
+        missed));
+  }
 }
 
 std::vector<std::pair<std::string, std::uint32_t>> sampled_points(const Points& points) {
@@ -132,7 +173,14 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
     run.digest = "unknown";
     return;
   }
-  const auto changes = target::differences(before, guardian.digest());
+  // A thread that was stopped may take a moment to be back in its system call, which may have a
+  // signal mask of its own (sigtimedwait).
+  const Nanoseconds settled_by_ns = monotonic_now() + kLongestSettling;
+  auto changes = target::differences(before, guardian.digest());
+  while (!changes.empty() && monotonic_now() < settled_by_ns) {
+    sleep_until(monotonic_now() + kMillisecond);
+    changes = target::differences(before, guardian.digest());
+  }
   run.digest = changes.empty() ? "same" : "changed";
   for (const std::string& change : changes) run.warnings.push_back("target state: " + change);
 }
@@ -145,6 +193,7 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   const Points points = resolve_points(config, target, *symbolizer);
   check_fixed_unit(config.experiment.fixed_unit, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
+  check_lines(config.scope, *symbolizer, run);
   causal::LogWriter log(config.output.log);
   const target::Digest before = guardian.digest();
 
@@ -186,6 +235,7 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
        pauser_options.shot_cost_ns, breakpoints, progress::measure_visit_cost()},
       hooks, log, run);
   status.clear();
+  warn_of_threads(session, run);
 
   detach(choice.pauser, guardian, before, run);
   run.ended = true;

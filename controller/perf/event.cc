@@ -59,7 +59,8 @@ std::optional<EventFd> EventFd::open(const perf_event_attr& attr, Tid tid, std::
   }
   if (fd >= 0) return EventFd(Fd(fd), attr, what);
   const int error_number = errno;
-  if (error_number == ESRCH) return std::nullopt;
+  // Once the thread has ended, its ring's event is no output any more: EINVAL or ENODEV.
+  if (error_number == ESRCH || (output != nullptr && output->thread_ended())) return std::nullopt;
   throw Error::from_errno(fmt::format("perf_event_open({}, tid {})", what, tid), error_number,
                           hint_for(Call::open, error_number, attr, system_facts()));
 }

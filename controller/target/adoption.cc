@@ -70,8 +70,10 @@ void check_64_bit(Pid pid) {
   if (!file.read(header.data(), header.size())) return;  // gone: whatever comes next says so
   const auto machine = static_cast<unsigned char>(header[EI_NIDENT + 2]);
   if (header[EI_CLASS] == ELFCLASS64 && machine == EM_X86_64) return;
-  throw Error(fmt::format("process {} is not a 64-bit x86 program", named(pid)),
-              "causalctl profiles x86-64 programs only");
+  throw Error(
+      fmt::format("process {} is {}", named(pid),
+                  header[EI_CLASS] == ELFCLASS32 ? "a 32-bit program" : "not a program for x86-64"),
+      "causalctl profiles x86-64 programs only");
 }
 
 }  // namespace

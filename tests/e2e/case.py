@@ -190,10 +190,3 @@ def coz_format(outcome):
     wanted = {"startup", "experiment", "throughput-point", "samples", "runtime"}
     return (expect(not wrong, f"not a line of Coz: {wrong[:3]}") +
             expect(wanted <= kinds, f"missing: {wanted - kinds}"))
-
-
-def csv_format(outcome):
-    rows = [line.split(",") for line in outcome.stdout.splitlines()]
-    return (expect(len(rows) > 1, "no rows") +
-            expect("unit" in rows[0] and "speedup" in rows[0], f"header {rows[0]}") +
-            expect(all(len(row) >= len(rows[0]) for row in rows), "rows of different lengths"))

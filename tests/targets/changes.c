@@ -1,7 +1,6 @@
-// Does, once a second, one of the things that a process may do to itself while it is profiled: fork
-// and wait, fork and exec, block every signal in a thread, install a SIGTRAP handler (--sigtrap 1),
-// and, in the end, exec itself (--exec 1, after three rounds of each), with `exec done` as the last
-// word.
+// Does, three times a second, what a process may do to itself while it is profiled: fork and wait,
+// fork and exec; besides, it works in a thread that blocks every signal (--blocked 0: none),
+// installs a SIGTRAP handler (--sigtrap N) and execs itself (--exec N), then for one more second.
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 
 static double install_sigtrap = 0;
 static double do_exec = 0;
+static double blocked = 1;
 
 static uint64_t round_iterations;
 static _Atomic uint64_t failed_children;
@@ -23,16 +23,26 @@ static NOINLINE void busy_work(uint64_t iterations) {
   for (uint64_t x = 0, step = 1; x < iterations; x++) SPIN(step);
 }
 
+static NOINLINE void other_work(uint64_t iterations) {
+  for (uint64_t y = 0, step = 1; y < iterations; y++) SPIN(step);
+}
+
 static NOINLINE void round_done(void) { count_round(); }
 
 static void* run_busy(void* unused) {
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, NULL);
+  if (blocked > 0) pthread_sigmask(SIG_SETMASK, &all, NULL);
   while (!stopping()) {
     busy_work(round_iterations);
     round_done();
   }
+  return unused;
+}
+
+// Something for the busy thread's speedup to be measured against: who is sped up is never paused.
+static void* run_other(void* unused) {
+  while (!stopping()) other_work(round_iterations);
   return unused;
 }
 
@@ -60,8 +70,8 @@ static void* run_changes(void* unused) {
   for (int round = 0; !stopping(); round++) {
     child(false);
     child(true);
-    if (install_sigtrap > 0 && round == 1) signal(SIGTRAP, count_trap);
-    if (do_exec > 0 && round == 3) {
+    if (install_sigtrap > 0 && round == (int)install_sigtrap) signal(SIGTRAP, count_trap);
+    if (do_exec > 0 && round == (int)do_exec) {
       printf("executing itself\n");
       fflush(stdout);
       char* again[] = {arguments[0], "--seconds", "1", NULL};
@@ -75,19 +85,24 @@ static void* run_changes(void* unused) {
 
 int main(int argc, char** argv) {
   const struct own_option own[] = {
-      {"--sigtrap", &install_sigtrap, NULL, "1: install a SIGTRAP handler on the way (0)"},
-      {"--exec", &do_exec, NULL, "1: exec itself on the way (0)"},
+      {"--sigtrap", &install_sigtrap, NULL,
+       "install a SIGTRAP handler at the Nth change (0: never)"},
+      {"--blocked", &blocked, NULL, "0: the busy thread blocks no signal (1)"},
+      {"--exec", &do_exec, NULL, "exec itself at the Nth change, of three a second (0: never)"},
       {NULL, NULL, NULL, NULL}};
   harness_start(argc, argv, "forks, execs, blocks signals; point: round_done", own);
   arguments = argv;
   round_iterations = (uint64_t)(calibrate("busy", busy_work) * 10);
   ready();
   pthread_t busy;
+  pthread_t other;
   pthread_t changes;
   if (pthread_create(&busy, NULL, run_busy, NULL) != 0) die("pthread_create");
+  if (pthread_create(&other, NULL, run_other, NULL) != 0) die("pthread_create");
   if (pthread_create(&changes, NULL, run_changes, NULL) != 0) die("pthread_create");
   wait_for_end();
   pthread_join(busy, NULL);
+  pthread_join(other, NULL);
   pthread_join(changes, NULL);
   printf("failed_children %llu\n", (unsigned long long)failed_children);
   printf("foreign_traps %llu\n", (unsigned long long)foreign_traps);

@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Each function has cache lines of its own: while an execution breakpoint is armed, a hot loop in the
-// same 64 bytes runs up to four times slower (measured on an AMD EPYC), which would change the target.
+// Each function has cache lines of its own: while an execution breakpoint is armed, a hot loop in
+// the same 64 bytes runs up to four times slower (measured on an AMD EPYC), which would change the
+// target.
 #define NOINLINE __attribute__((noinline, noclone, aligned(64)))
 
 // A step of work on a register: a chain of multiplications takes the same time wherever code and
