@@ -15,7 +15,8 @@ namespace {
 constexpr double kMatchedShare = 0.9;
 
 Nanoseconds quantile(const std::vector<Nanoseconds>& sorted, double q) {
-  const auto index = static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)));
+  const auto index =
+      static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)));
   return sorted[index];
 }
 
