@@ -47,8 +47,8 @@ void set_latency(Loader& loader, const toml::node& node) {
     const std::pair<std::string_view, std::string*> fields[] = {
         {"name", &point.name}, {"begin", &point.begin}, {"end", &point.end}};
     for (const auto& [key, value] : *item.as_table()) {
-      const auto* field = std::find_if(std::begin(fields), std::end(fields),
-                                       [&](const auto& one) { return one.first == key.str(); });
+      const auto is_key = [name = key.str()](const auto& one) { return one.first == name; };
+      const auto* field = std::find_if(std::begin(fields), std::end(fields), is_key);
       if (field != std::end(fields)) {
         loader.string(value, *field->second);
       } else {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -87,7 +88,7 @@ Nanoseconds parse_duration(std::string_view text, std::string_view what) {
     if (unit.name != name) continue;
     const double time_ns = number * static_cast<double>(unit.ns);
     if (time_ns > kLongestSeconds * kSecond) throw refuse("longer than a year");
-    return static_cast<Nanoseconds>(time_ns + 0.5);
+    return std::llround(time_ns);
   }
   throw refuse(name.empty() ? "the unit is missing" : "the unit must be ns, us, ms, s, m or h");
 }

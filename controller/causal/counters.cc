@@ -1,6 +1,7 @@
 #include "controller/causal/counters.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -14,7 +15,8 @@ namespace {
 constexpr double kMatchedShare = 0.9;
 
 Nanoseconds quantile(const std::vector<Nanoseconds>& sorted, double q) {
-  const auto index = static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5);
+  const auto index =
+      static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)));
   return sorted[index];
 }
 

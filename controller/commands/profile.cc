@@ -43,8 +43,6 @@ namespace {
 
 using Kind = causal::CountedPoint::Kind;
 
-constexpr Nanoseconds kLongestSettling = 500 * kMillisecond;
-
 // Progress points with their tags: the index in both vectors.
 struct Points {
   std::vector<causal::CountedPoint> counted;
@@ -173,14 +171,7 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
     run.digest = "unknown";
     return;
   }
-  // A thread that was stopped may take a moment to be back in its system call, which may have a
-  // signal mask of its own (sigtimedwait).
-  const Nanoseconds settled_by_ns = monotonic_now() + kLongestSettling;
-  auto changes = target::differences(before, guardian.digest());
-  while (!changes.empty() && monotonic_now() < settled_by_ns) {
-    sleep_until(monotonic_now() + kMillisecond);
-    changes = target::differences(before, guardian.digest());
-  }
+  const auto changes = target::differences(before, guardian.digest());
   run.digest = changes.empty() ? "same" : "changed";
   for (const std::string& change : changes) run.warnings.push_back("target state: " + change);
 }

@@ -56,7 +56,7 @@ std::string tracefs_in_mounts(std::string_view mounts) {
 }
 
 std::string find_tracefs() {
-  const auto mount = tracefs_in_mounts(procfs::read_text("/proc/self/mounts").value_or(""));
+  auto mount = tracefs_in_mounts(procfs::read_text("/proc/self/mounts").value_or(""));
   if (mount.empty()) throw Error("tracefs is not mounted", kHint);
   const auto directory = mount + "/events/syscalls";
   if (access(directory.c_str(), R_OK | X_OK) != 0) {

@@ -23,18 +23,25 @@ std::uint64_t text_hash(Pid pid, const procfs::Map& map) {
   return read_memory(pid, map.start, code) ? fnv1a(code) : 0;
 }
 
-void add_status(Pid pid, Lines& lines) {
+// Some calls have a mask of their own while they block: that is not the thread's.
+bool may_be_masking(Pid pid) {
+  constexpr std::array masking{SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_rt_sigsuspend,
+                               SYS_rt_sigtimedwait};
+  const auto doing = activity(pid, pid);
+  return !doing || std::find(masking.begin(), masking.end(), doing->number) != masking.end();
+}
+
+void add_status(Pid pid, Pid helper, Lines& lines) {
+  const bool masking_before = may_be_masking(pid);
   const auto status = procfs::status(pid);
-  if (!status) return;
+  // Held by us before its first instruction: nothing of this is its own yet.
+  if (!status || status->tracer_pid == helper) return;
   const bool stopped = status->state == 'T' || status->state == 't';
   lines.push_back(fmt::format("tracer: {}", status->tracer_pid));
   lines.push_back(fmt::format("stopped: {}", stopped ? "yes" : "no"));
   lines.push_back(fmt::format("signals caught: {:016x}", status->signals_caught));
   lines.push_back(fmt::format("signals ignored: {:016x}", status->signals_ignored));
-  // Some calls have a mask of their own while they block: that is not the thread's.
-  constexpr std::array masking{SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_rt_sigsuspend};
-  const auto doing = activity(pid, pid);
-  if (doing && std::find(masking.begin(), masking.end(), doing->number) == masking.end()) {
+  if (!masking_before && !may_be_masking(pid)) {
     lines.push_back(
         fmt::format("signals blocked by the main thread: {:016x}", status->signals_blocked));
   }
@@ -83,10 +90,10 @@ std::uint64_t fnv1a(std::span<const std::byte> bytes) {
   return hash;
 }
 
-Digest digest_of(Pid pid, const Injection& injection) {
+Digest digest_of(Pid pid, const Injection& injection, Pid helper) {
   Digest digest;
   if (!procfs::status(pid)) return digest;
-  add_status(pid, digest.lines);
+  add_status(pid, helper, digest.lines);
   add_mappings(pid, injection, digest.lines);
   add_limits(pid, digest.lines);
   std::sort(digest.lines.begin(), digest.lines.end());

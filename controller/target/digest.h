@@ -10,8 +10,9 @@
 
 namespace causalctl::target {
 
-// `injection`: where our mapping was or is; all zero: never injected.
-Digest digest_of(Pid pid, const Injection& injection);
+// `injection`: where our mapping was or is; all zero: never injected. `helper`: the guardian
+// process.
+Digest digest_of(Pid pid, const Injection& injection, Pid helper);
 
 std::uint64_t fnv1a(std::span<const std::byte> bytes);  // pure
 

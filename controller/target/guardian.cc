@@ -184,6 +184,6 @@ std::vector<std::string> Guardian::restore() {
   return problems;
 }
 
-Digest Guardian::digest() { return digest_of(impl_->target, impl_->injection); }
+Digest Guardian::digest() { return digest_of(impl_->target, impl_->injection, impl_->helper); }
 
 }  // namespace causalctl::target

@@ -108,9 +108,8 @@ class Settling {
     const Nanoseconds now_ns = monotonic_now();
     for (auto next = waiting_.begin(); next != waiting_.end();) {
       auto& [tid, thread] = *next;
-      if (thread.interrupted || now_ns < thread.look_again_ns) {
-        ++next;
-      } else if (blocked_and_clean(pid_, tid, stub_) || !start_stop(tid, thread)) {
+      const bool due = !thread.interrupted && now_ns >= thread.look_again_ns;
+      if (due && (blocked_and_clean(pid_, tid, stub_) || !start_stop(tid, thread))) {
         next = waiting_.erase(next);
       } else {
         ++next;
