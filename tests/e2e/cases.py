@@ -468,7 +468,7 @@ COMMAND_LINE = [
          stdout=patterns("profile of process .* is possible")),
     Case("doctor_no_such_pid", ("doctor", "{pid}"), before=dead_pid, exit=(3,),
          output=patterns("no such process")),
-    Case("points", ("points", "{pid}"), FIGURE1, stdout=patterns("round_done")),
+    Case("points", ("points", "{pid}"), FIGURE1, stdout=patterns("^a +#", r"^figure1\.c:\d+ +#")),
 ]
 
 # Every refusal names its cause and says what to do.
