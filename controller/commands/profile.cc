@@ -43,6 +43,8 @@ namespace {
 
 using Kind = causal::CountedPoint::Kind;
 
+constexpr Nanoseconds kLongestSettling = kSecond;
+
 // Progress points with their tags: the index in both vectors.
 struct Points {
   std::vector<causal::CountedPoint> counted;
@@ -171,7 +173,13 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
     run.digest = "unknown";
     return;
   }
-  const auto changes = target::differences(before, guardian.digest());
+  // A thread of a stopped target needs a core for a moment to be stopped again.
+  const Nanoseconds settled_by_ns = monotonic_now() + kLongestSettling;
+  auto changes = target::differences(before, guardian.digest());
+  while (!changes.empty() && monotonic_now() < settled_by_ns) {
+    sleep_until(monotonic_now() + kMillisecond);
+    changes = target::differences(before, guardian.digest());
+  }
   run.digest = changes.empty() ? "same" : "changed";
   for (const std::string& change : changes) run.warnings.push_back("target state: " + change);
 }

@@ -39,7 +39,9 @@ void add_status(Pid pid, Pid helper, Lines& lines) {
   const bool stopped = status->state == 'T' || status->state == 't';
   lines.push_back(fmt::format("tracer: {}", status->tracer_pid));
   lines.push_back(fmt::format("stopped: {}", stopped ? "yes" : "no"));
-  lines.push_back(fmt::format("signals caught: {:016x}", status->signals_caught));
+  // glibc takes two signals for itself (32, 33), when the first thread is made or cancelled.
+  constexpr std::uint64_t of_glibc = std::uint64_t{3} << (32 - 1);
+  lines.push_back(fmt::format("signals caught: {:016x}", status->signals_caught & ~of_glibc));
   lines.push_back(fmt::format("signals ignored: {:016x}", status->signals_ignored));
   if (!masking_before && !may_be_masking(pid)) {
     lines.push_back(

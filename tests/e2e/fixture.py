@@ -67,6 +67,9 @@ def digest_of_text(pid, mappings):
 # Only SIGTRAP: other bits of a mask come and go while a thread is in sigtimedwait or makes another.
 TRAP = 1 << (signal.SIGTRAP - 1)
 
+# glibc takes signals 32 and 33 for itself, when the first thread is made or cancelled.
+OF_GLIBC = 3 << (32 - 1)
+
 
 def blocks_trap(fields):
     return bool(int(fields["SigBlk"], 16) & TRAP)
@@ -79,7 +82,8 @@ class State:
         fields = status_fields(f"/proc/{pid}")
         self.tracer = fields["TracerPid"]
         self.stopped = fields["State"].startswith(("T", "t"))
-        self.signals = {name: fields[name] for name in ("SigIgn", "SigCgt")}
+        self.signals = {name: f"{int(fields[name], 16) & ~OF_GLIBC:016x}"
+                        for name in ("SigIgn", "SigCgt")}
         self.traps_blocked = {}
         for thread in os.listdir(f"/proc/{pid}/task"):
             try:
