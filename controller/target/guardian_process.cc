@@ -24,6 +24,7 @@
 #include "controller/target/adoption.h"
 #include "controller/target/guardian_protocol.h"
 #include "controller/target/holds.h"
+#include "controller/target/hurry.h"
 #include "controller/target/injector.h"
 #include "controller/target/ptrace.h"
 #include "controller/target/stopped_thread.h"
@@ -272,6 +273,9 @@ void become_guardian(int socket) {
 
 void run_guardian_process(int socket, Pid controller) {
   become_guardian(socket);
+  // It sleeps nearly always; awake it has threads of the target waiting. In a session of its own it
+  // is a scheduling group of its own (autogroup), which a busy server kept from a core for 8 s.
+  const Hurry hurry(0);
   try {
     GuardianProcess process(controller);
     try {
