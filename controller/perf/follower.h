@@ -37,8 +37,8 @@ class Follower {
   void enable_sampling(bool on);
   void set_stack_bytes(unsigned bytes);
   void set_period(Nanoseconds period_ns);  // mean; each thread's is drawn around it
-  // Draws anew for the threads that were sampled since: setting a period interrupts the core on which
-  // the thread last ran, so a thousand sleeping threads are left alone.
+  // Draws anew for the threads that were sampled since: setting a period interrupts the core on
+  // which the thread last ran, so a thousand sleeping threads are left alone.
   void jitter();
   std::vector<Event> drain(Nanoseconds now_ns);
 

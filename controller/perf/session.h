@@ -69,7 +69,7 @@ class Session {
   void enable_sampling(bool on);           // samples only; all else goes on
   void set_period(Nanoseconds period_ns);  // mean period; each thread's is jittered around it
   void set_stack_bytes(unsigned bytes);    // reopens the sampling events
-  void jitter();                           // new periods for threads that were sampled (DCPI §4.1.1)
+  void jitter();  // new periods for threads that were sampled (DCPI §4.1.1)
 
   // Everything that happened before now - guard, in time order, each event once. New threads are
   // opened, dead ones closed, within the call. A record that the kernel published later than the

@@ -96,7 +96,7 @@ class ThreadEvents {
   bool exit_seen_ = false;
   bool kernel_ = true;
   std::uint64_t last_count_ = 0;
-  bool sampled_ = false;               // since the period was last set
+  bool sampled_ = false;  // since the period was last set
   Nanoseconds period_ns_ = 0;
   Nanoseconds earlier_period_ns_ = 0;  // until period_since_ns_
   Nanoseconds period_since_ns_ = 0;

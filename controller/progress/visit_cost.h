@@ -1,5 +1,5 @@
-// What one hit of a hardware breakpoint costs the thread that runs into it: the trap, and the record of
-// it. About 1 us on real hardware, ten times as much on virtual machines.
+// What one hit of a hardware breakpoint costs the thread that runs into it: the trap, and the
+// record of it. About 1 us on real hardware, ten times as much on virtual machines.
 #pragma once
 
 #include "controller/base/types.h"

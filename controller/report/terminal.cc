@@ -139,7 +139,8 @@ const CurvePoint* certain_point(const UnitResult& unit) {
 
 // "hash.c:217 (hashtable_search): 20 % faster here makes the program 4.1 % faster [3.2, 5.0]"
 std::string finding(const UnitResult& unit, const ProgressResult& progress) {
-  // Only the slope is certain: it is said of a small speedup, not stretched to the end of the curve.
+  // Only the slope is certain: it is said of a small speedup, not stretched to the end of the
+  // curve.
   double speedup = kSmallSpeedup;
   Interval effect = {speedup * unit.slope->value, speedup * unit.slope->low,
                      speedup * unit.slope->high};

@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
       {"--threads", &threads, NULL, "threads that insert (2)"},
       {"--directory", NULL, &directory, "directory for the databases (none: in memory)"},
       {NULL, NULL, NULL, NULL}};
-  harness_start(argc, argv, "threads that insert rows with SQLite; points: batch_done, transaction_done", own);
+  harness_start(argc, argv,
+                "threads that insert rows with SQLite; points: batch_done, transaction_done", own);
   const size_t count = (size_t)threads;
   pthread_t* workers = calloc(count, sizeof(*workers));
   if (!workers) die("calloc");
