@@ -308,7 +308,7 @@ PROFILES = [
     Case("attach_stopped_target", attach_json(duration="2s"), FIGURE1, with_target=stop_target,
          target_output=patterns(r"^rounds \d+$"),
          checks=(well_formed, digest_same, warns("no experiment"))),
-    Case("attach_memcached", attach_json("--unit", "function", duration="6s",
+    Case("attach_memcached", attach_json("--unit", "function", duration="12s",
                                          point="syscall:sendmsg"),
          ("{root}/scripts/load/memcached",), needs={"memcached": "memcached"},
          target_output=ROUNDS + patterns("^wrong_answers 0$", "^eintr 0$"),
