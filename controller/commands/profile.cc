@@ -207,7 +207,6 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
       breakpoints.push_back(place.address);
     }
   }
-  for (const std::string& reason : session.limits().reasons) run.warnings.push_back(reason);
 
   pause::PauserOptions pauser_options;
   pauser_options.channel = config.pause.channel;

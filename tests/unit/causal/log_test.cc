@@ -67,7 +67,7 @@ Run full_run() {
   e.pauses = 17;
   e.discarded = "controller late";
   run.experiments = {e};
-  run.samples = {{e.unit, 18}};
+  run.samples = {{e.unit, 18, 17}};
   run.ended = true;
   run.reason = "duration";
   run.wall_ns = 19;
@@ -124,6 +124,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.warnings == run.warnings);
   REQUIRE(r.samples.size() == 1);
   CHECK(r.samples[0].count == 18);
+  CHECK(r.samples[0].baseline_count == 17);
   REQUIRE(r.experiments.size() == 1);
   const Experiment& e = r.experiments[0];
   CHECK(e.unit.name == "hash.c:217");
