@@ -10,4 +10,12 @@ Nanoseconds realtime_now();                 // CLOCK_REALTIME, ns since 1970
 Nanoseconds process_cpu_now();              // CPU time of this process, all threads
 void sleep_until(Nanoseconds deadline_ns);  // CLOCK_MONOTONIC; returns early on a signal
 
+// The time that experiments live in: the machine's, or that of a simulation (tests/sim).
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual Nanoseconds now() const = 0;
+  virtual void sleep_until(Nanoseconds deadline_ns) = 0;  // may return early
+};
+
 }  // namespace causalctl

@@ -29,16 +29,16 @@ unwind::Registers registers_of(const perf::UserStack& user) {
 
 }  // namespace
 
-Attribution::Attribution(std::unique_ptr<unwind::Symbolizer> symbolizer,
-                         std::unique_ptr<unwind::Unwinder> unwinder, const config::Scope& scope)
-    : unwinder_(std::move(unwinder)), resolver_(std::move(symbolizer), scope) {}
+Attribution::Attribution(std::unique_ptr<Resolver> resolver,
+                         std::unique_ptr<unwind::Unwinder> unwinder)
+    : unwinder_(std::move(unwinder)), resolver_(std::move(resolver)) {}
 
 Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const Address address = i == 0 ? chain[i] : chain[i] - 1;  // the call, not what follows it
     const auto known = known_.find(address);
     if (known == known_.end()) {
-      if (asked_.emplace(address, true).second) resolver_.ask(address);
+      if (asked_.emplace(address, true).second) resolver_->ask(address);
       return {Outcome::pending, 0};
     }
     if (known->second) return {Outcome::unit, *known->second};
@@ -109,7 +109,7 @@ UnitId Attribution::intern(Unit unit) {
 }
 
 void Attribution::absorb() {
-  auto answers = resolver_.answers();
+  auto answers = resolver_->answers();
   if (answers.empty()) return;
   for (auto& [address, unit] : answers) {
     asked_.erase(address);
@@ -130,7 +130,7 @@ void Attribution::absorb() {
 void Attribution::mappings_changed() {
   // What lay outside every module may be inside one now; what is in a unit stays.
   std::erase_if(known_, [](const auto& entry) { return !entry.second; });
-  resolver_.refresh();
+  resolver_->refresh();
 }
 
 std::optional<UnitId> Attribution::find(const std::string& name) const {

@@ -16,20 +16,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "config/config.h"
 #include "controller/causal/experiment.h"
 #include "controller/causal/plan.h"
 #include "controller/causal/resolver.h"
 #include "controller/perf/events.h"
-#include "unwind/symbolizer.h"
 #include "unwind/unwinder.h"
 
 namespace causalctl::causal {
 
 class Attribution {
  public:
-  Attribution(std::unique_ptr<unwind::Symbolizer> symbolizer,
-              std::unique_ptr<unwind::Unwinder> unwinder, const config::Scope& scope);
+  // `unwinder` may be null where no sample comes with a copied stack.
+  Attribution(std::unique_ptr<Resolver> resolver, std::unique_ptr<unwind::Unwinder> unwinder);
 
   enum class Outcome : std::uint8_t { unit, out_of_scope, pending };
   struct Charge {
@@ -74,7 +72,7 @@ class Attribution {
   UnitId intern(Unit unit);
 
   std::unique_ptr<unwind::Unwinder> unwinder_;
-  Resolver resolver_;
+  std::unique_ptr<Resolver> resolver_;
   std::unordered_map<Address, std::optional<UnitId>> known_;  // nullopt: out of scope
   std::unordered_map<Address, bool> asked_;
   std::deque<std::vector<Address>> pending_;

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "controller/base/clock.h"
-
 namespace causalctl::causal {
 namespace {
 
@@ -19,39 +17,39 @@ constexpr std::size_t kMaxPairs = 12;
 constexpr std::size_t kMinPairs = 3;
 
 // The progress period over one phase, by the point with the most visits; 0: fewer than two visits.
-double phase_period(Stream& stream, Counters& counters, Nanoseconds longest_ns,
+double phase_period(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
                     const std::function<bool()>& stop) {
   stream.begin_counting();
-  const Nanoseconds start_ns = monotonic_now();
+  const Nanoseconds start_ns = parts.clock.now();
   ThroughputCount best;
   while (!stop()) {
     stream.step();
     best = {};
-    for (auto& count : counters.throughput()) {
+    for (auto& count : parts.counters.throughput()) {
       if (count.visits > best.visits) best = std::move(count);
     }
-    const Nanoseconds passed_ns = monotonic_now() - start_ns;
+    const Nanoseconds passed_ns = parts.clock.now() - start_ns;
     if (passed_ns >= longest_ns || (passed_ns >= kPhase && best.visits >= kPhaseVisits)) break;
   }
   if (best.visits < 2) return 0;
   return static_cast<double>(best.last_ns - best.first_ns) / static_cast<double>(best.visits - 1);
 }
 
-std::optional<double> measure(Stream& stream, perf::Session& session, Counters& counters,
-                              Nanoseconds budget_ns, const std::function<bool()>& stop) {
-  const Nanoseconds deadline_ns = monotonic_now() + budget_ns;
+std::optional<double> measure(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
+                              const std::function<bool()>& stop) {
+  const Nanoseconds deadline_ns = parts.clock.now() + budget_ns;
   std::vector<std::pair<double, double>> pairs;
   bool off_first = true;  // alternately, so that a drift does not look like a cost
-  while (pairs.size() < kMaxPairs && monotonic_now() < deadline_ns && !stop()) {
+  while (pairs.size() < kMaxPairs && parts.clock.now() < deadline_ns && !stop()) {
     std::pair<double, double> pair;
     for (const bool on : {!off_first, off_first}) {
-      session.enable_sampling(on);
-      (on ? pair.second : pair.first) = phase_period(stream, counters, budget_ns / 6, stop);
+      parts.session.enable_sampling(on);
+      (on ? pair.second : pair.first) = phase_period(stream, parts, budget_ns / 6, stop);
     }
     off_first = !off_first;
     if (pair.first > 0 && pair.second > 0) pairs.push_back(pair);
   }
-  session.enable_sampling(true);
+  parts.session.enable_sampling(true);
   return cost_of_pairs(pairs);
 }
 
@@ -74,18 +72,18 @@ Nanoseconds affordable_period(Nanoseconds measured_ns, double cost) {
   return std::clamp(static_cast<Nanoseconds>(period_ns), kShortest, kLongest);
 }
 
-SamplingCost choose_period(Stream& stream, perf::Session& session, Counters& counters,
-                           Nanoseconds budget_ns, const std::function<bool()>& stop) {
-  session.set_period(kShortest);
-  const auto cost = measure(stream, session, counters, budget_ns / 2, stop);
+SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
+                           const std::function<bool()>& stop) {
+  parts.session.set_period(kShortest);
+  const auto cost = measure(stream, parts, budget_ns / 2, stop);
   if (!cost) {
-    session.set_period(kUnmeasured);
+    parts.session.set_period(kUnmeasured);
     return {kUnmeasured, std::nullopt};
   }
   const Nanoseconds period_ns = affordable_period(kShortest, *cost);
   if (period_ns == kShortest) return {period_ns, cost};
-  session.set_period(period_ns);
-  return {period_ns, measure(stream, session, counters, budget_ns / 2, stop)};
+  parts.session.set_period(period_ns);
+  return {period_ns, measure(stream, parts, budget_ns / 2, stop)};
 }
 
 }  // namespace causalctl::causal

@@ -27,7 +27,7 @@ Nanoseconds affordable_period(Nanoseconds measured_ns, double cost);
 
 // Runs the comparison, for at most `budget_ns` in all; `stop` ends it early. Leaves sampling on at
 // the chosen period.
-SamplingCost choose_period(Stream& stream, perf::Session& session, Counters& counters,
-                           Nanoseconds budget_ns, const std::function<bool()>& stop);
+SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
+                           const std::function<bool()>& stop);
 
 }  // namespace causalctl::causal

@@ -70,10 +70,11 @@ std::optional<Unit> unit_of(const std::vector<unwind::Frame>& frames, bool has_l
   return function_unit(frames.back());
 }
 
-Resolver::Resolver(std::unique_ptr<unwind::Symbolizer> symbolizer, config::Scope scope)
+SymbolizingThread::SymbolizingThread(std::unique_ptr<unwind::Symbolizer> symbolizer,
+                                     config::Scope scope)
     : symbolizer_(std::move(symbolizer)), scope_(std::move(scope)), thread_([this] { work(); }) {}
 
-Resolver::~Resolver() {
+SymbolizingThread::~SymbolizingThread() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -82,7 +83,7 @@ Resolver::~Resolver() {
   thread_.join();
 }
 
-void Resolver::ask(Address address) {
+void SymbolizingThread::ask(Address address) {
   {
     const std::lock_guard lock(mutex_);
     questions_.push_back(address);
@@ -90,17 +91,17 @@ void Resolver::ask(Address address) {
   wake_.notify_one();
 }
 
-void Resolver::refresh() {
+void SymbolizingThread::refresh() {
   const std::lock_guard lock(mutex_);
   refresh_ = true;
 }
 
-std::vector<Resolver::Answer> Resolver::answers() {
+std::vector<Resolver::Answer> SymbolizingThread::answers() {
   const std::lock_guard lock(mutex_);
   return std::exchange(answers_, {});
 }
 
-std::optional<Unit> Resolver::resolve(Address address) {
+std::optional<Unit> SymbolizingThread::resolve(Address address) {
   try {
     const auto module = symbolizer_->module_at(address);
     if (!module || !module_in_scope(*module, scope_)) return std::nullopt;
@@ -111,7 +112,7 @@ std::optional<Unit> Resolver::resolve(Address address) {
   }
 }
 
-void Resolver::work() {
+void SymbolizingThread::work() {
   setpriority(PRIO_PROCESS, 0, 10);  // this thread only: the target comes first
   std::unique_lock lock(mutex_);
   while (true) {

@@ -24,15 +24,24 @@ bool module_in_scope(const unwind::Module& module, const config::Scope& scope);
 
 class Resolver {
  public:
-  Resolver(std::unique_ptr<unwind::Symbolizer> symbolizer, config::Scope scope);
-  ~Resolver();
-  Resolver(const Resolver&) = delete;
-  Resolver& operator=(const Resolver&) = delete;
+  virtual ~Resolver() = default;
 
   using Answer = std::pair<Address, std::optional<Unit>>;
-  void ask(Address address);
-  void refresh();                 // mappings changed
-  std::vector<Answer> answers();  // since the last call; never blocks for long
+  virtual void ask(Address address) = 0;
+  virtual void refresh() = 0;                 // mappings changed
+  virtual std::vector<Answer> answers() = 0;  // since the last call; never blocks for long
+};
+
+class SymbolizingThread final : public Resolver {
+ public:
+  SymbolizingThread(std::unique_ptr<unwind::Symbolizer> symbolizer, config::Scope scope);
+  ~SymbolizingThread() override;
+  SymbolizingThread(const SymbolizingThread&) = delete;
+  SymbolizingThread& operator=(const SymbolizingThread&) = delete;
+
+  void ask(Address address) override;
+  void refresh() override;
+  std::vector<Answer> answers() override;
 
  private:
   void work();

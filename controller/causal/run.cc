@@ -71,7 +71,7 @@ bool Runner::stop() {
   } else if (!parts_.session.target_alive() || stream_.executed_other_program()) {
     run_.reason = "target-exited";
   } else if (config_.budget.duration_ns &&
-             monotonic_now() - start_ns_ >= *config_.budget.duration_ns) {
+             parts_.clock.now() - start_ns_ >= *config_.budget.duration_ns) {
     run_.reason = "duration";
   }
   return !run_.reason.empty();
@@ -79,7 +79,7 @@ bool Runner::stop() {
 
 void Runner::step() {
   worst_late_ns_ = std::max(worst_late_ns_, stream_.step().late_ns);
-  const Nanoseconds now_ns = monotonic_now();
+  const Nanoseconds now_ns = parts_.clock.now();
   if (now_ns - last_jitter_ns_ > 50 * kMillisecond) {
     parts_.session.jitter();
     last_jitter_ns_ = now_ns;
@@ -87,8 +87,8 @@ void Runner::step() {
 }
 
 void Runner::idle(Nanoseconds duration_ns) {
-  const Nanoseconds end_ns = monotonic_now() + duration_ns;
-  while (!stop() && monotonic_now() < end_ns) step();
+  const Nanoseconds end_ns = parts_.clock.now() + duration_ns;
+  while (!stop() && parts_.clock.now() < end_ns) step();
 }
 
 // Which code runs, and does finding the caller of code out of scope need copied stacks? Both are
@@ -120,8 +120,8 @@ void Runner::choose_period() {
         budget_ns, static_cast<Nanoseconds>(kCalibrationShare *
                                             static_cast<double>(*config_.budget.duration_ns)));
   }
-  const SamplingCost cost = causal::choose_period(stream_, parts_.session, parts_.counters,
-                                                  budget_ns, [this] { return stop(); });
+  const SamplingCost cost =
+      causal::choose_period(stream_, parts_, budget_ns, [this] { return stop(); });
   run_.overhead.period_ns = cost.period_ns;
   run_.overhead.slowdown = cost.cost;
   log::verbose("sampling period {:.1f} ms, measured cost {}", cost.period_ns / 1e6,
@@ -133,7 +133,7 @@ std::vector<UnitId> Runner::candidates() {
     return {parts_.attribution.recent().begin(), parts_.attribution.recent().end()};
   }
   if (!fixed_) fixed_ = parts_.attribution.find(config_.experiment.fixed_unit);
-  if (!fixed_ && monotonic_now() - start_ns_ > kFixedUnitPatience) {
+  if (!fixed_ && parts_.clock.now() - start_ns_ > kFixedUnitPatience) {
     std::vector<std::pair<std::uint64_t, std::string>> hot;
     for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
       hot.emplace_back(parts_.attribution.count(id), parts_.attribution.unit(id).name);
@@ -160,19 +160,19 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   const auto lost_before = parts_.session.losses().records_lost;
   const Nanoseconds core_wait_before_ns = stream_.core_wait_ns();
   stream_.begin(planned.unit, planned.speedup);
-  const Nanoseconds begin_ns = monotonic_now();
+  const Nanoseconds begin_ns = parts_.clock.now();
   result.start_ns = begin_ns - start_ns_;
   show("experiments", &result);
 
   idle(experiment_ns_);
   stream_.stop_earning();
-  const Nanoseconds settled_by_ns = monotonic_now() + kLongestSettling;
-  while (stream_.open_debt_ns() > 0 && monotonic_now() < settled_by_ns && hooks_.interrupts() < 2 &&
-         parts_.session.target_alive()) {
+  const Nanoseconds settled_by_ns = parts_.clock.now() + kLongestSettling;
+  while (stream_.open_debt_ns() > 0 && parts_.clock.now() < settled_by_ns &&
+         hooks_.interrupts() < 2 && parts_.session.target_alive()) {
     step();
   }
 
-  result.wall_ns = monotonic_now() - begin_ns;
+  result.wall_ns = parts_.clock.now() - begin_ns;
   result.delay_ns = stream_.global_offset_ns();
   result.effective_ns = result.wall_ns - result.delay_ns;
   result.samples = stream_.samples_in_unit();
@@ -196,12 +196,12 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
 
 // Lets pauses under way end, so that none of them reaches into the next experiment.
 void Runner::cool_off() {
-  const Nanoseconds end_ns = monotonic_now() + config_.experiment.cooloff_ns;
-  const Nanoseconds patience_ns = monotonic_now() + config_.pause.longest_ns;
+  const Nanoseconds end_ns = parts_.clock.now() + config_.experiment.cooloff_ns;
+  const Nanoseconds patience_ns = parts_.clock.now() + config_.pause.longest_ns;
   do {
     step();
-  } while (monotonic_now() < end_ns ||
-           (!parts_.pauser.idle() && monotonic_now() < patience_ns && hooks_.interrupts() < 2));
+  } while (parts_.clock.now() < end_ns ||
+           (!parts_.pauser.idle() && parts_.clock.now() < patience_ns && hooks_.interrupts() < 2));
 }
 
 void Runner::check_budget() {
@@ -226,7 +226,7 @@ void Runner::check_budget() {
 void Runner::show(const char* phase, const Experiment* now) {
   Status status;
   status.phase = phase;
-  status.elapsed_ns = monotonic_now() - start_ns_;
+  status.elapsed_ns = parts_.clock.now() - start_ns_;
   status.experiments = run_.experiments.size();
   Nanoseconds delay_ns = 0;
   Nanoseconds wall_ns = 1;
@@ -285,7 +285,7 @@ void Runner::write_log(const std::function<void()>& write) {
 }
 
 void Runner::finish() {
-  run_.wall_ns = monotonic_now() - start_ns_;
+  run_.wall_ns = parts_.clock.now() - start_ns_;
   run_.overhead.controller_cpu_share =
       static_cast<double>(process_cpu_now() - cpu_start_ns_) / static_cast<double>(run_.wall_ns);
   for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
@@ -304,7 +304,7 @@ void Runner::finish() {
 }
 
 void Runner::run() {
-  start_ns_ = monotonic_now();
+  start_ns_ = parts_.clock.now();
   cpu_start_ns_ = process_cpu_now();
   experiment_ns_ = config_.experiment.duration_ns;
   parts_.session.start();

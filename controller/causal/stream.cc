@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "controller/base/clock.h"
 #include "controller/causal/intrusion.h"
 
 namespace causalctl::causal {
@@ -29,10 +28,10 @@ Stream::Stream(StreamParts parts)
       settle_threshold_ns_(std::max(kShortestPause, kPausePerCost * parts_.shot_cost_ns)) {}
 
 Stream::Step Stream::step() {
-  Nanoseconds now_ns = monotonic_now();
+  Nanoseconds now_ns = parts_.clock.now();
   if (next_tick_ns_ == 0) next_tick_ns_ = now_ns;
-  sleep_until(next_tick_ns_);
-  now_ns = monotonic_now();
+  parts_.clock.sleep_until(next_tick_ns_);
+  now_ns = parts_.clock.now();
   const Step result{now_ns - next_tick_ns_};
   next_tick_ns_ = std::max(next_tick_ns_ + kTick, now_ns + kTick / 2);
 
@@ -162,7 +161,7 @@ Nanoseconds Stream::sample_to_pause_ns(double quantile) const {
 void Stream::begin_counting() {
   ledger_.reset();
   parts_.counters.start();
-  began_at_ns_ = monotonic_now();
+  began_at_ns_ = parts_.clock.now();
 }
 
 void Stream::begin(UnitId unit, double speedup) {
@@ -188,7 +187,7 @@ Nanoseconds Stream::open_debt_ns() const {
 void Stream::end() {
   earning_ = owing_ = false;
   unit_.reset();
-  const Nanoseconds now_ns = monotonic_now();
+  const Nanoseconds now_ns = parts_.clock.now();
   for (const Ledger::Debt& debt : ledger_.debts()) {
     if (parts_.pauser.pausing(debt.thread)) parts_.pauser.set_debt(debt.thread, 0, now_ns);
   }

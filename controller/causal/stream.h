@@ -1,7 +1,7 @@
 // How a sample becomes a pause. Stream::step() is the heart of the profiler, run every few
 // milliseconds:
 //
-//   drain the perf rings, in time order        perf::Session
+//   drain the perf rings, in time order        perf::EventSource
 //   a sample  → which unit is it in?           Attribution
 //             → in the selected unit: its thread earns speedup x period     Ledger (rule 1)
 //   a switch, a wake-up, a new thread          Ledger (rules 4 to 7)
@@ -20,18 +20,20 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/clock.h"
 #include "controller/base/types.h"
 #include "controller/causal/attribution.h"
 #include "controller/causal/counters.h"
 #include "controller/causal/ledger.h"
 #include "controller/causal/plan.h"
 #include "controller/pause/pauser.h"
-#include "controller/perf/session.h"
+#include "controller/perf/event_source.h"
 
 namespace causalctl::causal {
 
 struct StreamParts {
-  perf::Session& session;
+  Clock& clock;
+  perf::EventSource& session;
   pause::Pauser& pauser;
   Attribution& attribution;
   Counters& counters;

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/base/core_rotation.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
@@ -219,8 +220,10 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
 
   log.run(run);
   causal::Counters counters(points.counted);
-  causal::Attribution attribution(std::move(symbolizer), std::make_unique<unwind::Unwinder>(target),
-                                  config.scope);
+  causal::Attribution attribution(
+      std::make_unique<causal::SymbolizingThread>(std::move(symbolizer), config.scope),
+      std::make_unique<unwind::Unwinder>(target));
+  CoreRotation clock(run.seed);
   StatusLine status(console.quiet);
   causal::RunHooks hooks;
   hooks.show = [&](const causal::Status& each) { status.show(each); };
@@ -229,7 +232,7 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   started(guardian);
   causal::run_experiments(
       config,
-      {session, *choice.pauser, attribution, counters, sampled_points(points),
+      {clock, session, *choice.pauser, attribution, counters, sampled_points(points),
        pauser_options.shot_cost_ns, breakpoints, progress::measure_visit_cost()},
       hooks, log, run);
   status.clear();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/perf/event_source.h"
 #include "controller/perf/events.h"
 
 namespace causalctl::perf {
@@ -38,26 +39,12 @@ struct SessionOptions {
   std::uint64_t seed = 1;          // of the jitter
 };
 
-// What of the options could not be had, and why; shown in the report.
-struct SessionLimits {
-  bool kernel_samples = true;
-  bool wake_edges = true;
-  std::vector<std::string> reasons;
-};
-
-struct SessionLosses {
-  std::uint64_t records_lost = 0;
-  std::uint64_t throttles = 0;
-  std::uint64_t stacks_truncated = 0;
-  std::uint64_t threads_missed = 0;  // died before their events were open
-};
-
-class Session {
+class Session final : public EventSource {
  public:
   // Opens everything, disabled, on all threads. Throws Error (permission, limits) with a hint;
   // TargetGone if the process is not there. What is optional and not permitted goes to limits().
   Session(Pid target, SessionOptions options);
-  ~Session();
+  ~Session() override;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -65,25 +52,21 @@ class Session {
   // register is free, leaving nothing armed.
   void add(const VisitTemplate& visit);
 
-  void start();                            // from now on records flow
-  void enable_sampling(bool on);           // samples only; all else goes on
-  void set_period(Nanoseconds period_ns);  // mean period; each thread's is jittered around it
-  void set_stack_bytes(unsigned bytes);    // reopens the sampling events
-  void jitter();  // new periods for threads that were sampled (DCPI §4.1.1)
-
-  // Everything that happened before now - guard, in time order, each event once. New threads are
-  // opened, dead ones closed, within the call. A record that the kernel published later than the
-  // guard allows for comes first in the next drain.
-  std::vector<Event> drain(Nanoseconds now_ns);
+  void start() override;
+  void enable_sampling(bool on) override;
+  void set_period(Nanoseconds period_ns) override;
+  void set_stack_bytes(unsigned bytes) override;
+  void jitter() override;
+  std::vector<Event> drain(Nanoseconds now_ns) override;
 
   // Exact number of hits so far, dead threads included, whatever records were lost. A new thread's
   // hits count from when the drain after its birth has opened its events.
   std::uint64_t count(std::uint32_t tag) const;
 
-  bool target_alive() const;
+  bool target_alive() const override;
   std::vector<ThreadId> threads() const;
-  const SessionLimits& limits() const;
-  SessionLosses losses() const;
+  const SessionLimits& limits() const override;
+  SessionLosses losses() const override;
 
  private:
   struct Impl;

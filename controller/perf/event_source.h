@@ -1,0 +1,48 @@
+// What the experiments need of perf::Session: the merged stream of events and the sampling behind
+// it. A simulation of a machine (tests/sim) is the other implementation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/perf/events.h"
+
+namespace causalctl::perf {
+
+// What of the options could not be had, and why; shown in the report.
+struct SessionLimits {
+  bool kernel_samples = true;
+  bool wake_edges = true;
+  std::vector<std::string> reasons;
+};
+
+struct SessionLosses {
+  std::uint64_t records_lost = 0;
+  std::uint64_t throttles = 0;
+  std::uint64_t stacks_truncated = 0;
+  std::uint64_t threads_missed = 0;  // died before their events were open
+};
+
+class EventSource {
+ public:
+  virtual ~EventSource() = default;
+
+  virtual void start() = 0;                            // from now on records flow
+  virtual void enable_sampling(bool on) = 0;           // samples only; all else goes on
+  virtual void set_period(Nanoseconds period_ns) = 0;  // mean; each thread's is jittered around it
+  virtual void set_stack_bytes(unsigned bytes) = 0;    // reopens the sampling events
+  virtual void jitter() = 0;  // new periods for threads that were sampled (DCPI §4.1.1)
+
+  // Everything that happened before now - guard, in time order, each event once. New threads are
+  // opened, dead ones closed, within the call. A record that the kernel published later than the
+  // guard allows for comes first in the next drain.
+  virtual std::vector<Event> drain(Nanoseconds now_ns) = 0;
+
+  virtual bool target_alive() const = 0;
+  virtual const SessionLimits& limits() const = 0;
+  virtual SessionLosses losses() const = 0;
+};
+
+}  // namespace causalctl::perf
