@@ -7,15 +7,16 @@
 namespace causalctl {
 namespace {
 
-// More cores than this are enough to spread over.
-constexpr std::size_t kMaxCores = CPU_SETSIZE;
+// A move is dear: the kernel's stopper thread does it. Often enough to be fair within an
+// experiment.
+constexpr Nanoseconds kStay = 25 * kMillisecond;
 
 }  // namespace
 
 CoreRotation::CoreRotation(std::uint64_t seed) : random_(seed) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
-  for (std::size_t core = 0; core < kMaxCores; ++core) {
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &allowed)) cores_.push_back(static_cast<int>(core));
   }
 }
@@ -28,7 +29,9 @@ CoreRotation::~CoreRotation() {
 }
 
 void CoreRotation::move_on() {
-  if (cores_.size() < 2) return;
+  const Nanoseconds now_ns = now();
+  if (cores_.size() < 2 || now_ns - moved_at_ns_ < kStay) return;
+  moved_at_ns_ = now_ns;
   if (next_ == 0) std::shuffle(cores_.begin(), cores_.end(), random_);
   cpu_set_t one;
   CPU_ZERO(&one);

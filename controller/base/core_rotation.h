@@ -1,5 +1,5 @@
 // The machine's clock for a thread that wakes up periodically beside threads that it must not
-// disturb, or must disturb equally: every wake-up is on another core, in random order.
+// disturb, or must disturb equally: every 25 ms it moves on to another core, in random order.
 //
 // A real-time thread wakes up where it last ran, whoever runs there, idle cores or not. On one core
 // for long it would slow down one thread of the target and not the others. Preferring idle cores
@@ -30,6 +30,7 @@ class CoreRotation final : public Clock {
 
   std::vector<int> cores_;  // in the order of this turn
   std::size_t next_ = 0;
+  Nanoseconds moved_at_ns_ = 0;
   std::mt19937_64 random_;
 };
 
