@@ -1,0 +1,1 @@
+#include "tests/sim/machine.h"
