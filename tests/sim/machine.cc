@@ -9,7 +9,7 @@ namespace causalctl::sim {
 namespace {
 
 constexpr Nanoseconds kForever = std::numeric_limits<Nanoseconds>::max() / 4;
-constexpr int kMostStepsInOneInstant = 100'000;  // more: the program computes nothing, for ever
+constexpr unsigned kMostInOneInstant = 100'000;  // more: the program computes nothing, for ever
 
 }  // namespace
 
@@ -106,6 +106,7 @@ void Machine::visit(std::uint32_t tag) {
 
 void Machine::compute(Thread& thread, Line line, Nanoseconds mean_ns) {
   const double factor = line == options_.fast_line ? 1 - options_.speedup : 1;
+  CHECK(++computed_in_this_instant_ < kMostInOneInstant);
   thread.line_ = line;
   thread.remaining_ns_ = static_cast<Nanoseconds>(static_cast<double>(mean_ns) * factor *
                                                   random_.lognormal(options_.spread));
@@ -128,14 +129,12 @@ Visits Machine::visits(std::uint32_t tag) const {
 
 void Machine::run_until(Nanoseconds time_ns) {
   schedule();
-  int in_this_instant = 0;
   while (!stops_.empty() && stops_.top().time_ns <= time_ns) {
     const Stop stop = stops_.top();
     stops_.pop();
     if (stop.kind == Kind::core && stop.version != cores_[stop.index].version) continue;
     CHECK(stop.time_ns >= now_ns_);
-    in_this_instant = stop.time_ns > now_ns_ ? 0 : in_this_instant + 1;
-    CHECK(in_this_instant < kMostStepsInOneInstant);
+    if (stop.time_ns > now_ns_) computed_in_this_instant_ = 0;
     now_ns_ = stop.time_ns;
     if (stop.kind == Kind::core) {
       stop_at(cores_[stop.index]);

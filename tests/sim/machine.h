@@ -156,7 +156,8 @@ class Machine {
   std::uint64_t order_ = 0;
   Nanoseconds now_ns_ = 0;
   Thread* current_ = nullptr;  // whose code is being executed
-  unsigned busy_ = 0;          // cores with a thread
+  unsigned computed_in_this_instant_ = 0;
+  unsigned busy_ = 0;  // cores with a thread
 
   bool watched_ = false;
   bool sampling_ = false;

@@ -20,10 +20,17 @@ Task compute_both(Thread& self, double first_ms, double second_ms) {
   }
 }
 
-Task compute_alone(Thread& self, Line line, double ms, bool counts) {
+Task compute_apart(Thread& self, double hot_ms, double rest_ms) {
   for (;;) {
-    co_await self.compute(line, ns(ms));
-    if (counts) done(self);
+    co_await self.compute(3, ns(hot_ms));
+    co_await self.compute(4, ns(rest_ms));
+  }
+}
+
+Task compute_alike(Thread& self) {
+  for (;;) {
+    co_await self.compute(1, kMillisecond);
+    done(self);
   }
 }
 
@@ -263,14 +270,14 @@ Program nested_locks(double outer_ms, double inner_ms, double outside_ms) {
 Program decoy() {
   return [](Machine& machine) {
     machine.spawn(compute_both, 3.0, 7.0);
-    machine.spawn(compute_alone, Line{3}, 1.0, false);
+    machine.spawn(compute_apart, 0.9, 0.1);
     return nullptr;
   };
 }
 
 Program identical_workers(unsigned threads) {
   return [=](Machine& machine) {
-    for (unsigned i = 0; i < threads; ++i) machine.spawn(compute_alone, Line{1}, 1.0, true);
+    for (unsigned i = 0; i < threads; ++i) machine.spawn(compute_alike);
     return nullptr;
   };
 }

@@ -15,7 +15,7 @@ Program polled_queue(double producer_ms, double consumer_ms);  // line 3: the em
 Program contended_lock(double held_ms, double outside_ms, unsigned threads);
 Program convoy(double held_ms, double outside_ms, unsigned threads);
 Program nested_locks(double outer_ms, double inner_ms, double outside_ms);
-Program decoy();  // a chain of 3 and 7, and a thread on line 3 that nobody waits for
+Program decoy();  // a chain of 3 and 7, and a thread on line 3 (90 %) that nobody waits for
 Program identical_workers(unsigned threads);  // 1 ms each, on line 1
 Program pool_of(unsigned threads, double first_ms, double second_ms, double held_ms);
 Program io_wait(double before_ms, double device_ms, double after_ms);

@@ -16,8 +16,10 @@ void add_serial(std::vector<Scenario>& all) {
 
 void add_barriers(std::vector<Scenario>& all) {
   for (const double ms : {2.0, 5.0, 25.0, 90.0}) {
-    all.push_back(
-        {"barrier", fmt::format("pair {:g}/{:g}", ms, 0.955 * ms), barrier({ms, 0.955 * ms}), {1, 2}});
+    all.push_back({"barrier",
+                   fmt::format("pair {:g}/{:g}", ms, 0.955 * ms),
+                   barrier({ms, 0.955 * ms}),
+                   {1, 2}});
   }
   all.push_back({"barrier", "three 4/3/2", barrier({4, 3, 2}), {1, 2}});
   all.push_back({"barrier", "four 4/2/2/2", barrier({4, 2, 2, 2}), {1, 2}});
