@@ -74,6 +74,7 @@ void add_without_wakes(std::vector<Scenario>& all) {
   stocked.spread = 0.5;
   all.push_back(stocked);
   Scenario polled{"stock", "polled, 3/1", polled_queue(3, 1), {1, 2}};
+  polled.speedups = {0.5};
   all.push_back(polled);
 }
 
@@ -88,6 +89,7 @@ void add_many(std::vector<Scenario>& all) {
   all.push_back(wide);
   Scenario waiting{"many", "1000 threads 1+1, device 38, 128 cores", many_waiting(1000, 1, 1, 38)};
   waiting.cores = 128;
+  waiting.spread = 0.3;  // less, and all threads still run in the bunch in which they started
   waiting.duration_ns = 10 * kSecond;
   all.push_back(waiting);
 }
