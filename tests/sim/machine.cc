@@ -1,0 +1,279 @@
+#include "tests/sim/machine.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "controller/base/error.h"
+
+namespace causalctl::sim {
+namespace {
+
+constexpr Nanoseconds kForever = std::numeric_limits<Nanoseconds>::max() / 4;
+constexpr unsigned kMostInOneInstant = 100'000;  // more: the program computes nothing, for ever
+
+}  // namespace
+
+Thread::Suspend Thread::compute(Line line, Nanoseconds mean_ns) {
+  machine_.compute(*this, line, mean_ns);
+  return {*this, remaining_ns_ <= 0};
+}
+
+Thread::Suspend Thread::spin(Line line) {
+  machine_.spin(*this, line);
+  return {*this};
+}
+
+Thread::Suspend Thread::block() {
+  machine_.block(*this);
+  return {*this};
+}
+
+Thread::Suspend Thread::device_io(Nanoseconds length_ns) {
+  machine_.wake_by_device_at(*this, machine_.now() + length_ns);
+  machine_.block(*this);
+  return {*this};
+}
+
+void Thread::visit(std::uint32_t tag) { machine_.visit(tag); }
+
+Thread& Machine::add_thread() {
+  const auto tid = kFirstTid + static_cast<Tid>(threads_.size());
+  threads_.push_back(
+      std::make_unique<Thread>(*this, ThreadId{tid, static_cast<std::uint32_t>(tid)}));
+  return *threads_.back();
+}
+
+void Machine::start(Thread& thread, Task code) {
+  thread.code_ = code.handle();
+  code_.push_back(std::move(code));
+  live_.push_back(&thread);
+  set_period_of(thread);
+  if (watched_) {
+    emit(perf::ThreadStartEvent{thread.id_, current_ ? current_->id_ : ThreadId{}, now_ns_});
+  }
+  make_runnable(thread);
+  if (current_ == nullptr) schedule();
+}
+
+void Machine::end(Thread& thread) {
+  thread.state_ = State::ended;
+  emit(perf::ThreadExitEvent{thread.id_, now_ns_});
+  live_.erase(std::find(live_.begin(), live_.end(), &thread));
+  const auto index = static_cast<std::size_t>(thread.id_.tid - kFirstTid);
+  Task ended = std::move(code_[index]);
+  threads_[index].reset();
+}
+
+void Machine::make_runnable(Thread& thread) {
+  thread.state_ = State::runnable;
+  queue_.push_back(&thread);
+  fresh_.push_back(&thread);
+}
+
+void Machine::wake(Thread& thread) {
+  CHECK(thread.state_ == State::blocked);
+  if (current_ != nullptr) {
+    emit(perf::WakeEvent{current_->id_, thread.id_.tid, now_ns_, perf::WakeContext::task});
+  }
+  make_runnable(thread);
+}
+
+void Machine::stop_spinning(Thread& thread) {
+  thread.remaining_ns_ = 0;
+  if (thread.state_ == State::running) plan(cores_[thread.core_]);
+}
+
+void Machine::wake_by_device_at(Thread& thread, Nanoseconds time_ns) {
+  stops_.push({time_ns, ++order_, Kind::timer,
+               static_cast<std::uint32_t>(thread.id_.tid - kFirstTid), ++thread.timer_version_});
+}
+
+void Machine::timer(Thread& thread) {
+  // The interrupt is taken by some core; whoever runs there seems to be the waker.
+  const auto at = static_cast<std::size_t>(random_.uniform(0, static_cast<double>(cores_.size())));
+  if (const Thread* victim = cores_[at].thread) {
+    emit(perf::WakeEvent{victim->id_, thread.id_.tid, now_ns_, perf::WakeContext::hardirq});
+  }
+  make_runnable(thread);
+}
+
+void Machine::visit(std::uint32_t tag) {
+  Visits& visits = visits_[tag];
+  if (visits.count++ == 0) visits.first_ns = now_ns_;
+  visits.last_ns = now_ns_;
+  emit(perf::VisitEvent{current_->id_, now_ns_, tag});
+}
+
+void Machine::compute(Thread& thread, Line line, Nanoseconds mean_ns) {
+  const double factor = line == options_.fast_line ? 1 - options_.speedup : 1;
+  CHECK(++computed_in_this_instant_ < kMostInOneInstant);
+  thread.line_ = line;
+  thread.remaining_ns_ = static_cast<Nanoseconds>(static_cast<double>(mean_ns) * factor *
+                                                  random_.lognormal(options_.spread));
+}
+
+void Machine::spin(Thread& thread, Line line) {
+  thread.line_ = line;
+  thread.remaining_ns_ = kForever;
+}
+
+void Machine::block(Thread& thread) {
+  CHECK(&thread == current_);
+  leave(cores_[thread.core_], perf::SwitchKind::out_blocked);
+}
+
+Visits Machine::visits(std::uint32_t tag) const {
+  const auto found = visits_.find(tag);
+  return found == visits_.end() ? Visits{} : found->second;
+}
+
+void Machine::run_until(Nanoseconds time_ns) {
+  schedule();
+  while (!stops_.empty() && stops_.top().time_ns <= time_ns) {
+    const Stop stop = stops_.top();
+    stops_.pop();
+    if (stop.kind == Kind::core && stop.version != cores_[stop.index].version) continue;
+    CHECK(stop.time_ns >= now_ns_);
+    if (stop.time_ns > now_ns_) computed_in_this_instant_ = 0;
+    now_ns_ = stop.time_ns;
+    if (stop.kind == Kind::core) {
+      stop_at(cores_[stop.index]);
+    } else if (Thread* thread = threads_[stop.index].get();
+               thread != nullptr && thread->timer_version_ == stop.version) {
+      timer(*thread);
+    }
+    schedule();
+  }
+  now_ns_ = std::max(now_ns_, time_ns);
+}
+
+Machine::Core* Machine::idle_core_for(const Thread& thread) {
+  if (busy_ == cores_.size()) return nullptr;
+  if (cores_[thread.core_].thread == nullptr) return &cores_[thread.core_];
+  for (Core& core : cores_) {
+    if (core.thread == nullptr) return &core;
+  }
+  return nullptr;
+}
+
+Machine::Core* Machine::core_to_preempt() {
+  Core* longest = nullptr;
+  for (Core& core : cores_) {
+    if (core.thread == nullptr || core.stolen) continue;
+    if (longest == nullptr || core.run_since_ns < longest->run_since_ns) longest = &core;
+  }
+  if (longest == nullptr || now_ns_ - longest->run_since_ns < options_.granularity_ns) {
+    return nullptr;
+  }
+  return longest;
+}
+
+void Machine::schedule() {
+  while (!queue_.empty() && busy_ < cores_.size()) {
+    Thread& next = *queue_.front();
+    queue_.pop_front();
+    dispatch(*idle_core_for(next), next);
+  }
+  for (Thread* thread : fresh_) {
+    const auto queued = std::find(queue_.rbegin(), queue_.rend(), thread);
+    if (queued == queue_.rend()) continue;
+    Core* core = core_to_preempt();
+    if (core == nullptr) break;
+    queue_.erase(std::next(queued).base());
+    preempt(*core);
+    dispatch(*core, *thread);
+  }
+  fresh_.clear();
+}
+
+void Machine::dispatch(Core& core, Thread& thread) {
+  ++busy_;
+  core.thread = &thread;
+  core.stolen = now_ns_ < core.stolen_until_ns;
+  core.since_ns = std::max(now_ns_, core.stolen_until_ns) + options_.switch_ns;
+  core.run_since_ns = now_ns_;
+  core.slice_end_ns = now_ns_ + options_.slice_ns;
+  thread.state_ = State::running;
+  thread.core_ = index_of(core);
+  if (!core.stolen) emit_switch(core, perf::SwitchKind::in);
+  plan(core);
+}
+
+void Machine::leave(Core& core, perf::SwitchKind kind) {
+  emit_switch(core, kind);
+  core.thread->state_ = kind == perf::SwitchKind::out_blocked ? State::blocked : State::runnable;
+  core.thread = nullptr;
+  ++core.version;
+  --busy_;
+}
+
+void Machine::preempt(Core& core) {
+  advance(core);
+  queue_.push_back(core.thread);
+  leave(core, perf::SwitchKind::out_preempted);
+}
+
+void Machine::advance(Core& core) {
+  const Nanoseconds used_ns = now_ns_ - core.since_ns;
+  if (core.thread == nullptr || used_ns <= 0) return;
+  core.thread->cpu_ns_ += used_ns;
+  core.thread->remaining_ns_ -= used_ns;
+  core.since_ns = now_ns_;
+}
+
+void Machine::plan(Core& core) {
+  const Thread& thread = *core.thread;
+  Nanoseconds after_ns = std::max<Nanoseconds>(thread.remaining_ns_, 0);
+  if (sampling_) after_ns = std::min(after_ns, thread.next_sample_cpu_ns_ - thread.cpu_ns_);
+  if (thread.shot_.stage == Shot::Stage::armed) {
+    after_ns = std::min(after_ns, thread.shot_.fire_cpu_ns - thread.cpu_ns_);
+  } else if (thread.shot_.stage == Shot::Stage::sleeping) {
+    after_ns = 0;
+  }
+  Nanoseconds time_ns = core.since_ns + std::max<Nanoseconds>(after_ns, 0);
+  time_ns = std::max(now_ns_, std::min(time_ns, core.slice_end_ns));
+  if (core.stolen) time_ns = core.stolen_until_ns;
+  stops_.push({time_ns, ++order_, Kind::core, index_of(core), ++core.version});
+}
+
+void Machine::stop_at(Core& core) {
+  if (core.stolen && now_ns_ >= core.stolen_until_ns) {
+    core.stolen = false;
+    emit_switch(core, perf::SwitchKind::in);
+  }
+  advance(core);
+  Thread& thread = *core.thread;
+  if (now_ns_ >= core.since_ns) {
+    if (thread.shot_.stage == Shot::Stage::sleeping) {
+      go_on_in_stub(core);
+    } else if (sampling_ && thread.cpu_ns_ >= thread.next_sample_cpu_ns_) {
+      take_sample(core);
+    } else if (thread.shot_.stage == Shot::Stage::armed &&
+               thread.cpu_ns_ >= thread.shot_.fire_cpu_ns) {
+      enter_stub(core);
+    } else if (thread.remaining_ns_ <= 0) {
+      run(core);
+    }
+  }
+  if (core.thread == nullptr) return;
+  if (now_ns_ >= core.slice_end_ns) {
+    if (!queue_.empty()) return preempt(core);
+    core.slice_end_ns = now_ns_ + options_.slice_ns;
+  }
+  plan(core);
+}
+
+void Machine::run(Core& core) {
+  Thread& thread = *core.thread;
+  current_ = &thread;
+  thread.code_.resume();
+  current_ = nullptr;
+  if (code_[static_cast<std::size_t>(thread.id_.tid - kFirstTid)].done()) {
+    core.thread = nullptr;
+    ++core.version;
+    --busy_;
+    end(thread);
+  }
+}
+
+}  // namespace causalctl::sim

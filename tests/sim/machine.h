@@ -1,0 +1,170 @@
+// A machine with a multi-threaded program on it, simulated event by event. It emits the records
+// that the kernel would (perf/events.h) and lets threads be paused as the sigtrap channel does.
+//
+// Scheduling: one run queue, first come first served, time slices. A thread that becomes runnable
+// gets an idle core (its last one if it can), else the core whose thread has run longest and at
+// least `granularity_ns`, else it queues.
+//
+// A core's thread runs up to its next stop: the end of its computation, a sample, a shot, the end
+// of its slice. Each core has one event in the heap; one that has been superseded carries an old
+// version.
+//
+// Invariants: a thread is on exactly one of: a core, the run queue, a list of someone who will wake
+// it, a timer, its end. Times of emitted events never decrease. The same options and the same
+// program give the same events.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/perf/events.h"
+#include "tests/sim/random.h"
+#include "tests/sim/thread.h"
+
+namespace causalctl::sim {
+
+struct MachineOptions {
+  unsigned cores = 4;
+  Nanoseconds slice_ns = 3 * kMillisecond;
+  Nanoseconds granularity_ns = kMillisecond;       // no wake-up preempts a thread sooner than this
+  Nanoseconds switch_ns = 2 * kMicrosecond;        // of a core, before the next thread gets on
+  double spread = 0.02;                            // of computations (lognormal)
+  Nanoseconds timer_slack_ns = 60 * kMicrosecond;  // pauses last longer by up to this
+  Nanoseconds pause_cost_ns = 8 * kMicrosecond;    // what a pause costs a thread besides
+  Nanoseconds sample_cost_ns = 2 * kMicrosecond;
+  double lost_share = 0;  // of records
+  Line fast_line = 0;     // the truth: computations on this line …
+  double speedup = 0;     // … take (1 - speedup) of their time
+  std::uint64_t seed = 1;
+};
+
+// Per tag; what really happened, in real time.
+struct Visits {
+  std::uint64_t count = 0;
+  Nanoseconds first_ns = 0, last_ns = 0;
+};
+
+class Machine {
+ public:
+  explicit Machine(const MachineOptions& options)
+      : options_(options), random_(options.seed), cores_(options.cores) {}
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  // What the program does; `body` is called with the new thread.
+  template <typename Body, typename... Arguments>
+  Thread& spawn(Body body, Arguments... arguments) {
+    Thread& thread = add_thread();
+    start(thread, body(thread, arguments...));
+    return thread;
+  }
+  void wake(Thread& thread);  // REQUIRES: blocked. By the running thread, if there is one
+  void stop_spinning(Thread& thread);
+  void wake_by_device_at(Thread& thread, Nanoseconds time_ns);
+  void visit(std::uint32_t tag);
+  void compute(Thread& thread, Line line, Nanoseconds mean_ns);
+  void spin(Thread& thread, Line line);
+  void block(Thread& thread);
+  Random& random() { return random_; }
+
+  // Runs up to and including `time_ns`, or until every thread has ended.
+  void run_until(Nanoseconds time_ns);
+  Nanoseconds now() const { return now_ns_; }
+  bool alive() const { return !live_.empty(); }
+  Visits visits(std::uint32_t tag) const;
+  void forget_visits() { visits_.clear(); }
+
+  // What the controller does to it.
+  void watch();  // from now on events are recorded
+  std::vector<perf::Event> take_events() { return std::exchange(events_, {}); }
+  std::uint64_t records_lost() const { return records_lost_; }
+  void set_period(Nanoseconds period_ns);  // drawn for each thread (perf/follower.cc)
+  void jitter();                           // … again, for those sampled since
+  void enable_sampling(bool on);
+  // Another program, more important, takes the core for as long.
+  void steal(std::uint32_t core, Nanoseconds length_ns);
+  void arm(Tid tid, Nanoseconds owed_total_ns, Nanoseconds stale_after_ns, Nanoseconds delay_ns);
+  Shot* shot(Tid tid);  // null: there is no such thread
+
+  const MachineOptions& options() const { return options_; }
+
+ private:
+  struct Core {
+    Thread* thread = nullptr;
+    Nanoseconds since_ns = 0;  // its thread's CPU time is up to date as of here; may lie ahead
+    Nanoseconds run_since_ns = 0;
+    Nanoseconds slice_end_ns = 0;
+    Nanoseconds stolen_until_ns = 0;
+    bool stolen = false;  // and its thread will go on afterwards
+    std::uint64_t version = 0;
+  };
+  enum class Kind : std::uint8_t { core, timer };
+  struct Stop {
+    Nanoseconds time_ns = 0;
+    std::uint64_t order = 0;  // first planned, first done
+    Kind kind = Kind::core;
+    std::uint32_t index = 0;
+    std::uint64_t version = 0;
+    bool operator>(const Stop& other) const {
+      return time_ns != other.time_ns ? time_ns > other.time_ns : order > other.order;
+    }
+  };
+
+  Thread& add_thread();
+  void start(Thread& thread, Task code);
+  void end(Thread& thread);
+  void make_runnable(Thread& thread);
+  void schedule();
+  Core* idle_core_for(const Thread& thread);
+  Core* core_to_preempt();
+  void dispatch(Core& core, Thread& thread);
+  void leave(Core& core, perf::SwitchKind kind);
+  void preempt(Core& core);
+  void advance(Core& core);
+  void plan(Core& core);
+  void stop_at(Core& core);
+  void run(Core& core);
+  void take_sample(Core& core);
+  void enter_stub(Core& core);
+  void go_on_in_stub(Core& core);
+  void sleep_in_stub(Core& core, Nanoseconds owed_ns);
+  void leave_stub(Core& core);
+  void timer(Thread& thread);
+  void set_period_of(Thread& thread);
+  void emit_switch(const Core& core, perf::SwitchKind kind);
+  void emit(perf::Event event);
+  std::uint32_t index_of(const Core& core) const {
+    return static_cast<std::uint32_t>(&core - cores_.data());
+  }
+
+  MachineOptions options_;
+  Random random_;
+  std::vector<Core> cores_;
+  std::vector<std::unique_ptr<Thread>> threads_;  // by tid - kFirstTid; null: ended
+  std::vector<Task> code_;                        // likewise
+  std::vector<Thread*> live_;
+  std::deque<Thread*> queue_;   // runnable, no core
+  std::vector<Thread*> fresh_;  // runnable since the last schedule(): may preempt
+  std::priority_queue<Stop, std::vector<Stop>, std::greater<>> stops_;
+  std::uint64_t order_ = 0;
+  Nanoseconds now_ns_ = 0;
+  Thread* current_ = nullptr;  // whose code is being executed
+  unsigned computed_in_this_instant_ = 0;
+  unsigned busy_ = 0;  // cores with a thread
+
+  bool watched_ = false;
+  bool sampling_ = false;
+  Nanoseconds period_ns_ = 0;
+  std::vector<perf::Event> events_;
+  std::uint64_t records_lost_ = 0;
+  std::map<std::uint32_t, Visits> visits_;
+};
+
+}  // namespace causalctl::sim

@@ -1,0 +1,115 @@
+// The shipping controller on the simulated machine: are its predictions true?
+//
+// An error may be what sampling leaves open, 3 standard errors (the 95 % interval is about 2 to
+// either side), plus kSystematic, the mean error that issue 3 of the project allows. So that a wide
+// interval is no excuse, it must be narrow itself. Where the truth is no effect, none may be found
+// beyond the same bound. Programs that are known to be misjudged are not here but in the table of
+// scripts/simulate.
+#include <cmath>
+
+#include "controller/base/error.h"
+#include "tests/sim/programs.h"
+#include "tests/sim/simulate.h"
+
+#undef CHECK
+#include <catch2/catch.hpp>
+
+using namespace causalctl;
+using namespace causalctl::sim;
+
+namespace {
+
+constexpr double kSystematic = 0.01;
+constexpr double kWidestHalf = 0.025;
+constexpr double kStandardErrors = 3 / 1.96;
+
+struct Case {
+  const char* name;
+  Program program;
+  Line unit;
+  double speedup;
+};
+
+void check(const Case& each, Latency latency) {
+  INFO(each.name << ", line " << each.unit << ", speedup " << each.speedup << ", latency up to "
+                 << latency.most_ns << " ns");
+  Question question;
+  question.program = each.program;
+  question.unit = each.unit;
+  question.speedup = each.speedup;
+  question.duration_ns = 60 * kSecond;
+  Controller controller;
+  controller.latency = latency;
+  const double truth = true_effect(question);
+  const Prediction prediction = predict(question, controller);
+  REQUIRE(prediction.effect);
+  CHECK(prediction.report.experiments_discarded == 0);
+  const double half_width = (prediction.effect->high - prediction.effect->low) / 2;
+  CHECK(half_width <= kWidestHalf);
+  CAPTURE(truth, prediction.effect->value, half_width);
+  CHECK(std::abs(prediction.effect->value - truth) <= kSystematic + kStandardErrors * half_width);
+}
+
+constexpr Latency kPrompt = {50 * kMicrosecond, 50 * kMicrosecond};
+constexpr Latency kLate = {2 * kMillisecond, 2 * kMillisecond};
+
+}  // namespace
+
+TEST_CASE("predictions are true", "[sim]") {
+  const Case cases[] = {
+      {"serial chain", serial_chain(3, 7), 1, 0.5},
+      {"serial chain", serial_chain(3, 7), 2, 1.0},
+      {"barrier of 90 ms, critical", barrier({90, 0.955 * 90}), 1, 0.5},
+      {"barrier of 90 ms, other", barrier({90, 0.955 * 90}), 2, 0.5},
+      {"barrier of 5 ms, critical", barrier({5, 0.955 * 5}), 1, 1.0},
+      {"barrier of 5 ms, other", barrier({5, 0.955 * 5}), 2, 1.0},
+      {"mutex queue, producer", locked_queue(2, 4, 4), 1, 0.5},
+      {"mutex queue, consumer", locked_queue(2, 4, 4), 2, 0.5},
+      {"decoy", decoy(), 3, 1.0},
+      {"chain beside a decoy", decoy(), 1, 0.5},
+      {"two identical workers", identical_workers(2), 1, 0.5},
+      {"four identical workers", identical_workers(4), 1, 0.75},
+  };
+  for (const Case& each : cases) {
+    check(each, kPrompt);
+    check(each, kLate);
+  }
+}
+
+TEST_CASE("truth is what arithmetic says", "[sim]") {
+  Question question;
+  question.machine.spread = 0;
+  question.speedup = 0.5;
+  question.program = serial_chain(3, 7);
+  CHECK(true_effect(question) == Approx(0.15).margin(1e-6));
+  question.program = barrier({5, 4});  // a switch at each meeting; neither line's
+  CHECK(true_effect(question) == Approx(0.2).margin(0.001));
+  question.program = locked_queue(2, 4, 4);
+  question.unit = 2;
+  CHECK(true_effect(question) == Approx(0.5).margin(0.005));
+  question.unit = 1;
+  CHECK(true_effect(question) == Approx(0).margin(0.005));
+}
+
+TEST_CASE("the same seed gives the same prediction", "[sim]") {
+  Question question;
+  question.program = barrier({5, 4});
+  question.duration_ns = 20 * kSecond;
+  const auto first = predict(question, {}).effect;
+  const auto second = predict(question, {}).effect;
+  question.machine.seed = 2;
+  const auto other = predict(question, {}).effect;
+  REQUIRE((first && second && other));
+  CHECK(first->value == second->value);
+  CHECK(first->value != other->value);
+}
+
+TEST_CASE("experiments that lost records are discarded", "[sim]") {
+  Question question;
+  question.program = barrier({5, 4});
+  question.duration_ns = 20 * kSecond;
+  question.machine.lost_share = 0.01;
+  const Prediction prediction = predict(question, {});
+  CHECK(prediction.report.records_lost > 0);
+  CHECK(prediction.report.experiments_discarded == prediction.report.experiments);
+}

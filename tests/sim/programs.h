@@ -1,0 +1,29 @@
+// The programs of the scenarios. Times in milliseconds; lines in the order of the parameters.
+#pragma once
+
+#include <vector>
+
+#include "tests/sim/simulate.h"
+
+namespace causalctl::sim {
+
+Program serial_chain(double first_ms, double second_ms);
+Program barrier(const std::vector<double>& each_ms);  // thread i on line i + 1
+Program locked_queue(double producer_ms, double consumer_ms, unsigned capacity);
+Program pipe(double producer_ms, double consumer_ms, unsigned capacity);
+Program polled_queue(double producer_ms, double consumer_ms);  // line 3: the empty poll
+Program contended_lock(double held_ms, double outside_ms, unsigned threads);
+Program convoy(double held_ms, double outside_ms, unsigned threads);
+Program nested_locks(double outer_ms, double inner_ms, double outside_ms);
+Program decoy();  // a chain of 3 and 7, and a thread on line 3 (90 %) that nobody waits for
+Program identical_workers(unsigned threads);  // 1 ms each, on line 1
+Program pool_of(unsigned threads, double first_ms, double second_ms, double held_ms);
+Program io_wait(double before_ms, double device_ms, double after_ms);
+Program io_barrier(double before_ms, double device_ms, double other_ms);
+Program device_bound(double before_ms, double device_ms, unsigned threads);  // one at a time
+Program requests(double interval_ms, double first_ms, double second_ms);
+Program spinning(double first_ms, double second_ms);  // line 3: the spinning
+Program thread_per_request(double dispatch_ms, double work_ms, unsigned at_once);
+Program many_waiting(unsigned threads, double first_ms, double second_ms, double device_ms);
+
+}  // namespace causalctl::sim

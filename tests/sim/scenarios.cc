@@ -1,0 +1,113 @@
+#include "tests/sim/scenarios.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tests/sim/programs.h"
+
+namespace causalctl::sim {
+namespace {
+
+void add_serial(std::vector<Scenario>& all) {
+  all.push_back({"serial", "chain 3/7", serial_chain(3, 7), {1, 2}});
+  all.push_back({"serial", "chain 0.03/0.07", serial_chain(0.03, 0.07), {1}});
+}
+
+void add_barriers(std::vector<Scenario>& all) {
+  for (const double ms : {2.0, 5.0, 25.0, 90.0}) {
+    all.push_back({"barrier",
+                   fmt::format("pair {:g}/{:g}", ms, 0.955 * ms),
+                   barrier({ms, 0.955 * ms}),
+                   {1, 2}});
+  }
+  all.push_back({"barrier", "three 4/3/2", barrier({4, 3, 2}), {1, 2}});
+  all.push_back({"barrier", "four 4/2/2/2", barrier({4, 2, 2, 2}), {1, 2}});
+}
+
+void add_queues(std::vector<Scenario>& all) {
+  all.push_back({"queue", "mutex 2/4", locked_queue(2, 4, 4), {1, 2}});
+  all.push_back({"queue", "mutex 0.1/0.2", locked_queue(0.1, 0.2, 4), {1, 2}});
+  all.push_back({"queue", "futex 2/4", pipe(2, 4, 4), {1, 2}});
+  all.push_back({"queue", "futex 0.1/0.2", pipe(0.1, 0.2, 4), {1, 2}});
+  all.push_back({"queue", "pipe of 64 0.1/0.2", pipe(0.1, 0.2, 64), {1, 2}});
+}
+
+void add_locks(std::vector<Scenario>& all) {
+  all.push_back({"lock", "held 0.2 outside 0.3, 3 threads", contended_lock(0.2, 0.3, 3), {1, 2}});
+  all.push_back({"lock", "held 2 outside 3, 3 threads", contended_lock(2, 3, 3), {1, 2}});
+  all.push_back({"lock", "nested 0.1 in 0.1, outside 0.3", nested_locks(0.1, 0.1, 0.3), {1, 2, 3}});
+  all.push_back({"lock", "convoy held 0.2 outside 0.3", convoy(0.2, 0.3, 3), {1, 2}});
+}
+
+void add_independent(std::vector<Scenario>& all) {
+  all.push_back({"decoy", "chain 3/7 and a hot thread", decoy(), {1, 3}});
+  all.push_back({"workers", "two", identical_workers(2), {1}, {0.25, 0.5, 0.75}});
+  all.push_back({"workers", "four", identical_workers(4), {1}, {0.25, 0.5, 0.75}});
+}
+
+void add_oversubscribed(std::vector<Scenario>& all) {
+  for (const double held_ms : {0.0, 0.2}) {
+    Scenario pool{"pool",
+                  fmt::format("8 threads on 2 cores, 1+1, lock {}", held_ms),
+                  pool_of(8, 1, 1, held_ms),
+                  {1}};
+    if (held_ms > 0) pool.units = {1, 3};
+    pool.cores = 2;
+    pool.oversubscribed = true;
+    all.push_back(pool);
+  }
+}
+
+void add_outside(std::vector<Scenario>& all) {
+  all.push_back({"io", "one thread 2, device 3, 1", io_wait(2, 3, 1), {1}});
+  all.push_back({"io", "a barrier of 2 + device 3 and 4", io_barrier(2, 3, 4), {1, 2}});
+  all.push_back({"io", "one device of 2, 3 threads of 1", device_bound(1, 2, 3), {1}});
+  all.push_back({"requests", "every 5, work 1.5+1", requests(5, 1.5, 1), {1}});
+  all.push_back({"requests", "every 2, work 1.5+1", requests(2, 1.5, 1), {1}});
+}
+
+void add_without_wakes(std::vector<Scenario>& all) {
+  all.push_back({"spin", "5 against 3", spinning(5, 3), {1, 2}});
+  all.push_back({"spin", "5 against 4.775", spinning(5, 4.775), {1, 2}});
+  Scenario stocked{"stock", "queue of 8, 2/1.9, spread 50 %", pipe(2, 1.9, 8), {1, 2}};
+  stocked.spread = 0.5;
+  all.push_back(stocked);
+  Scenario polled{"stock", "polled, 3/1", polled_queue(3, 1), {1, 2}};
+  polled.speedups = {0.5};
+  all.push_back(polled);
+}
+
+void add_many(std::vector<Scenario>& all) {
+  all.push_back(
+      {"spawn", "a thread a request, 0.5/2, 4 at once", thread_per_request(0.5, 2, 4), {1, 2}});
+  std::vector<double> each_ms(64, 4.0);
+  each_ms[0] = 5;
+  Scenario wide{"many", "barrier of 64, 5 and 63 of 4", barrier(each_ms), {1}};
+  wide.cores = 64;
+  wide.duration_ns = 20 * kSecond;
+  all.push_back(wide);
+  Scenario waiting{"many", "1000 threads 1+1, device 38, 128 cores", many_waiting(1000, 1, 1, 38)};
+  waiting.cores = 128;
+  waiting.spread = 0.3;  // less, and all threads still run in the bunch in which they started
+  waiting.duration_ns = 10 * kSecond;
+  all.push_back(waiting);
+}
+
+}  // namespace
+
+std::vector<Scenario> all_scenarios() {
+  std::vector<Scenario> all;
+  add_serial(all);
+  add_barriers(all);
+  add_queues(all);
+  add_locks(all);
+  add_independent(all);
+  add_oversubscribed(all);
+  add_outside(all);
+  add_without_wakes(all);
+  add_many(all);
+  return all;
+}
+
+}  // namespace causalctl::sim

@@ -1,0 +1,26 @@
+// The simulated programs whose truth is compared with the prediction. In each, a visit of the
+// progress point is one unit of work done; lines are 1, 2, …; times are in the names, in ms.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/sim/simulate.h"
+
+namespace causalctl::sim {
+
+struct Scenario {
+  std::string family;
+  std::string name;
+  Program program;
+  std::vector<Line> units = {1};
+  std::vector<double> speedups = {0.5, 1.0};  // less than 1 where all code is the unit
+  unsigned cores = 4;
+  double spread = 0.02;
+  Nanoseconds duration_ns = 60 * kSecond;
+  bool oversubscribed = false;
+};
+
+std::vector<Scenario> all_scenarios();
+
+}  // namespace causalctl::sim

@@ -1,0 +1,34 @@
+#include "tests/sim/sim_kernel.h"
+
+#include <fmt/format.h>
+
+#include "controller/base/error.h"
+
+namespace causalctl::sim {
+
+void SimClock::sleep_until(Nanoseconds deadline_ns) {
+  const auto late_ns = static_cast<Nanoseconds>(random_.uniform(
+      static_cast<double>(latency_.least_ns), static_cast<double>(latency_.most_ns)));
+  machine_.run_until(std::max(deadline_ns, machine_.now()) + late_ns);
+  if (tick_cost_ns_ > 0) {
+    machine_.steal(static_cast<std::uint32_t>(ticks_++ % machine_.options().cores), tick_cost_ns_);
+  }
+}
+
+std::vector<perf::Event> SimSource::drain(Nanoseconds now_ns) {
+  CHECK(now_ns == machine_.now());  // so all there is has happened by now
+  return machine_.take_events();
+}
+
+std::string name_of(Line line) { return fmt::format("sim.c:{}", line); }
+
+void LineTable::ask(Address address) {
+  causal::Unit unit;
+  unit.line = static_cast<int>((address - address_of(0)) / (address_of(1) - address_of(0)));
+  unit.name = name_of(static_cast<Line>(unit.line));
+  unit.is_line = true;
+  unit.file = "/sim/sim.c";
+  answers_.emplace_back(address, std::move(unit));
+}
+
+}  // namespace causalctl::sim

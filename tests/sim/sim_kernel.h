@@ -1,0 +1,69 @@
+// The simulated machine as the controller sees it: its clock, its records, its line table.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/causal/resolver.h"
+#include "controller/perf/event_source.h"
+#include "tests/sim/machine.h"
+
+namespace causalctl::sim {
+
+// Between the tick that the controller asked for and the moment when it acts.
+struct Latency {
+  Nanoseconds least_ns = 50 * kMicrosecond;
+  Nanoseconds most_ns = 50 * kMicrosecond;
+};
+
+class SimClock final : public Clock {
+ public:
+  // Each tick the controller takes `tick_cost_ns` from a core, the next one each time.
+  SimClock(Machine& machine, Latency latency, Nanoseconds tick_cost_ns, std::uint64_t seed)
+      : machine_(machine), latency_(latency), tick_cost_ns_(tick_cost_ns), random_(seed) {}
+
+  Nanoseconds now() const override { return machine_.now(); }
+  void sleep_until(Nanoseconds deadline_ns) override;
+
+ private:
+  Machine& machine_;
+  Latency latency_;
+  Nanoseconds tick_cost_ns_;
+  Random random_;
+  std::uint64_t ticks_ = 0;
+};
+
+class SimSource final : public perf::EventSource {
+ public:
+  explicit SimSource(Machine& machine) : machine_(machine) {}
+
+  void start() override { machine_.watch(); }
+  void enable_sampling(bool on) override { machine_.enable_sampling(on); }
+  void set_period(Nanoseconds period_ns) override { machine_.set_period(period_ns); }
+  void set_stack_bytes(unsigned /*bytes*/) override {}
+  void jitter() override { machine_.jitter(); }
+  std::vector<perf::Event> drain(Nanoseconds now_ns) override;
+  bool target_alive() const override { return machine_.alive(); }
+  const perf::SessionLimits& limits() const override { return limits_; }
+  perf::SessionLosses losses() const override { return {machine_.records_lost(), 0, 0, 0}; }
+
+ private:
+  Machine& machine_;
+  perf::SessionLimits limits_;
+};
+
+std::string name_of(Line line);  // "sim.c:LINE"
+
+class LineTable final : public causal::Resolver {
+ public:
+  void ask(Address address) override;
+  void refresh() override {}
+  std::vector<Answer> answers() override { return std::exchange(answers_, {}); }
+
+ private:
+  std::vector<Answer> answers_;
+};
+
+}  // namespace causalctl::sim

@@ -1,0 +1,51 @@
+// Truth and prediction for one program on one machine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "controller/causal/experiment.h"
+#include "controller/report/model.h"
+#include "tests/sim/machine.h"
+#include "tests/sim/sim_kernel.h"
+
+namespace causalctl::sim {
+
+inline constexpr std::uint32_t kProgressTag = 0;
+
+// Starts the threads of a program; what they share lives in the scenario's own object, which the
+// returned handle keeps alive.
+using Program = std::function<std::shared_ptr<void>(Machine&)>;
+
+struct Question {
+  Program program;
+  MachineOptions machine;
+  Line unit = 1;
+  double speedup = 0.5;
+  Nanoseconds duration_ns = 60 * kSecond;
+};
+
+struct Controller {
+  Latency latency;
+  Nanoseconds period_ns = kMillisecond;
+  Nanoseconds tick_cost_ns = 60 * kMicrosecond;
+  Nanoseconds arming_ns = 10 * kMicrosecond;
+  Nanoseconds credited_cost_ns = 8 * kMicrosecond;  // that the controller believes a pause costs
+  Nanoseconds experiment_ns = 500 * kMillisecond;
+};
+
+// 1 - time per visit with the unit really faster / time per visit; nobody watches.
+double true_effect(const Question& question);
+
+struct Prediction {
+  std::optional<report::Interval> effect;  // nullopt: not enough data
+  report::Report report;
+  causal::Run run;
+};
+
+// What the shipping controller says of the same.
+Prediction predict(const Question& question, const Controller& controller);
+
+}  // namespace causalctl::sim

@@ -1,0 +1,85 @@
+// A thread of the simulated program, as the machine sees it, and what its code may do. The code is
+// a coroutine; between two awaits no simulated time passes and nobody else runs.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+
+#include "controller/base/types.h"
+#include "tests/sim/task.h"
+
+namespace causalctl::sim {
+
+class Machine;
+
+// A place in the simulated program; "sim.c:LINE" in reports.
+using Line = std::uint32_t;
+inline Address address_of(Line line) { return 0x1000 + 16 * Address{line}; }
+
+inline constexpr Tid kFirstTid = 100;  // the others follow; none is used twice
+
+enum class State : std::uint8_t { runnable, running, blocked, ended };
+
+// The pause shot of a thread and the slot that it shares with the controller (target/slot.h).
+struct Shot {
+  enum class Stage : std::uint8_t { idle, armed, sleeping, left };
+  Stage stage = Stage::idle;
+  Nanoseconds armed_at_ns = 0;
+  Nanoseconds stale_after_ns = 0;
+  Nanoseconds fire_cpu_ns = 0;    // fires at this CPU time of the thread
+  Nanoseconds owed_total_ns = 0;  // as the controller wrote it
+  Nanoseconds paid_total_ns = 0;  // cumulative
+  Nanoseconds entered_at_ns = 0;
+  Nanoseconds slept_from_ns = 0;
+  Nanoseconds left_at_ns = 0;  // == entered_at_ns: void
+};
+
+class Thread {
+ public:
+  Thread(Machine& machine, ThreadId id) : machine_(machine), id_(id) {}
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+
+  struct Suspend {
+    Thread& thread;
+    bool ready = false;
+    bool await_ready() const { return ready; }
+    void await_suspend(std::coroutine_handle<> code) const { thread.code_ = code; }
+    void await_resume() const {}
+  };
+
+  // Uses CPU time on `line`: `mean_ns`, spread as the machine's options say.
+  Suspend compute(Line line, Nanoseconds mean_ns);
+  Suspend spin(Line line);  // until Machine::stop_spinning
+  Suspend block();          // until Machine::wake
+  Suspend device_io(Nanoseconds length_ns);
+  void visit(std::uint32_t tag);
+
+  Machine& machine() const { return machine_; }
+  ThreadId id() const { return id_; }
+  State state() const { return state_; }
+  Nanoseconds cpu_ns() const { return cpu_ns_; }
+
+ private:
+  friend class Machine;
+
+  Machine& machine_;
+  ThreadId id_;
+  State state_ = State::runnable;
+  std::coroutine_handle<> code_;  // innermost, to be resumed
+  Line line_ = 0;
+  Nanoseconds remaining_ns_ = 0;  // of the current compute()
+  Nanoseconds cpu_ns_ = 0;
+  std::uint32_t core_ = 0;  // where it runs or ran last
+  std::uint64_t timer_version_ = 0;
+
+  // Sampling (perf task-clock event).
+  Nanoseconds period_ns_ = 0;
+  Nanoseconds next_sample_cpu_ns_ = 0;
+  Nanoseconds last_sample_cpu_ns_ = 0;
+  bool sampled_ = false;  // since the period was last set
+
+  Shot shot_;
+};
+
+}  // namespace causalctl::sim

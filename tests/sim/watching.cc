@@ -1,0 +1,159 @@
+// The controller's side of the machine: records, sampling, pauses. Sampling is as perf/follower.cc
+// does it with task-clock events; pauses are as target/stub.S makes them.
+#include <algorithm>
+
+#include "controller/base/error.h"
+#include "tests/sim/machine.h"
+
+namespace causalctl::sim {
+namespace {
+
+constexpr Nanoseconds kLongestPause = kSecond;          // LONGEST_NS of stub.S
+constexpr Nanoseconds kShotPeriod = 10 * kMicrosecond;  // of pause/sigtrap_channel.h
+
+}  // namespace
+
+void Machine::emit(perf::Event event) {
+  if (!watched_) return;
+  const bool birth = std::holds_alternative<perf::ThreadStartEvent>(event);  // found by scans
+  if (!birth && options_.lost_share > 0 && random_.uniform() < options_.lost_share) {
+    ++records_lost_;
+    return;
+  }
+  events_.push_back(std::move(event));
+}
+
+void Machine::emit_switch(const Core& core, perf::SwitchKind kind) {
+  if (watched_) emit(perf::SwitchEvent{core.thread->id_, now_ns_, index_of(core), kind});
+}
+
+void Machine::watch() {
+  watched_ = true;
+  for (const Thread* thread : live_) emit(perf::ThreadStartEvent{thread->id_, {}, now_ns_});
+}
+
+void Machine::set_period_of(Thread& thread) {
+  if (period_ns_ == 0) return;
+  thread.period_ns_ =
+      static_cast<Nanoseconds>(static_cast<double>(period_ns_) * random_.uniform(0.75, 1.25));
+  thread.next_sample_cpu_ns_ = thread.cpu_ns_ + thread.period_ns_;
+  thread.sampled_ = false;
+}
+
+void Machine::set_period(Nanoseconds period_ns) {
+  CHECK(period_ns > 0);
+  period_ns_ = period_ns;
+  for (Core& core : cores_) advance(core);
+  for (Thread* thread : live_) set_period_of(*thread);
+  for (Core& core : cores_) {
+    if (core.thread != nullptr) plan(core);
+  }
+}
+
+void Machine::jitter() {
+  for (Core& core : cores_) advance(core);
+  for (Thread* thread : live_) {
+    if (thread->sampled_) set_period_of(*thread);
+  }
+  for (Core& core : cores_) {
+    if (core.thread != nullptr) plan(core);
+  }
+}
+
+void Machine::enable_sampling(bool on) {
+  if (on == sampling_) return;
+  sampling_ = on;
+  for (Core& core : cores_) advance(core);
+  for (Thread* thread : live_) {
+    thread->last_sample_cpu_ns_ = thread->cpu_ns_;
+    thread->next_sample_cpu_ns_ = thread->cpu_ns_ + thread->period_ns_;
+  }
+  for (Core& core : cores_) {
+    if (core.thread != nullptr) plan(core);
+  }
+}
+
+void Machine::take_sample(Core& core) {
+  Thread& thread = *core.thread;
+  perf::SampleEvent sample;
+  sample.thread = thread.id_;
+  sample.time_ns = now_ns_;
+  sample.cpu = index_of(core);
+  // Limited as ThreadEvents::sample_period limits it.
+  sample.period_ns = std::min(thread.cpu_ns_ - thread.last_sample_cpu_ns_, 2 * thread.period_ns_);
+  sample.callers = {address_of(thread.line_)};
+  thread.last_sample_cpu_ns_ = thread.cpu_ns_;
+  thread.next_sample_cpu_ns_ = thread.cpu_ns_ + thread.period_ns_;
+  thread.sampled_ = true;
+  core.since_ns = now_ns_ + options_.sample_cost_ns;
+  emit(std::move(sample));
+}
+
+void Machine::steal(std::uint32_t index, Nanoseconds length_ns) {
+  Core& core = cores_[index];
+  core.stolen_until_ns = now_ns_ + length_ns;
+  if (core.thread == nullptr || core.stolen) return;
+  advance(core);
+  emit_switch(core, perf::SwitchKind::out_preempted);
+  core.stolen = true;
+  core.since_ns = std::max(core.since_ns, core.stolen_until_ns + options_.switch_ns);
+  plan(core);
+}
+
+Shot* Machine::shot(Tid tid) {
+  const auto index = static_cast<std::size_t>(tid - kFirstTid);
+  return tid >= kFirstTid && index < threads_.size() && threads_[index] ? &threads_[index]->shot_
+                                                                        : nullptr;
+}
+
+void Machine::arm(Tid tid, Nanoseconds owed_total_ns, Nanoseconds stale_after_ns,
+                  Nanoseconds delay_ns) {
+  Thread& thread = *threads_.at(static_cast<std::size_t>(tid - kFirstTid));
+  Core* core = thread.state_ == State::running ? &cores_[thread.core_] : nullptr;
+  if (core != nullptr) advance(*core);
+  Shot& shot = thread.shot_;
+  shot.stage = Shot::Stage::armed;
+  shot.armed_at_ns = now_ns_;
+  shot.stale_after_ns = stale_after_ns;
+  shot.owed_total_ns = owed_total_ns;
+  shot.fire_cpu_ns = thread.cpu_ns_ + kShotPeriod + (core != nullptr ? delay_ns : 0);
+  if (core != nullptr) plan(*core);
+}
+
+void Machine::enter_stub(Core& core) {
+  Shot& shot = core.thread->shot_;
+  shot.entered_at_ns = shot.slept_from_ns = now_ns_;
+  const Nanoseconds owed_ns = shot.owed_total_ns - shot.paid_total_ns;
+  if (now_ns_ - shot.armed_at_ns > shot.stale_after_ns || owed_ns <= 0) return leave_stub(core);
+  shot.stage = Shot::Stage::sleeping;
+  sleep_in_stub(core, owed_ns);
+}
+
+void Machine::sleep_in_stub(Core& core, Nanoseconds owed_ns) {
+  const Shot& shot = core.thread->shot_;
+  const Nanoseconds most_ns = shot.entered_at_ns + kLongestPause - now_ns_;
+  const auto slack_ns =
+      static_cast<Nanoseconds>(random_.uniform(0, static_cast<double>(options_.timer_slack_ns)));
+  wake_by_device_at(*core.thread, now_ns_ + std::min(owed_ns, most_ns) + slack_ns);
+  leave(core, perf::SwitchKind::out_blocked);
+}
+
+void Machine::go_on_in_stub(Core& core) {
+  Shot& shot = core.thread->shot_;
+  shot.paid_total_ns += now_ns_ - shot.slept_from_ns;
+  shot.slept_from_ns = now_ns_;
+  const Nanoseconds owed_ns = shot.owed_total_ns - shot.paid_total_ns;
+  if (owed_ns > 0 && now_ns_ < shot.entered_at_ns + kLongestPause) {
+    return sleep_in_stub(core, owed_ns);
+  }
+  leave_stub(core);
+}
+
+void Machine::leave_stub(Core& core) {
+  Shot& shot = core.thread->shot_;
+  shot.left_at_ns = shot.slept_from_ns;
+  shot.stage = Shot::Stage::left;
+  core.since_ns = now_ns_ + options_.pause_cost_ns;
+}
+
+}  // namespace causalctl::sim
