@@ -1,8 +1,7 @@
-"""The tables of the truth suite, and the judgement by the bounds of issue 3. Pure: no clock, no
-system call.
+"""The tables of the truth suite, and the judgement by the bounds of issue 3. Pure.
 
-An interval *covers* the truth when both can be right: when they are no farther apart than their half
-widths on the sides that face each other, added as independent errors are (root of the sum of
+An interval *covers* the truth when both can be right: when they are no farther apart than their
+half widths on the sides that face each other, added as independent errors are (root of the sum of
 squares). That is stricter than two intervals that overlap, and does not blame a prediction for the
 noise of the truth. Coverage of the truth's mean alone is printed too."""
 
