@@ -58,10 +58,10 @@ def queue(via):
     return Program(f"queue-{via}", "pipeline", "item_done", PIPELINE, ("--via", via))
 
 
-# Work under the lock outweighs the rest, so that two threads on two cores queue for it. Where rounds
-# are short, gaining nothing outside is not quite true: a thread that comes back at once finds the
-# lock free and saves both the wake-up, a tenth of such a round.
-# In `io`, a()'s thread waits for a device as long as it works.
+# In `lock-…` the work under the lock outweighs the rest, so that two threads on two cores queue for
+# it. Where rounds are short the work outside is not quite without effect: a thread that comes back
+# at once finds the lock free and saves a wake-up, a tenth of such a round.
+# In `io` a()'s thread waits for a device as long as it works.
 PROGRAMS = (
     Program("serial", "chain", "round_done", CHAIN),
     pair("barrier-2", "--round-ms", "2"),
