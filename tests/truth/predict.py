@@ -102,13 +102,18 @@ def by_coz(programs, directory, task, arguments, seconds):
 
 
 def add_profile(totals, lines):
-    duration_ns, speedup = 0, 0
+    """Adds a run. Its end is left out, in Coz's favour: the program ends within an experiment, and
+    sometimes Coz begins another after that."""
+    experiments = []  # duration, speedup, visits
     for line in lines:
         kind, *fields = line.rstrip("\n").split("\t")
         values = dict(field.split("=", 1) for field in fields)
         if kind == "experiment":
-            duration_ns, speedup = int(values["duration"]), round(100 * float(values["speedup"]))
-        elif kind == "throughput-point" and speedup in totals:
-            totals[speedup][0] += duration_ns
-            totals[speedup][1] += int(values["delta"])
-
+            experiments.append([int(values["duration"]), round(100 * float(values["speedup"])), 0])
+        elif kind == "throughput-point" and experiments:
+            experiments[-1][2] += int(values["delta"])
+    while experiments and experiments[-1][2] == 0:
+        experiments.pop()
+    for duration_ns, speedup, visits in experiments[:-1]:
+        totals[speedup][0] += duration_ns
+        totals[speedup][1] += visits

@@ -99,6 +99,10 @@ def profile_of_coz_is_read():
         "throughput-point\tname=round\tdelta=40\n"
         "experiment\tselected=x.c:1\tspeedup=0.50\tduration=100\tselected-samples=3\n"
         "throughput-point\tname=round\tdelta=10\n"
+        "experiment\tselected=x.c:1\tspeedup=0.50\tduration=300\tselected-samples=1\n"
+        "throughput-point\tname=round\tdelta=3\n"  # cut off by the end of the program
+        "experiment\tselected=x.c:1\tspeedup=0.50\tduration=300\tselected-samples=0\n"
+        "throughput-point\tname=round\tdelta=0\n"
         "runtime\ttime=900\n"))
     return totals == {0: [500, 50], 50: [400, 50]}
 

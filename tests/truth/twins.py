@@ -1,9 +1,10 @@
 """The truth: a program and its twin, in which a unit is really faster, in the same minutes.
 
 Both run all the time, one of them stopped (SIGSTOP), and windows of one and the other alternate:
-original, twin, twin, original and so on, so that a drift of the machine falls on both alike. Each
-pair of windows gives the logarithm of the ratio of their times per round; the truth is the mean of
-all, with Student's 95 % interval."""
+original, twin, twin, original and so on, so that a drift of the machine falls on both alike. A
+window is five slices, of which the fastest and the slowest do not count: a virtual machine stalls
+now and then. Each pair of windows gives the logarithm of the ratio of their times per round; the
+truth is the mean of all, with Student's 95 % interval."""
 
 import dataclasses
 import math
@@ -19,6 +20,7 @@ import uuid
 import fixture
 
 LONGEST_ROUND_S = 10
+SLICES = 5
 SETTLE_S = 0.1  # after a stop: queues fill again, threads spread over the cores
 
 # Student's t, two-sided 95 %, by degrees of freedom (1 to 30).
@@ -34,6 +36,7 @@ class Estimate:
     effect: float
     low: float
     high: float
+    log_ratios: list = dataclasses.field(default_factory=list)
 
 
 def truth_of(log_ratios):
@@ -42,7 +45,7 @@ def truth_of(log_ratios):
     freedom = len(log_ratios) - 1
     error = statistics.stdev(log_ratios) / math.sqrt(len(log_ratios))
     half = STUDENT[min(freedom, len(STUDENT)) - 1] * error
-    return Estimate(*(1 - math.exp(mean + shift) for shift in (0, half, -half)))
+    return Estimate(*(1 - math.exp(mean + shift) for shift in (0, half, -half)), log_ratios)
 
 
 class Counted:
@@ -66,15 +69,18 @@ class Counted:
         os.kill(self.pid, signal.SIGCONT)
 
     def period_s(self, window_s):
-        """The mean time of a round, in a window of at least so long from one round's end to
-        another's."""
+        """The time of a round, in a window of at least this length."""
         self.go()
         time.sleep(SETTLE_S)
+        periods = []
         start, first = self._next_round()
-        time.sleep(window_s)
-        end, last = self._next_round()
+        for _ in range(SLICES):
+            time.sleep(window_s / SLICES)
+            end, last = self._next_round()
+            periods.append((end - start) / (last - first))
+            start, first = end, last
         self.stop()
-        return (end - start) / (last - first)
+        return statistics.fmean(sorted(periods)[1:-1])
 
     def _next_round(self):
         before = self._count()
