@@ -76,7 +76,7 @@ PROGRAMS = (
             ("--threads", "2", "--held-us", "300", "--outside-us", "200")),
     Program("lock-long", "lock", "round_done",
             (HELD, second_line("outside", "--outside-factor", zero=True)),
-            ("--threads", "2", "--held-us", "6000", "--outside-us", "4000")),
+            ("--threads", "2", "--held-us", "12000", "--outside-us", "8000")),
     Program("decoy", "chain", "round_done", DECOY, ("--decoy-ms", "4")),
     Program("workers", "chain", "round_done", CHAIN, ("--threads", "2")),
     Program("pool", "pool", "item_done", POOL, ("--threads", "8")),
