@@ -25,11 +25,31 @@ static NOINLINE void b(uint64_t iterations) {
 
 static NOINLINE void round_done(void) { count_round(); }
 
+// What turns the program into others of the truth suite (docs/truth.md).
+static double wait_ms = 0;
+static double spin = 0;
+static _Atomic uint64_t arrived;
+
+// Both threads arrive once a round, so neither can arrive again before both have.
+static NOINLINE void spin_until_met(void) {
+  const uint64_t met = (atomic_fetch_add(&arrived, 1) / 2 + 1) * 2;
+  while (atomic_load(&arrived) < met) __builtin_ia32_pause();
+}
+
+static void meet(void) {
+  if (spin != 0) {
+    spin_until_met();
+  } else {
+    pthread_barrier_wait(&barrier);
+  }
+}
+
 static void* run_a(void* unused) {
   for (uint64_t round = 0;; round++) {
     a(a_iterations);
+    wait_for_device(wait_ms);
     atomic_store(&last_round[round % 2], stopping());
-    pthread_barrier_wait(&barrier);
+    meet();
     round_done();
     if (atomic_load(&last_round[round % 2])) return unused;
   }
@@ -38,7 +58,7 @@ static void* run_a(void* unused) {
 static void* run_b(void* unused) {
   for (uint64_t round = 0;; round++) {
     b(b_iterations);
-    pthread_barrier_wait(&barrier);
+    meet();
     if (atomic_load(&last_round[round % 2])) return unused;
   }
 }
@@ -48,6 +68,8 @@ int main(int argc, char** argv) {
       {"--round-ms", &round_ms, NULL, "length of a round: the time of a() (90)"},
       {"--a-factor", &a_factor, NULL, "multiplies the work of a(): 0.5 is its twin, twice as fast"},
       {"--b-factor", &b_factor, NULL, "the same for b()"},
+      {"--wait-ms", &wait_ms, NULL, "after a(), its thread waits so long for a device (0)"},
+      {"--spin", &spin, NULL, "1: they wait for each other by spinning (0)"},
       {NULL, NULL, NULL, NULL}};
   harness_start(argc, argv, "two threads, 6.7 to 6.4, a barrier a round; point: round_done", own);
   a_iterations = (uint64_t)(calibrate("a", a) * round_ms * a_factor);

@@ -10,6 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef USE_COZ
+#include <coz.h>
+#else
+#define COZ_PROGRESS_NAMED(name)
+#endif
+
 static double seconds = 0;
 static double round_limit = 0;
 static double given_per_ms = 0;
@@ -20,7 +26,7 @@ static _Atomic uint64_t own_counter;
 static _Atomic uint64_t* rounds = &own_counter;
 static int64_t started_ns;
 static int64_t ended_ns;
-static uint64_t interrupted_calls;
+static _Atomic uint64_t interrupted_calls;
 
 static const struct own_option common[] = {
     {"--seconds", &seconds, NULL, "end after this time (0: at SIGTERM)"},
@@ -125,10 +131,20 @@ void ready(void) {
 bool stopping(void) { return atomic_load_explicit(&stop, memory_order_relaxed); }
 
 void count_round(void) {
+  COZ_PROGRESS_NAMED("round");
   const uint64_t done = atomic_fetch_add_explicit(rounds, 1, memory_order_relaxed) + 1;
   if (round_limit > 0 && done == (uint64_t)round_limit) {
     atomic_store(&stop, true);
     kill(getpid(), SIGTERM);
+  }
+}
+
+void wait_for_device(double wait_ms) {
+  if (wait_ms == 0) return;
+  const int64_t wait_ns = (int64_t)(wait_ms * 1e6);
+  const struct timespec wait = {wait_ns / 1000000000, wait_ns % 1000000000};
+  if (clock_nanosleep(CLOCK_MONOTONIC, 0, &wait, NULL) == EINTR) {
+    atomic_fetch_add(&interrupted_calls, 1);
   }
 }
 

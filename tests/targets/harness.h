@@ -41,13 +41,17 @@ double calibrate(const char* name, void (*work)(uint64_t));
 
 void ready(void);
 bool stopping(void);
-// Counts a round; ends the program when at least the rounds asked for are done.
+// Counts a round (in a build with -DUSE_COZ also for Coz: scripts/targets/build-coz); ends the
+// program when at least the rounds asked for are done.
 void count_round(void);
 uint64_t rounds_done(void);
 // Main thread: blocks until SIGTERM, the time or the rounds are over; then stopping() is true.
 void wait_for_end(void);
 // Prints the results; returns the exit status of main.
 int finish(void);
+
+// Sleeps as one who waits for a device: woken by a timer, by no thread of the program. 0: returns.
+void wait_for_device(double wait_ms);
 
 int64_t now_ns(void);
 void die(const char* what);

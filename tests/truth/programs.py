@@ -1,0 +1,109 @@
+"""The programs of the truth suite: their units, and the options that make a unit really faster."""
+
+import dataclasses
+
+import case
+
+SPEEDUPS = (25, 50, 100)
+
+
+@dataclasses.dataclass
+class Unit:
+    """A line of a target. `factor` is the option that multiplies its work. `zero`: by the program's
+    construction nothing is gained there, and a report must say `no effect`."""
+
+    name: str
+    mark: str
+    factor: str
+    zero: bool = False
+
+
+@dataclasses.dataclass
+class Program:
+    name: str
+    target: str
+    point: str
+    units: tuple
+    arguments: tuple = ()
+
+    def source(self):
+        return f"{self.target}.c"
+
+    def line(self, unit):
+        return f"{self.source()}:{case.line_of(self.source(), unit.mark)}"
+
+
+def first_line(name, factor, zero=False):
+    return Unit(name, "x < iterations", factor, zero)
+
+
+def second_line(name, factor, zero=False):
+    return Unit(name, "y < iterations", factor, zero)
+
+
+FIGURE1 = (first_line("a", "--a-factor"), second_line("b", "--b-factor", zero=True))
+CHAIN = (first_line("first", "--first-factor"), second_line("second", "--second-factor"))
+PIPELINE = (second_line("consumer", "--consumer-factor"),
+            first_line("producer", "--producer-factor", zero=True))
+HELD = first_line("held", "--held-factor")
+POOL = (second_line("task", "--task-factor"), first_line("take", "--take-factor"))
+DECOY = (CHAIN[1], Unit("decoy", "z < iterations", "--decoy-factor", zero=True))
+
+
+def pair(name, *arguments):
+    return Program(name, "figure1", "round_done", FIGURE1, arguments)
+
+
+def queue(via):
+    return Program(f"queue-{via}", "pipeline", "item_done", PIPELINE, ("--via", via))
+
+
+# In `lock-…` the work under the lock outweighs the rest, so that two threads on two cores queue for
+# it. Where rounds are short the work outside is not quite without effect: a thread that comes back
+# at once finds the lock free and saves a wake-up, a tenth of such a round.
+# In `io` a()'s thread waits for a device as long as it works.
+PROGRAMS = (
+    Program("serial", "chain", "round_done", CHAIN),
+    pair("barrier-2", "--round-ms", "2"),
+    pair("barrier-5", "--round-ms", "5"),
+    pair("barrier-25", "--round-ms", "25"),
+    pair("barrier-90", "--round-ms", "90"),
+    queue("mutex"),
+    queue("futex"),
+    queue("pipe"),
+    Program("lock-short", "lock", "round_done",
+            (HELD, second_line("outside", "--outside-factor")),
+            ("--threads", "2", "--held-us", "300", "--outside-us", "200")),
+    Program("lock-long", "lock", "round_done",
+            (HELD, second_line("outside", "--outside-factor", zero=True)),
+            ("--threads", "2", "--held-us", "12000", "--outside-us", "8000")),
+    Program("decoy", "chain", "round_done", DECOY, ("--decoy-ms", "4")),
+    Program("workers", "chain", "round_done", CHAIN, ("--threads", "2")),
+    Program("pool", "pool", "item_done", POOL, ("--threads", "8")),
+    pair("io", "--round-ms", "5", "--wait-ms", "5"),
+    pair("spin", "--round-ms", "10", "--spin", "1"),
+)
+
+
+@dataclasses.dataclass
+class Task:
+    """One row of the table: a unit of a program, and how much faster it is (percent)."""
+
+    program: Program
+    unit: Unit
+    speedup: int
+
+    def name(self):
+        return f"{self.program.name}/{self.unit.name}"
+
+    def original(self, per_ms):
+        return (*self.program.arguments, "--per-ms", f"{per_ms:.0f}")
+
+    def twin(self, per_ms):
+        return (*self.original(per_ms), self.unit.factor, str(1 - self.speedup / 100))
+
+
+def tasks(patterns, speedups):
+    return [Task(program, unit, speedup)
+            for program in PROGRAMS for unit in program.units for speedup in speedups
+            if not patterns or any(p in f"{program.name}/{unit.name}" for p in patterns)]

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Tests the truth suite itself: that its judgement finds each kind of miss, and that scripts/truth
+measures a live program, prints the table and notices a wrong prediction. Takes a few seconds.
+
+Usage: tests/truth/test_truth.py [DIRECTORY OF THE TARGETS]. Last line: `N passed, N failed`."""
+
+import io
+import json
+import math
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TARGETS = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/tests/targets").resolve()
+sys.path[:0] = [str(ROOT / "tests/truth"), str(ROOT / "tests/e2e")]
+
+import fixture  # noqa: E402
+import predict  # noqa: E402
+import programs  # noqa: E402
+import table  # noqa: E402
+import twins  # noqa: E402
+
+
+def row(name, truth, prediction, half=0.01, truth_half=0.005, verdict="optimise"):
+    [task] = programs.tasks([name], [50])
+    ours = predict.Prediction(prediction, prediction - half, prediction + half, verdict)
+    return table.Row(task, twins.Estimate(truth, truth - truth_half, truth + truth_half), ours)
+
+
+def student_interval():
+    """Three ratios around a quarter less time; t with 2 degrees of freedom is 4.303."""
+    found = twins.truth_of([math.log(0.75) + shift for shift in (-0.01, 0, 0.01)])
+    half = 4.303 * 0.01 / math.sqrt(3)
+    wanted = [1 - 0.75 * math.exp(shift) for shift in (0, half, -half)]
+    return all(abs(a - b) < 1e-9 for a, b in zip((found.effect, found.low, found.high), wanted))
+
+
+def good_rows_pass():
+    return table.misses([row("serial/first", 0.15, 0.155),
+                         row("decoy/decoy", 0.001, 0.002, verdict="no-effect")]) == []
+
+
+def one_miss(rows, *wanted):
+    """Exactly the misses wanted, in any order."""
+    found = table.misses(rows)
+    return len(found) == len(wanted) and all(any(w in f for f in found) for w in wanted)
+
+
+def large_error_is_found():
+    return one_miss([row("serial/first", 0.15, 0.18, half=0.04)], "mean absolute error 3.0")
+
+
+def bad_program_is_found():
+    rows = [row(name, 0.15, 0.15) for name in
+            ("serial/first", "serial/second", "barrier-2/a", "barrier-5/a", "barrier-25/a")]
+    return one_miss([*rows, row("io/a", 0.15, 0.21, half=0.07)], "io: mean absolute error 6.0")
+
+
+def narrow_interval_is_found():
+    return one_miss([row("serial/first", 0.15, 0.165, half=0.01)], "0 of 1 intervals")
+
+
+def noise_of_the_truth_is_no_miss():
+    return one_miss([row("serial/first", 0.15, 0.165, half=0.01, truth_half=0.014)])
+
+
+def unknown_truth_is_found():
+    return one_miss([row("serial/first", 0.15, 0.15, truth_half=0.03)], "is known to ± 3.0")
+
+
+def zero_not_called_is_found():
+    return one_miss([row("decoy/decoy", 0, 0.002, verdict="not-enough-data")],
+                    "the verdict is not-enough-data")
+
+
+def zero_that_is_none_is_found():
+    return one_miss([row("decoy/decoy", 0.03, 0.03, verdict="no-effect")], "the target is wrong")
+
+
+def missing_prediction_is_found():
+    nothing = row("serial/first", 0.15, 0.15)
+    nothing.ours = predict.Prediction(problem="it was raining")
+    return one_miss([nothing], "it was raining", "0 of 1 intervals")
+
+
+def profile_of_coz_is_read():
+    totals = {0: [0, 0], 50: [0, 0]}
+    predict.add_profile(totals, io.StringIO(
+        "startup\ttime=1\n"
+        "experiment\tselected=x.c:1\tspeedup=0.00\tduration=500\tselected-samples=3\n"
+        "throughput-point\tname=round\tdelta=50\n"
+        "experiment\tselected=x.c:1\tspeedup=0.50\tduration=300\tselected-samples=3\n"
+        "throughput-point\tname=round\tdelta=40\n"
+        "experiment\tselected=x.c:1\tspeedup=0.50\tduration=100\tselected-samples=3\n"
+        "throughput-point\tname=round\tdelta=10\n"
+        "experiment\tselected=x.c:1\tspeedup=0.50\tduration=300\tselected-samples=1\n"
+        "throughput-point\tname=round\tdelta=3\n"  # cut off by the end of the program
+        "experiment\tselected=x.c:1\tspeedup=0.50\tduration=300\tselected-samples=0\n"
+        "throughput-point\tname=round\tdelta=0\n"
+        "runtime\ttime=900\n"))
+    return totals == {0: [500, 50], 50: [400, 50]}
+
+
+MARKER = ("CAUSALCTL_TRUTH_TEST", str(os.getpid()))
+
+
+# Ahead of whatever else runs here, as far as we may: else the truth would be about the compiler
+# next door. Niceness does not do it: it counts only within a session (autogroups, sched(7)).
+AHEAD = ["chrt", "--fifo", "1"] if os.geteuid() == 0 else []
+
+
+def start_script(fake, *arguments):
+    return subprocess.Popen(
+        [*AHEAD, str(ROOT / "scripts/truth"), "--targets", str(TARGETS), "--seconds", "1",
+         "--causalctl", str(ROOT / "tests/truth/fake_causalctl"), *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=dict(os.environ, FAKE=fake, **dict([MARKER])))
+
+
+def script(fake, *arguments):
+    """(status, stdout) of scripts/truth with such a causalctl, on one unit of one program."""
+    process = start_script(fake, "-k", "serial/first", "--pairs", "6", "--window", "0.3",
+                           *arguments)
+    out, _ = process.communicate(timeout=90)
+    return process.returncode, out
+
+
+ROW = r"^\| serial \| first \| 50 % \| (\S+) "
+
+
+def right_prediction_is_accepted():
+    """30 % of the time of a round, twice as fast: 15 % gained. A machine that is not quiet may
+    leave the truth in doubt, which is no fault of the prediction; nothing else may be missed."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = pathlib.Path(directory, "truth.json")
+        status, out = script("0.15,0.05,0.25,optimise", "--speedups", "50", "--json", str(file))
+        [measured] = json.loads(file.read_text())["rows"]
+    true = re.search(ROW, out, re.M)
+    missed = [line for line in out.splitlines() if line.startswith("MISSED")]
+    return (all("the truth is known to" in line for line in missed) and
+            status == (1 if missed else 0) and true is not None and
+            abs(100 * measured["truth"]["effect"] - float(true[1])) < 0.1)
+
+
+def wrong_prediction_is_noticed():
+    status, out = script("0.40,0.38,0.42,optimise", "--speedups", "50")
+    return status == 1 and re.search(ROW, out, re.M) is not None and all(
+        text in out for text in ("MISSED mean absolute error", "MISSED 0 of 1 intervals"))
+
+
+def failing_causalctl_is_noticed():
+    status, out = script("fail", "--speedups", "50")
+    return status == 1 and "made to fail" in out and "MISSED no prediction" in out
+
+
+def interrupt_leaves_nothing():
+    process = start_script("0,0,0,x", "-k", "barrier-5/a", "--speedups", "50", "--pairs", "200")
+    running = fixture.wait_until(lambda: len(fixture.processes_with("=".join(MARKER))) >= 3, 20)
+    time.sleep(0.3)  # in the middle of a window, most likely
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    return running and process.returncode == 130 and not fixture.processes_with("=".join(MARKER))
+
+
+TESTS = (student_interval, good_rows_pass, large_error_is_found, bad_program_is_found,
+         narrow_interval_is_found, noise_of_the_truth_is_no_miss, unknown_truth_is_found,
+         zero_not_called_is_found, zero_that_is_none_is_found, missing_prediction_is_found,
+         profile_of_coz_is_read, right_prediction_is_accepted, wrong_prediction_is_noticed,
+         failing_causalctl_is_noticed, interrupt_leaves_nothing)
+
+
+def main():
+    passed = failed = 0
+    for test in TESTS:
+        try:
+            good, why = test(), ""
+        except Exception as error:  # a broken test must not end the others
+            good, why = False, f"{type(error).__name__}: {error}"
+        passed += good
+        failed += not good
+        if not good:
+            print(f"FAILED {test.__name__} {why}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
