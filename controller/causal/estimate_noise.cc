@@ -11,7 +11,7 @@ namespace causalctl::causal {
 namespace {
 
 constexpr std::size_t kBaselinePrior = 8;      // observations that baselines count as …
-constexpr std::size_t kPrior = 20;             // … and the other units
+constexpr std::size_t kPrior = 40;             // … and the other units
 constexpr std::size_t kFewestForOwnScale = 8;  // treatments
 constexpr std::size_t kFewestNulls = 3;
 constexpr int kKnees = 10;                     // tried: 0.1, 0.2, … 1

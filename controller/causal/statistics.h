@@ -26,9 +26,9 @@ double student_t_quantile(double tail, std::size_t degrees_of_freedom);
 // Huber's clipping at kClip standard deviations. Clipped residuals divided by kUnclipped are
 // pseudo-values: their mean is the robust location, and their variance over the square root of
 // their number its error. kClippedVariance: the variance of clipped standard normal values.
-inline constexpr double kClip = 2;
-inline constexpr double kUnclipped = 0.9545;
-inline constexpr double kClippedVariance = 0.9205;
+inline constexpr double kClip = 2.5;
+inline constexpr double kUnclipped = 0.9876;
+inline constexpr double kClippedVariance = 0.9776;
 double clipped(double residual, double deviation);
 
 // p-values adjusted after Holm: reject where the result is at most the level, and a false rejection

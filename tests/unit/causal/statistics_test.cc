@@ -33,8 +33,8 @@ TEST_CASE("Student's t: tables, tails, and the normal limit", "[causal]") {
 
 TEST_CASE("scale and clipping", "[causal]") {
   CHECK(robust_deviation(std::vector<double>{1, 2, 3, 4, 1000}) == Approx(1.4826 * 5 / 4.2));
-  CHECK(clipped(10, 1) == 2);
-  CHECK(clipped(-10, 1) == -2);
+  CHECK(clipped(10, 1) == kClip);
+  CHECK(clipped(-10, 1) == -kClip);
   CHECK(clipped(1.5, 1) == 1.5);
   // What the constants say of normal values.
   std::mt19937_64 random(1);
