@@ -301,6 +301,7 @@ std::string config_json(const config::Config& config) {
   if (config.budget.max_slowdown_percent) {
     budget["max_slowdown"] = *config.budget.max_slowdown_percent;
   }
+  if (config.budget.until_certain) budget["until_certain"] = true;
   const Json json = {
       {"target", target_json(config.target)},
       {"progress", progress_json(config.progress)},

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "controller/causal/estimate.h"
+
 namespace causalctl::causal {
 namespace {
 
@@ -101,6 +103,8 @@ void Coverage::add(const Profile& profile, const report::Report& report) {
     const bool held = holds(*unit.slope, slope_truth);
     slope.count(held);
     width_sum += unit.slope->high - unit.slope->low;
+    if (unit.sample_share >= 0.05) slope_by["at least 5 % of the samples"].count(held);
+    if (unit.best) best.count(holds(unit.best->effect, true_pool(run, truth, unit.best->speedup)));
     largest = std::max(largest, truth.active_share * truth.curve.largest());
     std::size_t treatments = 0;
     for (const report::CurvePoint& at : unit.curve) {
@@ -120,13 +124,12 @@ void Coverage::add(const Profile& profile, const report::Report& report) {
     const bool faster = unit.verdict == Verdict::optimise;
     const bool slower = unit.verdict == Verdict::contention;
     if (truth.curve.slope == 0 && (faster || slower)) alarm = true;
-    if (getenv("DBG") && ((truth.curve.slope == 0 && (faster || slower))|| (truth.curve.slope > 0 && slower) || (truth.curve.slope < 0 && faster)))
-      fmt::print("seed {} unit {} n={} noise {:.3f} exps {} visits {:.0f} phased {} true {:.3f} slope {:.3f} [{:.3f} {:.3f}] p {:.4f}\n", profile.run.id, unit.unit, treatments, profile.noise, profile.experiments, profile.visits, profile.phased, slope_truth, unit.slope->value, unit.slope->low, unit.slope->high, unit.p_value.value_or(-1));
     if ((truth.curve.slope > 0 && slower) || (truth.curve.slope < 0 && faster)) wrong = true;
     const double effect = truth.active_share * truth.curve.largest();
     if (std::abs(effect) >= kClear && treatments >= kEnoughToFind) {
       found.count(effect > 0 ? faster : slower);
     }
+    if (unit.verdict == Verdict::no_effect) none.count(std::abs(effect) <= kNoEffect);
   }
   false_alarm.count(alarm);
   wrong_sign.count(wrong);
@@ -143,10 +146,12 @@ std::string Coverage::table() const {
   for (const auto& [name, rate] : slope_by) text += row("… " + name, rate);
   text += row("curve point's interval", curve);
   text += row("pool's interval", summary);
+  text += row("the best pool's simultaneous interval", best);
   text += row("null effect's interval", null_effect);
   text += row("profiles with a null unit called effective", false_alarm);
   text += row("profiles with a verdict of the wrong sign", wrong_sign);
   text += row("\"no effect larger than X %\" is true", bound);
+  text += row("units called without effect: at most 5 %", none);
   text += row("units of 5 % or more, 10 treatments: called so", found);
   text += fmt::format("mean width of slope intervals: {:.4f}\n", mean_slope_width());
   return text;

@@ -25,10 +25,11 @@ struct Rate {
 };
 
 struct Coverage {
-  Rate slope, curve, summary, null_effect;  // intervals that hold the truth
+  Rate slope, curve, summary, best, null_effect;  // intervals that hold the truth
   Rate false_alarm;  // profiles with a unit without effect called effective
   Rate wrong_sign;   // profiles with a unit called the opposite of what it is
   Rate bound;        // "no effect larger than X %" said, and true
+  Rate none;         // units called without effect, and no effect is above kNoEffect
   Rate found;        // units with an effect of 5 % or more somewhere, and ten treatments: called so
   double width_sum = 0;  // of slope intervals
   std::map<std::string, Rate> slope_by;  // by kind of profile and unit

@@ -165,6 +165,7 @@ void Maker::close_run() {
 Profile Maker::make() {
   profile_.fixed_unit = options_.fixed_unit;
   profile_.experiments = static_cast<std::size_t>(log_uniform(20, 600));
+  if (options_.experiments > 0) profile_.experiments = options_.experiments;
   profile_.noise = log_uniform(0.01, 0.05);
   profile_.visits = one_in(3) ? uniform(3, 20) : log_uniform(20, 5000);
   profile_.phased = one_in(4) && profile_.experiments >= kFewestForPhases && !options_.fixed_unit;

@@ -35,6 +35,7 @@ struct ProfileOptions {
   // Otherwise drawn: most profiles hold every kind of curve.
   bool all_null = false;
   bool fixed_unit = false;
+  std::size_t experiments = 0;    // 0: drawn
   bool heavy_treatments = false;  // pauses add noise: treatments scatter half as much again
 };
 
