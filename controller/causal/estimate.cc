@@ -21,7 +21,7 @@ using report::Report;
 using report::UnitResult;
 using report::Verdict;
 
-constexpr double kPhaseErrors = 2;     // standard errors below 1 that a phase factor must be
+constexpr double kPhaseErrors = 3;     // standard errors below 1 that a phase factor must be
 constexpr double kSmallSpeedup = 0.1;  // how far a slope alone is believed
 
 // What all runs together know of a unit.

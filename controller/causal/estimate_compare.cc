@@ -11,7 +11,7 @@ namespace causalctl::causal {
 namespace {
 
 constexpr std::size_t kFewestForStalls = 5;
-constexpr double kFar = 4;           // standard deviations
+constexpr double kFar = 4;            // standard deviations
 constexpr double kLeastStall = 0.01;  // on a machine without noise
 
 template <typename Count>
@@ -126,8 +126,8 @@ void compare_run(const std::vector<Observation>& all, const Baselines& baselines
       ++passed;
       continue;
     }
-    if (auto effect = against(observation, baselines.nearest(passed - 1, -1),
-                              baselines.nearest(passed, 1))) {
+    if (auto effect =
+            against(observation, baselines.nearest(passed - 1, -1), baselines.nearest(passed, 1))) {
       treatments.push_back(*effect);
     }
   }

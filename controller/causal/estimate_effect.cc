@@ -59,9 +59,8 @@ std::optional<report::Interval> effect_of(std::span<const Clean> effects, const 
   for (const Clean& one : effects) sum += one.effect.log_ratio;
   const double count = static_cast<double>(effects.size());
   const std::vector<double> weights(effects.size(), 1 / count);
-  const Estimate ratio = {sum / count,
-                          std::sqrt(noise.variance * variance_factor_of(effects, weights)),
-                          noise.freedom};
+  const Estimate ratio = {
+      sum / count, std::sqrt(noise.variance * variance_factor_of(effects, weights)), noise.freedom};
   const report::Interval log = interval_of(ratio, alpha);
   // A longer period is a smaller effect: the ends change places.
   report::Interval effect = {1 - std::exp(log.value), 1 - std::exp(log.high),
@@ -69,9 +68,10 @@ std::optional<report::Interval> effect_of(std::span<const Clean> effects, const 
   if (factor.value == 1 && factor.relative_error == 0) return effect;
   const double t = student_t_quantile(alpha / 2, noise.freedom);
   const double error = t * factor.relative_error * effect.value;
-  return report::Interval{factor.value * effect.value,
-                          factor.value * (effect.value - std::hypot(effect.value - effect.low, error)),
-                          factor.value * (effect.value + std::hypot(effect.high - effect.value, error))};
+  return report::Interval{
+      factor.value * effect.value,
+      factor.value * (effect.value - std::hypot(effect.value - effect.low, error)),
+      factor.value * (effect.value + std::hypot(effect.high - effect.value, error))};
 }
 
 std::optional<Estimate> slope_of(const CleanUnit& unit) {

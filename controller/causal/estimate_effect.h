@@ -1,7 +1,7 @@
 // Effects, slopes and curves of one unit at one progress point, with their errors. Pure.
 //
-// All are weighted sums of clean log ratios (estimate_noise.h), whose error follows from the noise of
-// one experiment, the weights, and the baselines that ratios share; intervals are Student's.
+// All are weighted sums of clean log ratios (estimate_noise.h), whose error follows from the noise
+// of one experiment, the weights, and the baselines that ratios share; intervals are Student's.
 #pragma once
 
 #include <cstddef>

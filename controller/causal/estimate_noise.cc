@@ -14,10 +14,10 @@ constexpr std::size_t kBaselinePrior = 8;      // observations that baselines co
 constexpr std::size_t kPrior = 40;             // … and the other units
 constexpr std::size_t kFewestForOwnScale = 8;  // treatments
 constexpr std::size_t kFewestNulls = 3;
-constexpr int kKnees = 10;                     // tried: 0.1, 0.2, … 1
-constexpr std::size_t kFewForMedian = 40;      // treatments
-constexpr double kFar = 4;                     // standard deviations: a stall
-constexpr double kTwoBaselines = 1.5;          // variance of such a log ratio over one log period's
+constexpr int kKnees = 10;                 // tried: 0.1, 0.2, … 1
+constexpr std::size_t kFewForMedian = 40;  // treatments
+constexpr double kFar = 4;                 // standard deviations: a stall
+constexpr double kTwoBaselines = 1.5;      // variance of such a log ratio over one log period's
 constexpr double kLargestEffect = 0.99;
 constexpr double kLeastStall = 0.01;  // on a machine without noise
 
@@ -86,8 +86,9 @@ Fit best_fit(std::span<const Effect> effects, double farthest) {
 
 // The log ratios on the fitted curve.
 std::vector<double> fit_curve(std::span<const Effect> effects, const Noise& baselines) {
-  const double farthest = baselines.freedom > 0 ? kFar * std::sqrt(kTwoBaselines * baselines.variance)
-                                                : std::numeric_limits<double>::infinity();
+  const double farthest = baselines.freedom > 0
+                              ? kFar * std::sqrt(kTwoBaselines * baselines.variance)
+                              : std::numeric_limits<double>::infinity();
   const Fit fit = best_fit(effects, farthest);
   std::vector<double> fitted;
   for (const Effect& effect : effects) {
@@ -142,9 +143,9 @@ Noise shrunk(const Noise& prior, std::size_t most, double squares, std::size_t f
   const std::size_t prior_freedom = std::min(prior.freedom, most);
   const std::size_t total = prior_freedom + freedom;
   if (total == 0) return {};
-  return {(static_cast<double>(prior_freedom) * prior.variance + squares) /
-              static_cast<double>(total),
-          total};
+  return {
+      (static_cast<double>(prior_freedom) * prior.variance + squares) / static_cast<double>(total),
+      total};
 }
 
 CleanUnit cleaned(std::span<const Effect> effects, const Residuals& residuals, double deviation,
@@ -156,8 +157,7 @@ CleanUnit cleaned(std::span<const Effect> effects, const Residuals& residuals, d
     if (std::abs(residuals.standard[i]) > std::max(kFar * deviation, kLeastStall)) continue;
     Clean one{effects[i], residuals.fitted[i]};
     one.effect.log_ratio =
-        one.fitted +
-        clipped(residuals.standard[i], deviation) / kUnclipped * scale_of(effects[i]);
+        one.fitted + clipped(residuals.standard[i], deviation) / kUnclipped * scale_of(effects[i]);
     unit.effects.push_back(one);
   }
   return unit;
@@ -210,7 +210,8 @@ std::vector<CleanUnit> clean(std::span<const std::vector<Effect>> units, const N
   for (std::size_t i = 0; i < units.size(); ++i) {
     const double clip = clip_deviation(all[i], deviation);
     const double own = all[i].freedom == 0 ? 0 : squares_of(all[i], clip);
-    clean_units.push_back(cleaned(units[i], all[i], clip, shrunk(noise, kPrior, own, all[i].freedom)));
+    clean_units.push_back(
+        cleaned(units[i], all[i], clip, shrunk(noise, kPrior, own, all[i].freedom)));
   }
   return clean_units;
 }

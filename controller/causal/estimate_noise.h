@@ -1,16 +1,16 @@
 // How noisy the experiments are, and what an experiment says once stalls are taken out of it. Pure.
 //
 // A unit has few treatments, often three to ten: too few to know their own spread by. But the noise
-// is the machine's and the program's, not the unit's. So the variance is learnt in three steps, each
-// shrunk towards the one before it, which counts as kPrior observations (moderated t: Smyth, "Linear
-// Models and Empirical Bayes Methods …", Statistical Applications in Genetics and Molecular Biology
-// 3 (2004)): from baselines against baselines, from the treatments of all units around their
-// curves, from this unit's own. A unit that scatters more than others is judged by its own scatter
-// as soon as it has the experiments to show it.
+// is the machine's and the program's, not the unit's. So the variance is learnt in three steps,
+// each shrunk towards the one before it, which counts as kPrior observations (moderated t: Smyth,
+// "Linear Models and Empirical Bayes Methods …", Statistical Applications in Genetics and Molecular
+// Biology 3 (2004)): from baselines against baselines, from the treatments of all units around
+// their curves, from this unit's own. A unit that scatters more than others is judged by its own
+// scatter as soon as it has the experiments to show it.
 //
-// Curves: log ratio = slope · min(speedup, knee), fitted by least absolute deviations. It holds what
-// occurs: nothing, a straight line, and figure 1 of the Coz paper, which rises until something else
-// becomes the bottleneck. It is used only to tell noise from effect; no result is read off it.
+// Curves: log ratio = slope · min(speedup, knee), fitted by least absolute deviations. It holds
+// what occurs: nothing, a straight line, and figure 1 of the Coz paper, which rises until something
+// else becomes the bottleneck. It is used only to tell noise from effect; no result is read off it.
 //
 // Stalls: residuals around the curve are clipped (statistics.h, pseudo-values).
 #pragma once

@@ -10,8 +10,8 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr double kTrim = 0.2;  // at each end
-constexpr double kNormalDeviation = 1.4826;  // standard deviation over median absolute deviation
+constexpr double kTrim = 0.2;                  // at each end
+constexpr double kNormalDeviation = 1.4826;    // standard deviation over median absolute deviation
 constexpr std::size_t kAsGoodAsNormal = 2000;  // degrees of freedom
 
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }

@@ -1,5 +1,5 @@
-// Small-sample statistics for noisy measurements: Student's t, robust location and scale, control for
-// many tests. Pure.
+// Small-sample statistics for noisy measurements: Student's t, robust location and scale, control
+// for many tests. Pure.
 //
 // Sources: Abramowitz & Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4 for
 // Student's t; Huber, Robust Statistics (1981), §3.2 for the clipped mean and §7.10 for its

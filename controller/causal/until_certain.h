@@ -1,13 +1,14 @@
 // When a run may end early (--until-certain): when the units that matter are decided. Pure.
 //
 // Looking again and again until something looks significant finds something sooner or later. It is
-// paid for by spending the error: looks are few, at experiment counts that grow by a quarter, and the
-// k-th look decides at the level 6 · kErrorOfLooks / (π k)², which sum to kErrorOfLooks over any number
-// of looks (alpha spending, after Lan & DeMets, "Discrete Sequential Boundaries for Clinical Trials",
-// Biometrika 70 (1983); the union bound holds however the looks depend on each other). And a decision
-// needs a precise effect, not only one that is not zero: stopping at a lucky moment would make every
-// effect look too large, stopping at a width does not (Chow & Robbins, "On the Asymptotic Theory of
-// Fixed-Width Sequential Confidence Intervals", Annals of Mathematical Statistics 36 (1965)).
+// paid for by spending the error: looks are few, at experiment counts that grow by a quarter, and
+// the k-th look decides at the level 6 · kErrorOfLooks / (π k)², which sum to kErrorOfLooks over
+// any number of looks (alpha spending, after Lan & DeMets, "Discrete Sequential Boundaries for
+// Clinical Trials", Biometrika 70 (1983); the union bound holds however the looks depend on each
+// other). And a decision needs a precise effect, not only one that is not zero: stopping at a lucky
+// moment would make every effect look too large, stopping at a width does not (Chow & Robbins, "On
+// the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals", Annals of Mathematical
+// Statistics 36 (1965)).
 #pragma once
 
 #include <cstddef>

@@ -122,8 +122,9 @@ void ProfileOptions::Values::add_experiments(CLI::App& app) {
   add("--min-visits", min_visits, "N", "experiments grow until they have so many visits [5]");
   add("--period", period, "TIME|auto", "CPU time between two samples [auto: by its measured cost]");
   add("--max-slowdown", max_slowdown, "PERCENT", "end early, cleanly, beyond it");
-  app.add_flag("--until-certain", until_certain,
-               "end early when the hottest units are decided: their effect known, or known to be none")
+  app.add_flag(
+         "--until-certain", until_certain,
+         "end early when the hottest units are decided: their effect known, or known to be none")
       ->group(group);
   add("--seed", seed, "N", "makes the plan repeatable; default: random, recorded")
       ->check(CLI::NonNegativeNumber)  // or -1 would be taken, for 2^64 - 1

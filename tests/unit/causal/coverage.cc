@@ -14,7 +14,7 @@ namespace {
 
 using report::Verdict;
 
-constexpr double kClear = 0.05;           // an effect that should be found
+constexpr double kClear = 0.05;            // an effect that should be found
 constexpr std::size_t kEnoughToFind = 10;  // treatments
 
 bool holds(const report::Interval& interval, double truth) {
@@ -115,7 +115,9 @@ void Coverage::add(const Profile& profile, const report::Report& report) {
       summary.count(holds(at.effect, true_pool(run, truth, at.speedup)));
     }
     slope_by[kind_of(truth.curve)].count(held);
-    slope_by[treatments < 6 ? "3 to 5 treatments" : treatments < 20 ? "6 to 19" : "20 and more"]
+    slope_by[treatments < 6    ? "3 to 5 treatments"
+             : treatments < 20 ? "6 to 19"
+                               : "20 and more"]
         .count(held);
     slope_by[profile.fixed_unit ? "fixed unit" : "random plan"].count(held);
     slope_by[profile.visits < 20 ? "few visits" : "many visits"].count(held);

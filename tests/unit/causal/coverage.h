@@ -31,7 +31,7 @@ struct Coverage {
   Rate bound;        // "no effect larger than X %" said, and true
   Rate none;         // units called without effect, and no effect is above kNoEffect
   Rate found;        // units with an effect of 5 % or more somewhere, and ten treatments: called so
-  double width_sum = 0;  // of slope intervals
+  double width_sum = 0;                  // of slope intervals
   std::map<std::string, Rate> slope_by;  // by kind of profile and unit
 
   double mean_slope_width() const { return width_sum / static_cast<double>(slope.total); }

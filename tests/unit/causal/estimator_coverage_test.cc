@@ -111,7 +111,7 @@ TEST_CASE("intervals hold the truth in 93 to 97 %, of 150 profiles", "[causal]")
 }
 
 TEST_CASE("ending when certain keeps the error rates", "[causal]") {
-  const Early early = coverage_until_certain(2'000'001, 60);
+  const Early early = coverage_until_certain(2'000'001, 100);
   INFO(early.ended_early.table());
   CHECK(early.ended_early.false_alarm.total >= 20);
   CHECK(early.ended_early.false_alarm.hits <=

@@ -126,8 +126,8 @@ void Maker::add_experiment(const PlannedExperiment& planned) {
   e.asked_ns = e.paid_ns = e.delay_ns;
   e.effective_ns = e.wall_ns - e.delay_ns;
 
-  double noise = profile_.noise * std::sqrt(static_cast<double>(e.wall_ns) /
-                                            static_cast<double>(e.effective_ns));
+  double noise = profile_.noise *
+                 std::sqrt(static_cast<double>(e.wall_ns) / static_cast<double>(e.effective_ns));
   if (options_.heavy_treatments && planned.speedup > 0) noise *= 1.5;
   double period_ns = period_ns_ * (1 - effect) * std::exp(drift_ + noise * normal());
   if (one_in(1 / kStallShare)) period_ns *= uniform(1.2, 4);
@@ -135,8 +135,8 @@ void Maker::add_experiment(const PlannedExperiment& planned) {
   const double rest = (static_cast<double>(e.effective_ns) - first_ns) / period_ns;
   const auto visits = static_cast<std::uint64_t>(std::max(0.0, rest + 1));
   const double last_ns = first_ns + period_ns * static_cast<double>(visits > 0 ? visits - 1 : 0);
-  e.throughput.push_back({"work", visits, static_cast<Nanoseconds>(first_ns),
-                          static_cast<Nanoseconds>(last_ns)});
+  e.throughput.push_back(
+      {"work", visits, static_cast<Nanoseconds>(first_ns), static_cast<Nanoseconds>(last_ns)});
 
   for (std::size_t i = 0; i < profile_.units.size(); ++i) {
     const std::uint64_t samples = poisson(kSamples * share_now(profile_.units[i]));
@@ -186,8 +186,8 @@ Profile Maker::make() {
 
   Plan plan(plan_options());
   while (profile_.run.experiments.size() < profile_.experiments) {
-    in_phase_ = !profile_.phased ||
-                static_cast<double>(now_ns_ % cycle_ns_) < phase_share_ * static_cast<double>(cycle_ns_);
+    in_phase_ = !profile_.phased || static_cast<double>(now_ns_ % cycle_ns_) <
+                                        phase_share_ * static_cast<double>(cycle_ns_);
     add_experiment(*plan.next(recent()));
     now_ns_ += kLength + kCoolOff;
     const double step_s = static_cast<double>(kLength + kCoolOff) / kSecond;

@@ -1,9 +1,9 @@
-// Whole causal profiles with a known truth: results, not threads. The plan is the shipping one; what
-// the experiments measure is made up from curves and the disturbances of real machines. Pure,
+// Whole causal profiles with a known truth: results, not threads. The plan is the shipping one;
+// what the experiments measure is made up from curves and the disturbances of real machines. Pure,
 // repeatable by its seed. docs/estimator.md has the table that comes of 1,000 of them.
 //
-// log(period of experiment i) = drift(t_i) + log(1 - effect(s_i)) + noise_i + stall_i, where drift is
-// a random walk, noise normal (so periods are lognormal), and a stall is rare and always longer.
+// log(period of experiment i) = drift(t_i) + log(1 - effect(s_i)) + noise_i + stall_i, where drift
+// is a random walk, noise normal (so periods are lognormal), and a stall is rare and always longer.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct TrueCurve {
 struct TrueUnit {
   std::string name;
   TrueCurve curve;
-  double share = 0;          // of the samples, while it is active
-  bool phased = false;       // active in one of two alternating phases only
-  double active_share = 1;   // of the run's time
+  double share = 0;         // of the samples, while it is active
+  bool phased = false;      // active in one of two alternating phases only
+  double active_share = 1;  // of the run's time
 };
 
 struct ProfileOptions {
@@ -44,7 +44,7 @@ struct Profile {
   std::vector<TrueUnit> units;
   // what was drawn
   std::size_t experiments = 0;
-  double noise = 0;  // of a period, relative
+  double noise = 0;   // of a period, relative
   double visits = 0;  // of an experiment
   bool phased = false;
   bool fixed_unit = false;

@@ -52,9 +52,9 @@ TEST_CASE("scale and clipping", "[causal]") {
 
 TEST_CASE("Holm's adjustment", "[causal]") {
   const std::vector<double> adjusted = holm(std::vector<double>{0.04, 0.01, 0.5, 0.011});
-  CHECK(adjusted[1] == Approx(0.04));   // 4 · 0.01
-  CHECK(adjusted[3] == Approx(0.04));   // 3 · 0.011 = 0.033, but not below the one before
-  CHECK(adjusted[0] == Approx(0.08));   // 2 · 0.04
+  CHECK(adjusted[1] == Approx(0.04));  // 4 · 0.01
+  CHECK(adjusted[3] == Approx(0.04));  // 3 · 0.011 = 0.033, but not below the one before
+  CHECK(adjusted[0] == Approx(0.08));  // 2 · 0.04
   CHECK(adjusted[2] == Approx(0.5));
   CHECK(holm(std::vector<double>{0.7, 0.8})[0] == 1);
   CHECK(holm(std::vector<double>{}).empty());
