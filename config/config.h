@@ -63,6 +63,7 @@ struct Pause {
 struct Budget {
   std::optional<Nanoseconds> duration_ns;
   std::optional<double> max_slowdown_percent;
+  bool until_certain = false;  // ends early when the hottest units are decided
 };
 
 struct Output {

@@ -198,6 +198,9 @@ constexpr Key kKeys[] = {
    SET{l.number(n, kMaxSlowdownPercent, l.config.budget.max_slowdown_percent.emplace());
 }
 }
+, {"budget.until_certain", SET{l.boolean(n, l.config.budget.until_certain);
+}
+}
 , {"output.log", SET{l.string(n, l.config.output.log);
 }
 }

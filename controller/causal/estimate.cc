@@ -1,5 +1,6 @@
 // Experiments → report. Per progress point: compare every treatment with its baselines
-// (estimate_effect.h), group by unit, correct for phases, judge, rank.
+// (estimate_compare.h), group by unit, take the noise out (estimate_noise.h), estimate
+// (estimate_effect.h), correct for phases, judge all units together, rank.
 #include "controller/causal/estimate.h"
 
 #include <algorithm>
@@ -19,6 +20,9 @@ using report::ProgressResult;
 using report::Report;
 using report::UnitResult;
 using report::Verdict;
+
+constexpr double kPhaseErrors = 3;     // standard errors below 1 that a phase factor must be
+constexpr double kSmallSpeedup = 0.1;  // how far a slope alone is believed
 
 // What all runs together know of a unit.
 struct UnitTotals {
@@ -71,31 +75,56 @@ Totals add_up(const std::vector<Run>& runs) {
 
 // Coz eq. 8: (t_obs / s_obs) · (s / T), the share of the run in which the unit is active at all.
 // All four are taken from baselines: a treatment changes how many samples fall in a unit per
-// effective time, which would look like a phase where there is none.
-double phase_factor(const UnitTotals& unit, Nanoseconds baseline_ns) {
-  if (unit.observed == 0 || unit.in_baselines == 0 || baseline_ns <= 0) return 1;
-  const double active_ns = static_cast<double>(unit.observed_ns) /
-                           static_cast<double>(unit.observed) *
-                           static_cast<double>(unit.in_baselines);
-  // The unit cannot be active for longer than the program ran; more is the noise of sampling.
-  return std::min(1.0, active_ns / static_cast<double>(baseline_ns));
+// effective time, which would look like a phase where there is none. Samples are counts: the
+// factor's relative variance is 1/s_obs + 1/s. A unit cannot be active for longer than the program
+// ran, and a factor that may as well be 1 is 1: to cut only what is above would make every effect
+// too small.
+Factor phase_factor(const UnitTotals& unit, Nanoseconds baseline_ns) {
+  if (unit.observed == 0 || unit.in_baselines == 0 || baseline_ns <= 0) return {};
+  const double observed = static_cast<double>(unit.observed);
+  const double in_baselines = static_cast<double>(unit.in_baselines);
+  const double active_ns = static_cast<double>(unit.observed_ns) / observed * in_baselines;
+  const double factor = active_ns / static_cast<double>(baseline_ns);
+  const double relative_error = std::sqrt(1 / observed + 1 / in_baselines);
+  if (std::log(factor) > -kPhaseErrors * relative_error) return {};
+  return {factor, relative_error};
 }
 
-void multiply(Interval& interval, double factor) {
-  interval = {interval.value * factor, interval.low * factor, interval.high * factor};
+// The pool with the largest effect that is certain: slopes understate a unit that saturates.
+std::optional<report::CurvePoint> best_of(const std::vector<report::CurvePoint>& pools,
+                                          bool faster) {
+  const auto certain = [faster](const report::CurvePoint& pool) {
+    return faster ? pool.effect.low : -pool.effect.high;
+  };
+  const auto best = std::max_element(pools.begin(), pools.end(), [&](const auto& a, const auto& b) {
+    return certain(a) < certain(b);
+  });
+  return best == pools.end() ? std::nullopt : std::optional(*best);
 }
 
-Verdict judge(const std::optional<Interval>& slope) {
-  if (!slope) return Verdict::not_enough_data;
-  const bool meaningful = std::abs(slope->value) >= kMeaningfulSlope;
-  if (slope->low > 0 && meaningful) return Verdict::optimise;
-  if (slope->high < 0 && meaningful) return Verdict::contention;
-  const double half_width = (slope->high - slope->low) / 2;
-  return half_width <= kNarrowSlope ? Verdict::no_effect : Verdict::not_enough_data;
+// Whether everything that was measured of the unit lies within ±bound.
+bool within(const UnitResult& unit, double bound) {
+  const auto inside = [bound](const Interval& one) {
+    return one.low >= -bound && one.high <= bound;
+  };
+  return inside(*unit.slope) &&
+         std::all_of(unit.summary.begin(), unit.summary.end(),
+                     [&](const report::CurvePoint& pool) { return inside(pool.effect); });
 }
 
-UnitResult result_of(const UnitTotals& totals, Nanoseconds baseline_ns,
-                     std::span<const Effect> effects, const Point& point) {
+void judge(UnitResult& unit, double alpha) {
+  if (!unit.slope) return;
+  double size = std::abs(unit.slope->value);
+  if (unit.best) size = std::max(size, std::abs(unit.best->effect.value));
+  if (unit.p_value <= alpha && size >= kMeaningfulEffect) {
+    unit.verdict = unit.slope->value > 0 ? Verdict::optimise : Verdict::contention;
+  } else if (within(unit, kNoEffect)) {
+    unit.verdict = Verdict::no_effect;
+  }
+}
+
+UnitResult result_of(const UnitTotals& totals, Nanoseconds baseline_ns, const CleanUnit& unit,
+                     const Point& point, double alpha) {
   UnitResult result;
   result.unit = totals.unit.name;
   result.is_line = totals.unit.is_line;
@@ -103,17 +132,28 @@ UnitResult result_of(const UnitTotals& totals, Nanoseconds baseline_ns,
   result.file = totals.unit.file;
   result.line = totals.unit.line;
   result.samples = totals.samples > 0 ? totals.samples : totals.samples_in_all;
-  result.phase_factor = phase_factor(totals, baseline_ns);
-  result.slope = slope_of(effects);
-  if (result.slope) {
-    result.curve = curve_of(effects, result.slope->value, point);
-    result.summary = summary_of(effects, point);
-    multiply(*result.slope, result.phase_factor);
-    for (report::CurvePoint& at : result.curve) multiply(at.effect, result.phase_factor);
-    for (report::CurvePoint& at : result.summary) multiply(at.effect, result.phase_factor);
+  const Factor factor = phase_factor(totals, baseline_ns);
+  result.phase_factor = factor.value;
+  if (const auto slope = slope_of(unit)) {
+    result.p_value = p_value_of(*slope);
+    result.slope = interval_of(scaled(*slope, factor), alpha);
+    result.curve = curve_of(unit, point, alpha, factor);
+    result.summary = summary_of(unit, point, alpha, factor);
+    if (!result.summary.empty()) {
+      const double each = alpha / static_cast<double>(result.summary.size());
+      result.best = best_of(summary_of(unit, point, each, factor), slope->value > 0);
+    }
   }
-  result.verdict = judge(result.slope);
   return result;
+}
+
+// The size that a certain effect has at least: at its best pool, or, where no pool is certain by
+// itself, a small part of it, by the slope.
+double certain_effect(const UnitResult& unit) {
+  const bool faster = unit.slope->value > 0;
+  const auto least = [faster](const Interval& one) { return faster ? one.low : -one.high; };
+  const double slope = kSmallSpeedup * least(*unit.slope);
+  return unit.best ? std::max(slope, least(unit.best->effect)) : slope;
 }
 
 // Worth optimising first, by what is certain; then contention, no effect, unknown, each by how
@@ -133,8 +173,8 @@ bool ranks_before(const UnitResult& a, const UnitResult& b) {
     return 4;
   };
   if (a.verdict != b.verdict) return order(a.verdict) < order(b.verdict);
-  if (a.verdict == Verdict::optimise) return a.slope->low > b.slope->low;
-  if (a.verdict == Verdict::contention) return a.slope->high < b.slope->high;
+  if (a.verdict == Verdict::optimise) return certain_effect(a) > certain_effect(b);
+  if (a.verdict == Verdict::contention) return certain_effect(a) > certain_effect(b);
   if (a.verdict == Verdict::no_effect) {
     return a.slope->high - a.slope->low < b.slope->high - b.slope->low;
   }
@@ -173,30 +213,49 @@ void describe(const std::vector<Run>& runs, const Point& point, ProgressResult& 
   result.p99_latency_s = mean_of(p99_s);
 }
 
+// Of all units at once: among 40 units without effect two would look effective at 95 %.
+void judge_all(std::vector<UnitResult>& units, double alpha) {
+  std::vector<UnitResult*> measured;
+  std::vector<double> p_values;
+  for (UnitResult& unit : units) {
+    if (!unit.p_value) continue;
+    measured.push_back(&unit);
+    p_values.push_back(*unit.p_value);
+  }
+  const std::vector<double> adjusted = holm(p_values);
+  for (std::size_t i = 0; i < measured.size(); ++i) measured[i]->p_value = adjusted[i];
+  for (UnitResult* unit : measured) judge(*unit, alpha);
+}
+
 ProgressResult estimate_point(const std::vector<Run>& runs, const Totals& totals,
                               const Point& point, const PointEffects& effects,
-                              std::uint64_t samples_total) {
+                              std::uint64_t samples_total, double alpha) {
   ProgressResult result;
   result.name = point.name;
   result.latency = point.latency;
   describe(runs, point, result);
 
   std::map<std::string, std::vector<Effect>> by_unit;
+  for (const auto& [name, unit] : totals.units) by_unit[name];
   for (const Effect& effect : effects.treatments) {
     by_unit[effect.experiment->unit.name].push_back(effect);
   }
+  std::vector<std::vector<Effect>> effects_of_units;
+  for (const auto& [name, of_unit] : by_unit) effects_of_units.push_back(of_unit);
+  const std::vector<CleanUnit> cleaned = clean(effects_of_units, baseline_noise(effects.nulls));
+
+  std::size_t next = 0;
   for (const auto& [name, unit] : totals.units) {
-    const auto found = by_unit.find(name);
-    const std::span<const Effect> of_unit =
-        found == by_unit.end() ? std::span<const Effect>() : std::span(found->second);
-    UnitResult one = result_of(unit, totals.baseline_ns, of_unit, point);
+    const CleanUnit& of_unit = cleaned[next++];
+    UnitResult one = result_of(unit, totals.baseline_ns, of_unit, point, alpha);
     if (samples_total > 0) {
       one.sample_share = static_cast<double>(one.samples) / static_cast<double>(samples_total);
     }
-    if (!of_unit.empty() || one.sample_share >= kWorthListing) {
+    if (!of_unit.effects.empty() || one.sample_share >= kWorthListing) {
       result.units.push_back(std::move(one));
     }
   }
+  judge_all(result.units, alpha);
   std::stable_sort(result.units.begin(), result.units.end(), ranks_before);
   return result;
 }
@@ -282,7 +341,7 @@ double oversubscribed_share(const std::vector<Run>& runs) {
 
 }  // namespace
 
-Report estimate(const std::vector<Run>& runs) {
+Report estimate(const std::vector<Run>& runs, double alpha) {
   Report report;
   report.runs = runs.size();
   for (const Run& run : runs) sum_run(run, report);
@@ -291,8 +350,11 @@ Report estimate(const std::vector<Run>& runs) {
   const Totals totals = add_up(runs);
   for (const Point& point : points_of(runs)) {
     const PointEffects effects = compare(runs, point);
-    report.progress.push_back(estimate_point(runs, totals, point, effects, report.samples_total));
-    if (!report.selfcheck.null_effect) report.selfcheck.null_effect = effect_of(effects.nulls);
+    report.progress.push_back(
+        estimate_point(runs, totals, point, effects, report.samples_total, alpha));
+    if (report.selfcheck.null_effect || effects.nulls.size() < kFewestForSlope) continue;
+    const CleanUnit nulls = clean_nulls(effects.nulls);
+    report.selfcheck.null_effect = effect_of(nulls.effects, nulls.noise, alpha);
   }
   add_warnings(runs, report);
   return report;

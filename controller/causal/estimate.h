@@ -8,15 +8,16 @@
 
 namespace causalctl::causal {
 
-// A unit is worth optimising, or contended, when the effect of removing it altogether is at least
-// this, and its slope is certainly above, or below, zero.
-inline constexpr double kMeaningfulSlope = 0.01;
-// "No effect" is said where the slope may be zero and is known to within this.
-inline constexpr double kNarrowSlope = 0.05;
+// A unit is worth optimising, or contended, when its slope is certainly above, or below, zero, the
+// looking at many units paid for (Holm), and its effect is at least this.
+inline constexpr double kMeaningfulEffect = 0.01;
+// "No effect" is said where any effect is certainly smaller than this.
+inline constexpr double kNoEffect = 0.05;
 // Units that were never sped up are listed where they have at least this share of the samples.
 inline constexpr double kWorthListing = 0.01;
 
-// Any number of runs; each experiment is compared with the baselines of its own run.
-report::Report estimate(const std::vector<Run>& runs);
+// Any number of runs; each experiment is compared with the baselines of its own run. All that is
+// called certain is wrong in at most `alpha` of the cases; intervals are 1 - alpha.
+report::Report estimate(const std::vector<Run>& runs, double alpha = 0.05);
 
 }  // namespace causalctl::causal

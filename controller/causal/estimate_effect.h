@@ -1,57 +1,55 @@
-// What a virtual speedup did to a progress point: experiments against their baselines. Pure.
+// Effects, slopes and curves of one unit at one progress point, with their errors. Pure.
 //
-// Every treatment (speedup > 0) is compared with the nearest baselines before and after it in the
-// same run, because on a shared machine the drift between minutes is larger than the effects
-// (docs/virtual-time.md, "Estimating"). The comparison is a ratio of progress periods in
-// logarithms, so that twice as slow and twice as fast weigh the same and no average of ratios is
-// biased.
+// All are weighted sums of clean log ratios (estimate_noise.h), whose error follows from the noise
+// of one experiment, the weights, and the baselines that ratios share; intervals are Student's.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "controller/causal/experiment.h"
+#include "controller/causal/estimate_noise.h"
 #include "controller/report/model.h"
 
 namespace causalctl::causal {
 
-struct Point {
-  std::string name;
-  bool latency = false;
+inline constexpr std::size_t kFewestForSlope = 3;  // treatments
+
+struct Estimate {
+  double value = 0;
+  double error = 0;  // standard
+  std::size_t freedom = 1;
 };
 
-struct Effect {
-  const Experiment* experiment = nullptr;
-  std::array<const Experiment*, 2> baselines = {};  // before, after; one may be null
-  double log_ratio = 0;                             // log(period / mean period of the baselines)
+// Holds the truth in all but `alpha` of the cases.
+report::Interval interval_of(const Estimate& estimate, double alpha);
+
+// Of the hypothesis that the truth is 0, two-sided.
+double p_value_of(const Estimate& estimate);
+
+// A factor in front of effects, with its own relative error.
+struct Factor {
+  double value = 1;
+  double relative_error = 0;
 };
 
-struct PointEffects {
-  std::vector<Effect> treatments;  // in time order within each run
-  std::vector<Effect> nulls;       // baselines against their neighbouring baselines
-};
+// 1 - exp(mean of the log ratios); nullopt for none, or unknown noise.
+std::optional<report::Interval> effect_of(std::span<const Clean> effects, const Noise& noise,
+                                          double alpha, const Factor& factor = {});
 
-// Time per visit, in virtual seconds (latency: time from begin to end); nullopt: no data.
-std::optional<double> period_s(const Experiment& experiment, const Point& point);
+// Effect per unit of speedup, by least squares through the origin; nullopt for fewer than
+// kFewestForSlope.
+std::optional<Estimate> slope_of(const CleanUnit& unit);
 
-std::uint64_t visits_of(const Experiment& experiment, const Point& point);  // latency: ends
+Estimate scaled(const Estimate& estimate, const Factor& factor);
 
-PointEffects compare(const std::vector<Run>& runs, const Point& point);
+// Effects at each speedup.
+std::vector<report::CurvePoint> curve_of(const CleanUnit& unit, const Point& point, double alpha,
+                                         const Factor& factor);
 
-// 1 - exp(trimmed mean of log ratios) and its interval; nullopt for fewer than three.
-std::optional<report::Interval> effect_of(std::span<const Effect> effects);
-
-// Effect per unit of speedup, through the origin; nullopt for fewer than three.
-std::optional<report::Interval> slope_of(std::span<const Effect> effects);
-
-// Effects at each speedup. REQUIRES: slope is slope_of(effects).
-std::vector<report::CurvePoint> curve_of(std::span<const Effect> effects, double slope,
-                                         const Point& point);
-
-// Effects pooled around 25, 50 and 100 %, where there are at least three.
-std::vector<report::CurvePoint> summary_of(std::span<const Effect> effects, const Point& point);
+// Effects pooled around 25, 50 and 100 %, where there are at least kFewestForSlope.
+std::vector<report::CurvePoint> summary_of(const CleanUnit& unit, const Point& point, double alpha,
+                                           const Factor& factor);
 
 }  // namespace causalctl::causal

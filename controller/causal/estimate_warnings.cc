@@ -16,7 +16,12 @@ using report::Verdict;
 
 double percent(double fraction) { return 100 * fraction; }
 
-// Where no unit is worth it: what the best could still be, which is a finding, too.
+// To the one digit that is shown: a bound must not be rounded down.
+double rounded_up(double value) { return std::ceil(value * 10) / 10; }
+
+// Where no unit is worth it: what the best could still be, which is a finding, too. It needs no
+// control for many units: it is wrong only if the bound of that one unit is wrong which truly has
+// the largest effect.
 void warn_of_small_effects(const ProgressResult& point, Report& report) {
   double largest = 0;
   double samples = 0;
@@ -27,6 +32,9 @@ void warn_of_small_effects(const ProgressResult& point, Report& report) {
     ++measured;
     samples += unit.sample_share;
     largest = std::max(largest, unit.slope->high);
+    for (const report::CurvePoint& pool : unit.summary) {
+      largest = std::max(largest, pool.effect.high);
+    }
   }
   if (measured == 0) {
     report.warnings.push_back(fmt::format(
@@ -36,7 +44,7 @@ void warn_of_small_effects(const ProgressResult& point, Report& report) {
   report.warnings.push_back(fmt::format(
       "{}: no effect larger than {:.1f} % is possible here, by making any of the {} measured "
       "units faster ({:.0f} % of the samples)",
-      point.name, percent(std::min(largest, 1.0)), measured, percent(samples)));
+      point.name, rounded_up(percent(std::min(largest, 1.0))), measured, percent(samples)));
 }
 
 void warn_of_points(Report& report) {

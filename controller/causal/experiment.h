@@ -93,7 +93,7 @@ struct Run {
   std::vector<Experiment> experiments;
   std::vector<UnitSamples> samples;
   bool ended = false;  // false: the log is cut off (killed run)
-  std::string reason;  // duration | interrupted | target-exited | budget
+  std::string reason;  // duration | interrupted | target-exited | budget | certain
   Nanoseconds wall_ns = 0;
   Overhead overhead;
   Losses losses;

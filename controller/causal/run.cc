@@ -8,7 +8,9 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/causal/calibrate.h"
+#include "controller/causal/estimate.h"
 #include "controller/causal/intrusion.h"
+#include "controller/causal/until_certain.h"
 
 namespace causalctl::causal {
 namespace {
@@ -42,6 +44,7 @@ class Runner {
   Experiment experiment(const PlannedExperiment& planned);
   void cool_off();
   void check_budget();
+  void look();
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& before);
   void warn_of_intrusion();
   void write_log(const std::function<void()>& write);
@@ -60,6 +63,7 @@ class Runner {
   Nanoseconds experiment_ns_ = 0;  // doubled where visits are few
   Nanoseconds last_jitter_ns_ = 0;
   std::optional<UnitId> fixed_;
+  Looks looks_;
   double visits_per_s_ = 0;
   std::vector<std::uint64_t> baseline_counts_;  // by unit
 };
@@ -223,6 +227,20 @@ void Runner::check_budget() {
       slowdown, kBudgetWindow, *config_.budget.max_slowdown_percent));
 }
 
+// Between two experiments, when nothing is being measured.
+void Runner::look() {
+  if (!config_.budget.until_certain || stop() || !looks_.due(run_.experiments.size())) return;
+  Run so_far = run_;
+  for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
+    const std::uint64_t in_baselines = id < baseline_counts_.size() ? baseline_counts_[id] : 0;
+    so_far.samples.push_back(
+        {parts_.attribution.unit(id), parts_.attribution.count(id), in_baselines});
+  }
+  so_far.losses.samples_total = parts_.attribution.total();
+  so_far.ended = true;  // its samples are known
+  if (decided(estimate({so_far}, looks_.level()), estimate({so_far}))) run_.reason = "certain";
+}
+
 void Runner::show(const char* phase, const Experiment* now) {
   Status status;
   status.phase = phase;
@@ -338,6 +356,7 @@ void Runner::run() {
       experiment_ns_ = std::min(2 * experiment_ns_, kLongestExperiment);
     }
     check_budget();
+    look();
   }
   finish();
 }

@@ -1,40 +1,38 @@
-// Small-sample statistics for noisy measurements: trimmed mean and bootstrap intervals. Pure and
-// deterministic: the resampling is seeded.
+// Small-sample statistics for noisy measurements: Student's t, robust location and scale, control
+// for many tests. Pure.
 //
-// Sources: Efron & Tibshirani, An Introduction to the Bootstrap (1993); Hesterberg, "What Teachers
-// Should Know About the Bootstrap", The American Statistician 69 (2015), §5.3: percentile intervals
-// are too narrow for small n, so their level is widened by Student's t and sqrt(n/(n-1)); Kish,
-// Survey Sampling (1965), §8.2: the design effect, for observations that are not independent.
+// Sources: Abramowitz & Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4 for
+// Student's t; Huber, Robust Statistics (1981), §3.2 for the clipped mean and §7.10 for its
+// pseudo-values; Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian
+// Journal of Statistics 6 (1979).
 #pragma once
 
 #include <cstddef>
-#include <functional>
-#include <optional>
 #include <span>
+#include <vector>
 
 namespace causalctl::causal {
 
-inline constexpr std::size_t kFewestForInterval = 3;
+double mean(std::span<const double> values);          // REQUIRES: not empty
+double trimmed_mean(std::span<const double> values);  // without 20 % at each end
+double median(std::span<const double> values);        // REQUIRES: not empty
+// Median distance from the median, scaled to the standard deviation of normal values; not empty.
+double robust_deviation(std::span<const double> values);
 
-struct Range {
-  double low = 0;
-  double high = 0;
-};
+double student_t_cdf(double t, std::size_t degrees_of_freedom);  // REQUIRES: at least 1
+// The t that exceeds all but `tail` of the distribution; REQUIRES: 0 < tail <= 0.5.
+double student_t_quantile(double tail, std::size_t degrees_of_freedom);
 
-double mean(std::span<const double> values);           // REQUIRES: not empty
-double trimmed_mean(std::span<const double> values);   // without 20 % at each end
-double median(std::span<const double> values);         // REQUIRES: not empty
-double student_t_975(std::size_t degrees_of_freedom);  // 97.5 % quantile; REQUIRES: at least 1
-double normal_cdf(double z);
+// Huber's clipping at kClip standard deviations. Clipped residuals divided by kUnclipped are
+// pseudo-values: their mean is the robust location, and their variance over the square root of
+// their number its error. kClippedVariance: the variance of clipped standard normal values.
+inline constexpr double kClip = 2.5;
+inline constexpr double kUnclipped = 0.9876;
+inline constexpr double kClippedVariance = 0.9776;
+double clipped(double residual, double deviation);
 
-// `statistic` maps a multiset of indices into the n observations to a number.
-using Statistic = std::function<double(std::span<const std::size_t> indices)>;
-
-// 95 % interval; nullopt for fewer than kFewestForInterval observations. `design_effect` is the
-// variance of the statistic over what it would be if the observations were independent.
-std::optional<Range> bootstrap(std::size_t n, double design_effect, const Statistic& statistic);
-
-// The same for the trimmed mean of `values`.
-std::optional<Range> trimmed_mean_interval(std::span<const double> values, double design_effect);
+// p-values adjusted after Holm: reject where the result is at most the level, and a false rejection
+// among all has at most that probability, however the tests depend on each other.
+std::vector<double> holm(std::span<const double> p_values);
 
 }  // namespace causalctl::causal

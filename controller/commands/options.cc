@@ -53,6 +53,7 @@ struct ProfileOptions::Values {
   std::string config;
   std::vector<std::string> progress, latency, scope_files, scope_binaries;
   bool end_to_end = false;
+  bool until_certain = false;
   std::string duration, experiment, cooloff, period, channel;
   std::string unit, fixed, speedup, max_slowdown;
   std::optional<std::int64_t> min_visits;
@@ -121,6 +122,10 @@ void ProfileOptions::Values::add_experiments(CLI::App& app) {
   add("--min-visits", min_visits, "N", "experiments grow until they have so many visits [5]");
   add("--period", period, "TIME|auto", "CPU time between two samples [auto: by its measured cost]");
   add("--max-slowdown", max_slowdown, "PERCENT", "end early, cleanly, beyond it");
+  app.add_flag(
+         "--until-certain", until_certain,
+         "end early when the hottest units are decided: their effect known, or known to be none")
+      ->group(group);
   add("--seed", seed, "N", "makes the plan repeatable; default: random, recorded")
       ->check(CLI::NonNegativeNumber)  // or -1 would be taken, for 2^64 - 1
       ->type_name("N");
@@ -193,6 +198,7 @@ void ProfileOptions::Values::merge_limits(config::Config& into) const {
     into.budget.max_slowdown_percent =
         percent(max_slowdown, "--max-slowdown", config::kMaxSlowdownPercent);
   }
+  if (until_certain) into.budget.until_certain = true;
   if (!channel.empty()) {
     config::check_channel(channel, "--pause-channel");
     into.pause.channel = channel;
@@ -296,6 +302,7 @@ std::string config_json(const config::Config& config) {
   if (config.budget.max_slowdown_percent) {
     budget["max_slowdown"] = *config.budget.max_slowdown_percent;
   }
+  if (config.budget.until_certain) budget["until_certain"] = true;
   const Json json = {
       {"target", target_json(config.target)},
       {"progress", progress_json(config.progress)},

@@ -63,6 +63,8 @@ Json unit_json(const UnitResult& unit) {
           {"slope", slope(&Interval::value)},
           {"slope_low", slope(&Interval::low)},
           {"slope_high", slope(&Interval::high)},
+          {"p_value", optional(unit.p_value)},
+          {"best", unit.best ? curve_json({*unit.best}).front() : Json(nullptr)},
           {"verdict", verdict_name(unit.verdict)},
           {"phase_factor", rounded(unit.phase_factor)},
           {"curve", curve_json(unit.curve)},

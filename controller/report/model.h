@@ -35,6 +35,9 @@ struct UnitResult {
   std::uint64_t samples = 0;
   double sample_share = 0;
   std::optional<Interval> slope;  // nullopt: not enough data
+  std::optional<double> p_value;  // of no effect at all, adjusted for the number of units
+  // The pool whose effect is the most certain; its interval holds for all pools at once.
+  std::optional<CurvePoint> best;
   Verdict verdict = Verdict::not_enough_data;
   std::vector<CurvePoint> curve;    // by speedup, as measured
   std::vector<CurvePoint> summary;  // pooled around 25, 50 and 100 %, where measured

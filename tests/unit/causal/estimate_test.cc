@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "controller/causal/estimate_effect.h"
+#include "controller/causal/estimate_compare.h"
 #include "tests/unit/causal/synthetic.h"
 
 #undef CHECK  // ours; from here on it is Catch2's

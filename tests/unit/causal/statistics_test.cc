@@ -19,48 +19,43 @@ TEST_CASE("means", "[causal]") {
   CHECK_THROWS_AS(mean(std::vector<double>{}), causalctl::Bug);
 }
 
-TEST_CASE("quantiles of Student and Gauss", "[causal]") {
-  CHECK(student_t_975(1) == 12.706);
-  CHECK(student_t_975(10) == Approx(2.228).margin(0.001));
-  CHECK(student_t_975(30) == Approx(2.042).margin(0.001));
-  CHECK(student_t_975(1'000'000) == Approx(1.960).margin(0.001));
-  CHECK(normal_cdf(0) == 0.5);
-  CHECK(normal_cdf(-1.959964) == Approx(0.025).margin(1e-6));
+TEST_CASE("Student's t: tables, tails, and the normal limit", "[causal]") {
+  CHECK(student_t_quantile(0.025, 1) == Approx(12.7062).epsilon(1e-5));
+  CHECK(student_t_quantile(0.025, 2) == Approx(4.30265).epsilon(1e-5));
+  CHECK(student_t_quantile(0.025, 10) == Approx(2.22814).epsilon(1e-5));
+  CHECK(student_t_quantile(0.005, 5) == Approx(4.03214).epsilon(1e-5));
+  CHECK(student_t_quantile(0.0005, 30) == Approx(3.64596).epsilon(1e-5));
+  CHECK(student_t_quantile(0.025, 1'000'000) == Approx(1.95996).epsilon(1e-5));
+  CHECK(student_t_cdf(0, 7) == Approx(0.5));
+  CHECK(student_t_cdf(-2.228139, 10) == Approx(0.025).epsilon(1e-5));
+  CHECK(student_t_cdf(2.228139, 10) == Approx(0.975).epsilon(1e-5));
 }
 
-TEST_CASE("too few values have no interval", "[causal]") {
-  CHECK_FALSE(trimmed_mean_interval(std::vector<double>{1, 2}, 1));
-  CHECK(trimmed_mean_interval(std::vector<double>{1, 2, 3}, 1));
-}
-
-TEST_CASE("intervals are deterministic", "[causal]") {
-  const std::vector<double> values = {3, 1, 4, 1, 5, 9, 2, 6};
-  const auto first = trimmed_mean_interval(values, 1);
-  const auto second = trimmed_mean_interval(values, 1);
-  CHECK(first->low == second->low);
-  CHECK(first->high == second->high);
-}
-
-TEST_CASE("a design effect of four doubles the interval", "[causal]") {
-  const std::vector<double> values = {3, 1, 4, 1, 5, 9, 2, 6};
-  const auto once = trimmed_mean_interval(values, 1);
-  const auto twice = trimmed_mean_interval(values, 4);
-  CHECK(twice->high - twice->low == Approx(2 * (once->high - once->low)));
-}
-
-TEST_CASE("95 % intervals of the trimmed mean hold the truth in 90 to 98 %", "[causal]") {
-  const auto n = GENERATE(3, 5, 8, 15, 40);
-  std::mt19937_64 random(static_cast<std::uint64_t>(n));
-  std::normal_distribution<double> normal(7, 2);
-  int held = 0;
-  constexpr int kRepetitions = 300;
-  for (int i = 0; i < kRepetitions; ++i) {
-    std::vector<double> values;
-    for (int k = 0; k < n; ++k) values.push_back(normal(random));
-    const auto range = trimmed_mean_interval(values, 1);
-    held += range->low <= 7 && 7 <= range->high ? 1 : 0;
+TEST_CASE("scale and clipping", "[causal]") {
+  CHECK(robust_deviation(std::vector<double>{1, 2, 3, 4, 1000}) == Approx(1.4826 * 5 / 4.2));
+  CHECK(clipped(10, 1) == kClip);
+  CHECK(clipped(-10, 1) == -kClip);
+  CHECK(clipped(1.5, 1) == 1.5);
+  // What the constants say of normal values.
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  double squares = 0, unclipped = 0;
+  constexpr int kDraws = 100'000;
+  for (int i = 0; i < kDraws; ++i) {
+    const double value = normal(random);
+    squares += clipped(value, 1) * clipped(value, 1);
+    unclipped += clipped(value, 1) == value ? 1 : 0;
   }
-  INFO("n " << n << " held " << held);
-  CHECK(held >= 0.90 * kRepetitions);
-  CHECK(held <= 0.98 * kRepetitions);
+  CHECK(squares / kDraws == Approx(kClippedVariance).margin(0.01));
+  CHECK(unclipped / kDraws == Approx(kUnclipped).margin(0.003));
+}
+
+TEST_CASE("Holm's adjustment", "[causal]") {
+  const std::vector<double> adjusted = holm(std::vector<double>{0.04, 0.01, 0.5, 0.011});
+  CHECK(adjusted[1] == Approx(0.04));  // 4 · 0.01
+  CHECK(adjusted[3] == Approx(0.04));  // 3 · 0.011 = 0.033, but not below the one before
+  CHECK(adjusted[0] == Approx(0.08));  // 2 · 0.04
+  CHECK(adjusted[2] == Approx(0.5));
+  CHECK(holm(std::vector<double>{0.7, 0.8})[0] == 1);
+  CHECK(holm(std::vector<double>{}).empty());
 }

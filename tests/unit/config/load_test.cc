@@ -56,6 +56,7 @@ longest = "50ms"
 [budget]
 duration = "5m"
 max_slowdown = 30
+until_certain = true
 [output]
 log = "p.jsonl"
 format = "coz"
@@ -90,6 +91,7 @@ predict = { log = "profile.jsonl", unit = "hash.c:217", speedup = 96 }
   CHECK(c.pause.longest_ns == 50 * kMillisecond);
   CHECK(c.budget.duration_ns == 300 * kSecond);
   CHECK(c.budget.max_slowdown_percent == 30.0);
+  CHECK(c.budget.until_certain);
   CHECK(c.output.log == "p.jsonl");
   CHECK(c.output.format == "coz");
 }

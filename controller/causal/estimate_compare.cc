@@ -1,0 +1,196 @@
+#include "controller/causal/estimate_compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+
+#include "controller/causal/statistics.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr std::size_t kFewestForStalls = 5;
+constexpr double kFar = 4;            // standard deviations
+constexpr double kLeastStall = 0.01;  // on a machine without noise
+
+template <typename Count>
+const Count* find(const std::vector<Count>& counts, const std::string& name) {
+  const auto found = std::find_if(counts.begin(), counts.end(),
+                                  [&](const Count& count) { return count.name == name; });
+  return found == counts.end() ? nullptr : &*found;
+}
+
+double seconds(Nanoseconds time_ns) {
+  return static_cast<double>(time_ns) / static_cast<double>(kSecond);
+}
+
+// Little's law, L = λW (§3.3): the time in the system is the number in it over the arrival rate.
+double latency_s(const Experiment& experiment, const LatencyCount& count) {
+  if (count.mean_ns > 0) return seconds(count.mean_ns);
+  if (count.begins == 0) return 0;
+  const double in_progress =
+      static_cast<double>(count.in_progress_start + count.in_progress_end) / 2;
+  return in_progress * seconds(experiment.effective_ns) / static_cast<double>(count.begins);
+}
+
+double throughput_s(const Experiment& experiment, const ThroughputCount& count) {
+  if (count.visits == 0) return 0;
+  if (count.visits == 1) return seconds(experiment.effective_ns);
+  return seconds(count.last_ns - count.first_ns) / static_cast<double>(count.visits - 1);
+}
+
+struct Observation {
+  const Experiment* experiment;
+  double log_period;
+};
+
+// Those that count and have data, in time order.
+std::vector<Observation> observe(const Run& run, const Point& point) {
+  std::vector<Observation> all;
+  for (const Experiment& experiment : run.experiments) {
+    if (!experiment.discarded.empty()) continue;
+    if (const auto period = period_s(experiment, point)) {
+      all.push_back({&experiment, std::log(*period)});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Observation& a, const Observation& b) {
+    return a.experiment->start_ns < b.experiment->start_ns;
+  });
+  return all;
+}
+
+// The geometric mean of the baselines: with it the null effect has no bias.
+std::optional<Effect> against(const Observation& observation, const Observation* before,
+                              const Observation* after) {
+  if (before == nullptr && after == nullptr) return std::nullopt;
+  Effect effect;
+  effect.experiment = observation.experiment;
+  double sum = 0;
+  double count = 0;
+  for (const Observation* baseline : {before, after}) {
+    if (baseline == nullptr) continue;
+    effect.baselines[baseline == after ? 1 : 0] = baseline->experiment;
+    sum += baseline->log_period;
+    ++count;
+  }
+  effect.log_ratio = observation.log_period - sum / count;
+  return effect;
+}
+
+bool is_baseline(const Observation& observation) { return observation.experiment->speedup == 0; }
+
+// Stalls: further from the median of the two baselines before and the two after it than noise goes.
+std::vector<bool> find_stalls(const std::vector<Observation>& baselines) {
+  const std::size_t n = baselines.size();
+  std::vector<bool> stalled(n, false);
+  if (n < kFewestForStalls) return stalled;
+  std::vector<double> distances(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t first = std::min(i < 2 ? 0 : i - 2, n - 5);
+    std::vector<double> around;
+    for (std::size_t k = first; k < first + 5; ++k) {
+      if (k != i) around.push_back(baselines[k].log_period);
+    }
+    distances[i] = baselines[i].log_period - median(around);
+  }
+  const double far = std::max(kFar * robust_deviation(distances), kLeastStall);
+  for (std::size_t i = 0; i < n; ++i) stalled[i] = std::abs(distances[i]) > far;
+  return stalled;
+}
+
+// The baselines of a run, and which of them can be compared with.
+struct Baselines {
+  std::vector<Observation> all;
+  std::vector<bool> stalled;
+
+  explicit Baselines(const std::vector<Observation>& observations) {
+    std::copy_if(observations.begin(), observations.end(), std::back_inserter(all), is_baseline);
+    stalled = find_stalls(all);
+  }
+  // Nearest in steps of `step` from `from` on (exclusive end at the ends of `all`).
+  const Observation* nearest(std::ptrdiff_t from, std::ptrdiff_t step) const {
+    for (; from >= 0 && from < std::ssize(all); from += step) {
+      const auto i = static_cast<std::size_t>(from);
+      if (!stalled[i]) return &all[i];
+    }
+    return nullptr;
+  }
+};
+
+void compare_run(const std::vector<Observation>& all, const Baselines& baselines,
+                 std::vector<Effect>& treatments) {
+  std::ptrdiff_t passed = 0;
+  for (const Observation& observation : all) {
+    if (is_baseline(observation)) {
+      ++passed;
+      continue;
+    }
+    if (auto effect =
+            against(observation, baselines.nearest(passed - 1, -1), baselines.nearest(passed, 1))) {
+      treatments.push_back(*effect);
+    }
+  }
+}
+
+// Every second baseline plays the treatment, so that the self-check runs through what the results
+// run through. Comparing *every* baseline with its neighbours would be no check: the sum telescopes
+// to nothing whatever the data.
+void compare_nulls(const Baselines& baselines, std::vector<Effect>& nulls) {
+  for (std::ptrdiff_t i = 1; i < std::ssize(baselines.all); i += 2) {
+    if (auto effect = against(baselines.all[static_cast<std::size_t>(i)],
+                              baselines.nearest(i - 1, -2), baselines.nearest(i + 1, 2))) {
+      nulls.push_back(*effect);
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<double> period_s(const Experiment& experiment, const Point& point) {
+  double period = 0;
+  if (point.latency) {
+    const LatencyCount* count = find(experiment.latency, point.name);
+    if (count != nullptr) period = latency_s(experiment, *count);
+  } else {
+    const ThroughputCount* count = find(experiment.throughput, point.name);
+    if (count != nullptr) period = throughput_s(experiment, *count);
+  }
+  return period > 0 ? std::optional(period) : std::nullopt;
+}
+
+std::uint64_t visits_of(const Experiment& experiment, const Point& point) {
+  if (point.latency) {
+    const LatencyCount* count = find(experiment.latency, point.name);
+    return count != nullptr ? count->ends : 0;
+  }
+  const ThroughputCount* count = find(experiment.throughput, point.name);
+  return count != nullptr ? count->visits : 0;
+}
+
+PointEffects compare(const std::vector<Run>& runs, const Point& point) {
+  PointEffects effects;
+  for (const Run& run : runs) {
+    const std::vector<Observation> all = observe(run, point);
+    const Baselines baselines(all);
+    compare_run(all, baselines, effects.treatments);
+    compare_nulls(baselines, effects.nulls);
+  }
+  return effects;
+}
+
+double variance_factor(std::span<const Effect> effects, std::span<const double> weights) {
+  std::map<const Experiment*, double> shares;  // of each baseline in the sum
+  double factor = 0;
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    const auto& [before, after] = effects[i].baselines;
+    const double part = before != nullptr && after != nullptr ? 0.5 : 1;
+    factor += weights[i] * weights[i];
+    if (before != nullptr) shares[before] += weights[i] * part;
+    if (after != nullptr) shares[after] += weights[i] * part;
+  }
+  for (const auto& [baseline, share] : shares) factor += share * share;
+  return factor;
+}
+
+}  // namespace causalctl::causal

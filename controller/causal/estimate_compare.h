@@ -1,0 +1,50 @@
+// What a virtual speedup did to a progress point: experiments against the baselines around them.
+// Pure.
+//
+// Every treatment (speedup > 0) is compared with the nearest baselines before and after it in the
+// same run, because on a shared machine the drift between minutes is larger than the effects
+// (docs/virtual-time.md, "Estimating"). The comparison is a ratio of progress periods in
+// logarithms, so that twice as slow and twice as fast weigh the same and no average of ratios is
+// biased. A baseline during which the machine stalled would spoil both its neighbours: those far
+// from the baselines around them are passed over.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "controller/causal/experiment.h"
+
+namespace causalctl::causal {
+
+struct Point {
+  std::string name;
+  bool latency = false;
+};
+
+struct Effect {
+  const Experiment* experiment = nullptr;
+  std::array<const Experiment*, 2> baselines = {};  // before, after; one may be null
+  double log_ratio = 0;                             // log(period / mean period of the baselines)
+};
+
+struct PointEffects {
+  std::vector<Effect> treatments;  // in time order within each run
+  std::vector<Effect> nulls;       // baselines against their neighbouring baselines
+};
+
+// Time per visit, in virtual seconds (latency: time from begin to end); nullopt: no data.
+std::optional<double> period_s(const Experiment& experiment, const Point& point);
+
+std::uint64_t visits_of(const Experiment& experiment, const Point& point);  // latency: ends
+
+PointEffects compare(const std::vector<Run>& runs, const Point& point);
+
+// The variance of the weighted sum of log ratios over that of one log period, were all experiments
+// equally noisy: effects that share a baseline err together.
+double variance_factor(std::span<const Effect> effects, std::span<const double> weights);
+
+}  // namespace causalctl::causal

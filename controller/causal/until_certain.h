@@ -1,0 +1,43 @@
+// When a run may end early (--until-certain): when the units that matter are decided. Pure.
+//
+// Looking again and again until something looks significant finds something sooner or later. It is
+// paid for by spending the error: looks are few, at experiment counts that grow by a quarter, and
+// the k-th look decides at the level 6 · kErrorOfLooks / (π k)², which sum to kErrorOfLooks over
+// any number of looks (alpha spending, after Lan & DeMets, "Discrete Sequential Boundaries for
+// Clinical Trials", Biometrika 70 (1983); the union bound holds however the looks depend on each
+// other). And a decision needs a precise effect, not only one that is not zero: stopping at a lucky
+// moment would make every effect look too large, stopping at a width does not (Chow & Robbins, "On
+// the Asymptotic Theory of Fixed-Width Sequential Confidence Intervals", Annals of Mathematical
+// Statistics 36 (1965)).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "controller/causal/experiment.h"
+#include "controller/report/model.h"
+
+namespace causalctl::causal {
+
+inline constexpr std::size_t kUnitsToDecide = 3;  // those with most samples …
+inline constexpr double kShareToDecide = 0.05;    // … that have at least this share of them
+inline constexpr double kDecidedBound = 0.02;     // no effect: all is certainly within ±2 %
+inline constexpr double kDecidedWidth = 1.0 / 3;  // an effect: known to a third of itself
+inline constexpr double kErrorOfLooks = 0.05;
+
+class Looks {
+ public:
+  // Whether now, after `experiments`, is the time for the next look. REQUIRES: asked in order.
+  bool due(std::size_t experiments);
+  double level() const;  // of the latest look
+
+ private:
+  std::size_t looks_ = 0;
+  std::size_t next_ = 40;
+};
+
+// At every progress point: each of the units to decide is. False where there is none.
+// REQUIRES: `at_level` is estimate(…, Looks::level()), `at_95` is estimate(…).
+bool decided(const report::Report& at_level, const report::Report& at_95);
+
+}  // namespace causalctl::causal
