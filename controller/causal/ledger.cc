@@ -13,6 +13,9 @@ constexpr Nanoseconds kCoreWaitFloor = 50 * kMicrosecond;
 // A core that a thread of the target left longer ago than this was in other hands in between.
 constexpr Nanoseconds kHandOver = 20 * kMicrosecond;
 
+// A thread that joins another runs again this soon after the other's end, as far as events tell.
+constexpr Nanoseconds kJoined = 500 * kMicrosecond;
+
 }  // namespace
 
 void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns) {
@@ -23,10 +26,16 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns) {
   threads_[thread] = fresh;
 }
 
-void Ledger::end_thread(Tid thread) { threads_.erase(thread); }
+void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
+  const auto found = threads_.find(tid);
+  if (found == threads_.end()) return;
+  last_end_ = {now_ns, found->second.local_ns};
+  threads_.erase(found);
+}
 
 void Ledger::reset() {
   for (auto& [tid, thread] : threads_) thread.local_ns = 0;
+  last_end_.reset();
 }
 
 void Ledger::earn(Tid thread, Nanoseconds amount_ns) {
@@ -53,6 +62,9 @@ void Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
   Thread& thread = found->second;
   if (thread.blind_wait && blind_ == BlindCredit::full) {
     arrive(thread, now_ns - thread.since_ns, global());
+  } else if (thread.blind_wait && last_end_ && last_end_->at_ns >= thread.since_ns &&
+             now_ns - last_end_->at_ns < kJoined) {
+    arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->local_ns);
   }
   if (thread.state == ThreadState::waiting_for_core) {
     const Nanoseconds waited_ns = now_ns - thread.since_ns;

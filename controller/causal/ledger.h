@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -39,7 +40,7 @@ class Ledger {
   explicit Ledger(BlindCredit blind = BlindCredit::none) : blind_(blind) {}
 
   void start_thread(Tid thread, Tid parent, Nanoseconds now_ns);  // parent 0: unknown, owes nothing
-  void end_thread(Tid thread);
+  void end_thread(Tid thread, Nanoseconds now_ns);
 
   // Forgets all locals (between experiments); states and block times stay.
   void reset();
@@ -84,6 +85,13 @@ class Ledger {
 
   std::unordered_map<Tid, Thread> threads_;
   std::unordered_map<std::uint32_t, Core> cores_;
+  // The latest end of a thread. Its events are closed before it wakes who joins it, so that there
+  // is no edge: whoever wakes up right afterwards, from a wait nobody ended, is taken to be that.
+  struct End {
+    Nanoseconds at_ns = 0;
+    Nanoseconds local_ns = 0;
+  };
+  std::optional<End> last_end_;
   Nanoseconds core_wait_ns_ = 0;
   BlindCredit blind_;
 };

@@ -22,6 +22,8 @@ constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
 constexpr Nanoseconds kTooLate = 50 * kMillisecond;  // the machine stalled
 constexpr Nanoseconds kLongestSettling = 200 * kMillisecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
+// A faster consumer first eats up what is in its queue: that gain is none of the steady state.
+constexpr double kWarmUpShare = 0.2;  // of the experiment, before it
 constexpr unsigned kStackBytes = 8192;
 constexpr double kCallersMayDiffer = 0.01;  // of all samples: below it, frame pointers will do
 constexpr std::size_t kBudgetWindow = 10;   // experiments
@@ -163,11 +165,13 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   const auto pauses_before = parts_.pauser.totals();
   const auto lost_before = parts_.session.losses().records_lost;
   const Nanoseconds core_wait_before_ns = stream_.core_wait_ns();
-  stream_.begin(planned.unit, planned.speedup);
-  const Nanoseconds begin_ns = parts_.clock.now();
-  result.start_ns = begin_ns - start_ns_;
+  stream_.begin(planned.unit, planned.speedup, run_.overhead.period_ns);
   show("experiments", &result);
 
+  idle(static_cast<Nanoseconds>(kWarmUpShare * static_cast<double>(experiment_ns_)));
+  stream_.begin_window();
+  const Nanoseconds begin_ns = parts_.clock.now();
+  result.start_ns = begin_ns - start_ns_;
   idle(experiment_ns_);
   stream_.stop_earning();
   const Nanoseconds settled_by_ns = parts_.clock.now() + kLongestSettling;
@@ -177,7 +181,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   }
 
   result.wall_ns = parts_.clock.now() - begin_ns;
-  result.delay_ns = stream_.global_offset_ns();
+  result.delay_ns = stream_.delay_ns();
   result.effective_ns = result.wall_ns - result.delay_ns;
   result.samples = stream_.samples_in_unit();
   result.throughput = parts_.counters.throughput();

@@ -12,11 +12,18 @@ namespace {
 // a late pause right (docs/virtual-time.md).
 constexpr Nanoseconds kTick = 2 * kMillisecond;
 
-// A debt below the threshold waits for more: a pause costs the target a signal and two context
-// switches. What they cost, known only on average, shall be a small part of the pause.
-constexpr Nanoseconds kShortestPause = 500 * kMicrosecond;
-constexpr int kPausePerCost = 20;
+// A debt below the threshold waits for more. A pause costs its thread a signal and two context
+// switches, known only on average: that shall be a small part of it, and a pause that lasts from
+// one tick to the next can be prolonged instead of being begun again.
+constexpr int kPausePerCost = 60;
+constexpr Nanoseconds kLeastThreshold = kMillisecond;
+constexpr Nanoseconds kLargestThreshold = 5 * kMillisecond;
+// Where threads wait for cores, the core of a paused thread is taken by another one, and does not
+// stand still: then the fewer pauses the better.
+constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
+constexpr double kOversubscribed = 0.25;  // threads waiting for a core, on average
 
+constexpr double kSmooth = 2;  // sampling periods; see credit.h
 constexpr std::size_t kMaxLatencies = 100'000;
 
 }  // namespace
@@ -25,7 +32,8 @@ Stream::Stream(StreamParts parts)
     : parts_(std::move(parts)),
       ledger_(parts_.session.limits().wake_edges ? Ledger::BlindCredit::none
                                                  : Ledger::BlindCredit::full),
-      settle_threshold_ns_(std::max(kShortestPause, kPausePerCost * parts_.shot_cost_ns)) {}
+      threshold_ns_(
+          std::clamp(kPausePerCost * parts_.shot_cost_ns, kLeastThreshold, kLargestThreshold)) {}
 
 Stream::Step Stream::step() {
   Nanoseconds now_ns = parts_.clock.now();
@@ -72,11 +80,15 @@ void Stream::apply(const perf::SampleEvent& event) {
   }
   if (charge.unit != unit_) return;
   ++samples_in_unit_;
-  if (!earning_ || speedup_ == 0) return;
-  ledger_.earn(event.thread.tid,
-               static_cast<Nanoseconds>(speedup_ * static_cast<double>(event.period_ns)));
+  earn(event.thread.tid, credit_.sampled_in_unit(event.thread.tid, event.period_ns, event.time_ns),
+       event.time_ns);
+}
+
+void Stream::earn(Tid thread, Nanoseconds amount_ns, Nanoseconds now_ns) {
+  if (!earning_ || amount_ns == 0) return;
+  ledger_.earn(thread, amount_ns);
   owing_ = true;
-  last_earned_at_ns_ = event.time_ns;
+  last_earned_at_ns_ = now_ns;
 }
 
 bool Stream::near_breakpoint(const perf::SampleEvent& event) const {
@@ -90,17 +102,28 @@ void Stream::apply(const perf::SwitchEvent& event) {
   const Tid tid = event.thread.tid;
   if (event.kind == perf::SwitchKind::in) {
     ledger_.switched_in(tid, event.cpu, event.time_ns);
-  } else {
-    ledger_.switched_out(tid, event.cpu, event.time_ns,
-                         event.kind == perf::SwitchKind::out_preempted, parts_.pauser.pausing(tid));
+    credit_.switched_in(tid, event.time_ns);
+    return;
   }
+  const bool preempted = event.kind == perf::SwitchKind::out_preempted;
+  const bool pause_asked = parts_.pauser.pausing(tid);
+  if (preempted || pause_asked) {
+    credit_.left_core(tid, event.time_ns);
+  } else {
+    earn(tid, credit_.blocked(tid, event.time_ns), event.time_ns);
+  }
+  ledger_.switched_out(tid, event.cpu, event.time_ns, preempted, pause_asked);
 }
 
 void Stream::apply(const perf::WakeEvent& event) {
   // In a hardware interrupt the running thread is only its victim. A softirq may be: but it may
   // also be the thread's own packet on its way through the loopback device, which is more frequent.
   if (event.context == perf::WakeContext::hardirq) return;
-  ledger_.woken(event.woken, event.waker.tid, event.time_ns);
+  const Tid waker = event.waker.tid;
+  if (ledger_.state(event.woken) == ThreadState::blocked && event.woken != waker) {
+    earn(waker, credit_.woke_another(waker, event.time_ns), event.time_ns);
+  }
+  ledger_.woken(event.woken, waker, event.time_ns);
 }
 
 void Stream::apply(const perf::VisitEvent& event) {
@@ -108,8 +131,9 @@ void Stream::apply(const perf::VisitEvent& event) {
 }
 
 void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
-  if (time_ns < began_at_ns_) return;
-  parts_.counters.visit(tag, thread, time_ns - ledger_.local(thread) - began_at_ns_);
+  if (time_ns < window_from_ns_) return;
+  const Nanoseconds gained_ns = ledger_.local(thread) - window_offset_ns_;
+  parts_.counters.visit(tag, thread, time_ns - gained_ns - window_from_ns_);
 }
 
 void Stream::apply(const perf::ThreadStartEvent& event) {
@@ -118,7 +142,8 @@ void Stream::apply(const perf::ThreadStartEvent& event) {
 }
 
 void Stream::apply(const perf::ThreadExitEvent& event) {
-  ledger_.end_thread(event.thread.tid);
+  ledger_.end_thread(event.thread.tid, event.time_ns);
+  credit_.end_thread(event.thread.tid);
   parts_.pauser.remove_thread(event.thread.tid);
   parts_.counters.thread_ended(event.thread.tid);
 }
@@ -133,7 +158,7 @@ void Stream::settle(Nanoseconds now_ns) {
     const bool pausing = parts_.pauser.pausing(debt.thread);
     // Never arm a thread that is not on a core: its shot would fire right after the wake-up, before
     // the credit of that wake-up is known.
-    if (pausing || (debt.state == ThreadState::running && debt.debt_ns > settle_threshold_ns_)) {
+    if (pausing || (debt.state == ThreadState::running && debt.debt_ns > threshold_ns())) {
       if (!pausing) asked_for_sample_at_ns_[debt.thread] = last_earned_at_ns_;
       parts_.pauser.set_debt(debt.thread, debt.debt_ns, now_ns);
     }
@@ -158,19 +183,40 @@ Nanoseconds Stream::sample_to_pause_ns(double quantile) const {
   return *at;
 }
 
-void Stream::begin_counting() {
-  ledger_.reset();
+void Stream::begin_window() {
   parts_.counters.start();
-  began_at_ns_ = parts_.clock.now();
+  window_from_ns_ = parts_.clock.now();
+  window_offset_ns_ = ledger_.global();
+  samples_in_unit_ = 0;
 }
 
-void Stream::begin(UnitId unit, double speedup) {
+void Stream::begin_counting() {
+  ledger_.reset();
+  begin_window();
+}
+
+void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
   begin_counting();
-  unit_ = unit;
-  speedup_ = speedup;
+  look_at_cores(window_from_ns_);
+  credit_.begin(speedup, static_cast<Nanoseconds>(kSmooth * static_cast<double>(period_ns)),
+                unit != last_unit_);
+  unit_ = last_unit_ = unit;
   earning_ = true;
   owing_ = false;
-  samples_in_unit_ = 0;
+}
+
+Nanoseconds Stream::threshold_ns() const {
+  return oversubscribed_ ? kThresholdOversubscribed : threshold_ns_;
+}
+
+// By the time since the last experiment began.
+void Stream::look_at_cores(Nanoseconds now_ns) {
+  const Nanoseconds waited_ns = ledger_.core_wait_ns() - core_wait_before_ns_;
+  const Nanoseconds passed_ns = now_ns - looked_at_ns_;
+  oversubscribed_ = looked_at_ns_ > 0 && static_cast<double>(waited_ns) >
+                                             kOversubscribed * static_cast<double>(passed_ns);
+  core_wait_before_ns_ = ledger_.core_wait_ns();
+  looked_at_ns_ = now_ns;
 }
 
 Nanoseconds Stream::open_debt_ns() const {
@@ -181,7 +227,7 @@ Nanoseconds Stream::open_debt_ns() const {
       largest_ns = std::max(largest_ns, debt.debt_ns);
     }
   }
-  return largest_ns > settle_threshold_ns_ ? largest_ns : 0;
+  return largest_ns > threshold_ns() ? largest_ns : 0;
 }
 
 void Stream::end() {

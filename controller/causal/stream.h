@@ -24,6 +24,7 @@
 #include "controller/base/types.h"
 #include "controller/causal/attribution.h"
 #include "controller/causal/counters.h"
+#include "controller/causal/credit.h"
 #include "controller/causal/ledger.h"
 #include "controller/causal/plan.h"
 #include "controller/pause/pauser.h"
@@ -54,15 +55,18 @@ class Stream {
   };
   Step step();
 
-  void begin_counting();                    // counts visits from now on, outside of an experiment
-  void begin(UnitId unit, double speedup);  // speedup 0: a baseline
+  void begin_counting();  // counts visits from now on, outside of an experiment
+  // speedup 0: a baseline. `period_ns`: of sampling, on average.
+  void begin(UnitId unit, double speedup, Nanoseconds period_ns);
+  // From here on the experiment counts: what came before was the way into the steady state.
+  void begin_window();
   void stop_earning() { earning_ = false; }
   // The largest debt of a thread that could pay it now; small: the experiment may end.
   Nanoseconds open_debt_ns() const;
   void end();  // forgives all debts
 
-  Nanoseconds global_offset_ns() const { return ledger_.global(); }
-  std::uint64_t samples_in_unit() const { return samples_in_unit_; }
+  Nanoseconds delay_ns() const { return ledger_.global() - window_offset_ns_; }
+  std::uint64_t samples_in_unit() const { return samples_in_unit_; }  // of the window
   Nanoseconds core_wait_ns() const { return ledger_.core_wait_ns(); }
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
   Nanoseconds sample_to_pause_ns(double quantile) const;    // 0: there was no pause
@@ -80,16 +84,24 @@ class Stream {
   void apply(const perf::ExecEvent& event);
   bool near_breakpoint(const perf::SampleEvent& event) const;
   void visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns);
+  void earn(Tid thread, Nanoseconds amount_ns, Nanoseconds now_ns);
   void note_latency(const pause::Paid& paid);
   void settle(Nanoseconds now_ns);
+  Nanoseconds threshold_ns() const;  // of a debt, to be settled
+  void look_at_cores(Nanoseconds now_ns);
 
   StreamParts parts_;
   Ledger ledger_;
-  Nanoseconds settle_threshold_ns_;
+  Nanoseconds threshold_ns_;
+  bool oversubscribed_ = false;
+  Nanoseconds looked_at_ns_ = 0;
+  Nanoseconds core_wait_before_ns_ = 0;
   Nanoseconds next_tick_ns_ = 0;
-  Nanoseconds began_at_ns_ = 0;
+  Nanoseconds window_from_ns_ = 0;    // visits from here on count
+  Nanoseconds window_offset_ns_ = 0;  // the global offset at that time
+  Credit credit_;
   std::optional<UnitId> unit_;
-  double speedup_ = 0;
+  std::optional<UnitId> last_unit_;
   bool earning_ = false;
   bool owing_ = false;  // something was earned since begin(): debts may exist
   std::uint64_t samples_in_unit_ = 0;

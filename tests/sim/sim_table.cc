@@ -27,7 +27,9 @@ struct Options {
   double lost_share = 0;
   double tick_cost_ms = 0.06;
   double sample_cost_ms = 0.002;
-  double duration_s = 0;  // 0: the scenario's own
+  double pause_cost_ms = 0.15;     // as on a virtual machine …
+  double credited_cost_ms = 0.08;  // … and as the controller thinks
+  double duration_s = 0;           // 0: the scenario's own
 };
 
 struct Row {
@@ -73,6 +75,7 @@ std::vector<Row> rows_of(const std::vector<Scenario>& scenarios, const Options& 
         row.question.machine.spread = scenario.spread;
         row.question.machine.seed = options.seed;
         row.question.machine.lost_share = options.lost_share;
+        row.question.machine.pause_cost_ns = ns_of(options.pause_cost_ms);
         row.question.machine.sample_cost_ns = ns_of(options.sample_cost_ms);
         row.question.duration_ns = scenario.duration_ns;
         if (options.duration_s > 0) row.question.duration_ns = ns_of(1000 * options.duration_s);
@@ -90,6 +93,7 @@ void fill(Row& row, const Options& options) {
     Controller controller;
     controller.latency = latency_of(latency);
     controller.period_ns = ns_of(options.period_ms);
+    controller.credited_cost_ns = ns_of(options.credited_cost_ms);
     controller.tick_cost_ns = ns_of(options.tick_cost_ms);
     const Prediction prediction = predict(row.question, controller);
     Row::Cell cell{prediction.effect, 0};
@@ -188,6 +192,10 @@ int run(int argc, char** argv) {
   app.add_option("--tick-cost", options.tick_cost_ms, "CPU time of the controller a tick, ms")
       ->capture_default_str();
   app.add_option("--sample-cost", options.sample_cost_ms, "ms")->capture_default_str();
+  app.add_option("--pause-cost", options.pause_cost_ms, "of a pause to its thread, besides, ms")
+      ->capture_default_str();
+  app.add_option("--credited-cost", options.credited_cost_ms, "… that the controller counts, ms")
+      ->capture_default_str();
   app.add_option("--jobs", options.jobs, "simulations at a time")->capture_default_str();
   app.add_flag("--quick", options.quick, "a quarter of the simulated time");
   CLI11_PARSE(app, argc, argv);

@@ -109,7 +109,7 @@ TEST_CASE("a new thread inherits its parent's local, a dead one leaves", "[causa
   ledger.earn(kA, 300);
   ledger.start_thread(kC, kB, 10);
   CHECK(debt(ledger, kC) == 300);
-  ledger.end_thread(kA);
+  ledger.end_thread(kA, 0);
   CHECK(ledger.global() == 0);
   CHECK(debt(ledger, kC) == 0);
 }

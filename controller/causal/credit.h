@@ -1,0 +1,66 @@
+// What a thread earns by running the selected unit, and when. Pure.
+//
+// A sample in the unit is worth speedup x the CPU time that it stands for (Coz eq. 4). Where the
+// program synchronises more finely than it is sampled, that is a lump: one execution of a critical
+// section of 0.2 ms is credited with 1 ms, four others with nothing, and those who wait for the
+// lock can use no more than they waited. So between two events in which a thread meets others (it
+// blocks, it is woken, it wakes somebody) it earns what is *expected* of such an interval: its CPU
+// time, known exactly from the switch records, times the share of the unit among the thread's
+// intervals of the same kind (how it began, how it ended) and about the same length. The shares are
+// ratios of sampled time to CPU time and are learned on the way; what all intervals earn together
+// is the same as by samples, without bias.
+//
+// An interval longer than `smooth_below` is credited sample by sample, at once: there the lumps are
+// small against the interval, and pauses must not wait for its end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+
+#include "controller/base/types.h"
+
+namespace causalctl::causal {
+
+class Credit {
+ public:
+  // A new experiment on the same unit keeps what was learned, unless `forget`.
+  void begin(double speedup, Nanoseconds smooth_below_ns, bool forget);
+
+  // Each returns what the thread has earned by it, in time; 0 for a thread that was never seen.
+  Nanoseconds sampled_in_unit(Tid thread, Nanoseconds period_ns, Nanoseconds now_ns);
+  Nanoseconds woke_another(Tid thread, Nanoseconds now_ns);
+  Nanoseconds blocked(Tid thread, Nanoseconds now_ns);
+
+  void left_core(Tid thread, Nanoseconds now_ns);  // preempted, or paused by us
+  void switched_in(Tid thread, Nanoseconds now_ns);
+  void end_thread(Tid thread) { threads_.erase(thread); }
+
+ private:
+  enum class Edge : std::uint8_t { woken, woke };  // how an interval begins; ends: blocked, woke
+  struct Share {
+    Nanoseconds unit_ns = 0;
+    Nanoseconds cpu_ns = 0;
+  };
+  static constexpr std::size_t kLengths = 12;
+  struct Thread {
+    bool running = false;
+    Nanoseconds running_since_ns = 0;
+    // The present interval:
+    Edge began = Edge::woken;
+    Nanoseconds cpu_ns = 0;                                              // before running_since
+    Nanoseconds unit_ns = 0;                                             // sampled
+    Nanoseconds pending_ns = 0;                                          // … and not credited yet
+    std::array<std::array<std::array<Share, kLengths>, 2>, 2> shares{};  // by begin, end, length
+  };
+
+  static std::size_t length_class(Nanoseconds cpu_ns);
+  static Nanoseconds cpu_now(const Thread& thread, Nanoseconds now_ns);
+  Nanoseconds close(Thread& thread, std::size_t end, Nanoseconds now_ns);
+
+  std::unordered_map<Tid, Thread> threads_;
+  double speedup_ = 0;
+  Nanoseconds smooth_below_ns_ = 0;
+};
+
+}  // namespace causalctl::causal
