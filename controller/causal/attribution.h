@@ -39,6 +39,7 @@ class Attribution {
   // Takes in what has been resolved since; counts the samples that waited for it. Cheap.
   void absorb();
   void mappings_changed();
+  std::optional<LineInformation> lines() { return resolver_->lines(); }
 
   const Unit& unit(UnitId id) const { return units_.at(id); }
   std::uint64_t count(UnitId id) const { return counts_.at(id); }

@@ -37,6 +37,12 @@ std::vector<std::string> warnings_of(const Intrusion& intrusion) {
                     "point, or check the program's speed",
                     100 * near / static_cast<double>(intrusion.samples)));
   }
+  if (intrusion.samples >= kEnoughSamples && intrusion.spinning_share > kSpinning) {
+    warnings.push_back(fmt::format(
+        "{:.0f} % of the samples lie in loops that wait by spinning, which no wake-up ends: the "
+        "effect of code that others wait for in this way is larger than what is found",
+        100 * intrusion.spinning_share));
+  }
   return warnings;
 }
 

@@ -15,6 +15,7 @@
 namespace causalctl::causal {
 
 inline constexpr Address kCacheLine = 64;
+inline constexpr double kSpinning = 0.02;  // of the samples: the target waits by spinning
 
 struct Intrusion {
   std::string point;  // the point that is visited most, and is counted by a trap
@@ -23,6 +24,7 @@ struct Intrusion {
   Nanoseconds target_cpu_ns = 0;  // that the target used meanwhile
   std::uint64_t samples = 0;
   std::uint64_t samples_near_breakpoint = 0;
+  double spinning_share = 0;  // of the samples
 };
 
 // Empty where nothing is to be feared.

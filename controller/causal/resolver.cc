@@ -1,5 +1,6 @@
 #include "controller/causal/resolver.h"
 
+#include <fmt/format.h>
 #include <fnmatch.h>
 #include <sys/resource.h>
 
@@ -70,6 +71,16 @@ std::optional<Unit> unit_of(const std::vector<unwind::Frame>& frames, bool has_l
   return function_unit(frames.back());
 }
 
+std::optional<std::string> missing_lines(const LineInformation& lines, config::Unit unit) {
+  if (unit == config::Unit::function || lines.without.empty()) return std::nullopt;
+  std::string text = fmt::format("no line information in {}", fmt::join(lines.without, ", "));
+  if (unit == config::Unit::automatic) {
+    return text + ": its functions are sped up, not its lines";
+  }
+  if (lines.any) return std::nullopt;
+  throw UsageError(text, "compile with -g, install its debug package, or use --unit function");
+}
+
 SymbolizingThread::SymbolizingThread(std::unique_ptr<unwind::Symbolizer> symbolizer,
                                      config::Scope scope)
     : symbolizer_(std::move(symbolizer)), scope_(std::move(scope)), thread_([this] { work(); }) {}
@@ -101,6 +112,30 @@ std::vector<Resolver::Answer> SymbolizingThread::answers() {
   return std::exchange(answers_, {});
 }
 
+std::optional<LineInformation> SymbolizingThread::lines() {
+  const std::lock_guard lock(mutex_);
+  return lines_;
+}
+
+// Opens the debug information of all of them, which can take seconds: before the first question,
+// since answers need it anyway.
+LineInformation SymbolizingThread::look_for_lines() {
+  LineInformation found;
+  for (const unwind::Module& module : symbolizer_->modules()) {
+    if (!module_in_scope(module, scope_)) continue;
+    try {
+      if (symbolizer_->has_lines(module.start)) {
+        found.any = true;
+        continue;
+      }
+    } catch (const Error& error) {
+      log::verbose("{}: {}", module.path, error.what());
+    }
+    found.without.push_back(module.path);
+  }
+  return found;
+}
+
 std::optional<Unit> SymbolizingThread::resolve(Address address) {
   try {
     const auto module = symbolizer_->module_at(address);
@@ -114,7 +149,9 @@ std::optional<Unit> SymbolizingThread::resolve(Address address) {
 
 void SymbolizingThread::work() {
   setpriority(PRIO_PROCESS, 0, 10);  // this thread only: the target comes first
+  LineInformation found = look_for_lines();
   std::unique_lock lock(mutex_);
+  lines_ = std::move(found);
   while (true) {
     wake_.wait(lock, [this] { return stop_ || !questions_.empty(); });
     if (stop_) return;

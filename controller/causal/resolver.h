@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,14 +23,25 @@ std::optional<Unit> unit_of(const std::vector<unwind::Frame>& frames, bool has_l
                             const config::Scope& scope);
 bool module_in_scope(const unwind::Module& module, const config::Scope& scope);
 
+// Of the modules in scope.
+struct LineInformation {
+  bool any = false;                  // in one of them, at least
+  std::vector<std::string> without;  // paths
+};
+
+// The warning that functions are sped up for want of lines. Throws UsageError where only lines were
+// asked for and there are none at all: no experiment could ever be made.
+std::optional<std::string> missing_lines(const LineInformation& lines, config::Unit unit);
+
 class Resolver {
  public:
   virtual ~Resolver() = default;
 
   using Answer = std::pair<Address, std::optional<Unit>>;
   virtual void ask(Address address) = 0;
-  virtual void refresh() = 0;                 // mappings changed
-  virtual std::vector<Answer> answers() = 0;  // since the last call; never blocks for long
+  virtual void refresh() = 0;                          // mappings changed
+  virtual std::vector<Answer> answers() = 0;           // since the last call; never blocks for long
+  virtual std::optional<LineInformation> lines() = 0;  // nullopt: not known yet
 };
 
 class SymbolizingThread final : public Resolver {
@@ -42,20 +54,23 @@ class SymbolizingThread final : public Resolver {
   void ask(Address address) override;
   void refresh() override;
   std::vector<Answer> answers() override;
+  std::optional<LineInformation> lines() override;
 
  private:
   void work();
   std::optional<Unit> resolve(Address address);
+  LineInformation look_for_lines();
 
   std::unique_ptr<unwind::Symbolizer> symbolizer_;  // the thread's alone
   config::Scope scope_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Address> questions_;  // guarded by mutex_
-  std::vector<Answer> answers_;     // guarded by mutex_
-  bool refresh_ = false;            // guarded by mutex_
-  bool stop_ = false;               // guarded by mutex_
-  std::thread thread_;              // last: it uses all of the above
+  std::vector<Address> questions_;        // guarded by mutex_
+  std::vector<Answer> answers_;           // guarded by mutex_
+  std::optional<LineInformation> lines_;  // guarded by mutex_
+  bool refresh_ = false;                  // guarded by mutex_
+  bool stop_ = false;                     // guarded by mutex_
+  std::thread thread_;                    // last: it uses all of the above
 };
 
 }  // namespace causalctl::causal

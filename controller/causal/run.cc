@@ -49,6 +49,7 @@ class Runner {
   void look();
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& before);
   void warn_of_intrusion();
+  void check_lines();
   void write_log(const std::function<void()>& write);
   void finish();
   void show(const char* phase, const Experiment* now = nullptr);
@@ -65,6 +66,7 @@ class Runner {
   Nanoseconds experiment_ns_ = 0;  // doubled where visits are few
   Nanoseconds last_jitter_ns_ = 0;
   std::optional<UnitId> fixed_;
+  bool lines_checked_ = false;
   Looks looks_;
   double visits_per_s_ = 0;
   std::vector<std::uint64_t> baseline_counts_;  // by unit
@@ -279,8 +281,8 @@ void Runner::count_baseline(const Experiment& done, const std::vector<std::uint6
 
 // Right after the survey, so that the user need not wait for a profile of another program.
 void Runner::warn_of_intrusion() {
-  if (parts_.breakpoints.empty()) return;
   Intrusion intrusion;
+  intrusion.spinning_share = stream_.look_for_spinning();
   for (std::uint32_t tag = 0; tag < parts_.counters.points().size(); ++tag) {
     if (parts_.counters.total_visits(tag) < intrusion.visits) continue;
     intrusion.visits = parts_.counters.total_visits(tag);
@@ -290,9 +292,20 @@ void Runner::warn_of_intrusion() {
   intrusion.target_cpu_ns = stream_.cpu_time_ns();
   intrusion.samples = parts_.attribution.total();
   intrusion.samples_near_breakpoint = stream_.samples_near_breakpoint();
+  if (parts_.breakpoints.empty()) intrusion.visits = 0;  // what is counted otherwise costs less
   for (std::string& warning : warnings_of(intrusion)) {
     log::note("warning: {}", warning);
     run_.warnings.push_back(std::move(warning));
+  }
+}
+
+void Runner::check_lines() {
+  if (lines_checked_) return;
+  const auto lines = parts_.attribution.lines();
+  if (!lines) return;
+  lines_checked_ = true;
+  if (auto warning = missing_lines(*lines, config_.scope.unit)) {
+    run_.warnings.push_back(std::move(*warning));
   }
 }
 
@@ -341,6 +354,7 @@ void Runner::run() {
   options.seed = run_.seed;
   Plan plan(options);
   while (!stop()) {
+    check_lines();
     const auto planned = plan.next(candidates());
     if (!planned) {
       idle(50 * kMillisecond);

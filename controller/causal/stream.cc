@@ -23,6 +23,9 @@ constexpr Nanoseconds kLargestThreshold = 5 * kMillisecond;
 constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
 constexpr double kOversubscribed = 0.25;  // threads waiting for a core, on average
 
+// A spinning thread waits without a wake-up, so that lateness is dearer than the pauses.
+constexpr Nanoseconds kThresholdSpinning = 500 * kMicrosecond;
+
 constexpr double kSmooth = 2;  // sampling periods; see credit.h
 constexpr std::size_t kMaxLatencies = 100'000;
 
@@ -67,6 +70,9 @@ void Stream::apply(const perf::SampleEvent& event) {
   cpu_time_ns_ += event.period_ns;
   ledger_.ran(event.thread.tid);
   if (near_breakpoint(event)) ++near_breakpoint_;
+  if (!surveyed_ && !event.in_kernel && !event.callers.empty()) {
+    spinning_.sampled(event.callers.front());
+  }
   const Attribution::Charge charge = parts_.attribution.charge(event);
   if (charge.outcome != Attribution::Outcome::unit) return;
   if (!parts_.sampled_points.empty()) {
@@ -207,6 +213,13 @@ void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
 
 Nanoseconds Stream::threshold_ns() const {
   return oversubscribed_ ? kThresholdOversubscribed : threshold_ns_;
+}
+
+double Stream::look_for_spinning() {
+  surveyed_ = true;
+  const double share = parts_.read_target ? spinning_.share(parts_.read_target) : 0;
+  if (share > kSpinning) threshold_ns_ = kThresholdSpinning;
+  return share;
 }
 
 // By the time since the last experiment began.

@@ -27,6 +27,7 @@
 #include "controller/causal/credit.h"
 #include "controller/causal/ledger.h"
 #include "controller/causal/plan.h"
+#include "controller/causal/spinning.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/event_source.h"
 
@@ -42,6 +43,7 @@ struct StreamParts {
   Nanoseconds shot_cost_ns = 0;
   std::vector<Address> breakpoints;  // armed by debug register
   Nanoseconds visit_cost_ns = 0;     // of one hit of them
+  Spinning::Read read_target;
 };
 
 class Stream {
@@ -70,6 +72,9 @@ class Stream {
   Nanoseconds core_wait_ns() const { return ledger_.core_wait_ns(); }
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
   Nanoseconds sample_to_pause_ns(double quantile) const;    // 0: there was no pause
+  // Looks whether the threads sampled so far were spinning; if they were, pauses come sooner from
+  // now on. Returns their share of the samples.
+  double look_for_spinning();
   bool executed_other_program() const { return executed_; }
   std::uint64_t samples_near_breakpoint() const { return near_breakpoint_; }
 
@@ -100,6 +105,8 @@ class Stream {
   Nanoseconds window_from_ns_ = 0;    // visits from here on count
   Nanoseconds window_offset_ns_ = 0;  // the global offset at that time
   Credit credit_;
+  Spinning spinning_;
+  bool surveyed_ = false;
   std::optional<UnitId> unit_;
   std::optional<UnitId> last_unit_;
   bool earning_ = false;

@@ -37,6 +37,7 @@
 #include "controller/progress/progress.h"
 #include "controller/progress/visit_cost.h"
 #include "unwind/symbolizer.h"
+#include "unwind/target_memory.h"
 #include "unwind/unwinder.h"
 
 namespace causalctl::commands {
@@ -77,29 +78,6 @@ void check_fixed_unit(const std::string& unit, unwind::Symbolizer& symbolizer) {
   for (const auto& each : symbolizer.similar_lines(file, line, 5)) nearest += "\n    " + each;
   throw UsageError("--fixed " + unit + ": no code for this line in the target",
                    nearest.empty() ? "" : "the nearest lines that have code are:" + nearest);
-}
-
-// Says where functions are sped up for want of lines. Where only lines were asked for, and there
-// are none at all, no experiment could ever be made.
-void check_lines(const config::Scope& scope, unwind::Symbolizer& symbolizer, causal::Run& run) {
-  if (scope.unit == config::Unit::function) return;
-  bool any = false;
-  std::vector<std::string> without;
-  for (const unwind::Module& module : symbolizer.modules()) {
-    if (!causal::module_in_scope(module, scope)) continue;
-    if (symbolizer.has_lines(module.start)) {
-      any = true;
-    } else {
-      without.push_back(module.path);
-    }
-  }
-  if (without.empty()) return;
-  const std::string text = fmt::format("no line information in {}", fmt::join(without, ", "));
-  if (scope.unit == config::Unit::automatic) {
-    run.warnings.push_back(text + ": its functions are sped up, not its lines");
-  } else if (!any) {
-    throw UsageError(text, "compile with -g, install its debug package, or use --unit function");
-  }
 }
 
 // What turned out during the profile.
@@ -193,7 +171,6 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   const Points points = resolve_points(config, target, *symbolizer);
   check_fixed_unit(config.experiment.fixed_unit, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
-  check_lines(config.scope, *symbolizer, run);
   causal::LogWriter log(config.output.log);
   const target::Digest before = guardian.digest();
 
@@ -233,7 +210,10 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   causal::run_experiments(
       config,
       {clock, session, *choice.pauser, attribution, counters, sampled_points(points),
-       pauser_options.shot_cost_ns, breakpoints, progress::measure_visit_cost()},
+       pauser_options.shot_cost_ns, breakpoints, progress::measure_visit_cost(),
+       [target](Address address, std::span<std::byte> bytes) {
+         return unwind::TargetMemory(target).read(address, bytes);
+       }},
       hooks, log, run);
   status.clear();
   warn_of_threads(session, run);

@@ -45,7 +45,8 @@ class SigtrapChannel final : public Pauser {
     unsigned slot = 0;
     bool armed = false;
     Nanoseconds armed_at_ns = 0;
-    Nanoseconds owed_total_ns = 0;  // as last written
+    Nanoseconds owed_total_ns = 0;      // as last written
+    std::uint64_t count_at_arming = 0;  // of the event: how long it has counted
   };
   struct SlotState {  // what collect() last saw; outlives the thread that had the slot
     Nanoseconds paid_total_ns = 0;
@@ -55,6 +56,7 @@ class SigtrapChannel final : public Pauser {
   void finish(Tid tid, Thread& thread, const target::Slot& slot, std::vector<Paid>& paid);
   void write_slot(const Thread& thread, bool with_arming);
   void check_unfired(Tid tid, Thread& thread);
+  bool never_entered(Tid tid, const Thread& thread) const;
   unsigned take_slot();
 
   Pid target_;

@@ -61,6 +61,7 @@ class LineTable final : public causal::Resolver {
   void ask(Address address) override;
   void refresh() override {}
   std::vector<Answer> answers() override { return std::exchange(answers_, {}); }
+  std::optional<causal::LineInformation> lines() override { return causal::LineInformation{}; }
 
  private:
   std::vector<Answer> answers_;

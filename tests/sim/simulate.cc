@@ -73,7 +73,7 @@ Prediction predict(const Question& question, const Controller& controller) {
   SimPauser pauser(machine, pausing, controller.arming_ns);
   causal::Attribution attribution(std::make_unique<LineTable>(), nullptr);
   causal::Counters counters({{"done", causal::CountedPoint::Kind::throughput}});
-  causal::StreamParts parts{clock, source, pauser, attribution, counters, {}, 0, {}, 0};
+  causal::StreamParts parts{clock, source, pauser, attribution, counters, {}, 0, {}, 0, {}};
   parts.shot_cost_ns = controller.credited_cost_ns;
 
   Prediction result;

@@ -22,5 +22,14 @@ TEST_CASE("hot code beside a breakpoint is pointed out", "[causal][intrusion]") 
   CHECK(warnings_of({"p", 0, 0, 0, 1000, 660}).size() == 1);
 }
 
+TEST_CASE("spinning is pointed out, with or without breakpoints", "[causal][intrusion]") {
+  Intrusion intrusion;
+  intrusion.samples = 1000;
+  intrusion.spinning_share = 0.01;
+  CHECK(warnings_of(intrusion).empty());
+  intrusion.spinning_share = 0.2;
+  CHECK(warnings_of(intrusion).size() == 1);
+}
+
 }  // namespace
 }  // namespace causalctl::causal

@@ -114,6 +114,22 @@ TEST_CASE("a new thread inherits its parent's local, a dead one leaves", "[causa
   CHECK(debt(ledger, kC) == 0);
 }
 
+TEST_CASE("who wakes up right after a thread's end was waiting for it", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.earn(kB, 300);
+  const bool paused = GENERATE(false, true);
+  ledger.switched_out(kA, kCpu0, 1000, false, paused);
+  ledger.end_thread(kB, 5000);
+  SECTION("soon: credit, unless it was in a pause of ours") {
+    ledger.switched_in(kA, kCpu0, 6000);
+    CHECK(ledger.local(kA) == (paused ? 0 : 300));
+  }
+  SECTION("later: something else woke it") {
+    ledger.switched_in(kA, kCpu0, 5000 + kMillisecond);
+    CHECK(ledger.local(kA) == 0);
+  }
+}
+
 TEST_CASE("without wake edges every wait but our pause is credited", "[causal][ledger]") {
   Ledger ledger = two_threads(Ledger::BlindCredit::full);
   ledger.earn(kA, 500);

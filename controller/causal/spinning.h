@@ -1,0 +1,34 @@
+// Do threads of the target wait by spinning? Found out in the survey, from where samples fall.
+//
+// A spinning thread waits without a wake-up that anybody could see, so the ledger cannot credit it,
+// and what is still owed falsifies (docs/virtual-time.md). Loops that wait contain PAUSE, by the
+// processor vendors' advice (Intel 64 Optimization Reference Manual, "Pause instruction"): its two
+// bytes near a sample tell them. A loop without it is not found.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+
+#include "controller/base/types.h"
+
+namespace causalctl::causal {
+
+class Spinning {
+ public:
+  // Fills all of `bytes` from the target's memory; false where it cannot be read.
+  using Read = std::function<bool(Address, std::span<std::byte>)>;
+
+  void sampled(Address address) { ++counts_[address]; }
+
+  // Share of the samples so far that fell within a few instructions of PAUSE. Reads the memory
+  // around every address that was sampled; forgets them.
+  double share(const Read& read);
+
+ private:
+  std::unordered_map<Address, std::uint64_t> counts_;
+};
+
+}  // namespace causalctl::causal

@@ -1,0 +1,127 @@
+#include "controller/causal/credit.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Tid kThread = 7;
+constexpr Nanoseconds kPeriod = kMillisecond;
+constexpr Nanoseconds kHeld = 200 * kMicrosecond;
+constexpr Nanoseconds kOutside = 300 * kMicrosecond;
+
+// A thread that takes turns: woken with the lock, holds it, wakes the next one, works outside,
+// blocks. It is sampled every millisecond of its CPU time, somewhere.
+struct Turns {
+  explicit Turns(double speedup) { credit.begin(speedup, 2 * kPeriod, true); }
+
+  Nanoseconds compute(Nanoseconds length_ns, bool in_unit) {
+    Nanoseconds earned_ns = 0;
+    to_sample_ns -= length_ns;
+    if (to_sample_ns <= 0) {
+      if (in_unit) earned_ns += credit.sampled_in_unit(kThread, kPeriod, now_ns + length_ns / 2);
+      to_sample_ns += kPeriod + jitter(random);
+    }
+    now_ns += length_ns;
+    return earned_ns;
+  }
+
+  void turn(bool unit_is_held) {
+    credit.switched_in(kThread, now_ns);
+    held_ns += compute(kHeld, unit_is_held);
+    held_ns += credit.woke_another(kThread, now_ns);
+    outside_ns += compute(kOutside, !unit_is_held);
+    outside_ns += credit.blocked(kThread, now_ns);
+    now_ns += 500 * kMicrosecond;
+  }
+
+  Credit credit;
+  std::mt19937 random{1};
+  std::uniform_int_distribution<Nanoseconds> jitter{-250 * kMicrosecond, 250 * kMicrosecond};
+  Nanoseconds now_ns = kSecond;
+  Nanoseconds to_sample_ns = kPeriod;
+  Nanoseconds held_ns = 0;
+  Nanoseconds outside_ns = 0;
+};
+
+}  // namespace
+
+TEST_CASE("short intervals earn what is expected of their kind", "[causal][credit]") {
+  const bool unit_is_held = GENERATE(true, false);
+  Turns turns(0.5);
+  constexpr int kTurns = 10'000;
+  for (int i = 0; i < kTurns; ++i) turns.turn(unit_is_held);
+  const Nanoseconds length_ns = unit_is_held ? kHeld : kOutside;
+  const double expected = 0.5 * kTurns * static_cast<double>(length_ns);
+  // Of n = 5,000 samples p n fall in the unit, spread at most as a binomial number: 4 sigma.
+  const double share = static_cast<double>(length_ns) / static_cast<double>(kHeld + kOutside);
+  const double tolerance = 4 * std::sqrt((1 - share) / (share * kTurns / 2));
+  const Nanoseconds right_ns = unit_is_held ? turns.held_ns : turns.outside_ns;
+  const Nanoseconds wrong_ns = unit_is_held ? turns.outside_ns : turns.held_ns;
+  CHECK(std::abs(static_cast<double>(right_ns) / expected - 1) < tolerance);
+  CHECK(wrong_ns == 0);
+}
+
+TEST_CASE("no short interval earns more than it lasted", "[causal][credit]") {
+  Turns turns(1.0);
+  for (int i = 0; i < 200; ++i) turns.turn(true);  // what is learned at first is a rough guess
+  for (int i = 0; i < 1000; ++i) {
+    const Nanoseconds before_ns = turns.held_ns;
+    turns.turn(true);
+    REQUIRE(turns.held_ns - before_ns <= 2 * kHeld);
+    REQUIRE(turns.held_ns > before_ns);
+  }
+}
+
+TEST_CASE("a long interval earns with each sample, at once", "[causal][credit]") {
+  Credit credit;
+  credit.begin(0.5, 2 * kPeriod, true);
+  Nanoseconds now_ns = kSecond;
+  credit.switched_in(kThread, now_ns);
+  CHECK(credit.sampled_in_unit(kThread, kPeriod, now_ns += kPeriod) == 0);  // may be a short one
+  CHECK(credit.sampled_in_unit(kThread, kPeriod, now_ns += kPeriod) == 0);
+  CHECK(credit.sampled_in_unit(kThread, kPeriod, now_ns += kPeriod) == 3 * kPeriod / 2);
+  CHECK(credit.sampled_in_unit(kThread, kPeriod, now_ns += kPeriod) == kPeriod / 2);
+  CHECK(credit.blocked(kThread, now_ns + kPeriod / 2) == 0);
+}
+
+TEST_CASE("time off the core belongs to no interval", "[causal][credit]") {
+  Credit credit;
+  credit.begin(1.0, 2 * kPeriod, true);
+  credit.switched_in(kThread, 0);
+  credit.left_core(kThread, kHeld);  // preempted, or paused by us, for long
+  credit.switched_in(kThread, kSecond);
+  CHECK(credit.sampled_in_unit(kThread, kHeld, kSecond + kHeld) == 0);
+  // The unit had half of its 0.4 ms by the only sample there is, which stood for 0.2 ms.
+  CHECK(credit.blocked(kThread, kSecond + kHeld) == kHeld);
+}
+
+TEST_CASE("another unit is learned from nothing", "[causal][credit]") {
+  Turns turns(1.0);
+  for (int i = 0; i < 100; ++i) turns.turn(true);
+  SECTION("the same unit keeps what is known") {
+    turns.credit.begin(1.0, 2 * kPeriod, false);
+    turns.held_ns = 0;
+    turns.to_sample_ns = kSecond;
+    turns.turn(true);
+    CHECK(turns.held_ns > 0);
+  }
+  SECTION("another one does not") {
+    turns.credit.begin(1.0, 2 * kPeriod, true);
+    turns.held_ns = 0;
+    turns.to_sample_ns = kSecond;
+    turns.turn(true);
+    CHECK(turns.held_ns == 0);
+  }
+}
+
+TEST_CASE("a thread that was never seen earns nothing", "[causal][credit]") {
+  Credit credit;
+  credit.begin(1.0, kPeriod, true);
+  CHECK(credit.woke_another(kThread, 5) == 0);
+  CHECK(credit.blocked(kThread, 5) == 0);
+}
+
+}  // namespace causalctl::causal
