@@ -13,13 +13,14 @@ constexpr double kAffordable = 0.02;  // virtual-time.md: lengthen until it cost
 constexpr Nanoseconds kUnmeasured = 4 * kMillisecond;
 constexpr Nanoseconds kPhase = 150 * kMillisecond;
 constexpr std::uint64_t kPhaseVisits = 6;
+constexpr double kShamRate = 0.6;
+constexpr Nanoseconds kDearestPause = 2 * kMillisecond;
 constexpr std::size_t kMaxPairs = 12;
 constexpr std::size_t kMinPairs = 3;
 
 // The progress period over one phase, by the point with the most visits; 0: fewer than two visits.
-double phase_period(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
-                    const std::function<bool()>& stop) {
-  stream.begin_counting();
+double visits_period(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
+                     const std::function<bool()>& stop) {
   const Nanoseconds start_ns = parts.clock.now();
   ThroughputCount best;
   while (!stop()) {
@@ -33,6 +34,41 @@ double phase_period(Stream& stream, const StreamParts& parts, Nanoseconds longes
   }
   if (best.visits < 2) return 0;
   return static_cast<double>(best.last_ns - best.first_ns) / static_cast<double>(best.visits - 1);
+}
+
+double phase_period(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
+                    const std::function<bool()>& stop) {
+  stream.begin_counting();
+  return visits_period(stream, parts, longest_ns, stop);
+}
+
+struct Phase {
+  double period_ns = 0;
+  double pauses_per_ns = 0;  // of one thread, by its virtual time
+};
+
+Phase sham_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
+                 const std::function<bool()>& stop) {
+  const Nanoseconds start_ns = parts.clock.now();
+  const auto before = parts.pauser.totals();
+  Phase phase;
+  stream.begin_sham(kShamRate);
+  phase.period_ns = visits_period(stream, parts, longest_ns, stop);
+  const Nanoseconds delay_ns = stream.delay_ns();
+  const Nanoseconds virtual_ns = parts.clock.now() - start_ns - delay_ns;
+  stream.end();
+  const Nanoseconds patience_ns = parts.clock.now() + kSecond;
+  do {
+    stream.step();
+  } while (!parts.pauser.idle() && parts.clock.now() < patience_ns);
+  const auto after = parts.pauser.totals();
+  const auto pauses = static_cast<double>(after.pauses - before.pauses);
+  const auto paid_ns = static_cast<double>(after.paid_ns - before.paid_ns);
+  if (paid_ns > 0 && virtual_ns > 0) {
+    phase.pauses_per_ns =
+        static_cast<double>(delay_ns) / (paid_ns / pauses) / static_cast<double>(virtual_ns);
+  }
+  return phase;
 }
 
 std::optional<double> measure(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
@@ -84,6 +120,36 @@ SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds
   if (period_ns == kShortest) return {period_ns, cost};
   parts.session.set_period(period_ns);
   return {period_ns, measure(stream, parts, budget_ns / 2, stop)};
+}
+
+std::optional<Nanoseconds> measure_pause_cost(Stream& stream, const StreamParts& parts,
+                                              Nanoseconds budget_ns,
+                                              const std::function<bool()>& stop) {
+  const Nanoseconds deadline_ns = parts.clock.now() + budget_ns;
+  std::vector<std::pair<double, double>> pairs;
+  double pauses_per_ns = 0;
+  bool off_first = true;
+  while (pairs.size() < kMaxPairs && parts.clock.now() < deadline_ns && !stop()) {
+    double off_ns = 0;
+    Phase on;
+    for (const bool sham : {!off_first, off_first}) {
+      if (sham) {
+        on = sham_phase(stream, parts, budget_ns / 4, stop);
+      } else {
+        off_ns = phase_period(stream, parts, budget_ns / 6, stop);
+      }
+    }
+    off_first = !off_first;
+    if (off_ns <= 0 || on.period_ns <= 0 || on.pauses_per_ns <= 0) continue;
+    pairs.emplace_back(off_ns, on.period_ns);
+    pauses_per_ns += on.pauses_per_ns;
+  }
+  const auto loss = cost_of_pairs(pairs);
+  if (!loss) return std::nullopt;
+  pauses_per_ns /= static_cast<double>(pairs.size());
+  // What was counted as paid already did not show.
+  const auto cost_ns = stream.pause_cost_ns() + static_cast<Nanoseconds>(*loss / pauses_per_ns);
+  return std::clamp<Nanoseconds>(cost_ns, 0, kDearestPause);
 }
 
 }  // namespace causalctl::causal

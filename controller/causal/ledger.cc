@@ -36,6 +36,7 @@ void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
 void Ledger::reset() {
   for (auto& [tid, thread] : threads_) thread.local_ns = 0;
   last_end_.reset();
+  lifted_ns_ = 0;
 }
 
 void Ledger::earn(Tid thread, Nanoseconds amount_ns) {
@@ -104,11 +105,11 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
 }
 
 Nanoseconds Ledger::global() const {
-  if (threads_.empty()) return 0;
+  if (threads_.empty()) return lifted_ns_;
   const auto largest = std::max_element(
       threads_.begin(), threads_.end(),
       [](const auto& a, const auto& b) { return a.second.local_ns < b.second.local_ns; });
-  return largest->second.local_ns;
+  return lifted_ns_ > 0 ? std::max(lifted_ns_, largest->second.local_ns) : largest->second.local_ns;
 }
 
 Nanoseconds Ledger::local(Tid thread) const {

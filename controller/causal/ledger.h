@@ -46,6 +46,8 @@ class Ledger {
   void reset();
 
   void earn(Tid thread, Nanoseconds amount_ns);
+  // All threads owe that much more, and nobody has earned it: a sham speedup.
+  void lift(Nanoseconds amount_ns) { lifted_ns_ += amount_ns; }
   void pay(Tid thread, Nanoseconds amount_ns);
 
   void ran(Tid thread);  // a sample: the thread is on a core
@@ -84,6 +86,7 @@ class Ledger {
   void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns);
 
   std::unordered_map<Tid, Thread> threads_;
+  Nanoseconds lifted_ns_ = 0;
   std::unordered_map<std::uint32_t, Core> cores_;
   // The latest end of a thread. Its events are closed before it wakes who joins it, so that there
   // is no edge: whoever wakes up right afterwards, from a wait nobody ended, is taken to be that.

@@ -137,6 +137,7 @@ void LogWriter::end(const Run& run) {
                    {"attach_stop_ns", run.overhead.attach_stop_ns},
                    {"sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns},
                    {"sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns},
+                   {"pause_cost_ns", run.overhead.pause_cost_ns},
                    {"period_ns", run.overhead.period_ns}};
   if (run.overhead.slowdown) overhead["slowdown"] = *run.overhead.slowdown;
   const Json line = {{"type", "end"},

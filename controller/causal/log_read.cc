@@ -161,6 +161,7 @@ void read_end(const Json& line, Run& run) {
     get(*overhead, "attach_stop_ns", run.overhead.attach_stop_ns);
     get(*overhead, "sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns);
     get(*overhead, "sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns);
+    get(*overhead, "pause_cost_ns", run.overhead.pause_cost_ns);
     get(*overhead, "period_ns", run.overhead.period_ns);
   }
   if (const Json* losses = object_field(line, "losses")) {

@@ -42,6 +42,8 @@ class Runner {
   void idle(Nanoseconds duration_ns);
   void survey();
   void choose_period();
+  void calibrate_pauses();
+  Nanoseconds calibration_budget_ns() const;
   std::vector<UnitId> candidates();
   Experiment experiment(const PlannedExperiment& planned);
   void cool_off();
@@ -122,18 +124,31 @@ void Runner::choose_period() {
     return;
   }
   show("calibration");
-  Nanoseconds budget_ns = kCalibration;
-  if (config_.budget.duration_ns) {
-    budget_ns = std::min(
-        budget_ns, static_cast<Nanoseconds>(kCalibrationShare *
-                                            static_cast<double>(*config_.budget.duration_ns)));
-  }
   const SamplingCost cost =
-      causal::choose_period(stream_, parts_, budget_ns, [this] { return stop(); });
+      causal::choose_period(stream_, parts_, calibration_budget_ns(), [this] { return stop(); });
   run_.overhead.period_ns = cost.period_ns;
   run_.overhead.slowdown = cost.cost;
   log::verbose("sampling period {:.1f} ms, measured cost {}", cost.period_ns / 1e6,
                cost.cost ? fmt::format("{:.1f} %", 100 * *cost.cost) : "unknown (too few visits)");
+}
+
+Nanoseconds Runner::calibration_budget_ns() const {
+  if (!config_.budget.duration_ns) return kCalibration;
+  return std::min(kCalibration,
+                  static_cast<Nanoseconds>(kCalibrationShare *
+                                           static_cast<double>(*config_.budget.duration_ns)));
+}
+
+void Runner::calibrate_pauses() {
+  show("calibration");
+  const auto cost_ns =
+      measure_pause_cost(stream_, parts_, calibration_budget_ns(), [this] { return stop(); });
+  log::verbose("a pause costs its thread {}, {} µs were supposed",
+               cost_ns ? fmt::format("{} µs besides", *cost_ns / kMicrosecond)
+                       : "an unknown time besides (too few visits)",
+               parts_.shot_cost_ns / kMicrosecond);
+  if (cost_ns) stream_.set_pause_cost(*cost_ns);
+  run_.overhead.pause_cost_ns = stream_.pause_cost_ns();
 }
 
 std::vector<UnitId> Runner::candidates() {
@@ -346,6 +361,7 @@ void Runner::run() {
   survey();
   warn_of_intrusion();
   choose_period();
+  calibrate_pauses();
 
   PlanOptions options;
   options.speedups_percent = config_.experiment.speedups_percent;

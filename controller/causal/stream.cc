@@ -34,9 +34,14 @@ constexpr std::size_t kMaxLatencies = 100'000;
 Stream::Stream(StreamParts parts)
     : parts_(std::move(parts)),
       ledger_(parts_.session.limits().wake_edges ? Ledger::BlindCredit::none
-                                                 : Ledger::BlindCredit::full),
-      threshold_ns_(
-          std::clamp(kPausePerCost * parts_.shot_cost_ns, kLeastThreshold, kLargestThreshold)) {}
+                                                 : Ledger::BlindCredit::full) {
+  set_pause_cost(parts_.shot_cost_ns);
+}
+
+void Stream::set_pause_cost(Nanoseconds cost_ns) {
+  pause_cost_ns_ = cost_ns;
+  threshold_ns_ = std::clamp(kPausePerCost * cost_ns, kLeastThreshold, kLargestThreshold);
+}
 
 Stream::Step Stream::step() {
   Nanoseconds now_ns = parts_.clock.now();
@@ -53,7 +58,9 @@ Stream::Step Stream::step() {
   const auto pay_until = [&](Nanoseconds time_ns) {
     for (; next_paid != paid.end() && next_paid->end_ns <= time_ns; ++next_paid) {
       note_latency(*next_paid);
-      ledger_.pay(next_paid->tid, next_paid->end_ns - next_paid->start_ns + next_paid->cost_ns);
+      const Nanoseconds length_ns = next_paid->end_ns - next_paid->start_ns;
+      ledger_.pay(next_paid->tid,
+                  length_ns + (length_ns > 0 ? pause_cost_ns_ : next_paid->cost_ns));
     }
   };
   for (const perf::Event& event : events) {
@@ -61,6 +68,7 @@ Stream::Step Stream::step() {
     std::visit([this](const auto& each) { apply(each); }, event);
   }
   pay_until(now_ns + kSecond);
+  lift(now_ns);
   settle(now_ns);
   parts_.attribution.absorb();
   return result;
@@ -158,6 +166,13 @@ void Stream::apply(const perf::MapEvent& /*event*/) { parts_.attribution.mapping
 
 void Stream::apply(const perf::ExecEvent& /*event*/) { executed_ = true; }
 
+void Stream::lift(Nanoseconds now_ns) {
+  if (sham_rate_ == 0) return;
+  ledger_.lift(static_cast<Nanoseconds>(sham_rate_ * static_cast<double>(now_ns - lifted_at_ns_)));
+  lifted_at_ns_ = now_ns;
+  owing_ = true;
+}
+
 void Stream::settle(Nanoseconds now_ns) {
   if (!owing_) return;
   for (const Ledger::Debt& debt : ledger_.debts()) {
@@ -199,6 +214,12 @@ void Stream::begin_window() {
 void Stream::begin_counting() {
   ledger_.reset();
   begin_window();
+}
+
+void Stream::begin_sham(double rate) {
+  begin_counting();
+  sham_rate_ = rate;
+  lifted_at_ns_ = window_from_ns_;
 }
 
 void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
@@ -245,6 +266,7 @@ Nanoseconds Stream::open_debt_ns() const {
 
 void Stream::end() {
   earning_ = owing_ = false;
+  sham_rate_ = 0;
   unit_.reset();
   const Nanoseconds now_ns = parts_.clock.now();
   for (const Ledger::Debt& debt : ledger_.debts()) {

@@ -57,6 +57,12 @@ class Stream {
   };
   Step step();
 
+  // A sham speedup: `rate` of the time all threads stand still, and nothing is faster. Ended by
+  // end(), like an experiment.
+  void begin_sham(double rate);
+  // What a pause costs its thread besides, from now on counted as paid.
+  void set_pause_cost(Nanoseconds cost_ns);
+  Nanoseconds pause_cost_ns() const { return pause_cost_ns_; }
   void begin_counting();  // counts visits from now on, outside of an experiment
   // speedup 0: a baseline. `period_ns`: of sampling, on average.
   void begin(UnitId unit, double speedup, Nanoseconds period_ns);
@@ -92,12 +98,16 @@ class Stream {
   void earn(Tid thread, Nanoseconds amount_ns, Nanoseconds now_ns);
   void note_latency(const pause::Paid& paid);
   void settle(Nanoseconds now_ns);
+  void lift(Nanoseconds now_ns);
   Nanoseconds threshold_ns() const;  // of a debt, to be settled
   void look_at_cores(Nanoseconds now_ns);
 
   StreamParts parts_;
   Ledger ledger_;
-  Nanoseconds threshold_ns_;
+  Nanoseconds pause_cost_ns_ = 0;
+  Nanoseconds threshold_ns_ = 0;
+  double sham_rate_ = 0;
+  Nanoseconds lifted_at_ns_ = 0;
   bool oversubscribed_ = false;
   Nanoseconds looked_at_ns_ = 0;
   Nanoseconds core_wait_before_ns_ = 0;
