@@ -233,6 +233,7 @@ void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
 }
 
 Nanoseconds Stream::threshold_ns() const {
+  if (sham_rate_ > 0) return kLeastThreshold;  // many pauses: it is their cost that is to be seen
   return oversubscribed_ ? kThresholdOversubscribed : threshold_ns_;
 }
 

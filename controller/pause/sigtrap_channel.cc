@@ -115,7 +115,7 @@ void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
   }
   paid.push_back({tid, slot.entered_at_ns, slot.left_at_ns, options_.shot_cost_ns});
   state = {slot.paid_total_ns, slot.left};
-  thread.armed = false;
+  thread.armed = thread.suspected = false;
   --armed_count_;
 }
 
@@ -136,6 +136,7 @@ bool SigtrapChannel::never_entered(Tid tid, const Thread& thread) const {
 void SigtrapChannel::check_unfired(Tid tid, Thread& thread) {
   thread.armed_at_ns += kUnfiredCheck;  // look again only after as long
   if (!never_entered(tid, thread)) return;
+  if (!std::exchange(thread.suspected, true)) return;
   fallback_.add_thread(tid);
   --armed_count_;
   threads_.erase(tid);  // not its slot: the pending shot still writes there

@@ -47,6 +47,7 @@ class SigtrapChannel final : public Pauser {
     Nanoseconds armed_at_ns = 0;
     Nanoseconds owed_total_ns = 0;      // as last written
     std::uint64_t count_at_arming = 0;  // of the event: how long it has counted
+    bool suspected = false;  // of never entering the stub: it may have, since the slot was read
   };
   struct SlotState {  // what collect() last saw; outlives the thread that had the slot
     Nanoseconds paid_total_ns = 0;
