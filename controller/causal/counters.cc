@@ -59,8 +59,10 @@ void Counters::visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns) {
   ++totals_[tag];
   if (points_[tag].kind == CountedPoint::Kind::throughput) {
     Throughput& point = throughput_[tag];
-    point.first_ns = point.visits == 0 ? virtual_ns : std::min(point.first_ns, virtual_ns);
-    point.last_ns = point.visits == 0 ? virtual_ns : std::max(point.last_ns, virtual_ns);
+    // By real time: the earliest and the latest stamp would lie farther apart the more the threads'
+    // virtual times differ.
+    if (point.visits == 0) point.first_ns = virtual_ns;
+    point.last_ns = virtual_ns;
     ++point.visits;
     return;
   }

@@ -234,13 +234,14 @@ void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
 
 Nanoseconds Stream::threshold_ns() const {
   if (sham_rate_ > 0) return kLeastThreshold;  // many pauses: it is their cost that is to be seen
+  if (waits_by_spinning_) return kThresholdSpinning;
   return oversubscribed_ ? kThresholdOversubscribed : threshold_ns_;
 }
 
 double Stream::look_for_spinning() {
   surveyed_ = true;
   const double share = parts_.read_target ? spinning_.share(parts_.read_target) : 0;
-  if (share > kSpinning) threshold_ns_ = kThresholdSpinning;
+  waits_by_spinning_ = share > kSpinning;
   return share;
 }
 

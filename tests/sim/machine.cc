@@ -113,6 +113,7 @@ void Machine::compute(Thread& thread, Line line, Nanoseconds mean_ns) {
 }
 
 void Machine::spin(Thread& thread, Line line) {
+  spinning_lines_.insert(line);
   thread.line_ = line;
   thread.remaining_ns_ = kForever;
 }

@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,7 @@ class Machine {
   void visit(std::uint32_t tag);
   void compute(Thread& thread, Line line, Nanoseconds mean_ns);
   void spin(Thread& thread, Line line);
+  const std::set<Line>& spinning_lines() const { return spinning_lines_; }
   void block(Thread& thread);
   Random& random() { return random_; }
 
@@ -165,6 +167,7 @@ class Machine {
   std::vector<perf::Event> events_;
   std::uint64_t records_lost_ = 0;
   std::map<std::uint32_t, Visits> visits_;
+  std::set<Line> spinning_lines_;
 };
 
 }  // namespace causalctl::sim

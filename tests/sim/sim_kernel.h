@@ -1,6 +1,7 @@
 // The simulated machine as the controller sees it: its clock, its records, its line table.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,9 @@ class SimSource final : public perf::EventSource {
 };
 
 std::string name_of(Line line);  // "sim.c:LINE"
+
+// The program's code: nothing but zeros, and PAUSE where a line spins.
+bool read_code(const Machine& machine, Address address, std::span<std::byte> bytes);
 
 class LineTable final : public causal::Resolver {
  public:

@@ -73,7 +73,10 @@ Prediction predict(const Question& question, const Controller& controller) {
   SimPauser pauser(machine, pausing, controller.arming_ns);
   causal::Attribution attribution(std::make_unique<LineTable>(), nullptr);
   causal::Counters counters({{"done", causal::CountedPoint::Kind::throughput}});
-  causal::StreamParts parts{clock, source, pauser, attribution, counters, {}, 0, {}, 0, {}};
+  const auto read = [&machine](Address address, std::span<std::byte> bytes) {
+    return read_code(machine, address, bytes);
+  };
+  causal::StreamParts parts{clock, source, pauser, attribution, counters, {}, 0, {}, 0, read};
   parts.shot_cost_ns = controller.credited_cost_ns;
 
   Prediction result;

@@ -14,7 +14,7 @@ class Machine;
 
 // A place in the simulated program; "sim.c:LINE" in reports.
 using Line = std::uint32_t;
-inline Address address_of(Line line) { return 0x1000 + 16 * Address{line}; }
+inline Address address_of(Line line) { return 0x1000 + 256 * Address{line}; }
 
 inline constexpr Tid kFirstTid = 100;  // the others follow; none is used twice
 
