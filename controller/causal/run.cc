@@ -16,8 +16,6 @@ namespace causalctl::causal {
 namespace {
 
 constexpr Nanoseconds kSurvey = kSecond;
-constexpr Nanoseconds kCalibration = 10 * kSecond;  // at most, and …
-constexpr double kCalibrationShare = 0.15;          // … at most this part of the duration
 constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
 constexpr Nanoseconds kTooLate = 50 * kMillisecond;  // the machine stalled
 constexpr Nanoseconds kLongestSettling = 200 * kMillisecond;
@@ -43,7 +41,7 @@ class Runner {
   void survey();
   void choose_period();
   void calibrate_pauses();
-  Nanoseconds calibration_budget_ns() const;
+  Nanoseconds share_of_run_ns(double share, Nanoseconds longest_ns) const;
   std::vector<UnitId> candidates();
   Experiment experiment(const PlannedExperiment& planned);
   void cool_off();
@@ -124,25 +122,25 @@ void Runner::choose_period() {
     return;
   }
   show("calibration");
-  const SamplingCost cost =
-      causal::choose_period(stream_, parts_, calibration_budget_ns(), [this] { return stop(); });
+  const SamplingCost cost = causal::choose_period(
+      stream_, parts_, share_of_run_ns(0.08, 5 * kSecond), [this] { return stop(); });
   run_.overhead.period_ns = cost.period_ns;
   run_.overhead.slowdown = cost.cost;
   log::verbose("sampling period {:.1f} ms, measured cost {}", cost.period_ns / 1e6,
                cost.cost ? fmt::format("{:.1f} %", 100 * *cost.cost) : "unknown (too few visits)");
 }
 
-Nanoseconds Runner::calibration_budget_ns() const {
-  if (!config_.budget.duration_ns) return kCalibration;
-  return std::min(kCalibration,
-                  static_cast<Nanoseconds>(kCalibrationShare *
-                                           static_cast<double>(*config_.budget.duration_ns)));
+// Of the duration, where there is one.
+Nanoseconds Runner::share_of_run_ns(double share, Nanoseconds longest_ns) const {
+  if (!config_.budget.duration_ns) return longest_ns;
+  const auto all_ns = static_cast<double>(*config_.budget.duration_ns);
+  return std::min(longest_ns, static_cast<Nanoseconds>(share * all_ns));
 }
 
 void Runner::calibrate_pauses() {
   show("calibration");
-  const auto cost_ns =
-      measure_pause_cost(stream_, parts_, calibration_budget_ns(), [this] { return stop(); });
+  const auto cost_ns = measure_pause_cost(stream_, parts_, share_of_run_ns(0.1, 10 * kSecond),
+                                          [this] { return stop(); });
   log::verbose("a pause costs its thread {}, {} µs were supposed",
                cost_ns ? fmt::format("{} µs besides", *cost_ns / kMicrosecond)
                        : "an unknown time besides (too few visits)",

@@ -51,6 +51,14 @@ void SigtrapChannel::add_thread(Tid tid) {
     free_slots_.push_back(slot);
     return;
   }
+  // A new program, begun by execve(), has no stub, and the signal would end it. An event from
+  // before is taken away by the kernel (remove_on_exec); one from after is not, so look after the
+  // open.
+  const auto status = procfs::status(target_);
+  if (!status || !procfs::has_signal(status->signals_caught, SIGTRAP)) {
+    free_slots_.push_back(slot);
+    return;
+  }
   Thread thread;
   thread.shot = std::move(*shot);
   thread.slot = slot;

@@ -302,7 +302,7 @@ PROFILES = [
                                               "--fixed", A_LINE, "--speedup", "90", duration="40s"),
          FIGURE1, checks=(well_formed, log_ends_with("budget"), warns("max-slowdown"))),
     Case("attach_target_execs", attach_json("-o", "{log}", duration="30s"),
-         ("{targets}/changes", "--exec", "12"), target_ends=True, texts_may_change=True,
+         ("{targets}/changes", "--exec", "20"), target_ends=True, texts_may_change=True,
          target_output=ROUNDS + patterns("^executing itself$", "^failed_children 0$"),
          checks=(well_formed, visits("round_done", 10), log_ends_with("target-exited"))),
     Case("attach_stopped_target", attach_json(duration="2s"), FIGURE1, with_target=stop_target,
@@ -329,7 +329,7 @@ PROFILES = [
          ("{dir}/spin_go",), before=build_go, needs={"go": "golang-go"}, target_output=ROUNDS,
          checks=(well_formed, visits("main.roundDone", 20), units_are("function"), digest_same)),
     Case("run_command", ("run", "--progress", "round_done", "--duration", "30s", *SHORT, "-o",
-                         "{log}", "--", *FIGURE1, "--seconds", "4"),
+                         "{log}", "--", *FIGURE1, "--seconds", "8"),
          stdout=patterns(r"^rounds [1-9]\d*$", "^eintr 0$", r"figure1\.c:\d+"),
          checks=(log_complete, log_ends_with("target-exited"))),
     Case("run_ends_program", ("run", "--progress", "round_done", "--duration", "3s", *SHORT, "-o",
@@ -342,7 +342,7 @@ PROFILES = [
 
 ENDS = [
     Case("target_vanishes", attach_json("-o", "{log}", duration="60s"),
-         (*FIGURE1, "--seconds", "4"), target_ends=True,
+         (*FIGURE1, "--seconds", "12"), target_ends=True,
          checks=(well_formed, visits("round_done", 10), log_ends_with("target-exited"))),
     Case("interrupt_prints_report", attach("--duration", "60s", *SHORT, "-o", "{log}"), FIGURE1,
          during=interrupt, stdout=patterns("round_done"),

@@ -36,7 +36,8 @@ static NOINLINE void spin_until_met(void) {
   while (atomic_load(&arrived) < met) __builtin_ia32_pause();
 }
 
-static void meet(void) {
+// Not inlined: the call that follows it is then one place, which a point by line can name.
+static NOINLINE void meet(void) {
   if (spin != 0) {
     spin_until_met();
   } else {
