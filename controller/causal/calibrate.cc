@@ -15,6 +15,8 @@ constexpr Nanoseconds kPhase = 150 * kMillisecond;
 constexpr std::uint64_t kPhaseVisits = 6;
 constexpr double kShamRate = 0.6;
 constexpr Nanoseconds kDearestPause = 2 * kMillisecond;
+// A shot at a thread of our own sees a part of the cost, but not as little as this part.
+constexpr int kMostUnseen = 6;
 constexpr std::size_t kMaxPairs = 12;
 constexpr std::size_t kMinPairs = 3;
 
@@ -65,10 +67,23 @@ Phase sham_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_n
   const auto pauses = static_cast<double>(after.pauses - before.pauses);
   const auto paid_ns = static_cast<double>(after.paid_ns - before.paid_ns);
   if (paid_ns > 0 && virtual_ns > 0) {
-    phase.pauses_per_ns =
-        static_cast<double>(delay_ns) / (paid_ns / pauses) / static_cast<double>(virtual_ns);
+    phase.pauses_per_ns = static_cast<double>(delay_ns) /
+                          (paid_ns / pauses + static_cast<double>(stream.pause_cost_ns())) /
+                          static_cast<double>(virtual_ns);
   }
   return phase;
+}
+
+double standard_error(const std::vector<std::pair<double, double>>& pairs) {
+  double sum = 0;
+  double squares = 0;
+  for (const auto& [off, on] : pairs) {
+    const double each = std::log(on / off);
+    sum += each;
+    squares += each * each;
+  }
+  const auto n = static_cast<double>(pairs.size());
+  return std::sqrt(std::max(squares - sum * sum / n, 0.0) / (n - 1) / n);
 }
 
 std::optional<double> measure(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
@@ -140,16 +155,18 @@ std::optional<Nanoseconds> measure_pause_cost(Stream& stream, const StreamParts&
       }
     }
     off_first = !off_first;
-    if (off_ns <= 0 || on.period_ns <= 0 || on.pauses_per_ns <= 0) continue;
+    if (off_ns <= 0 || on.period_ns <= 0 || on.pauses_per_ns <= 0) break;  // too few visits
     pairs.emplace_back(off_ns, on.period_ns);
     pauses_per_ns += on.pauses_per_ns;
   }
   const auto loss = cost_of_pairs(pairs);
-  if (!loss) return std::nullopt;
+  if (!loss || *loss < 2 * standard_error(pairs)) return std::nullopt;
   pauses_per_ns /= static_cast<double>(pairs.size());
-  // What was counted as paid already did not show.
-  const auto cost_ns = stream.pause_cost_ns() + static_cast<Nanoseconds>(*loss / pauses_per_ns);
-  return std::clamp<Nanoseconds>(cost_ns, 0, kDearestPause);
+  // What was counted as paid already did not show. N pauses of cost c in virtual time V leave
+  // V - N c for work, and V / (V - N c) = 1 + loss.
+  const Nanoseconds guess_ns = stream.pause_cost_ns();
+  const auto unseen_ns = static_cast<Nanoseconds>(*loss / (1 + *loss) / pauses_per_ns);
+  return std::min(guess_ns + unseen_ns, guess_ns > 0 ? kMostUnseen * guess_ns : kDearestPause);
 }
 
 }  // namespace causalctl::causal

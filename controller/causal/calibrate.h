@@ -34,7 +34,7 @@ SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds
 // frame, context switches, cold caches. On this target, as it runs: phases with and without a sham
 // speedup, in which all threads stand still for the same part of the time. Nothing is faster then,
 // so whatever progress is lost in virtual time is the pauses' doing, and is divided among those
-// that one thread makes. nullopt: too few visits.
+// that one thread makes. nullopt: nothing certain to be seen; the guess stands.
 std::optional<Nanoseconds> measure_pause_cost(Stream& stream, const StreamParts& parts,
                                               Nanoseconds budget_ns,
                                               const std::function<bool()>& stop);

@@ -16,6 +16,7 @@ Nanoseconds scaled(double factor, Nanoseconds time_ns) {
 }  // namespace
 
 void Credit::begin(double speedup, Nanoseconds smooth_below_ns, bool forget) {
+  learning_ = true;
   speedup_ = speedup;
   smooth_below_ns_ = smooth_below_ns;
   for (auto& [tid, thread] : threads_) {
@@ -50,8 +51,10 @@ Nanoseconds Credit::sampled_in_unit(Tid tid, Nanoseconds period_ns, Nanoseconds 
 Nanoseconds Credit::close(Thread& thread, std::size_t end, Nanoseconds now_ns) {
   const Nanoseconds cpu_ns = cpu_now(thread, now_ns);
   Share& share = thread.shares[static_cast<std::size_t>(thread.began)][end][length_class(cpu_ns)];
-  share.unit_ns += thread.unit_ns;
-  share.cpu_ns += cpu_ns;
+  if (learning_) {
+    share.unit_ns += thread.unit_ns;
+    share.cpu_ns += cpu_ns;
+  }
   Nanoseconds earned_ns = thread.pending_ns;
   if (cpu_ns <= smooth_below_ns_ && share.cpu_ns > 0) {
     const double expected = static_cast<double>(share.unit_ns) / static_cast<double>(share.cpu_ns);

@@ -27,6 +27,8 @@ class Credit {
   // A new experiment on the same unit keeps what was learned, unless `forget`.
   void begin(double speedup, Nanoseconds smooth_below_ns, bool forget);
 
+  void end() { learning_ = false; }  // samples are for nobody until the next begin()
+
   // Each returns what the thread has earned by it, in time; 0 for a thread that was never seen.
   Nanoseconds sampled_in_unit(Tid thread, Nanoseconds period_ns, Nanoseconds now_ns);
   Nanoseconds woke_another(Tid thread, Nanoseconds now_ns);
@@ -59,6 +61,7 @@ class Credit {
   Nanoseconds close(Thread& thread, std::size_t end, Nanoseconds now_ns);
 
   std::unordered_map<Tid, Thread> threads_;
+  bool learning_ = false;
   double speedup_ = 0;
   Nanoseconds smooth_below_ns_ = 0;
 };

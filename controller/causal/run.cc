@@ -47,7 +47,7 @@ class Runner {
   void cool_off();
   void check_budget();
   void look();
-  void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& before);
+  void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts);
   void warn_of_intrusion();
   void check_lines();
   void write_log(const std::function<void()>& write);
@@ -87,6 +87,7 @@ bool Runner::stop() {
 
 void Runner::step() {
   worst_late_ns_ = std::max(worst_late_ns_, stream_.step().late_ns);
+  check_lines();
   const Nanoseconds now_ns = parts_.clock.now();
   if (now_ns - last_jitter_ns_ > 50 * kMillisecond) {
     parts_.session.jitter();
@@ -137,14 +138,17 @@ Nanoseconds Runner::share_of_run_ns(double share, Nanoseconds longest_ns) const 
   return std::min(longest_ns, static_cast<Nanoseconds>(share * all_ns));
 }
 
+// Not under a limit of slowdown: the target stands still for more than half of it.
 void Runner::calibrate_pauses() {
+  run_.overhead.pause_cost_ns = stream_.pause_cost_ns();
+  if (config_.budget.max_slowdown_percent) return;
   show("calibration");
   const auto cost_ns = measure_pause_cost(stream_, parts_, share_of_run_ns(0.1, 10 * kSecond),
                                           [this] { return stop(); });
-  log::verbose("a pause costs its thread {}, {} µs were supposed",
-               cost_ns ? fmt::format("{} µs besides", *cost_ns / kMicrosecond)
-                       : "an unknown time besides (too few visits)",
-               parts_.shot_cost_ns / kMicrosecond);
+  log::verbose(
+      "a pause costs its thread {}, {} µs were supposed",
+      cost_ns ? fmt::format("{} µs besides", *cost_ns / kMicrosecond) : "an uncertain time besides",
+      parts_.shot_cost_ns / kMicrosecond);
   if (cost_ns) stream_.set_pause_cost(*cost_ns);
   run_.overhead.pause_cost_ns = stream_.pause_cost_ns();
 }
@@ -179,12 +183,13 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   worst_late_ns_ = 0;
   const auto pauses_before = parts_.pauser.totals();
   const auto lost_before = parts_.session.losses().records_lost;
-  const Nanoseconds core_wait_before_ns = stream_.core_wait_ns();
   stream_.begin(planned.unit, planned.speedup, run_.overhead.period_ns);
   show("experiments", &result);
 
   idle(static_cast<Nanoseconds>(kWarmUpShare * static_cast<double>(experiment_ns_)));
   stream_.begin_window();
+  const Nanoseconds core_wait_before_ns = stream_.core_wait_ns();
+  const std::vector<std::uint64_t> counts_before = parts_.attribution.counts();
   const Nanoseconds begin_ns = parts_.clock.now();
   result.start_ns = begin_ns - start_ns_;
   idle(experiment_ns_);
@@ -203,6 +208,8 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   result.latency = parts_.counters.latency(result.effective_ns);
   result.runnable_wait_ns = stream_.core_wait_ns() - core_wait_before_ns;
   result.lost_records = parts_.session.losses().records_lost - lost_before;
+  std::vector<std::uint64_t> counts = parts_.attribution.counts();
+  for (UnitId id = 0; id < counts_before.size(); ++id) counts[id] -= counts_before[id];
   stream_.end();
   cool_off();
   const auto pauses = parts_.pauser.totals();
@@ -214,6 +221,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   } else if (result.lost_records > 0) {
     result.discarded = fmt::format("{} records lost", result.lost_records);
   }
+  count_baseline(result, counts);
   return result;
 }
 
@@ -283,13 +291,10 @@ void Runner::show(const char* phase, const Experiment* now) {
 }
 
 // For the phase correction: how often each unit was sampled while nothing was sped up.
-void Runner::count_baseline(const Experiment& done, const std::vector<std::uint64_t>& before) {
+void Runner::count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts) {
   if (done.speedup > 0 || !done.discarded.empty()) return;
-  const std::vector<std::uint64_t>& now = parts_.attribution.counts();
-  baseline_counts_.resize(now.size());
-  for (UnitId id = 0; id < now.size(); ++id) {
-    baseline_counts_[id] += now[id] - (id < before.size() ? before[id] : 0);
-  }
+  baseline_counts_.resize(counts.size());
+  for (UnitId id = 0; id < counts.size(); ++id) baseline_counts_[id] += counts[id];
 }
 
 // Right after the survey, so that the user need not wait for a profile of another program.
@@ -368,18 +373,15 @@ void Runner::run() {
   options.seed = run_.seed;
   Plan plan(options);
   while (!stop()) {
-    check_lines();
     const auto planned = plan.next(candidates());
     if (!planned) {
       idle(50 * kMillisecond);
       continue;
     }
-    const std::vector<std::uint64_t> counts_before = parts_.attribution.counts();
     const Experiment done = experiment(*planned);
     // One that the end cut short would be a shorter one than the others: it does not count.
     if (stop() && done.wall_ns < experiment_ns_) break;
     run_.experiments.push_back(done);
-    count_baseline(done, counts_before);
     write_log([&] { log_.experiment(run_, done); });
     for (const auto& count : done.throughput) {
       visits_per_s_ = 1e9 * static_cast<double>(count.visits) / static_cast<double>(done.wall_ns);

@@ -7,7 +7,8 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr std::size_t kReach = 32;  // bytes before and after: a waiting loop is short
+constexpr std::size_t kReach = 32;     // bytes before and after: a waiting loop is short
+constexpr std::uint64_t kEnough = 50;  // samples, to say anything
 constexpr std::array<std::byte, 2> kPause = {std::byte{0xf3}, std::byte{0x90}};
 
 bool near_pause(Address address, const Spinning::Read& read) {
@@ -25,7 +26,7 @@ double Spinning::share(const Read& read) {
     all += count;
     if (near_pause(address, read)) spinning += count;
   }
-  return all == 0 ? 0 : static_cast<double>(spinning) / static_cast<double>(all);
+  return all < kEnough ? 0 : static_cast<double>(spinning) / static_cast<double>(all);
 }
 
 }  // namespace causalctl::causal

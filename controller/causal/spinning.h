@@ -24,7 +24,7 @@ class Spinning {
   void sampled(Address address) { ++counts_[address]; }
 
   // Share of the samples so far that fell within a few instructions of PAUSE. Reads the memory
-  // around every address that was sampled; forgets them.
+  // around every address that was sampled; forgets them. 0 for fewer than 50 samples.
   double share(const Read& read);
 
  private:

@@ -12,12 +12,11 @@ namespace {
 // a late pause right (docs/virtual-time.md).
 constexpr Nanoseconds kTick = 2 * kMillisecond;
 
-// A debt below the threshold waits for more. A pause costs its thread a signal and two context
-// switches, known only on average: that shall be a small part of it, and a pause that lasts from
-// one tick to the next can be prolonged instead of being begun again.
-constexpr int kPausePerCost = 60;
-constexpr Nanoseconds kLeastThreshold = kMillisecond;
-constexpr Nanoseconds kLargestThreshold = 5 * kMillisecond;
+// A debt below the threshold waits for more. A pause as long as this is still on at the next tick
+// and is prolonged instead of being begun again, and much of what is owed cancels before
+// (docs/virtual-time.md, "What a pause costs, and how late it may come").
+constexpr Nanoseconds kThreshold = 5 * kMillisecond;
+constexpr Nanoseconds kThresholdSham = kMillisecond;
 // Where threads wait for cores, the core of a paused thread is taken by another one, and does not
 // stand still: then the fewer pauses the better.
 constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
@@ -34,14 +33,8 @@ constexpr std::size_t kMaxLatencies = 100'000;
 Stream::Stream(StreamParts parts)
     : parts_(std::move(parts)),
       ledger_(parts_.session.limits().wake_edges ? Ledger::BlindCredit::none
-                                                 : Ledger::BlindCredit::full) {
-  set_pause_cost(parts_.shot_cost_ns);
-}
-
-void Stream::set_pause_cost(Nanoseconds cost_ns) {
-  pause_cost_ns_ = cost_ns;
-  threshold_ns_ = std::clamp(kPausePerCost * cost_ns, kLeastThreshold, kLargestThreshold);
-}
+                                                 : Ledger::BlindCredit::full),
+      pause_cost_ns_(parts_.shot_cost_ns) {}
 
 Stream::Step Stream::step() {
   Nanoseconds now_ns = parts_.clock.now();
@@ -53,10 +46,10 @@ Stream::Step Stream::step() {
 
   // Events first, then pauses: a pause that ended before an event of its thread is then known.
   const auto events = parts_.session.drain(now_ns);
-  const auto paid = parts_.pauser.collect(now_ns);
-  auto next_paid = paid.begin();
+  paid_ = parts_.pauser.collect(now_ns);
+  auto next_paid = paid_.begin();
   const auto pay_until = [&](Nanoseconds time_ns) {
-    for (; next_paid != paid.end() && next_paid->end_ns <= time_ns; ++next_paid) {
+    for (; next_paid != paid_.end() && next_paid->end_ns <= time_ns; ++next_paid) {
       note_latency(*next_paid);
       const Nanoseconds length_ns = next_paid->end_ns - next_paid->start_ns;
       ledger_.pay(next_paid->tid,
@@ -120,13 +113,21 @@ void Stream::apply(const perf::SwitchEvent& event) {
     return;
   }
   const bool preempted = event.kind == perf::SwitchKind::out_preempted;
-  const bool pause_asked = parts_.pauser.pausing(tid);
+  const bool pause_asked = paused_at(tid, event.time_ns);
   if (preempted || pause_asked) {
     credit_.left_core(tid, event.time_ns);
   } else {
     earn(tid, credit_.blocked(tid, event.time_ns), event.time_ns);
   }
   ledger_.switched_out(tid, event.cpu, event.time_ns, preempted, pause_asked);
+}
+
+// Asked for and not ended, or ended since the last step.
+bool Stream::paused_at(Tid thread, Nanoseconds time_ns) const {
+  return parts_.pauser.pausing(thread) ||
+         std::any_of(paid_.begin(), paid_.end(), [&](const pause::Paid& paid) {
+           return paid.tid == thread && paid.start_ns <= time_ns && time_ns <= paid.end_ns;
+         });
 }
 
 void Stream::apply(const perf::WakeEvent& event) {
@@ -152,7 +153,7 @@ void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
 
 void Stream::apply(const perf::ThreadStartEvent& event) {
   ledger_.start_thread(event.thread.tid, event.parent.tid, event.time_ns);
-  parts_.pauser.add_thread(event.thread.tid);
+  if (!executed_) parts_.pauser.add_thread(event.thread.tid);
 }
 
 void Stream::apply(const perf::ThreadExitEvent& event) {
@@ -174,13 +175,13 @@ void Stream::lift(Nanoseconds now_ns) {
 }
 
 void Stream::settle(Nanoseconds now_ns) {
-  if (!owing_) return;
+  if (!owing_ || executed_) return;  // a new program has no stub
   for (const Ledger::Debt& debt : ledger_.debts()) {
     const bool pausing = parts_.pauser.pausing(debt.thread);
     // Never arm a thread that is not on a core: its shot would fire right after the wake-up, before
     // the credit of that wake-up is known.
     if (pausing || (debt.state == ThreadState::running && debt.debt_ns > threshold_ns())) {
-      if (!pausing) asked_for_sample_at_ns_[debt.thread] = last_earned_at_ns_;
+      if (!pausing && earning_) asked_for_sample_at_ns_[debt.thread] = last_earned_at_ns_;
       parts_.pauser.set_debt(debt.thread, debt.debt_ns, now_ns);
     }
   }
@@ -233,9 +234,9 @@ void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
 }
 
 Nanoseconds Stream::threshold_ns() const {
-  if (sham_rate_ > 0) return kLeastThreshold;  // many pauses: it is their cost that is to be seen
+  if (sham_rate_ > 0) return kThresholdSham;  // many pauses: it is their cost that is to be seen
   if (waits_by_spinning_) return kThresholdSpinning;
-  return oversubscribed_ ? kThresholdOversubscribed : threshold_ns_;
+  return oversubscribed_ ? kThresholdOversubscribed : kThreshold;
 }
 
 double Stream::look_for_spinning() {
@@ -270,6 +271,8 @@ void Stream::end() {
   earning_ = owing_ = false;
   sham_rate_ = 0;
   unit_.reset();
+  credit_.end();
+  if (executed_) return;
   const Nanoseconds now_ns = parts_.clock.now();
   for (const Ledger::Debt& debt : ledger_.debts()) {
     if (parts_.pauser.pausing(debt.thread)) parts_.pauser.set_debt(debt.thread, 0, now_ns);

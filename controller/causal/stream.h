@@ -61,7 +61,7 @@ class Stream {
   // end(), like an experiment.
   void begin_sham(double rate);
   // What a pause costs its thread besides, from now on counted as paid.
-  void set_pause_cost(Nanoseconds cost_ns);
+  void set_pause_cost(Nanoseconds cost_ns) { pause_cost_ns_ = cost_ns; }
   Nanoseconds pause_cost_ns() const { return pause_cost_ns_; }
   void begin_counting();  // counts visits from now on, outside of an experiment
   // speedup 0: a baseline. `period_ns`: of sampling, on average.
@@ -96,6 +96,7 @@ class Stream {
   bool near_breakpoint(const perf::SampleEvent& event) const;
   void visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns);
   void earn(Tid thread, Nanoseconds amount_ns, Nanoseconds now_ns);
+  bool paused_at(Tid thread, Nanoseconds time_ns) const;
   void note_latency(const pause::Paid& paid);
   void settle(Nanoseconds now_ns);
   void lift(Nanoseconds now_ns);
@@ -105,7 +106,6 @@ class Stream {
   StreamParts parts_;
   Ledger ledger_;
   Nanoseconds pause_cost_ns_ = 0;
-  Nanoseconds threshold_ns_ = 0;
   double sham_rate_ = 0;
   Nanoseconds lifted_at_ns_ = 0;
   bool oversubscribed_ = false;
@@ -129,6 +129,7 @@ class Stream {
   std::unordered_map<Tid, Nanoseconds> asked_for_sample_at_ns_;
   std::vector<Nanoseconds> sample_to_pause_ns_;
   bool executed_ = false;
+  std::vector<pause::Paid> paid_;  // since the last step
 };
 
 }  // namespace causalctl::causal

@@ -1,5 +1,6 @@
 #include "controller/pause/sigtrap_channel.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/uio.h>
 
@@ -104,7 +105,6 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
   if (bounded_ns == 0) return;
   thread.owed_total_ns = owed_total_ns;
   thread.armed_at_ns = now_ns;
-  thread.count_at_arming = thread.shot.read_count();
   write_slot(thread, true);
   thread.shot.refresh(1);
   thread.armed = true;
@@ -129,22 +129,25 @@ void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
 
 // A thread may block SIGTRAP for good; its shot stays pending, harmless, and is taken off by the
 // guardian at the end. Or the target has installed a handler of its own over ours, which took it:
-// then the event has run its period, and no signal is pending.
-bool SigtrapChannel::never_entered(Tid tid, const Thread& thread) const {
+// then the thread has run since the last look, and the event, spent, has counted nothing of it.
+bool SigtrapChannel::never_entered(Tid tid, Thread& thread) const {
   const auto status = procfs::thread_status(target_, tid);
-  if (!status) return false;
+  const auto run_time = procfs::read_text(fmt::format("/proc/{}/task/{}/schedstat", target_, tid));
+  if (!status || !run_time) return false;
   if (procfs::has_signal(status->signals_pending, SIGTRAP)) {
     return procfs::has_signal(status->signals_blocked, SIGTRAP);
   }
-  return thread.shot.read_count() - thread.count_at_arming >=
-         static_cast<std::uint64_t>(kShotPeriod);
+  const std::uint64_t count = thread.shot.read_count();
+  const bool again = std::exchange(thread.suspected, true);
+  const bool spent = std::exchange(thread.event_count, count) == count;
+  const bool ran = std::exchange(thread.run_time, *run_time) != *run_time;
+  return again && spent && ran;
 }
 
 // Such a thread's pauses go the other way from now on.
 void SigtrapChannel::check_unfired(Tid tid, Thread& thread) {
   thread.armed_at_ns += kUnfiredCheck;  // look again only after as long
   if (!never_entered(tid, thread)) return;
-  if (!std::exchange(thread.suspected, true)) return;
   fallback_.add_thread(tid);
   --armed_count_;
   threads_.erase(tid);  // not its slot: the pending shot still writes there

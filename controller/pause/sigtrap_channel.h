@@ -45,9 +45,11 @@ class SigtrapChannel final : public Pauser {
     unsigned slot = 0;
     bool armed = false;
     Nanoseconds armed_at_ns = 0;
-    Nanoseconds owed_total_ns = 0;      // as last written
-    std::uint64_t count_at_arming = 0;  // of the event: how long it has counted
-    bool suspected = false;  // of never entering the stub: it may have, since the slot was read
+    Nanoseconds owed_total_ns = 0;  // as last written
+    // Of a shot that seems taken by somebody else: at the first look.
+    bool suspected = false;
+    std::uint64_t event_count = 0;
+    std::string run_time;
   };
   struct SlotState {  // what collect() last saw; outlives the thread that had the slot
     Nanoseconds paid_total_ns = 0;
@@ -57,7 +59,7 @@ class SigtrapChannel final : public Pauser {
   void finish(Tid tid, Thread& thread, const target::Slot& slot, std::vector<Paid>& paid);
   void write_slot(const Thread& thread, bool with_arming);
   void check_unfired(Tid tid, Thread& thread);
-  bool never_entered(Tid tid, const Thread& thread) const;
+  bool never_entered(Tid tid, Thread& thread) const;
   unsigned take_slot();
 
   Pid target_;

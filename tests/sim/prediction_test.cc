@@ -30,7 +30,7 @@ struct Case {
   double speedup;
 };
 
-void check(const Case& each, Latency latency) {
+void check(const Case& each, Latency latency, unsigned cores = MachineOptions{}.cores) {
   INFO(each.name << ", line " << each.unit << ", speedup " << each.speedup << ", latency up to "
                  << latency.most_ns << " ns");
   Question question;
@@ -38,6 +38,7 @@ void check(const Case& each, Latency latency) {
   question.unit = each.unit;
   question.speedup = each.speedup;
   question.duration_ns = 60 * kSecond;
+  question.machine.cores = cores;
   Controller controller;
   controller.latency = latency;
   const double truth = true_effect(question);
@@ -69,11 +70,34 @@ TEST_CASE("predictions are true", "[sim]") {
       {"chain beside a decoy", decoy(), 1, 0.5},
       {"two identical workers", identical_workers(2), 1, 0.5},
       {"four identical workers", identical_workers(4), 1, 0.75},
+      {"lock of 0.2 ms, held", contended_lock(0.2, 0.3, 3), 1, 0.5},
+      {"lock of 0.2 ms, outside", contended_lock(0.2, 0.3, 3), 2, 0.5},
+      {"lock of 2 ms, outside", contended_lock(2, 3, 3), 2, 1.0},
   };
   for (const Case& each : cases) {
     check(each, kPrompt);
     check(each, kLate);
   }
+}
+
+TEST_CASE("predictions are true where threads wait for cores", "[sim]") {
+  check({"pool", pool_of(8, 1, 1, 0), 1, 0.5}, kPrompt, 2);
+  check({"pool with a lock", pool_of(8, 1, 1, 0.2), 1, 0.5}, kPrompt, 2);
+}
+
+// The controller is told nothing near the truth, and two threads must find it out.
+TEST_CASE("the cost of a pause is found by sham speedups", "[sim]") {
+  const Nanoseconds cost_ns = GENERATE(150, 300) * kMicrosecond;
+  Question question;
+  question.program = barrier({5, 4});
+  question.machine.pause_cost_ns = cost_ns;
+  Controller controller;
+  controller.credited_cost_ns = 60 * kMicrosecond;
+  const auto found_ns =
+      static_cast<double>(predict(question, controller).run.overhead.pause_cost_ns);
+  // With 12 pairs of phases, whose periods differ by 2 % / sqrt(n): a few hundredths of the loss.
+  CHECK(found_ns > 0.7 * static_cast<double>(cost_ns) - 15'000);
+  CHECK(found_ns < 1.3 * static_cast<double>(cost_ns) + 15'000);
 }
 
 TEST_CASE("truth is what arithmetic says", "[sim]") {

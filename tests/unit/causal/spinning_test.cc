@@ -26,8 +26,10 @@ Spinning::Read memory_with_pause(std::size_t bytes, std::size_t pause) {
 TEST_CASE("samples near PAUSE are time spent spinning", "[causal][spinning]") {
   const auto read = memory_with_pause(1024, 500);
   Spinning spinning;
-  for (const Address offset : {490, 505, 530}) spinning.sampled(kCode + offset);
-  for (const Address offset : {440, 560, 100}) spinning.sampled(kCode + offset);
+  for (int i = 0; i < 10; ++i) {
+    for (const Address offset : {490, 505, 530}) spinning.sampled(kCode + offset);
+    for (const Address offset : {440, 560, 100}) spinning.sampled(kCode + offset);
+  }
   CHECK(spinning.share(read) == Approx(0.5));
   CHECK(spinning.share(read) == 0);  // they are forgotten
 }
@@ -35,8 +37,17 @@ TEST_CASE("samples near PAUSE are time spent spinning", "[causal][spinning]") {
 TEST_CASE("what cannot be read does not spin", "[causal][spinning]") {
   const auto read = memory_with_pause(64, 2);
   Spinning spinning;
-  spinning.sampled(0);
-  spinning.sampled(kCode + 8);  // 32 bytes before it is nothing
+  for (int i = 0; i < 50; ++i) {
+    spinning.sampled(0);
+    spinning.sampled(kCode + 8);  // 32 bytes before it is nothing
+  }
+  CHECK(spinning.share(read) == 0);
+}
+
+TEST_CASE("a handful of samples says nothing", "[causal][spinning]") {
+  const auto read = memory_with_pause(1024, 500);
+  Spinning spinning;
+  spinning.sampled(kCode + 500);
   CHECK(spinning.share(read) == 0);
 }
 
