@@ -166,6 +166,14 @@ def paused(outcome):
     return expect(pauses > 0, "the target was never paused")
 
 
+def paused_to_the_end(outcome):
+    """In the last third of the experiments, long after what the target did to itself."""
+    experiments = [record for record in outcome.log() if record["type"] == "experiment"]
+    late = experiments[-(len(experiments) // 3):]
+    return expect(sum(record["pauses"]["count"] for record in late) > 0,
+                  f"no pause in the last {len(late)} experiments")
+
+
 def link_untouched(outcome):
     return expect((outcome.directory / "elsewhere").read_text() == "", "written through a link")
 
@@ -283,11 +291,12 @@ PROFILES = [
                  warns("pauses by ptrace.*SIGTRAP"))),
     # It is installed later, so SigCgt differs by the target's own doing, and that is said. At most
     # one of our signals for each of its four threads can be on its way then.
-    Case("attach_target_installs_sigtrap_handler", attach_json(duration="4s"),
-         ("{targets}/changes", "--sigtrap", "8", "--blocked", "0", "--seconds", "9"), exit=(1,),
+    Case("attach_target_installs_sigtrap_handler",
+         attach_json(*halved(BUSY_LINE), "-o", "{log}", duration="7s"),
+         ("{targets}/changes", "--sigtrap", "8", "--blocked", "0", "--seconds", "12"), exit=(1,),
          target_ends=True,
          target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps [0-4]$"),
-         checks=(well_formed, warns("signals caught"))),
+         checks=(well_formed, warns("signals caught"), paused_to_the_end)),
     Case("attach_ptrace_channel",
          attach_json("--pause-channel", "ptrace", *halved(LITTLE_LINE), "-o", "{log}"),
          ("{targets}/blocking_calls",),
