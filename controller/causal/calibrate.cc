@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace causalctl::causal {
 namespace {
+
+using Pairs = std::vector<std::pair<double, double>>;  // off, on
 
 constexpr Nanoseconds kShortest = kMillisecond;
 constexpr Nanoseconds kLongest = 10 * kMillisecond;
@@ -74,32 +77,42 @@ Phase sham_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_n
   return phase;
 }
 
-double standard_error(const std::vector<std::pair<double, double>>& pairs) {
-  double sum = 0;
-  double squares = 0;
-  for (const auto& [off, on] : pairs) {
-    const double each = std::log(on / off);
-    sum += each;
-    squares += each * each;
+// Periods of phases without and with something, in turn, the order changing from pair to pair, so
+// that a drift does not look like a cost. `period(on)` runs one; 0: too few visits.
+Pairs alternate(const StreamParts& parts, Nanoseconds budget_ns, const std::function<bool()>& stop,
+                const std::function<double(bool)>& period) {
+  const Nanoseconds deadline_ns = parts.clock.now() + budget_ns;
+  Pairs pairs;
+  bool off_first = true;
+  while (pairs.size() < kMaxPairs && parts.clock.now() < deadline_ns && !stop()) {
+    std::pair<double, double> pair;
+    for (const bool on : {!off_first, off_first}) (on ? pair.second : pair.first) = period(on);
+    off_first = !off_first;
+    if (pair.first > 0 && pair.second > 0) pairs.push_back(pair);
   }
-  const auto n = static_cast<double>(pairs.size());
-  return std::sqrt(std::max(squares - sum * sum / n, 0.0) / (n - 1) / n);
+  return pairs;
+}
+
+std::vector<double> log_ratios(const Pairs& pairs) {
+  std::vector<double> logs;
+  for (const auto& [off, on] : pairs) logs.push_back(std::log(on / off));
+  return logs;
+}
+
+double standard_error(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / (n - 1) / n);
 }
 
 std::optional<double> measure(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
                               const std::function<bool()>& stop) {
-  const Nanoseconds deadline_ns = parts.clock.now() + budget_ns;
-  std::vector<std::pair<double, double>> pairs;
-  bool off_first = true;  // alternately, so that a drift does not look like a cost
-  while (pairs.size() < kMaxPairs && parts.clock.now() < deadline_ns && !stop()) {
-    std::pair<double, double> pair;
-    for (const bool on : {!off_first, off_first}) {
-      parts.session.enable_sampling(on);
-      (on ? pair.second : pair.first) = phase_period(stream, parts, budget_ns / 6, stop);
-    }
-    off_first = !off_first;
-    if (pair.first > 0 && pair.second > 0) pairs.push_back(pair);
-  }
+  const Pairs pairs = alternate(parts, budget_ns, stop, [&](bool on) {
+    parts.session.enable_sampling(on);
+    return phase_period(stream, parts, budget_ns / 6, stop);
+  });
   parts.session.enable_sampling(true);
   return cost_of_pairs(pairs);
 }
@@ -108,8 +121,7 @@ std::optional<double> measure(Stream& stream, const StreamParts& parts, Nanoseco
 
 std::optional<double> cost_of_pairs(const std::vector<std::pair<double, double>>& off_on_periods) {
   if (off_on_periods.size() < kMinPairs) return std::nullopt;
-  std::vector<double> logs;
-  for (const auto& [off, on] : off_on_periods) logs.push_back(std::log(on / off));
+  std::vector<double> logs = log_ratios(off_on_periods);
   std::sort(logs.begin(), logs.end());
   const std::size_t trim = logs.size() / 4;
   double sum = 0;
@@ -140,28 +152,27 @@ SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds
 std::optional<Nanoseconds> measure_pause_cost(Stream& stream, const StreamParts& parts,
                                               Nanoseconds budget_ns,
                                               const std::function<bool()>& stop) {
-  const Nanoseconds deadline_ns = parts.clock.now() + budget_ns;
-  std::vector<std::pair<double, double>> pairs;
-  double pauses_per_ns = 0;
-  bool off_first = true;
-  while (pairs.size() < kMaxPairs && parts.clock.now() < deadline_ns && !stop()) {
-    double off_ns = 0;
-    Phase on;
-    for (const bool sham : {!off_first, off_first}) {
-      if (sham) {
-        on = sham_phase(stream, parts, budget_ns / 4, stop);
-      } else {
-        off_ns = phase_period(stream, parts, budget_ns / 6, stop);
-      }
-    }
-    off_first = !off_first;
-    if (off_ns <= 0 || on.period_ns <= 0 || on.pauses_per_ns <= 0) break;  // too few visits
-    pairs.emplace_back(off_ns, on.period_ns);
-    pauses_per_ns += on.pauses_per_ns;
-  }
+  double pauses_per_ns = 0;  // summed over the sham phases
+  double shams = 0;
+  bool too_few_visits = false;
+  const Pairs pairs = alternate(
+      parts, budget_ns, [&] { return too_few_visits || stop(); },
+      [&](bool sham) {
+        Phase phase;
+        if (sham) {
+          phase = sham_phase(stream, parts, budget_ns / 4, stop);
+          pauses_per_ns += phase.pauses_per_ns;
+          ++shams;
+          too_few_visits |= phase.pauses_per_ns <= 0;
+        } else {
+          phase.period_ns = phase_period(stream, parts, budget_ns / 6, stop);
+        }
+        too_few_visits |= phase.period_ns <= 0;
+        return too_few_visits ? 0 : phase.period_ns;
+      });
   const auto loss = cost_of_pairs(pairs);
-  if (!loss || *loss < 2 * standard_error(pairs)) return std::nullopt;
-  pauses_per_ns /= static_cast<double>(pairs.size());
+  if (!loss || *loss < 2 * standard_error(log_ratios(pairs))) return std::nullopt;
+  pauses_per_ns /= shams;
   // What was counted as paid already did not show. N pauses of cost c in virtual time V leave
   // V - N c for work, and V / (V - N c) = 1 + loss.
   const Nanoseconds guess_ns = stream.pause_cost_ns();
