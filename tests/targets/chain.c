@@ -65,17 +65,12 @@ int main(int argc, char** argv) {
   second_iterations = (uint64_t)(calibrate("second", second_work) * second_ms * second_factor);
   decoy_iterations = (uint64_t)(calibrate("decoy", decoy_work) * decoy_ms * decoy_factor);
   const size_t count = (size_t)threads;
-  pthread_t* workers = calloc(count, sizeof(*workers));
-  if (!workers) die("calloc");
   ready();
-  for (size_t i = 0; i < count; i++) {
-    if (pthread_create(&workers[i], NULL, work, NULL) != 0) die("pthread_create");
-  }
+  pthread_t* workers = start_workers(count, work);
   pthread_t decoy;
   if (decoy_ms > 0 && pthread_create(&decoy, NULL, distract, NULL) != 0) die("pthread_create");
   wait_for_end();
-  for (size_t i = 0; i < count; i++) pthread_join(workers[i], NULL);
+  join_workers(workers, count);
   if (decoy_ms > 0) pthread_join(decoy, NULL);
-  free(workers);
   return finish();
 }

@@ -128,6 +128,20 @@ void ready(void) {
   fflush(stdout);
 }
 
+pthread_t* start_workers(size_t count, void* (*work)(void*)) {
+  pthread_t* workers = calloc(count, sizeof(*workers));
+  if (!workers) die("calloc");
+  for (size_t i = 0; i < count; i++) {
+    if (pthread_create(&workers[i], NULL, work, NULL) != 0) die("pthread_create");
+  }
+  return workers;
+}
+
+void join_workers(pthread_t* workers, size_t count) {
+  for (size_t i = 0; i < count; i++) pthread_join(workers[i], NULL);
+  free(workers);
+}
+
 bool stopping(void) { return atomic_load_explicit(&stop, memory_order_relaxed); }
 
 void count_round(void) {

@@ -5,6 +5,7 @@
 // `elapsed_ns N` and `eintr N` (blocking calls of the main thread that an unseen signal broke).
 #pragma once
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,9 @@ void harness_start(int argc, char** argv, const char* description, const struct 
 double calibrate(const char* name, void (*work)(uint64_t));
 
 void ready(void);
+// `count` threads that all do `work`; ends the program where they cannot be had.
+pthread_t* start_workers(size_t count, void* (*work)(void*));
+void join_workers(pthread_t* workers, size_t count);  // and frees them
 bool stopping(void);
 // Counts a round (in a build with -DUSE_COZ also for Coz: scripts/targets/build-coz); ends the
 // program when at least the rounds asked for are done.

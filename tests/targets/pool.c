@@ -50,14 +50,9 @@ int main(int argc, char** argv) {
   task_iterations = (uint64_t)(calibrate("task", task_work) * task_us / 1000 * task_factor);
   take_iterations = (uint64_t)(calibrate("take", take_work) * take_us / 1000 * take_factor);
   const size_t count = (size_t)threads;
-  pthread_t* workers = calloc(count, sizeof(*workers));
-  if (!workers) die("calloc");
   ready();
-  for (size_t i = 0; i < count; i++) {
-    if (pthread_create(&workers[i], NULL, work, NULL) != 0) die("pthread_create");
-  }
+  pthread_t* workers = start_workers(count, work);
   wait_for_end();
-  for (size_t i = 0; i < count; i++) pthread_join(workers[i], NULL);
-  free(workers);
+  join_workers(workers, count);
   return finish();
 }
