@@ -4,22 +4,41 @@
 
 #include <algorithm>
 
+#include "controller/base/procfs.h"
+
 namespace causalctl {
 namespace {
 
 // A move is dear: the kernel's stopper thread does it. Often enough to be fair within an
 // experiment.
 constexpr Nanoseconds kStay = 25 * kMillisecond;
+constexpr Nanoseconds kLook = 900 * kMillisecond;
+
+std::vector<int> allowed_cores() {
+  std::vector<int> cores;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return cores;
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &allowed)) cores.push_back(static_cast<int>(core));
+  }
+  return cores;
+}
+
+std::vector<CoreTimes> times_of(const std::vector<int>& cores) {
+  std::vector<CoreTimes> times = parse_core_times(procfs::read_text("/proc/stat").value_or(""));
+  std::erase_if(times, [&](const CoreTimes& each) {
+    return std::find(cores.begin(), cores.end(), each.core) == cores.end();
+  });
+  return times;
+}
 
 }  // namespace
 
-CoreRotation::CoreRotation(std::uint64_t seed) : random_(seed) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
-  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &allowed)) cores_.push_back(static_cast<int>(core));
-  }
-}
+CoreRotation::CoreRotation(std::uint64_t seed)
+    : cores_(allowed_cores()),
+      random_(seed),
+      idle_(times_of(cores_)),
+      looked_at_ns_(monotonic_now()) {}
 
 CoreRotation::~CoreRotation() {
   cpu_set_t all;
@@ -28,20 +47,32 @@ CoreRotation::~CoreRotation() {
   if (cores_.size() > 1) (void)sched_setaffinity(0, sizeof(all), &all);
 }
 
-void CoreRotation::move_on() {
-  const Nanoseconds now_ns = now();
-  if (cores_.size() < 2 || now_ns - moved_at_ns_ < kStay) return;
-  moved_at_ns_ = now_ns;
-  if (next_ == 0) std::shuffle(cores_.begin(), cores_.end(), random_);
+void CoreRotation::move_to(int core) {
   cpu_set_t one;
   CPU_ZERO(&one);
-  CPU_SET(cores_[next_], &one);
-  next_ = (next_ + 1) % cores_.size();
+  CPU_SET(core, &one);
   (void)sched_setaffinity(0, sizeof(one), &one);  // a core that went offline: stay
 }
 
+void CoreRotation::look_for_idle_core(Nanoseconds now_ns) {
+  looked_at_ns_ = now_ns;
+  const auto found = idle_.look(times_of(cores_));
+  if (found && found != idle_core_) move_to(*found);
+  idle_core_ = found;
+}
+
+void CoreRotation::move_on(Nanoseconds now_ns) {
+  if (cores_.size() < 2) return;
+  if (now_ns - looked_at_ns_ >= kLook) look_for_idle_core(now_ns);
+  if (idle_core_ || now_ns - moved_at_ns_ < kStay) return;
+  moved_at_ns_ = now_ns;
+  if (next_ == 0) std::shuffle(cores_.begin(), cores_.end(), random_);
+  move_to(cores_[next_]);
+  next_ = (next_ + 1) % cores_.size();
+}
+
 void CoreRotation::sleep_until(Nanoseconds deadline_ns) {
-  move_on();
+  move_on(now());
   causalctl::sleep_until(deadline_ns);
 }
 

@@ -7,6 +7,10 @@
 namespace causalctl::causal {
 namespace {
 
+// A thread that has little of its own is taken to be like the others: this much CPU time of an
+// average thread, in units of the longest interval that is smoothed.
+constexpr double kWeightOfOthers = 2;
+
 constexpr Nanoseconds kShortestClass = 16 * kMicrosecond;  // each next one is twice as long
 
 Nanoseconds scaled(double factor, Nanoseconds time_ns) {
@@ -23,6 +27,14 @@ void Credit::begin(double speedup, Nanoseconds smooth_below_ns, bool forget) {
     thread.unit_ns = thread.pending_ns = 0;
     if (forget) thread.shares = {};
   }
+  if (forget) all_threads_ = {};
+}
+
+double Credit::expected_share(const Share& own, const Share& all) const {
+  const auto weight = kWeightOfOthers * static_cast<double>(smooth_below_ns_);
+  const double of_all = static_cast<double>(all.unit_ns) / static_cast<double>(all.cpu_ns);
+  return (static_cast<double>(own.unit_ns) + weight * of_all) /
+         (static_cast<double>(own.cpu_ns) + weight);
 }
 
 std::size_t Credit::length_class(Nanoseconds cpu_ns) {
@@ -36,30 +48,34 @@ Nanoseconds Credit::cpu_now(const Thread& thread, Nanoseconds now_ns) {
          (thread.running ? std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0) : 0);
 }
 
-Nanoseconds Credit::sampled_in_unit(Tid tid, Nanoseconds period_ns, Nanoseconds now_ns) {
+Nanoseconds Credit::sampled(Tid tid, bool in_unit, Nanoseconds period_ns, Nanoseconds now_ns) {
   Thread& thread = threads_[tid];
   if (!thread.running) {  // its switch was before the first event
     thread.running = true;
     thread.running_since_ns = now_ns - period_ns;
   }
-  thread.unit_ns += period_ns;
-  thread.pending_ns += period_ns;
+  const Nanoseconds worth_ns = period_ns + std::exchange(thread.stolen_ns, 0);
+  if (!in_unit) return 0;
+  thread.unit_ns += worth_ns;
+  thread.pending_ns += worth_ns;
   if (cpu_now(thread, now_ns) <= smooth_below_ns_) return 0;
   return scaled(speedup_, std::exchange(thread.pending_ns, 0));
 }
 
 Nanoseconds Credit::close(Thread& thread, std::size_t end, Nanoseconds now_ns) {
   const Nanoseconds cpu_ns = cpu_now(thread, now_ns);
-  Share& share = thread.shares[static_cast<std::size_t>(thread.began)][end][length_class(cpu_ns)];
+  const auto began = static_cast<std::size_t>(thread.began);
+  Share& own = thread.shares[began][end][length_class(cpu_ns)];
+  Share& all = all_threads_[began][end][length_class(cpu_ns)];
   if (learning_) {
-    share.unit_ns += thread.unit_ns;
-    share.cpu_ns += cpu_ns;
+    for (Share* share : {&own, &all}) {
+      share->unit_ns += thread.unit_ns;
+      share->cpu_ns += cpu_ns;
+    }
   }
   Nanoseconds earned_ns = thread.pending_ns;
-  if (cpu_ns <= smooth_below_ns_ && share.cpu_ns > 0) {
-    const double expected = static_cast<double>(share.unit_ns) / static_cast<double>(share.cpu_ns);
-    earned_ns = scaled(expected, cpu_ns);
-  }
+  if (cpu_ns <= smooth_below_ns_ && all.cpu_ns > 0)
+    earned_ns = scaled(expected_share(own, all), cpu_ns);
   thread.cpu_ns = thread.unit_ns = thread.pending_ns = 0;
   thread.running_since_ns = now_ns;
   return scaled(speedup_, earned_ns);
@@ -90,10 +106,11 @@ void Credit::left_core(Tid tid, Nanoseconds now_ns) {
   thread.running = false;
 }
 
-void Credit::switched_in(Tid tid, Nanoseconds now_ns) {
+void Credit::switched_in(Tid tid, Nanoseconds stolen_ns, Nanoseconds now_ns) {
   Thread& thread = threads_[tid];
   thread.running = true;
-  thread.running_since_ns = now_ns;
+  thread.running_since_ns = now_ns - stolen_ns;
+  thread.stolen_ns += stolen_ns;
 }
 
 }  // namespace causalctl::causal

@@ -30,12 +30,14 @@ class Credit {
   void end() { learning_ = false; }  // samples are for nobody until the next begin()
 
   // Each returns what the thread has earned by it, in time; 0 for a thread that was never seen.
-  Nanoseconds sampled_in_unit(Tid thread, Nanoseconds period_ns, Nanoseconds now_ns);
+  Nanoseconds sampled(Tid thread, bool in_unit, Nanoseconds period_ns, Nanoseconds now_ns);
   Nanoseconds woke_another(Tid thread, Nanoseconds now_ns);
   Nanoseconds blocked(Tid thread, Nanoseconds now_ns);
 
   void left_core(Tid thread, Nanoseconds now_ns);  // preempted, or paused by us
-  void switched_in(Tid thread, Nanoseconds now_ns);
+  // `stolen_ns`: for how long another program, not one of the target's threads, had its core. A
+  // unit that takes less time loses less to others: such time counts as the thread's own.
+  void switched_in(Tid thread, Nanoseconds stolen_ns, Nanoseconds now_ns);
   void end_thread(Tid thread) { threads_.erase(thread); }
 
  private:
@@ -45,22 +47,27 @@ class Credit {
     Nanoseconds cpu_ns = 0;
   };
   static constexpr std::size_t kLengths = 12;
+  // By begin, end, length.
+  using Shares = std::array<std::array<std::array<Share, kLengths>, 2>, 2>;
   struct Thread {
     bool running = false;
     Nanoseconds running_since_ns = 0;
+    Nanoseconds stolen_ns = 0;  // since its last sample
     // The present interval:
     Edge began = Edge::woken;
-    Nanoseconds cpu_ns = 0;                                              // before running_since
-    Nanoseconds unit_ns = 0;                                             // sampled
-    Nanoseconds pending_ns = 0;                                          // … and not credited yet
-    std::array<std::array<std::array<Share, kLengths>, 2>, 2> shares{};  // by begin, end, length
+    Nanoseconds cpu_ns = 0;      // before running_since
+    Nanoseconds unit_ns = 0;     // sampled
+    Nanoseconds pending_ns = 0;  // … and not credited yet
+    Shares shares{};
   };
 
+  double expected_share(const Share& own, const Share& all) const;
   static std::size_t length_class(Nanoseconds cpu_ns);
   static Nanoseconds cpu_now(const Thread& thread, Nanoseconds now_ns);
   Nanoseconds close(Thread& thread, std::size_t end, Nanoseconds now_ns);
 
   std::unordered_map<Tid, Thread> threads_;
+  Shares all_threads_{};
   bool learning_ = false;
   double speedup_ = 0;
   Nanoseconds smooth_below_ns_ = 0;

@@ -10,7 +10,8 @@ namespace {
 // other on a core.
 constexpr Nanoseconds kCoreWaitFloor = 50 * kMicrosecond;
 
-// A core that a thread of the target left longer ago than this was in other hands in between.
+// A core left longer ago than this was idle in between, or another program had it. Who was waiting
+// already when it was left waited for the thread that left it, whoever came between.
 constexpr Nanoseconds kHandOver = 20 * kMicrosecond;
 
 // A thread that joins another runs again this soon after the other's end, as far as events tell.
@@ -23,18 +24,22 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns) {
   const auto found = threads_.find(parent);
   fresh.local_ns = found == threads_.end() ? global() : found->second.local_ns;
   fresh.since_ns = now_ns;
+  if (parent != 0) fresh.state = ThreadState::waiting_for_core;
   threads_[thread] = fresh;
 }
 
 void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
-  last_end_ = {now_ns, found->second.local_ns};
+  const Thread& thread = found->second;
+  last_end_ = {now_ns, thread.local_ns};
+  if (thread.cpu) cores_[*thread.cpu] = {tid, now_ns, thread.local_ns};  // no switch record comes
   threads_.erase(found);
 }
 
 void Ledger::reset() {
   for (auto& [tid, thread] : threads_) thread.local_ns = 0;
+  for (auto& [cpu, core] : cores_) core.local_ns = 0;
   last_end_.reset();
   lifted_ns_ = 0;
 }
@@ -57,9 +62,9 @@ void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_loc
   thread.local_ns = std::min(thread.local_ns + std::max<Nanoseconds>(waited_ns, 0), other_local_ns);
 }
 
-void Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
+Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
-  if (found == threads_.end()) return;
+  if (found == threads_.end()) return 0;
   Thread& thread = found->second;
   if (thread.blind_wait && blind_ == BlindCredit::full) {
     arrive(thread, now_ns - thread.since_ns, global());
@@ -67,18 +72,25 @@ void Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
              now_ns - last_end_->at_ns < kJoined) {
     arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->local_ns);
   }
-  if (thread.state == ThreadState::waiting_for_core) {
-    const Nanoseconds waited_ns = now_ns - thread.since_ns;
-    core_wait_ns_ += std::max<Nanoseconds>(waited_ns, 0);
-    const Core& core = cores_[cpu];
-    const auto other = threads_.find(core.left_by);
-    if (waited_ns > kCoreWaitFloor && core.left_by != tid && other != threads_.end() &&
-        now_ns - core.left_at_ns < kHandOver) {
-      arrive(thread, waited_ns, other->second.local_ns);
-    }
-  }
+  const Core& core = cores_[cpu];
+  const bool waited = thread.state == ThreadState::waiting_for_core;
+  const bool own_core = core.left_by == tid && core.left_at_ns == thread.since_ns;
+  if (waited) put_on_core(thread, tid, core, now_ns);
   thread.state = ThreadState::running;
-  thread.blind_wait = false;
+  thread.cpu = cpu;
+  thread.blind_wait = thread.needless = false;
+  return waited && own_core ? now_ns - thread.since_ns : 0;
+}
+
+void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns) {
+  const Nanoseconds waited_ns = std::max<Nanoseconds>(now_ns - thread.since_ns, 0);
+  core_wait_ns_ += waited_ns;
+  if (thread.needless) {
+    thread.local_ns += waited_ns;
+  } else if (waited_ns > kCoreWaitFloor && core.left_by != 0 && core.left_by != tid &&
+             (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver)) {
+    arrive(thread, waited_ns, core.local_ns);
+  }
 }
 
 void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
@@ -89,7 +101,7 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   thread.state = preempted ? ThreadState::waiting_for_core : ThreadState::blocked;
   thread.since_ns = now_ns;
   thread.blind_wait = !preempted && !pause_asked;
-  cores_[cpu] = {tid, now_ns};
+  cores_[cpu] = {tid, now_ns, thread.local_ns};
 }
 
 void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
@@ -98,10 +110,18 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   if (found == threads_.end() || other == threads_.end() || tid == waker) return;
   Thread& thread = found->second;
   if (thread.state != ThreadState::blocked) return;
-  arrive(thread, now_ns - thread.since_ns, other->second.local_ns);
+  const Nanoseconds waited_ns = now_ns - thread.since_ns;
+  thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
+  arrive(thread, waited_ns, other->second.local_ns);
   thread.blind_wait = false;
   thread.state = ThreadState::waiting_for_core;
   thread.since_ns = now_ns;
+}
+
+void Ledger::spun(Tid tid, Nanoseconds amount_ns) {
+  if (const auto found = threads_.find(tid); found != threads_.end()) {
+    arrive(found->second, amount_ns, global());
+  }
 }
 
 Nanoseconds Ledger::global() const {

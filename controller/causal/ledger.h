@@ -13,6 +13,8 @@
 //
 // Where j is ahead this is credit, limited by the time really waited; where j owes more, i inherits
 // the debt. Coz's rule (section 3.4.1), full credit, is the case of a long W and a j that has paid.
+// Where j's wake-up comes before i's own arrival, in virtual time i does not wait at all, and is
+// credited with the time that the wake-up takes to reach it, too.
 // A core is a resource like a lock: the same rule holds for a thread that waited for a core which a
 // thread of the target left (the core rule). Whoever is woken by anything else keeps its local.
 //
@@ -51,12 +53,17 @@ class Ledger {
   void pay(Tid thread, Nanoseconds amount_ns);
 
   void ran(Tid thread);  // a sample: the thread is on a core
-  void switched_in(Tid thread, std::uint32_t cpu, Nanoseconds now_ns);
+  // Returns for how long another program had the thread's core; 0: it left the core otherwise.
+  Nanoseconds switched_in(Tid thread, std::uint32_t cpu, Nanoseconds now_ns);
   // `pause_asked`: it may be our pause, not a wait of its own, that it leaves the core for. Only
   // blind credit needs to know: nobody but a timer ends a pause, and timers are no wake edges.
   void switched_out(Tid thread, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
                     bool pause_asked);
   void woken(Tid thread, Tid waker, Nanoseconds now_ns);
+
+  // For so long the thread has waited by spinning. For whom cannot be seen: taken to be the thread
+  // that is ahead of all others.
+  void spun(Tid thread, Nanoseconds amount_ns);
 
   Nanoseconds global() const;
   Nanoseconds local(Tid thread) const;  // 0 for a thread that is not known
@@ -75,13 +82,18 @@ class Ledger {
   struct Thread {
     Nanoseconds local_ns = 0;
     ThreadState state = ThreadState::unknown;
-    Nanoseconds since_ns = 0;  // of a wait: for a wake-up, or for a core
-    bool blind_wait = false;   // blocked, not in a pause, and no edge has told who ended it
+    Nanoseconds since_ns = 0;          // of a wait: for a wake-up, or for a core
+    std::optional<std::uint32_t> cpu;  // the last one
+    bool blind_wait = false;           // blocked, not in a pause, and no edge has told who ended it
+    bool needless = false;  // the wake-up now under way: in virtual time there was no wait
   };
   struct Core {
     Tid left_by = 0;
     Nanoseconds left_at_ns = 0;
+    Nanoseconds local_ns = 0;  // of the thread that left it, then
   };
+
+  void put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
 
   void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns);
 

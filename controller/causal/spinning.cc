@@ -19,6 +19,12 @@ bool near_pause(Address address, const Spinning::Read& read) {
 
 }  // namespace
 
+bool Spinning::near(Address address, const Read& read) {
+  const auto [at, first] = near_.try_emplace(address, false);
+  if (first) at->second = near_pause(address, read);
+  return at->second;
+}
+
 double Spinning::share(const Read& read) {
   std::uint64_t all = 0;
   std::uint64_t spinning = 0;

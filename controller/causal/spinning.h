@@ -1,9 +1,9 @@
 // Do threads of the target wait by spinning? Found out in the survey, from where samples fall.
 //
-// A spinning thread waits without a wake-up that anybody could see, so the ledger cannot credit it,
-// and what is still owed falsifies (docs/virtual-time.md). Loops that wait contain PAUSE, by the
-// processor vendors' advice (Intel 64 Optimization Reference Manual, "Pause instruction"): its two
-// bytes near a sample tell them. A loop without it is not found.
+// A spinning thread waits without a wake-up that anybody could see (docs/virtual-time.md). Loops
+// that wait contain PAUSE, by the processor vendors' advice (Intel 64 Optimization Reference
+// Manual, "Pause instruction"): its two bytes near a sample tell them. A loop without it is not
+// found.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,12 @@ class Spinning {
   // around every address that was sampled; forgets them. 0 for fewer than 50 samples.
   double share(const Read& read);
 
+  // Whether the address is within a few instructions of PAUSE; reads memory the first time.
+  bool near(Address address, const Read& read);
+
  private:
   std::unordered_map<Address, std::uint64_t> counts_;
+  std::unordered_map<Address, bool> near_;
 };
 
 }  // namespace causalctl::causal

@@ -75,7 +75,16 @@ void Stream::apply(const perf::SampleEvent& event) {
     spinning_.sampled(event.callers.front());
   }
   const Attribution::Charge charge = parts_.attribution.charge(event);
-  if (charge.outcome != Attribution::Outcome::unit) return;
+  const bool known = charge.outcome == Attribution::Outcome::unit;
+  const bool in_unit = known && charge.unit == unit_;
+  earn(event.thread.tid, credit_.sampled(event.thread.tid, in_unit, event.period_ns, event.time_ns),
+       event.time_ns);
+  if (in_unit) {
+    ++samples_in_unit_;
+  } else if (spinning(event)) {
+    ledger_.spun(event.thread.tid, event.period_ns);
+  }
+  if (!known) return;
   if (!parts_.sampled_points.empty()) {
     const Unit& unit = parts_.attribution.unit(charge.unit);
     for (const auto& [place, tag] : parts_.sampled_points) {
@@ -85,10 +94,11 @@ void Stream::apply(const perf::SampleEvent& event) {
       }
     }
   }
-  if (charge.unit != unit_) return;
-  ++samples_in_unit_;
-  earn(event.thread.tid, credit_.sampled_in_unit(event.thread.tid, event.period_ns, event.time_ns),
-       event.time_ns);
+}
+
+bool Stream::spinning(const perf::SampleEvent& event) {
+  return waits_by_spinning_ && !event.in_kernel && !event.callers.empty() &&
+         spinning_.near(event.callers.front(), parts_.read_target);
 }
 
 void Stream::earn(Tid thread, Nanoseconds amount_ns, Nanoseconds now_ns) {
@@ -108,8 +118,8 @@ bool Stream::near_breakpoint(const perf::SampleEvent& event) const {
 void Stream::apply(const perf::SwitchEvent& event) {
   const Tid tid = event.thread.tid;
   if (event.kind == perf::SwitchKind::in) {
-    ledger_.switched_in(tid, event.cpu, event.time_ns);
-    credit_.switched_in(tid, event.time_ns);
+    const Nanoseconds stolen_ns = ledger_.switched_in(tid, event.cpu, event.time_ns);
+    credit_.switched_in(tid, stolen_ns, event.time_ns);
     return;
   }
   const bool preempted = event.kind == perf::SwitchKind::out_preempted;
@@ -157,6 +167,8 @@ void Stream::apply(const perf::ThreadStartEvent& event) {
 }
 
 void Stream::apply(const perf::ThreadExitEvent& event) {
+  // What it has earned goes to those who join it.
+  earn(event.thread.tid, credit_.blocked(event.thread.tid, event.time_ns), event.time_ns);
   ledger_.end_thread(event.thread.tid, event.time_ns);
   credit_.end_thread(event.thread.tid);
   parts_.pauser.remove_thread(event.thread.tid);

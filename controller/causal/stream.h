@@ -94,6 +94,7 @@ class Stream {
   void apply(const perf::MapEvent& event);
   void apply(const perf::ExecEvent& event);
   bool near_breakpoint(const perf::SampleEvent& event) const;
+  bool spinning(const perf::SampleEvent& event);
   void visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns);
   void earn(Tid thread, Nanoseconds amount_ns, Nanoseconds now_ns);
   bool paused_at(Tid thread, Nanoseconds time_ns) const;

@@ -75,7 +75,9 @@ void Machine::wake(Thread& thread) {
   if (current_ != nullptr) {
     emit(perf::WakeEvent{current_->id_, thread.id_.tid, now_ns_, perf::WakeContext::task});
   }
-  make_runnable(thread);
+  if (options_.wake_ns == 0) return make_runnable(thread);
+  thread.woken_ = true;
+  wake_by_device_at(thread, now_ns_ + options_.wake_ns);
 }
 
 void Machine::stop_spinning(Thread& thread) {
@@ -89,6 +91,7 @@ void Machine::wake_by_device_at(Thread& thread, Nanoseconds time_ns) {
 }
 
 void Machine::timer(Thread& thread) {
+  if (std::exchange(thread.woken_, false)) return make_runnable(thread);
   // The interrupt is taken by some core; whoever runs there seems to be the waker.
   const auto at = static_cast<std::size_t>(random_.uniform(0, static_cast<double>(cores_.size())));
   if (const Thread* victim = cores_[at].thread) {

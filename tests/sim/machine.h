@@ -36,6 +36,7 @@ struct MachineOptions {
   Nanoseconds slice_ns = 3 * kMillisecond;
   Nanoseconds granularity_ns = kMillisecond;       // no wake-up preempts a thread sooner than this
   Nanoseconds switch_ns = 2 * kMicrosecond;        // of a core, before the next thread gets on
+  Nanoseconds wake_ns = 0;                         // from a wake-up to its thread's being runnable
   double spread = 0.02;                            // of computations (lognormal)
   Nanoseconds timer_slack_ns = 60 * kMicrosecond;  // pauses last longer by up to this
   Nanoseconds pause_cost_ns = 8 * kMicrosecond;    // what a pause costs a thread besides

@@ -26,6 +26,7 @@ struct Options {
   bool quick = false;
   double lost_share = 0;
   double tick_cost_ms = 0.06;
+  double wake_ms = 0;
   double sample_cost_ms = 0.002;
   double pause_cost_ms = 0.15;     // as on a virtual machine …
   double credited_cost_ms = 0.08;  // … and as the controller thinks
@@ -77,6 +78,7 @@ std::vector<Row> rows_of(const std::vector<Scenario>& scenarios, const Options& 
         row.question.machine.lost_share = options.lost_share;
         row.question.machine.pause_cost_ns = ns_of(options.pause_cost_ms);
         row.question.machine.sample_cost_ns = ns_of(options.sample_cost_ms);
+        row.question.machine.wake_ns = ns_of(options.wake_ms);
         row.question.duration_ns = scenario.duration_ns;
         if (options.duration_s > 0) row.question.duration_ns = ns_of(1000 * options.duration_s);
         if (options.quick) row.question.duration_ns /= 4;
@@ -191,6 +193,7 @@ int run(int argc, char** argv) {
   app.add_option("--lost", options.lost_share, "share of records lost")->capture_default_str();
   app.add_option("--tick-cost", options.tick_cost_ms, "CPU time of the controller a tick, ms")
       ->capture_default_str();
+  app.add_option("--wake", options.wake_ms, "that a wake-up takes, ms")->capture_default_str();
   app.add_option("--sample-cost", options.sample_cost_ms, "ms")->capture_default_str();
   app.add_option("--pause-cost", options.pause_cost_ms, "of a pause to its thread, besides, ms")
       ->capture_default_str();

@@ -21,7 +21,7 @@ struct Turns {
     Nanoseconds earned_ns = 0;
     to_sample_ns -= length_ns;
     if (to_sample_ns <= 0) {
-      if (in_unit) earned_ns += credit.sampled_in_unit(kThread, kPeriod, now_ns + length_ns / 2);
+      earned_ns += credit.sampled(kThread, in_unit, kPeriod, now_ns + length_ns / 2);
       to_sample_ns += kPeriod + jitter(random);
     }
     now_ns += length_ns;
@@ -29,7 +29,7 @@ struct Turns {
   }
 
   void turn(bool unit_is_held) {
-    credit.switched_in(kThread, now_ns);
+    credit.switched_in(kThread, 0, now_ns);
     held_ns += compute(kHeld, unit_is_held);
     held_ns += credit.woke_another(kThread, now_ns);
     outside_ns += compute(kOutside, !unit_is_held);
@@ -79,23 +79,57 @@ TEST_CASE("a long interval earns with each sample, at once", "[causal][credit]")
   Credit credit;
   credit.begin(0.5, 2 * kPeriod, true);
   Nanoseconds now_ns = kSecond;
-  credit.switched_in(kThread, now_ns);
-  CHECK(credit.sampled_in_unit(kThread, kPeriod, now_ns += kPeriod) == 0);  // may be a short one
-  CHECK(credit.sampled_in_unit(kThread, kPeriod, now_ns += kPeriod) == 0);
-  CHECK(credit.sampled_in_unit(kThread, kPeriod, now_ns += kPeriod) == 3 * kPeriod / 2);
-  CHECK(credit.sampled_in_unit(kThread, kPeriod, now_ns += kPeriod) == kPeriod / 2);
+  credit.switched_in(kThread, 0, now_ns);
+  CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == 0);  // may be a short one
+  CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == 0);
+  CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == 3 * kPeriod / 2);
+  CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == kPeriod / 2);
   CHECK(credit.blocked(kThread, now_ns + kPeriod / 2) == 0);
 }
 
 TEST_CASE("time off the core belongs to no interval", "[causal][credit]") {
   Credit credit;
   credit.begin(1.0, 2 * kPeriod, true);
-  credit.switched_in(kThread, 0);
+  credit.switched_in(kThread, 0, 0);
   credit.left_core(kThread, kHeld);  // preempted, or paused by us, for long
-  credit.switched_in(kThread, kSecond);
-  CHECK(credit.sampled_in_unit(kThread, kHeld, kSecond + kHeld) == 0);
+  credit.switched_in(kThread, 0, kSecond);
+  CHECK(credit.sampled(kThread, true, kHeld, kSecond + kHeld) == 0);
   // The unit had half of its 0.4 ms by the only sample there is, which stood for 0.2 ms.
   CHECK(credit.blocked(kThread, kSecond + kHeld) == kHeld);
+}
+
+TEST_CASE("time stolen by another program counts as that of the code it was stolen from",
+          "[causal][credit]") {
+  Credit credit;
+  credit.begin(1.0, kPeriod / 2, true);
+  credit.switched_in(kThread, 0, 0);
+  Nanoseconds now_ns = kPeriod;
+  const auto stolen = [&](Nanoseconds length_ns) {
+    credit.left_core(kThread, now_ns);
+    now_ns += length_ns;
+    credit.switched_in(kThread, length_ns, now_ns);
+  };
+  stolen(30);
+  stolen(40);
+  const bool in_unit = GENERATE(true, false);
+  const Nanoseconds earned_ns = credit.sampled(kThread, in_unit, kPeriod, now_ns += kPeriod);
+  CHECK(earned_ns == (in_unit ? kPeriod + 70 : 0));
+  CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == kPeriod);  // and only once
+}
+
+TEST_CASE("a thread with little of its own is taken to be like the others", "[causal][credit]") {
+  Credit credit;
+  credit.begin(1.0, 2 * kPeriod, true);
+  Nanoseconds now_ns = 0;
+  // Half of the samples of a first thread are in the unit; each interval lasts a period.
+  for (int i = 0; i < 1000; ++i) {
+    credit.switched_in(kThread, 0, now_ns);
+    credit.sampled(kThread, i % 2 == 0, kPeriod, now_ns += kPeriod);
+    credit.blocked(kThread, now_ns);
+  }
+  credit.switched_in(kThread + 1, 0, now_ns);
+  // One interval of its own without a sample in the unit, and four like the average of all others.
+  CHECK(credit.blocked(kThread + 1, now_ns + kPeriod) == Approx(0.4 * kPeriod).epsilon(0.01));
 }
 
 TEST_CASE("another unit is learned from nothing", "[causal][credit]") {

@@ -89,19 +89,100 @@ TEST_CASE("a thread that waited for a core continues where the core was left", "
   Ledger ledger = two_threads();
   ledger.switched_in(kA, kCpu0, 0);
   ledger.earn(kA, 5 * kMillisecond);
-  ledger.switched_in(kB, kCpu0, 0);
-  ledger.switched_out(kB, kCpu0, kMillisecond, true, false);
-  ledger.switched_in(kA, kCpu0, kMillisecond);
-  ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
+  ledger.switched_in(kB, kCpu1, 0);
+  ledger.switched_out(kB, kCpu1, kMillisecond, true, false);
   SECTION("credit, limited by the wait") {
-    ledger.switched_in(kB, kCpu0, 4 * kMillisecond);
+    ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
+    CHECK(ledger.switched_in(kB, kCpu0, 4 * kMillisecond) == 0);
     CHECK(ledger.local(kB) == 3 * kMillisecond);
     CHECK(ledger.core_wait_ns() == 3 * kMillisecond);
   }
-  SECTION("none when somebody else had the core in between") {
+  SECTION("also when another program had the core in between") {
+    ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
+    CHECK(ledger.switched_in(kB, kCpu0, 6 * kMillisecond) == 0);
+    CHECK(ledger.local(kB) == 5 * kMillisecond);
+  }
+  SECTION("by the virtual time at which it was left, whatever its thread did later") {
+    ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
+    ledger.earn(kA, 10 * kMillisecond);
+    ledger.switched_in(kB, kCpu0, 9 * kMillisecond);
+    CHECK(ledger.local(kB) == 5 * kMillisecond);
+  }
+  SECTION("none for a core that was left before it began to wait") {
+    ledger.switched_out(kA, kCpu0, kMillisecond / 2, true, false);
     ledger.switched_in(kB, kCpu0, 6 * kMillisecond);
     CHECK(ledger.local(kB) == 0);
   }
+  SECTION("a thread that ended left it, too") {
+    ledger.end_thread(kA, 4 * kMillisecond);
+    ledger.switched_in(kB, kCpu0, 4 * kMillisecond);
+    CHECK(ledger.local(kB) == 3 * kMillisecond);
+  }
+}
+
+TEST_CASE("a new thread waits for its first core", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.switched_in(kA, kCpu0, 0);
+  ledger.start_thread(kC, kB, kMillisecond);
+  ledger.earn(kA, 5 * kMillisecond);
+  ledger.switched_out(kA, kCpu0, 3 * kMillisecond, false, false);
+  ledger.switched_in(kC, kCpu0, 3 * kMillisecond);
+  CHECK(ledger.local(kC) == 2 * kMillisecond);
+}
+
+TEST_CASE("the time for which another program had a thread's core is told", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.switched_in(kA, kCpu0, 0);
+  ledger.switched_out(kA, kCpu0, 1000, true, false);
+  SECTION("it comes back to its own core") {
+    CHECK(ledger.switched_in(kA, kCpu0, 61'000) == 60'000);
+    CHECK(ledger.local(kA) == 0);
+  }
+  SECTION("a thread of the target had it") {
+    ledger.switched_in(kB, kCpu0, 2000);
+    ledger.switched_out(kB, kCpu0, 50'000, true, false);
+    CHECK(ledger.switched_in(kA, kCpu0, 61'000) == 0);
+  }
+  SECTION("it goes on on another core") { CHECK(ledger.switched_in(kA, kCpu1, 61'000) == 0); }
+  SECTION("it blocked by itself") {
+    ledger.switched_in(kA, kCpu0, 2000);
+    ledger.switched_out(kA, kCpu0, 3000, false, false);
+    CHECK(ledger.switched_in(kA, kCpu0, 61'000) == 0);
+  }
+}
+
+TEST_CASE("a wait that is none in virtual time costs no wake-up", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.earn(kA, 5000);
+  ledger.switched_out(kB, kCpu1, 10'000, false, false);
+  SECTION("A's wake-up comes before B's arrival: B would have gone on at 10,000") {
+    ledger.woken(kB, kA, 12'000);
+    ledger.switched_in(kB, kCpu1, 12'700);
+    CHECK(ledger.local(kB) == 2700);
+  }
+  SECTION("B waits in virtual time, too, and then for the wake-up to reach it") {
+    ledger.woken(kB, kA, 16'000);
+    ledger.switched_in(kB, kCpu1, 16'700);
+    CHECK(ledger.local(kB) == 5000);
+  }
+  SECTION("only that one wake-up") {
+    ledger.woken(kB, kA, 12'000);
+    ledger.switched_in(kB, kCpu1, 12'700);
+    ledger.switched_out(kB, kCpu1, 20'000, true, false);
+    ledger.switched_in(kB, kCpu1, 20'500);
+    CHECK(ledger.local(kB) == 2700);
+  }
+}
+
+TEST_CASE("a thread that spins waits for the one that is ahead", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.earn(kA, 500);
+  ledger.spun(kB, 200);
+  CHECK(ledger.local(kB) == 200);
+  ledger.spun(kB, 900);
+  CHECK(ledger.local(kB) == 500);
+  ledger.spun(kA, 900);
+  CHECK(ledger.local(kA) == 500);
 }
 
 TEST_CASE("a new thread inherits its parent's local, a dead one leaves", "[causal][ledger]") {

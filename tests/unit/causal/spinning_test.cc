@@ -34,6 +34,21 @@ TEST_CASE("samples near PAUSE are time spent spinning", "[causal][spinning]") {
   CHECK(spinning.share(read) == 0);  // they are forgotten
 }
 
+TEST_CASE("an address near PAUSE is looked up once", "[causal][spinning]") {
+  int reads = 0;
+  const auto memory = memory_with_pause(1024, 500);
+  const Spinning::Read read = [&](Address address, std::span<std::byte> out) {
+    ++reads;
+    return memory(address, out);
+  };
+  Spinning spinning;
+  for (int i = 0; i < 3; ++i) {
+    CHECK(spinning.near(kCode + 505, read));
+    CHECK_FALSE(spinning.near(kCode + 600, read));
+  }
+  CHECK(reads == 2);
+}
+
 TEST_CASE("what cannot be read does not spin", "[causal][spinning]") {
   const auto read = memory_with_pause(64, 2);
   Spinning spinning;

@@ -1,0 +1,35 @@
+// A core on which a helper that wakes up often disturbs nobody. Pure: counters in, core out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace causalctl {
+
+struct CoreTimes {  // since boot, in ticks
+  int core = 0;
+  std::uint64_t idle = 0;  // waiting for a device included
+  std::uint64_t all = 0;
+};
+
+// The lines cpuN of /proc/stat; see proc(5).
+std::vector<CoreTimes> parse_core_times(std::string_view stat);
+
+class IdleCore {
+ public:
+  explicit IdleCore(std::vector<CoreTimes> now) : before_(std::move(now)) {}
+
+  // The core to be on until the next look; nullopt: none is idle enough. What the first look finds
+  // decides: where no core was idle then, one that is idle later may be so because of the caller.
+  std::optional<int> look(std::vector<CoreTimes> now);
+
+ private:
+  std::vector<CoreTimes> before_;
+  bool looked_ = false;
+  bool there_is_one_ = false;
+  int core_ = -1;
+};
+
+}  // namespace causalctl
