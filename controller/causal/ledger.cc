@@ -85,11 +85,13 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
 void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns) {
   const Nanoseconds waited_ns = std::max<Nanoseconds>(now_ns - thread.since_ns, 0);
   core_wait_ns_ += waited_ns;
-  if (thread.needless) {
-    thread.local_ns += waited_ns;
-  } else if (waited_ns > kCoreWaitFloor && core.left_by != 0 && core.left_by != tid &&
-             (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver)) {
+  const bool for_other =
+      waited_ns > kCoreWaitFloor && core.left_by != 0 && core.left_by != tid &&
+      (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
+  if (for_other) {
     arrive(thread, waited_ns, core.local_ns);
+  } else if (thread.needless) {
+    thread.local_ns += waited_ns;  // all of it on the way
   }
 }
 

@@ -59,6 +59,14 @@ void add_oversubscribed(std::vector<Scenario>& all) {
   }
 }
 
+// As in tests/truth/programs.py; nearly all of the work is the unit.
+void add_pool_of_truth(std::vector<Scenario>& all) {
+  Scenario pool{"pool", "8 threads on 2 cores, 0.5, lock 0.02", pool_of(8, 0.5, 0, 0.02), {1, 3}};
+  pool.cores = 2;
+  pool.oversubscribed = true;
+  all.push_back(pool);
+}
+
 void add_outside(std::vector<Scenario>& all) {
   all.push_back({"io", "one thread 2, device 3, 1", io_wait(2, 3, 1), {1}});
   all.push_back({"io", "a barrier of 2 + device 3 and 4", io_barrier(2, 3, 4), {1, 2}});
@@ -104,6 +112,7 @@ std::vector<Scenario> all_scenarios() {
   add_locks(all);
   add_independent(all);
   add_oversubscribed(all);
+  add_pool_of_truth(all);
   add_outside(all);
   add_without_wakes(all);
   add_many(all);
