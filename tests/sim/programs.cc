@@ -151,6 +151,16 @@ Task compute_and_wait(Thread& self, double first_ms, double device_ms, double se
   }
 }
 
+Task start_later(Thread& self, double most_ms, double first_ms, double device_ms, double second_ms) {
+  co_await self.device_io(ns(self.machine().random().uniform(0.01, most_ms)));
+  for (;;) {
+    co_await self.compute(1, ns(first_ms));
+    co_await self.device_io(ns(device_ms));
+    co_await self.compute(2, ns(second_ms));
+    done(self);
+  }
+}
+
 Task meet_after_device(Thread& self, Barrier* barrier, double before_ms, double device_ms) {
   for (;;) {
     co_await self.compute(1, ns(before_ms));
@@ -342,10 +352,20 @@ Program thread_per_request(double dispatch_ms, double work_ms, unsigned at_once)
   };
 }
 
-Program many_waiting(unsigned threads, double first_ms, double second_ms, double device_ms) {
+Program many_in_a_bunch(unsigned threads, double first_ms, double second_ms, double device_ms) {
   return [=](Machine& machine) {
     for (unsigned i = 0; i < threads; ++i) {
       machine.spawn(compute_and_wait, first_ms, device_ms, second_ms);
+    }
+    return nullptr;
+  };
+}
+
+Program many_waiting(unsigned threads, double first_ms, double second_ms, double device_ms) {
+  return [=](Machine& machine) {
+    const double cycle_ms = first_ms + device_ms + second_ms;
+    for (unsigned i = 0; i < threads; ++i) {
+      machine.spawn(start_later, cycle_ms, first_ms, device_ms, second_ms);
     }
     return nullptr;
   };

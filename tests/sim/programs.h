@@ -25,5 +25,7 @@ Program requests(double interval_ms, double first_ms, double second_ms);
 Program spinning(double first_ms, double second_ms);  // line 3: the spinning
 Program thread_per_request(double dispatch_ms, double work_ms, unsigned at_once);
 Program many_waiting(unsigned threads, double first_ms, double second_ms, double device_ms);
+// … and all starting at the same moment.
+Program many_in_a_bunch(unsigned threads, double first_ms, double second_ms, double device_ms);
 
 }  // namespace causalctl::sim

@@ -97,8 +97,12 @@ void add_many(std::vector<Scenario>& all) {
   all.push_back(wide);
   Scenario waiting{"many", "1000 threads 1+1, device 38, 128 cores", many_waiting(1000, 1, 1, 38)};
   waiting.cores = 128;
-  waiting.spread = 0.3;  // less, and all threads still run in the bunch in which they started
   waiting.duration_ns = 10 * kSecond;
+  all.push_back(waiting);
+  // They all start at once, and stay together: eight for each core, every 54 ms.
+  waiting.family = "bunch";
+  waiting.program = many_in_a_bunch(1000, 1, 1, 38);
+  waiting.oversubscribed = true;
   all.push_back(waiting);
 }
 
