@@ -23,7 +23,7 @@ constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
 constexpr double kOversubscribed = 0.25;  // threads waiting for a core, on average
 
 // A spinning thread waits without a wake-up, so that lateness is dearer than the pauses.
-constexpr Nanoseconds kThresholdSpinning = 500 * kMicrosecond;
+constexpr Nanoseconds kThresholdSpinning = kMillisecond;
 
 constexpr double kSmooth = 2;  // sampling periods; see credit.h
 constexpr std::size_t kMaxLatencies = 100'000;
