@@ -39,8 +39,8 @@ std::vector<std::string> warnings_of(const Intrusion& intrusion) {
   }
   if (intrusion.samples >= kEnoughSamples && intrusion.spinning_share > kSpinning) {
     warnings.push_back(fmt::format(
-        "{:.0f} % of the samples lie in loops that wait by spinning, which no wake-up ends: the "
-        "effect of code that others wait for in this way is larger than what is found",
+        "{:.0f} % of the samples lie in loops that wait by spinning, which no wake-up ends: for "
+        "whom they wait is guessed (the thread that is ahead); effects may be off",
         100 * intrusion.spinning_share));
   }
   return warnings;
