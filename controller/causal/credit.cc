@@ -13,10 +13,6 @@ constexpr double kWeightOfOthers = 2;
 
 constexpr Nanoseconds kShortestClass = 16 * kMicrosecond;  // each next one is twice as long
 
-Nanoseconds scaled(double factor, Nanoseconds time_ns) {
-  return static_cast<Nanoseconds>(factor * static_cast<double>(time_ns));
-}
-
 }  // namespace
 
 void Credit::begin(double speedup, Nanoseconds smooth_below_ns, bool forget) {
@@ -24,17 +20,24 @@ void Credit::begin(double speedup, Nanoseconds smooth_below_ns, bool forget) {
   speedup_ = speedup;
   smooth_below_ns_ = smooth_below_ns;
   for (auto& [tid, thread] : threads_) {
-    thread.unit_ns = thread.pending_ns = 0;
+    thread.unit_ns = thread.given_ns = 0;
     if (forget) thread.shares = {};
   }
   if (forget) all_threads_ = {};
 }
 
+// REQUIRES: all.cpu_ns > 0.
 double Credit::expected_share(const Share& own, const Share& all) const {
   const auto weight = kWeightOfOthers * static_cast<double>(smooth_below_ns_);
   const double of_all = static_cast<double>(all.unit_ns) / static_cast<double>(all.cpu_ns);
   return (static_cast<double>(own.unit_ns) + weight * of_all) /
          (static_cast<double>(own.cpu_ns) + weight);
+}
+
+Nanoseconds Credit::give(Thread& thread, double due_ns) {
+  const double more_ns = due_ns - static_cast<double>(thread.given_ns);
+  thread.given_ns = static_cast<Nanoseconds>(due_ns);
+  return static_cast<Nanoseconds>(speedup_ * more_ns);
 }
 
 std::size_t Credit::length_class(Nanoseconds cpu_ns) {
@@ -55,11 +58,9 @@ Nanoseconds Credit::sampled(Tid tid, bool in_unit, Nanoseconds period_ns, Nanose
     thread.running_since_ns = now_ns - period_ns;
   }
   const Nanoseconds worth_ns = period_ns + std::exchange(thread.stolen_ns, 0);
-  if (!in_unit) return 0;
-  thread.unit_ns += worth_ns;
-  thread.pending_ns += worth_ns;
+  if (in_unit) thread.unit_ns += worth_ns;
   if (cpu_now(thread, now_ns) <= smooth_below_ns_) return 0;
-  return scaled(speedup_, std::exchange(thread.pending_ns, 0));
+  return give(thread, static_cast<double>(thread.unit_ns));
 }
 
 Nanoseconds Credit::close(Thread& thread, std::size_t end, Nanoseconds now_ns) {
@@ -73,12 +74,14 @@ Nanoseconds Credit::close(Thread& thread, std::size_t end, Nanoseconds now_ns) {
       share->cpu_ns += cpu_ns;
     }
   }
-  Nanoseconds earned_ns = thread.pending_ns;
-  if (cpu_ns <= smooth_below_ns_ && all.cpu_ns > 0)
-    earned_ns = scaled(expected_share(own, all), cpu_ns);
-  thread.cpu_ns = thread.unit_ns = thread.pending_ns = 0;
+  auto due_ns = static_cast<double>(thread.unit_ns);
+  if (cpu_ns <= smooth_below_ns_ && all.cpu_ns > 0) {
+    due_ns = expected_share(own, all) * static_cast<double>(cpu_ns);
+  }
+  const Nanoseconds earned_ns = give(thread, due_ns);
+  thread.cpu_ns = thread.unit_ns = thread.given_ns = 0;
   thread.running_since_ns = now_ns;
-  return scaled(speedup_, earned_ns);
+  return earned_ns;
 }
 
 Nanoseconds Credit::woke_another(Tid tid, Nanoseconds now_ns) {
@@ -98,12 +101,13 @@ Nanoseconds Credit::blocked(Tid tid, Nanoseconds now_ns) {
   return earned_ns;
 }
 
-void Credit::left_core(Tid tid, Nanoseconds now_ns) {
+Nanoseconds Credit::left_core(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
-  if (found == threads_.end()) return;
+  if (found == threads_.end()) return 0;
   Thread& thread = found->second;
   thread.cpu_ns = cpu_now(thread, now_ns);
   thread.running = false;
+  return give(thread, static_cast<double>(thread.unit_ns));
 }
 
 void Credit::switched_in(Tid tid, Nanoseconds stolen_ns, Nanoseconds now_ns) {

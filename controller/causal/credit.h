@@ -11,7 +11,9 @@
 // is the same as by samples, without bias.
 //
 // An interval longer than `smooth_below` is credited sample by sample, at once: there the lumps are
-// small against the interval, and pauses must not wait for its end.
+// small against the interval, and pauses must not wait for its end. And who leaves its core in the
+// middle of an interval may leave it to another thread, which goes on from there: it is given what
+// was sampled so far, which is set off against what is expected at the end.
 #pragma once
 
 #include <array>
@@ -29,12 +31,13 @@ class Credit {
 
   void end() { learning_ = false; }  // samples are for nobody until the next begin()
 
-  // Each returns what the thread has earned by it, in time; 0 for a thread that was never seen.
+  // Each returns what the thread has earned by it, in time; less than 0 where it was given too much
+  // before, 0 for a thread that was never seen.
   Nanoseconds sampled(Tid thread, bool in_unit, Nanoseconds period_ns, Nanoseconds now_ns);
   Nanoseconds woke_another(Tid thread, Nanoseconds now_ns);
   Nanoseconds blocked(Tid thread, Nanoseconds now_ns);
 
-  void left_core(Tid thread, Nanoseconds now_ns);  // preempted, or paused by us
+  Nanoseconds left_core(Tid thread, Nanoseconds now_ns);  // preempted, or paused by us
   // `stolen_ns`: for how long another program, not one of the target's threads, had its core. A
   // unit that takes less time loses less to others: such time counts as the thread's own.
   void switched_in(Tid thread, Nanoseconds stolen_ns, Nanoseconds now_ns);
@@ -55,13 +58,14 @@ class Credit {
     Nanoseconds stolen_ns = 0;  // since its last sample
     // The present interval:
     Edge began = Edge::woken;
-    Nanoseconds cpu_ns = 0;      // before running_since
-    Nanoseconds unit_ns = 0;     // sampled
-    Nanoseconds pending_ns = 0;  // … and not credited yet
+    Nanoseconds cpu_ns = 0;    // before running_since
+    Nanoseconds unit_ns = 0;   // sampled
+    Nanoseconds given_ns = 0;  // credited already, before the speedup is applied
     Shares shares{};
   };
 
   double expected_share(const Share& own, const Share& all) const;
+  Nanoseconds give(Thread& thread, double due_ns);
   static std::size_t length_class(Nanoseconds cpu_ns);
   static Nanoseconds cpu_now(const Thread& thread, Nanoseconds now_ns);
   Nanoseconds close(Thread& thread, std::size_t end, Nanoseconds now_ns);

@@ -124,11 +124,10 @@ void Stream::apply(const perf::SwitchEvent& event) {
   }
   const bool preempted = event.kind == perf::SwitchKind::out_preempted;
   const bool pause_asked = paused_at(tid, event.time_ns);
-  if (preempted || pause_asked) {
-    credit_.left_core(tid, event.time_ns);
-  } else {
-    earn(tid, credit_.blocked(tid, event.time_ns), event.time_ns);
-  }
+  earn(tid,
+       preempted || pause_asked ? credit_.left_core(tid, event.time_ns)
+                                : credit_.blocked(tid, event.time_ns),
+       event.time_ns);
   ledger_.switched_out(tid, event.cpu, event.time_ns, preempted, pause_asked);
 }
 

@@ -98,6 +98,20 @@ TEST_CASE("time off the core belongs to no interval", "[causal][credit]") {
   CHECK(credit.blocked(kThread, kSecond + kHeld) == kHeld);
 }
 
+TEST_CASE("who leaves its core in the middle is given what was sampled, set off at the end",
+          "[causal][credit]") {
+  Turns turns(1.0);
+  for (int i = 0; i < 1000; ++i) turns.turn(true);
+  Credit& credit = turns.credit;
+  Nanoseconds now_ns = turns.now_ns;
+  credit.switched_in(kThread, 0, now_ns);
+  CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kHeld / 2) == 0);
+  CHECK(credit.left_core(kThread, now_ns) == kPeriod);
+  credit.switched_in(kThread, 0, now_ns += kSecond);
+  const Nanoseconds earned_ns = credit.woke_another(kThread, now_ns += kHeld / 2);
+  CHECK(kPeriod + earned_ns == Approx(kHeld).epsilon(0.1));
+}
+
 TEST_CASE("time stolen by another program counts as that of the code it was stolen from",
           "[causal][credit]") {
   Credit credit;
