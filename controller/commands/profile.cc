@@ -46,6 +46,8 @@ namespace {
 using Kind = causal::CountedPoint::Kind;
 
 constexpr Nanoseconds kLongestSettling = kSecond;
+constexpr const char* kGuardianKilled =
+    "something killed the guardian process, so the run was ended early";
 
 // Progress points with their tags: the index in both vectors.
 struct Points {
@@ -65,6 +67,14 @@ Points resolve_points(const config::Config& config, Pid target, unwind::Symboliz
     add(latency.end, latency.name, Kind::end);
   }
   return points;
+}
+
+std::vector<Address> places_of(const Points& points) {
+  std::vector<Address> places;
+  for (const progress::Point& point : points.resolved) {
+    for (const unwind::Place& place : point.places) places.push_back(place.address);
+  }
+  return places;
 }
 
 // The fixed unit must be somewhere, or ten minutes would pass before the typing error shows.
@@ -145,21 +155,28 @@ perf::SessionOptions session_options(const config::Config& config, std::uint64_t
 }
 
 void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
-            const target::Digest& before, causal::Run& run) {
+            const target::Digest& before, const std::vector<Address>& places, causal::Run& run) {
+  for (std::string& notice : pauser->notices()) run.warnings.push_back(std::move(notice));
   pauser.reset();  // closes the pause events: from here on no shot can fire
-  for (const std::string& left : guardian.restore()) run.warnings.push_back(left);
+  const auto left = guardian.restore();
+  run.warnings.insert(run.warnings.end(), left.begin(), left.end());
   if (run.reason == "target-exited") {
     run.digest = "unknown";
     return;
   }
-  // A thread of a stopped target needs a core for a moment to be stopped again.
+  // Much of it passes: a thread that is being stopped by a signal, a mask while a thread is made.
   const Nanoseconds settled_by_ns = monotonic_now() + kLongestSettling;
-  auto changes = target::differences(before, guardian.digest());
+  auto after = guardian.digest(places);
+  auto changes = target::differences(before, after);
   while (!changes.empty() && monotonic_now() < settled_by_ns) {
     sleep_until(monotonic_now() + kMillisecond);
-    changes = target::differences(before, guardian.digest());
+    after = guardian.digest(places);
+    changes = target::differences(before, after);
   }
-  run.digest = changes.empty() ? "same" : "changed";
+  for (const std::string& change : target::own_changes(before, after)) {
+    log::verbose("the target itself has changed: {}", change);
+  }
+  run.digest = changes.empty() && left.empty() ? "same" : "changed";
   for (const std::string& change : changes) run.warnings.push_back("target state: " + change);
 }
 
@@ -172,13 +189,14 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   check_fixed_unit(config.experiment.fixed_unit, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   causal::LogWriter log(config.output.log);
-  const target::Digest before = guardian.digest();
+  const std::vector<Address> places = places_of(points);
+  const target::Digest before = guardian.digest(places);
 
   const Interrupts interrupts;
   std::vector<Address> breakpoints;
-  perf::Session session(target, session_options(config, run.seed));
+  auto session = std::make_unique<perf::Session>(target, session_options(config, run.seed));
   for (std::uint32_t tag = 0; tag < points.resolved.size(); ++tag) {
-    const std::string counted_by = progress::arm(points.resolved[tag], tag, target, session);
+    const std::string counted_by = progress::arm(points.resolved[tag], tag, target, *session);
     log::verbose("{}: counted by {}", points.resolved[tag].name, counted_by);
     if (counted_by.find("breakpoint") == std::string::npos) continue;
     for (const unwind::Place& place : points.resolved[tag].places) {
@@ -204,21 +222,26 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   StatusLine status(console.quiet);
   causal::RunHooks hooks;
   hooks.show = [&](const causal::Status& each) { status.show(each); };
-  hooks.interrupts = Interrupts::count;
+  bool guardian_killed = false;
+  hooks.interrupts = [&] {
+    guardian_killed = guardian_killed || !guardian.alive();
+    return guardian_killed ? std::max(1, Interrupts::count()) : Interrupts::count();
+  };
   raise_priority();
   started(guardian);
   causal::run_experiments(
       config,
-      {clock, session, *choice.pauser, attribution, counters, sampled_points(points),
+      {clock, *session, *choice.pauser, attribution, counters, sampled_points(points),
        pauser_options.shot_cost_ns, breakpoints, progress::measure_visit_cost(),
        [target](Address address, std::span<std::byte> bytes) {
          return unwind::TargetMemory(target).read(address, bytes);
        }},
       hooks, log, run);
   status.clear();
-  warn_of_threads(session, run);
-
-  detach(choice.pauser, guardian, before, run);
+  warn_of_threads(*session, run);
+  if (guardian_killed) run.warnings.emplace_back(kGuardianKilled);
+  session.reset();  // with it the kernel takes its uprobes out of the target's text
+  detach(choice.pauser, guardian, before, places, run);
   run.ended = true;
   if (run.reason != "log-failed") log.end(run);
   write_report({run}, {}, {config.output.format, "", console.color});
@@ -228,6 +251,9 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   }
   if (run.reason == "target-exited" && run.experiments.empty()) {
     throw TargetGone("the target ended before the first experiment did");
+  }
+  if (guardian_killed) {
+    throw Error(kGuardianKilled, "look for the out-of-memory killer in the kernel's log");
   }
   return run.digest == "changed" ? ExitCode::failed : ExitCode::ok;
 }

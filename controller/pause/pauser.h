@@ -49,6 +49,8 @@ class Pauser {
   virtual bool idle() const = 0;             // no thread is pausing
   virtual PauseTotals totals() const = 0;
   virtual std::string name() const = 0;  // "sigtrap" | "ptrace"
+  // What the user should be told at the end: one sentence each.
+  virtual std::vector<std::string> notices() const { return {}; }
 };
 
 struct PauserOptions {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/perf/attrs.h"
 
@@ -30,7 +31,12 @@ SigtrapChannel::SigtrapChannel(Pid target, target::Guardian& guardian, target::I
       options_(options),
       fallback_(guardian, options.longest_ns),
       states_(injection.slot_count),
-      seen_(injection.slot_count) {}
+      seen_(injection.slot_count) {
+  std::string reason;
+  filter_ = ShotFilter::make(injection.code, reason);
+  log::verbose("pauses are held back {} when the target changes its SIGTRAP handler{}",
+               filter_ ? "in the kernel" : "by a look at /proc", filter_ ? "" : ": " + reason);
+}
 
 unsigned SigtrapChannel::take_slot() {
   if (free_slots_.empty()) return used_slots_++;
@@ -41,7 +47,7 @@ unsigned SigtrapChannel::take_slot() {
 
 void SigtrapChannel::add_thread(Tid tid) {
   if (threads_.contains(tid)) return;
-  if (free_slots_.empty() && used_slots_ == injection_.slot_count) {
+  if (given_up_ || (free_slots_.empty() && used_slots_ == injection_.slot_count)) {
     fallback_.add_thread(tid);
     return;
   }
@@ -52,11 +58,11 @@ void SigtrapChannel::add_thread(Tid tid) {
     free_slots_.push_back(slot);
     return;
   }
+  if (filter_) filter_->attach(*shot);
   // A new program, begun by execve(), has no stub, and the signal would end it. An event from
   // before is taken away by the kernel (remove_on_exec); one from after is not, so look after the
   // open.
-  const auto status = procfs::status(target_);
-  if (!status || !procfs::has_signal(status->signals_caught, SIGTRAP)) {
+  if (!handler_is_there(tid)) {
     free_slots_.push_back(slot);
     return;
   }
@@ -103,12 +109,52 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
     return;
   }
   if (bounded_ns == 0) return;
+  if (!filter_ && !handler_is_there(tid)) {
+    give_up();
+    return;  // it still owes at the next tick
+  }
   thread.owed_total_ns = owed_total_ns;
   thread.armed_at_ns = now_ns;
   write_slot(thread, true);
   thread.shot.refresh(1);
   thread.armed = true;
   ++armed_count_;
+}
+
+// All that can be seen from outside: whether it is ours cannot.
+bool SigtrapChannel::handler_is_there(Tid tid) const {
+  const auto status = procfs::thread_status(target_, tid);
+  return status && procfs::has_signal(status->signals_caught, SIGTRAP);
+}
+
+// Threads that stand in the stub leave it first. A shot that has fired, but has not come to the
+// stub yet, finds nothing owed.
+void SigtrapChannel::give_up() {
+  given_up_ = true;
+  for (auto& [tid, thread] : threads_) thread.shot = {};
+  read_slots();
+  for (auto next = threads_.begin(); next != threads_.end();) {
+    auto& [tid, thread] = *next;
+    const target::Slot& slot = seen_[thread.slot];
+    if (thread.armed && (slot.entered != slot.left || slot.left != states_[thread.slot].left)) {
+      ++next;
+      continue;
+    }
+    if (thread.armed) {
+      --armed_count_;
+      thread.owed_total_ns = 0;
+      write_slot(thread, false);
+    }
+    fallback_.add_thread(tid);
+    next = threads_.erase(next);
+  }
+}
+
+std::vector<std::string> SigtrapChannel::notices() const {
+  if (!given_up_) return {};
+  return {
+      "the target changed its SIGTRAP handler during the run: from then on pauses were by "
+      "ptrace"};
 }
 
 void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
@@ -153,28 +199,38 @@ void SigtrapChannel::check_unfired(Tid tid, Thread& thread) {
   threads_.erase(tid);  // not its slot: the pending shot still writes there
 }
 
+// Where the target is gone what was seen last stays.
+void SigtrapChannel::read_slots() {
+  const std::size_t size = used_slots_ * sizeof(target::Slot);
+  iovec local{seen_.data(), size};
+  iovec remote{reinterpret_cast<void*>(injection_.slots), size};
+  (void)process_vm_readv(target_, &local, 1, &remote, 1, 0);
+}
+
 std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
   std::vector<Paid> paid = fallback_.collect(now_ns);
   standing_ = 0;
   if (armed_count_ == 0) return paid;
-  const std::size_t size = used_slots_ * sizeof(target::Slot);
-  iovec local{seen_.data(), size};
-  iovec remote{reinterpret_cast<void*>(injection_.slots), size};
-  if (process_vm_readv(target_, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(size)) {
-    return paid;  // gone
-  }
+  if (!given_up_ && (filter_ ? filter_->tripped() : !handler_is_there(target_))) give_up();
+  read_slots();
   std::vector<Tid> unfired;
+  std::vector<Tid> finished;
   for (auto& [tid, thread] : threads_) {
     if (!thread.armed) continue;
     const target::Slot& slot = seen_[thread.slot];
     // `left` is the stub's last write: when it has moved, all else in the slot is final.
     if (slot.left != states_[thread.slot].left) {
       finish(tid, thread, slot, paid);
+      if (given_up_) finished.push_back(tid);
     } else if (slot.entered != slot.left) {
       ++standing_;
     } else if (now_ns - thread.armed_at_ns > kUnfiredCheck) {
       unfired.push_back(tid);
     }
+  }
+  for (const Tid tid : finished) {
+    threads_.erase(tid);
+    fallback_.add_thread(tid);
   }
   for (const Tid tid : unfired) check_unfired(tid, threads_.at(tid));
   std::sort(paid.begin(), paid.end(),

@@ -7,14 +7,21 @@
 // means the same whether or not the pause that pays it has been reported yet. A thread is armed at
 // most once (REFRESH adds up: arming an armed thread would make a storm of signals); `left` having
 // moved is the stub's word that the shot is spent.
+//
+// A target that resets SIGTRAP to its default would be ended by the next shot. Shots are held back
+// in the kernel then (shot_filter.h); where that cannot be had, the disposition is read before each
+// arming and in each tick in which a shot is under way. Either way the channel gives up for good:
+// all events are closed, and every pause goes by ptrace.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "controller/pause/pauser.h"
 #include "controller/pause/ptrace_channel.h"
+#include "controller/pause/shot_filter.h"
 #include "controller/perf/event.h"
 #include "controller/target/slot.h"
 
@@ -38,6 +45,7 @@ class SigtrapChannel final : public Pauser {
   bool idle() const override { return standing_ == 0 && fallback_.idle(); }
   PauseTotals totals() const override;
   std::string name() const override { return "sigtrap"; }
+  std::vector<std::string> notices() const override;
 
  private:
   struct Thread {
@@ -61,10 +69,15 @@ class SigtrapChannel final : public Pauser {
   void check_unfired(Tid tid, Thread& thread);
   bool never_entered(Tid tid, Thread& thread) const;
   unsigned take_slot();
+  bool handler_is_there(Tid tid) const;
+  void give_up();
+  void read_slots();
 
   Pid target_;
   target::Injection injection_;
   PauserOptions options_;
+  std::optional<ShotFilter> filter_;
+  bool given_up_ = false;
   PtraceChannel fallback_;  // for threads that keep SIGTRAP blocked
   std::unordered_map<Tid, Thread> threads_;
   std::vector<unsigned> free_slots_;

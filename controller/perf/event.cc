@@ -90,6 +90,10 @@ void EventFd::set_output(const EventFd& owner) const {
   control(PERF_EVENT_IOC_SET_OUTPUT, static_cast<unsigned long>(owner.get()), "SET_OUTPUT");
 }
 
+void EventFd::set_program(int program) const {
+  control(PERF_EVENT_IOC_SET_BPF, static_cast<unsigned long>(program), "SET_BPF");
+}
+
 std::uint64_t EventFd::read_count() const {
   std::uint64_t count = 0;
   const auto got = ::read(fd_.get(), &count, sizeof(count));

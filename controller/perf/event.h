@@ -40,8 +40,9 @@ class EventFd {
   void set_period(Nanoseconds period_ns) const;
   void set_filter(const std::string& filter) const;
   void set_output(const EventFd& owner) const;
-  std::uint64_t read_count() const;  // also of a thread that has ended
-  bool thread_ended() const;         // POLLHUP
+  void set_program(int program) const;  // BPF, run at each overflow
+  std::uint64_t read_count() const;     // also of a thread that has ended
+  bool thread_ended() const;            // POLLHUP
 
   // Maps 2^n data pages, fewer (down to one) where the user may not lock that much memory.
   Mapping map_ring(unsigned pages) const;

@@ -1,84 +1,169 @@
 #include "controller/target/digest.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <map>
+#include <string>
 #include <string_view>
 
 #include "controller/base/procfs.h"
 #include "controller/target/process.h"
+#include "controller/target/stub.h"
 
 namespace causalctl::target {
 namespace {
 
 using Lines = std::vector<std::string>;
 
-std::uint64_t text_hash(Pid pid, const procfs::Map& map) {
+constexpr Address kPage = 4096;
+constexpr std::size_t kThreadsInDetail = 64;  // the injector chooses among so many
+
+std::uint64_t memory_hash(Pid pid, Address begin, Address end) {
   constexpr Address longest = 1 << 20;
-  std::vector<std::byte> code(std::min(map.end - map.start, longest));
-  return read_memory(pid, map.start, code) ? fnv1a(code) : 0;
+  std::vector<std::byte> code(std::min(end - begin, longest));
+  return read_memory(pid, begin, code) ? fnv1a(code) : 0;
 }
 
 // Some calls have a mask of their own while they block: that is not the thread's.
-bool may_be_masking(Pid pid) {
+bool may_be_masking(Pid pid, Tid tid) {
   constexpr std::array masking{SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_rt_sigsuspend,
                                SYS_rt_sigtimedwait};
-  const auto doing = activity(pid, pid);
+  const auto doing = activity(pid, tid);
   return !doing || std::find(masking.begin(), masking.end(), doing->number) != masking.end();
 }
 
-void add_status(Pid pid, Pid helper, Lines& lines) {
-  const bool masking_before = may_be_masking(pid);
-  const auto status = procfs::status(pid);
-  // Held by us before its first instruction: nothing of this is its own yet.
-  if (!status || status->tracer_pid == helper) return;
-  const bool stopped = status->state == 'T' || status->state == 't';
-  lines.push_back(fmt::format("tracer: {}", status->tracer_pid));
-  lines.push_back(fmt::format("stopped: {}", stopped ? "yes" : "no"));
-  // glibc takes two signals for itself (32, 33), when the first thread is made or cancelled.
-  constexpr std::uint64_t of_glibc = std::uint64_t{3} << (32 - 1);
-  lines.push_back(fmt::format("signals caught: {:016x}", status->signals_caught & ~of_glibc));
-  lines.push_back(fmt::format("signals ignored: {:016x}", status->signals_ignored));
-  if (!masking_before && !may_be_masking(pid)) {
+void add_thread(Pid pid, Tid tid, Lines& lines) {
+  const bool masking_before = may_be_masking(pid, tid);
+  const auto status = procfs::thread_status(pid, tid);
+  if (!status) return;
+  if (!masking_before && !may_be_masking(pid, tid)) {
     lines.push_back(
-        fmt::format("signals blocked by the main thread: {:016x}", status->signals_blocked));
+        fmt::format("signals blocked by thread {}: {:016x}", tid, status->signals_blocked));
+  }
+  sched_param parameter{};
+  const int policy = sched_getscheduler(tid);
+  if (policy >= 0 && sched_getparam(tid, &parameter) == 0) {
+    lines.push_back(fmt::format("scheduling of thread {}: policy {}, priority {}", tid, policy,
+                                parameter.sched_priority));
+  }
+  const auto slack = procfs::read_text(fmt::format("/proc/{}/timerslack_ns", tid)).value_or("");
+  if (!slack.empty()) {
+    lines.push_back(
+        fmt::format("timer slack of thread {}: {}", tid, slack.substr(0, slack.find('\n'))));
   }
 }
 
-void add_mappings(Pid pid, const Injection& injection, Lines& lines) {
+void add_threads(Pid pid, const Involvement& involvement, Digest& digest) {
+  unsigned alive = 0;
+  unsigned traced = 0;
+  unsigned stopped = 0;
+  unsigned pending = 0;
+  const auto tids = procfs::threads(pid);
+  for (const Tid tid : tids) {
+    const auto status = procfs::thread_status(pid, tid);
+    if (!status || status->state == 'Z' || status->state == 'X') continue;
+    ++alive;
+    if (status->tracer_pid == involvement.helper) ++traced;
+    if (status->state == 'T' || status->state == 't') ++stopped;
+    if (procfs::has_signal(status->signals_pending, SIGTRAP)) ++pending;
+  }
+  digest.lines.push_back(fmt::format("threads traced by causalctl: {}", traced));
+  // A signal that stops a process stops all of its threads.
+  digest.lines.push_back(fmt::format("threads stopped alone: {}", stopped < alive ? stopped : 0U));
+  digest.lines.push_back(fmt::format("threads with a pending SIGTRAP: {}", pending));
+  const auto& detailed = involvement.restored ? involvement.touched : tids;
+  for (std::size_t i = 0; i < std::min(detailed.size(), kThreadsInDetail); ++i) {
+    add_thread(pid, detailed[i], digest.lines);
+  }
+}
+
+std::string trap_disposition(const procfs::Status& status) {
+  if (procfs::has_signal(status.signals_ignored, SIGTRAP)) return "ignored";
+  return procfs::has_signal(status.signals_caught, SIGTRAP) ? "handled" : "default";
+}
+
+void add_signals(const procfs::Status& status, const Involvement& involvement, Digest& digest) {
+  const bool ours = involvement.injection.code != 0 && !involvement.trap_replaced;
+  (ours ? digest.lines : digest.others).push_back("SIGTRAP: " + trap_disposition(status));
+  // glibc takes two signals for itself (32, 33), when the first thread is made or cancelled.
+  constexpr std::uint64_t others =
+      ~(std::uint64_t{3} << (32 - 1) | std::uint64_t{1} << (SIGTRAP - 1));
+  digest.others.push_back(fmt::format("signals caught: {:016x}", status.signals_caught & others));
+  digest.others.push_back(fmt::format("signals ignored: {:016x}", status.signals_ignored & others));
+}
+
+void add_mappings(Pid pid, const Involvement& involvement, std::span<const Address> places,
+                  Digest& digest) {
   const auto maps = procfs::maps(pid);
   if (!maps) return;
   const auto executable = procfs::executable(pid);
-  bool ours = false;
   for (const auto& map : *maps) {
-    ours |= injection.code != 0 && map.start <= injection.code && injection.code < map.end;
     if (!map.executable || map.inode == 0) continue;
-    lines.push_back(
-        fmt::format("text {} +{:#x}: {:#x}-{:#x}", map.path, map.offset, map.start, map.end));
+    const auto file_place = fmt::format("{} +{:#x}", map.path, map.offset);
+    digest.others.push_back(fmt::format("text {}: {:#x}-{:#x}", file_place, map.start, map.end));
     if (map.path == executable) {
-      lines.push_back(fmt::format("hash of text {} +{:#x}: {:016x}", map.path, map.offset,
-                                  text_hash(pid, map)));
+      digest.lines.push_back(fmt::format("hash of text {}: {:016x}", file_place,
+                                         memory_hash(pid, map.start, map.end)));
+    }
+    for (const Address place : places) {
+      if (place < map.start || place >= map.end) continue;
+      const Address page = place / kPage * kPage;
+      digest.lines.push_back(fmt::format("hash of page {} +{:#x}: {:016x}", map.path,
+                                         page - map.start + map.offset,
+                                         memory_hash(pid, page, page + kPage)));
     }
   }
-  lines.push_back(fmt::format("mapping of causalctl: {}", ours ? "yes" : "no"));
+  const bool ours = find_stub(pid, involvement.injection.code).has_value();
+  digest.lines.push_back(fmt::format("mapping of causalctl: {}", ours ? "yes" : "no"));
 }
 
-void add_limits(Pid pid, Lines& lines) {
-  const auto slack = procfs::read_text(fmt::format("/proc/{}/timerslack_ns", pid)).value_or("");
-  lines.push_back(fmt::format("timer slack: {}", slack.substr(0, slack.find('\n'))));
+std::uint64_t text_hash(const std::string& text) { return fnv1a(std::as_bytes(std::span(text))); }
+
+void add_files_and_limits(Pid pid, Digest& digest) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator each(fmt::format("/proc/{}/fd", pid), error), end;
+       !error && each != end; each.increment(error)) {
+    std::error_code closed;
+    const auto link = std::filesystem::read_symlink(each->path(), closed);
+    if (!closed) files.push_back(each->path().filename().string() + " " + link.string());
+  }
+  std::sort(files.begin(), files.end());
+  std::string all;
+  for (const std::string& file : files) all += file + "\n";
+  digest.others.push_back(
+      fmt::format("open files: {} (hash {:016x})", files.size(), text_hash(all)));
   const auto limits = procfs::read_text(fmt::format("/proc/{}/limits", pid)).value_or("");
-  lines.push_back(fmt::format("limits: {:016x}", fnv1a(std::as_bytes(std::span(limits)))));
+  digest.others.push_back(fmt::format("limits: {:016x}", text_hash(limits)));
 }
 
-std::map<std::string_view, std::string_view> by_name(const Digest& digest) {
-  std::map<std::string_view, std::string_view> result;
-  for (const std::string_view line : digest.lines) {
+void add_by_name(const Lines& lines, std::map<std::string_view, std::string_view>& values) {
+  for (const std::string_view line : lines) {
     const auto colon = line.rfind(": ");
-    if (colon != std::string_view::npos) result[line.substr(0, colon)] = line.substr(colon + 2);
+    if (colon != std::string_view::npos) values[line.substr(0, colon)] = line.substr(colon + 2);
+  }
+}
+
+// A line that only one of them has is no difference: the target itself loads and unloads libraries,
+// and an ended target has none.
+Lines differing(const Digest& before, const Lines& after) {
+  std::map<std::string_view, std::string_view> old_values;
+  add_by_name(before.lines, old_values);
+  add_by_name(before.others, old_values);
+  std::map<std::string_view, std::string_view> new_values;
+  add_by_name(after, new_values);
+  Lines result;
+  for (const auto& [name, value] : new_values) {
+    const auto found = old_values.find(name);
+    if (found != old_values.end() && found->second != value) {
+      result.push_back(fmt::format("{}: {} before, {} after", name, found->second, value));
+    }
   }
   return result;
 }
@@ -92,28 +177,28 @@ std::uint64_t fnv1a(std::span<const std::byte> bytes) {
   return hash;
 }
 
-Digest digest_of(Pid pid, const Injection& injection, Pid helper) {
+Digest digest_of(Pid pid, const Involvement& involvement, std::span<const Address> places) {
   Digest digest;
-  if (!procfs::status(pid)) return digest;
-  add_status(pid, helper, digest.lines);
-  add_mappings(pid, injection, digest.lines);
-  add_limits(pid, digest.lines);
+  const auto status = procfs::status(pid);
+  if (!status) return digest;
+  // Held by us before its first instruction: nothing of its threads and signals is its own yet.
+  if (status->tracer_pid != involvement.helper || involvement.restored) {
+    add_threads(pid, involvement, digest);
+    add_signals(*status, involvement, digest);
+  }
+  add_mappings(pid, involvement, places, digest);
+  add_files_and_limits(pid, digest);
   std::sort(digest.lines.begin(), digest.lines.end());
+  std::sort(digest.others.begin(), digest.others.end());
   return digest;
 }
 
-// A line that only one of them has is no difference: the target itself loads and unloads libraries,
-// and an ended target has none.
-std::vector<std::string> differences(const Digest& before, const Digest& after) {
-  std::vector<std::string> result;
-  const auto old_values = by_name(before);
-  for (const auto& [name, value] : by_name(after)) {
-    const auto found = old_values.find(name);
-    if (found != old_values.end() && found->second != value) {
-      result.push_back(fmt::format("{}: {} before, {} after", name, found->second, value));
-    }
-  }
-  return result;
+Lines differences(const Digest& before, const Digest& after) {
+  return differing(before, after.lines);
+}
+
+Lines own_changes(const Digest& before, const Digest& after) {
+  return differing(before, after.others);
 }
 
 }  // namespace causalctl::target

@@ -8,16 +8,20 @@
 
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/procfs.h"
 #include "controller/target/digest.h"
 #include "controller/target/guardian_process.h"
 #include "controller/target/guardian_protocol.h"
 #include "controller/target/launch.h"
+#include "controller/target/process.h"
 #include "controller/target/ptrace.h"
 
 namespace causalctl::target {
@@ -40,6 +44,12 @@ void rethrow(const Response& response) {
   throw Error::from_errno(what, response.error_number, hint, response.code);
 }
 
+// By a signal: the whole process is.
+bool is_stopped(Pid pid) {
+  const auto status = procfs::status(pid);
+  return status && status->state == 'T';
+}
+
 }  // namespace
 
 struct Guardian::Impl {
@@ -49,8 +59,37 @@ struct Guardian::Impl {
   Pid target = 0;
   bool launched = false;
   std::optional<int> exit_status;
-  Injection injection;
+  Involvement involvement;
+  std::vector<std::string> problems;  // for restore() to tell
+  bool may_be_injected = false;
   std::size_t pauses_in_flight = 0;
+
+  void start_helper() {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+      throw Error::from_errno("socketpair", errno);
+    }
+    socket = Fd(ends[0]);
+    Fd helper_end(ends[1]);
+    const Pid controller = getpid();
+    helper = fork();
+    if (helper < 0) throw Error::from_errno("fork", errno);
+    if (helper == 0) run_guardian_process(helper_end.get(), controller);
+  }
+
+  bool helper_is_alive() const {
+    pollfd end{socket.get(), 0, 0};
+    return poll(&end, 1, 0) >= 0 && (end.revents & (POLLHUP | POLLERR)) == 0;
+  }
+
+  // Of a helper that was killed: another one does what it would have done.
+  void replace_helper() {
+    log::note("the guardian process {} was killed; another one undoes what it did", helper);
+    wait_for_helper();
+    pauses_in_flight = 0;
+    start_helper();
+    ask({.kind = Kind::take_over, .tid = target});
+  }
 
   void send(const Request& request) {
     if (::send(socket.get(), &request, sizeof request, MSG_NOSIGNAL) != sizeof request) gone();
@@ -72,6 +111,30 @@ struct Guardian::Impl {
     return receive();
   }
 
+  // A request that stops threads of the target. One that stood stopped must stand stopped again,
+  // for which a thread needs a core for a moment.
+  Response ask_to_touch(const Request& request) {
+    constexpr Nanoseconds limit_ns = kSecond;
+    const bool stopped = is_stopped(target);
+    const Response response = ask(request);
+    for (const Tid tid : response.touched) {
+      if (tid != 0) involvement.touched.push_back(tid);
+    }
+    involvement.trap_replaced |= response.trap_replaced;
+    const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
+    while (stopped && !is_stopped(target)) {
+      if (monotonic_now() > deadline_ns) {
+        if (!has_ended(target)) {
+          problems.push_back(
+              fmt::format("process {} was stopped by a signal and runs now", target));
+        }
+        break;
+      }
+      sleep_until(monotonic_now() + kMillisecond);
+    }
+    return response;
+  }
+
   [[noreturn]] void gone() const {
     throw Error(fmt::format("the guardian process ({}) ended unexpectedly", helper),
                 "something killed it: look for the out-of-memory killer in the kernel's log");
@@ -89,20 +152,16 @@ struct Guardian::Impl {
   }
 };
 
-Guardian::Guardian() : impl_(std::make_unique<Impl>()) {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    throw Error::from_errno("socketpair", errno);
-  }
-  impl_->socket = Fd(ends[0]);
-  Fd helper_end(ends[1]);
-  const Pid controller = getpid();
-  impl_->helper = fork();
-  if (impl_->helper < 0) throw Error::from_errno("fork", errno);
-  if (impl_->helper == 0) run_guardian_process(helper_end.get(), controller);
-}
+Guardian::Guardian() : impl_(std::make_unique<Impl>()) { impl_->start_helper(); }
 
 Guardian::~Guardian() {
+  if (impl_->may_be_injected && !impl_->helper_is_alive()) {
+    try {
+      impl_->replace_helper();
+    } catch (const std::exception& error) {
+      log::note("process {}: {}", impl_->target, error.what());
+    }
+  }
   impl_->socket.reset();
   impl_->wait_for_helper();
 }
@@ -151,8 +210,12 @@ std::optional<int> Guardian::exit_status() {
 }
 
 Injection Guardian::inject(unsigned slot_count) {
-  impl_->injection = impl_->ask({.kind = Kind::inject, .count = slot_count}).injection;
-  return impl_->injection;
+  auto& involvement = impl_->involvement;
+  involvement.restored = false;
+  impl_->may_be_injected = true;
+  involvement.injection =
+      impl_->ask_to_touch({.kind = Kind::inject, .count = slot_count}).injection;
+  return involvement.injection;
 }
 
 void Guardian::pause(Tid tid, Nanoseconds duration_ns) {
@@ -173,8 +236,11 @@ std::vector<StopPause> Guardian::finished_pauses() {
 }
 
 std::vector<std::string> Guardian::restore() {
-  const auto response = impl_->ask({.kind = Kind::restore});
-  std::vector<std::string> problems;
+  if (impl_->may_be_injected && !alive()) impl_->replace_helper();
+  const auto response = impl_->ask_to_touch({.kind = Kind::restore});
+  impl_->may_be_injected = false;
+  impl_->involvement.restored = true;
+  std::vector<std::string> problems = std::exchange(impl_->problems, {});
   std::string_view text = response.what.data();
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size() - 1);
@@ -184,6 +250,11 @@ std::vector<std::string> Guardian::restore() {
   return problems;
 }
 
-Digest Guardian::digest() { return digest_of(impl_->target, impl_->injection, impl_->helper); }
+bool Guardian::alive() const { return impl_->helper_is_alive(); }
+
+Digest Guardian::digest(const std::vector<Address>& places) {
+  impl_->involvement.helper = impl_->helper;
+  return digest_of(impl_->target, impl_->involvement, places);
+}
 
 }  // namespace causalctl::target

@@ -3,6 +3,10 @@
 // asks for it. It is forked before the controller opens perf events or starts threads, so it keeps
 // none of them alive.
 //
+// Where the guardian itself is killed, restore() and the destructor start another one, which finds
+// the stub by its bytes and removes it. Where controller and guardian are killed at once, the page
+// and the handler stay, and nothing is armed any more.
+//
 // What it can leave in the target: one mapping (the stub's code page and its slots) and the handler
 // of SIGTRAP. Both are gone after restore().
 #pragma once
@@ -39,11 +43,14 @@ struct Launch {  // what `causalctl run` starts
   std::string directory;                 // empty: ours
 };
 
-// State of the target that must be the same before attach and after detach.
+// State of the target before attach and after detach, as sorted lines "name: value"; what is in it,
+// and whose doing a difference can be: digest.h.
 struct Digest {
-  std::vector<std::string> lines;  // "name: value", sorted; compare with differences()
+  std::vector<std::string> lines;   // a difference is our doing
+  std::vector<std::string> others;  // … the target's own
 };
 std::vector<std::string> differences(const Digest& before, const Digest& after);
+std::vector<std::string> own_changes(const Digest& before, const Digest& after);
 
 class Guardian {
  public:
@@ -71,10 +78,15 @@ class Guardian {
   std::vector<StopPause> finished_pauses();
 
   // Undoes inject() and every pause; REQUIRES that all sigtrap events on the target are closed.
-  // Returns what could not be undone (empty: all is as before). Safe to call twice.
+  // Returns what could not be undone (empty: all is as before), and whether a target that was
+  // stopped was resumed by us. Safe to call twice.
   std::vector<std::string> restore();
 
-  Digest digest();
+  // False: something has killed the helper; the run should end.
+  bool alive() const;
+
+  // `places`: addresses of progress points, whose pages are looked at, too.
+  Digest digest(const std::vector<Address>& places = {});
 
  private:
   struct Impl;

@@ -169,6 +169,7 @@ class GuardianProcess {
         break;
       case Kind::inject:
         response.injection = inject(request.count);
+        tell_touched(response);
         break;
       case Kind::collect:
         collect(response);
@@ -177,12 +178,25 @@ class GuardianProcess {
         std::string text;
         for (const auto& problem : undo()) text += problem + "\n";
         put_text(response.what, text);
+        tell_touched(response);
         break;
       }
+      case Kind::take_over:
+        take_target(request.tid);
+        injector_->take_over();
+        break;
       case Kind::pause:
         break;  // has no answer
     }
     return response;
+  }
+
+  void tell_touched(Response& response) const {
+    if (!injector_) return;
+    const auto& tids = injector_->touched();
+    std::copy_n(tids.begin(), std::min(tids.size(), response.touched.size()),
+                response.touched.begin());
+    response.trap_replaced = injector_->trap_replaced();
   }
 
   void take_target(Pid pid) {

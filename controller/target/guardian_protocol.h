@@ -14,22 +14,35 @@
 
 namespace causalctl::target::protocol {
 
-enum class Kind : std::uint32_t { adopt, launch, release, inject, pause, collect, restore };
+enum class Kind : std::uint32_t {
+  adopt,
+  launch,
+  release,
+  inject,
+  pause,
+  collect,
+  restore,
+  take_over  // of a target in which another guardian, now dead, has left our stub
+};
 
 struct Request {
   Kind kind = Kind::adopt;
-  Tid tid = 0;  // adopt, launch: the pid
+  Tid tid = 0;  // adopt, launch, take_over: the pid
   Nanoseconds duration_ns = 0;
   std::uint32_t count = 0;
 };
 
 inline constexpr std::size_t kPausesPerResponse = 64;
 inline constexpr std::size_t kTextSize = 1024;
+inline constexpr std::size_t kTouchedThreads = 8;
 
 struct Response {
   ExitCode code = ExitCode::ok;  // else an error: what, hint and error_number tell it
   std::int32_t error_number = 0;
   Injection injection;
+  // Of inject, restore: threads that have made system calls for us; 0: no more.
+  std::array<Tid, kTouchedThreads> touched{};
+  bool trap_replaced = false;  // of restore: the disposition of SIGTRAP was not ours any more
   std::uint32_t pause_count = 0;
   std::array<StopPause, kPausesPerResponse> pauses{};
   std::array<char, kTextSize> what{};  // of restore: what could not be undone, one a line

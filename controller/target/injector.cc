@@ -109,6 +109,9 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
     for (const Tid tid : threads_to_stop(pid_)) {
       const auto limit_ns = std::min(deadline_ns, monotonic_now() + kStopLimit);
       if (auto thread = StoppedThread::stop(pid_, tid, syscall_instruction_, limit_ns)) {
+        if (std::find(touched_.begin(), touched_.end(), tid) == touched_.end()) {
+          touched_.push_back(tid);
+        }
         return thread;
       }
       if (monotonic_now() >= deadline_ns) return std::nullopt;
@@ -211,6 +214,25 @@ void Injector::install_handler(StoppedThread& thread) {
   previous_action_ = replaced;
 }
 
+// It is known by its bytes, and its parameters tell the rest. Who chose this channel saw to it that
+// the disposition of before was the default, and that is what the stub says, too.
+void Injector::take_over() {
+  const auto maps = procfs::maps(pid_);
+  const auto instruction = find_syscall_instruction(pid_);
+  if (!maps || !instruction) return;
+  for (const auto& map : *maps) {
+    if (!map.executable || map.inode != 0) continue;
+    const auto parameters = find_stub(pid_, map.start);
+    if (!parameters || parameters->slots_begin != map.start + kPage) continue;
+    if (parameters->previous_handler != 0) continue;
+    syscall_instruction_ = *instruction;
+    region_ = Region{map.start, parameters->slots_end + kPage - map.start, parameters->slots_end};
+    image_ = stub_image(*parameters);
+    previous_action_ = KernelSigaction{};
+    return;
+  }
+}
+
 bool Injector::ours_is_still_there() const {
   std::vector<std::byte> now(image_.size());
   return read_memory(pid_, region_->start, now) && now == image_;
@@ -259,6 +281,7 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
   if (current && current->handler == region_->start) {
     (void)exchange_action(*thread, &*previous_action_);
   }
+  trap_replaced_ = current && current->handler != region_->start;
   if (held) thread->keep();
   previous_action_.reset();
   return std::nullopt;

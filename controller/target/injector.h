@@ -35,8 +35,17 @@ class Injector {
   // of ours is left in the target.
   Injection inject(unsigned slot_count, std::optional<Tid> held);
 
+  // Makes the stub that another guardian left in the target ours, so that restore() removes it.
+  // Nothing happens where there is none.
+  void take_over();
+
   // What could not be undone. Safe to call at any time.
   std::vector<std::string> restore(std::optional<Tid> held);
+
+  // Threads that have made system calls for us, once each.
+  const std::vector<Tid>& touched() const { return touched_; }
+  // restore() found a disposition of SIGTRAP that was not ours, and left it.
+  bool trap_replaced() const { return trap_replaced_; }
 
  private:
   struct Region {
@@ -61,6 +70,8 @@ class Injector {
   std::optional<Region> region_;
   std::vector<std::byte> image_;  // of the code page, to recognise it by
   std::optional<KernelSigaction> previous_action_;
+  std::vector<Tid> touched_;
+  bool trap_replaced_ = false;
 };
 
 }  // namespace causalctl::target

@@ -25,11 +25,24 @@ constexpr long kErestartsys = 512;           // <linux/errno.h> of the kernel: n
 constexpr long kErestartRestartblock = 516;  // code, but by tracers
 constexpr std::uint64_t kUserCode64 = 0x33;  // the segment of 64-bit code
 
+// Without a tracer the kernel drops an ignored signal when it is sent, and no system call sees it;
+// a tracee gets it queued (a child's end, SIGCHLD, say), so its EINTR would be our doing.
+std::uint64_t ignored_signals(const procfs::Status& status) {
+  constexpr auto bit = [](int signal) { return std::uint64_t{1} << (signal - 1); };
+  constexpr std::uint64_t by_default = bit(SIGCHLD) | bit(SIGCONT) | bit(SIGURG) | bit(SIGWINCH);
+  return status.signals_ignored | (by_default & ~status.signals_caught);
+}
+
 bool deliverable_signal_pending(Pid pid, Tid tid) {
   const auto status = procfs::thread_status(pid, tid);
   if (!status) return true;
-  return ((status->signals_pending | status->signals_pending_shared) & ~status->signals_blocked) !=
-         0;
+  const auto pending = status->signals_pending | status->signals_pending_shared;
+  return (pending & ~status->signals_blocked & ~ignored_signals(*status)) != 0;
+}
+
+bool is_ignored(Tid tid, int signal) {
+  const auto status = procfs::thread_status(tid, tid);
+  return status && procfs::has_signal(ignored_signals(*status), signal);
 }
 
 bool in_restartable_sequence(Pid pid, Tid tid, Address instruction) {
@@ -68,7 +81,8 @@ ptrace::Registers with_syscall_rewound(ptrace::Registers registers) {
 
 void let_go_if_alive(Tid tid, const Stop& stop) {
   if (std::holds_alternative<Ended>(stop)) return;
-  if (const auto* signal = std::get_if<SignalStop>(&stop)) {
+  const auto* signal = std::get_if<SignalStop>(&stop);
+  if (signal != nullptr && !is_ignored(tid, signal->signal)) {
     ptrace::detach_if_alive(tid, signal->signal);
     return;
   }

@@ -22,8 +22,8 @@
 // signal: those are rewound, rax = orig_rax, rip -= 2, and start again with their full timeout.
 //
 // A stop is not usable, and the thread is let go at once, when a signal is about to be delivered
-// (then -EINTR is the truth), or inside a restartable sequence (rseq(2): moving the instruction
-// pointer would hide from the kernel that it must be aborted).
+// that is not ignored (then -EINTR is the truth), or inside a restartable sequence (rseq(2): moving
+// the instruction pointer would hide from the kernel that it must be aborted).
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "controller/base/error.h"
+#include "controller/target/process.h"
 #include "controller/target/slot.h"
 #include "controller/target/slot_offsets.h"
 
@@ -37,6 +38,17 @@ std::vector<std::byte> stub_image(const StubParameters& parameters) {
   CHECK(offset + sizeof parameters == image.size());
   std::memcpy(image.data() + offset, &parameters, sizeof parameters);
   return image;
+}
+
+std::optional<StubParameters> find_stub(Pid pid, Address code) {
+  const auto image = stub_image({});
+  std::vector<std::byte> there(image.size());
+  if (!read_memory(pid, code, there)) return std::nullopt;
+  const std::size_t fixed = image.size() - sizeof(StubParameters);
+  if (std::memcmp(there.data(), image.data(), fixed) != 0) return std::nullopt;
+  StubParameters parameters;
+  std::memcpy(&parameters, there.data() + fixed, sizeof parameters);
+  return parameters;
 }
 
 KernelSigaction stub_action(Address code) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -25,6 +26,9 @@ struct StubParameters {
 
 // The stub with its parameters filled in. It starts with the handler.
 std::vector<std::byte> stub_image(const StubParameters& parameters);
+
+// The parameters of the stub that is at this address of a process; nullopt: none is.
+std::optional<StubParameters> find_stub(Pid pid, Address code);
 
 // The disposition of SIGTRAP that makes the stub at `code` its handler.
 KernelSigaction stub_action(Address code);

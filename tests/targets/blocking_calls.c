@@ -7,21 +7,25 @@
 //   short  it returned before its timeout
 //   wrong  it returned anything else than a timeout, or came back seconds late
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <linux/futex.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +41,12 @@ static int semaphore_set;
 static int message_queue;
 static sem_t semaphore;
 static uint32_t futex_word;
+static double children = 0;
+static int listening_fd;
+static mqd_t posix_queue;
+static unsigned long aio_context;
+static int pipe_fds[2];
+static int lock_fds[2];  // the same file, opened twice
 
 static NOINLINE void little_work(uint64_t iterations) {
   for (uint64_t x = 0, step = 1; x < iterations; x++) SPIN(step);
@@ -131,6 +141,105 @@ static int call_msgrcv(void) {
   return msgrcv(message_queue, &message, sizeof(message.sent_ns), 0, 0) > 0 ? 0 : errno;
 }
 
+static int call_ppoll(void) {
+  struct pollfd fd = {socket_fds[0], POLLIN, 0};
+  const int result = ppoll(&fd, 1, &kTimeout, NULL);
+  return result == 0 ? 0 : error_if(result < 0, 0);
+}
+
+static int call_pselect(void) {
+  fd_set set;
+  FD_ZERO(&set);
+  FD_SET(socket_fds[0], &set);
+  const int result = pselect(socket_fds[0] + 1, &set, NULL, NULL, &kTimeout, NULL);
+  return result == 0 ? 0 : error_if(result < 0, 0);
+}
+
+static int call_accept(void) { return error_if(accept(listening_fd, NULL, NULL) < 0, EAGAIN); }
+
+static int call_mq_timedreceive(void) {  // its timeout is of the real-time clock, which may jump
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += kTimeout.tv_nsec;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_nsec -= 1000000000;
+    until.tv_sec++;
+  }
+  char text[8];
+  return error_if(mq_timedreceive(posix_queue, text, sizeof(text), NULL, &until) < 0, ETIMEDOUT);
+}
+
+static int call_io_getevents(void) {
+  char event[32];  // struct io_event
+  struct timespec timeout = kTimeout;
+  const long result = syscall(SYS_io_getevents, aio_context, 1, 1, event, &timeout);
+  return result == 0 ? 0 : error_if(result < 0, 0);
+}
+
+// Ended by the signal of a timer, whose handler must have run.
+static _Thread_local volatile sig_atomic_t alarms;
+
+static void count_alarm(int signal_number) {
+  (void)signal_number;
+  alarms++;
+}
+
+static int call_sigsuspend(void) {
+  static _Thread_local timer_t timer;
+  static _Thread_local bool made;
+  if (!made) {
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+    event._sigev_un._tid = gettid();
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) die("timer_create");
+    made = true;
+  }
+  const struct itimerspec once = {{0, 0}, kTimeout};
+  const sig_atomic_t before = alarms;
+  timer_settime(timer, 0, &once, NULL);
+  sigset_t all_but_alarm;
+  sigfillset(&all_but_alarm);
+  sigdelset(&all_but_alarm, SIGUSR1);
+  // What may interrupt it may do so here, too.
+  sigdelset(&all_but_alarm, SIGTRAP);
+  (void)sigsuspend(&all_but_alarm);
+  return alarms == before + 1 ? 0 : EINTR;
+}
+
+// Those without a timeout are ended by another thread or process.
+static int call_read(void) {
+  char byte = 0;
+  const ssize_t size = read(pipe_fds[0], &byte, 1);
+  return size == 1 ? 0 : error_if(size < 0, 0);
+}
+
+static int call_waitpid(void) {
+  const pid_t pid = fork();
+  if (pid < 0) die("fork");
+  if (pid == 0) {
+    nanosleep(&kTimeout, NULL);
+    _exit(0);
+  }
+  int status = 0;
+  const int result = waitpid(pid, &status, 0) == pid ? status : errno;
+  while (result == EINTR && waitpid(pid, NULL, 0) < 0) {
+  }
+  return result;
+}
+
+static int call_flock(void) {
+  if (flock(lock_fds[0], LOCK_EX) != 0) return errno;
+  flock(lock_fds[0], LOCK_UN);
+  return 0;
+}
+
+static int call_fcntl_lock(void) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+  if (fcntl(lock_fds[0], F_OFD_SETLKW, &lock) != 0) return errno;
+  lock.l_type = F_UNLCK;
+  fcntl(lock_fds[0], F_OFD_SETLK, &lock);
+  return 0;
+}
+
 struct call {
   const char* name;
   int (*make)(void);
@@ -151,11 +260,22 @@ static struct call calls[] = {
     {.name = "recv", .make = call_recv, .has_timeout = true},
     {.name = "futex", .make = call_futex, .has_timeout = true},
     {.name = "msgrcv", .make = call_msgrcv, .has_timeout = false},
+    {.name = "ppoll", .make = call_ppoll, .has_timeout = true},
+    {.name = "pselect", .make = call_pselect, .has_timeout = true},
+    {.name = "accept", .make = call_accept, .has_timeout = true},
+    {.name = "mq_timedreceive", .make = call_mq_timedreceive, .has_timeout = false},
+    {.name = "io_getevents", .make = call_io_getevents, .has_timeout = true},
+    {.name = "sigsuspend", .make = call_sigsuspend, .has_timeout = true},
+    {.name = "read", .make = call_read, .has_timeout = false},
+    {.name = "waitpid", .make = call_waitpid, .has_timeout = true},
+    {.name = "flock", .make = call_flock, .has_timeout = false},
+    {.name = "fcntl_lock", .make = call_fcntl_lock, .has_timeout = false},
 };
 enum { kCalls = sizeof(calls) / sizeof(calls[0]) };
 
 static void* run_call(void* argument) {
   struct call* call = argument;
+  if (call->make == call_waitpid && children == 0) return NULL;
   while (!stopping()) {
     const int64_t start_ns = now_ns();
     const int error = call->make();
@@ -176,9 +296,27 @@ static void* run_call(void* argument) {
   return NULL;
 }
 
+// Holds the locks for as long as a timeout, and leaves them free for as long.
+static void* hold_locks(void* unused) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+  while (!stopping()) {
+    flock(lock_fds[1], LOCK_EX);
+    lock.l_type = F_WRLCK;
+    fcntl(lock_fds[1], F_OFD_SETLKW, &lock);
+    call_clock_nanosleep();
+    flock(lock_fds[1], LOCK_UN);
+    lock.l_type = F_UNLCK;
+    fcntl(lock_fds[1], F_OFD_SETLK, &lock);
+    call_clock_nanosleep();
+  }
+  return unused;
+}
+
+// Returns what those still wait for who must see the end.
 static void* send_messages(void* unused) {
   while (!stopping()) {
     call_clock_nanosleep();
+    if (write(pipe_fds[1], "", 1) != 1 && errno != EAGAIN) die("write");
     const struct message message = {1, now_ns()};
     if (msgsnd(message_queue, &message, sizeof(message.sent_ns), IPC_NOWAIT) != 0 &&
         errno != EAGAIN) {
@@ -187,7 +325,49 @@ static void* send_messages(void* unused) {
   }
   const struct message last = {1, 0};
   msgsnd(message_queue, &last, sizeof(last.sent_ns), IPC_NOWAIT);
+  if (write(pipe_fds[1], "", 1) != 1 && errno != EAGAIN) die("write");
   return unused;
+}
+
+// A child's end is a SIGCHLD that nobody handles: no call may see it.
+static void* run_children(void* unused) {
+  while (!stopping()) {
+    const pid_t pid = fork();
+    if (pid < 0) die("fork");
+    if (pid == 0) _exit(0);
+    while (waitpid(pid, NULL, 0) < 0) {
+    }
+    const struct timespec between = {0, (long)(1e9 / children)};
+    nanosleep(&between, NULL);
+  }
+  return unused;
+}
+
+static void set_up_more(void) {
+  listening_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const struct sockaddr_un name = {.sun_family = AF_UNIX};  // the kernel chooses one
+  if (bind(listening_fd, (const struct sockaddr*)&name, sizeof(name.sun_family)) != 0 ||
+      listen(listening_fd, 1) != 0) {
+    die("listen");
+  }
+  const struct timeval timeout = {0, kTimeoutMs * 1000L};
+  if (setsockopt(listening_fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) != 0) {
+    die("SO_RCVTIMEO");
+  }
+  char queue_name[64];
+  snprintf(queue_name, sizeof(queue_name), "/blocking_calls.%d", (int)getpid());
+  struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 8};
+  posix_queue = mq_open(queue_name, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &attributes);
+  if (posix_queue == (mqd_t)-1 || mq_unlink(queue_name) != 0) die("mq_open");
+  if (syscall(SYS_io_setup, 1, &aio_context) != 0) die("io_setup");
+  if (pipe2(pipe_fds, O_CLOEXEC) != 0) die("pipe2");
+  if (fcntl(pipe_fds[1], F_SETFL, O_NONBLOCK) != 0) die("F_SETFL");
+  char path[] = "/tmp/blocking_calls.XXXXXX";
+  lock_fds[0] = mkostemp(path, O_CLOEXEC);
+  lock_fds[1] = open(path, O_RDWR | O_CLOEXEC);
+  if (lock_fds[0] < 0 || lock_fds[1] < 0 || unlink(path) != 0) die(path);
+  struct sigaction action = {.sa_handler = count_alarm};
+  if (sigaction(SIGUSR1, &action, NULL) != 0) die("sigaction");
 }
 
 static void set_up(void) {
@@ -203,16 +383,19 @@ static void set_up(void) {
   if (semaphore_set < 0) die("semget");
   message_queue = msgget(IPC_PRIVATE, 0600);
   if (message_queue < 0) die("msgget");
+  set_up_more();
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGUSR2);
+  sigaddset(&set, SIGUSR1);
   if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) die("sigprocmask");
 }
 
 int main(int argc, char** argv) {
-  double work_us = 2000;
+  double work_us = 1000;
   const struct own_option own[] = {
-      {"--work-us", &work_us, NULL, "work of each thread between two calls (2000)"},
+      {"--children", &children, NULL, "fork so many a second, and wait for others (0)"},
+      {"--work-us", &work_us, NULL, "work of each thread between two calls (1000)"},
       {NULL, NULL, NULL, NULL}};
   harness_start(argc, argv, "threads in every kind of blocking call; point: round_done", own);
   set_up();
@@ -222,9 +405,16 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kCalls; i++) {
     if (pthread_create(&calls[i].thread, NULL, run_call, &calls[i]) != 0) die("pthread_create");
   }
+  pthread_t holder;
+  if (pthread_create(&holder, NULL, hold_locks, NULL) != 0) die("pthread_create");
+  pthread_t forking;
+  if (children > 0 && pthread_create(&forking, NULL, run_children, NULL) != 0)
+    die("pthread_create");
   ready();
   wait_for_end();
   pthread_join(sender, NULL);
+  pthread_join(holder, NULL);
+  if (children > 0) pthread_join(forking, NULL);
   uint64_t interrupted = 0;
   uint64_t too_short = 0;
   uint64_t wrong = 0;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "harness.h"
 
 static double install_sigtrap = 0;
+static double reset_sigtrap = 0;
 static double do_exec = 0;
 static double blocked = 1;
 
@@ -65,12 +67,23 @@ static void count_trap(int signal_number) {
   foreign_traps++;
 }
 
+// SIGTRAP to its default, to a handler, and so on, at moments that nobody can foresee.
+static void change_sigtrap(int times) {
+  unsigned seed = (unsigned)now_ns();
+  for (int i = 0; i < times; i++) {
+    signal(SIGTRAP, i % 2 == 0 ? SIG_DFL : count_trap);
+    const struct timespec moment = {0, rand_r(&seed) % 5000000};
+    nanosleep(&moment, NULL);
+  }
+}
+
 static void* run_changes(void* unused) {
   const struct timespec between = {0, 300000000};
   for (int round = 0; !stopping(); round++) {
     child(false);
     child(true);
     if (install_sigtrap > 0 && round == (int)install_sigtrap) signal(SIGTRAP, count_trap);
+    if (reset_sigtrap > 0 && round >= (int)reset_sigtrap) change_sigtrap(20);
     if (do_exec > 0 && round == (int)do_exec) {
       printf("executing itself\n");
       fflush(stdout);
@@ -87,6 +100,8 @@ int main(int argc, char** argv) {
   const struct own_option own[] = {
       {"--sigtrap", &install_sigtrap, NULL,
        "install a SIGTRAP handler at the Nth change (0: never)"},
+      {"--reset-sigtrap", &reset_sigtrap, NULL,
+       "from the Nth change on, keep changing what SIGTRAP does (0: never)"},
       {"--blocked", &blocked, NULL, "0: the busy thread blocks no signal (1)"},
       {"--exec", &do_exec, NULL, "exec itself at the Nth change, of three a second (0: never)"},
       {NULL, NULL, NULL, NULL}};

@@ -1,13 +1,19 @@
 // The sigtrap channel on a busy process: with the stub in it, and without.
 #include "controller/pause/sigtrap_channel.h"
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <random>
 
 #include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
 #include "controller/target/guardian.h"
 
 #undef CHECK
@@ -42,7 +48,100 @@ class BusyProcess {
   Pid pid_;
 };
 
+// Busy in its one thread, whose reset cannot meet a shot on its way; resets SIGTRAP a random time
+// after start(), and then says so.
+class ResettingProcess {
+ public:
+  explicit ResettingProcess(unsigned seed) {
+    if (pipe(ends_) != 0 || (pid_ = fork()) < 0) throw Error("fork");
+    if (pid_ == 0) run(seed);
+    char ready = 0;
+    if (read(ends_[0], &ready, 1) != 1) throw Error("the child has ended");
+  }
+  ~ResettingProcess() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    close(ends_[0]);
+    close(ends_[1]);
+  }
+  ResettingProcess(const ResettingProcess&) = delete;
+  ResettingProcess& operator=(const ResettingProcess&) = delete;
+
+  Pid pid() const { return pid_; }
+  bool alive() {
+    if (!ended_ && waitpid(pid_, &status_, WNOHANG) == pid_) ended_ = true;
+    return !ended_;
+  }
+  int status() const { return status_; }
+  void start() const { kill(pid_, SIGUSR1); }
+  bool has_reset() const {
+    pollfd end{ends_[0], POLLIN, 0};
+    return poll(&end, 1, 0) > 0;
+  }
+
+ private:
+  static void stay_busy() {
+    for (volatile bool busy = true; busy;) {
+    }
+  }
+
+  [[noreturn]] void run(unsigned seed) {
+    static std::atomic<bool> started;
+    std::signal(SIGUSR1, [](int) { started = true; });
+    if (write(ends_[1], "", 1) != 1) _exit(1);
+    while (!started) {
+    }
+    std::mt19937 random(seed);
+    const Nanoseconds until_ns =
+        monotonic_now() + std::uniform_int_distribution<Nanoseconds>(0, 10 * kMillisecond)(random);
+    while (monotonic_now() < until_ns) {
+    }
+    std::signal(SIGTRAP, SIG_DFL);
+    if (write(ends_[1], "", 1) == 1) stay_busy();
+    _exit(0);
+  }
+
+  Pid pid_ = 0;
+  bool ended_ = false;
+  int status_ = 0;
+  int ends_[2] = {-1, -1};
+};
+
 }  // namespace
+
+// Without a look at the disposition, the shot after the reset ends the target.
+TEST_CASE("a target that resets SIGTRAP is not shot", "[pause]") {
+  constexpr unsigned kRounds = 20;
+  // As often as a profile does: every tick, and the debts that are worth a pause.
+  constexpr Nanoseconds kTick = 2 * kMillisecond;
+  constexpr Nanoseconds kLittleDebt = kMillisecond;
+  constexpr Nanoseconds kAfter = 40 * kMillisecond;
+  std::uint64_t pauses = 0;
+  for (unsigned round = 0; round < kRounds; ++round) {
+    CAPTURE(round);
+    ResettingProcess target(round);
+    target::Guardian guardian;
+    guardian.adopt(target.pid());
+    SigtrapChannel channel(target.pid(), guardian, guardian.inject(8), {});
+    for (const Tid tid : procfs::threads(target.pid())) channel.add_thread(tid);
+    target.start();
+    const Nanoseconds patience_ns = monotonic_now() + kPatience;
+    Nanoseconds end_ns = patience_ns;
+    while (monotonic_now() < std::min(end_ns, patience_ns) && target.alive()) {
+      for (const Tid tid : procfs::threads(target.pid())) {
+        if (!channel.pausing(tid)) channel.set_debt(tid, kLittleDebt, monotonic_now());
+      }
+      sleep_until(monotonic_now() + kTick);
+      (void)channel.collect(monotonic_now());
+      if (end_ns == patience_ns && target.has_reset()) end_ns = monotonic_now() + kAfter;
+    }
+    CAPTURE(target.alive(), target.status());
+    REQUIRE(target.alive());
+    REQUIRE(target.has_reset());
+    pauses += channel.totals().pauses;
+  }
+  CHECK(pauses > kRounds);
+}
 
 TEST_CASE("a thread pays what it owes, once", "[pause]") {
   const BusyProcess target;

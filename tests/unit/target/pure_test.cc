@@ -66,14 +66,23 @@ TEST_CASE("an interrupted call is told from a finished one and from user mode", 
 }
 
 TEST_CASE("digests are compared by name", "[target]") {
-  const Digest before{{"stopped: no", "text /lib: 1-2", "tracer: 0"}};
+  const Digest before{{"mapping: no", "page /lib +0: 12", "traced: 0"}, {"SIGTRAP: default"}};
   CHECK(differences(before, before).empty());
-  const auto changed = differences(before, {{"stopped: no", "tracer: 12"}});
+  const auto changed = differences(before, {{"mapping: no", "traced: 2"}, {}});
   REQUIRE(changed.size() == 1);
-  CHECK(changed[0] == "tracer: 0 before, 12 after");
+  CHECK(changed[0] == "traced: 0 before, 2 after");
   // The target loaded one library and unloaded another, or has ended: its own business.
-  CHECK(differences(before, {{"stopped: no", "text /plugin: 3-4", "tracer: 0"}}).empty());
+  CHECK(differences(before, {{"mapping: no", "page /plugin +0: 3", "traced: 0"}, {}}).empty());
   CHECK(differences(before, {}).empty());
+  // Whose doing a difference is the digest afterwards says, which knows what we have touched.
+  const Digest by_us{{"SIGTRAP: handled"}, {}};
+  const Digest by_itself{{}, {"SIGTRAP: handled"}};
+  CHECK(differences(before, by_us) ==
+        std::vector<std::string>{"SIGTRAP: default before, handled after"});
+  CHECK(own_changes(before, by_us).empty());
+  CHECK(differences(before, by_itself).empty());
+  CHECK(own_changes(before, by_itself) ==
+        std::vector<std::string>{"SIGTRAP: default before, handled after"});
 }
 
 TEST_CASE("FNV-1a", "[target]") {

@@ -1,0 +1,228 @@
+#include "controller/pause/shot_filter.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <linux/bpf.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/pause/sigtrap_channel.h"
+#include "controller/perf/attrs.h"
+
+namespace causalctl::pause {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::uint32_t kBitsPerByte = 8;
+
+struct Offsets {         // in bytes
+  int sighand = 0;       // of the pointer in task_struct
+  int trap_handler = 0;  // of SIGTRAP's sa_handler in sighand_struct
+};
+
+using Btf = std::unique_ptr<btf, decltype(&btf__free)>;
+
+const btf_type* find_struct(const btf* types, const char* name) {
+  const int id = btf__find_by_name_kind(types, name, BTF_KIND_STRUCT);
+  return id < 0 ? nullptr : btf__type_by_id(types, static_cast<std::uint32_t>(id));
+}
+
+// In bytes from the struct's begin; a kernel may wrap members in structs without a name.
+std::optional<int> member_offset(const btf* types, const btf_type* type, std::string_view name) {
+  const btf_member* members = btf_members(type);
+  for (std::uint32_t i = 0; i < btf_vlen(type); ++i) {
+    const auto offset = static_cast<int>(btf_member_bit_offset(type, i) / kBitsPerByte);
+    const std::string_view member_name = btf__name_by_offset(types, members[i].name_off);
+    if (member_name == name) return offset;
+    const btf_type* inner = btf__type_by_id(types, members[i].type);
+    if (!member_name.empty() || !btf_is_composite(inner)) continue;
+    if (const auto within = member_offset(types, inner, name)) return offset + *within;
+  }
+  return std::nullopt;
+}
+
+std::optional<Offsets> find_offsets() {
+  const Btf types(btf__load_vmlinux_btf(), btf__free);
+  if (!types || libbpf_get_error(types.get()) != 0) return std::nullopt;
+  const btf_type* task = find_struct(types.get(), "task_struct");
+  const btf_type* handlers = find_struct(types.get(), "sighand_struct");
+  const btf_type* action = find_struct(types.get(), "k_sigaction");
+  if (task == nullptr || handlers == nullptr || action == nullptr) return std::nullopt;
+  const auto sighand = member_offset(types.get(), task, "sighand");
+  const auto actions = member_offset(types.get(), handlers, "action");
+  if (!sighand || !actions) return std::nullopt;
+  // k_sigaction begins with a sigaction, which begins with sa_handler, on x86-64.
+  return Offsets{*sighand, *actions + (SIGTRAP - 1) * static_cast<int>(action->size)};
+}
+
+const std::optional<Offsets>& kernel_offsets() {
+  static const std::optional<Offsets> offsets = find_offsets();
+  return offsets;
+}
+
+// Emits the instructions of <linux/bpf.h>; jumps go to the end, and are patched there.
+class Code {
+ public:
+  void add(int code, int to, int from, int offset, std::int32_t immediate) {
+    bpf_insn each{};
+    each.code = static_cast<std::uint8_t>(code);
+    each.dst_reg = static_cast<unsigned>(to) & 0xfU;
+    each.src_reg = static_cast<unsigned>(from) & 0xfU;
+    each.off = static_cast<std::int16_t>(offset);
+    each.imm = immediate;
+    instructions_.push_back(each);
+  }
+  void move(int to, int from) { add(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0); }
+  void set(int to, std::int32_t value) { add(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value); }
+  void call(int function) { add(BPF_JMP | BPF_CALL, 0, 0, 0, function); }
+  void load(int to, int from, int offset) { add(BPF_LDX | BPF_MEM | BPF_DW, to, from, offset, 0); }
+  void store(int to, int offset, int from) { add(BPF_STX | BPF_MEM | BPF_DW, to, from, offset, 0); }
+  void set_long(int to, std::uint64_t value) {
+    add(BPF_LD | BPF_IMM | BPF_DW, to, 0, 0, static_cast<std::int32_t>(value));
+    add(0, 0, 0, 0, static_cast<std::int32_t>(value >> 32));
+  }
+  void set_to_map(int to, int map) {
+    add(BPF_LD | BPF_IMM | BPF_DW, to, BPF_PSEUDO_MAP_VALUE, 0, map);
+    add(0, 0, 0, 0, 0);
+  }
+  // to = the 8 bytes at from + offset in the kernel; uses r1 to r3 and the stack's first word.
+  void read_kernel(int to, int from, int offset) {
+    constexpr int stack = -8;
+    move(BPF_REG_3, from);
+    add(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_3, 0, 0, offset);
+    move(BPF_REG_1, BPF_REG_10);
+    add(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, stack);
+    set(BPF_REG_2, sizeof(std::uint64_t));
+    call(BPF_FUNC_probe_read_kernel);
+    load(to, BPF_REG_10, stack);
+  }
+  void jump_to_end(int condition, int left, int right, std::int32_t value) {
+    to_end_.push_back(instructions_.size());
+    add(condition, left, right, 0, value);
+  }
+  std::vector<bpf_insn> end() {  // r0 is the result
+    for (const std::size_t each : to_end_) {
+      instructions_[each].off = static_cast<std::int16_t>(instructions_.size() - each - 1);
+    }
+    add(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+    return std::move(instructions_);
+  }
+
+ private:
+  std::vector<bpf_insn> instructions_;
+  std::vector<std::size_t> to_end_;
+};
+
+// On the shot's event, in the interrupt that fires it:
+//   if (current->sighand->action[SIGTRAP - 1].sa.sa_handler == ours) return 1
+//   *tripped = 1; return 0
+std::vector<bpf_insn> filter_program(const Offsets& offsets, Address handler, int map) {
+  Code code;
+  code.call(BPF_FUNC_get_current_task);
+  code.read_kernel(BPF_REG_6, BPF_REG_0, offsets.sighand);
+  code.read_kernel(BPF_REG_7, BPF_REG_6, offsets.trap_handler);
+  code.set_long(BPF_REG_1, handler);
+  code.set(BPF_REG_0, 1);
+  code.jump_to_end(BPF_JMP | BPF_JEQ | BPF_X, BPF_REG_7, BPF_REG_1, 0);
+  code.set_to_map(BPF_REG_8, map);
+  code.store(BPF_REG_8, 0, BPF_REG_0);
+  code.set(BPF_REG_0, 0);
+  return code.end();
+}
+
+std::atomic<int> own_traps;
+
+}  // namespace
+
+std::optional<ShotFilter> ShotFilter::load(Address handler, std::string& reason) {
+  libbpf_set_print(nullptr);
+  const auto& offsets = kernel_offsets();
+  if (!offsets) {
+    reason = "the kernel has no BTF (/sys/kernel/btf/vmlinux)";
+    return std::nullopt;
+  }
+  ShotFilter filter;
+  bpf_map_create_opts map_options{};
+  map_options.sz = sizeof map_options;
+  map_options.map_flags = BPF_F_MMAPABLE;
+  filter.map_ = Fd(bpf_map_create(BPF_MAP_TYPE_ARRAY, "causalctl", sizeof(std::uint32_t),
+                                  sizeof(std::uint64_t), 1, &map_options));
+  if (!filter.map_) {
+    reason = fmt::format("bpf(BPF_MAP_CREATE): {}", std::strerror(errno));
+    return std::nullopt;
+  }
+  void* word = mmap(nullptr, kPage, PROT_READ, MAP_SHARED, filter.map_.get(), 0);
+  if (word == MAP_FAILED) {
+    reason = fmt::format("mmap of a BPF map: {}", std::strerror(errno));
+    return std::nullopt;
+  }
+  filter.word_ = Mapping(word, kPage);
+  const auto code = filter_program(*offsets, handler, filter.map_.get());
+  filter.program_ = Fd(bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "causalctl_shot", "Dual MIT/GPL",
+                                     code.data(), code.size(), nullptr));
+  if (!filter.program_) {
+    reason = fmt::format("bpf(BPF_PROG_LOAD): {}", std::strerror(errno));
+    return std::nullopt;
+  }
+  return filter;
+}
+
+bool ShotFilter::tripped() const {
+  return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(word_.data()), __ATOMIC_ACQUIRE) !=
+         0;
+}
+
+// With a shot at ourselves, through a filter that nobody's handler passes.
+bool ShotFilter::holds_back() {
+  constexpr Nanoseconds patience_ns = 50 * kMillisecond;
+  constexpr Nanoseconds after_ns = kMillisecond;
+  constexpr Address nobody = 2;
+  struct sigaction action {};
+  struct sigaction previous {};
+  action.sa_handler = [](int) { ++own_traps; };
+  if (sigaction(SIGTRAP, &action, &previous) != 0) return false;
+  own_traps = 0;
+  bool tripped = false;
+  try {
+    std::string reason;
+    const auto filter = load(nobody, reason);
+    const auto shot = perf::EventFd::open(perf::sigtrap_attr(0, kShotPeriod), 0, "pause event");
+    if (filter && shot) {
+      filter->attach(*shot);
+      shot->refresh(1);
+      Nanoseconds deadline_ns = monotonic_now() + patience_ns;
+      while (!filter->tripped() && own_traps == 0 && monotonic_now() < deadline_ns) continue;
+      deadline_ns = monotonic_now() + after_ns;
+      while (own_traps == 0 && monotonic_now() < deadline_ns) continue;
+      shot->disable();
+      tripped = filter->tripped();
+    }
+  } catch (const Error&) {  // an old kernel refuses the program on such an event
+    tripped = false;
+  }
+  sigaction(SIGTRAP, &previous, nullptr);
+  return tripped && own_traps == 0;
+}
+
+std::optional<ShotFilter> ShotFilter::make(Address handler, std::string& reason) {
+  auto filter = load(handler, reason);
+  if (!filter) return std::nullopt;
+  static const bool works = holds_back();
+  if (works) return filter;
+  reason = "the kernel's BPF programs do not hold signals back (Linux 6.11 does)";
+  return std::nullopt;
+}
+
+}  // namespace causalctl::pause

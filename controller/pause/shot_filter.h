@@ -1,0 +1,48 @@
+// Holds a shot back in the kernel when the target's disposition of SIGTRAP is not our handler.
+//
+// A target may reset SIGTRAP to its default at any time, and then the next shot would end it. No
+// look from outside can exclude that: between the look and the shot lies a switch of processes. So
+// the look is made by the shot itself: a BPF program on the event runs in the interrupt that fires
+// it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP] and lets the
+// shot through only if that is our handler. What is left is the way from there to the delivery,
+// some 5 us (docs/safety.md has the measurement), in which another thread must reset the handler;
+// the thread that is being shot cannot.
+//
+// Where in the kernel's structs these fields are, its BTF says. Since Linux 6.11 a program that
+// returns 0 suppresses the signal too, not just the record; before, and without CAP_BPF and
+// CAP_PERFMON, there is no filter. Sources: bpf(2), bpf-helpers(7), PERF_EVENT_IOC_SET_BPF in
+// perf_event_open(2).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "controller/base/fd.h"
+#include "controller/base/types.h"
+#include "controller/perf/event.h"
+
+namespace causalctl::pause {
+
+class ShotFilter {
+ public:
+  // nullopt: `reason` says why there can be none here. Tries once in a process's life, on a thread
+  // of our own, whether this kernel's filter really holds shots back, for which SIGTRAP is handled
+  // by us for some milliseconds. REQUIRES: no other call at the same time.
+  static std::optional<ShotFilter> make(Address handler, std::string& reason);
+
+  void attach(const perf::EventFd& shot) const { shot.set_program(program_.get()); }
+
+  // A shot was held back, on whatever thread. It stays armed: it is to be closed.
+  bool tripped() const;
+
+ private:
+  static std::optional<ShotFilter> load(Address handler, std::string& reason);
+  static bool holds_back();
+
+  Fd map_;
+  Fd program_;
+  Mapping word_;  // of the map: set by the program
+};
+
+}  // namespace causalctl::pause
