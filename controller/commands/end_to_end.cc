@@ -93,6 +93,10 @@ void watch_once(config::Config config, const ConsoleOptions& console,
         config, parts, hooks, [&] { guardian.release(); }, planned, run);
   };
   const causal::Run run = watch_target(config, pid, guardian, console, work);
+  if (!guardian.alive()) {
+    throw Error("the guardian process was killed; the runs were ended early",
+                "look for the out-of-memory killer in the kernel's log");
+  }
   log.experiment(run, run.experiments.front());
   for (const causal::UnitSamples& samples : run.samples) log.samples(run, samples);
   log.end(run);
