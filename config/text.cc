@@ -142,6 +142,10 @@ void check(const Config& config) {
   if (progress.end_to_end && target.command.empty()) {
     throw UsageError("end-to-end needs a command to repeat", "use causalctl run --end-to-end -- …");
   }
+  if (progress.end_to_end && !(progress.throughput.empty() && progress.latency.empty())) {
+    throw UsageError("end-to-end counts runs of the program, and nothing else",
+                     "leave out --progress and --latency, or --end-to-end");
+  }
   std::set<std::string_view> names;
   for (const std::string& spec : progress.throughput) {
     if (!names.insert(spec).second) {

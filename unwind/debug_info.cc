@@ -115,8 +115,7 @@ std::vector<Dwarf_Die> DebugInfo::inline_chain(const Function& function, Address
 const std::string& DebugInfo::file_name(const char* text, Unit& unit) {
   const auto known = file_names_.find(text);
   if (known != file_names_.end()) return known->second;
-  Dwarf_Attribute value;
-  const char* directory = dwarf_formstring(dwarf_attr(&unit.lines, DW_AT_comp_dir, &value));
+  const char* directory = die_string(unit.lines, DW_AT_comp_dir);
   return file_names_.emplace(text, normal_path(text, directory != nullptr ? directory : ""))
       .first->second;
 }

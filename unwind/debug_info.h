@@ -35,7 +35,8 @@ class DebugInfo {
   // Innermost first; empty: no unit covers the address. Names may be empty.
   std::vector<Frame> frames(Address address);
 
-  // Where a statement of the line begins, one address per function or inlined copy of one.
+  // Where a statement of the line begins: one address per function or inlined copy of one, and per
+  // copy of the statement that the compiler made within it, as far as it marks them.
   std::vector<LineMatch> find_line(const std::string& file, int line);
   // Lines with code in files that match, nearest to `line` first.
   std::vector<std::string> near_lines(const std::string& file, int line, std::size_t count);
@@ -72,6 +73,7 @@ class DebugInfo {
   Source call_site(Unit& unit, Dwarf_Die& inlined);
   const std::string& file_name(const char* text, Unit& unit);
   Address innermost_scope(Unit& unit, Address address);
+  bool called_from(Unit& unit, Address address, const std::string& file, int line);
   void find_line_in_unit(Unit& unit, const std::string& file, int line,
                          std::vector<LineMatch>& matches);
   void collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string& name,

@@ -40,6 +40,11 @@ std::optional<int> die_number(Dwarf_Die& die, unsigned attribute) {
   return static_cast<int>(number);
 }
 
+const char* die_string(Dwarf_Die& die, unsigned attribute) {
+  Dwarf_Attribute value;
+  return dwarf_formstring(dwarf_attr(&die, attribute, &value));
+}
+
 std::string die_function_name(Dwarf_Die& die) {
   Dwarf_Attribute value;
   Dwarf_Attribute* linkage = dwarf_attr_integrate(&die, DW_AT_linkage_name, &value);

@@ -35,6 +35,7 @@ std::vector<std::pair<Address, Address>> die_ranges(Dwarf_Die& die);
 bool die_covers(Dwarf_Die& die, Address address);  // link-time address
 bool die_has_code(Dwarf_Die& die);                 // carries addresses of its own
 std::optional<int> die_number(Dwarf_Die& die, unsigned attribute);
-std::string die_function_name(Dwarf_Die& die);  // demangled; empty: unknown
+const char* die_string(Dwarf_Die& die, unsigned attribute);  // nullptr: none; libdw's
+std::string die_function_name(Dwarf_Die& die);               // demangled; empty: unknown
 
 }  // namespace causalctl::unwind

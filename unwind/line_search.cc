@@ -3,8 +3,16 @@
 // A line is many rows of the line table: a loop's line has its start, its condition and its step;
 // an inlined function has rows wherever it was inlined. What counts as one place is one function
 // or one inlined copy of it (its innermost scope in the DIE tree), at the lowest address where a
-// statement of the line begins there. Rows without bytes (the next row has the same address) only
-// serve where there is none with bytes.
+// statement of the line begins there. Rows without code of the line only serve where there is none
+// with code.
+//
+// Within a scope the compiler may have copied the statement (a loop unrolled or peeled, a branch
+// threaded): every copy is a place. Copies can be told from the parts of one statement only where
+// the compiler marks each statement's beginning once, which gcc does since version 8
+// (-gstatement-frontiers, on by default with -O and -g): there a copy is another beginning of a
+// statement of this line and column, with a statement of another line before it. A macro's
+// statements all have the line and column of its use, and follow each other. clang begins a
+// statement wherever scheduling came back to a line: one place per scope there, as with gcc -O0.
 #include <dwarf.h>
 #include <fmt/format.h>
 
@@ -12,6 +20,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "unwind/debug_info.h"
@@ -24,10 +33,24 @@ namespace {
 struct Row {
   Dwarf_Addr address = 0;
   int line = 0;
+  int column = 0;
   const char* file = nullptr;
   bool begins_statement = false;
-  bool has_bytes = false;
+  bool has_code = false;  // the instruction at the address is of this line
 };
+
+// The instruction at an address is charged to the last of the rows that have it.
+bool has_code(Dwarf_Lines* lines, std::size_t count, std::size_t index, const Row& row) {
+  int charged = row.line;
+  for (std::size_t next = index + 1; next < count; ++next) {
+    Dwarf_Line* line = dwarf_onesrcline(lines, next);
+    Dwarf_Addr address = 0;
+    if (dwarf_lineaddr(line, &address) != 0) return false;
+    if (address > row.address) return charged == row.line;
+    if (dwarf_lineno(line, &charged) != 0) return false;
+  }
+  return false;
+}
 
 // Calls visit(row) for each row of the unit's line table that stands for code.
 template <typename Visit>
@@ -45,12 +68,19 @@ void for_each_row(Dwarf_Die& unit, Visit visit) {
     dwarf_linebeginstatement(line, &row.begins_statement);
     row.file = dwarf_linesrc(line, nullptr, nullptr);
     if (row.file == nullptr) continue;
-    Dwarf_Addr next = 0;
-    row.has_bytes =
-        dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &next) == 0 && next > row.address;
+    dwarf_linecol(line, &row.column);
+    row.has_code = has_code(lines, count, i, row);
     visit(row);
   }
 }
+
+// Where a statement of the line begins.
+struct Beginning {
+  Address address = 0;
+  int column = 0;
+  bool has_code = false;
+  bool goes_on = false;  // the line was being executed before
+};
 
 }  // namespace
 
@@ -63,25 +93,52 @@ Address DebugInfo::innermost_scope(Unit& unit, Address address) {
   return dwarf_dieoffset(&scope);
 }
 
+// Whether code at the address was inlined, at whatever depth, from this line.
+bool DebugInfo::called_from(Unit& unit, Address address, const std::string& file, int line) {
+  const Function* function = function_at(unit, address);
+  if (function == nullptr) return false;
+  std::vector<Dwarf_Die> chain = inline_chain(*function, address);
+  return std::any_of(chain.begin(), chain.end(), [&](Dwarf_Die& inlined) {
+    const Source site = call_site(unit, inlined);
+    return site.line == line && site.file == file;
+  });
+}
+
 void DebugInfo::find_line_in_unit(Unit& unit, const std::string& file, int line,
                                   std::vector<LineMatch>& matches) {
-  struct Best {
-    bool has_bytes = false;
-    Address address = 0;
-    std::string file;
-  };
-  std::map<std::pair<Address, std::string>, Best> best;  // by scope and file
+  std::map<std::pair<Address, std::string>, std::vector<Beginning>> found;  // by scope and file
+  bool marks_statements = false;
+  Row before;  // the statement before, in the order of execution where nothing jumps
   for_each_row(unit.lines, [&](const Row& row) {
-    if (row.line != line || !row.begins_statement) return;
+    if (!row.begins_statement) {
+      marks_statements = true;
+      return;
+    }
+    const Row previous = std::exchange(before, row);
+    if (row.line != line) return;
     const std::string& name = file_name(row.file, unit);
     if (!path_ends_with(name, file)) return;
+    const bool goes_on = previous.file != nullptr &&
+                         ((previous.line == line && file_name(previous.file, unit) == name) ||
+                          called_from(unit, previous.address + bias_, name, line));
     const Address address = row.address + bias_;
-    Best& known = best[{innermost_scope(unit, address), name}];
-    const bool better = known.address == 0 || (row.has_bytes && !known.has_bytes) ||
-                        (row.has_bytes == known.has_bytes && address < known.address);
-    if (better) known = {row.has_bytes, address, name};
+    found[{innermost_scope(unit, address), name}].push_back(
+        {address, row.column, row.has_code, goes_on});
   });
-  for (const auto& [scope, found] : best) matches.push_back({found.address, found.file});
+  const char* producer = die_string(unit.tree, DW_AT_producer);
+  const bool copies =
+      marks_statements && producer != nullptr && std::string_view(producer).starts_with("GNU ");
+  for (auto& [scope, beginnings] : found) {
+    const auto first = std::min_element(
+        beginnings.begin(), beginnings.end(), [](const Beginning& a, const Beginning& b) {
+          return std::pair(!a.has_code, a.address) < std::pair(!b.has_code, b.address);
+        });
+    for (const Beginning& one : beginnings) {
+      const bool copy =
+          copies && !one.goes_on && one.column == first->column && one.has_code == first->has_code;
+      if (copy || one.address == first->address) matches.push_back({one.address, scope.second});
+    }
+  }
 }
 
 std::vector<LineMatch> DebugInfo::find_line(const std::string& file, int line) {

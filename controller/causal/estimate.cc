@@ -22,6 +22,7 @@ using report::UnitResult;
 using report::Verdict;
 
 constexpr double kPhaseErrors = 3;     // standard errors below 1 that a phase factor must be
+constexpr double kCeilingErrors = 3;   // standard errors of a count
 constexpr double kSmallSpeedup = 0.1;  // how far a slope alone is believed
 
 // What all runs together know of a unit.
@@ -32,6 +33,7 @@ struct UnitTotals {
   std::uint64_t observed = 0;        // s_obs: during this unit's own baselines
   Nanoseconds observed_ns = 0;       // t_obs
   std::uint64_t samples_in_all = 0;  // during any experiment of the unit, in cut-off runs, too
+  double cpu_in_baselines_ns = 0;    // in_baselines, each worth its run's period; 0: not known
 };
 
 struct Totals {
@@ -68,6 +70,8 @@ Totals add_up(const std::vector<Run>& runs) {
       learn(unit.unit, samples.unit);
       unit.samples += samples.count;
       unit.in_baselines += samples.baseline_count;
+      unit.cpu_in_baselines_ns +=
+          static_cast<double>(samples.baseline_count) * static_cast<double>(run.overhead.period_ns);
     }
   }
   return totals;
@@ -88,6 +92,17 @@ Factor phase_factor(const UnitTotals& unit, Nanoseconds baseline_ns) {
   const double relative_error = std::sqrt(1 / observed + 1 / in_baselines);
   if (std::log(factor) > -kPhaseErrors * relative_error) return {};
   return {factor, relative_error};
+}
+
+// Of the time per unit of work, making a unit faster by s saves at most s of what the unit takes on
+// the critical path, which is at most the time in which a thread executes it. So effect / s is at
+// most the mean number of threads in it, and at most 1 (docs/estimator.md, "What a unit can give").
+// Samples are counts: the number is taken kCeilingErrors above what was counted.
+double ceiling_of(const UnitTotals& unit, Nanoseconds baseline_ns) {
+  if (unit.in_baselines == 0 || unit.cpu_in_baselines_ns <= 0 || baseline_ns <= 0) return 1;
+  const double threads = unit.cpu_in_baselines_ns / static_cast<double>(baseline_ns);
+  const double error = kCeilingErrors / std::sqrt(static_cast<double>(unit.in_baselines));
+  return std::min(1.0, threads * (1 + error));
 }
 
 // The pool with the largest effect that is certain: slopes understate a unit that saturates.
@@ -134,6 +149,7 @@ UnitResult result_of(const UnitTotals& totals, Nanoseconds baseline_ns, const Cl
   result.samples = totals.samples > 0 ? totals.samples : totals.samples_in_all;
   const Factor factor = phase_factor(totals, baseline_ns);
   result.phase_factor = factor.value;
+  if (!point.latency) result.ceiling = ceiling_of(totals, baseline_ns);
   if (const auto slope = slope_of(unit)) {
     result.p_value = p_value_of(*slope);
     result.slope = interval_of(scaled(*slope, factor), alpha);
@@ -306,9 +322,10 @@ void sum_run(const Run& run, Report& report) {
   report.period_ns = std::max(report.period_ns, run.overhead.period_ns);
   report.controller_cpu_share =
       std::max(report.controller_cpu_share, run.overhead.controller_cpu_share);
-  if (run.overhead.slowdown) {
-    report.slowdown =
-        std::max(report.slowdown.value_or(*run.overhead.slowdown), *run.overhead.slowdown);
+  if (run.overhead.slowdown && run.overhead.slowdown >= report.slowdown) {
+    report.slowdown = run.overhead.slowdown;
+    report.slowdown_low = run.overhead.slowdown_low;
+    report.slowdown_high = run.overhead.slowdown_high;
   }
   if (run.digest.starts_with("changed")) {
     report.digest = "changed";

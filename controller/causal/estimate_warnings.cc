@@ -47,6 +47,22 @@ void warn_of_small_effects(const ProgressResult& point, Report& report) {
       point.name, rounded_up(percent(std::min(largest, 1.0))), measured, percent(samples)));
 }
 
+// An effect that is certainly larger than the unit's time allows for is an error of ours, or of the
+// progress point (one whose visits come in bunches).
+void warn_of_impossible(const ProgressResult& point, Report& report) {
+  for (const UnitResult& unit : point.units) {
+    if (!unit.ceiling || unit.verdict != Verdict::optimise || !unit.best) continue;
+    const double most = *unit.ceiling * unit.best->speedup;
+    if (unit.best->effect.low <= most) continue;
+    report.warnings.push_back(fmt::format(
+        "{}: {:.0f} % faster was found to gain {:.1f} % [{:.1f}, {:.1f}], more than the {:.1f} % "
+        "that the unit's own time allows for: do not trust it; another progress point may serve "
+        "better",
+        unit.unit, percent(unit.best->speedup), percent(unit.best->effect.value),
+        percent(unit.best->effect.low), percent(unit.best->effect.high), percent(most)));
+  }
+}
+
 void warn_of_points(Report& report) {
   for (const ProgressResult& point : report.progress) {
     if (point.visits == 0) {
@@ -56,6 +72,7 @@ void warn_of_points(Report& report) {
           point.name));
     } else {
       warn_of_small_effects(point, report);
+      warn_of_impossible(point, report);
     }
   }
 }

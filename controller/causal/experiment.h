@@ -65,8 +65,9 @@ struct UnitSamples {
 };
 
 struct Overhead {
-  std::optional<double> slowdown;   // of the target's progress while attached, all speedups 0
-  double controller_cpu_share = 0;  // of one core
+  std::optional<double> slowdown;  // of the target's progress while attached, all speedups 0
+  std::optional<double> slowdown_low, slowdown_high;  // 95 %; nullopt: not known
+  double controller_cpu_share = 0;                    // of one core
   Nanoseconds attach_stop_ns = 0;
   // From a sample in the unit to the beginning of the pause that it makes necessary; 0: no pauses.
   Nanoseconds sample_to_pause_p50_ns = 0;

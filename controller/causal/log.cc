@@ -140,6 +140,8 @@ void LogWriter::end(const Run& run) {
                    {"pause_cost_ns", run.overhead.pause_cost_ns},
                    {"period_ns", run.overhead.period_ns}};
   if (run.overhead.slowdown) overhead["slowdown"] = *run.overhead.slowdown;
+  if (run.overhead.slowdown_low) overhead["slowdown_low"] = *run.overhead.slowdown_low;
+  if (run.overhead.slowdown_high) overhead["slowdown_high"] = *run.overhead.slowdown_high;
   const Json line = {{"type", "end"},
                      {"run", run.id},
                      {"reason", run.reason},

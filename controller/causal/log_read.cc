@@ -152,11 +152,15 @@ void read_end(const Json& line, Run& run) {
   get(line, "wall_ns", run.wall_ns);
   get(line, "digest", run.digest);
   if (const Json* overhead = object_field(line, "overhead")) {
-    double slowdown = 0;
-    if (overhead->contains("slowdown") && !overhead->at("slowdown").is_null()) {
-      get(*overhead, "slowdown", slowdown);
-      run.overhead.slowdown = slowdown;
-    }
+    const auto get_known = [&](const char* key, std::optional<double>& known) {
+      if (!overhead->contains(key) || overhead->at(key).is_null()) return;
+      double value = 0;
+      get(*overhead, key, value);
+      known = value;
+    };
+    get_known("slowdown", run.overhead.slowdown);
+    get_known("slowdown_low", run.overhead.slowdown_low);
+    get_known("slowdown_high", run.overhead.slowdown_high);
     get(*overhead, "controller_cpu_share", run.overhead.controller_cpu_share);
     get(*overhead, "attach_stop_ns", run.overhead.attach_stop_ns);
     get(*overhead, "sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns);

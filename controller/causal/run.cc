@@ -265,7 +265,10 @@ void Runner::look() {
   }
   so_far.losses.samples_total = parts_.attribution.total();
   so_far.ended = true;  // its samples are known
-  if (decided(estimate({so_far}, looks_.level()), estimate({so_far}))) run_.reason = "certain";
+  const std::string only_unit = fixed_ ? parts_.attribution.unit(*fixed_).name : "";
+  if (decided(estimate({so_far}, looks_.level()), estimate({so_far}), only_unit)) {
+    run_.reason = "certain";
+  }
 }
 
 void Runner::show(const char* phase, const Experiment* now) {

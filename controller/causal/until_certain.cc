@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 namespace causalctl::causal {
 namespace {
@@ -29,10 +30,13 @@ bool is_decided(const UnitResult& at_level, const UnitResult& at_95) {
                      [](const report::CurvePoint& pool) { return within_bound(pool.effect); });
 }
 
-bool point_decided(const report::ProgressResult& at_level, const report::ProgressResult& at_95) {
+bool point_decided(const report::ProgressResult& at_level, const report::ProgressResult& at_95,
+                   const std::string& only_unit) {
   std::vector<const UnitResult*> units;
   for (const UnitResult& unit : at_level.units) {
-    if (unit.sample_share >= kShareToDecide) units.push_back(&unit);
+    const bool to_decide =
+        only_unit.empty() ? unit.sample_share >= kShareToDecide : unit.unit == only_unit;
+    if (to_decide) units.push_back(&unit);
   }
   std::stable_sort(units.begin(), units.end(), [](const UnitResult* a, const UnitResult* b) {
     return a->samples > b->samples;
@@ -59,12 +63,15 @@ double Looks::level() const {
   return kErrorOfLooks * 6 / (std::numbers::pi * std::numbers::pi * k * k);
 }
 
-bool decided(const report::Report& at_level, const report::Report& at_95) {
-  if (at_level.progress.empty()) return false;
+bool decided(const report::Report& at_level, const report::Report& at_95,
+             const std::string& only_unit) {
+  bool any_visited = false;
   for (std::size_t i = 0; i < at_level.progress.size(); ++i) {
-    if (!point_decided(at_level.progress[i], at_95.progress[i])) return false;
+    if (at_level.progress[i].visits == 0) continue;
+    any_visited = true;
+    if (!point_decided(at_level.progress[i], at_95.progress[i], only_unit)) return false;
   }
-  return true;
+  return any_visited;
 }
 
 }  // namespace causalctl::causal

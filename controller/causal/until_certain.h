@@ -12,7 +12,7 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <string>
 
 #include "controller/causal/experiment.h"
 #include "controller/report/model.h"
@@ -36,8 +36,11 @@ class Looks {
   std::size_t next_ = 40;
 };
 
-// At every progress point: each of the units to decide is. False where there is none.
+// At every progress point: each of the units to decide is. False where there is none. Where
+// `only_unit` is not empty no other unit is measured, and it alone is to be decided, whatever its
+// share. A point that was never visited is not waited for, unless all are such.
 // REQUIRES: `at_level` is estimate(…, Looks::level()), `at_95` is estimate(…).
-bool decided(const report::Report& at_level, const report::Report& at_95);
+bool decided(const report::Report& at_level, const report::Report& at_95,
+             const std::string& only_unit = "");
 
 }  // namespace causalctl::causal

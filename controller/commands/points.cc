@@ -148,24 +148,27 @@ class Namer {
   }
 
   // The shortest end of the path that is not ambiguous.
-  std::optional<std::string> line(const std::string& file, int line) {
+  std::optional<progress::Point> line(const std::string& file, int line) {
     for (auto slash = file.rfind('/');; slash = file.rfind('/', slash - 1)) {
       const bool whole = slash == std::string::npos || slash == 0;
       const auto spec = fmt::format("{}:{}", whole ? file : file.substr(slash + 1), line);
-      if (stands_at(spec, std::nullopt)) return spec;
+      if (auto point = resolved(spec)) return point;
       if (whole) return std::nullopt;
     }
   }
 
  private:
-  bool stands_at(const std::string& spec, std::optional<Address> address) {
+  std::optional<progress::Point> resolved(const std::string& spec) {
     try {
-      const auto point = progress::resolve(spec, target_, symbolizer_);
-      return !address || std::any_of(point.places.begin(), point.places.end(),
-                                     [&](const auto& each) { return each.address == *address; });
+      return progress::resolve(spec, target_, symbolizer_);
     } catch (const UsageError&) {
-      return false;
+      return std::nullopt;
     }
+  }
+  bool stands_at(const std::string& spec, Address address) {
+    const auto point = resolved(spec);
+    return point && std::any_of(point->places.begin(), point->places.end(),
+                                [&](const auto& each) { return each.address == address; });
   }
 
   Pid target_;
@@ -206,10 +209,12 @@ void print_lines(const Findings& findings, Namer& namer) {
   fmt::print("\n# lines: time in them\n");
   std::size_t shown = 0;
   for (const auto& [samples, line] : ranked) {
-    const auto spec = namer.line(line.first, line.second);
-    if (!spec) continue;
-    fmt::print("{:<48}  # {:5.1f} %\n", *spec,
-               100.0 * static_cast<double>(samples) / static_cast<double>(findings.samples));
+    const auto point = namer.line(line.first, line.second);
+    if (!point) continue;
+    const std::size_t places = point->places.size();
+    fmt::print("{:<48}  # {:5.1f} %{}\n", point->name,
+               100.0 * static_cast<double>(samples) / static_cast<double>(findings.samples),
+               places > 1 ? fmt::format("  at {} places, all counted", places) : "");
     if (++shown == kMostShown) break;
   }
 }

@@ -1,10 +1,10 @@
 // A causal profile, from the attach to the report. The order is what keeps the target safe:
 //
 //   1. everything that can be wrong with the request is found out before the target is touched:
-//      the log can be written, the progress points exist (profile, resolve_points)
+//      the progress points exist, the log can be written (watch_target)
 //   2. perf events on all threads, progress points armed: kernel objects that die with us (Watch)
 //   3. the pause channel: the only thing that is put into the target
-//   4. experiments, in real-time priority where permitted            causal/run.cc
+//   4. experiments, in real-time priority where permitted: profile() has causal/run.cc make them
 //   5. the pause channel's events closed, then the guardian takes the stub out again, then the
 //      digest of the target's state is compared with that of before  (detach)
 #include "controller/commands/profile.h"
@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -182,13 +183,13 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
 
 }  // namespace
 
-ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
-                 const ConsoleOptions& console, void (*started)(target::Guardian&)) {
+causal::Run watch_target(const config::Config& config, Pid target, target::Guardian& guardian,
+                         const ConsoleOptions& console, const Work& work) {
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
   const Points points = resolve_points(config, target, *symbolizer);
   check_fixed_unit(config.experiment.fixed_unit, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
-  causal::LogWriter log(config.output.log);
+  work.prepare(run);
   const std::vector<Address> places = places_of(points);
   const target::Digest before = guardian.digest(places);
 
@@ -197,7 +198,11 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   auto session = std::make_unique<perf::Session>(target, session_options(config, run.seed));
   for (std::uint32_t tag = 0; tag < points.resolved.size(); ++tag) {
     const std::string counted_by = progress::arm(points.resolved[tag], tag, target, *session);
-    log::verbose("{}: counted by {}", points.resolved[tag].name, counted_by);
+    if (points.resolved[tag].places.size() > 1) {
+      log::note("{}: counted by {}, all as one point", points.resolved[tag].name, counted_by);
+    } else {
+      log::verbose("{}: counted by {}", points.resolved[tag].name, counted_by);
+    }
     if (counted_by.find("breakpoint") == std::string::npos) continue;
     for (const unwind::Place& place : points.resolved[tag].places) {
       breakpoints.push_back(place.address);
@@ -208,12 +213,12 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   pauser_options.channel = config.pause.channel;
   pauser_options.longest_ns = config.pause.longest_ns;
   pauser_options.shot_cost_ns = pause::measure_shot_cost();
-  log::verbose("a pause costs its thread {} µs besides", pauser_options.shot_cost_ns / 1000);
   pause::PauserChoice choice = pause::make_pauser(target, guardian, pauser_options);
+  log::verbose("a pause by {} costs its thread {} µs besides", choice.pauser->name(),
+               choice.pause_cost_ns / 1000);
   run.overhead.attach_stop_ns = choice.attach_stop_ns;
   if (!choice.reason.empty()) run.warnings.push_back("pauses by ptrace: " + choice.reason);
 
-  log.run(run);
   causal::Counters counters(points.counted);
   causal::Attribution attribution(
       std::make_unique<causal::SymbolizingThread>(std::move(symbolizer), config.scope),
@@ -228,22 +233,34 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
     return guardian_killed ? std::max(1, Interrupts::count()) : Interrupts::count();
   };
   raise_priority();
-  started(guardian);
-  causal::run_experiments(
-      config,
-      {clock, *session, *choice.pauser, attribution, counters, sampled_points(points),
-       pauser_options.shot_cost_ns, breakpoints, progress::measure_visit_cost(),
-       [target](Address address, std::span<std::byte> bytes) {
-         return unwind::TargetMemory(target).read(address, bytes);
-       }},
-      hooks, log, run);
+  work.experiments({clock, *session, *choice.pauser, attribution, counters, sampled_points(points),
+                    choice.pause_cost_ns, breakpoints, progress::measure_visit_cost(),
+                    [target](Address address, std::span<std::byte> bytes) {
+                      return unwind::TargetMemory(target).read(address, bytes);
+                    }},
+                   hooks, run);
   status.clear();
   warn_of_threads(*session, run);
   if (guardian_killed) run.warnings.emplace_back(kGuardianKilled);
   session.reset();  // with it the kernel takes its uprobes out of the target's text
   detach(choice.pauser, guardian, before, places, run);
   run.ended = true;
-  if (run.reason != "log-failed") log.end(run);
+  return run;
+}
+
+ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
+                 const ConsoleOptions& console, void (*started)(target::Guardian&)) {
+  std::optional<causal::LogWriter> log;
+  Work work;
+  work.prepare = [&](const causal::Run&) { log.emplace(config.output.log); };
+  work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
+                         causal::Run& run) {
+    log->run(run);
+    started(guardian);
+    causal::run_experiments(config, parts, hooks, *log, run);
+  };
+  const causal::Run run = watch_target(config, target, guardian, console, work);
+  if (run.reason != "log-failed") log->end(run);
   write_report({run}, {}, {config.output.format, "", console.color});
   if (run.reason == "log-failed") {
     throw Error(run.warnings.back() + "; the run was ended early, the target is as before",
@@ -252,7 +269,7 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   if (run.reason == "target-exited" && run.experiments.empty()) {
     throw TargetGone("the target ended before the first experiment did");
   }
-  if (guardian_killed) {
+  if (!guardian.alive()) {
     throw Error(kGuardianKilled, "look for the out-of-memory killer in the kernel's log");
   }
   return run.digest == "changed" ? ExitCode::failed : ExitCode::ok;

@@ -1,15 +1,14 @@
 // `causalctl run -- CMD`: starts a program, stopped before its first instruction, and profiles it
 // from there. When the profile ends first (--duration, Ctrl-C), the program is asked to end.
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <memory>
 
 #include "config/load.h"
-#include "controller/base/clock.h"
 #include "controller/base/error.h"
-#include "controller/base/log.h"
 #include "controller/commands/commands.h"
+#include "controller/commands/end_to_end.h"
+#include "controller/commands/launched.h"
 #include "controller/commands/options.h"
 #include "controller/commands/profile.h"
 #include "controller/target/guardian.h"
@@ -17,33 +16,10 @@
 namespace causalctl::commands {
 namespace {
 
-constexpr Nanoseconds kPatience = 5 * kSecond;  // from SIGTERM to leaving the program alone
-
 struct Arguments {
   std::vector<std::string> command;
   std::unique_ptr<ProfileOptions> options;
 };
-
-target::Launch launch_of(const config::Target& target) {
-  target::Launch launch;
-  launch.command = target.command;
-  launch.directory = target.directory;
-  for (const auto& [name, value] : target.environment) {
-    launch.environment.push_back(name + "=" + value);
-  }
-  return launch;
-}
-
-void end_program(Pid pid, target::Guardian& guardian) {
-  if (guardian.exit_status()) return;
-  kill(pid, SIGTERM);
-  const Nanoseconds deadline_ns = monotonic_now() + kPatience;
-  while (monotonic_now() < deadline_ns) {
-    if (guardian.exit_status()) return;
-    sleep_until(monotonic_now() + 10 * kMillisecond);
-  }
-  log::note("the program (pid {}) has not ended after SIGTERM; it goes on without us", pid);
-}
 
 ExitCode run(const Arguments& arguments) {
   config::Config config = arguments.options->config();
@@ -54,10 +30,7 @@ ExitCode run(const Arguments& arguments) {
   if (config.target.command.empty()) {
     throw UsageError("no program to run", "give it after --, or as `command` in [target]");
   }
-  if (config.progress.end_to_end) {
-    throw UsageError("--end-to-end is not available yet",
-                     "name a progress point with --progress; the exit of a phase will do");
-  }
+  if (config.progress.end_to_end) return run_end_to_end(config, console);
   target::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
   const ExitCode code = profile(config, pid, guardian, console,
@@ -77,6 +50,7 @@ void add_run(CLI::App& app, Command& selected) {
       "When the profile ends before the program does, the program gets SIGTERM.\n"
       "Examples:\n"
       "  causalctl run --progress item_done --duration 2m -- ./server --port 8080\n"
+      "  causalctl run --end-to-end --duration 5m -- gzip -kc big.tar\n"
       "  causalctl run --config profile.toml");
   sub->callback([arguments, &selected] { selected = [arguments] { return run(*arguments); }; });
 }

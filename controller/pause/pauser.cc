@@ -7,6 +7,7 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/pause/ptrace_channel.h"
+#include "controller/pause/shot_cost.h"
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
@@ -42,6 +43,7 @@ PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOpt
     if (!obstacle) {
       const target::Injection injection = guardian.inject(options.slot_count);
       choice.attach_stop_ns = injection.stop_ns;
+      choice.pause_cost_ns = options.shot_cost_ns;
       choice.pauser = std::make_unique<SigtrapChannel>(target, guardian, injection, options);
       return choice;
     }
@@ -51,6 +53,7 @@ PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOpt
     }
     choice.reason = *obstacle;
   }
+  choice.pause_cost_ns = measure_stop_cost(guardian);
   choice.pauser = std::make_unique<PtraceChannel>(guardian, options.longest_ns);
   return choice;
 }

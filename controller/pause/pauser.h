@@ -58,12 +58,13 @@ struct PauserOptions {
   Nanoseconds longest_ns = 100 * kMillisecond;
   Nanoseconds stale_after_ns = 300 * kMicrosecond;
   unsigned slot_count = 1024;
-  Nanoseconds shot_cost_ns = 0;  // as measured by measure_shot_cost()
+  Nanoseconds shot_cost_ns = 0;  // sigtrap: as measured by measure_shot_cost()
 };
 
 struct PauserChoice {
   std::unique_ptr<Pauser> pauser;
-  std::string reason;  // why not sigtrap, when auto fell back to ptrace
+  std::string reason;             // why not sigtrap, when auto fell back to ptrace
+  Nanoseconds pause_cost_ns = 0;  // of one pause to its thread besides, as this channel makes it
   Nanoseconds attach_stop_ns = 0;
 };
 

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "controller/base/clock.h"
@@ -19,6 +22,8 @@ namespace causalctl::pause {
 namespace {
 
 constexpr int kShots = 41;
+constexpr int kStops = 21;
+constexpr Nanoseconds kStop = kMillisecond;
 constexpr Nanoseconds kSleep = 200 * kMicrosecond;    // in the handler, as the stub does
 constexpr Nanoseconds kPatience = 50 * kMillisecond;  // for one shot
 // Two readings of the clock by an undisturbed thread are closer together than this.
@@ -84,7 +89,41 @@ Nanoseconds one_shot(const perf::EventFd& event, const Spinner& spinner) {
   return spinner.lost_ns() - lost_before_ns - handler_ns;
 }
 
+// The time lost to one ptrace-stop beside the stop; nullopt: it was refused or did not come.
+std::optional<Nanoseconds> one_stop(target::Guardian& guardian, const Spinner& spinner) {
+  const Nanoseconds lost_before_ns = spinner.lost_ns();
+  const Nanoseconds deadline_ns = monotonic_now() + kPatience;
+  guardian.pause(spinner.tid(), kStop);
+  auto finished = guardian.finished_pauses();
+  while (finished.empty() && monotonic_now() < deadline_ns) {
+    sleep_until(monotonic_now() + kBefore);
+    finished = guardian.finished_pauses();
+  }
+  if (finished.empty() || finished[0].end_ns <= finished[0].start_ns) return std::nullopt;
+  sleep_until(monotonic_now() + kAfter);
+  const Nanoseconds held_ns = finished[0].end_ns - finished[0].start_ns;
+  return spinner.lost_ns() - lost_before_ns - held_ns;
+}
+
+Nanoseconds median_or_zero(std::vector<Nanoseconds> costs_ns) {
+  if (costs_ns.empty()) return 0;
+  const auto middle = costs_ns.begin() + static_cast<std::ptrdiff_t>(costs_ns.size() / 2);
+  std::nth_element(costs_ns.begin(), middle, costs_ns.end());
+  return std::max<Nanoseconds>(*middle, 0);
+}
+
 }  // namespace
+
+Nanoseconds measure_stop_cost(target::Guardian& guardian) {
+  std::vector<Nanoseconds> costs_ns;
+  const Spinner spinner;
+  for (int i = 0; i < kStops; ++i) {
+    const auto cost_ns = one_stop(guardian, spinner);
+    if (!cost_ns) break;
+    costs_ns.push_back(*cost_ns);
+  }
+  return median_or_zero(std::move(costs_ns));
+}
 
 Nanoseconds measure_shot_cost() {
   struct sigaction action {};
@@ -108,9 +147,7 @@ Nanoseconds measure_shot_cost() {
     log::verbose("{}", error.what());
   }
   sigaction(SIGTRAP, &previous, nullptr);
-  if (costs_ns.empty()) return 0;
-  std::nth_element(costs_ns.begin(), costs_ns.begin() + costs_ns.size() / 2, costs_ns.end());
-  return costs_ns[costs_ns.size() / 2];
+  return median_or_zero(std::move(costs_ns));
 }
 
 }  // namespace causalctl::pause

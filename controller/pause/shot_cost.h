@@ -1,10 +1,13 @@
-// What a pause costs its thread beside the pause: the interrupt that arms the shot, the shot's own
-// timer, the signal's frame and rt_sigreturn. It is time that the thread stands still and that no
-// clock of the stub sees, so it is measured once, here, and counted as paid. A few microseconds on
-// real hardware; 50 to 100 on virtual machines, where each interrupt leaves the machine.
+// What a pause costs its thread beside the pause. By the stub: the interrupt that arms the shot,
+// the shot's own timer, the signal's frame and rt_sigreturn; a few microseconds on real hardware,
+// 50 to 100 on virtual machines, where each interrupt leaves the machine. By ptrace: from the stop
+// until the guardian has seen it, and from the detach until the thread runs again. It is time that
+// the thread stands still and that is in no pause's length, so it is measured once, here, and
+// counted as paid.
 #pragma once
 
 #include "controller/base/types.h"
+#include "controller/target/guardian.h"
 
 namespace causalctl::pause {
 
@@ -12,5 +15,9 @@ namespace causalctl::pause {
 // sigtrap events are not to be had. SIGTRAP is handled by us meanwhile. REQUIRES: no other call at
 // the same time.
 Nanoseconds measure_shot_cost();
+
+// The same for pauses by ptrace-stop, at a thread of our own held by the guardian. 0 where the
+// guardian may not hold it. REQUIRES: no pauses are asked of the guardian by anybody else.
+Nanoseconds measure_stop_cost(target::Guardian& guardian);
 
 }  // namespace causalctl::pause

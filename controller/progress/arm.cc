@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <linux/hw_breakpoint.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <mutex>
@@ -15,6 +16,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/progress/boundary.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/syscalls.h"
@@ -24,6 +26,7 @@ namespace causalctl::progress {
 namespace {
 
 constexpr std::size_t kDebugRegisters = 4;
+constexpr std::size_t kPlacesNamed = 8;  // in a message
 constexpr const char* kUprobeHint =
     "uprobes need root or CAP_PERFMON; without them, use at most four places in all, which fit "
     "into the hardware breakpoint registers";
@@ -94,12 +97,26 @@ bool is_permission(const Error& error) {
   return error.error_number() == EACCES || error.error_number() == EPERM;
 }
 
-void add_uprobe(const perf::VisitTemplate& visit, perf::Session& session) {
+// Where a point has too many places for an ordinary user, each of them by itself has not.
+std::string uprobe_hint(const Point& point, Pid target) {
+  std::string hint = kUprobeHint;
+  if (point.places.size() < 2) return hint;
+  hint +=
+      fmt::format("\n'{}' was compiled to {} places; one of them by itself would be:", point.name,
+                  point.places.size());
+  for (std::size_t i = 0; i < std::min(point.places.size(), kPlacesNamed); ++i) {
+    hint += "\n    " + name_by_offset(target, point.places[i].address);
+  }
+  return hint;
+}
+
+void add_uprobe(const perf::VisitTemplate& visit, const Point& point, Pid target,
+                perf::Session& session) {
   try {
     session.add(visit);
   } catch (const Error& error) {
     if (!is_permission(error)) throw;
-    throw Error::from_errno(visit.what, error.error_number(), kUprobeHint);
+    throw Error::from_errno(visit.what, error.error_number(), uprobe_hint(point, target));
   }
 }
 
@@ -114,9 +131,10 @@ bool add_breakpoint(const perf::VisitTemplate& visit, perf::Session& session) {
   }
 }
 
-std::string kinds(bool breakpoints, bool uprobes) {
-  if (breakpoints && uprobes) return "hardware breakpoint and uprobe";
-  return uprobes ? "uprobe" : "hardware breakpoint";
+std::string kinds(bool breakpoints, bool uprobes, std::size_t places) {
+  std::string kinds = uprobes ? "uprobe" : "hardware breakpoint";
+  if (breakpoints && uprobes) kinds = "hardware breakpoint and uprobe";
+  return places > 1 ? fmt::format("{} at {} places", kinds, places) : kinds;
 }
 
 std::string arm_code(const Point& point, std::uint32_t tag, Pid target, perf::Session& session) {
@@ -130,11 +148,11 @@ std::string arm_code(const Point& point, std::uint32_t tag, Pid target, perf::Se
     if (registers_free) {
       breakpoints = true;
     } else {
-      add_uprobe(uprobe(point, tag, target, place.address, 0), session);
+      add_uprobe(uprobe(point, tag, target, place.address, 0), point, target, session);
       uprobes = true;
     }
   }
-  return kinds(breakpoints, uprobes);
+  return kinds(breakpoints, uprobes, point.places.size());
 }
 
 std::uint64_t semaphore_of(const std::vector<UsdtSite>& sites, const UsdtSpec& spec,
@@ -156,7 +174,7 @@ std::string arm_usdt(const Point& point, const UsdtSpec& spec, std::uint32_t tag
   for (const auto& place : point.places) {
     const auto semaphore = semaphore_of(sites, spec, place.address);
     try {
-      add_uprobe(uprobe(point, tag, target, place.address, semaphore), session);
+      add_uprobe(uprobe(point, tag, target, place.address, semaphore), point, target, session);
       uprobes = true;
     } catch (const Error& error) {
       if (!is_permission(error) || semaphore != 0 ||
@@ -166,7 +184,7 @@ std::string arm_usdt(const Point& point, const UsdtSpec& spec, std::uint32_t tag
       breakpoints = true;
     }
   }
-  return kinds(breakpoints, uprobes);
+  return kinds(breakpoints, uprobes, point.places.size());
 }
 
 std::string arm_syscall(const Point& point, const SyscallSpec& spec, std::uint32_t tag,

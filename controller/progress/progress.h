@@ -41,8 +41,8 @@ using Spec = std::variant<LineSpec, FunctionSpec, OffsetSpec, UsdtSpec, SyscallS
 // Pure. Throws UsageError that lists the forms.
 Spec parse_spec(const std::string& text);
 
-// A spec found in a target. `places` are all addresses that count as a visit (inlined copies of a
-// line, all probes of one USDT name); empty for system calls.
+// A spec found in a target. `places` are all addresses that count as a visit (inlined and other
+// copies of a line, all probes of one USDT name); empty for system calls.
 struct Point {
   std::string name;  // the SPEC text: how logs and reports call it
   Spec spec;
@@ -55,8 +55,8 @@ Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolize
 
 // Arms the point on all threads of the session: a hardware breakpoint per place, uprobes when no
 // debug register is free, the syscalls:sys_enter_* tracepoint. Visits arrive as VisitEvents with
-// `tag`. Returns how it is counted ("hardware breakpoint", "uprobe", "tracepoint", "samples") for
-// the report. Throws Error with a hint. Sampled points arm nothing.
+// `tag`. Returns how it is counted ("hardware breakpoint", "uprobe at 6 places", "tracepoint",
+// "samples") for messages. Throws Error with a hint. Sampled points arm nothing.
 std::string arm(const Point& point, std::uint32_t tag, Pid target, perf::Session& session);
 
 // What could serve as a progress point, for `causalctl points`: USDT probes in the target.

@@ -67,6 +67,7 @@ Json unit_json(const UnitResult& unit) {
           {"best", unit.best ? curve_json({*unit.best}).front() : Json(nullptr)},
           {"verdict", verdict_name(unit.verdict)},
           {"phase_factor", rounded(unit.phase_factor)},
+          {"ceiling", optional(unit.ceiling)},
           {"curve", curve_json(unit.curve)},
           {"summary", curve_json(unit.summary)}};
 }
@@ -114,6 +115,8 @@ std::string render_json(const Report& report) {
       {"selfcheck", selfcheck_json(report.selfcheck)},
       {"overhead",
        {{"slowdown", optional(report.slowdown)},
+        {"slowdown_low", optional(report.slowdown_low)},
+        {"slowdown_high", optional(report.slowdown_high)},
         {"controller_cpu_share", rounded(report.controller_cpu_share)},
         {"attach_stop_ns", report.attach_stop_ns},
         {"sample_to_pause_p50_ns", report.sample_to_pause_p50_ns},

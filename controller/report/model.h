@@ -41,7 +41,10 @@ struct UnitResult {
   Verdict verdict = Verdict::not_enough_data;
   std::vector<CurvePoint> curve;    // by speedup, as measured
   std::vector<CurvePoint> summary;  // pooled around 25, 50 and 100 %, where measured
-  double phase_factor = 1;          // (t_obs/s_obs)·(s/T), Coz eq. 8, already in the effects
+  // What it can give at most, per speedup: the threads that execute it, on average, at most 1
+  // (docs/estimator.md, "What a unit can give"); nullopt: no such bound (latency).
+  std::optional<double> ceiling;
+  double phase_factor = 1;  // (t_obs/s_obs)·(s/T), Coz eq. 8, already in the effects
 };
 
 struct ProgressResult {
@@ -63,6 +66,7 @@ struct Report {
   std::vector<ProgressResult> progress;
   SelfCheck selfcheck;
   std::optional<double> slowdown;
+  std::optional<double> slowdown_low, slowdown_high;  // 95 %; nullopt: not known
   double controller_cpu_share = 0;
   Nanoseconds attach_stop_ns = 0;
   Nanoseconds sample_to_pause_p50_ns = 0;

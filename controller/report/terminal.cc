@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <vector>
 
 #include "controller/report/render.h"
 #include "controller/report/text.h"
@@ -125,28 +126,65 @@ std::string unit_title(const UnitResult& unit) {
   return printable(fmt::format("{} ({})", unit.unit, unit.function));
 }
 
-constexpr double kSmallSpeedup = 0.1;
+constexpr double kSmallSpeedup = 0.1;  // how far a slope is believed
+constexpr double kAsCertain = 2;       // times the least relative error
 
-// The measured point that says it best: the smallest speedup whose effect is certain.
-const CurvePoint* certain_point(const UnitResult& unit) {
-  for (const CurvePoint& point : unit.summary) {
-    if (unit.verdict == Verdict::optimise ? point.effect.low > 0 : point.effect.high < 0) {
-      return &point;
-    }
-  }
-  return nullptr;
+struct Statement {
+  double speedup = 0;
+  Interval effect;
+
+  double relative_error() const { return (effect.high - effect.low) / std::abs(effect.value); }
+};
+
+// Where the curve is not straight, as of a unit that saturates, the slope through the origin is
+// true of no speedup, however certain.
+bool is_straight(const UnitResult& unit) {
+  return std::all_of(unit.summary.begin(), unit.summary.end(), [&](const CurvePoint& pool) {
+    return unit.slope->low * pool.speedup <= pool.effect.high &&
+           unit.slope->high * pool.speedup >= pool.effect.low;
+  });
+}
+
+// What the measurements certainly say and what can be: the pools, and, where the curve is straight,
+// the slope, said of a small speedup instead of being stretched to the end of the curve.
+std::vector<Statement> statements(const UnitResult& unit) {
+  const Interval& slope = *unit.slope;
+  const Statement by_slope = {
+      kSmallSpeedup,
+      {kSmallSpeedup * slope.value, kSmallSpeedup * slope.low, kSmallSpeedup * slope.high}};
+  std::vector<Statement> all;
+  if (is_straight(unit)) all.push_back(by_slope);
+  for (const CurvePoint& pool : unit.summary) all.push_back({pool.speedup, pool.effect});
+  std::erase_if(all, [&](const Statement& one) {
+    const bool faster = unit.verdict == Verdict::optimise;
+    const bool certain = faster ? one.effect.low > 0 : one.effect.high < 0;
+    return !certain || (unit.ceiling && one.effect.value > *unit.ceiling * one.speedup);
+  });
+  if (all.empty()) all.push_back(by_slope);  // it is what the verdict was given for
+  return all;
+}
+
+// Of the statements that are about as certain as the most certain one, that of the smallest
+// speedup: it is what a developer can reach.
+Statement best_statement(const UnitResult& unit) {
+  std::vector<Statement> all = statements(unit);
+  const auto less_error = [](const Statement& a, const Statement& b) {
+    return a.relative_error() < b.relative_error();
+  };
+  const double least = std::min_element(all.begin(), all.end(), less_error)->relative_error();
+  std::erase_if(all,
+                [&](const Statement& one) { return one.relative_error() > kAsCertain * least; });
+  return *std::min_element(all.begin(), all.end(), [](const Statement& a, const Statement& b) {
+    return a.speedup < b.speedup;
+  });
 }
 
 // "hash.c:217 (hashtable_search): 20 % faster here makes the program 4.1 % faster [3.2, 5.0]"
 std::string finding(const UnitResult& unit, const ProgressResult& progress) {
-  // Only the slope is certain: it is said of a small speedup, not stretched to the end of the
-  // curve.
-  double speedup = kSmallSpeedup;
-  Interval effect = {speedup * unit.slope->value, speedup * unit.slope->low,
-                     speedup * unit.slope->high};
-  if (const CurvePoint* point = certain_point(unit)) {
-    speedup = point->speedup;
-    effect = point->effect;
+  auto [speedup, effect] = best_statement(unit);
+  // No unit can give more (model.h, ceiling): what of the interval lies beyond is cut off.
+  if (unit.ceiling) {
+    effect.high = std::min(effect.high, std::max(effect.value, *unit.ceiling * speedup));
   }
   const bool slower = effect.value < 0;
   if (slower) effect = {-effect.value, -effect.high, -effect.low};
@@ -258,8 +296,12 @@ void write_checks(const Report& report, Text& out) {
   out.line("             the target afterwards: {}", report.digest == "same" ? "as it was before"
                                                      : report.digest == "changed" ? "CHANGED"
                                                                                   : "not compared");
-  std::string overhead =
-      report.slowdown ? fmt::format("target {} % slower, ", percent(*report.slowdown)) : "";
+  // By itself the number may be noise: on a target whose work comes in bunches it is.
+  std::string overhead;
+  if (report.slowdown && report.slowdown_low && report.slowdown_high) {
+    overhead = fmt::format("target {} % slower [{}, {}], ", percent(*report.slowdown),
+                           percent(*report.slowdown_low), percent(*report.slowdown_high));
+  }
   overhead += fmt::format("controller {} % of a core, stopped for {} at the attach",
                           percent(report.controller_cpu_share), duration(report.attach_stop_ns));
   if (report.period_ns > 0)

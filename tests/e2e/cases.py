@@ -159,6 +159,27 @@ def log_readable(outcome):
             expect(records[-1]["type"] != "end", "an end record, of a killed run"))
 
 
+def one_run_each(outcome):
+    """End to end: every experiment is one run, whose time without the delay is that of a baseline."""
+    experiments = [record for record in outcome.log()
+                   if record["type"] == "experiment" and "discarded" not in record]
+    problems = expect(len(experiments) >= 6, f"{len(experiments)} experiments that count")
+    for record in experiments:
+        counts = [(point["name"], point["visits"]) for point in record["throughput"]]
+        problems += expect(counts == [("end-to-end", 1)], f"counted {counts}")
+    times = {True: [], False: []}
+    for record in experiments:
+        treated = record["speedup"] > 0
+        times[treated].append(record["effective_ns"])
+        problems += expect((record["delay_ns"] > 0) == treated, f"a delay of {record['delay_ns']} "
+                           f"at speedup {record['speedup']}")
+    # a at 50 %: 4.5 % faster at most. Half as fast, or half as slow again, is an error of ours.
+    if times[True] and times[False]:
+        ratio = sorted(times[True])[len(times[True]) // 2] / sorted(times[False])[len(times[False]) // 2]
+        problems += expect(0.75 < ratio < 1.25, f"treatment to baseline: {ratio}")
+    return problems + expect(times[True] and times[False], "no treatments, or no baselines")
+
+
 def paused(outcome):
     """Without a pause, all else in a case may hold though nothing was tried."""
     pauses = sum(record["pauses"]["count"] for record in outcome.log()
@@ -360,6 +381,19 @@ PROFILES = [
                               "{log}", "--", *FIGURE1),
          stdout=patterns(r"^rounds [1-9]\d*$", "^eintr 0$", r"figure1\.c:\d+"),
          checks=(log_complete, log_ends_with("duration"))),
+    Case("run_end_to_end", ("run", "--end-to-end", "--duration", "8s", *halved(A_LINE), "-o",
+                            "{log}", "--", *FIGURE1, "--rounds", "20", "--per-ms", "300000"),
+         stdout=patterns(r"^end-to-end: \d+ visits", r"^rounds 2\d$", r"figure1\.c:\d+"),
+         checks=(log_complete, log_ends_with("duration"), one_run_each)),
+    Case("end_to_end_beside_a_point", ("run", "--end-to-end", "--progress", "main", "--", "true"),
+         exit=(2,), stderr=patterns("end-to-end.*nothing else")),
+    Case("end_to_end_killed", ("run", "--end-to-end", "--duration", "5s", "--", "sh", "-c",
+                               "kill -9 $$"), exit=(1, 3), stderr=patterns("end-to-end|ended")),
+    Case("end_to_end_executes_another", ("run", "--end-to-end", "--duration", "5s", "--", "env",
+                                         "sleep", "0.2"),
+         exit=(1,), stderr=patterns("executed another")),
+    Case("end_to_end_without_program", ("run", "--end-to-end", "--", "{dir}/no_such_program"),
+         exit=(2,), stderr=patterns("no_such_program")),
     Case("run_missing_program", ("run", "--progress", "main", "--", "{dir}/no_such_program"),
          exit=(2,), stderr=patterns("no_such_program")),
 ]

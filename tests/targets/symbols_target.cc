@@ -51,6 +51,37 @@ __attribute__((noinline)) int outer(int value) {
   return first ^ second;
 }
 
+// One line, several copies of it in one function, none of them inlined.
+__attribute__((noinline)) int unrolled(int value) {
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    sink = sink + value;
+    MARK(6);
+    sink = sink ^ i;
+  }
+  return sink;
+}
+
+__attribute__((always_inline)) inline int tripled(int value) {
+  sink = value;
+  return value * 3;
+}
+
+// One line, one execution of it, though it is several statements with an inlined call among them.
+#define SEVERAL_STATEMENTS \
+  do {                     \
+    sink = sink + 5;       \
+    sink = tripled(sink);  \
+    sink = sink ^ 3;       \
+  } while (0)
+
+__attribute__((noinline)) int several_statements(int value) {
+  sink = value;
+  MARK(7);
+  SEVERAL_STATEMENTS;
+  return sink;
+}
+
 }  // namespace symbols
 
 // gcc makes cloned.constprop.0 of it, as the second argument is always 9.
@@ -98,7 +129,8 @@ static void obey(char* line) {
 int main() {
   using namespace symbols;
   sink = outer(sink) + original(sink) + aliased(sink) + overloaded(sink) + overloaded(2.5) +
-         templated(sink) + Worker().work(sink) + cloned(sink, 9);
+         templated(sink) + Worker().work(sink) + cloned(sink, 9) + unrolled(sink) +
+         several_statements(sink);
   for (const Mark* mark = __start_symbols_marks; mark < __stop_symbols_marks; ++mark) {
     std::printf("mark %lu %lx %lu\n", mark->id, mark->address, mark->line);
   }

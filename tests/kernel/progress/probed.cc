@@ -37,6 +37,15 @@ PROBED void six_inlined_copies() {
 const int pair_line_number = __LINE__ + 1;
 [[gnu::always_inline]] static inline void paired() { sink = 13; }
 
+const int unrolled_line_number = __LINE__ + 5;
+PROBED void unrolled() {
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    sink = sink + 1;
+    sink = sink ^ i;
+  }
+}
+
 PROBED void two_inlined_copies() {
   paired();
   sink = sink + 1;

@@ -20,6 +20,8 @@ extern const int inlined_line_number;  // inlined into six_inlined_copies six ti
 void six_inlined_copies();
 extern const int pair_line_number;  // two copies
 void two_inlined_copies();
+extern const int unrolled_line_number;  // executed four times; gcc makes four copies of it
+void unrolled();
 
 void call_twin_a();
 void call_twin_b();

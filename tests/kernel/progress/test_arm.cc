@@ -98,7 +98,7 @@ TEST_CASE("each form counts exactly", "[progress]") {
   check_exact("probed::function_1", "hardware breakpoint", 1);
   check_exact("kernel_tests:probed::function_2", "hardware breakpoint", 1);
   check_exact(line_spec(probed::hit_line_number), "hardware breakpoint", 1);
-  check_exact("usdt:causalctl_test:plain", "uprobe", 2);
+  check_exact("usdt:causalctl_test:plain", "uprobe at 2 places", 2);
   check_exact("usdt:causalctl_test:guarded", "uprobe", 1);
   check_exact("syscall:getppid", "tracepoint", 1);
 }
@@ -141,17 +141,28 @@ TEST_CASE("all copies of an inlined line count as one point", "[progress]") {
     Rig rig;
     const auto spec = line_spec(probed::inlined_line_number);
     CHECK(resolve(spec, rig.child.pid(), rig.symbolizer).places.size() == 6);
-    CHECK(rig.arm(spec, 1) == "uprobe");
+    CHECK(rig.arm(spec, 1) == "uprobe at 6 places");
     CHECK(rig.arm("probed::function_1", 2) == "hardware breakpoint");
     rig.session.start();
     rig.child.hit(kHits);
     CHECK(rig.session.count(1) == 6 * kHits);
     CHECK(rig.session.count(2) == kHits);
   }
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+  SECTION("not inlined: a loop that the compiler unrolled") {
+    Rig rig;
+    CHECK(rig.arm(line_spec(probed::unrolled_line_number), 3) == "hardware breakpoint at 4 places");
+    rig.session.start();
+    rig.child.hit(kHits);
+    CHECK(rig.session.count(3) == 4 * kHits);
+    CHECK(rig.visits(3).size() == 4 * kHits);
+  }
+#endif
   SECTION("registers for some of them") {
     Rig rig;
     for (unsigned i = 1; i <= 3; ++i) rig.arm(fmt::format("probed::function_{}", i), i);
-    CHECK(rig.arm(line_spec(probed::pair_line_number), 9) == "hardware breakpoint and uprobe");
+    CHECK(rig.arm(line_spec(probed::pair_line_number), 9) ==
+          "hardware breakpoint and uprobe at 2 places");
     rig.session.start();
     rig.child.hit(kHits);
     CHECK(rig.session.count(9) == 2 * kHits);

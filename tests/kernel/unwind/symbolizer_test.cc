@@ -77,14 +77,18 @@ void check_inline_chain(Symbolizer& symbolizer, const TargetProgram& target) {
   CHECK(call_lines.size() == 2);  // two copies, called from two lines
 }
 
+std::vector<Address> addresses_of_marks(const TargetProgram& target, unsigned long id) {
+  std::vector<Address> marks;
+  for (const MarkSeen& mark : target.marks()) {
+    if (mark.id == id) marks.push_back(mark.address);
+  }
+  return marks;
+}
+
 void check_find_line(Symbolizer& symbolizer, const TargetProgram& target) {
   // One place for each inlined copy, each at its own copy's mark.
   const auto places = symbolizer.find_line("symbols_inline.h", target.mark(1).line);
-  std::vector<Address> marks;
-  for (const MarkSeen& mark : target.marks()) {
-    if (mark.id == 1) marks.push_back(mark.address);
-  }
-  CHECK(addresses(places) == marks);
+  CHECK(addresses(places) == addresses_of_marks(target, 1));
   for (const Place& place : places) {
     CHECK(place.line == target.mark(1).line);
     CHECK(place.function == "innermost(int)");
@@ -94,6 +98,20 @@ void check_find_line(Symbolizer& symbolizer, const TargetProgram& target) {
   CHECK(symbolizer.find_line("bols_target.cc", line).empty());
   CHECK(symbolizer.find_line("symbols_target.cc", 100'000).empty());
   CHECK(symbolizer.find_line("symbols_target.cc", 1).empty());
+}
+
+// Copies of a line that are not inlined ones are told apart where the compiler marks statements.
+void check_copies(Symbolizer& symbolizer, const TargetProgram& target, bool marks_statements) {
+  const auto marks = addresses_of_marks(target, 6);
+  REQUIRE(marks.size() == 4);
+  const auto places = addresses(symbolizer.find_line("symbols_target.cc", target.mark(6).line));
+  if (marks_statements) {
+    CHECK(places == marks);
+  } else {
+    CHECK(places == std::vector{marks.front()});
+  }
+  const int several = target.mark(7).line + 1;
+  CHECK(symbolizer.find_line("symbols_target.cc", several).size() == 1);
 }
 
 void check_find_function(Symbolizer& symbolizer, const TargetProgram& target) {
@@ -157,6 +175,7 @@ TEST_CASE("Frames, lines and functions are those that the program knows", "[unwi
       check_lines(symbolizer, *target);
       check_inline_chain(symbolizer, *target);
       check_find_line(symbolizer, *target);
+      check_copies(symbolizer, *target, variant.find("clang") == std::string::npos);
       check_find_function(symbolizer, *target);
       check_messages(symbolizer, *target);
     }

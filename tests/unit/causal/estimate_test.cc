@@ -173,6 +173,27 @@ TEST_CASE("ranking: certain gains first, then contention, no effect, unknown", "
   CHECK(unit_of(report, "large").sample_share == Approx(0.2).margin(0.01));
 }
 
+TEST_CASE("a unit gives at most what time threads spend in it", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.15)}, .experiments = 400, .noise = 0.01});
+  // 100 samples of 1 ms in 500 ms: 0.2 threads execute it, on average.
+  run.overhead.period_ns = kMillisecond;
+  const double counted = static_cast<double>(run.samples[0].baseline_count);
+  const auto possible = estimate({run});
+  CHECK(unit_of(possible, "a").ceiling.value() == Approx(0.2 * (1 + 3 / std::sqrt(counted))));
+  CHECK_FALSE(warned(possible, "more than"));
+
+  run = synthetic_run({.units = {linear("a", 0.5)}, .experiments = 400, .noise = 0.01});
+  run.overhead.period_ns = kMillisecond;
+  CHECK(warned(estimate({run}), "own time allows for"));
+
+  // Two threads all the time in it: what one of them takes is the bound.
+  run.overhead.period_ns = 10 * kMillisecond;
+  CHECK(unit_of(estimate({run}), "a").ceiling == 1.0);
+  CHECK_FALSE(warned(estimate({run}), "own time allows for"));
+  run.overhead.period_ns = 0;  // not known
+  CHECK(unit_of(estimate({run}), "a").ceiling == 1.0);
+}
+
 TEST_CASE("too little data is said, not guessed", "[causal]") {
   const auto report =
       estimate({synthetic_run({.units = {linear("a", 0.2)}, .experiments = 3, .seed = 4})});

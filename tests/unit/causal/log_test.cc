@@ -71,7 +71,7 @@ Run full_run() {
   run.ended = true;
   run.reason = "duration";
   run.wall_ns = 19;
-  run.overhead = {0.25, 0.5, 20, 31, 32, 21};
+  run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21};
   run.losses = {22, 23, 24, 25};
   run.digest = "same";
   run.warnings = {"w"};
@@ -111,6 +111,8 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.reason == "duration");
   CHECK(r.wall_ns == 19);
   CHECK(r.overhead.slowdown == 0.25);
+  CHECK(r.overhead.slowdown_low == -0.5);
+  CHECK(r.overhead.slowdown_high == 0.75);
   CHECK(r.overhead.controller_cpu_share == 0.5);
   CHECK(r.overhead.attach_stop_ns == 20);
   CHECK(r.overhead.sample_to_pause_p50_ns == 31);

@@ -208,5 +208,10 @@ TEST_CASE("what no single key shows", "[config]") {
   refused([](config::Config& c) { c.progress.throughput.push_back("f"); });
   refused([](config::Config& c) { c.progress.latency.push_back({"f", "a", "b"}); });
   refused([](config::Config& c) { c.progress.end_to_end = true; });
+  refused([](config::Config& c) {  // it stands alone
+    c.target.pid.reset();
+    c.target.command = {"gzip"};
+    c.progress.end_to_end = true;
+  });
   refused([](config::Config& c) { c.experiment.fixed_speedup_percent = 5; });
 }

@@ -78,6 +78,8 @@ Report example() {
   report.progress = {work, request};
   report.selfcheck = {Interval{-0.001, -0.006, 0.005}, 7'500'000'000, 7'481'000'000};
   report.slowdown = 0.013;
+  report.slowdown_low = 0.002;
+  report.slowdown_high = 0.024;
   report.controller_cpu_share = 0.021;
   report.attach_stop_ns = 250'000;
   report.sample_to_pause_p50_ns = 1'200'000;
@@ -113,13 +115,50 @@ TEST_CASE("text reports of nothing, and of findings of other kinds", "[report]")
   units.erase(units.begin(), units.begin() + 2);
   const std::string contention = render_text(report, false, 100);
   CHECK(contention.substr(0, contention.find('\n')) ==
-        "lock.c:9 (acquire): 20 % faster here makes the program 3.0 % slower [1.5, 4.5]");
+        "lock.c:9 (acquire): 10 % faster here makes the program 1.5 % slower [1.2, 1.8]");
   units.erase(units.begin());
   const std::string none = render_text(report, false, 100);
   CHECK(none.substr(0, none.find('\n')) == "Nothing that was measured is worth optimising.");
   units.erase(units.begin());
   const std::string unknown = render_text(report, false, 100);
   CHECK(unknown.substr(0, unknown.find('\n')) == "Not enough data for a finding.");
+}
+
+TEST_CASE("the finding is what is certain, and possible", "[report]") {
+  const auto finding = [](const UnitResult& one) {
+    Report report;
+    ProgressResult write;
+    write.name = "write";
+    write.units = {one};
+    report.progress = {write};
+    const std::string text = render_text(report, false, 100);
+    return text.substr(0, text.find('\n'));
+  };
+  UnitResult deflate = unit("deflate", "", 0.85, 0.1, Verdict::optimise);
+  deflate.ceiling = 1.0;
+  SECTION("the slope before a pool that is hardly certain, and more than the unit can give") {
+    deflate.summary = {point(0.21, 0.29, 0.19), point(0.55, 0.45, 0.2)};
+    CHECK(finding(deflate) ==
+          "deflate: 10 % faster here makes the program 8.5 % faster [7.5, 9.5]");
+  }
+  SECTION("no slope of a curve that is not straight") {
+    deflate.slope = Interval{0.68, 0.66, 0.69};
+    deflate.summary = {point(0.2, 0.189, 0.02), point(0.55, 0.45, 0.0125),
+                       point(0.88, 0.511, 0.014)};
+    CHECK(finding(deflate) ==
+          "deflate: 55 % faster here makes the program 45.0 % faster [43.8, 46.2]");
+  }
+  SECTION("no interval beyond what the unit can give") {
+    deflate.slope = Interval{0.98, 0.9, 1.06};
+    deflate.summary.clear();
+    CHECK(finding(deflate) ==
+          "deflate: 10 % faster here makes the program 9.8 % faster [9.0, 10.0]");
+  }
+  SECTION("a slowdown that is not known with its interval is not told") {
+    Report report = example();
+    report.slowdown_low.reset();
+    CHECK(render_text(report, false, 100).find("target 1.3 % slower") == std::string::npos);
+  }
 }
 
 TEST_CASE("no line of a table is wider than asked for", "[report]") {

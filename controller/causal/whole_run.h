@@ -1,0 +1,34 @@
+// One run of a program, from its first instruction to its end, as one experiment with one unit of
+// work (Coz's end-to-end mode): for programs that do one thing and end.
+//
+// The visit is the program's exit_group(2), stamped in virtual time like any other: what is still
+// owed when the program ends is in the stamp, so it need not be paid. Effective time = from the
+// start to that stamp. REQUIRES of the parts: one throughput point, tag 0, which is
+// `kEndPoint` counted on the target.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "config/config.h"
+#include "controller/causal/experiment.h"
+#include "controller/causal/run.h"
+#include "controller/causal/stream.h"
+
+namespace causalctl::causal {
+
+inline constexpr const char* kEndPoint = "syscall:exit_group";
+inline constexpr const char* kEndToEnd = "end-to-end";  // the point's name in logs and reports
+
+struct WholeRun {
+  std::string unit;    // empty: nothing is selected, the run only shows what is hot
+  double speedup = 0;  // 0: a baseline
+};
+
+// `start` lets the program go. Fills `run`: one experiment, the samples, losses, period. The
+// experiment is `discarded` where it says nothing; run.reason is "target-exited", or "interrupted"
+// where the user ended it before the program did.
+void run_whole(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
+               const std::function<void()>& start, const WholeRun& planned, Run& run);
+
+}  // namespace causalctl::causal

@@ -1,0 +1,350 @@
+// Each run of the program has a process of its own that attaches, watches and detaches as `run`
+// does (profile.h). So a run finds the controller as it is at its start: guardian first, no
+// threads, no real-time priority, no core chosen. What a run found comes back as an experiment log.
+#include "controller/commands/end_to_end.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "controller/base/clock.h"
+#include "controller/base/log.h"
+#include "controller/causal/estimate.h"
+#include "controller/causal/log.h"
+#include "controller/causal/plan.h"
+#include "controller/causal/until_certain.h"
+#include "controller/causal/whole_run.h"
+#include "controller/commands/interrupts.h"
+#include "controller/commands/launched.h"
+#include "controller/commands/profile.h"
+#include "controller/commands/report.h"
+#include "controller/commands/status_line.h"
+#include "controller/target/ptrace.h"
+
+namespace causalctl::commands {
+namespace {
+
+constexpr std::size_t kRecent = 256;  // entries of the plan's choice among units
+constexpr Nanoseconds kLook = 5 * kMillisecond;
+constexpr Nanoseconds kEndPatience = 2 * kSecond;  // from the last event to the exit status
+
+// A directory of our own, removed with what is in it.
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "causalctl-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw Error::from_errno("mkdtemp", errno);
+    path_ = pattern;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  std::string log() const { return path_ / "run.jsonl"; }
+  std::string status() const { return path_ / "status"; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct Execution {
+  ExitCode code = ExitCode::ok;  // of the process that watched; it has said why
+  causal::Run run;
+  int status = 0;  // of the program, as wait(2) gives it
+};
+
+int status_of(target::Guardian& guardian) {
+  const Nanoseconds deadline_ns = monotonic_now() + kEndPatience;
+  while (monotonic_now() < deadline_ns) {
+    if (const auto status = guardian.exit_status()) return *status;
+    sleep_until(monotonic_now() + kMillisecond);
+  }
+  return -1;
+}
+
+// In the process of one run. Errors leave by main(), which tells them.
+void watch_once(config::Config config, const ConsoleOptions& console,
+                const causal::WholeRun& planned, const Scratch& scratch) {
+  config.progress.end_to_end = false;
+  config.progress.throughput = {causal::kEndPoint};
+  causal::LogWriter log(scratch.log());
+  target::Guardian guardian;
+  const Pid pid = guardian.launch(launch_of(config.target));
+  Work work;
+  work.prepare = [](const causal::Run&) {};
+  work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
+                         causal::Run& run) {
+    log.run(run);
+    causal::run_whole(
+        config, parts, hooks, [&] { guardian.release(); }, planned, run);
+  };
+  const causal::Run run = watch_target(config, pid, guardian, console, work);
+  if (!guardian.alive()) {
+    throw Error("the guardian process was killed; the runs were ended early",
+                "look for the out-of-memory killer in the kernel's log");
+  }
+  log.experiment(run, run.experiments.front());
+  for (const causal::UnitSamples& samples : run.samples) log.samples(run, samples);
+  log.end(run);
+  if (run.reason == "target-exited") {
+    std::ofstream(scratch.status()) << status_of(guardian);
+  } else {
+    end_program(pid, guardian);
+  }
+}
+
+// One run of the program.
+Execution execute(const config::Config& config, const ConsoleOptions& console,
+                  const causal::WholeRun& planned) {
+  const Scratch scratch;
+  const Pid controller = getpid();
+  const Pid watcher = fork();
+  if (watcher < 0) throw Error::from_errno("fork", errno);
+  if (watcher == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != controller) _exit(static_cast<int>(ExitCode::failed));
+    watch_once(config, console, planned, scratch);
+    _exit(static_cast<int>(ExitCode::ok));
+  }
+  std::optional<int> ended;
+  int passed_on = 0;
+  while (!(ended = target::ptrace::reap_if_ended(watcher))) {
+    // From the terminal it has it already; a second one more does no harm.
+    if (Interrupts::count() > passed_on) {
+      passed_on = Interrupts::count();
+      kill(watcher, SIGTERM);
+    }
+    sleep_until(monotonic_now() + kLook);
+  }
+  Execution execution;
+  execution.code =
+      WIFEXITED(*ended) ? static_cast<ExitCode>(WEXITSTATUS(*ended)) : ExitCode::failed;
+  if (execution.code != ExitCode::ok) return execution;
+  causal::ReadLog log = causal::read_logs({scratch.log()});
+  CHECK(log.runs.size() == 1 && log.runs[0].experiments.size() == 1);
+  execution.run = std::move(log.runs[0]);
+  std::ifstream(scratch.status()) >> execution.status;
+  return execution;
+}
+
+class Runs {
+ public:
+  Runs(const config::Config& config, const ConsoleOptions& console)
+      : config_(config), console_(console), log_(config.output.log), status_(console.quiet) {}
+
+  ExitCode all();
+
+ private:
+  bool stop();
+  causal::Plan plan() const;
+  std::vector<causal::UnitId> recent() const;
+  Execution next(const causal::WholeRun& planned);
+  void take(const Execution& execution);
+  void learn(const causal::Run& run, bool baseline);
+  void look();
+  void show(const causal::WholeRun& planned);
+  ExitCode finish(ExitCode code);
+
+  const config::Config& config_;
+  const ConsoleOptions& console_;
+  causal::LogWriter log_;
+  StatusLine status_;
+  causal::Looks looks_;
+  causal::Run run_;
+  std::map<std::string, std::size_t> by_name_;  // into run_.samples
+  Nanoseconds start_ns_ = monotonic_now();
+  int expected_status_ = 0;
+  std::uint64_t executions_ = 0;
+};
+
+bool Runs::stop() {
+  if (!run_.reason.empty()) return true;
+  if (Interrupts::count() > 0) {
+    run_.reason = "interrupted";
+  } else if (config_.budget.duration_ns &&
+             monotonic_now() - start_ns_ >= *config_.budget.duration_ns) {
+    run_.reason = "duration";
+  }
+  return !run_.reason.empty();
+}
+
+void Runs::show(const causal::WholeRun& planned) {
+  causal::Status status;
+  status.phase = executions_ == 0 ? "first run" : "runs";
+  status.elapsed_ns = monotonic_now() - start_ns_;
+  status.experiments = run_.experiments.size();
+  status.discarded = static_cast<std::size_t>(
+      std::count_if(run_.experiments.begin(), run_.experiments.end(),
+                    [](const causal::Experiment& each) { return !each.discarded.empty(); }));
+  status.unit = planned.unit;
+  status.speedup = planned.speedup;
+  status_.show(status);
+}
+
+Execution Runs::next(const causal::WholeRun& planned) {
+  show(planned);
+  config::Config config = config_;
+  // Periods of sampling are drawn anew in each run.
+  if (config.experiment.seed) config.experiment.seed = *config.experiment.seed + executions_;
+  Execution execution = execute(config, console_, planned);
+  status_.clear();
+  ++executions_;
+  return execution;
+}
+
+void Runs::learn(const causal::Run& run, bool baseline) {
+  for (const causal::UnitSamples& samples : run.samples) {
+    const auto [known, is_new] = by_name_.try_emplace(samples.unit.name, run_.samples.size());
+    if (is_new) run_.samples.push_back({samples.unit, 0, 0});
+    causal::UnitSamples& sum = run_.samples[known->second];
+    sum.count += samples.count;
+    if (baseline) sum.baseline_count += samples.count;
+  }
+  run_.losses.records_lost += run.losses.records_lost;
+  run_.losses.stacks_truncated += run.losses.stacks_truncated;
+  run_.losses.samples_unknown += run.losses.samples_unknown;
+  run_.losses.samples_total += run.losses.samples_total;
+  causal::Overhead& most = run_.overhead;
+  most.controller_cpu_share =
+      std::max(most.controller_cpu_share, run.overhead.controller_cpu_share);
+  most.attach_stop_ns = std::max(most.attach_stop_ns, run.overhead.attach_stop_ns);
+  most.pause_cost_ns = std::max(most.pause_cost_ns, run.overhead.pause_cost_ns);
+  most.period_ns = run.overhead.period_ns;
+  for (const std::string& warning : run.warnings) {
+    if (std::find(run_.warnings.begin(), run_.warnings.end(), warning) == run_.warnings.end()) {
+      run_.warnings.push_back(warning);
+    }
+  }
+}
+
+causal::Plan Runs::plan() const {
+  causal::PlanOptions options;
+  options.speedups_percent = config_.experiment.speedups_percent;
+  options.baseline_share = config_.experiment.baseline_share;
+  options.fixed_speedup_percent = config_.experiment.fixed_speedup_percent;
+  options.seed = run_.seed;
+  return causal::Plan(options);
+}
+
+// By their share of all samples so far: one run is short.
+std::vector<causal::UnitId> Runs::recent() const {
+  if (!config_.experiment.fixed_unit.empty()) return {0};  // all() knows which
+  double all = 0;
+  for (const causal::UnitSamples& samples : run_.samples) all += static_cast<double>(samples.count);
+  std::vector<causal::UnitId> recent;
+  for (std::size_t id = 0; id < run_.samples.size(); ++id) {
+    const double share = static_cast<double>(run_.samples[id].count) / all;
+    recent.insert(recent.end(), static_cast<std::size_t>(share * kRecent),
+                  static_cast<causal::UnitId>(id));
+  }
+  return recent;
+}
+
+void Runs::take(const Execution& execution) {
+  causal::Experiment done = execution.run.experiments.front();
+  done.start_ns = monotonic_now() - start_ns_ - done.wall_ns;
+  if (done.discarded.empty() && execution.status != expected_status_) {
+    done.discarded = "the program ended otherwise than in its first run";
+  }
+  learn(execution.run, done.speedup == 0 && done.discarded.empty());
+  run_.experiments.push_back(done);
+  try {
+    log_.experiment(run_, done);
+  } catch (const Error& error) {  // a full disk ends the runs; what was measured is reported
+    run_.reason = "log-failed";
+    run_.warnings.emplace_back(error.what());
+  }
+}
+
+// As Runner::look() of causal/run.cc.
+void Runs::look() {
+  if (!config_.budget.until_certain || stop() || !looks_.due(run_.experiments.size())) return;
+  causal::Run so_far = run_;
+  so_far.ended = true;
+  if (causal::decided(causal::estimate({so_far}, looks_.level()), causal::estimate({so_far}),
+                      config_.experiment.fixed_unit.empty() ? "" : run_.experiments[0].unit.name)) {
+    run_.reason = "certain";
+  }
+}
+
+ExitCode Runs::finish(ExitCode code) {
+  run_.wall_ns = monotonic_now() - start_ns_;
+  run_.ended = true;
+  run_.digest = "unknown";  // the processes are gone
+  if (run_.reason != "log-failed") {
+    for (const causal::UnitSamples& samples : run_.samples) log_.samples(run_, samples);
+    log_.end(run_);
+  }
+  write_report({run_}, {}, {config_.output.format, "", console_.color});
+  if (run_.reason == "log-failed") {
+    throw Error(run_.warnings.back() + "; the runs were ended early",
+                "what was measured is in the report above; choose another --output");
+  }
+  return code;
+}
+
+// The first run shows which code is hot, and how the program ends. It is no experiment.
+ExitCode Runs::all() {
+  const Execution first = next({});
+  if (first.code != ExitCode::ok) return first.code;
+  const causal::Experiment& shown = first.run.experiments.front();
+  if (first.run.reason == "interrupted") throw TargetGone("ended before the first experiment was");
+  if (!shown.discarded.empty() && shown.throughput.front().visits != 1) {
+    throw Error(fmt::format("--end-to-end: {}", shown.discarded),
+                "it must end by itself, as the process that was started; a shell script does not "
+                "do: name the program that does the work");
+  }
+  run_ = first.run;
+  run_.reason.clear();
+  run_.experiments.clear();
+  run_.samples.clear();
+  run_.losses = {};
+  run_.warnings.clear();
+  run_.config_json = config_json(config_);
+  expected_status_ = first.status;
+  learn(first.run, false);
+  log_.run(run_);
+
+  causal::Plan plan = this->plan();
+  ExitCode code = ExitCode::ok;
+  while (!stop()) {
+    const auto planned = plan.next(recent());
+    if (!planned) {
+      throw Error("--end-to-end: no code in scope was sampled in the first run",
+                  "it may be too short, or all of its time is spent outside of --scope-binary");
+    }
+    const std::string unit = config_.experiment.fixed_unit.empty()
+                                 ? run_.samples[planned->unit].unit.name
+                                 : config_.experiment.fixed_unit;
+    const Execution execution = next({unit, planned->speedup});
+    code = execution.code;
+    if (code != ExitCode::ok || execution.run.reason == "interrupted") break;
+    take(execution);
+    look();
+  }
+  if (run_.reason.empty()) run_.reason = code == ExitCode::ok ? "interrupted" : "target-exited";
+  return finish(code);
+}
+
+}  // namespace
+
+ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& console) {
+  const Interrupts interrupts;
+  return Runs(config, console).all();
+}
+
+}  // namespace causalctl::commands

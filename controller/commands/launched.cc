@@ -1,0 +1,36 @@
+#include "controller/commands/launched.h"
+
+#include <signal.h>
+
+#include "controller/base/clock.h"
+#include "controller/base/log.h"
+
+namespace causalctl::commands {
+namespace {
+
+constexpr Nanoseconds kPatience = 5 * kSecond;  // from SIGTERM to leaving the program alone
+
+}  // namespace
+
+target::Launch launch_of(const config::Target& target) {
+  target::Launch launch;
+  launch.command = target.command;
+  launch.directory = target.directory;
+  for (const auto& [name, value] : target.environment) {
+    launch.environment.push_back(name + "=" + value);
+  }
+  return launch;
+}
+
+void end_program(Pid pid, target::Guardian& guardian) {
+  if (guardian.exit_status()) return;
+  kill(pid, SIGTERM);
+  const Nanoseconds deadline_ns = monotonic_now() + kPatience;
+  while (monotonic_now() < deadline_ns) {
+    if (guardian.exit_status()) return;
+    sleep_until(monotonic_now() + 10 * kMillisecond);
+  }
+  log::note("the program (pid {}) has not ended after SIGTERM; it goes on without us", pid);
+}
+
+}  // namespace causalctl::commands

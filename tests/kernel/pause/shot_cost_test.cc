@@ -1,0 +1,21 @@
+// The guess of what a pause costs, by both channels: more than nothing, less than a pause.
+#include "controller/pause/shot_cost.h"
+
+#include "controller/base/types.h"
+#undef CHECK
+#include <catch2/catch.hpp>
+
+namespace causalctl::pause {
+
+TEST_CASE("what a pause costs its thread is seen at a thread of our own", "[pause]") {
+  const Nanoseconds by_stub_ns = measure_shot_cost();
+  CHECK(by_stub_ns > kMicrosecond);
+  CHECK(by_stub_ns < 5 * kMillisecond);
+  target::Guardian guardian;
+  const Nanoseconds by_stop_ns = measure_stop_cost(guardian);
+  CHECK(by_stop_ns > kMicrosecond);
+  CHECK(by_stop_ns < 5 * kMillisecond);
+  CHECK(guardian.finished_pauses().empty());
+}
+
+}  // namespace causalctl::pause

@@ -1,0 +1,350 @@
+// The loop from samples to pauses, against docs/virtual-time.md: a script plays the kernel, the
+// clock and the pause channel. What is asked of the ledger is seen from outside only: by who is
+// told to pause, and by the virtual time that visits are stamped with (real time less the local).
+#include "controller/causal/stream.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Nanoseconds kStart = 10 * kSecond;
+constexpr Nanoseconds kMs = kMillisecond;
+constexpr Nanoseconds kPeriod = kMs;
+constexpr Address kUnitAddress = 0x1000;
+constexpr Address kOtherAddress = 0x2000;
+constexpr Tid kFast = 101;   // runs the selected unit
+constexpr Tid kOther = 102;  // owes what kFast gains
+
+class ScriptedClock final : public Clock {
+ public:
+  Nanoseconds now() const override { return now_ns; }
+  void sleep_until(Nanoseconds deadline_ns) override { now_ns = std::max(now_ns, deadline_ns); }
+  Nanoseconds now_ns = kStart;
+};
+
+class ScriptedSource final : public perf::EventSource {
+ public:
+  void start() override {}
+  void enable_sampling(bool /*on*/) override {}
+  void set_period(Nanoseconds /*period_ns*/) override {}
+  void set_stack_bytes(unsigned /*bytes*/) override {}
+  void jitter() override {}
+  std::vector<perf::Event> drain(Nanoseconds now_ns) override {
+    const auto due = std::stable_partition(
+        to_come.begin(), to_come.end(),
+        [&](const perf::Event& event) { return perf::time_of(event) < now_ns; });
+    std::vector<perf::Event> events(to_come.begin(), due);
+    to_come.erase(to_come.begin(), due);
+    std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
+      return perf::time_of(a) < perf::time_of(b);
+    });
+    return events;
+  }
+  bool target_alive() const override { return true; }
+  const perf::SessionLimits& limits() const override { return limits_; }
+  perf::SessionLosses losses() const override { return {}; }
+
+  std::vector<perf::Event> to_come;
+
+ private:
+  perf::SessionLimits limits_;
+};
+
+class ScriptedPauser final : public pause::Pauser {
+ public:
+  struct Asked {
+    Tid thread = 0;
+    Nanoseconds debt_ns = 0;
+    Nanoseconds now_ns = 0;
+  };
+  void add_thread(Tid tid) override { threads.insert(tid); }
+  void remove_thread(Tid tid) override { threads.erase(tid); }
+  void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) override {
+    asked.push_back({tid, debt_ns, now_ns});
+  }
+  std::vector<pause::Paid> collect(Nanoseconds now_ns) override {
+    std::vector<pause::Paid> ended;
+    std::copy_if(to_come.begin(), to_come.end(), std::back_inserter(ended),
+                 [&](const pause::Paid& paid) { return paid.end_ns < now_ns; });
+    std::erase_if(to_come, [&](const pause::Paid& paid) { return paid.end_ns < now_ns; });
+    return ended;
+  }
+  bool pausing(Tid tid) const override { return in_pause.contains(tid); }
+  bool standing(Tid tid) const override { return in_pause.contains(tid); }
+  bool idle() const override { return in_pause.empty(); }
+  pause::PauseTotals totals() const override { return {}; }
+  std::string name() const override { return "scripted"; }
+
+  // The largest debt that the thread was told to pay within [from, to).
+  Nanoseconds most_asked_ns(Tid thread, Nanoseconds from_ns, Nanoseconds to_ns) const {
+    Nanoseconds most_ns = 0;
+    for (const Asked& each : asked) {
+      if (each.thread == thread && each.now_ns >= from_ns && each.now_ns < to_ns) {
+        most_ns = std::max(most_ns, each.debt_ns);
+      }
+    }
+    return most_ns;
+  }
+
+  std::set<Tid> threads;
+  std::set<Tid> in_pause;
+  std::vector<Asked> asked;
+  std::vector<pause::Paid> to_come;
+};
+
+class TwoUnits final : public Resolver {
+ public:
+  void ask(Address address) override {
+    const int line = address == kUnitAddress ? 1 : 2;
+    answers_.emplace_back(address,
+                          Unit{"unit.c:" + std::to_string(line), true, "f", "/src/unit.c", line});
+  }
+  void refresh() override {}
+  std::vector<Answer> answers() override { return std::exchange(answers_, {}); }
+  std::optional<LineInformation> lines() override { return LineInformation{}; }
+
+ private:
+  std::vector<Answer> answers_;
+};
+
+// Two threads, each running on a core of its own since before the experiment; times in the scripts
+// are in milliseconds after it began.
+struct Scene {
+  ScriptedClock clock;
+  ScriptedSource source;
+  ScriptedPauser pauser;
+  Attribution attribution{std::make_unique<TwoUnits>(), nullptr};
+  Counters counters{{{"done", CountedPoint::Kind::throughput}}};
+  Stream stream{{clock, source, pauser, attribution, counters, {}, 0, {}, 0, {}}};
+  Nanoseconds begun_ns = 0;
+
+  explicit Scene(double speedup) {
+    for (const Tid tid : {kFast, kOther}) {
+      add(perf::ThreadStartEvent{id(tid), {}, kStart});
+      add(perf::SwitchEvent{id(tid), kStart + 1, core(tid), perf::SwitchKind::in});
+      add(perf::SampleEvent{id(tid), kStart + 2, core(tid), kPeriod, false, {kUnitAddress}, {}});
+      add(perf::SampleEvent{id(tid), kStart + 3, core(tid), kPeriod, false, {kOtherAddress}, {}});
+    }
+    while (clock.now_ns < kStart + 40 * kMs) stream.step();
+    begun_ns = clock.now_ns;
+    stream.begin(*attribution.find("unit.c:1"), speedup, kPeriod);
+  }
+
+  static ThreadId id(Tid tid) { return {tid, 1}; }
+  static std::uint32_t core(Tid tid) { return tid == kFast ? 0 : 1; }
+  Nanoseconds at(double ms) const { return begun_ns + static_cast<Nanoseconds>(ms * kMs); }
+
+  void add(perf::Event event) { source.to_come.push_back(std::move(event)); }
+  void run_until(double ms) {
+    while (clock.now_ns < at(ms)) stream.step();
+  }
+  void samples(Tid tid, double from_ms, int count, Address address = kUnitAddress) {
+    for (int i = 0; i < count; ++i) {
+      add(perf::SampleEvent{id(tid), at(from_ms + i), core(tid), kPeriod, false, {address}, {}});
+    }
+  }
+  void switches(Tid tid, double ms, perf::SwitchKind kind) {
+    add(perf::SwitchEvent{id(tid), at(ms), core(tid), kind});
+  }
+  void wake(Tid waker, Tid woken, double ms, perf::WakeContext context) {
+    add(perf::WakeEvent{id(waker), woken, at(ms), context});
+  }
+  void visit(Tid tid, double ms) { add(perf::VisitEvent{id(tid), at(ms), 0}); }
+  // The thread sleeps in the stub meanwhile.
+  void pause(Tid tid, double from_ms, double to_ms, Nanoseconds cost_ns = 0) {
+    switches(tid, from_ms, perf::SwitchKind::out_blocked);
+    switches(tid, to_ms, perf::SwitchKind::in);
+    pauser.to_come.push_back({tid, at(from_ms), at(to_ms), cost_ns});
+  }
+  Nanoseconds most_asked_ns(Tid tid, double from_ms, double to_ms) const {
+    return pauser.most_asked_ns(tid, at(from_ms), at(to_ms));
+  }
+  ThroughputCount done() const { return counters.throughput().at(0); }
+};
+
+constexpr auto kBlocked = perf::SwitchKind::out_blocked;
+constexpr auto kPreempted = perf::SwitchKind::out_preempted;
+constexpr auto kIn = perf::SwitchKind::in;
+
+TEST_CASE("a sample in the unit is owed by the running others", "[causal][stream]") {
+  Scene scene(0.5);
+  scene.samples(kFast, 1, 40);
+  scene.samples(kOther, 1, 40, kOtherAddress);
+  scene.run_until(50);
+  // Rule 1: 40 ms of the unit at 50 %; rule 8: the other thread is told.
+  CHECK(scene.stream.delay_ns() == 20 * kMs);
+  CHECK(scene.most_asked_ns(kOther, 0, 60) == 20 * kMs);
+  CHECK(scene.most_asked_ns(kFast, 0, 60) == 0);
+  CHECK(scene.stream.samples_in_unit() == 40);
+}
+
+TEST_CASE("nothing is owed in a baseline, nor after the end of earning", "[causal][stream]") {
+  Scene baseline(0);
+  baseline.samples(kFast, 1, 40);
+  baseline.run_until(50);
+  CHECK(baseline.stream.delay_ns() == 0);
+  CHECK(baseline.pauser.asked.empty());
+
+  Scene ended(0.5);
+  ended.samples(kFast, 1, 20);
+  ended.run_until(30);
+  ended.stream.stop_earning();
+  ended.samples(kFast, 31, 40);
+  ended.run_until(80);
+  CHECK(ended.stream.delay_ns() == 10 * kMs);
+}
+
+TEST_CASE("where all threads run the unit nobody pauses", "[causal][stream]") {
+  Scene scene(0.5);
+  scene.samples(kFast, 1, 40);
+  scene.samples(kOther, 1, 40);
+  scene.run_until(50);
+  CHECK(scene.stream.delay_ns() == 20 * kMs);
+  CHECK(scene.most_asked_ns(kOther, 0, 60) == 0);
+}
+
+TEST_CASE("a pause is paid as measured, and what it costs besides", "[causal][stream]") {
+  Scene scene(0.5);
+  scene.stream.set_pause_cost(150 * kMicrosecond);
+  scene.samples(kFast, 1, 40);
+  scene.visit(kOther, 41);
+  scene.pause(kOther, 42, 52);
+  scene.visit(kOther, 53);
+  scene.run_until(60);
+  // Rule 3: 20 ms were owed, 10 ms were slept; both in the visits' virtual time …
+  CHECK(scene.done().first_ns == 41 * kMs);
+  CHECK(scene.done().last_ns == 53 * kMs - 10 * kMs - 150 * kMicrosecond);
+  // … and in what is still owed.
+  CHECK(scene.most_asked_ns(kOther, 54, 62) == 10 * kMs - 150 * kMicrosecond);
+}
+
+TEST_CASE("a shot that came too late costs what it costs, and no more", "[causal][stream]") {
+  Scene scene(0.5);
+  scene.stream.set_pause_cost(150 * kMicrosecond);
+  scene.samples(kFast, 1, 40);
+  scene.pauser.to_come.push_back({kOther, scene.at(42), scene.at(42), 30 * kMicrosecond});
+  scene.run_until(60);
+  CHECK(scene.most_asked_ns(kOther, 44, 62) == 20 * kMs - 30 * kMicrosecond);
+}
+
+TEST_CASE("a thread is armed only while it runs", "[causal][stream]") {
+  for (const auto away : {kBlocked, kPreempted}) {
+    Scene scene(0.5);
+    scene.switches(kOther, 0.5, away);
+    scene.samples(kFast, 1, 40);
+    scene.run_until(60);
+    CHECK(scene.most_asked_ns(kOther, 0, 62) == 0);
+    CHECK(scene.stream.delay_ns() == 20 * kMs);
+    // Rule 5: woken by nobody of the target, it owes what passed while it was away.
+    scene.switches(kOther, 62, kIn);
+    scene.run_until(70);
+    CHECK(scene.most_asked_ns(kOther, 62, 72) == 20 * kMs);
+  }
+}
+
+TEST_CASE("a wake-up by a thread that is ahead is credit, one in a hard interrupt is not",
+          "[causal][stream]") {
+  using perf::WakeContext;
+  const auto owed_after = [](WakeContext context) {
+    Scene scene(0.5);
+    scene.switches(kOther, 0.5, kBlocked);
+    scene.samples(kFast, 1, 40);
+    scene.wake(kFast, kOther, 50, context);
+    scene.switches(kOther, 50.02, kIn);
+    scene.run_until(60);
+    return scene.most_asked_ns(kOther, 0, 62);
+  };
+  // Rule 4: it waited for 49.5 ms for a thread that was 20 ms ahead.
+  CHECK(owed_after(WakeContext::task) == 0);
+  CHECK(owed_after(WakeContext::softirq) == 0);
+  CHECK(owed_after(WakeContext::hardirq) == 20 * kMs);
+}
+
+TEST_CASE("credit of a wake-up is limited by the wait", "[causal][stream]") {
+  Scene scene(0.5);
+  scene.samples(kFast, 1, 40);
+  scene.run_until(42);
+  scene.switches(kOther, 43, kBlocked);
+  scene.wake(kFast, kOther, 49, perf::WakeContext::task);
+  scene.switches(kOther, 49, kIn);  // a core was free
+  scene.run_until(60);
+  CHECK(scene.most_asked_ns(kOther, 50, 62) == 14 * kMs);
+}
+
+TEST_CASE("debts end with their experiment", "[causal][stream]") {
+  Scene scene(0.5);
+  scene.samples(kFast, 1, 40);
+  scene.run_until(50);
+  REQUIRE(scene.most_asked_ns(kOther, 0, 52) > 0);
+  scene.pauser.in_pause = {kOther};
+  scene.pauser.asked.clear();
+  scene.stream.end();
+  // What is not slept yet is forgiven at once.
+  REQUIRE(scene.pauser.asked.size() == 1);
+  CHECK(scene.pauser.asked[0].thread == kOther);
+  CHECK(scene.pauser.asked[0].debt_ns == 0);
+  scene.pauser.in_pause.clear();
+  scene.run_until(70);
+
+  scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+  const double again_ms = 75;
+  scene.visit(kOther, again_ms);
+  scene.run_until(90);
+  CHECK(scene.most_asked_ns(kOther, 50.1, 92) == 0);
+  CHECK(scene.stream.delay_ns() == 0);
+  // Virtual time is real time again.
+  const Nanoseconds second_ns = scene.clock.now_ns;
+  CHECK(scene.done().visits == 1);
+  CHECK(scene.done().first_ns < 75 * kMs - 69 * kMs);
+  CHECK(scene.done().first_ns > 0);
+  CHECK(second_ns > 0);
+}
+
+TEST_CASE("only the window counts, and its gains", "[causal][stream]") {
+  Scene scene(0.5);
+  scene.samples(kFast, 1, 40);
+  scene.visit(kOther, 20);
+  scene.run_until(44);
+  scene.visit(kFast, 44.5);  // before the window, though drained within it
+  scene.samples(kFast, 47, 20);
+  scene.visit(kFast, 70);
+  scene.visit(kFast, 80);
+  while (scene.clock.now_ns < scene.at(45)) scene.clock.now_ns += kMs;
+  scene.stream.begin_window();
+  const Nanoseconds window_ns = scene.clock.now_ns;
+  scene.run_until(90);
+  // Rule 9: 20 ms were gained on the way into the steady state, 10 ms in the window.
+  CHECK(scene.stream.delay_ns() == 10 * kMs);
+  CHECK(scene.stream.samples_in_unit() == 20);
+  CHECK(scene.done().visits == 2);
+  CHECK(scene.done().first_ns == scene.at(70) - window_ns - 10 * kMs);
+  CHECK(scene.done().last_ns - scene.done().first_ns == 10 * kMs);
+}
+
+TEST_CASE("a new thread inherits, and nothing is armed after an exec", "[causal][stream]") {
+  Scene scene(0.5);
+  scene.samples(kFast, 1, 40);
+  scene.run_until(44);
+  constexpr Tid kChild = 103;
+  scene.add(perf::ThreadStartEvent{Scene::id(kChild), Scene::id(kFast), scene.at(45)});
+  scene.add(perf::SwitchEvent{Scene::id(kChild), scene.at(45.1), 2, kIn});
+  scene.run_until(60);
+  CHECK(scene.pauser.threads.contains(kChild));
+  CHECK(scene.most_asked_ns(kChild, 0, 62) == 0);  // rule 7: as far ahead as its parent
+  CHECK(scene.most_asked_ns(kOther, 46, 62) == 20 * kMs);
+
+  scene.add(perf::ExecEvent{Scene::id(kFast), scene.at(63)});
+  scene.run_until(64);
+  scene.pauser.asked.clear();
+  scene.run_until(80);
+  CHECK(scene.stream.executed_other_program());
+  CHECK(scene.pauser.asked.empty());
+}
+
+}  // namespace
+}  // namespace causalctl::causal
