@@ -97,7 +97,7 @@ struct Predict {
 struct Ab {
   AbSide a, b;
   AbSide both;                          // what a side does not say itself
-  unsigned rounds = 20;                 // pairs; with until_certain the most
+  std::optional<unsigned> rounds;       // pairs; with until_certain the most
   std::optional<unsigned> null_rounds;  // pairs of A against A, first
   Nanoseconds warm_up_ns = 0;
   std::optional<Nanoseconds> measure_ns;      // nullopt: until the load, or else the command, ends

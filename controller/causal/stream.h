@@ -23,13 +23,13 @@
 #include "controller/base/clock.h"
 #include "controller/base/types.h"
 #include "controller/causal/attribution.h"
-#include "controller/progress/counters.h"
 #include "controller/causal/credit.h"
 #include "controller/causal/ledger.h"
 #include "controller/causal/plan.h"
 #include "controller/causal/spinning.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/event_source.h"
+#include "controller/progress/counters.h"
 
 namespace causalctl::causal {
 

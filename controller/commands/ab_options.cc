@@ -126,7 +126,7 @@ void AbOptions::Values::add_runs(CLI::App& app) {
   add("--warm-up", warm_up, "TIME", "before it, not measured [0s]", measured);
   add("--time-limit", time_limit, "TIME", "of one run [5m]", measured);
   add("--grace", grace, "TIME", "from SIGTERM to SIGKILL [5s]", measured);
-  add("--rounds", rounds, "N", "pairs of runs; with --until-certain the most [20]", enough);
+  add("--rounds", rounds, "N", "pairs of runs; with --until-certain the most [20; 200]", enough);
   add("--null-rounds", null_rounds, "N", "pairs of A against A, first [8 or a quarter]", enough);
   app.add_flag("--until-certain", until_certain,
                "end as soon as the result is certain, by intervals that hold at every look")

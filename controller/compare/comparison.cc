@@ -93,7 +93,8 @@ ComparedMetric compare_metric(const std::vector<RunResult>& runs, const Metric& 
   const std::vector<double> b = values_of(runs, metric, Side::b);
   result.a = typical(a, metric.kind);
   result.b = typical(b, metric.kind);
-  if (!a.empty() && !b.empty()) result.p_value = mann_whitney(a, b).p_value;
+  // A p-value is for one look, at the end.
+  if (!a.empty() && !b.empty() && !options.sequential) result.p_value = mann_whitney(a, b).p_value;
   const std::vector<double> ratios = log_ratios(runs, metric, Phase::pairs);
   if (const auto log = interval(ratios, options.sequential, options.seed)) {
     result.effect = to_effect(*log);

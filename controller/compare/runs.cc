@@ -16,6 +16,8 @@
 namespace causalctl::compare {
 namespace {
 
+constexpr unsigned kPairs = 20;
+constexpr unsigned kMostPairs = 200;
 constexpr double kPercent = 100;
 constexpr double kCostWorthTelling = 0.01;  // of a side's time
 // With fewer pairs there is no interval at all.
@@ -41,7 +43,7 @@ class Comparing {
   report::Comparison run() {
     const SubreaperScope scope;
     const bool go_on = run_phase(Phase::null, blocks_for(null_pairs(config_.ab)));
-    if (go_on) run_phase(Phase::pairs, blocks_for(config_.ab.rounds));
+    if (go_on) run_phase(Phase::pairs, blocks_for(planned_pairs(config_.ab)));
     return result();
   }
 
@@ -125,9 +127,11 @@ class Comparing {
 
   void warn(std::vector<std::string>& warnings) const {
     if (records_lost_ > 0) {
-      warnings.push_back(fmt::format(
-          "{} records of visits were lost: counts are too low; name a rarer progress point",
-          records_lost_));
+      warnings.push_back(
+          fmt::format("{} records of visits were lost: throughputs are by the kernel's own counts, "
+                      "latencies may "
+                      "be wrong; name a rarer progress point",
+                      records_lost_));
     }
     const double share = visits_per_s_ * static_cast<double>(hooks_.visit_cost_ns) / kSecond;
     if (share > kCostWorthTelling) {
@@ -152,9 +156,16 @@ class Comparing {
 
 }  // namespace
 
+std::size_t planned_pairs(const config::Ab& ab) {
+  return ab.rounds.value_or(ab.until_certain ? kMostPairs : kPairs);
+}
+
+// As many as an interval needs, or a quarter of the others; not for the many that may not be run.
 std::size_t null_pairs(const config::Ab& ab) {
   if (ab.null_rounds) return *ab.null_rounds;
-  return std::min<std::size_t>(std::max<std::size_t>(kNullPairs, ab.rounds / 4), ab.rounds);
+  const std::size_t pairs = planned_pairs(ab);
+  if (ab.until_certain) return std::min(kNullPairs, pairs);
+  return std::min(std::max(kNullPairs, pairs / 4), pairs);
 }
 
 report::Comparison run_comparison(const config::Config& config, const RunsHooks& hooks) {

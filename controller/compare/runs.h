@@ -28,7 +28,8 @@ struct RunsHooks {
 // was measured until then is in the result.
 report::Comparison run_comparison(const config::Config& config, const RunsHooks& hooks);
 
-// Pairs of A against A, where the configuration does not say.
+// Pairs, and pairs of A against A, where the configuration does not say.
+std::size_t planned_pairs(const config::Ab& ab);
 std::size_t null_pairs(const config::Ab& ab);
 
 }  // namespace causalctl::compare

@@ -43,6 +43,8 @@ Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
 void Window::begin() {
   collect();
   counters_.start();
+  lost_before_ = session_.losses().records_lost;
+  counts_before_ = exact_counts();
   begin_ns_ = monotonic_now();
 }
 
@@ -60,14 +62,20 @@ void Window::collect() {
 }
 
 std::vector<Measured> Window::end() {
-  collect();
+  const std::vector<std::uint64_t> counts_after = exact_counts();
   length_ns_ = monotonic_now() - begin_ns_;
+  collect();
   std::vector<Measured> values;
   std::uint64_t all = 0;
+  // Throughput points have the first tags, in this order.
+  std::size_t tag = 0;
   for (const auto& count : counters_.throughput()) {
-    all += count.visits;
-    if (values.empty()) units_ = count.visits;
-    values.push_back(throughput(count));
+    const std::uint64_t exact = counts_after[tag] - counts_before_[tag];
+    const std::uint64_t visits = records_lost() > 0 ? exact : count.visits;
+    ++tag;
+    all += visits;
+    if (values.empty()) units_ = visits;
+    values.push_back(throughput(count, exact));
   }
   for (const auto& count : counters_.latency(length_ns_)) {
     all += count.begins + count.ends;
@@ -86,8 +94,14 @@ std::vector<Measured> Window::end() {
   return values;
 }
 
-// From the first visit to the last: the window's own ends cut no unit in two.
-Measured Window::throughput(const progress::ThroughputCount& count) const {
+// From the first visit to the last: the window's own ends cut no unit in two. Where records were
+// lost, by what the kernel has counted in the whole window.
+Measured Window::throughput(const progress::ThroughputCount& count, std::uint64_t exact) const {
+  if (records_lost() > 0) {
+    if (exact < kFewestVisits) too_rare(count.name, exact, length_ns_);
+    return {{count.name, MetricKind::throughput},
+            static_cast<double>(length_ns_) / static_cast<double>(exact) / kSecond};
+  }
   if (count.visits < kFewestVisits || count.last_ns <= count.first_ns) {
     too_rare(count.name, count.visits, length_ns_);
   }
@@ -96,6 +110,14 @@ Measured Window::throughput(const progress::ThroughputCount& count) const {
               static_cast<double>(count.visits - 1) / kSecond};
 }
 
-std::uint64_t Window::records_lost() const { return session_.losses().records_lost; }
+std::vector<std::uint64_t> Window::exact_counts() const {
+  std::vector<std::uint64_t> counts;
+  for (std::uint32_t tag = 0; tag < points_.counted.size(); ++tag) {
+    counts.push_back(session_.count(tag));
+  }
+  return counts;
+}
+
+std::uint64_t Window::records_lost() const { return session_.losses().records_lost - lost_before_; }
 
 }  // namespace causalctl::compare

@@ -25,17 +25,21 @@ class Window {
 
   // Of the first throughput point, else the ends of the first latency, in the window.
   std::uint64_t units() const { return units_; }
+  // In the window. Throughputs are right nevertheless, latencies may not be.
   std::uint64_t records_lost() const;
   double visits_per_s() const { return visits_per_s_; }  // of all points together, after end()
 
  private:
-  Measured throughput(const progress::ThroughputCount& count) const;
+  Measured throughput(const progress::ThroughputCount& count, std::uint64_t exact) const;
+  std::vector<std::uint64_t> exact_counts() const;  // by tag
 
   Pid pid_;
   progress::CountedPoints points_;
   perf::Session session_;
   progress::Counters counters_;
   Nanoseconds begin_ns_ = 0;
+  std::vector<std::uint64_t> counts_before_;
+  std::uint64_t lost_before_ = 0;
   Nanoseconds length_ns_ = 0;
   std::uint64_t units_ = 0;
   double visits_per_s_ = 0;

@@ -20,7 +20,7 @@ struct ComparedMetric {
   // Typical values of the sides; throughput: visits a second. nullopt: not measured.
   std::optional<double> a, b;
   std::optional<Interval> effect;    // by how much less B needs; nullopt: not enough data
-  std::optional<double> p_value;     // Mann-Whitney U
+  std::optional<double> p_value;     // Mann-Whitney U; nullopt also where many looks were taken
   std::optional<double> detectable;  // smallest effect found in 80 of 100 such comparisons
   std::optional<Interval> null;      // A against A
   std::optional<double> drift;       // relative change from the first run to the last

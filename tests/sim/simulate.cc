@@ -6,9 +6,9 @@
 #include "config/config.h"
 #include "controller/base/error.h"
 #include "controller/causal/attribution.h"
-#include "controller/progress/counters.h"
 #include "controller/causal/estimate.h"
 #include "controller/causal/run.h"
+#include "controller/progress/counters.h"
 #include "tests/sim/sim_pauser.h"
 
 namespace causalctl::sim {

@@ -116,3 +116,15 @@ TEST_CASE("a prediction agrees when the difference may be nothing", "[compare]")
   judge_prediction(prediction);
   REQUIRE_FALSE(prediction.agrees);
 }
+
+TEST_CASE("many looks: wider intervals that hold at each, and no p-value", "[compare]") {
+  const auto runs = with_null(1, std::log(0.9), 20);
+  const auto once = compare_runs(runs, {5, false, {}}).metrics.front();
+  const auto always = compare_runs(runs, {5, true, {}}).metrics.front();
+  REQUIRE(always.effect->low < once.effect->low);
+  REQUIRE(always.effect->high > once.effect->high);
+  REQUIRE(always.effect->low > 0);
+  REQUIRE_FALSE(always.p_value);
+  REQUIRE(once.p_value);
+  REQUIRE(always.null->low == once.null->low);
+}

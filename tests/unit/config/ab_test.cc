@@ -71,7 +71,7 @@ throughput = ["done"]
   CHECK(ab.measure_ns == 2 * kSecond);
   CHECK(ab.time_limit_ns == 60 * kSecond);
   CHECK(ab.grace_ns == 3 * kSecond);
-  CHECK(ab.rounds == 30);
+  CHECK(ab.rounds == 30U);
   CHECK(ab.null_rounds == 4U);
   CHECK(ab.seed == 9U);
   CHECK(ab.until_certain);
