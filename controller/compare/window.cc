@@ -30,8 +30,7 @@ progress::CountedPoints resolve(const config::Progress& progress, Pid pid) {
 }  // namespace
 
 Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
-    : pid_(pid),
-      points_(resolve(progress, pid)),
+    : points_(resolve(progress, pid)),
       session_(pid, {.sampling = false, .wake_edges = false, .seed = seed}),
       counters_(points_.counted) {
   for (std::uint32_t tag = 0; tag < points_.resolved.size(); ++tag) {

@@ -33,7 +33,6 @@ class Window {
   Measured throughput(const progress::ThroughputCount& count, std::uint64_t exact) const;
   std::vector<std::uint64_t> exact_counts() const;  // by tag
 
-  Pid pid_;
   progress::CountedPoints points_;
   perf::Session session_;
   progress::Counters counters_;
