@@ -16,7 +16,7 @@ SHORT = ("--rounds", "8", "--null-rounds", "0", "--seed", "7")
 WINDOW = ("--ready", r"ready (\d+)", "--progress", "round_done", "--measure", "100ms")
 # A side that leaves behind what a careless teardown would not find: a daemon in a session of its own
 # that ignores SIGTERM.
-STUBBORN = ("""sh -c 'setsid sh -c "trap : TERM; while :; do sleep 1; done" & """
+STUBBORN = ("""sh -c '(setsid sh -c "trap : TERM; while :; do sleep 1; done" &) ; """
             """trap : TERM; while :; do sleep 1; done'""")
 
 
