@@ -71,6 +71,45 @@ struct Output {
   std::string format = "text";  // text | json | coz (html and csv are refused for now)
 };
 
+// What is compared by `causalctl ab`: a program to start for each run, or a process that runs.
+struct AbSide {
+  std::vector<std::string> command;
+  std::map<std::string, std::string> environment;
+  std::string directory;
+  std::optional<Pid> pid;
+  std::string match;
+  // When it can be measured: all that is given must hold, in this order.
+  std::string ready;                   // pattern (ECMAScript) in its output; a group is the pid
+  std::optional<unsigned> ready_port;  // of the loopback, accepts a connection
+  std::optional<Nanoseconds> ready_delay_ns;
+  std::vector<std::string> load;  // command run against it
+  std::vector<unsigned> cpus;     // empty: all
+  std::vector<unsigned> load_cpus;
+  std::optional<int> nice;
+};
+
+struct Predict {
+  std::string log;
+  std::string unit;
+  double speedup_percent = 0;
+};
+
+struct Ab {
+  AbSide a, b;
+  AbSide both;                          // what a side does not say itself
+  std::optional<unsigned> rounds;       // pairs; with until_certain the most
+  std::optional<unsigned> null_rounds;  // pairs of A against A, first
+  Nanoseconds warm_up_ns = 0;
+  std::optional<Nanoseconds> measure_ns;      // nullopt: until the load, or else the command, ends
+  Nanoseconds time_limit_ns = 300 * kSecond;  // of one run
+  Nanoseconds grace_ns = 5 * kSecond;         // from SIGTERM to SIGKILL
+  std::optional<std::uint64_t> seed;
+  bool until_certain = false;
+  double resolution_percent = 1;  // until_certain: smaller effects do not matter
+  std::optional<double> fail_if_slower_percent;
+  std::optional<Predict> predict;
+};
+
 struct Config {
   Target target;
   Progress progress;
@@ -80,6 +119,7 @@ struct Config {
   Pause pause;
   Budget budget;
   Output output;
+  Ab ab;
 };
 
 }  // namespace causalctl::config

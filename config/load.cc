@@ -1,5 +1,6 @@
-// One table, kKeys, says which keys there are and what each may hold; `walk` goes through the
-// parsed TOML along it, and a Loader collects every fault instead of stopping at the first.
+// One table, kKeys (and that of load_ab.cc), says which keys there are and what each may hold;
+// `walk` goes through the parsed TOML along it, and a Loader collects every fault instead of
+// stopping at the first.
 //
 // Configuration is untrusted input: whatever it holds ends in a Config or in a UsageError.
 #include "config/load.h"
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/keys.h"
 #include "config/loader.h"
 #include "config/text.h"
 #include "controller/base/error.h"
@@ -20,21 +22,6 @@ namespace causalctl::config {
 namespace {
 
 // --- setters that need more than one call -----------------------------------------------------
-
-void set_environment(Loader& loader, const toml::node& node) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr) {
-    loader.fault(node, fmt::format("must be a table of strings, not {}", type_of(node)));
-    return;
-  }
-  for (const auto& [key, value] : *table) {
-    if (!value.is_string()) {
-      loader.fault(value, fmt::format("must be a string, not {}", type_of(value)));
-    } else {
-      loader.config.target.environment[std::string(key.str())] = *value.value<std::string>();
-    }
-  }
-}
 
 void set_latency(Loader& loader, const toml::node& node) {
   const toml::array* array = node.as_array();
@@ -102,129 +89,63 @@ void set_period(Loader& loader, const toml::node& node) {
   if (loader.duration(node, kPeriodNs, period_ns)) loader.config.sampling.period_ns = period_ns;
 }
 
-template <typename T>
-T integer_or(Loader& loader, const toml::node& node, Limits<std::int64_t> limits, T other) {
-  std::int64_t value = 0;
-  return loader.integer(node, limits, value) ? static_cast<T>(value) : other;
+// csv is a format of ab only: check() and check_ab() know which command it is.
+void check_any_format(const std::string& format, std::string_view what) {
+  if (format != "csv") check_format(format, what);
 }
 
 // --- the keys ---------------------------------------------------------------------------------
 
-struct Key {
-  std::string_view path;
-  void (*set)(Loader& loader, const toml::node& node);
-};
-
-// For keys of `ab`, which the profile does not use: only their types are checked.
-void check_strings(Loader& loader, const toml::node& node) {
-  std::vector<std::string> ignored;
-  loader.strings(node, ignored);
-}
-void check_string(Loader& loader, const toml::node& node) {
-  std::string ignored;
-  loader.string(node, ignored);
-}
-void check_environment(Loader& loader, const toml::node& node) {
-  const auto kept = loader.config.target.environment;
-  set_environment(loader, node);
-  loader.config.target.environment = kept;
-}
-
 // NOLINTBEGIN: a table
-#define SET [](Loader & l, const toml::node& n)
-constexpr Key kKeys[] = {
-    {"target.pid", SET{l.config.target.pid = integer_or<Pid>(l, n, {1, 1 << 22}, 0);
-}  // namespace
-}  // namespace causalctl::config
-, {"target.match", SET{l.string(n, l.config.target.match);
-}
-}
-, {"target.command", SET{l.strings(n, l.config.target.command);
-}
-}
-, {"target.env", set_environment}, {"target.directory", SET{l.string(n, l.config.target.directory);
-}
-}
-, {"progress.throughput", SET{l.strings(n, l.config.progress.throughput);
-}
-}
-, {"progress.latency", set_latency},
-    {"progress.end_to_end", SET{l.boolean(n, l.config.progress.end_to_end);
-}
-}
-, {"scope.binary", SET{l.strings(n, l.config.scope.binaries);
-}
-}
-, {"scope.file", SET{l.strings(n, l.config.scope.files);
-}
-}
-, {"scope.unit", set_unit},
-    {"experiment.duration", SET{l.duration(n, kExperimentNs, l.config.experiment.duration_ns);
-}
-}
-, {"experiment.cooloff", SET{l.duration(n, kCooloffNs, l.config.experiment.cooloff_ns);
-}
-}
-, {"experiment.min_visits", SET{l.config.experiment.min_visits = integer_or(l, n, kMinVisits, 1U);
-}
-}
-, {"experiment.speedups", set_speedups},
+#define SET(statement) [](Loader& l, const toml::node& n) { statement; }
+const Key kKeys[] = {
+    {"target.pid", SET(l.config.target.pid = integer_or<Pid>(l, n, kPid, 0))},
+    {"target.match", SET(l.string(n, l.config.target.match))},
+    {"target.command", SET(l.strings(n, l.config.target.command))},
+    {"target.env", SET(l.string_table(n, l.config.target.environment))},
+    {"target.directory", SET(l.string(n, l.config.target.directory))},
+    {"progress.throughput", SET(l.strings(n, l.config.progress.throughput))},
+    {"progress.latency", set_latency},
+    {"progress.end_to_end", SET(l.boolean(n, l.config.progress.end_to_end))},
+    {"scope.binary", SET(l.strings(n, l.config.scope.binaries))},
+    {"scope.file", SET(l.strings(n, l.config.scope.files))},
+    {"scope.unit", set_unit},
+    {"experiment.duration", SET(l.duration(n, kExperimentNs, l.config.experiment.duration_ns))},
+    {"experiment.cooloff", SET(l.duration(n, kCooloffNs, l.config.experiment.cooloff_ns))},
+    {"experiment.min_visits",
+     SET(l.config.experiment.min_visits = integer_or(l, n, kMinVisits, 1U))},
+    {"experiment.speedups", set_speedups},
     {"experiment.baseline_share",
-     SET{l.number(n, kBaselineShare, l.config.experiment.baseline_share);
-}
-}
-, {"experiment.seed",
-   SET{l.config.experiment.seed = integer_or(l, n, {0, INT64_MAX}, std::uint64_t{0});
-}
-}
-, {"experiment.fixed", SET{l.string(n, l.config.experiment.fixed_unit);
-}
-}
-, {"experiment.speedup",
-   SET{l.config.experiment.fixed_speedup_percent = integer_or(l, n, kSpeedupPercent, 0U);
-}
-}
-, {"sampling.period", set_period},
-    {"pause.channel", SET{l.checked(n, l.config.pause.channel, check_channel);
-}
-}
-, {"pause.longest", SET{l.duration(n, kLongestPauseNs, l.config.pause.longest_ns);
-}
-}
-, {"budget.duration", SET{l.duration(n, kDurationNs, l.config.budget.duration_ns.emplace());
-}
-}
-, {"budget.max_slowdown",
-   SET{l.number(n, kMaxSlowdownPercent, l.config.budget.max_slowdown_percent.emplace());
-}
-}
-, {"budget.until_certain", SET{l.boolean(n, l.config.budget.until_certain);
-}
-}
-, {"output.log", SET{l.string(n, l.config.output.log);
-}
-}
-, {"output.format", SET{l.checked(n, l.config.output.format, check_format);
-}
-}
-, {"ab.a.command", check_strings}, {"ab.a.env", check_environment},
-    {"ab.a.directory", check_string}, {"ab.b.command", check_strings},
-    {"ab.b.env", check_environment}, {"ab.b.directory", check_string}, {"ab.load", check_strings},
-    {"ab.rounds", SET{integer_or(l, n, {1, 1'000'000}, 0);
-}
-}
-, {"ab.predict.log", check_string}, {"ab.predict.unit", check_string},
-    {"ab.predict.speedup", SET{integer_or(l, n, kSpeedupPercent, 0);
-}
-}
-,
-}
-;
+     SET(l.number(n, kBaselineShare, l.config.experiment.baseline_share))},
+    {"experiment.seed",
+     SET(l.config.experiment.seed = integer_or(l, n, {0, INT64_MAX}, std::uint64_t{0}))},
+    {"experiment.fixed", SET(l.string(n, l.config.experiment.fixed_unit))},
+    {"experiment.speedup",
+     SET(l.config.experiment.fixed_speedup_percent = integer_or(l, n, kSpeedupPercent, 0U))},
+    {"sampling.period", set_period},
+    {"pause.channel", SET(l.checked(n, l.config.pause.channel, check_channel))},
+    {"pause.longest", SET(l.duration(n, kLongestPauseNs, l.config.pause.longest_ns))},
+    {"budget.duration", SET(l.duration(n, kDurationNs, l.config.budget.duration_ns.emplace()))},
+    {"budget.max_slowdown",
+     SET(l.number(n, kMaxSlowdownPercent, l.config.budget.max_slowdown_percent.emplace()))},
+    {"budget.until_certain", SET(l.boolean(n, l.config.budget.until_certain))},
+    {"output.log", SET(l.string(n, l.config.output.log))},
+    {"output.format", SET(l.checked(n, l.config.output.format, check_any_format))},
+};
 #undef SET
 // NOLINTEND
 
+const std::vector<Key>& keys() {
+  static const std::vector<Key> all = [] {
+    std::vector<Key> keys(std::begin(kKeys), std::end(kKeys));
+    add_ab_keys(keys);
+    return keys;
+  }();
+  return all;
+}
+
 bool is_table(const std::string& path) {
-  return std::any_of(std::begin(kKeys), std::end(kKeys), [&](const Key& key) {
+  return std::any_of(keys().begin(), keys().end(), [&](const Key& key) {
     return key.path.size() > path.size() && key.path.substr(0, path.size()) == path &&
            key.path[path.size()] == '.';
   });
@@ -234,13 +155,13 @@ void unknown(Loader& loader, const toml::key& key, const std::string& path,
              const std::string& prefix) {
   std::vector<std::string> here;
   std::string elsewhere;
-  for (const Key& known : kKeys) {
+  for (const Key& known : keys()) {
     const std::size_t dot = known.path.rfind('.');
     if (known.path.substr(dot + 1) == key.str() && elsewhere.empty()) {
-      elsewhere = known.path.substr(0, dot);
+      elsewhere = known.path.substr(0, std::min(dot, known.path.size()));
     }
     if (known.path.substr(0, prefix.size()) == prefix) {
-      const std::string_view rest = known.path.substr(prefix.size());
+      const std::string rest = known.path.substr(prefix.size());
       here.emplace_back(rest.substr(0, rest.find('.')));
     }
   }
@@ -256,9 +177,9 @@ void unknown(Loader& loader, const toml::key& key, const std::string& path,
 void walk(Loader& loader, const toml::table& table, const std::string& prefix) {
   for (const auto& [key, node] : table) {
     const std::string path = prefix + std::string(key.str());
-    const auto* known = std::find_if(std::begin(kKeys), std::end(kKeys),
-                                     [&](const Key& one) { return one.path == path; });
-    if (known != std::end(kKeys)) {
+    const auto known = std::find_if(keys().begin(), keys().end(),
+                                    [&](const Key& one) { return one.path == path; });
+    if (known != keys().end()) {
       known->set(loader, node);
     } else if (!is_table(path)) {
       unknown(loader, key, path, prefix);

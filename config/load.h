@@ -17,10 +17,17 @@ Config parse(std::string_view text, const std::string& name);
 // command; at least one progress point; names used once. Throws UsageError.
 void check(const Config& config);
 
+// Progress points have names of their own. Throws UsageError.
+void check_names(const Progress& progress);
+
+// The same for `causalctl ab`, and gives each side what only `both` says. Throws UsageError.
+void check_ab(Config& config);
+
 // Text forms shared with the command line; each throws UsageError naming `what`.
 Nanoseconds parse_duration(std::string_view text, std::string_view what);  // 250us 10ms 1.5s 5m 2h
 LatencyPoint parse_latency(std::string_view text, std::string_view what);  // NAME=BEGIN,END
 void check_format(std::string_view format, std::string_view what);         // text, json or coz
+void check_ab_format(std::string_view format, std::string_view what);      // text, json or csv
 void check_channel(std::string_view channel, std::string_view what);
 
 // Limits of numbers and times, shared with the command line; inclusive.
@@ -37,6 +44,15 @@ inline constexpr Limits<Nanoseconds> kDurationNs{100 * kMillisecond, 30 * 24 * 3
 inline constexpr Limits<std::int64_t> kMinVisits{1, 1'000'000'000};
 inline constexpr Limits<std::int64_t> kSpeedupPercent{0, 100};
 inline constexpr Limits<double> kBaselineShare{0.05, 0.95};
+inline constexpr Limits<std::int64_t> kPid{1, 1 << 22};
+inline constexpr Limits<std::int64_t> kRounds{2, 1'000'000};
+inline constexpr Limits<std::int64_t> kPort{1, 65535};
+inline constexpr Limits<std::int64_t> kCpu{0, 4095};
+inline constexpr Limits<std::int64_t> kNice{-20, 19};
+inline constexpr Limits<Nanoseconds> kWindowNs{10 * kMillisecond, 3600 * kSecond};
+inline constexpr Limits<Nanoseconds> kWaitNs{0, 3600 * kSecond};
+inline constexpr Limits<double> kFailIfSlowerPercent{0.01, 1000};
+inline constexpr Limits<double> kResolutionPercent{0.01, 50};
 inline constexpr Limits<double> kMaxSlowdownPercent{0.1, 10'000};
 
 }  // namespace causalctl::config

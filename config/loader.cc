@@ -101,6 +101,21 @@ bool Loader::strings(const toml::node& node, std::vector<std::string>& out) {
   return good;
 }
 
+void Loader::string_table(const toml::node& node, std::map<std::string, std::string>& out) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) {
+    fault(node, fmt::format("must be a table of strings, not {}", type_of(node)));
+    return;
+  }
+  for (const auto& [key, value] : *table) {
+    if (!value.is_string()) {
+      fault(value, fmt::format("must be a string, not {}", type_of(value)));
+    } else {
+      out[std::string(key.str())] = *value.value<std::string>();
+    }
+  }
+}
+
 void Loader::fault(const toml::source_region& where, std::string text) {
   faults_.push_back({where.begin.line, where.begin.column, std::move(text)});
 }

@@ -5,6 +5,7 @@
 #include <toml++/toml.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,7 @@ class Loader {
   bool number(const toml::node& node, Limits<double> limits, double& out);
   bool duration(const toml::node& node, Limits<Nanoseconds> limits, Nanoseconds& out);
   bool strings(const toml::node& node, std::vector<std::string>& out);
+  void string_table(const toml::node& node, std::map<std::string, std::string>& out);
   // A string that `check` may refuse by UsageError.
   template <typename Check>
   void checked(const toml::node& node, std::string& out, Check check);
@@ -50,6 +52,12 @@ class Loader {
 };
 
 std::string type_of(const toml::node& node);  // "integer", for messages
+
+template <typename T>
+T integer_or(Loader& loader, const toml::node& node, Limits<std::int64_t> limits, T other) {
+  std::int64_t value = 0;
+  return loader.integer(node, limits, value) ? static_cast<T>(value) : other;
+}
 
 template <typename Check>
 void Loader::checked(const toml::node& node, std::string& out, Check check) {

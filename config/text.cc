@@ -119,6 +119,16 @@ void check_format(std::string_view format, std::string_view what) {
                    "use text, json or coz");
 }
 
+void check_ab_format(std::string_view format, std::string_view what) {
+  if (format == "text" || format == "json" || format == "csv") return;
+  if (format == "html") {
+    throw UsageError(fmt::format("{}\"html\" is not available yet", lead_in(what)),
+                     "use text, json or csv");
+  }
+  throw UsageError(fmt::format("{}\"{}\" is not a format of ab", lead_in(what), printable(format)),
+                   "use text, json or csv");
+}
+
 void check_channel(std::string_view channel, std::string_view what) {
   if (channel == "auto" || channel == "sigtrap" || channel == "ptrace") return;
   throw UsageError(fmt::format("{}\"{}\" is not a pause channel: auto, sigtrap or ptrace",
@@ -129,6 +139,7 @@ void check(const Config& config) {
   const Target& target = config.target;
   const int targets =
       (target.pid ? 1 : 0) + (target.match.empty() ? 0 : 1) + (target.command.empty() ? 0 : 1);
+  check_format(config.output.format, "output.format");
   if (targets != 1) {
     throw UsageError(targets == 0 ? "no target is named" : "more than one target is named",
                      "give one of: PID, target.match, a command after --");
@@ -146,6 +157,13 @@ void check(const Config& config) {
     throw UsageError("end-to-end counts runs of the program, and nothing else",
                      "leave out --progress and --latency, or --end-to-end");
   }
+  check_names(progress);
+  if (config.experiment.fixed_speedup_percent && config.experiment.fixed_unit.empty()) {
+    throw UsageError("a fixed speedup needs a fixed unit", "add --fixed UNIT");
+  }
+}
+
+void check_names(const Progress& progress) {
   std::set<std::string_view> names;
   for (const std::string& spec : progress.throughput) {
     if (!names.insert(spec).second) {
@@ -157,9 +175,6 @@ void check(const Config& config) {
       throw UsageError(fmt::format("two progress points are called {}", point.name),
                        "reports tell them apart by their names");
     }
-  }
-  if (config.experiment.fixed_speedup_percent && config.experiment.fixed_unit.empty()) {
-    throw UsageError("a fixed speedup needs a fixed unit", "add --fixed UNIT");
   }
 }
 

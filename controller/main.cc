@@ -17,6 +17,7 @@ constexpr const char* kFooter =
     "  causalctl points 4711                                     what could count as progress\n"
     "  causalctl attach 4711 --progress server.c:210 --duration 90s\n"
     "  causalctl run --progress commit --duration 5m -- ./server --port 8080\n"
+    "  causalctl ab --a ./old --b ./new                          which is faster, and by how much\n"
     "  causalctl report profile.jsonl --format json -o report.json\n"
     "\n"
     "SUBCOMMAND --help tells each one's options.\n"
@@ -52,6 +53,7 @@ int run(int argc, char** argv) {
   causalctl::commands::Command selected;
   causalctl::commands::add_attach(app, selected);
   causalctl::commands::add_run(app, selected);
+  causalctl::commands::add_ab(app, selected);
   causalctl::commands::add_report(app, selected);
   causalctl::commands::add_points(app, selected);
   causalctl::commands::add_doctor(app, selected);
@@ -66,7 +68,7 @@ int run(int argc, char** argv) {
   // CLI11's own check of it would not name the word that is no subcommand.
   if (!selected) {
     throw causalctl::UsageError("no subcommand is given",
-                                "attach, run, report, points or doctor; causalctl --help");
+                                "attach, run, ab, report, points or doctor; causalctl --help");
   }
   return static_cast<int>(selected());
 }

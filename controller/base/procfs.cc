@@ -8,6 +8,7 @@
 #include <charconv>
 #include <climits>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <sstream>
 
@@ -68,6 +69,16 @@ std::optional<Map> parse_map(std::string_view line) {
   const auto path = line.find_first_not_of(' ');
   if (path != std::string_view::npos) map.path = line.substr(path);
   return map;
+}
+
+std::vector<Pid> processes() {
+  std::vector<Pid> pids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
+  while (const dirent* entry = directory ? readdir(directory.get()) : nullptr) {
+    const Pid pid = number<Pid>(entry->d_name);
+    if (pid > 0) pids.push_back(pid);
+  }
+  return pids;
 }
 
 }  // namespace
@@ -155,12 +166,38 @@ std::vector<Tid> threads(Pid pid) {
   return tids;
 }
 
+// The program's name stands in parentheses and may hold anything, parentheses too.
+Pid parse_parent(std::string_view stat) {
+  const auto name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return 0;
+  stat.remove_prefix(name_end + 1);
+  next_word(stat);  // the state
+  return number<Pid>(next_word(stat));
+}
+
+std::vector<Pid> descendants(Pid ancestor) {
+  std::multimap<Pid, Pid> children;
+  for (const Pid pid : processes()) {
+    const auto stat = read_text(fmt::format("/proc/{}/stat", pid));
+    if (stat) children.emplace(parse_parent(*stat), pid);
+  }
+  std::vector<Pid> found;
+  std::vector<Pid> to_visit = {ancestor};
+  while (!to_visit.empty()) {
+    const auto [first, last] = children.equal_range(to_visit.back());
+    to_visit.pop_back();
+    for (auto child = first; child != last; ++child) {
+      found.push_back(child->second);
+      to_visit.push_back(child->second);
+    }
+  }
+  return found;
+}
+
 Pid find_process(const std::string& name) {
   std::vector<Pid> found;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
-  while (const dirent* entry = directory ? readdir(directory.get()) : nullptr) {
-    const Pid pid = number<Pid>(entry->d_name);
-    if (pid <= 0 || pid == getpid()) continue;
+  for (const Pid pid : processes()) {
+    if (pid == getpid()) continue;
     const std::string path = executable(pid);
     const auto comm = read_text(fmt::format("/proc/{}/comm", pid));
     if (path.substr(path.rfind('/') + 1) == name || comm == name + "\n") found.push_back(pid);

@@ -46,6 +46,11 @@ std::optional<Status> status(Pid pid);
 std::optional<Status> thread_status(Pid pid, Tid tid);
 std::optional<std::vector<Map>> maps(Pid pid);
 std::vector<Tid> threads(Pid pid);  // empty: gone
+// All processes below `ancestor`, children and theirs, in no order. A process that ends meanwhile
+// may be missing, and what it left behind is then found under whoever took it over.
+std::vector<Pid> descendants(Pid ancestor);
+// The parent in a text of /proc/PID/stat; 0: not one. Pure.
+Pid parse_parent(std::string_view stat);
 // The one process of this name (comm, or file name of its executable). Throws UsageError when none
 // or several match, listing them.
 Pid find_process(const std::string& name);

@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
+#include "controller/base/statistics.h"
 #include "controller/causal/estimate_effect.h"
 #include "controller/causal/estimate_warnings.h"
-#include "controller/causal/statistics.h"
 
 namespace causalctl::causal {
 namespace {
@@ -198,7 +198,7 @@ bool ranks_before(const UnitResult& a, const UnitResult& b) {
 }
 
 std::optional<double> mean_of(const std::vector<double>& values) {
-  return values.empty() ? std::nullopt : std::optional(trimmed_mean(values));
+  return values.empty() ? std::nullopt : std::optional(statistics::trimmed_mean(values));
 }
 
 // What the target does without any speedup.
@@ -238,7 +238,7 @@ void judge_all(std::vector<UnitResult>& units, double alpha) {
     measured.push_back(&unit);
     p_values.push_back(*unit.p_value);
   }
-  const std::vector<double> adjusted = holm(p_values);
+  const std::vector<double> adjusted = statistics::holm(p_values);
   for (std::size_t i = 0; i < measured.size(); ++i) measured[i]->p_value = adjusted[i];
   for (UnitResult* unit : measured) judge(*unit, alpha);
 }

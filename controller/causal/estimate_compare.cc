@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 
-#include "controller/causal/statistics.h"
+#include "controller/base/statistics.h"
 
 namespace causalctl::causal {
 namespace {
@@ -92,9 +92,9 @@ std::vector<bool> find_stalls(const std::vector<Observation>& baselines) {
     for (std::size_t k = first; k < first + 5; ++k) {
       if (k != i) around.push_back(baselines[k].log_period);
     }
-    distances[i] = baselines[i].log_period - median(around);
+    distances[i] = baselines[i].log_period - statistics::median(around);
   }
-  const double far = std::max(kFar * robust_deviation(distances), kLeastStall);
+  const double far = std::max(kFar * statistics::robust_deviation(distances), kLeastStall);
   for (std::size_t i = 0; i < n; ++i) stalled[i] = std::abs(distances[i]) > far;
   return stalled;
 }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "controller/causal/statistics.h"
+#include "controller/base/statistics.h"
 
 namespace causalctl::causal {
 namespace {
@@ -37,13 +37,14 @@ report::CurvePoint described(std::span<const Clean> effects, const Point& point)
 }  // namespace
 
 report::Interval interval_of(const Estimate& estimate, double alpha) {
-  const double half = student_t_quantile(alpha / 2, estimate.freedom) * estimate.error;
+  const double half = statistics::student_t_quantile(alpha / 2, estimate.freedom) * estimate.error;
   return {estimate.value, estimate.value - half, estimate.value + half};
 }
 
 double p_value_of(const Estimate& estimate) {
   if (estimate.error <= 0) return estimate.value == 0 ? 1 : 0;
-  return 2 * student_t_cdf(-std::abs(estimate.value) / estimate.error, estimate.freedom);
+  return 2 *
+         statistics::student_t_cdf(-std::abs(estimate.value) / estimate.error, estimate.freedom);
 }
 
 Estimate scaled(const Estimate& estimate, const Factor& factor) {
@@ -66,7 +67,7 @@ std::optional<report::Interval> effect_of(std::span<const Clean> effects, const 
   report::Interval effect = {1 - std::exp(log.value), 1 - std::exp(log.high),
                              1 - std::exp(log.low)};
   if (factor.value == 1 && factor.relative_error == 0) return effect;
-  const double t = student_t_quantile(alpha / 2, noise.freedom);
+  const double t = statistics::student_t_quantile(alpha / 2, noise.freedom);
   const double error = t * factor.relative_error * effect.value;
   return report::Interval{
       factor.value * effect.value,

@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "controller/causal/statistics.h"
+#include "controller/base/statistics.h"
 
 namespace causalctl::causal {
 namespace {
@@ -127,8 +127,8 @@ double squares_of(const Residuals& residuals, double deviation) {
   double sum = 0;
   for (const double residual : residuals.standard) {
     if (std::abs(residual) > std::max(kFar * deviation, kLeastStall)) continue;
-    const double value = clipped(residual, deviation);
-    sum += value * value / kClippedVariance;
+    const double value = statistics::clipped(residual, deviation);
+    sum += value * value / statistics::kClippedVariance;
   }
   return sum;
 }
@@ -136,7 +136,7 @@ double squares_of(const Residuals& residuals, double deviation) {
 // A curve of another shape than ours must not have its bends clipped off.
 double clip_deviation(const Residuals& residuals, double deviation) {
   if (residuals.standard.size() < kFewestForOwnScale) return deviation;
-  return std::max(deviation, robust_deviation(residuals.standard));
+  return std::max(deviation, statistics::robust_deviation(residuals.standard));
 }
 
 Noise shrunk(const Noise& prior, std::size_t most, double squares, std::size_t freedom) {
@@ -156,8 +156,8 @@ CleanUnit cleaned(std::span<const Effect> effects, const Residuals& residuals, d
     // Stalls are only ever longer: clipped ones would still push in one direction.
     if (std::abs(residuals.standard[i]) > std::max(kFar * deviation, kLeastStall)) continue;
     Clean one{effects[i], residuals.fitted[i]};
-    one.effect.log_ratio =
-        one.fitted + clipped(residuals.standard[i], deviation) / kUnclipped * scale_of(effects[i]);
+    one.effect.log_ratio = one.fitted + statistics::clipped(residuals.standard[i], deviation) /
+                                            statistics::kUnclipped * scale_of(effects[i]);
     unit.effects.push_back(one);
   }
   return unit;
@@ -168,7 +168,7 @@ Residuals residuals_of_nulls(std::span<const Effect> nulls) {
   for (const Effect& effect : nulls) ratios.push_back(effect.log_ratio);
   // Each shares its baselines with the next, so that their mean has more of the variance than 1/n:
   // it costs 4/3 degrees of freedom, rounded up.
-  return residuals_of(nulls, std::vector<double>(nulls.size(), median(ratios)), 2);
+  return residuals_of(nulls, std::vector<double>(nulls.size(), statistics::median(ratios)), 2);
 }
 
 }  // namespace
@@ -176,14 +176,15 @@ Residuals residuals_of_nulls(std::span<const Effect> nulls) {
 Noise baseline_noise(std::span<const Effect> nulls) {
   if (nulls.size() < kFewestNulls) return {};
   const Residuals residuals = residuals_of_nulls(nulls);
-  const double squares = squares_of(residuals, robust_deviation(residuals.standard));
+  const double squares = squares_of(residuals, statistics::robust_deviation(residuals.standard));
   return {squares / static_cast<double>(residuals.freedom), residuals.freedom};
 }
 
 CleanUnit clean_nulls(std::span<const Effect> nulls) {
   if (nulls.size() < kFewestNulls) return {};
   const Residuals residuals = residuals_of_nulls(nulls);
-  return cleaned(nulls, residuals, robust_deviation(residuals.standard), baseline_noise(nulls));
+  return cleaned(nulls, residuals, statistics::robust_deviation(residuals.standard),
+                 baseline_noise(nulls));
 }
 
 std::vector<CleanUnit> clean(std::span<const std::vector<Effect>> units, const Noise& baselines) {
@@ -196,7 +197,8 @@ std::vector<CleanUnit> clean(std::span<const std::vector<Effect>> units, const N
   if (everything.empty()) return std::vector<CleanUnit>(units.size());
 
   // Residuals around a curve fitted to few treatments are small: the baselines know better.
-  const double deviation = std::max(std::sqrt(baselines.variance), robust_deviation(everything));
+  const double deviation =
+      std::max(std::sqrt(baselines.variance), statistics::robust_deviation(everything));
   double squares = 0;
   std::size_t freedom = 0;
   for (const Residuals& residuals : all) {

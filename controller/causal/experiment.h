@@ -8,29 +8,12 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/progress/counters.h"
 
 namespace causalctl::causal {
 
-struct ThroughputCount {
-  std::string name;
-  std::uint64_t visits = 0;  // during the experiment, exact
-  // First and last visit in *virtual* time since the start of the experiment
-  // (docs/virtual-time.md): (last - first) / (visits - 1) is the progress period. Equal when there
-  // were fewer than two.
-  Nanoseconds first_ns = 0;
-  Nanoseconds last_ns = 0;
-};
-
-struct LatencyCount {
-  std::string name;
-  std::uint64_t begins = 0;
-  std::uint64_t ends = 0;
-  std::int64_t in_progress_start = 0;  // begins - ends since attach
-  std::int64_t in_progress_end = 0;
-  Nanoseconds mean_ns = 0;  // 0: not known
-  Nanoseconds p50_ns = 0;   // 0: the two ends were not on one thread
-  Nanoseconds p99_ns = 0;
-};
+using progress::LatencyCount;
+using progress::ThroughputCount;
 
 struct Unit {
   std::string name;  // "hash.c:217" or "hashtable_search"

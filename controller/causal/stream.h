@@ -23,13 +23,13 @@
 #include "controller/base/clock.h"
 #include "controller/base/types.h"
 #include "controller/causal/attribution.h"
-#include "controller/causal/counters.h"
 #include "controller/causal/credit.h"
 #include "controller/causal/ledger.h"
 #include "controller/causal/plan.h"
 #include "controller/causal/spinning.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/event_source.h"
+#include "controller/progress/counters.h"
 
 namespace causalctl::causal {
 
@@ -38,7 +38,7 @@ struct StreamParts {
   perf::EventSource& session;
   pause::Pauser& pauser;
   Attribution& attribution;
-  Counters& counters;
+  progress::Counters& counters;
   std::vector<std::pair<std::string, std::uint32_t>> sampled_points;  // "file:line" → tag
   Nanoseconds shot_cost_ns = 0;
   std::vector<Address> breakpoints;  // armed by debug register

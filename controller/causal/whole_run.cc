@@ -97,7 +97,7 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   result.asked_ns = pauses.asked_ns;
   result.paid_ns = pauses.paid_ns;
   result.pauses = pauses.pauses;
-  const ThroughputCount end = parts.counters.throughput().front();
+  const progress::ThroughputCount end = parts.counters.throughput().front();
   run.reason = hooks.interrupts() > 0 ? "interrupted" : "target-exited";
   if (stream.executed_other_program()) {
     result.discarded = "the program executed another one";

@@ -11,6 +11,7 @@ namespace causalctl::commands {
 
 using Command = std::function<ExitCode()>;
 
+void add_ab(CLI::App& app, Command& selected);
 void add_attach(CLI::App& app, Command& selected);
 void add_run(CLI::App& app, Command& selected);
 void add_doctor(CLI::App& app, Command& selected);

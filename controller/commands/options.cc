@@ -15,29 +15,6 @@
 namespace causalctl::commands {
 namespace {
 
-Nanoseconds time(const std::string& text, std::string_view option,
-                 config::Limits<Nanoseconds> limits) {
-  const Nanoseconds value = config::parse_duration(text, option);
-  if (value < limits.low || value > limits.high) {
-    throw UsageError(fmt::format("{}: must be from {} to {}, not {}", option,
-                                 config::duration_text(limits.low),
-                                 config::duration_text(limits.high), text));
-  }
-  return value;
-}
-
-// "20" and "20%" alike.
-double percent(std::string text, std::string_view option, config::Limits<double> limits) {
-  if (!text.empty() && text.back() == '%') text.pop_back();
-  double value = -1;
-  const bool is_number = CLI::detail::lexical_cast(text, value);
-  if (!is_number || !(value >= limits.low && value <= limits.high)) {
-    throw UsageError(fmt::format("{}: must be a percentage from {} to {}, not {}", option,
-                                 limits.low, limits.high, config::printable(text)));
-  }
-  return value;
-}
-
 CLI::Option* add_list(CLI::App& app, const char* name, std::vector<std::string>& values,
                       const char* text) {
   return app.add_option(name, values, text)
@@ -47,6 +24,28 @@ CLI::Option* add_list(CLI::App& app, const char* name, std::vector<std::string>&
 }
 
 }  // namespace
+
+Nanoseconds time_option(const std::string& text, std::string_view option,
+                        config::Limits<Nanoseconds> limits) {
+  const Nanoseconds value = config::parse_duration(text, option);
+  if (value < limits.low || value > limits.high) {
+    throw UsageError(fmt::format("{}: must be from {} to {}, not {}", option,
+                                 config::duration_text(limits.low),
+                                 config::duration_text(limits.high), text));
+  }
+  return value;
+}
+
+double percent_option(std::string text, std::string_view option, config::Limits<double> limits) {
+  if (!text.empty() && text.back() == '%') text.pop_back();
+  double value = -1;
+  const bool is_number = CLI::detail::lexical_cast(text, value);
+  if (!is_number || !(value >= limits.low && value <= limits.high)) {
+    throw UsageError(fmt::format("{}: must be a percentage from {} to {}, not {}", option,
+                                 limits.low, limits.high, config::printable(text)));
+  }
+  return value;
+}
 
 // What was given on the command line, as text; empty: not given.
 struct ProfileOptions::Values {
@@ -165,16 +164,16 @@ void ProfileOptions::Values::merge_scope(config::Scope& into) const {
 void ProfileOptions::Values::merge_experiment(config::Experiment& into) const {
   if (!fixed.empty()) into.fixed_unit = fixed;
   if (!speedup.empty()) {
-    const double value = percent(speedup, "--speedup", {0, 100});
+    const double value = percent_option(speedup, "--speedup", {0, 100});
     if (value != std::floor(value)) {
       throw UsageError(fmt::format("--speedup: must be a whole percentage, not {}", speedup));
     }
     into.fixed_speedup_percent = static_cast<unsigned>(value);
   }
   if (!experiment.empty()) {
-    into.duration_ns = time(experiment, "--experiment", config::kExperimentNs);
+    into.duration_ns = time_option(experiment, "--experiment", config::kExperimentNs);
   }
-  if (!cooloff.empty()) into.cooloff_ns = time(cooloff, "--cooloff", config::kCooloffNs);
+  if (!cooloff.empty()) into.cooloff_ns = time_option(cooloff, "--cooloff", config::kCooloffNs);
   if (min_visits) {
     if (*min_visits < config::kMinVisits.low || *min_visits > config::kMinVisits.high) {
       throw UsageError(fmt::format("--min-visits: must be from {} to {}, not {}",
@@ -189,14 +188,14 @@ void ProfileOptions::Values::merge_limits(config::Config& into) const {
   if (period == "auto") {
     into.sampling.period_ns.reset();
   } else if (!period.empty()) {
-    into.sampling.period_ns = time(period, "--period", config::kPeriodNs);
+    into.sampling.period_ns = time_option(period, "--period", config::kPeriodNs);
   }
   if (!duration.empty()) {
-    into.budget.duration_ns = time(duration, "--duration", config::kDurationNs);
+    into.budget.duration_ns = time_option(duration, "--duration", config::kDurationNs);
   }
   if (!max_slowdown.empty()) {
     into.budget.max_slowdown_percent =
-        percent(max_slowdown, "--max-slowdown", config::kMaxSlowdownPercent);
+        percent_option(max_slowdown, "--max-slowdown", config::kMaxSlowdownPercent);
   }
   if (until_certain) into.budget.until_certain = true;
   if (!channel.empty()) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "config/config.h"
+#include "config/load.h"
 #include "controller/commands/output.h"
 
 namespace causalctl::commands {
@@ -36,10 +37,15 @@ class ProfileOptions {
   std::unique_ptr<Values> values_;
 };
 
-// Adds --color to `app`, into `color`.
+// The value of an option, checked. Throws UsageError naming it. A percentage may end with "%".
+Nanoseconds time_option(const std::string& text, std::string_view option,
+                        config::Limits<Nanoseconds> limits);
+double percent_option(std::string text, std::string_view option, config::Limits<double> limits);
+
 // The positional argument PID.
 CLI::Option* add_pid(CLI::App& app, Pid& pid, const std::string& text);
 
+// Adds --color to `app`, into `color`.
 void add_color_option(CLI::App& app, Color& color);
 
 // What was used, for the experiment log: the keys of the TOML file, as JSON.

@@ -1,7 +1,7 @@
 // A causal profile, from the attach to the report. The order is what keeps the target safe:
 //
 //   1. everything that can be wrong with the request is found out before the target is touched:
-//      the progress points exist, the log can be written (watch_target)
+//      the progress points exist, the log can be written  (watch_target, progress::resolve_all)
 //   2. perf events on all threads, progress points armed: kernel objects that die with us (Watch)
 //   3. the pause channel: the only thing that is put into the target
 //   4. experiments, in real-time priority where permitted: profile() has causal/run.cc make them
@@ -35,6 +35,7 @@
 #include "controller/pause/pauser.h"
 #include "controller/pause/shot_cost.h"
 #include "controller/perf/session.h"
+#include "controller/progress/counted.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/visit_cost.h"
 #include "unwind/symbolizer.h"
@@ -44,33 +45,11 @@
 namespace causalctl::commands {
 namespace {
 
-using Kind = causal::CountedPoint::Kind;
-
 constexpr Nanoseconds kLongestSettling = kSecond;
 constexpr const char* kGuardianKilled =
     "something killed the guardian process, so the run was ended early";
 
-// Progress points with their tags: the index in both vectors.
-struct Points {
-  std::vector<causal::CountedPoint> counted;
-  std::vector<progress::Point> resolved;
-};
-
-Points resolve_points(const config::Config& config, Pid target, unwind::Symbolizer& symbolizer) {
-  Points points;
-  const auto add = [&](const std::string& spec, const std::string& name, Kind kind) {
-    points.resolved.push_back(progress::resolve(spec, target, symbolizer));
-    points.counted.push_back({name, kind});
-  };
-  for (const std::string& spec : config.progress.throughput) add(spec, spec, Kind::throughput);
-  for (const config::LatencyPoint& latency : config.progress.latency) {
-    add(latency.begin, latency.name, Kind::begin);
-    add(latency.end, latency.name, Kind::end);
-  }
-  return points;
-}
-
-std::vector<Address> places_of(const Points& points) {
+std::vector<Address> places_of(const progress::CountedPoints& points) {
   std::vector<Address> places;
   for (const progress::Point& point : points.resolved) {
     for (const unwind::Place& place : point.places) places.push_back(place.address);
@@ -103,16 +82,6 @@ void warn_of_threads(const perf::Session& session, causal::Run& run) {
         "{} threads ended before they could be watched: what they did, visits too, is missing",
         missed));
   }
-}
-
-std::vector<std::pair<std::string, std::uint32_t>> sampled_points(const Points& points) {
-  std::vector<std::pair<std::string, std::uint32_t>> sampled;
-  for (std::uint32_t tag = 0; tag < points.resolved.size(); ++tag) {
-    if (const auto* spec = std::get_if<progress::SampledSpec>(&points.resolved[tag].spec)) {
-      sampled.emplace_back(fmt::format("{}:{}", spec->file, spec->line), tag);
-    }
-  }
-  return sampled;
 }
 
 // A late controller falsifies experiments; the kernel gives real-time priority only to the
@@ -186,7 +155,8 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
 causal::Run watch_target(const config::Config& config, Pid target, target::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work) {
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
-  const Points points = resolve_points(config, target, *symbolizer);
+  const progress::CountedPoints points =
+      progress::resolve_all(config.progress, target, *symbolizer);
   check_fixed_unit(config.experiment.fixed_unit, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   work.prepare(run);
@@ -219,7 +189,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   run.overhead.attach_stop_ns = choice.attach_stop_ns;
   if (!choice.reason.empty()) run.warnings.push_back("pauses by ptrace: " + choice.reason);
 
-  causal::Counters counters(points.counted);
+  progress::Counters counters(points.counted);
   causal::Attribution attribution(
       std::make_unique<causal::SymbolizingThread>(std::move(symbolizer), config.scope),
       std::make_unique<unwind::Unwinder>(target));
@@ -233,12 +203,13 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
     return guardian_killed ? std::max(1, Interrupts::count()) : Interrupts::count();
   };
   raise_priority();
-  work.experiments({clock, *session, *choice.pauser, attribution, counters, sampled_points(points),
-                    choice.pause_cost_ns, breakpoints, progress::measure_visit_cost(),
-                    [target](Address address, std::span<std::byte> bytes) {
-                      return unwind::TargetMemory(target).read(address, bytes);
-                    }},
-                   hooks, run);
+  work.experiments(
+      {clock, *session, *choice.pauser, attribution, counters, progress::sampled_points(points),
+       choice.pause_cost_ns, breakpoints, progress::measure_visit_cost(),
+       [target](Address address, std::span<std::byte> bytes) {
+         return unwind::TargetMemory(target).read(address, bytes);
+       }},
+      hooks, run);
   status.clear();
   warn_of_threads(*session, run);
   if (guardian_killed) run.warnings.emplace_back(kGuardianKilled);

@@ -38,11 +38,10 @@ std::string describe(const causal::Status& status) {
 
 StatusLine::StatusLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
 
-void StatusLine::show(const causal::Status& status) {
+void StatusLine::show(std::string text) {
   const Nanoseconds now_ns = monotonic_now();
   if (quiet_ || now_ns - last_ns_ < (terminal_ ? kRewritePeriod : kLinePeriod)) return;
   last_ns_ = now_ns;
-  std::string text = describe(status);
   if (!terminal_) {
     fmt::print(stderr, "causalctl: {}\n", text);
     return;

@@ -18,7 +18,8 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
-  void show(const causal::Status& status);
+  void show(const causal::Status& status) { show(describe(status)); }
+  void show(std::string text);
   void clear();  // takes the line off, so that messages stand alone
 
  private:

@@ -25,10 +25,10 @@ perf_event_attr with_common_fields(perf_event_attr attr) {
   return attr;
 }
 
-perf_event_attr bookkeeping_attr() {
+perf_event_attr bookkeeping_attr(bool switches) {
   auto attr = software_attr(PERF_COUNT_SW_DUMMY);
   attr.exclude_kernel = 1;  // changes none of its records, and unprivileged users may have it
-  attr.context_switch = 1;
+  attr.context_switch = switches ? 1 : 0;
   attr.task = 1;
   attr.mmap = 1;
   attr.mmap2 = 1;

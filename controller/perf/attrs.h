@@ -29,7 +29,8 @@ struct SamplingFields {
 // Common fields and clock on top of `attr`, disabled; type, config and exclusions stay.
 perf_event_attr with_common_fields(perf_event_attr attr);
 
-perf_event_attr bookkeeping_attr();  // switches, tasks, executable mappings, exec; owns the ring
+// Tasks, executable mappings, exec, and switches unless they are not wanted; owns the ring.
+perf_event_attr bookkeeping_attr(bool switches = true);
 perf_event_attr sampling_attr(const SamplingFields& fields);
 perf_event_attr waking_attr(std::uint64_t tracepoint_id);
 perf_event_attr visit_attr(const perf_event_attr& event);  // every hit is a record

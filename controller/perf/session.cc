@@ -38,12 +38,14 @@ Decision decide(const SessionOptions& options) {
                    .kernel = options.kernel_samples,
                    .call_chain_depth = options.call_chain_depth,
                    .stack_bytes = options.stack_bytes};
-  if (plan.sampling.kernel &&
+  plan.sample = options.sampling;
+  plan.switches = options.sampling;
+  if (plan.sample && plan.sampling.kernel &&
       !permitted(sampling_attr(plan.sampling), "task-clock sampling", reason)) {
     plan.sampling.kernel = false;
     limits.reasons.push_back("time spent in the kernel is not sampled: " + reason);
   }
-  if (options.wake_edges) {
+  if (plan.sample && options.wake_edges) {
     const auto format = find_waking_format(reason);
     if (format && permitted(waking_attr(format->id), "tracepoint sched:sched_waking", reason)) {
       waking = *format;

@@ -31,6 +31,9 @@ struct VisitTemplate {
 };
 
 struct SessionOptions {
+  // false: progress points and the birth and death of threads are all that is followed; a thread
+  // then costs nothing but its visits, and the options of sampling mean nothing.
+  bool sampling = true;
   Nanoseconds period_ns = kMillisecond;
   bool kernel_samples = true;      // charged to the user code that made the call
   bool wake_edges = true;          // sched:sched_waking

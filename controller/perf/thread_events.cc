@@ -27,7 +27,7 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
   events.thread_ = thread;
   events.opened_ns_ = opened_ns;
   events.period_ns_ = events.earlier_period_ns_ = period_ns;
-  auto owner = EventFd::open(bookkeeping_attr(), thread.tid, "thread bookkeeping");
+  auto owner = EventFd::open(bookkeeping_attr(plan.switches), thread.tid, "thread bookkeeping");
   if (!owner) return std::nullopt;
   events.owner_ = std::move(*owner);
   events.ring_ = Ring(events.owner_.map_ring(plan.ring_pages));
@@ -49,6 +49,7 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
 }
 
 bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
+  if (!plan.sample) return true;
   SamplingFields fields = plan.sampling;
   fields.period_ns = period_ns_;
   const bool own_ring = fields.stack_bytes > 0;
@@ -108,15 +109,17 @@ Nanoseconds ThreadEvents::sample_period(const SampleRecord& record) {
 
 void ThreadEvents::start(const ThreadPlan& plan) {
   owner_.enable();
-  if (plan.sampling_on) sampling_.enable();
+  if (plan.sample && plan.sampling_on) sampling_.enable();
   if (waking_) waking_.enable();
   for (const auto& [tag, event] : visits_) event.enable();
 }
 
-void ThreadEvents::enable_sampling(bool on) { on ? sampling_.enable() : sampling_.disable(); }
+void ThreadEvents::enable_sampling(bool on) {
+  if (sampling_) on ? sampling_.enable() : sampling_.disable();
+}
 
 void ThreadEvents::set_period(Nanoseconds period_ns, Nanoseconds now_ns) {
-  sampling_.set_period(period_ns);
+  if (sampling_) sampling_.set_period(period_ns);
   sampled_ = false;
   earlier_period_ns_ = period_ns_;
   period_ns_ = period_ns;

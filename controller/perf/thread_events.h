@@ -26,6 +26,8 @@ struct Visit {  // a VisitTemplate made ready
 
 // What every thread gets.
 struct ThreadPlan {
+  bool sample = true;    // false: no sampling event at all
+  bool switches = true;  // records of switches
   SamplingFields sampling;
   std::optional<perf_event_attr> waking;
   std::vector<Visit> visits;
@@ -50,7 +52,9 @@ class ThreadEvents {
   template <typename Use>
   std::uint64_t read(Use&& use);
 
-  bool is_sample(const SampleRecord& record) const { return record.common.id == sampling_.id(); }
+  bool is_sample(const SampleRecord& record) const {
+    return sampling_ && record.common.id == sampling_.id();
+  }
   bool is_wake(const SampleRecord& record) const {
     return waking_ && record.common.id == waking_.id();
   }

@@ -30,20 +30,6 @@ constexpr std::string_view kRed = "\033[31m";
 constexpr std::string_view kDim = "\033[2m";
 constexpr std::string_view kReset = "\033[0m";
 
-// "-0.0" would only raise questions.
-std::string number(double value, int digits) {
-  std::string text = fmt::format("{:.{}f}", value, digits);
-  if (text.find_first_not_of("-0.") == std::string::npos && text[0] == '-') text.erase(0, 1);
-  return text;
-}
-
-std::string percent(double fraction) { return number(100 * fraction, 1); }
-
-std::string percent_interval(const Interval& effect) {
-  return fmt::format("{} % [{}, {}]", percent(effect.value), percent(effect.low),
-                     percent(effect.high));
-}
-
 std::string verdict_words(Verdict verdict) {
   switch (verdict) {
     case Verdict::optimise:
@@ -56,17 +42,6 @@ std::string verdict_words(Verdict verdict) {
       return "not enough data";
   }
   return "";
-}
-
-std::string duration(Nanoseconds time_ns) {
-  const double seconds = static_cast<double>(time_ns) / kSecond;
-  if (seconds >= 90) {
-    const auto whole = static_cast<long long>(std::llround(seconds));
-    return fmt::format("{} min {} s", whole / 60, whole % 60);
-  }
-  if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return fmt::format("{:.3g} µs", seconds * 1e6);
 }
 
 // The mean effect per bin as a bar; '-' below zero, ' ' where nothing was measured.

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "controller/report/model.h"
+
 namespace causalctl::report {
 
 // Names come from files nobody vouches for: control characters (which a terminal obeys) and broken
@@ -19,6 +21,11 @@ std::string shortened(std::string_view name, std::size_t width);
 
 std::string padded(std::string_view text, std::size_t width);  // left-aligned
 std::string right_aligned(std::string_view text, std::size_t width);
+
+std::string number(double value, int digits);
+std::string percent(double fraction);                  // "3.1"
+std::string percent_interval(const Interval& effect);  // "3.1 % [2.6, 3.6]"
+std::string duration(Nanoseconds time_ns);             // "2 min 3 s", "1.5 s", "12.5 ms"
 
 // 1034221 → "1,034,221".
 std::string grouped(unsigned long long number);

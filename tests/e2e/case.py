@@ -41,6 +41,7 @@ class Case:
     target_ends: bool = False  # by itself, during the case
     texts_may_change: bool = False  # the target executes another program
     clean_within: float = 2  # seconds until nothing may be left behind
+    alone: bool = False  # nothing that causalctl has started may run on, whatever it is
     timeout: float = 60
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 
+import ab_cases
 import fixture
 from case import (Case, ROUNDS, all_units, coz_format, digest_same, expect,
                   experiments_only, line_of, log_complete, log_ends_with, patterns, private_log,
@@ -530,10 +531,14 @@ COMMAND_LINE = [
     Case("points", ("points", "{pid}"), FIGURE1, stdout=patterns("^a +#", r"^figure1\.c:\d+ +#")),
 ]
 
+AB, AB_REFUSALS, AB_HELP = ab_cases.make_cases()
+REFUSALS += AB_REFUSALS
+COMMAND_LINE += AB_HELP
+
 # Every refusal names its cause and says what to do.
 REFUSALS = [dataclasses.replace(case, stderr=(*case.stderr, *patterns("^causalctl: ", "^  hint: ")),
                                 absent=(*case.absent, *patterns("causalctl: bug")))
             if case.exit != (0,) else case for case in REFUSALS]
 
-CASES = PROFILES + ENDS + REPORTS + REFUSALS + COMMAND_LINE
+CASES = PROFILES + ENDS + REPORTS + AB + REFUSALS + COMMAND_LINE
 assert len({case.name for case in CASES}) == len(CASES)

@@ -6,9 +6,9 @@
 #include "config/config.h"
 #include "controller/base/error.h"
 #include "controller/causal/attribution.h"
-#include "controller/causal/counters.h"
 #include "controller/causal/estimate.h"
 #include "controller/causal/run.h"
+#include "controller/progress/counters.h"
 #include "tests/sim/sim_pauser.h"
 
 namespace causalctl::sim {
@@ -72,7 +72,7 @@ Prediction predict(const Question& question, const Controller& controller) {
   pausing.shot_cost_ns = controller.credited_cost_ns;
   SimPauser pauser(machine, pausing, controller.arming_ns);
   causal::Attribution attribution(std::make_unique<LineTable>(), nullptr);
-  causal::Counters counters({{"done", causal::CountedPoint::Kind::throughput}});
+  progress::Counters counters({{"done", progress::CountedPoint::Kind::throughput}});
   const auto read = [&machine](Address address, std::span<std::byte> bytes) {
     return read_code(machine, address, bytes);
   };

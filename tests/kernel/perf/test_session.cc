@@ -240,6 +240,7 @@ TEST_CASE("Two threads that wake each other give edges with the right ends", "[p
 TEST_CASE("Every hit of a breakpoint is counted and reported in order, on all threads", "[perf]") {
   if (!perf_is_allowed()) return;
   constexpr int kHits = 500;
+  const bool sampling = GENERATE(true, false);
   Child child([] {
     const auto hit = [] {
       spin_for(20 * kMillisecond);  // until a new thread is followed
@@ -249,7 +250,7 @@ TEST_CASE("Every hit of a breakpoint is counted and reported in order, on all th
     hit();
     other.join();
   });
-  Session session(child.pid(), {});
+  Session session(child.pid(), {.sampling = sampling});
   VisitTemplate visit;
   visit.attr.type = PERF_TYPE_BREAKPOINT;
   visit.attr.bp_type = HW_BREAKPOINT_X;
@@ -277,6 +278,9 @@ TEST_CASE("Every hit of a breakpoint is counted and reported in order, on all th
   REQUIRE(std::count_if(visits.begin(), visits.end(),
                         [&](const auto& each) { return each.thread.tid == child.pid(); }) == kHits);
   REQUIRE(time_ordered(events));
+  REQUIRE(only<SampleEvent>(events).empty() != sampling);
+  REQUIRE(only<SwitchEvent>(events).empty() != sampling);
+  REQUIRE((sampling || only<WakeEvent>(events).empty()));
 }
 
 TEST_CASE("A fifth breakpoint is refused with a hint, and the others stay", "[perf]") {

@@ -119,7 +119,7 @@ struct Scene {
   ScriptedSource source;
   ScriptedPauser pauser;
   Attribution attribution{std::make_unique<TwoUnits>(), nullptr};
-  Counters counters{{{"done", CountedPoint::Kind::throughput}}};
+  progress::Counters counters{{{"done", progress::CountedPoint::Kind::throughput}}};
   Stream stream{{clock, source, pauser, attribution, counters, {}, 0, {}, 0, {}}};
   Nanoseconds begun_ns = 0;
 
@@ -164,7 +164,7 @@ struct Scene {
   Nanoseconds most_asked_ns(Tid tid, double from_ms, double to_ms) const {
     return pauser.most_asked_ns(tid, at(from_ms), at(to_ms));
   }
-  ThroughputCount done() const { return counters.throughput().at(0); }
+  progress::ThroughputCount done() const { return counters.throughput().at(0); }
 };
 
 constexpr auto kBlocked = perf::SwitchKind::out_blocked;

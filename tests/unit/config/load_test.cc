@@ -147,7 +147,7 @@ TEST_CASE("single faults", "[config]") {
       {"[sampling]\nperiod = \"1us\"", "must be from 50us to 1s, not 1us"},
       {"[pause]\nchannel = \"signal\"", "is not a pause channel"},
       {"[output]\nformat = \"xml\"", "is not a format"},
-      {"[ab]\nrounds = 0", "must be from 1 to"},
+      {"[ab]\nrounds = 0", "must be from 2 to"},
       {"[ab]\nround = 3", "did you mean \"ab.rounds\"?"},
       {"[target\n", "c.toml:1:"},
       {"a = 1\na = 2\n", "c.toml:2:"},

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace causalctl::causal {
+namespace causalctl::statistics {
 
 double mean(std::span<const double> values);          // REQUIRES: not empty
 double trimmed_mean(std::span<const double> values);  // without 20 % at each end
@@ -35,4 +35,4 @@ double clipped(double residual, double deviation);
 // among all has at most that probability, however the tests depend on each other.
 std::vector<double> holm(std::span<const double> p_values);
 
-}  // namespace causalctl::causal
+}  // namespace causalctl::statistics

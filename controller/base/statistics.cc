@@ -1,4 +1,4 @@
-#include "controller/causal/statistics.h"
+#include "controller/base/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "controller/base/error.h"
 
-namespace causalctl::causal {
+namespace causalctl::statistics {
 namespace {
 
 constexpr double kTrim = 0.2;                  // at each end
@@ -98,4 +98,4 @@ std::vector<double> holm(std::span<const double> p_values) {
   return adjusted;
 }
 
-}  // namespace causalctl::causal
+}  // namespace causalctl::statistics

@@ -1,7 +1,9 @@
-// Visits of progress points, throughput and latency, during one experiment (Coz section 3.3). Pure.
+// Visits of progress points, throughput and latency, during one experiment (Coz section 3.3), or
+// one window of an A/B run. Pure.
 //
-// Each visit is stamped in virtual time, v = t - local of the visiting thread: the time at which it
-// would have happened in the faster program. So delays that are still owed do not falsify a count.
+// In an experiment each visit is stamped in virtual time, v = t - local of the visiting thread: the
+// time at which it would have happened in the faster program. So delays that are still owed do not
+// falsify a count. In an A/B run virtual time is real time.
 //
 // Latency: where begin and end of one piece of work happen on one thread, each is measured. Else by
 // Little's law, W = L / lambda: the mean number in progress over the experiment, by the rate of
@@ -16,9 +18,29 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "controller/causal/experiment.h"
 
-namespace causalctl::causal {
+namespace causalctl::progress {
+
+struct ThroughputCount {
+  std::string name;
+  std::uint64_t visits = 0;  // during the experiment, exact
+  // First and last visit in *virtual* time since the start of the experiment
+  // (docs/virtual-time.md): (last - first) / (visits - 1) is the progress period. Equal when there
+  // were fewer than two.
+  Nanoseconds first_ns = 0;
+  Nanoseconds last_ns = 0;
+};
+
+struct LatencyCount {
+  std::string name;
+  std::uint64_t begins = 0;
+  std::uint64_t ends = 0;
+  std::int64_t in_progress_start = 0;  // begins - ends since attach
+  std::int64_t in_progress_end = 0;
+  Nanoseconds mean_ns = 0;  // 0: not known
+  Nanoseconds p50_ns = 0;   // 0: the two ends were not on one thread
+  Nanoseconds p99_ns = 0;
+};
 
 // What a tag of the event stream means.
 struct CountedPoint {
@@ -68,4 +90,4 @@ class Counters {
   std::map<std::string, Latency> latency_;
 };
 
-}  // namespace causalctl::causal
+}  // namespace causalctl::progress

@@ -1,4 +1,4 @@
-#include "controller/causal/statistics.h"
+#include "controller/base/statistics.h"
 
 #include <random>
 #include <vector>
@@ -8,7 +8,7 @@
 #undef CHECK  // ours; from here on it is Catch2's
 #include <catch2/catch.hpp>
 
-using namespace causalctl::causal;
+using namespace causalctl::statistics;
 
 TEST_CASE("means", "[causal]") {
   CHECK(mean(std::vector<double>{1, 2, 6}) == 3);

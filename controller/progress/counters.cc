@@ -1,4 +1,4 @@
-#include "controller/causal/counters.h"
+#include "controller/progress/counters.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "controller/base/error.h"
 
-namespace causalctl::causal {
+namespace causalctl::progress {
 namespace {
 
 // A distribution is shown only when nearly every end found its begin on its own thread.
@@ -133,4 +133,4 @@ std::uint64_t Counters::fewest_visits() const {
   return fewest == std::numeric_limits<std::uint64_t>::max() ? 0 : fewest;
 }
 
-}  // namespace causalctl::causal
+}  // namespace causalctl::progress

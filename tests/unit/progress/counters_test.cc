@@ -1,13 +1,13 @@
-#include "controller/causal/counters.h"
+#include "controller/progress/counters.h"
 
 #include <catch2/catch.hpp>
 
-namespace causalctl::causal {
+namespace causalctl::progress {
 namespace {
 
 using Kind = CountedPoint::Kind;
 
-TEST_CASE("throughput: stamps of the first and of the last visit", "[causal]") {
+TEST_CASE("throughput: stamps of the first and of the last visit", "[progress]") {
   Counters counters({{"item", Kind::throughput}});
   counters.start();
   for (const Nanoseconds at : {300, 100, 500, 400}) counters.visit(0, 1, at);
@@ -21,7 +21,7 @@ TEST_CASE("throughput: stamps of the first and of the last visit", "[causal]") {
   CHECK(counters.total_visits(0) == 4);
 }
 
-TEST_CASE("latency on one thread is measured", "[causal]") {
+TEST_CASE("latency on one thread is measured", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
   counters.start();
   for (int i = 0; i < 100; ++i) {
@@ -37,7 +37,7 @@ TEST_CASE("latency on one thread is measured", "[causal]") {
   CHECK(latency[0].p99_ns == 990);
 }
 
-TEST_CASE("latency across threads by Little's law", "[causal]") {
+TEST_CASE("latency across threads by Little's law", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
   counters.start();
   // One begins each 100 ns on thread 1 and ends 250 ns later on thread 2.
@@ -50,7 +50,7 @@ TEST_CASE("latency across threads by Little's law", "[causal]") {
   CHECK(latency[0].mean_ns == Approx(250).epsilon(0.01));
 }
 
-TEST_CASE("work in progress before the attach does not make less than nothing", "[causal]") {
+TEST_CASE("work in progress before the attach does not make less than nothing", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
   counters.start();
   counters.visit(1, 1, 10);
@@ -60,7 +60,7 @@ TEST_CASE("work in progress before the attach does not make less than nothing", 
   CHECK(latency[0].mean_ns == 80);
 }
 
-TEST_CASE("a point that is never hit does not stretch experiments", "[causal]") {
+TEST_CASE("a point that is never hit does not stretch experiments", "[progress]") {
   Counters counters({{"hit", Kind::throughput}, {"never", Kind::throughput}});
   counters.start();
   CHECK(counters.fewest_visits() == 0);
@@ -70,4 +70,4 @@ TEST_CASE("a point that is never hit does not stretch experiments", "[causal]") 
 }
 
 }  // namespace
-}  // namespace causalctl::causal
+}  // namespace causalctl::progress

@@ -1,0 +1,126 @@
+// `causalctl ab`: two programs, configurations or processes in interleaved runs, and, with a causal
+// log, whether the optimisation delivered what was predicted (docs/ab.md).
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "config/load.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/causal/log.h"
+#include "controller/causal/predict.h"
+#include "controller/commands/ab_options.h"
+#include "controller/commands/commands.h"
+#include "controller/commands/interrupts.h"
+#include "controller/commands/output.h"
+#include "controller/commands/status_line.h"
+#include "controller/compare/comparison.h"
+#include "controller/compare/runs.h"
+#include "controller/progress/visit_cost.h"
+#include "controller/report/comparison.h"
+#include "controller/report/text.h"
+
+namespace causalctl::commands {
+namespace {
+
+// The name of the progress point that decides, as the causal log calls it.
+std::string deciding_point(const config::Progress& progress) {
+  return progress.throughput.empty() ? progress.latency.front().name : progress.throughput.front();
+}
+
+// Read before the runs: a typing error must not show after them.
+std::optional<report::Prediction> read_prediction(const config::Config& config) {
+  if (!config.ab.predict) return std::nullopt;
+  const config::Predict& predict = *config.ab.predict;
+  report::Prediction prediction;
+  prediction.point = deciding_point(config.progress);
+  prediction.unit = predict.unit;
+  prediction.speedup = predict.speedup_percent / 100;
+  const causal::ReadLog log = causal::read_logs({predict.log});
+  const auto found =
+      causal::predicted_effect(log.runs, prediction.point, prediction.unit, prediction.speedup);
+  if (found.lowest != found.highest) {
+    log::note("the prediction is from {} experiments with speedups from {:.0f} to {:.0f} %",
+              found.experiments, 100 * found.lowest, 100 * found.highest);
+  }
+  prediction.predicted = found.effect;
+  return prediction;
+}
+
+std::string describe(const compare::Progress& progress) {
+  std::string text =
+      fmt::format("{}, {} of {} pairs", progress.null ? "A against A" : "A against B",
+                  progress.pairs, progress.planned);
+  if (progress.effect) {
+    text += fmt::format("  {} less in B so far", report::percent_interval(*progress.effect));
+  }
+  return text;
+}
+
+std::string render(const report::Comparison& comparison, const std::string& format, bool color) {
+  if (format == "json") return report::render_comparison_json(comparison);
+  if (format == "csv") return report::render_comparison_csv(comparison);
+  return report::render_comparison_text(comparison, color);
+}
+
+ExitCode ab(const AbOptions& options) {
+  config::Config config = options.config();
+  set_log_level(options.console());
+  config::check_ab(config);
+  auto prediction = read_prediction(config);
+
+  report::Comparison comparison;
+  {
+    const Interrupts interrupts;
+    StatusLine status(options.console().quiet);
+    compare::RunsHooks hooks;
+    hooks.show = [&](const compare::Progress& progress) { status.show(describe(progress)); };
+    hooks.interrupts = Interrupts::count;
+    const bool counts = !config.progress.throughput.empty() || !config.progress.latency.empty();
+    if (counts) hooks.visit_cost_ns = progress::measure_visit_cost();
+    comparison = compare::run_comparison(config, hooks);
+  }
+  if (comparison.runs.empty()) {
+    throw Error("interrupted before the first run had ended", "nothing was measured");
+  }
+  if (prediction && comparison.metrics.front().effect) {
+    prediction->achieved = *comparison.metrics.front().effect;
+    compare::judge_prediction(*prediction);
+    comparison.prediction = prediction;
+  }
+  const std::string& path = options.output();
+  const bool to_terminal = path.empty() || path == "-";
+  const Color color = options.console().color;
+  write_output(path,
+               render(comparison, config.output.format,
+                      to_terminal ? use_color(color, STDOUT_FILENO) : color == Color::always));
+  const bool failed = comparison.gate && comparison.gate->verdict == report::Gate::Verdict::failed;
+  if (failed) {
+    const auto& effect = *comparison.metrics.front().effect;
+    log::note("failed: B is slower than A by {:.2f} % [{:.2f}, {:.2f}], the limit is {:.2f} %",
+              -100 * effect.value, -100 * effect.high, -100 * effect.low,
+              100 * comparison.gate->limit);
+  }
+  return failed ? ExitCode::failed : ExitCode::ok;
+}
+
+}  // namespace
+
+void add_ab(CLI::App& app, Command& selected) {
+  CLI::App* sub = app.add_subcommand("ab", "interleaved A/B runs of two programs or processes");
+  auto options = std::make_shared<AbOptions>(*sub);
+  sub->footer(
+      "A and B may differ in anything: the binary, its options, its environment, its "
+      "configuration.\n"
+      "Without a progress point whole runs of the commands are timed. Ctrl-C ends the comparison,\n"
+      "ends what it has started, and prints what was measured. docs/ab.md has everything.\n"
+      "Examples:\n"
+      "  causalctl ab --a './sort-old data' --b './sort-new data' --rounds 30\n"
+      "  causalctl ab server.toml --progress handle_request --measure 2s --fail-if-slower 2%\n"
+      "  causalctl ab fix.toml --predict-log profile.jsonl --predict-unit hash.c:217 \\\n"
+      "      --predict-speedup 50");
+  sub->callback([options, &selected] { selected = [options] { return ab(*options); }; });
+}
+
+}  // namespace causalctl::commands

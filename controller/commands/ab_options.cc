@@ -1,0 +1,246 @@
+#include "controller/commands/ab_options.h"
+
+#include <fmt/format.h>
+#include <wordexp.h>
+
+#include <optional>
+#include <utility>
+
+#include "config/load.h"
+#include "config/text.h"
+#include "controller/base/error.h"
+
+namespace causalctl::commands {
+
+// What was given on the command line, as text; empty: not given.
+struct AbOptions::Values {
+  std::string file;
+  std::string a, b, load, ready, ready_port, ready_delay, cpus, load_cpus;
+  std::vector<std::string> progress, latency;
+  std::string measure, warm_up, time_limit, grace;
+  std::string rounds, null_rounds, seed, resolution, fail_if_slower, nice;
+  bool until_certain = false;
+  std::string predict_log, predict_unit, predict_speedup;
+  std::string output, format;
+  ConsoleOptions console;
+
+  void add_sides(CLI::App& app);
+  void add_runs(CLI::App& app);
+  void add_output(CLI::App& app);
+  void merge_sides(config::Ab& into) const;
+  void merge_runs(config::Ab& into) const;
+  void merge_rule(config::Ab& into) const;
+};
+
+namespace {
+
+std::int64_t whole(const std::string& text, std::string_view option,
+                   config::Limits<std::int64_t> limits) {
+  std::int64_t value = 0;
+  if (!CLI::detail::lexical_cast(text, value) || value < limits.low || value > limits.high) {
+    throw UsageError(fmt::format("{}: must be a whole number from {} to {}, not {}", option,
+                                 limits.low, limits.high, config::printable(text)));
+  }
+  return value;
+}
+
+std::vector<unsigned> cpu_list(const std::string& text, std::string_view option) {
+  std::vector<unsigned> cpus;
+  for (const std::string& word : CLI::detail::split(text, ',')) {
+    cpus.push_back(static_cast<unsigned>(whole(word, option, config::kCpu)));
+  }
+  return cpus;
+}
+
+// "4711" is a process, anything else a command.
+void set_side(const std::string& text, const std::string& option, config::AbSide& side) {
+  if (text.empty()) return;
+  side.pid.reset();
+  side.match.clear();
+  side.command.clear();
+  if (text.find_first_not_of("0123456789") == std::string::npos) {
+    side.pid = static_cast<Pid>(whole(text, option, config::kPid));
+  } else {
+    side.command = split_words(text, option);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> split_words(const std::string& text, const std::string& option) {
+  wordexp_t expanded{};
+  const int error = wordexp(text.c_str(), &expanded, WRDE_NOCMD | WRDE_UNDEF);
+  if (error != 0) {
+    if (error == WRDE_NOSPACE) wordfree(&expanded);
+    const char* why = error == WRDE_CMDSUB   ? "it has a command in it: $(…) or `…`"
+                      : error == WRDE_BADVAL ? "it has a variable in it that is not set"
+                      : error == WRDE_SYNTAX ? "a quote or bracket is not closed"
+                                             : "it has a character of a shell: | & ; < > ( ) { }";
+    throw UsageError(
+        fmt::format("{}: \"{}\" is no single command: {}", option, config::printable(text), why),
+        "quote it, or give: sh -c '…'");
+  }
+  std::vector<std::string> words(expanded.we_wordv, expanded.we_wordv + expanded.we_wordc);
+  wordfree(&expanded);
+  if (words.empty()) throw UsageError(fmt::format("{}: no command", option));
+  return words;
+}
+
+void AbOptions::Values::add_sides(CLI::App& app) {
+  const std::string group = "What is compared";
+  const auto add = [&](const char* name, std::string& value, const char* type, const char* text) {
+    app.add_option(name, value, text)->type_name(type)->group(group);
+  };
+  app.add_option("CONFIG", file, "configuration file; the options here win")->type_name("FILE");
+  add("--a", a, "COMMAND|PID", "side A: a command, split as by a shell, or a running process");
+  add("--b", b, "COMMAND|PID", "side B");
+  add("--load", load, "COMMAND", "run against each side; CAUSALCTL_AB_SIDE and _PID tell which");
+  add("--ready", ready, "PATTERN",
+      "words of its output by which a side is ready; a group in it is the pid to measure");
+  add("--ready-port", ready_port, "PORT", "a side is ready when it accepts connections there");
+  add("--ready-delay", ready_delay, "TIME", "a side is ready after this time");
+  add("--cpus", cpus, "N,N…", "the sides run on these CPUs only");
+  add("--load-cpus", load_cpus, "N,N…", "the load runs on these CPUs only");
+  add("--nice", nice, "N", "niceness of the sides");
+}
+
+void AbOptions::Values::add_runs(CLI::App& app) {
+  const std::string measured = "What is measured", enough = "How much is enough";
+  const auto add = [&](const char* name, std::string& value, const char* type, const char* text,
+                       const std::string& group) {
+    app.add_option(name, value, text)->type_name(type)->group(group);
+  };
+  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* type,
+                            const char* text) {
+    app.add_option(name, values, text)
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name(type)
+        ->group(measured);
+  };
+  add_list("--progress", progress, "SPEC", "progress point, as of attach; the first one decides");
+  add_list("--latency", latency, "NAME=BEGIN,END", "latency from one SPEC to another");
+  add("--measure", measure, "TIME",
+      "length of a measurement [until the load ends; 1s without load]", measured);
+  add("--warm-up", warm_up, "TIME", "before it, not measured [0s]", measured);
+  add("--time-limit", time_limit, "TIME", "of one run [5m]", measured);
+  add("--grace", grace, "TIME", "from SIGTERM to SIGKILL [5s]", measured);
+  add("--rounds", rounds, "N", "pairs of runs; with --until-certain the most [20; 200]", enough);
+  add("--null-rounds", null_rounds, "N", "pairs of A against A, first [8 or a quarter]", enough);
+  app.add_flag("--until-certain", until_certain,
+               "end as soon as the result is certain, by intervals that hold at every look")
+      ->group(enough);
+  add("--resolution", resolution, "PERCENT", "--until-certain: less does not matter [1]", enough);
+  add("--fail-if-slower", fail_if_slower, "PERCENT",
+      "exit status 1 when B is certainly slower, and by this much", enough);
+  add("--seed", seed, "N", "makes the order repeatable; default: random, recorded", enough);
+  const std::string loop = "Prediction";
+  add("--predict-log", predict_log, "FILE", "log of a causal profile of A", loop);
+  add("--predict-unit", predict_unit, "UNIT", "what is faster in B", loop);
+  add("--predict-speedup", predict_speedup, "PERCENT", "by how much", loop);
+}
+
+void AbOptions::Values::add_output(CLI::App& app) {
+  const std::string group = "Output";
+  app.add_option("-o,--output", output, "where the report goes [standard output]")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--format", format, "of the report [text]")
+      ->type_name("text|json|csv")
+      ->group(group);
+  add_color_option(app, console.color);
+  auto* quiet = app.add_flag("--quiet", console.quiet, "only results and errors")->group(group);
+  app.add_flag("--verbose", console.verbose, "say what is done, on standard error")
+      ->excludes(quiet)
+      ->group(group);
+}
+
+void AbOptions::Values::merge_sides(config::Ab& into) const {
+  set_side(a, "--a", into.a);
+  set_side(b, "--b", into.b);
+  // Given here, for both sides, they win against what a side says in the file.
+  for (config::AbSide* side : {&into.a, &into.b}) {
+    if (!load.empty()) side->load = split_words(load, "--load");
+    if (!ready.empty()) side->ready = ready;
+    if (!ready_port.empty()) {
+      side->ready_port = static_cast<unsigned>(whole(ready_port, "--ready-port", config::kPort));
+    }
+    if (!ready_delay.empty()) {
+      side->ready_delay_ns = time_option(ready_delay, "--ready-delay", config::kWaitNs);
+    }
+    if (!cpus.empty()) side->cpus = cpu_list(cpus, "--cpus");
+    if (!load_cpus.empty()) side->load_cpus = cpu_list(load_cpus, "--load-cpus");
+    if (!nice.empty()) side->nice = static_cast<int>(whole(nice, "--nice", config::kNice));
+  }
+}
+
+void AbOptions::Values::merge_runs(config::Ab& into) const {
+  if (!measure.empty()) into.measure_ns = time_option(measure, "--measure", config::kWindowNs);
+  if (!warm_up.empty()) into.warm_up_ns = time_option(warm_up, "--warm-up", config::kWaitNs);
+  if (!time_limit.empty()) {
+    into.time_limit_ns = time_option(time_limit, "--time-limit", config::kWindowNs);
+  }
+  if (!grace.empty()) into.grace_ns = time_option(grace, "--grace", config::kWaitNs);
+  if (!rounds.empty()) {
+    into.rounds = static_cast<unsigned>(whole(rounds, "--rounds", config::kRounds));
+  }
+  if (!null_rounds.empty()) {
+    into.null_rounds =
+        static_cast<unsigned>(whole(null_rounds, "--null-rounds", {0, config::kRounds.high}));
+  }
+  if (!seed.empty()) {
+    into.seed = static_cast<std::uint64_t>(whole(seed, "--seed", {0, INT64_MAX}));
+  }
+}
+
+void AbOptions::Values::merge_rule(config::Ab& into) const {
+  if (until_certain) into.until_certain = true;
+  if (!resolution.empty()) {
+    into.resolution_percent =
+        percent_option(resolution, "--resolution", config::kResolutionPercent);
+  }
+  if (!fail_if_slower.empty()) {
+    into.fail_if_slower_percent =
+        percent_option(fail_if_slower, "--fail-if-slower", config::kFailIfSlowerPercent);
+  }
+  if (predict_log.empty() && predict_unit.empty() && predict_speedup.empty()) return;
+  config::Predict predict = into.predict.value_or(config::Predict{});
+  if (!predict_log.empty()) predict.log = predict_log;
+  if (!predict_unit.empty()) predict.unit = predict_unit;
+  if (!predict_speedup.empty()) {
+    predict.speedup_percent = percent_option(predict_speedup, "--predict-speedup", {0.1, 100});
+  }
+  into.predict = predict;
+}
+
+AbOptions::AbOptions(CLI::App& app) : values_(std::make_unique<Values>()) {
+  values_->add_sides(app);
+  values_->add_runs(app);
+  values_->add_output(app);
+}
+
+AbOptions::~AbOptions() = default;
+
+config::Config AbOptions::config() const {
+  const Values& given = *values_;
+  config::Config config = given.file.empty() ? config::Config{} : config::load(given.file);
+  given.merge_sides(config.ab);
+  given.merge_runs(config.ab);
+  given.merge_rule(config.ab);
+  if (!given.progress.empty()) config.progress.throughput = given.progress;
+  if (!given.latency.empty()) config.progress.latency.clear();
+  for (const std::string& text : given.latency) {
+    config.progress.latency.push_back(config::parse_latency(text, "--latency"));
+  }
+  if (!given.format.empty()) {
+    config::check_ab_format(given.format, "--format");
+    config.output.format = given.format;
+  }
+  return config;
+}
+
+ConsoleOptions AbOptions::console() const { return values_->console; }
+const std::string& AbOptions::output() const { return values_->output; }
+
+}  // namespace causalctl::commands

@@ -1,0 +1,175 @@
+#include "controller/compare/runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "config/text.h"
+#include "controller/base/clock.h"
+#include "controller/compare/contained.h"
+#include "controller/compare/effect.h"
+#include "controller/compare/sequential.h"
+#include "controller/compare/side.h"
+
+namespace causalctl::compare {
+namespace {
+
+constexpr unsigned kPairs = 20;
+constexpr unsigned kMostPairs = 200;
+constexpr double kPercent = 100;
+constexpr double kCostWorthTelling = 0.01;  // of a side's time
+// With fewer pairs there is no interval at all.
+constexpr std::size_t kNullPairs = kFewestBlocks * kPairsOfBlock;
+
+std::string label(const config::AbSide& side) {
+  if (side.pid) return fmt::format("pid {}", *side.pid);
+  if (!side.match.empty()) return side.match;
+  std::string text;
+  for (const auto& [name, value] : side.environment) text += fmt::format("{}={} ", name, value);
+  return text + fmt::format("{}", fmt::join(side.command, " "));
+}
+
+class Comparing {
+ public:
+  Comparing(const config::Config& config, const RunsHooks& hooks)
+      : config_(config),
+        hooks_(hooks),
+        seed_(config.ab.seed.value_or(std::random_device()())),
+        schedule_(seed_),
+        start_ns_(monotonic_now()) {}
+
+  report::Comparison run() {
+    const SubreaperScope scope;
+    const bool go_on = run_phase(Phase::null, blocks_for(null_pairs(config_.ab)));
+    if (go_on) run_phase(Phase::pairs, blocks_for(planned_pairs(config_.ab)));
+    return result();
+  }
+
+ private:
+  // false: interrupted.
+  bool run_phase(Phase phase, std::size_t blocks) {
+    for (std::size_t block = 0; block < blocks; ++block) {
+      for (const Slot& slot : schedule_.next(phase)) {
+        show(phase, block, blocks);
+        if (!run_one(slot)) {
+          reason_ = "interrupted";
+          return false;
+        }
+      }
+      if (phase == Phase::pairs && config_.ab.until_certain && is_certain()) {
+        reason_ = "certain";
+        return true;
+      }
+    }
+    return true;
+  }
+
+  bool run_one(const Slot& slot) {
+    RunOptions options;
+    options.side = slot.side();
+    options.name =
+        fmt::format("run {} (side {})", runs_.size() + 1, options.side == Side::a ? "a" : "b");
+    options.seed = seed_ + runs_.size();
+    options.interrupted = [this] { return hooks_.interrupts() > 0; };
+    RunResult result;
+    result.slot = slot;
+    result.start_ns = monotonic_now() - start_ns_;
+    const auto& side = options.side == Side::a ? config_.ab.a : config_.ab.b;
+    auto run = run_side(config_, side, options);
+    if (!run) return false;
+    result.values = std::move(run->values);
+    records_lost_ += run->records_lost;
+    visits_per_s_ = std::max(visits_per_s_, run->visits_per_s);
+    runs_.push_back(std::move(result));
+    return true;
+  }
+
+  std::vector<double> deciding_ratios() const {
+    if (runs_.empty() || runs_.front().values.empty()) return {};
+    return log_ratios(runs_, runs_.front().values.front().metric, Phase::pairs);
+  }
+
+  bool is_certain() const {
+    const auto ratios = deciding_ratios();
+    if (ratios.empty()) return false;
+    const double limit = config_.ab.fail_if_slower_percent.value_or(0) / kPercent;
+    return certain(confidence_sequence(ratios, kAlpha), config_.ab.resolution_percent / kPercent,
+                   std::log1p(limit));
+  }
+
+  void show(Phase phase, std::size_t block, std::size_t blocks) const {
+    Progress progress;
+    progress.null = phase == Phase::null;
+    progress.pairs = block * kPairsOfBlock;
+    progress.planned = blocks * kPairsOfBlock;
+    const auto ratios = deciding_ratios();
+    if (const auto log = bootstrap(ratios, kAlpha, seed_)) progress.effect = to_effect(*log);
+    hooks_.show(progress);
+  }
+
+  report::Comparison result() const {
+    ComparisonOptions options;
+    options.seed = seed_;
+    options.sequential = config_.ab.until_certain;
+    if (const auto limit = config_.ab.fail_if_slower_percent) {
+      options.fail_if_slower = *limit / kPercent;
+    }
+    report::Comparison comparison = compare_runs(runs_, options);
+    comparison.a = label(config_.ab.a);
+    comparison.b = label(config_.ab.b);
+    comparison.reason = reason_;
+    comparison.wall_ns = monotonic_now() - start_ns_;
+    warn(comparison.warnings);
+    return comparison;
+  }
+
+  void warn(std::vector<std::string>& warnings) const {
+    if (records_lost_ > 0) {
+      warnings.push_back(
+          fmt::format("{} records of visits were lost: throughputs are by the kernel's own counts, "
+                      "latencies may "
+                      "be wrong; name a rarer progress point",
+                      records_lost_));
+    }
+    const double share = visits_per_s_ * static_cast<double>(hooks_.visit_cost_ns) / kSecond;
+    if (share > kCostWorthTelling) {
+      warnings.push_back(fmt::format(
+          "counting costs the sides about {:.1f} % of a core ({:.0f} visits a second, {:.1f} µs "
+          "each), both alike, so that effects look smaller by up to that share; name a rarer "
+          "progress point",
+          kPercent * share, visits_per_s_, static_cast<double>(hooks_.visit_cost_ns) / 1000));
+    }
+  }
+
+  const config::Config& config_;
+  const RunsHooks& hooks_;
+  std::uint64_t seed_;
+  Schedule schedule_;
+  Nanoseconds start_ns_;
+  std::vector<RunResult> runs_;
+  std::string reason_ = "rounds";
+  std::uint64_t records_lost_ = 0;
+  double visits_per_s_ = 0;
+};
+
+}  // namespace
+
+std::size_t planned_pairs(const config::Ab& ab) {
+  return ab.rounds.value_or(ab.until_certain ? kMostPairs : kPairs);
+}
+
+// As many as an interval needs, or a quarter of the others; not for the many that may not be run.
+std::size_t null_pairs(const config::Ab& ab) {
+  if (ab.null_rounds) return *ab.null_rounds;
+  const std::size_t pairs = planned_pairs(ab);
+  if (ab.until_certain) return std::min(kNullPairs, pairs);
+  return std::min(std::max(kNullPairs, pairs / 4), pairs);
+}
+
+report::Comparison run_comparison(const config::Config& config, const RunsHooks& hooks) {
+  return Comparing(config, hooks).run();
+}
+
+}  // namespace causalctl::compare

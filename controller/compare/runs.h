@@ -1,0 +1,35 @@
+// All runs of a comparison, in the order of its schedule, until there are enough. Shell.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "config/config.h"
+#include "controller/compare/comparison.h"
+
+namespace causalctl::compare {
+
+// For the status line.
+struct Progress {
+  bool null = false;                       // A against A
+  std::size_t pairs = 0;                   // done, in this phase
+  std::size_t planned = 0;                 // at most
+  std::optional<report::Interval> effect;  // so far, of the metric that decides
+};
+
+struct RunsHooks {
+  std::function<void(const Progress&)> show;  // once a run
+  std::function<int()> interrupts;            // how often the user asked for the end
+  Nanoseconds visit_cost_ns = 0;              // of one visit of a progress point, to its thread
+};
+
+// REQUIRES config::check_ab(config). Throws as run_side() does; an interrupt is no error, and what
+// was measured until then is in the result.
+report::Comparison run_comparison(const config::Config& config, const RunsHooks& hooks);
+
+// Pairs, and pairs of A against A, where the configuration does not say.
+std::size_t planned_pairs(const config::Ab& ab);
+std::size_t null_pairs(const config::Ab& ab);
+
+}  // namespace causalctl::compare

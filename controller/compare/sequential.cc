@@ -1,0 +1,109 @@
+#include "controller/compare/sequential.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "controller/base/error.h"
+#include "controller/base/statistics.h"
+
+namespace causalctl::compare {
+namespace {
+
+// λ in units of 1 / scale: small ones find small effects in many blocks, large ones large effects
+// in few. Each also with the other sign.
+constexpr double kBets[] = {0.25, 0.5, 1, 2, 4};
+constexpr int kBisections = 40;
+constexpr int kDoublings = 60;
+
+// Medians of |values| up to and with each: a scale that knows nothing of signs to come, on which
+// the bets may therefore depend.
+std::vector<double> running_scales(std::span<const double> values) {
+  std::vector<double> sorted, scales;
+  for (const double value : values) {
+    const double size = std::abs(value);
+    sorted.insert(std::upper_bound(sorted.begin(), sorted.end(), size), size);
+    scales.push_back(sorted[sorted.size() / 2]);
+  }
+  return scales;
+}
+
+// log of 2 / (1 + exp(-2 bet)), without overflow.
+double log_factor(double bet) {
+  const double x = -2 * bet;
+  return std::log(2.0) - (x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)));
+}
+
+double log_of_sum(std::span<const double> logs) {
+  const double largest = *std::max_element(logs.begin(), logs.end());
+  double sum = 0;
+  for (const double each : logs) sum += std::exp(each - largest);
+  return largest + std::log(sum);
+}
+
+bool refuted(std::span<const double> log_ratios, double centre, double limit) {
+  std::vector<double> shifted(log_ratios.begin(), log_ratios.end());
+  for (double& value : shifted) value -= centre;
+  return log_evidence(shifted) >= limit;
+}
+
+// Where refutation begins on the way from `inside` in steps of growing size.
+double edge(std::span<const double> log_ratios, double inside, double step, double limit) {
+  double outside = inside + step;
+  int doublings = 0;
+  while (!refuted(log_ratios, outside, limit)) {
+    if (++doublings > kDoublings) {
+      return step > 0 ? std::numeric_limits<double>::infinity()
+                      : -std::numeric_limits<double>::infinity();
+    }
+    inside = outside;
+    step *= 2;
+    outside = inside + step;
+  }
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = (inside + outside) / 2;
+    (refuted(log_ratios, middle, limit) ? outside : inside) = middle;
+  }
+  return outside;
+}
+
+}  // namespace
+
+double log_evidence(std::span<const double> values) {
+  if (values.empty()) return 0;
+  const std::vector<double> scales = running_scales(values);
+  std::vector<double> logs;
+  for (const double bet : kBets) {
+    double up = 0, down = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (scales[i] == 0) continue;  // all zero so far: no signs to bet on
+      up += log_factor(bet * values[i] / scales[i]);
+      down += log_factor(-bet * values[i] / scales[i]);
+    }
+    logs.push_back(up);
+    logs.push_back(down);
+  }
+  return log_of_sum(logs) - std::log(static_cast<double>(logs.size()));
+}
+
+Interval confidence_sequence(std::span<const double> log_ratios, double alpha) {
+  CHECK(!log_ratios.empty() && alpha > 0 && alpha < 1);
+  const double middle = statistics::median(log_ratios);
+  double step = 1e-9;
+  for (const double value : log_ratios) step = std::max(step, std::abs(value - middle) / 16);
+  const double limit = -std::log(alpha);
+  return {centre_of(log_ratios).value, edge(log_ratios, middle, -step, limit),
+          edge(log_ratios, middle, step, limit)};
+}
+
+bool certain(const Interval& log_ratio, double resolution, double bound) {
+  const auto& [value, low, high] = log_ratio;
+  if (!std::isfinite(low) || !std::isfinite(high)) return false;
+  if (bound != 0 && low < bound && bound < high) return false;
+  if (low >= -resolution && high <= resolution) return true;
+  const bool sign_known = low > 0 || high < 0;
+  return sign_known && (high - low) / 2 <= std::max(resolution, std::abs(value) / 4);
+}
+
+}  // namespace causalctl::compare

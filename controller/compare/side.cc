@@ -1,0 +1,235 @@
+#include "controller/compare/side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "config/text.h"
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/compare/contained.h"
+#include "controller/compare/ready.h"
+#include "controller/compare/usage.h"
+#include "controller/compare/window.h"
+
+namespace causalctl::compare {
+namespace {
+
+using report::MetricKind;
+
+constexpr Nanoseconds kStep = 5 * kMillisecond;
+
+struct Interrupted {};  // thrown within this file only: every wait may be the one that is left
+
+Command command_of(const config::AbSide& side) {
+  return {side.command, side.environment, side.directory, side.cpus, side.nice};
+}
+
+Command load_of(const config::AbSide& side, Side which, Pid pid) {
+  Command load = {side.load, {}, {}, side.load_cpus, std::nullopt};
+  load.environment["CAUSALCTL_AB_SIDE"] = std::string(1, which == Side::a ? 'a' : 'b');
+  load.environment["CAUSALCTL_AB_PID"] = std::to_string(pid);
+  return load;
+}
+
+class Run {
+ public:
+  Run(const config::Config& config, const config::AbSide& side, const RunOptions& options)
+      : config_(config), side_(side), options_(options) {
+    deadline_ns_ = monotonic_now() + config.ab.time_limit_ns;
+  }
+
+  OneRun run() {
+    if (is_command()) {
+      if (side_.ready_port) require_free(*side_.ready_port, options_.name);
+      command_ = std::make_unique<Contained>(command_of(side_), config_.ab.grace_ns, options_.name);
+    }
+    if (measures_whole_run()) return whole_run();
+    pid_ = wait_until_ready();
+    if (counts()) window_ = std::make_unique<Window>(config_.progress, pid_, options_.seed);
+    if (!side_.load.empty()) {
+      load_ = std::make_unique<Contained>(load_of(side_, options_.side, pid_), config_.ab.grace_ns,
+                                          options_.name + ", load");
+    }
+    wait(config_.ab.warm_up_ns, "the warm-up");
+    OneRun result = measured();
+    load_.reset();  // before what it works against
+    command_.reset();
+    return result;
+  }
+
+ private:
+  bool is_command() const { return !side_.command.empty(); }
+  bool counts() const {
+    return !config_.progress.throughput.empty() || !config_.progress.latency.empty();
+  }
+  bool measures_whole_run() const { return !config_.ab.measure_ns && side_.load.empty(); }
+
+  // Whatever should not have ended; `load_may_end`: that is what is waited for.
+  void check(const std::string& when, bool load_may_end) {
+    if (options_.interrupted()) throw Interrupted();
+    if (command_) {
+      if (const auto ended = command_->ended()) {
+        throw Error(fmt::format("{}: it ended during {} ({}){}", options_.name, when, ended->text(),
+                                command_->output_tail()),
+                    "it must run until it is told to end; leave out load and measure to time whole "
+                    "runs");
+      }
+    } else if (!procfs::status(pid_)) {
+      throw TargetGone(fmt::format("{}: process {} ended during {}", options_.name, pid_, when));
+    }
+    if (load_ && !load_may_end && load_->ended()) {
+      throw Error(fmt::format("{}: the load ended during {} ({}){}", options_.name, when,
+                              load_->ended()->text(), load_->output_tail()),
+                  "give it more work, or make warm_up and measure shorter");
+    }
+    if (monotonic_now() > deadline_ns_) {
+      throw Error(fmt::format("{}: {} took longer than {}{}", options_.name, when,
+                              config::duration_text(config_.ab.time_limit_ns),
+                              command_ ? command_->output_tail() : ""),
+                  "give it more time with --time-limit");
+    }
+  }
+
+  void wait(Nanoseconds length_ns, const std::string& when) {
+    const Nanoseconds end_ns = monotonic_now() + length_ns;
+    while (monotonic_now() < end_ns) {
+      sleep_until(std::min(end_ns, monotonic_now() + (window_ ? kCollectEvery : kStep)));
+      if (window_) window_->collect();
+      check(when, false);
+    }
+  }
+
+  Pid wait_until_ready() {
+    Pid pid = is_command() ? command_->pid()
+              : side_.pid  ? *side_.pid
+                           : procfs::find_process(side_.match);
+    pid_ = pid;
+    if (!is_command()) check("the start", false);
+    const std::string when = "the wait until it is ready";
+    if (!side_.ready.empty()) {
+      const ReadyPattern pattern(side_.ready);
+      std::optional<ReadyPattern::Match> match;
+      while (!(match = pattern.find(command_->output()))) {
+        sleep_until(monotonic_now() + kStep);
+        check(when, false);
+      }
+      if (match->pid != 0) pid = family_member(match->pid);
+    }
+    while (side_.ready_port && !port_is_open(*side_.ready_port)) {
+      sleep_until(monotonic_now() + kStep);
+      check(when, false);
+    }
+    if (side_.ready_delay_ns) wait(*side_.ready_delay_ns, when);
+    return pid;
+  }
+
+  // A number in an output is not yet a process of this run.
+  Pid family_member(Pid pid) const {
+    const auto family = command_->family();
+    if (std::find(family.begin(), family.end(), pid) != family.end()) return pid;
+    throw UsageError(
+        fmt::format("{}: the process id {} in its output is of no process that it has started",
+                    options_.name, pid),
+        "the group in `ready` must match the id of the process to measure");
+  }
+
+  OneRun measured() {
+    const Snapshot before = snapshot(pid_);
+    std::uint64_t most_bytes = used_between({}, before).now_bytes;
+    if (window_) window_->begin();
+    const Nanoseconds start_ns = monotonic_now();
+    if (config_.ab.measure_ns) {
+      wait(*config_.ab.measure_ns, "the measurement");
+    } else {
+      wait_for_load();
+    }
+    const Nanoseconds wall_ns = monotonic_now() - start_ns;
+    OneRun result;
+    if (window_) {
+      result.values = window_->end();
+      result.records_lost = window_->records_lost();
+      result.visits_per_s = window_->visits_per_s();
+    }
+    const Usage usage = used_between(before, snapshot(pid_));
+    if (!config_.ab.measure_ns) {
+      const auto load_wall_ns = load_->ended()->wall_ns;
+      // With a warm-up a part of the load is not measured.
+      const auto time_ns = config_.ab.warm_up_ns == 0 ? load_wall_ns : wall_ns;
+      result.values.push_back({{"wall", MetricKind::wall}, static_cast<double>(time_ns) / kSecond});
+    }
+    const double units =
+        window_ && window_->units() > 0 ? static_cast<double>(window_->units()) : 1;
+    // A process that ran before has its peak behind it.
+    most_bytes = std::max(most_bytes, usage.now_bytes);
+    add_usage(result, static_cast<double>(usage.cpu_ns) / kSecond / units,
+              is_command() ? usage.peak_bytes : most_bytes,
+              static_cast<double>(usage.switches) / units);
+    return result;
+  }
+
+  void wait_for_load() {
+    for (;;) {
+      const auto ended = load_->wait_until(monotonic_now() + (window_ ? kCollectEvery : 4 * kStep));
+      if (window_) window_->collect();
+      if (ended) {
+        if (ended->succeeded()) return;
+        throw Error(fmt::format("{}: the load failed ({}){}", options_.name, ended->text(),
+                                load_->output_tail()));
+      }
+      check("the measurement", true);
+    }
+  }
+
+  OneRun whole_run() {
+    std::optional<Ended> ended;
+    while (!(ended = command_->wait_until(monotonic_now() + 4 * kStep))) {
+      check("the run", false);
+    }
+    if (!ended->succeeded()) {
+      throw Error(fmt::format("{}: it failed ({}){}", options_.name, ended->text(),
+                              command_->output_tail()),
+                  "both sides must do the work that is compared");
+    }
+    OneRun result;
+    result.values.push_back(
+        {{"wall", MetricKind::wall}, static_cast<double>(ended->wall_ns) / kSecond});
+    add_usage(result, static_cast<double>(ended->cpu_ns) / kSecond, ended->peak_bytes,
+              static_cast<double>(ended->switches));
+    command_.reset();
+    return result;
+  }
+
+  static void add_usage(OneRun& run, double cpu_s, std::uint64_t peak_bytes, double switches) {
+    run.values.push_back({{"cpu", MetricKind::cpu}, cpu_s});
+    if (peak_bytes > 0) {
+      run.values.push_back({{"memory", MetricKind::memory}, static_cast<double>(peak_bytes)});
+    }
+    run.values.push_back({{"context-switches", MetricKind::switches}, switches});
+  }
+
+  const config::Config& config_;
+  const config::AbSide& side_;
+  const RunOptions& options_;
+  Nanoseconds deadline_ns_ = 0;
+  Pid pid_ = 0;
+  // In this order, so that they go in the other: points are disarmed, the load ends, then the side.
+  std::unique_ptr<Contained> command_;
+  std::unique_ptr<Contained> load_;
+  std::unique_ptr<Window> window_;
+};
+
+}  // namespace
+
+std::optional<OneRun> run_side(const config::Config& config, const config::AbSide& side,
+                               const RunOptions& options) {
+  try {
+    return Run(config, side, options).run();
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace causalctl::compare

@@ -1,0 +1,36 @@
+// One run of one side: start, ready, load, warm-up, measure, teardown. Shell.
+//
+// What ends the measuring: the time given (measure); else the end of the load; else the end of the
+// command itself, and then the run as a whole is what is measured.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "controller/compare/comparison.h"
+
+namespace causalctl::compare {
+
+struct RunOptions {
+  std::string name;  // "run 3 (side a)", for messages
+  Side side = Side::a;
+  std::uint64_t seed = 1;
+  std::function<bool()> interrupted;  // asked every few milliseconds
+};
+
+struct OneRun {
+  std::vector<Measured> values;
+  std::uint64_t records_lost = 0;
+  double visits_per_s = 0;  // of all progress points
+};
+
+// nullopt: interrupted. However it is left, nothing that was started runs on. Throws UsageError
+// (cannot be executed, no such progress point), TargetGone (a process that was running has ended),
+// Error (did not get ready, ended early or badly, exceeded its time).
+std::optional<OneRun> run_side(const config::Config& config, const config::AbSide& side,
+                               const RunOptions& options);
+
+}  // namespace causalctl::compare

@@ -1,0 +1,78 @@
+#include "controller/compare/usage.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <charconv>
+
+#include "controller/base/procfs.h"
+
+namespace causalctl::compare {
+namespace {
+
+Nanoseconds cpu_time(Pid pid) {
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return time.tv_sec * kSecond + time.tv_nsec;
+}
+
+void add_process(Pid pid, Snapshot& into) {
+  const auto status = procfs::read_text(fmt::format("/proc/{}/status", pid));
+  if (!status) return;
+  constexpr std::uint64_t kKilobyte = 1024;
+  into.processes[pid] = {cpu_time(pid), kKilobyte * status_number(*status, "VmHWM"),
+                         kKilobyte * status_number(*status, "VmRSS")};
+  for (const Tid tid : procfs::threads(pid)) {
+    const auto text = procfs::read_text(fmt::format("/proc/{}/task/{}/status", pid, tid));
+    if (!text) continue;
+    into.switches[tid] = status_number(*text, "voluntary_ctxt_switches") +
+                         status_number(*text, "nonvoluntary_ctxt_switches");
+  }
+}
+
+std::uint64_t since(std::uint64_t before, std::uint64_t after) {
+  return after > before ? after - before : 0;  // a number that was used again
+}
+
+}  // namespace
+
+std::uint64_t status_number(std::string_view text, std::string_view name) {
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.starts_with(name) || line.substr(name.size(), 1) != ":") continue;
+    line.remove_prefix(name.size() + 1);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    std::uint64_t value = 0;
+    std::from_chars(line.data(), line.data() + line.size(), value);
+    return value;
+  }
+  return 0;
+}
+
+Snapshot snapshot(Pid pid) {
+  Snapshot result;
+  add_process(pid, result);
+  for (const Pid child : procfs::descendants(pid)) add_process(child, result);
+  return result;
+}
+
+Usage used_between(const Snapshot& before, const Snapshot& after) {
+  Usage usage;
+  for (const auto& [pid, process] : after.processes) {
+    const auto earlier = before.processes.find(pid);
+    const Nanoseconds had_ns = earlier == before.processes.end() ? 0 : earlier->second.cpu_ns;
+    usage.cpu_ns += process.cpu_ns > had_ns ? process.cpu_ns - had_ns : 0;
+    usage.peak_bytes += process.peak_bytes;
+    usage.now_bytes += process.now_bytes;
+  }
+  for (const auto& [tid, switches] : after.switches) {
+    const auto earlier = before.switches.find(tid);
+    usage.switches += since(earlier == before.switches.end() ? 0 : earlier->second, switches);
+  }
+  return usage;
+}
+
+}  // namespace causalctl::compare

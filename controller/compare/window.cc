@@ -1,0 +1,122 @@
+#include "controller/compare/window.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/text.h"
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::compare {
+namespace {
+
+using report::MetricKind;
+
+constexpr std::uint64_t kFewestVisits = 5;
+
+progress::CountedPoints resolve(const config::Progress& progress, Pid pid) {
+  unwind::Symbolizer symbolizer(pid);
+  return progress::resolve_all(progress, pid, symbolizer);
+}
+
+[[noreturn]] void too_rare(const std::string& name, std::uint64_t visits, Nanoseconds length_ns) {
+  throw Error(fmt::format("{} was passed {} times in {:.3g} s, which is too rare to measure", name,
+                          visits, static_cast<double>(length_ns) / kSecond),
+              "make the window longer (--measure), or name a point that is passed more often");
+}
+
+}  // namespace
+
+Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
+    : points_(resolve(progress, pid)),
+      session_(pid, {.sampling = false, .wake_edges = false, .seed = seed}),
+      counters_(points_.counted) {
+  for (std::uint32_t tag = 0; tag < points_.resolved.size(); ++tag) {
+    progress::arm(points_.resolved[tag], tag, pid, session_);
+  }
+  session_.start();
+}
+
+void Window::begin() {
+  collect();
+  counters_.start();
+  lost_before_ = session_.losses().records_lost;
+  counts_before_ = exact_counts();
+  begin_ns_ = monotonic_now();
+}
+
+void Window::collect() {
+  for (const perf::Event& event : session_.drain(monotonic_now())) {
+    if (const auto* visit = std::get_if<perf::VisitEvent>(&event)) {
+      // Late records of before the window.
+      if (visit->time_ns >= begin_ns_) {
+        counters_.visit(visit->tag, visit->thread.tid, visit->time_ns - begin_ns_);
+      }
+    } else if (const auto* ended = std::get_if<perf::ThreadExitEvent>(&event)) {
+      counters_.thread_ended(ended->thread.tid);
+    }
+  }
+}
+
+std::vector<Measured> Window::end() {
+  const std::vector<std::uint64_t> counts_after = exact_counts();
+  length_ns_ = monotonic_now() - begin_ns_;
+  collect();
+  std::vector<Measured> values;
+  std::uint64_t all = 0;
+  // Throughput points have the first tags, in this order.
+  std::size_t tag = 0;
+  for (const auto& count : counters_.throughput()) {
+    const std::uint64_t exact = counts_after[tag] - counts_before_[tag];
+    const std::uint64_t visits = records_lost() > 0 ? exact : count.visits;
+    ++tag;
+    all += visits;
+    if (values.empty()) units_ = visits;
+    values.push_back(throughput(count, exact));
+  }
+  for (const auto& count : counters_.latency(length_ns_)) {
+    all += count.begins + count.ends;
+    if (count.ends < kFewestVisits) too_rare(count.name, count.ends, length_ns_);
+    if (values.empty()) units_ = count.ends;
+    const auto add = [&](const char* statistic, Nanoseconds time_ns) {
+      if (time_ns <= 0) return;  // not known: begin and end were not on one thread
+      values.push_back({{count.name + " " + statistic, MetricKind::latency},
+                        static_cast<double>(time_ns) / kSecond});
+    };
+    add("mean", count.mean_ns);
+    add("p50", count.p50_ns);
+    add("p99", count.p99_ns);
+  }
+  visits_per_s_ = static_cast<double>(all) * kSecond / static_cast<double>(length_ns_);
+  return values;
+}
+
+// From the first visit to the last: the window's own ends cut no unit in two. Where records were
+// lost, by what the kernel has counted in the whole window.
+Measured Window::throughput(const progress::ThroughputCount& count, std::uint64_t exact) const {
+  if (records_lost() > 0) {
+    if (exact < kFewestVisits) too_rare(count.name, exact, length_ns_);
+    return {{count.name, MetricKind::throughput},
+            static_cast<double>(length_ns_) / static_cast<double>(exact) / kSecond};
+  }
+  if (count.visits < kFewestVisits || count.last_ns <= count.first_ns) {
+    too_rare(count.name, count.visits, length_ns_);
+  }
+  return {{count.name, MetricKind::throughput},
+          static_cast<double>(count.last_ns - count.first_ns) /
+              static_cast<double>(count.visits - 1) / kSecond};
+}
+
+std::vector<std::uint64_t> Window::exact_counts() const {
+  std::vector<std::uint64_t> counts;
+  for (std::uint32_t tag = 0; tag < points_.counted.size(); ++tag) {
+    counts.push_back(session_.count(tag));
+  }
+  return counts;
+}
+
+std::uint64_t Window::records_lost() const { return session_.losses().records_lost - lost_before_; }
+
+}  // namespace causalctl::compare

@@ -1,0 +1,109 @@
+// Whether the interval of --until-certain holds although somebody looks after every block.
+#include "controller/compare/sequential.h"
+
+#include <cmath>
+
+#include "controller/base/statistics.h"
+#include "tests/unit/compare/synthetic.h"
+
+#undef CHECK  // ours; from here on it is Catch2's
+#include <catch2/catch.hpp>
+
+using namespace causalctl;
+using namespace causalctl::compare;
+using causalctl::compare::test::kTime;
+using causalctl::compare::test::Machine;
+using causalctl::compare::test::simulate;
+
+namespace {
+
+constexpr int kExperiments = 1000;
+constexpr std::size_t kMostBlocks = 60;
+
+std::vector<double> course(std::mt19937_64& random, double log_ratio, const Machine& machine) {
+  return log_ratios(simulate(random, kMostBlocks, log_ratio, machine), kTime, Phase::pairs);
+}
+
+double evidence_against(const std::vector<double>& ratios, std::size_t blocks, double truth) {
+  std::vector<double> shifted(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(blocks));
+  for (double& value : shifted) value -= truth;
+  return log_evidence(shifted);
+}
+
+}  // namespace
+
+TEST_CASE("the truth is refuted at any look in at most 5 of 100 comparisons", "[compare]") {
+  const double log_ratio = GENERATE(0.0, 0.03);
+  const Machine machine = GENERATE(Machine{}, Machine{0.005, 0.3, 0.3, 0.01});
+  std::mt19937_64 random(41);
+  int refuted = 0, refuted_by_fixed = 0;
+  for (int i = 0; i < kExperiments; ++i) {
+    const auto ratios = course(random, log_ratio, machine);
+    bool ever = false, ever_by_fixed = false;
+    for (std::size_t blocks = 4; blocks <= kMostBlocks; ++blocks) {
+      ever = ever || evidence_against(ratios, blocks, log_ratio) >= -std::log(0.05);
+      const Centre centre = centre_of(std::span(ratios).first(blocks));
+      const double t = std::abs(centre.value - log_ratio) / centre.error;
+      ever_by_fixed = ever_by_fixed || t > statistics::student_t_quantile(0.025, centre.freedom);
+    }
+    refuted += ever;
+    refuted_by_fixed += ever_by_fixed;
+  }
+  CAPTURE(refuted, refuted_by_fixed);
+  // 50 at most are expected; the error of such a count is 7, and three of them are allowed for.
+  REQUIRE(refuted <= 71);
+  // That this test can tell: looking all the time with intervals for one look errs far more often.
+  REQUIRE(refuted_by_fixed > 150);
+}
+
+TEST_CASE("the interval is where the evidence against its ends begins", "[compare]") {
+  std::mt19937_64 random(43);
+  const auto ratios = course(random, 0.03, {0.02, 0, 0, 0});
+  const Interval interval = confidence_sequence(ratios, 0.05);
+  REQUIRE(interval.low < interval.value);
+  REQUIRE(interval.value < interval.high);
+  const double limit = -std::log(0.05);
+  REQUIRE(evidence_against(ratios, kMostBlocks, interval.low) == Approx(limit).epsilon(1e-3));
+  REQUIRE(evidence_against(ratios, kMostBlocks, interval.high) == Approx(limit).epsilon(1e-3));
+  REQUIRE(interval.low > 0);
+}
+
+TEST_CASE("a real effect is found, sooner the larger it is", "[compare]") {
+  const auto blocks_needed = [](double log_ratio) {
+    std::mt19937_64 random(47);
+    std::vector<double> needed;
+    for (int i = 0; i < 100; ++i) {
+      const auto ratios = course(random, log_ratio, {0.02, 0, 0, 0});
+      std::size_t blocks = 4;
+      while (blocks < kMostBlocks) {
+        const Interval now = confidence_sequence(std::span(ratios).first(blocks), 0.05);
+        if (now.low > 0) break;
+        ++blocks;
+      }
+      needed.push_back(static_cast<double>(blocks));
+    }
+    std::sort(needed.begin(), needed.end());
+    return needed[50];
+  };
+  const double of_ten_percent = blocks_needed(0.1), of_two_percent = blocks_needed(0.02);
+  INFO(of_ten_percent << " blocks for 10 %, " << of_two_percent << " for 2 %");
+  REQUIRE(of_ten_percent <= 12);
+  REQUIRE(of_two_percent > of_ten_percent);
+  REQUIRE(of_two_percent < 45);
+}
+
+TEST_CASE("a few blocks decide nothing, however far they are from zero", "[compare]") {
+  const std::vector<double> few(5, 3.0);
+  const Interval interval = confidence_sequence(few, 0.05);
+  REQUIRE((std::isinf(interval.low) || interval.low < 0));
+  REQUIRE_FALSE(certain(interval, 0.01, 0));
+}
+
+TEST_CASE("when a comparison has seen enough", "[compare]") {
+  REQUIRE(certain({0.1, 0.09, 0.11}, 0.005, 0));
+  REQUIRE_FALSE(certain({0.1, 0.01, 0.19}, 0.005, 0));  // its sign is known, its size is not
+  REQUIRE(certain({0.0, -0.004, 0.004}, 0.005, 0));     // nothing, or too little to matter
+  REQUIRE_FALSE(certain({0.0, -0.02, 0.02}, 0.005, 0));
+  REQUIRE_FALSE(certain({0.02, 0.016, 0.024}, 0.005, 0.02));  // on the edge of what fails
+  REQUIRE(certain({0.03, 0.024, 0.036}, 0.005, 0.02));
+}

@@ -1,0 +1,44 @@
+// Runs of a machine that drifts and stalls, with a known effect.
+#pragma once
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "controller/compare/comparison.h"
+#include "controller/compare/schedule.h"
+
+namespace causalctl::compare::test {
+
+struct Machine {
+  double noise = 0.02;        // standard deviation of log time, each run
+  double stall_chance = 0.1;  // of a run
+  double stall = 0.15;   // mean of how much a stalled run is slower (exponential), in logarithms
+  double drift = 0.002;  // of log time, a run
+};
+
+inline const Metric kTime{"time", report::MetricKind::wall};
+
+// B needs exp(log_ratio) times what A needs.
+inline std::vector<RunResult> simulate(std::mt19937_64& random, std::size_t blocks,
+                                       double log_ratio, const Machine& machine = {},
+                                       Phase phase = Phase::pairs) {
+  std::normal_distribution<double> normal;
+  std::exponential_distribution<double> exponential;
+  std::uniform_real_distribution<double> uniform;
+  Schedule schedule(random());
+  std::vector<RunResult> runs;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    for (const Slot& slot : schedule.next(phase)) {
+      double log = machine.drift * static_cast<double>(runs.size());
+      log += machine.noise * normal(random);
+      if (uniform(random) < machine.stall_chance) log += machine.stall * exponential(random);
+      if (slot.side() == Side::b) log += log_ratio;
+      const auto start_ns = static_cast<Nanoseconds>(runs.size()) * kSecond;
+      runs.push_back({slot, start_ns, {{kTime, std::exp(log)}}});
+    }
+  }
+  return runs;
+}
+
+}  // namespace causalctl::compare::test

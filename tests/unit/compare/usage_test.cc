@@ -1,0 +1,32 @@
+#include "controller/compare/usage.h"
+
+#undef CHECK  // ours; from here on it is Catch2's
+#include <catch2/catch.hpp>
+
+using namespace causalctl::compare;
+
+TEST_CASE("numbers are found by their whole name", "[compare]") {
+  const char* text = "Name:\tx VmRSS: 1\nVmRSSx:\t2 kB\nVmRSS:\t  1234 kB\nnonvoluntary:\t5\n";
+  REQUIRE(status_number(text, "VmRSS") == 1234);
+  REQUIRE(status_number(text, "voluntary") == 0);
+  REQUIRE(status_number(text, "nonvoluntary") == 5);
+  REQUIRE(status_number("", "VmRSS") == 0);
+  REQUIRE(status_number("VmRSS:", "VmRSS") == 0);
+}
+
+TEST_CASE("what was used between: the difference, and all of what is new", "[compare]") {
+  const Snapshot before = {{{1, {100, 5, 5}}, {2, {50, 9, 9}}}, {{1, 10}, {2, 20}}};
+  const Snapshot after = {{{1, {160, 8, 6}}, {3, {7, 2, 1}}}, {{1, 15}, {3, 4}}};
+  const Usage usage = used_between(before, after);
+  REQUIRE(usage.cpu_ns == 67);
+  REQUIRE(usage.switches == 9);
+  REQUIRE(usage.peak_bytes == 10);
+  REQUIRE(usage.now_bytes == 7);
+}
+
+TEST_CASE("a number that another process has now is not counted below zero", "[compare]") {
+  const Snapshot before = {{{1, {100, 5, 5}}}, {{1, 10}}};
+  const Snapshot after = {{{1, {3, 8, 6}}}, {{1, 2}}};
+  REQUIRE(used_between(before, after).cpu_ns == 0);
+  REQUIRE(used_between(before, after).switches == 0);
+}
