@@ -42,7 +42,7 @@ Watched watch(Stream& stream, const StreamParts& parts, const RunHooks& hooks,
   while (parts.session.target_alive() && !stream.executed_other_program() &&
          hooks.interrupts() == 0) {
     watched.worst_late_ns = std::max(watched.worst_late_ns, stream.step().late_ns);
-    watched.delay_ns = std::max(watched.delay_ns, stream.delay_ns());
+    if (parts.session.target_alive()) watched.delay_ns = stream.delay_ns();
     const Nanoseconds now_ns = parts.clock.now();
     if (now_ns - jitter_ns > kJitterEvery) {
       parts.session.jitter();
