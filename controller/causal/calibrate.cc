@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "controller/base/statistics.h"
+
 namespace causalctl::causal {
 namespace {
 
@@ -107,14 +109,21 @@ double standard_error(const std::vector<double>& values) {
   return std::sqrt(squares / (n - 1) / n);
 }
 
-std::optional<double> measure(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
-                              const std::function<bool()>& stop) {
+SamplingCost measure(Stream& stream, const StreamParts& parts, Nanoseconds period_ns,
+                     Nanoseconds budget_ns, const std::function<bool()>& stop) {
+  parts.session.set_period(period_ns);
   const Pairs pairs = alternate(parts, budget_ns, stop, [&](bool on) {
     parts.session.enable_sampling(on);
     return phase_period(stream, parts, budget_ns / 6, stop);
   });
   parts.session.enable_sampling(true);
-  return cost_of_pairs(pairs);
+  SamplingCost cost{period_ns, cost_of_pairs(pairs)};
+  if (!cost.cost) return cost;
+  const double reach =
+      statistics::student_t_quantile(0.025, pairs.size() - 1) * standard_error(log_ratios(pairs));
+  cost.low = (1 + *cost.cost) * std::exp(-reach) - 1;
+  cost.high = (1 + *cost.cost) * std::exp(reach) - 1;
+  return cost;
 }
 
 }  // namespace
@@ -137,16 +146,14 @@ Nanoseconds affordable_period(Nanoseconds measured_ns, double cost) {
 
 SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
                            const std::function<bool()>& stop) {
-  parts.session.set_period(kShortest);
-  const auto cost = measure(stream, parts, budget_ns / 2, stop);
-  if (!cost) {
+  const SamplingCost shortest = measure(stream, parts, kShortest, budget_ns / 2, stop);
+  if (!shortest.cost) {
     parts.session.set_period(kUnmeasured);
     return {kUnmeasured, std::nullopt};
   }
-  const Nanoseconds period_ns = affordable_period(kShortest, *cost);
-  if (period_ns == kShortest) return {period_ns, cost};
-  parts.session.set_period(period_ns);
-  return {period_ns, measure(stream, parts, budget_ns / 2, stop)};
+  const Nanoseconds period_ns = affordable_period(kShortest, *shortest.cost);
+  if (period_ns == kShortest) return shortest;
+  return measure(stream, parts, period_ns, budget_ns / 2, stop);
 }
 
 std::optional<Nanoseconds> measure_pause_cost(Stream& stream, const StreamParts& parts,

@@ -17,6 +17,7 @@ struct SamplingCost {
   Nanoseconds period_ns = 0;
   std::optional<double> cost;  // fraction by which progress is slower with sampling on; nullopt:
                                // too few visits to tell
+  double low = 0, high = 0;    // its 95 % interval (Student's t over the pairs); where there is one
 };
 
 // Pure: the robust mean of log(on/off) over the pairs, as a fraction; nullopt for fewer than three.

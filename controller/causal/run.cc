@@ -127,6 +127,10 @@ void Runner::choose_period() {
       stream_, parts_, share_of_run_ns(0.08, 5 * kSecond), [this] { return stop(); });
   run_.overhead.period_ns = cost.period_ns;
   run_.overhead.slowdown = cost.cost;
+  if (cost.cost) {
+    run_.overhead.slowdown_low = cost.low;
+    run_.overhead.slowdown_high = cost.high;
+  }
   log::verbose("sampling period {:.1f} ms, measured cost {}", cost.period_ns / 1e6,
                cost.cost ? fmt::format("{:.1f} %", 100 * *cost.cost) : "unknown (too few visits)");
 }

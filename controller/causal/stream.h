@@ -3,7 +3,7 @@
 //
 //   drain the perf rings, in time order        perf::EventSource
 //   a sample  → which unit is it in?           Attribution
-//             → in the selected unit: its thread earns speedup x period     Ledger (rule 1)
+//             → in the selected unit: what its thread earns, and when       Credit, Ledger (rule 1)
 //   a switch, a wake-up, a new thread          Ledger (rules 4 to 7)
 //   a pause that has ended                     Ledger (rule 3)
 //   a visit of a progress point                Counters, stamped in virtual time

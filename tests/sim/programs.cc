@@ -151,7 +151,8 @@ Task compute_and_wait(Thread& self, double first_ms, double device_ms, double se
   }
 }
 
-Task start_later(Thread& self, double most_ms, double first_ms, double device_ms, double second_ms) {
+Task start_later(Thread& self, double most_ms, double first_ms, double device_ms,
+                 double second_ms) {
   co_await self.device_io(ns(self.machine().random().uniform(0.01, most_ms)));
   for (;;) {
     co_await self.compute(1, ns(first_ms));
