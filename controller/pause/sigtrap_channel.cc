@@ -174,17 +174,18 @@ void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
 }
 
 // A thread may block SIGTRAP for good; its shot stays pending, harmless, and is taken off by the
-// guardian at the end. Or the target has installed a handler of its own over ours, which took it:
-// then the thread has run since the last look, and the event, spent, has counted nothing of it.
+// guardian at the end. (For a moment every thread does that forks: two looks must find it so.) Or
+// the target has installed a handler of its own over ours, which took it: then the thread has run
+// since the last look, and the event, spent, has counted nothing of it.
 bool SigtrapChannel::never_entered(Tid tid, Thread& thread) const {
   const auto status = procfs::thread_status(target_, tid);
   const auto run_time = procfs::read_text(fmt::format("/proc/{}/task/{}/schedstat", target_, tid));
   if (!status || !run_time) return false;
+  const bool again = std::exchange(thread.suspected, true);
   if (procfs::has_signal(status->signals_pending, SIGTRAP)) {
-    return procfs::has_signal(status->signals_blocked, SIGTRAP);
+    return again && procfs::has_signal(status->signals_blocked, SIGTRAP);
   }
   const std::uint64_t count = thread.shot.read_count();
-  const bool again = std::exchange(thread.suspected, true);
   const bool spent = std::exchange(thread.event_count, count) == count;
   const bool ran = std::exchange(thread.run_time, *run_time) != *run_time;
   return again && spent && ran;

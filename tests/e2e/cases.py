@@ -330,13 +330,6 @@ PROFILES = [
          target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
                                          "^wrong_total 0$"),
          checks=(well_formed, visits("round_done", 20), digest_same, paused)),
-    # The end of a child is a SIGCHLD that nobody handles, and no call may see it.
-    Case("attach_blocking_calls_children",
-         attach_json(*halved(LITTLE_LINE), "-o", "{log}", duration="5s"),
-         ("{targets}/blocking_calls", "--children", "20"),
-         target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
-                                         "^wrong_total 0$"),
-         checks=(well_formed, visits("round_done", 20), digest_same, paused)),
     Case("attach_as_ordinary_user", attach_json(*halved(A_LINE), "-o", "{log}"),
          ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *FIGURE1), user=65534,
          needs={"setpriv": "util-linux"},
