@@ -32,8 +32,9 @@ int open_descriptors() {
 TEST_CASE("Threads there at the attach and those started later are all sampled", "[perf]") {
   if (!perf_is_allowed()) return;
   Child child([] {
-    for (int i = 0; i < 3; ++i) std::thread(spin_for, 60 * kMillisecond).detach();
-    spin_for(20 * kMillisecond);
+    // Long enough to outlive the opening of the session, which others on the machine may delay.
+    for (int i = 0; i < 3; ++i) std::thread(spin_for, 200 * kMillisecond).detach();
+    spin_for(200 * kMillisecond);
     std::thread later(spin_for, 60 * kMillisecond);
     later.join();
     syscall(SYS_exit, 0);  // the first thread may end before the others
