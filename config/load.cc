@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -158,7 +157,7 @@ void unknown(Loader& loader, const toml::key& key, const std::string& path,
   for (const Key& known : keys()) {
     const std::size_t dot = known.path.rfind('.');
     if (known.path.substr(dot + 1) == key.str() && elsewhere.empty()) {
-      elsewhere = known.path.substr(0, std::min(dot, known.path.size()));
+      elsewhere = known.path.substr(0, dot);
     }
     if (known.path.substr(0, prefix.size()) == prefix) {
       const std::string rest = known.path.substr(prefix.size());
@@ -212,14 +211,20 @@ Config parse(std::string_view text, const std::string& name) {
 }
 
 Config load(const std::string& path) {
+  constexpr std::streamsize kLargest = 1 << 20;  // a device would never end
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) {
+  std::string text(kLargest + 1, '\0');
+  file.read(text.data(), std::ssize(text));
+  if (file.bad() || !file.is_open() || (file.gcount() == 0 && !file.eof())) {
     throw UsageError(fmt::format("cannot read the configuration {}", path),
                      "name a TOML file with --config");
   }
-  return parse(text.str(), path);
+  if (file.gcount() > kLargest) {
+    throw UsageError(fmt::format("{} is larger than any configuration: 1 MiB at most", path),
+                     "name a TOML file with --config");
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return parse(text, path);
 }
 
 }  // namespace causalctl::config

@@ -10,6 +10,7 @@
 
 #include "config/load.h"
 #include "controller/base/error.h"
+#include "controller/base/printable.h"
 
 namespace causalctl::config {
 namespace {
@@ -65,10 +66,7 @@ std::string duration_text(Nanoseconds time_ns) {
 }
 
 std::string printable(std::string_view untrusted) {
-  std::string text(untrusted.substr(0, 200));
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return text;
+  return causalctl::printable(untrusted.substr(0, 200));
 }
 
 Nanoseconds parse_duration(std::string_view text, std::string_view what) {

@@ -14,6 +14,6 @@ namespace causalctl::config {
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& all);
 
 std::string duration_text(Nanoseconds time_ns);     // in the form that parse_duration reads
-std::string printable(std::string_view untrusted);  // for messages: control characters become '?'
+std::string printable(std::string_view untrusted);  // for messages: base/printable.h, its start
 
 }  // namespace causalctl::config

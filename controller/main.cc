@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <CLI/CLI.hpp>
 #include <exception>
 
 #include "controller/base/error.h"
+#include "controller/base/printable.h"
 #include "controller/commands/commands.h"
 
 namespace {
@@ -35,9 +37,11 @@ void report_write_errors() {
   ::sigaction(SIGXFSZ, &action, nullptr);
 }
 
+// Messages name functions, files and processes as the target calls them.
 int fail(const std::string& what, const std::string& hint, ExitCode code) {
-  fmt::print(stderr, "causalctl: {}\n", what);
-  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
+  using causalctl::printable_lines;
+  fmt::print(stderr, "causalctl: {}\n", printable_lines(what));
+  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", printable_lines(hint));
   return static_cast<int>(code);
 }
 

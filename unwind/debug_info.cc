@@ -9,6 +9,9 @@
 #include "unwind/names.h"
 
 namespace causalctl::unwind {
+namespace {
+constexpr std::size_t kMostRangesOfUnit = 1'000'000;  // more is a damaged file
+}
 
 DebugInfo::DebugInfo(Dwarf* dwarf, Address bias) : dwarf_(dwarf), bias_(bias) {
   if (dwarf_ != nullptr) index_units();
@@ -45,13 +48,15 @@ void DebugInfo::index_functions(Unit& unit) {
   if (unit.indexed) return;
   unit.indexed = true;
   Ranges ranges;
-  collect_functions(unit.tree, unit, ranges, 0);
+  DieWalk walk;
+  collect_functions(unit.tree, unit, ranges, walk, 0);
   unit.by_address = RangeMap<std::size_t>(std::move(ranges));
 }
 
-void DebugInfo::collect_functions(Dwarf_Die& parent, Unit& unit, Ranges& ranges, int depth) {
-  if (depth > kDeepestDie) return;
-  for_each_child(parent, [&](Dwarf_Die& child) {
+void DebugInfo::collect_functions(Dwarf_Die& parent, Unit& unit, Ranges& ranges, DieWalk& walk,
+                                  int depth) {
+  if (depth > kDeepestDie || ranges.size() > kMostRangesOfUnit) return;
+  walk.for_each_child(parent, [&](Dwarf_Die& child) {
     switch (dwarf_tag(&child)) {
       case DW_TAG_subprogram: {
         const auto covered = die_ranges(child);
@@ -62,7 +67,7 @@ void DebugInfo::collect_functions(Dwarf_Die& parent, Unit& unit, Ranges& ranges,
           ranges.push_back({low + bias_, high + bias_, unit.functions.size()});
         }
         unit.functions.push_back({child, entry + bias_});
-        collect_functions(child, unit, ranges, depth + 1);  // nested functions, local classes
+        collect_functions(child, unit, ranges, walk, depth + 1);  // nested functions, local classes
         break;
       }
       case DW_TAG_namespace:
@@ -71,7 +76,7 @@ void DebugInfo::collect_functions(Dwarf_Die& parent, Unit& unit, Ranges& ranges,
       case DW_TAG_structure_type:
       case DW_TAG_union_type:
       case DW_TAG_lexical_block:
-        collect_functions(child, unit, ranges, depth + 1);
+        collect_functions(child, unit, ranges, walk, depth + 1);
         break;
       default:
         break;
@@ -91,11 +96,12 @@ std::vector<Dwarf_Die> DebugInfo::inline_chain(const Function& function, Address
   const Address pc = address - bias_;
   std::vector<Dwarf_Die> chain;
   Dwarf_Die scope = function.die;
+  DieWalk walk;
   // Depth first, through blocks that carry no addresses of their own too (gcc writes such).
   const auto descend = [&](auto& self, Dwarf_Die& parent, int depth) -> bool {
     if (depth > kDeepestDie) return false;
     bool found = false;
-    for_each_child(parent, [&](Dwarf_Die& child) {
+    walk.for_each_child(parent, [&](Dwarf_Die& child) {
       const int tag = dwarf_tag(&child);
       if (tag == DW_TAG_inlined_subroutine && die_covers(child, pc)) {
         chain.push_back(child);

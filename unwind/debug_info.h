@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "unwind/dies.h"
 #include "unwind/range_map.h"
 #include "unwind/symbolizer.h"
 
@@ -66,7 +67,7 @@ class DebugInfo {
   void index_units();
   Unit* unit_at(Address address);
   void index_functions(Unit& unit);
-  void collect_functions(Dwarf_Die& parent, Unit& unit, Ranges& ranges, int depth);
+  void collect_functions(Dwarf_Die& parent, Unit& unit, Ranges& ranges, DieWalk& walk, int depth);
   const Function* function_at(Unit& unit, Address address);
   std::vector<Dwarf_Die> inline_chain(const Function& function, Address address) const;
   Source source_at(Unit& unit, Address address);
@@ -77,7 +78,8 @@ class DebugInfo {
   void find_line_in_unit(Unit& unit, const std::string& file, int line,
                          std::vector<LineMatch>& matches);
   void collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string& name,
-                       std::vector<std::string>& places, std::size_t count, int depth);
+                       std::vector<std::string>& places, std::size_t count, DieWalk& walk,
+                       int depth);
 
   Dwarf* dwarf_;
   Address bias_;

@@ -15,20 +15,28 @@ namespace causalctl::unwind {
 // Nesting beyond this is a damaged file: recursion stops.
 inline constexpr int kDeepestDie = 200;
 
-// Calls visit(child) for each child until it returns false. A sibling reference that points
-// backwards (a damaged file) ends the walk instead of looping for ever.
-template <typename Visit>
-void for_each_child(Dwarf_Die& parent, Visit visit) {
-  Dwarf_Die child;
-  if (dwarf_child(&parent, &child) != 0) return;
-  for (;;) {
-    if (!visit(child)) return;
-    Dwarf_Die next;
-    if (dwarf_siblingof(&child, &next) != 0) return;
-    if (dwarf_dieoffset(&next) <= dwarf_dieoffset(&child)) return;
-    child = next;
+// A walk through a tree, in the order in which its DIEs stand in the file. In a damaged file
+// sibling references may point backwards, which would loop for ever, or into a subtree that was
+// walked already, which would double the work at each level: such ends the walk of the siblings.
+class DieWalk {
+ public:
+  // Calls visit(child) for each child until it returns false; visit may walk the child's children.
+  template <typename Visit>
+  void for_each_child(Dwarf_Die& parent, Visit visit) {
+    Dwarf_Die child;
+    if (dwarf_child(&parent, &child) != 0) return;
+    while (dwarf_dieoffset(&child) > reached_) {
+      reached_ = dwarf_dieoffset(&child);
+      if (!visit(child)) return;
+      Dwarf_Die next;
+      if (dwarf_siblingof(&child, &next) != 0) return;
+      child = next;
+    }
   }
-}
+
+ private:
+  Dwarf_Off reached_ = 0;
+};
 
 // Link-time [low, high) of the DIE; what the linker dropped (address 0) is left out.
 std::vector<std::pair<Address, Address>> die_ranges(Dwarf_Die& die);

@@ -40,17 +40,39 @@ struct Row {
 };
 
 // The instruction at an address is charged to the last of the rows that have it.
-bool has_code(Dwarf_Lines* lines, std::size_t count, std::size_t index, const Row& row) {
-  int charged = row.line;
-  for (std::size_t next = index + 1; next < count; ++next) {
-    Dwarf_Line* line = dwarf_onesrcline(lines, next);
-    Dwarf_Addr address = 0;
-    if (dwarf_lineaddr(line, &address) != 0) return false;
-    if (address > row.address) return charged == row.line;
-    if (dwarf_lineno(line, &charged) != 0) return false;
+class Charged {
+ public:
+  Charged(Dwarf_Lines* lines, std::size_t count) : lines_(lines), count_(count) {}
+
+  // REQUIRES: asked for rows in ascending order. Looks at each row once: a damaged table may have
+  // millions at one address.
+  bool has_code(std::size_t index, const Row& row) {
+    if (index >= end_ || index < begin_) find_end(index, row);
+    return line_ == row.line;
   }
-  return false;
-}
+
+ private:
+  // The rows [begin_, end_) are not above the address of the first; line_ is that of the last, 0
+  // where nothing above follows.
+  void find_end(std::size_t index, const Row& row) {
+    begin_ = index;
+    line_ = row.line;
+    for (end_ = index + 1; end_ < count_; ++end_) {
+      Dwarf_Line* line = dwarf_onesrcline(lines_, end_);
+      Dwarf_Addr address = 0;
+      if (dwarf_lineaddr(line, &address) != 0) break;
+      if (address > row.address) return;
+      if (dwarf_lineno(line, &line_) != 0) break;
+    }
+    line_ = 0;
+  }
+
+  Dwarf_Lines* lines_;
+  std::size_t count_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  int line_ = 0;
+};
 
 // Calls visit(row) for each row of the unit's line table that stands for code.
 template <typename Visit>
@@ -58,6 +80,7 @@ void for_each_row(Dwarf_Die& unit, Visit visit) {
   Dwarf_Lines* lines = nullptr;
   std::size_t count = 0;
   if (dwarf_getsrclines(&unit, &lines, &count) != 0) return;
+  Charged charged(lines, count);
   for (std::size_t i = 0; i + 1 < count; ++i) {
     Dwarf_Line* line = dwarf_onesrcline(lines, i);
     Row row;
@@ -69,7 +92,7 @@ void for_each_row(Dwarf_Die& unit, Visit visit) {
     row.file = dwarf_linesrc(line, nullptr, nullptr);
     if (row.file == nullptr) continue;
     dwarf_linecol(line, &row.column);
-    row.has_code = has_code(lines, count, i, row);
+    row.has_code = charged.has_code(i, row);
     visit(row);
   }
 }
@@ -187,9 +210,10 @@ std::vector<std::string> DebugInfo::files() {
 }
 
 void DebugInfo::collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string& name,
-                                std::vector<std::string>& places, std::size_t count, int depth) {
+                                std::vector<std::string>& places, std::size_t count, DieWalk& walk,
+                                int depth) {
   if (depth > kDeepestDie) return;
-  for_each_child(parent, [&](Dwarf_Die& child) {
+  walk.for_each_child(parent, [&](Dwarf_Die& child) {
     const int tag = dwarf_tag(&child);
     if (tag == DW_TAG_inlined_subroutine) {
       const char* short_name = dwarf_diename(&child);
@@ -203,7 +227,7 @@ void DebugInfo::collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string
     }
     if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_subprogram ||
         tag == DW_TAG_lexical_block || tag == DW_TAG_namespace) {
-      collect_inlined(child, unit, name, places, count, depth + 1);
+      collect_inlined(child, unit, name, places, count, walk, depth + 1);
     }
     return places.size() < count;
   });
@@ -212,7 +236,8 @@ void DebugInfo::collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string
 std::vector<std::string> DebugInfo::inlined_at(const std::string& name, std::size_t count) {
   std::vector<std::string> places;
   for (Unit& unit : units_) {
-    if (places.size() < count) collect_inlined(unit.tree, unit, name, places, count, 0);
+    DieWalk walk;
+    if (places.size() < count) collect_inlined(unit.tree, unit, name, places, count, walk, 0);
   }
   return places;
 }

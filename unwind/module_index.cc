@@ -152,11 +152,24 @@ std::optional<ModuleIndex::Named> ModuleIndex::bounds_at(Address address) {
   return Named{fmt::format("{}+{:#x}", name, range->low), range->low + bias_};
 }
 
+// System V ABI for x86-64, 5.2 "Procedure Linkage Table".
+bool ModuleIndex::in_linkage_table(Address address) {
+  GElf_Addr bias = 0;
+  Elf_Scn* section = dwfl_module_address_section(module_.dwfl, &address, &bias);
+  GElf_Shdr header;
+  if (section == nullptr || gelf_getshdr(section, &header) == nullptr) return false;
+  Elf* elf = dwfl_module_getelf(module_.dwfl, &bias);
+  std::size_t names = 0;
+  if (elf == nullptr || elf_getshdrstrndx(elf, &names) != 0) return false;
+  const char* name = elf_strptr(elf, names, header.sh_name);
+  return name != nullptr && std::string_view(name).starts_with(".plt");
+}
+
 std::vector<Frame> ModuleIndex::frames(Address address) {
   std::vector<Frame> frames = debug_info().frames(address);
   if (frames.empty()) frames.emplace_back();
   Frame& outer = frames.back();
-  if (!outer.function.empty()) return frames;
+  if (!outer.function.empty() || in_linkage_table(address)) return frames;
   auto named = symbol_at(address);
   if (!named) named = bounds_at(address);
   if (named) {

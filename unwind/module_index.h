@@ -52,6 +52,7 @@ class ModuleIndex {
   const std::vector<FunctionSymbol>& symbols();
   std::optional<Named> symbol_at(Address address);
   std::optional<Named> bounds_at(Address address);  // "memcached+0x1a2b0"
+  bool in_linkage_table(Address address);           // .plt and its kin
   void load_bounds();
   bool in_code(Address address) const;
 

@@ -65,7 +65,7 @@ std::vector<MappedFile> read_mapped_files(Pid target) {
     throw Error::from_errno(fmt::format("open({})", path), errno,
                             "run as the target's user or as root (CAP_SYS_PTRACE)");
   }
-  throw TargetGone(fmt::format("process {} is gone", target));
+  procfs::throw_unreadable(target, "maps");
 }
 
 }  // namespace

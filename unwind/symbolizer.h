@@ -20,7 +20,8 @@ namespace causalctl::unwind {
 
 struct Frame {
   // Demangled, with arguments where it is C++. Without any symbol, its place in the file by the
-  // unwind table: "memcached+0x1a2b0", which find_offset understands. Empty: unknown.
+  // unwind table: "memcached+0x1a2b0", which find_offset understands. Empty: unknown, or the
+  // procedure linkage table, whose entries are part of the calls made through them.
   std::string function;
   std::string file;   // as the debug information names it; empty: no line information
   int line = 0;       // 0: unknown

@@ -149,7 +149,7 @@ unw_accessors_t accessors = {find_proc_info,  put_unwind_info,   no_dynamic_info
                              access_register, no_float_register, no_resume,       no_name};
 
 Source::Source(Pid pid) : target(pid), memory(pid) {
-  if (!load_maps()) throw TargetGone(fmt::format("process {} is gone", pid));
+  if (!load_maps()) procfs::throw_unreadable(pid, "maps");
   space = unw_create_addr_space(&accessors, 0);
   if (space == nullptr) throw Error("unw_create_addr_space failed");
   unw_set_caching_policy(space, UNW_CACHE_GLOBAL);

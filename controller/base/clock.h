@@ -1,6 +1,8 @@
 // Clocks. Pure files never include this: there, time comes in with the events.
 #pragma once
 
+#include <cstdint>
+
 #include "controller/base/types.h"
 
 namespace causalctl {
@@ -16,6 +18,7 @@ class Clock {
   virtual ~Clock() = default;
   virtual Nanoseconds now() const = 0;
   virtual void sleep_until(Nanoseconds deadline_ns) = 0;  // may return early
+  virtual std::uint32_t core() const = 0;  // that the caller has run on since the last sleep
 };
 
 }  // namespace causalctl

@@ -63,12 +63,16 @@ void CoreRotation::look_for_idle_core(Nanoseconds now_ns) {
 
 void CoreRotation::move_on(Nanoseconds now_ns) {
   if (cores_.size() < 2) return;
-  if (now_ns - looked_at_ns_ >= kLook) look_for_idle_core(now_ns);
+  if (now_ns - looked_at_ns_ >= kLook && !idle_.hopeless()) look_for_idle_core(now_ns);
   if (idle_core_ || now_ns - moved_at_ns_ < kStay) return;
   moved_at_ns_ = now_ns;
   if (next_ == 0) std::shuffle(cores_.begin(), cores_.end(), random_);
   move_to(cores_[next_]);
   next_ = (next_ + 1) % cores_.size();
+}
+
+std::uint32_t CoreRotation::core() const {
+  return static_cast<std::uint32_t>(std::max(sched_getcpu(), 0));
 }
 
 void CoreRotation::sleep_until(Nanoseconds deadline_ns) {

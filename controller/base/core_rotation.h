@@ -27,6 +27,7 @@ class CoreRotation final : public Clock {
 
   Nanoseconds now() const override { return monotonic_now(); }
   void sleep_until(Nanoseconds deadline_ns) override;
+  std::uint32_t core() const override;
 
  private:
   void move_on(Nanoseconds now_ns);

@@ -55,8 +55,8 @@ std::optional<int> IdleCore::look(std::vector<CoreTimes> now) {
       idlest = core.core;
     }
   }
-  if (!std::exchange(looked_, true)) there_is_one_ = most > kIdle;
-  if (!there_is_one_) return std::nullopt;
+  if (!there_is_one_) there_is_one_ = most > kIdle;
+  if (hopeless()) return std::nullopt;
   if (core_ >= 0 && here > kStillIdle) return core_;
   core_ = most > kStillIdle ? idlest : -1;
   return core_ >= 0 ? std::optional(core_) : std::nullopt;

@@ -24,11 +24,12 @@ class IdleCore {
   // The core to be on until the next look; nullopt: none is idle enough. What the first look finds
   // decides: where no core was idle then, one that is idle later may be so because of the caller.
   std::optional<int> look(std::vector<CoreTimes> now);
+  // No core was idle at the first look: no other one will find any.
+  bool hopeless() const { return there_is_one_ == false; }
 
  private:
   std::vector<CoreTimes> before_;
-  bool looked_ = false;
-  bool there_is_one_ = false;
+  std::optional<bool> there_is_one_;  // nullopt: not looked yet
   int core_ = -1;
 };
 

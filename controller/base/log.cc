@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "controller/base/printable.h"
+
 namespace causalctl::log {
 namespace {
 Level current_level = Level::normal;
@@ -12,7 +14,7 @@ Level level() { return current_level; }
 
 void write(Level at_least, std::string_view text) {
   if (current_level < at_least) return;
-  fmt::print(stderr, "causalctl: {}\n", text);
+  fmt::print(stderr, "causalctl: {}\n", printable_lines(text));
 }
 
 }  // namespace causalctl::log

@@ -1,18 +1,22 @@
 #include "controller/base/procfs.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <climits>
-#include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
+#include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/fd.h"
 
 namespace causalctl::procfs {
 namespace {
@@ -69,6 +73,18 @@ std::optional<Map> parse_map(std::string_view line) {
   const auto path = line.find_first_not_of(' ');
   if (path != std::string_view::npos) map.path = line.substr(path);
   return map;
+}
+
+std::optional<std::string> read_once(const std::string& path) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return std::nullopt;
+  std::string text;
+  std::array<char, 16384> part{};
+  ssize_t size = 0;
+  while ((size = read(file.get(), part.data(), part.size())) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(size));
+  }
+  return size < 0 ? std::nullopt : std::optional(std::move(text));
 }
 
 std::vector<Pid> processes() {
@@ -128,18 +144,33 @@ std::vector<Map> parse_maps(std::string_view text) {
 }
 
 std::optional<std::string> read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) return std::nullopt;
-  return std::move(text).str();
+  auto text = read_once(path);
+  if (!text && errno != ENOENT && errno != ESRCH && errno != EACCES) text = read_once(path);
+  return text;
+}
+
+bool exists(Pid pid) { return kill(pid, 0) == 0 || errno == EPERM; }
+
+void throw_unreadable(Pid pid, std::string_view file) {
+  const int error = errno;
+  const auto now = status(pid);
+  if (!exists(pid) || (now && (now->state == 'Z' || now->state == 'X'))) {
+    throw TargetGone(fmt::format("process {} is gone", pid));
+  }
+  throw Error::from_errno(fmt::format("process {}: /proc/{}/{} cannot be read", pid, pid, file),
+                          error, "is /proc mounted with hidepid, or a limit of files reached?");
 }
 
 std::optional<Status> status(Pid pid) {
   const auto text = read_text(fmt::format("/proc/{}/status", pid));
   if (!text || text->empty()) return std::nullopt;
   return parse_status(*text);
+}
+
+bool has_ended(Pid pid) {
+  const auto now = status(pid);
+  if (!now) return !exists(pid);
+  return now->state == 'X' || (now->state == 'Z' && now->threads <= 1);
 }
 
 std::optional<Status> thread_status(Pid pid, Tid tid) {
@@ -175,6 +206,11 @@ Pid parse_parent(std::string_view stat) {
   return number<Pid>(next_word(stat));
 }
 
+bool has_children(Pid pid, Tid tid) {
+  const auto children = read_text(fmt::format("/proc/{}/task/{}/children", pid, tid));
+  return children && !children->empty();
+}
+
 std::vector<Pid> descendants(Pid ancestor) {
   std::multimap<Pid, Pid> children;
   for (const Pid pid : processes()) {
@@ -200,7 +236,8 @@ Pid find_process(const std::string& name) {
     if (pid == getpid()) continue;
     const std::string path = executable(pid);
     const auto comm = read_text(fmt::format("/proc/{}/comm", pid));
-    if (path.substr(path.rfind('/') + 1) == name || comm == name + "\n") found.push_back(pid);
+    const bool called_so = path.substr(path.rfind('/') + 1) == name || comm == name + "\n";
+    if (called_so && !has_ended(pid)) found.push_back(pid);
   }
   if (found.size() == 1) return found.front();
   if (found.empty()) {

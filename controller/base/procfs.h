@@ -41,11 +41,21 @@ std::vector<Map> parse_maps(std::string_view text);
 
 inline bool has_signal(std::uint64_t set, int signal) { return (set >> (signal - 1)) & 1U; }
 
-std::optional<std::string> read_text(const std::string& path);  // nullopt: gone or unreadable
+// nullopt: gone or unreadable, which errno tells. What passes (no descriptor, an interruption) is
+// tried twice, so that nobody takes it for the end of a process.
+std::optional<std::string> read_text(const std::string& path);
+bool exists(Pid pid);  // a zombie does, too
+// For those whose process may be there though `file` of it cannot be read. Throws TargetGone, or
+// Error where the process exists.
+[[noreturn]] void throw_unreadable(Pid pid, std::string_view file);
 std::optional<Status> status(Pid pid);
+bool has_ended(Pid pid);  // gone, or a zombie without other threads
 std::optional<Status> thread_status(Pid pid, Tid tid);
 std::optional<std::vector<Map>> maps(Pid pid);
 std::vector<Tid> threads(Pid pid);  // empty: gone
+// Whether this thread has forked processes that are there still, zombies included. A kernel without
+// CONFIG_PROC_CHILDREN says no.
+bool has_children(Pid pid, Tid tid);
 // All processes below `ancestor`, children and theirs, in no order. A process that ends meanwhile
 // may be missing, and what it left behind is then found under whoever took it over.
 std::vector<Pid> descendants(Pid ancestor);

@@ -23,6 +23,14 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+double standard_error(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  const double middle = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - middle) * (value - middle);
+  return std::sqrt(squares / (n - 1) / n);
+}
+
 double trimmed_mean(std::span<const double> values) {
   CHECK(!values.empty());
   std::vector<double> parted(values.begin(), values.end());

@@ -13,9 +13,10 @@
 
 namespace causalctl::statistics {
 
-double mean(std::span<const double> values);          // REQUIRES: not empty
-double trimmed_mean(std::span<const double> values);  // without 20 % at each end
-double median(std::span<const double> values);        // REQUIRES: not empty
+double mean(std::span<const double> values);            // REQUIRES: not empty
+double standard_error(std::span<const double> values);  // of the mean; REQUIRES: two or more
+double trimmed_mean(std::span<const double> values);    // without 20 % at each end
+double median(std::span<const double> values);          // REQUIRES: not empty
 // Median distance from the median, scaled to the standard deviation of normal values; not empty.
 double robust_deviation(std::span<const double> values);
 

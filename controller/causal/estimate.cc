@@ -338,13 +338,15 @@ void sum_run(const Run& run, Report& report) {
 
 // Waiting for a core over wanting one, from the experiments' waits and the runs' samples, each of
 // which stands for one period of running.
-double oversubscribed_share(const std::vector<Run>& runs) {
+void add_core_waits(const std::vector<Run>& runs, Report& report) {
   double waited = 0;
+  double outside = 0;
   double ran = 0;
   for (const Run& run : runs) {
     double experiments_ns = 0;
     for (const Experiment& experiment : run.experiments) {
       waited += static_cast<double>(experiment.runnable_wait_ns);
+      outside += static_cast<double>(experiment.outside_wait_ns);
       experiments_ns += static_cast<double>(experiment.wall_ns);
     }
     const double baseline_ns =
@@ -354,7 +356,9 @@ double oversubscribed_share(const std::vector<Run>& runs) {
                ? baseline_ns * experiments_ns / static_cast<double>(run.wall_ns)
                : experiments_ns;
   }
-  return waited > 0 ? waited / (waited + ran) : 0;
+  if (waited <= 0) return;
+  report.oversubscribed_share = waited / (waited + ran);
+  report.outside_share = outside / (waited + ran);
 }
 
 }  // namespace
@@ -363,7 +367,7 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
   Report report;
   report.runs = runs.size();
   for (const Run& run : runs) sum_run(run, report);
-  report.oversubscribed_share = oversubscribed_share(runs);
+  add_core_waits(runs, report);
 
   const Totals totals = add_up(runs);
   for (const Point& point : points_of(runs)) {

@@ -110,11 +110,19 @@ void warn_of_selfcheck(Report& report) {
         "{:.1f}]; effects of that size mean nothing",
         percent(null->value), percent(null->low), percent(null->high)));
   }
-  if (report.oversubscribed_share > kOversubscribed) {
+  if (report.outside_share > kBesideOthers) {
     report.warnings.push_back(fmt::format(
-        "threads that wanted to run waited for a core {:.0f} % of the time: effects hold only for "
-        "this number of cores",
-        percent(report.oversubscribed_share)));
+        "the target's threads waited for cores {:.0f} % of the time because of other processes (or "
+        "a limit of CPU time): effects hold under that load, under which most code looks worth "
+        "optimising; repeat it without, if that is not what you are after",
+        percent(report.outside_share)));
+  }
+  const double own_share = report.oversubscribed_share - report.outside_share;
+  if (report.oversubscribed_share > kOversubscribed && own_share > kBesideOthers) {
+    report.warnings.push_back(fmt::format(
+        "the target's threads waited for cores {:.0f} % of the time because more of them wanted to "
+        "run than there are cores: effects hold only for this number of cores",
+        percent(own_share)));
   }
 }
 

@@ -8,10 +8,12 @@
 
 namespace causalctl::causal {
 
-inline constexpr double kDelayMismatch = 0.10;   // paid against asked for
-inline constexpr double kDelayOfRun = 0.005;     // … and against the length of the run
-inline constexpr double kManyDiscarded = 0.20;   // of the experiments
-inline constexpr double kOversubscribed = 0.10;  // of the time threads want to run
+inline constexpr double kDelayMismatch = 0.10;  // paid against asked for
+inline constexpr double kDelayOfRun = 0.005;    // … and against the length of the run
+inline constexpr double kManyDiscarded = 0.20;  // of the experiments
+// Of the time threads want to run, waits for cores:
+inline constexpr double kOversubscribed = 0.10;  // all
+inline constexpr double kBesideOthers = 0.05;    // because of others, or of too few cores
 
 // REQUIRES: everything else in `report` is filled in.
 void add_warnings(const std::vector<Run>& runs, report::Report& report);

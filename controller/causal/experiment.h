@@ -34,6 +34,7 @@ struct Experiment {
   std::vector<ThroughputCount> throughput;
   std::vector<LatencyCount> latency;
   Nanoseconds runnable_wait_ns = 0;  // threads of the target waiting for a core, summed
+  Nanoseconds outside_wait_ns = 0;   // … owed to other processes
   std::uint64_t lost_records = 0;
   Nanoseconds asked_ns = 0;
   Nanoseconds paid_ns = 0;
@@ -82,7 +83,10 @@ struct Run {
   Nanoseconds wall_ns = 0;
   Overhead overhead;
   Losses losses;
-  std::string digest;  // same | changed: …
+  std::string digest;  // same | changed | unknown
+  // Why something of ours is still in the target, if it is, is the last warning. Not in the log.
+  bool left_in_target = false;
+  std::string log_failure;  // why the log is not complete; empty: it is
   std::vector<std::string> warnings;
 };
 

@@ -14,6 +14,13 @@ constexpr Nanoseconds kCoreWaitFloor = 50 * kMicrosecond;
 // already when it was left waited for the thread that left it, whoever came between.
 constexpr Nanoseconds kHandOver = 20 * kMicrosecond;
 
+// The scheduler may leave a thread that was woken on its waker's core for so long, another one
+// being free: nobody else's doing.
+constexpr Nanoseconds kPlaced = 200 * kMicrosecond;
+
+// Idlers are the threads that run least, which together have this share of the target's CPU time.
+constexpr double kIdlersShare = 0.05;
+
 // A thread that joins another runs again this soon after the other's end, as far as events tell.
 constexpr Nanoseconds kJoined = 500 * kMicrosecond;
 
@@ -24,24 +31,56 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns) {
   const auto found = threads_.find(parent);
   fresh.local_ns = found == threads_.end() ? global() : found->second.local_ns;
   fresh.since_ns = now_ns;
-  if (parent != 0) fresh.state = ThreadState::waiting_for_core;
-  threads_[thread] = fresh;
+  fresh.running_since_ns = now_ns;
+  Thread& started = threads_[thread];
+  enter(started, ThreadState::unknown, now_ns);  // the id of one whose end was lost
+  started = fresh;
+  if (parent != 0) enter(started, ThreadState::waiting_for_core, now_ns);
 }
 
 void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
-  const Thread& thread = found->second;
+  Thread& thread = found->second;
+  enter(thread, ThreadState::unknown, now_ns);
   last_end_ = {now_ns, thread.local_ns};
-  if (thread.cpu) cores_[*thread.cpu] = {tid, now_ns, thread.local_ns};  // no switch record comes
+  if (thread.cpu) {  // no switch record comes
+    cores_[*thread.cpu] = {tid, now_ns, thread.local_ns, excused(thread)};
+  }
   threads_.erase(found);
 }
 
 void Ledger::reset() {
+  find_idlers();
   for (auto& [tid, thread] : threads_) thread.local_ns = 0;
   for (auto& [cpu, core] : cores_) core.local_ns = 0;
   last_end_.reset();
   lifted_ns_ = 0;
+}
+
+// A thread that a timer wakes for a moment is not found running when it owes; or it is, by chance,
+// with all that it owes, and may hold a lock. So it does not pay, and what it could falsify by that
+// is bounded by the share of all idlers.
+void Ledger::find_idlers() {
+  std::vector<Thread*> by_cpu;
+  Nanoseconds all_ns = 0;
+  for (auto& [tid, thread] : threads_) {
+    if (thread.state == ThreadState::running) {
+      thread.cpu_ns += std::max<Nanoseconds>(latest_ns_ - thread.running_since_ns, 0);
+      thread.running_since_ns = latest_ns_;
+    }
+    by_cpu.push_back(&thread);
+    all_ns += thread.cpu_ns;
+  }
+  std::sort(by_cpu.begin(), by_cpu.end(),
+            [](const Thread* a, const Thread* b) { return a->cpu_ns < b->cpu_ns; });
+  Nanoseconds sum_ns = 0;
+  for (Thread* thread : by_cpu) {
+    sum_ns += thread->cpu_ns;
+    thread->idler =
+        !thread->visits && static_cast<double>(sum_ns) < kIdlersShare * static_cast<double>(all_ns);
+    thread->cpu_ns /= 2;  // what is long ago counts less
+  }
 }
 
 void Ledger::earn(Tid thread, Nanoseconds amount_ns) {
@@ -52,17 +91,34 @@ void Ledger::earn(Tid thread, Nanoseconds amount_ns) {
 
 void Ledger::pay(Tid thread, Nanoseconds amount_ns) { earn(thread, amount_ns); }
 
-void Ledger::ran(Tid thread) {
+void Ledger::visited(Tid thread) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
-    found->second.state = ThreadState::running;
+    found->second.visits = true;
+    found->second.idler = false;
   }
 }
 
-void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns) {
+void Ledger::ran(Tid thread) {
+  if (const auto found = threads_.find(thread); found != threads_.end()) {
+    enter(found->second, ThreadState::running, latest_ns_);
+  }
+}
+
+void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
+  const auto change = [&](ThreadState which) { return (state == which) - (thread.state == which); };
+  own_cores_.change(now_ns, change(ThreadState::running), change(ThreadState::waiting_for_core));
+  thread.state = state;
+  if (state == ThreadState::waiting_for_core) thread.granted_ns = own_cores_.granted_ns();
+}
+
+void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns,
+                    bool by_chance) {
+  if (by_chance) other_local_ns = std::max(other_local_ns, thread.local_ns);
   thread.local_ns = std::min(thread.local_ns + std::max<Nanoseconds>(waited_ns, 0), other_local_ns);
 }
 
 Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
+  latest_ns_ = std::max(latest_ns_, now_ns);
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return 0;
   Thread& thread = found->second;
@@ -73,10 +129,16 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
     arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->local_ns);
   }
   const Core& core = cores_[cpu];
-  const bool waited = thread.state == ThreadState::waiting_for_core;
+  const ThreadState before = thread.state;
+  const bool waited = before == ThreadState::waiting_for_core;
+  enter(thread, ThreadState::running, now_ns);
   const bool own_core = core.left_by == tid && core.left_at_ns == thread.since_ns;
   if (waited) put_on_core(thread, tid, core, now_ns);
-  thread.state = ThreadState::running;
+  if (before == ThreadState::blocked && !thread.in_pause) {
+    thread.from_outside = true;
+    thread.up_since_ns = now_ns;
+  }
+  thread.running_since_ns = now_ns;
   thread.cpu = cpu;
   thread.blind_wait = thread.needless = false;
   return waited && own_core ? now_ns - thread.since_ns : 0;
@@ -85,11 +147,15 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
 void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns) {
   const Nanoseconds waited_ns = std::max<Nanoseconds>(now_ns - thread.since_ns, 0);
   core_wait_ns_ += waited_ns;
+  if (thread.preempted || waited_ns > kPlaced) {
+    outside_wait_ns_ +=
+        std::min(waited_ns, static_cast<Nanoseconds>(own_cores_.granted_ns() - thread.granted_ns));
+  }
   const bool for_other =
       waited_ns > kCoreWaitFloor && core.left_by != 0 && core.left_by != tid &&
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
   if (for_other) {
-    arrive(thread, waited_ns, core.local_ns);
+    arrive(thread, waited_ns, core.local_ns, core.by_idler);
   } else if (thread.needless) {
     thread.local_ns += waited_ns;  // all of it on the way
   }
@@ -97,13 +163,17 @@ void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds 
 
 void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
                           bool pause_asked) {
+  latest_ns_ = std::max(latest_ns_, now_ns);
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
-  thread.state = preempted ? ThreadState::waiting_for_core : ThreadState::blocked;
+  enter(thread, preempted ? ThreadState::waiting_for_core : ThreadState::blocked, now_ns);
+  thread.preempted = preempted;
   thread.since_ns = now_ns;
   thread.blind_wait = !preempted && !pause_asked;
-  cores_[cpu] = {tid, now_ns, thread.local_ns};
+  thread.in_pause = pause_asked;
+  thread.cpu_ns += std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0);
+  cores_[cpu] = {tid, now_ns, thread.local_ns, excused(thread)};
 }
 
 void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
@@ -114,10 +184,17 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   if (thread.state != ThreadState::blocked) return;
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
   thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
-  arrive(thread, waited_ns, other->second.local_ns);
+  arrive(thread, waited_ns, other->second.local_ns, met_by_chance(thread, other->second));
+  if (thread.local_ns == other->second.local_ns) thread.from_outside = false;  // in step
   thread.blind_wait = false;
-  thread.state = ThreadState::waiting_for_core;
+  enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
+}
+
+// Who waited for an idler since before it woke up has waited for its timer, and inherits what it
+// owes. Who came later has met it over a lock, which in virtual time it held some other time.
+bool Ledger::met_by_chance(const Thread& waiter, const Thread& waker) {
+  return excused(waker) && waiter.since_ns >= waker.up_since_ns;
 }
 
 void Ledger::spun(Tid tid, Nanoseconds amount_ns) {
@@ -149,7 +226,8 @@ std::vector<Ledger::Debt> Ledger::debts() const {
   std::vector<Debt> debts;
   debts.reserve(threads_.size());
   for (const auto& [tid, thread] : threads_) {
-    debts.push_back({tid, target_ns - thread.local_ns, thread.state});
+    const Nanoseconds debt_ns = excused(thread) ? 0 : target_ns - thread.local_ns;
+    debts.push_back({tid, debt_ns, thread.state});
   }
   return debts;
 }

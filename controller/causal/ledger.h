@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/causal/own_cores.h"
 
 namespace causalctl::causal {
 
@@ -39,7 +40,9 @@ class Ledger {
   // `full` (up to G) where the kernel does not let us see them (docs/permissions in README).
   enum class BlindCredit : std::uint8_t { none, full };
 
-  explicit Ledger(BlindCredit blind = BlindCredit::none) : blind_(blind) {}
+  // `cores`: on which the target may run.
+  explicit Ledger(BlindCredit blind = BlindCredit::none, int cores = 1)
+      : own_cores_(cores), blind_(blind) {}
 
   void start_thread(Tid thread, Tid parent, Nanoseconds now_ns);  // parent 0: unknown, owes nothing
   void end_thread(Tid thread, Nanoseconds now_ns);
@@ -52,7 +55,8 @@ class Ledger {
   void lift(Nanoseconds amount_ns) { lifted_ns_ += amount_ns; }
   void pay(Tid thread, Nanoseconds amount_ns);
 
-  void ran(Tid thread);  // a sample: the thread is on a core
+  void visited(Tid thread);  // a progress point: in its virtual time progress is measured
+  void ran(Tid thread);      // a sample: the thread is on a core
   // Returns for how long another program had the thread's core; 0: it left the core otherwise.
   Nanoseconds switched_in(Tid thread, std::uint32_t cpu, Nanoseconds now_ns);
   // `pause_asked`: it may be our pause, not a wait of its own, that it leaves the core for. Only
@@ -74,9 +78,12 @@ class Ledger {
     Nanoseconds debt_ns = 0;
     ThreadState state = ThreadState::unknown;
   };
+  // Nothing is asked of an idler that was woken from outside.
   std::vector<Debt> debts() const;
 
-  Nanoseconds core_wait_ns() const { return core_wait_ns_; }  // summed over threads, ever growing
+  // Summed over threads, ever growing: waits for a core, and what of them other processes caused.
+  Nanoseconds core_wait_ns() const { return core_wait_ns_; }
+  Nanoseconds outside_wait_ns() const { return outside_wait_ns_; }
 
  private:
   struct Thread {
@@ -86,19 +93,38 @@ class Ledger {
     std::optional<std::uint32_t> cpu;  // the last one
     bool blind_wait = false;           // blocked, not in a pause, and no edge has told who ended it
     bool needless = false;  // the wake-up now under way: in virtual time there was no wait
+    bool in_pause = false;  // of ours
+    bool preempted = false;
+    // A timer or a device has ended its last wait, and nobody of the target has brought it into
+    // step since.
+    bool from_outside = false;
+    Nanoseconds up_since_ns = 0;  // … that wait
+    Nanoseconds running_since_ns = 0;
+    Nanoseconds cpu_ns = 0;  // before that; of the last few experiments
+    double granted_ns = 0;   // see OwnCores, when it began to wait for a core
+    bool visits = false;
+    bool idler = false;
   };
   struct Core {
     Tid left_by = 0;
     Nanoseconds left_at_ns = 0;
     Nanoseconds local_ns = 0;  // of the thread that left it, then
+    bool by_idler = false;
   };
 
+  void enter(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
 
-  void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns);
+  void find_idlers();
+  static bool excused(const Thread& thread) { return thread.idler && thread.from_outside; }
+  static bool met_by_chance(const Thread& waiter, const Thread& waker);
+  // `by_chance`: credit, but no debt, is handed on.
+  static void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns,
+                     bool by_chance = false);
 
   std::unordered_map<Tid, Thread> threads_;
   Nanoseconds lifted_ns_ = 0;
+  Nanoseconds latest_ns_ = 0;  // time of the latest switch
   std::unordered_map<std::uint32_t, Core> cores_;
   // The latest end of a thread. Its events are closed before it wakes who joins it, so that there
   // is no edge: whoever wakes up right afterwards, from a wait nobody ended, is taken to be that.
@@ -108,6 +134,8 @@ class Ledger {
   };
   std::optional<End> last_end_;
   Nanoseconds core_wait_ns_ = 0;
+  Nanoseconds outside_wait_ns_ = 0;
+  OwnCores own_cores_;
   BlindCredit blind_;
 };
 

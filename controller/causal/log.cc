@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
+#include "controller/base/output_file.h"
 
 namespace causalctl::causal {
 namespace {
@@ -78,14 +79,7 @@ bool ends_inside_line(int fd) {
 }  // namespace
 
 LogWriter::LogWriter(const std::string& path) : path_(path) {
-  fd_ = Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!fd_) {
-    const int error = errno;
-    throw Error::from_errno(fmt::format("open({})", path), error,
-                            error == ELOOP ? "it is a link, and logs are never written through "
-                                             "links; name another file with --output"
-                                           : "name another file with --output FILE");
-  }
+  fd_ = open_output(path, "name another file with --output FILE");
   if (ends_inside_line(fd_.get())) append("\n");
 }
 
@@ -116,6 +110,7 @@ void LogWriter::experiment(const Run& run, const Experiment& experiment) {
   line["throughput"] = throughput_json(experiment);
   line["latency"] = latency_json(experiment);
   line["runnable_wait_ns"] = experiment.runnable_wait_ns;
+  line["outside_wait_ns"] = experiment.outside_wait_ns;
   line["lost_records"] = experiment.lost_records;
   line["pauses"] = {{"asked_ns", experiment.asked_ns},
                     {"paid_ns", experiment.paid_ns},
@@ -181,10 +176,21 @@ void LogWriter::append(const std::string& line) {
     // Where even this fails the reader ignores the cut-off line.
     [[maybe_unused]] const int result = ::ftruncate(fd_.get(), end_before);
   }
-  if (failed_) return;
+  if (failed()) return;
   failed_ = true;
   throw Error::from_errno(fmt::format("write({})", path_), error,
                           "what was written before can still be read: causalctl report " + path_);
+}
+
+void write_or_end(Run& run, const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const Error& error) {
+    run.reason = "log-failed";
+    if (!run.log_failure.empty()) return;
+    run.log_failure = error.what();
+    run.warnings.emplace_back(error.what());
+  }
 }
 
 }  // namespace causalctl::causal

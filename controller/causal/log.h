@@ -2,6 +2,7 @@
 // so that a killed run leaves a readable file (docs/log-format.md).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,7 @@ inline constexpr int kLogVersion = 1;  // readers refuse a newer one
 
 class LogWriter {
  public:
-  // Creates `path` with mode 0600 or appends to it; never follows a link at the last component
-  // (devices such as /dev/null and pipes are allowed). Throws Error with a hint.
+  // Creates `path` or appends to it, by the rules of base/output_file.h. Throws Error with a hint.
   explicit LogWriter(const std::string& path);
 
   // Each appends one line. A line that does not fit (full disk) is cut off again so that the file
@@ -35,6 +35,10 @@ class LogWriter {
   std::string path_;
   bool failed_ = false;
 };
+
+// Writes to the log. Where that fails (a full disk) the run is to end, with the reason "log-failed"
+// and a warning; what was measured is reported nevertheless.
+void write_or_end(Run& run, const std::function<void()>& write);
 
 struct ReadLog {
   std::vector<Run> runs;

@@ -8,65 +8,23 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <concepts>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "controller/base/error.h"
 #include "controller/causal/log.h"
+#include "controller/causal/log_fields.h"
 
 namespace causalctl::causal {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using namespace log_fields;
 
+constexpr std::size_t kDeepestNesting = 64;
 constexpr std::string_view kLineBegin = "{\"type\":";
-
-// A field of the wrong kind; turned into an Error with file and line where those are known.
-struct BadField {
-  std::string text;
-};
-
-void convert(const Json& value, std::string_view key, std::string& out) {
-  if (!value.is_string()) throw BadField{fmt::format("\"{}\" is not a string", key)};
-  out = value.get<std::string>();
-}
-
-void convert(const Json& value, std::string_view key, double& out) {
-  if (!value.is_number()) throw BadField{fmt::format("\"{}\" is not a number", key)};
-  out = value.get<double>();
-}
-
-template <std::integral T>
-void convert(const Json& value, std::string_view key, T& out) {
-  const bool fits = std::is_unsigned_v<T> ? value.is_number_unsigned() : value.is_number_integer();
-  if (!fits) throw BadField{fmt::format("\"{}\" is not a fitting whole number", key)};
-  out = value.get<T>();
-}
-
-// Leaves `out` alone where the field is absent.
-template <typename T>
-void get(const Json& object, std::string_view key, T& out) {
-  if (const auto found = object.find(std::string(key)); found != object.end()) {
-    convert(*found, key, out);
-  }
-}
-
-// The items of a list of objects; nothing where the field is absent.
-std::vector<Json> items(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end()) return {};
-  const bool good = found->is_array() && std::all_of(found->begin(), found->end(),
-                                                     [](const Json& i) { return i.is_object(); });
-  if (!good) throw BadField{fmt::format("\"{}\" is not a list of objects", key)};
-  return {found->begin(), found->end()};
-}
-
-const Json* object_field(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_object() ? &*found : nullptr;
-}
 
 Unit read_unit(const Json& line) {
   Unit unit;
@@ -86,8 +44,8 @@ std::vector<ThroughputCount> read_throughput(const Json& line) {
     ThroughputCount& point = points.emplace_back();
     get(item, "name", point.name);
     get(item, "visits", point.visits);
-    get(item, "first_ns", point.first_ns);
-    get(item, "last_ns", point.last_ns);
+    get_time(item, "first_ns", point.first_ns);
+    get_time(item, "last_ns", point.last_ns);
   }
   return points;
 }
@@ -101,9 +59,9 @@ std::vector<LatencyCount> read_latency(const Json& line) {
     get(item, "ends", point.ends);
     get(item, "in_progress_start", point.in_progress_start);
     get(item, "in_progress_end", point.in_progress_end);
-    get(item, "mean_ns", point.mean_ns);
-    get(item, "p50_ns", point.p50_ns);
-    get(item, "p99_ns", point.p99_ns);
+    get_time(item, "mean_ns", point.mean_ns);
+    get_time(item, "p50_ns", point.p50_ns);
+    get_time(item, "p99_ns", point.p99_ns);
   }
   return points;
 }
@@ -115,19 +73,20 @@ Experiment read_experiment(const Json& line) {
   if (!(experiment.speedup >= 0 && experiment.speedup <= 1)) {
     throw BadField{"\"speedup\" is not between 0 and 1"};
   }
-  get(line, "start_ns", experiment.start_ns);
-  get(line, "wall_ns", experiment.wall_ns);
-  get(line, "delay_ns", experiment.delay_ns);
+  get_time(line, "start_ns", experiment.start_ns);
+  get_time(line, "wall_ns", experiment.wall_ns);
+  get_time(line, "delay_ns", experiment.delay_ns);
   experiment.effective_ns = experiment.wall_ns - experiment.delay_ns;
-  get(line, "effective_ns", experiment.effective_ns);
+  get_time(line, "effective_ns", experiment.effective_ns);
   get(line, "samples", experiment.samples);
   experiment.throughput = read_throughput(line);
   experiment.latency = read_latency(line);
-  get(line, "runnable_wait_ns", experiment.runnable_wait_ns);
+  get_time(line, "runnable_wait_ns", experiment.runnable_wait_ns);
+  get_time(line, "outside_wait_ns", experiment.outside_wait_ns);
   get(line, "lost_records", experiment.lost_records);
   if (const Json* pauses = object_field(line, "pauses")) {
-    get(*pauses, "asked_ns", experiment.asked_ns);
-    get(*pauses, "paid_ns", experiment.paid_ns);
+    get_time(*pauses, "asked_ns", experiment.asked_ns);
+    get_time(*pauses, "paid_ns", experiment.paid_ns);
     get(*pauses, "count", experiment.pauses);
   }
   get(line, "discarded", experiment.discarded);
@@ -149,7 +108,7 @@ void read_run(const Json& line, Run& run) {
 void read_end(const Json& line, Run& run) {
   run.ended = true;
   get(line, "reason", run.reason);
-  get(line, "wall_ns", run.wall_ns);
+  get_time(line, "wall_ns", run.wall_ns);
   get(line, "digest", run.digest);
   if (const Json* overhead = object_field(line, "overhead")) {
     const auto get_known = [&](const char* key, std::optional<double>& known) {
@@ -162,11 +121,11 @@ void read_end(const Json& line, Run& run) {
     get_known("slowdown_low", run.overhead.slowdown_low);
     get_known("slowdown_high", run.overhead.slowdown_high);
     get(*overhead, "controller_cpu_share", run.overhead.controller_cpu_share);
-    get(*overhead, "attach_stop_ns", run.overhead.attach_stop_ns);
-    get(*overhead, "sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns);
-    get(*overhead, "sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns);
-    get(*overhead, "pause_cost_ns", run.overhead.pause_cost_ns);
-    get(*overhead, "period_ns", run.overhead.period_ns);
+    get_time(*overhead, "attach_stop_ns", run.overhead.attach_stop_ns);
+    get_time(*overhead, "sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns);
+    get_time(*overhead, "sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns);
+    get_time(*overhead, "pause_cost_ns", run.overhead.pause_cost_ns);
+    get_time(*overhead, "period_ns", run.overhead.period_ns);
   }
   if (const Json* losses = object_field(line, "losses")) {
     get(*losses, "records_lost", run.losses.records_lost);
@@ -191,6 +150,11 @@ class Reader {
   void dispatch(const Json& line, std::string_view text);
   Run& run_of(const Json& line);
   std::string where() const { return fmt::format("{}:{}", name_, line_); }
+  // Sums of any of them are sound then. Throws BadField.
+  void add_time(Nanoseconds time_ns) {
+    times_ns_ += std::abs(time_ns);
+    if (times_ns_ > kLongestSum) throw BadField{"the times add up to more than a century"};
+  }
   void warn(std::string_view text) {
     log_.warnings.push_back(fmt::format("{}: {}", where(), text));
   }
@@ -201,6 +165,7 @@ class Reader {
   std::set<std::string, std::less<>> experiments_;  // lines seen
   std::set<std::string> unknown_types_;
   std::uint64_t repeated_ = 0;
+  Nanoseconds times_ns_ = 0;
   std::string name_;
   std::uint64_t line_ = 0;
 };
@@ -223,6 +188,10 @@ void Reader::read(const std::string& text, const std::string& name) {
 
 // What a killed run left may stand alone, or have the next log's first line glued to it by cat.
 std::optional<Json> Reader::parse(std::string_view line, bool last) {
+  if (nesting(line) > kDeepestNesting) {
+    throw Error(fmt::format("{}: lists nested more than {} deep", where(), kDeepestNesting),
+                "causalctl report reads what attach and run wrote (docs/log-format.md)");
+  }
   Json json = Json::parse(line, nullptr, false);
   if (json.is_object()) return json;
   const bool ours = line.substr(0, kLineBegin.size()) == kLineBegin.substr(0, line.size());
@@ -274,6 +243,11 @@ void Reader::dispatch(const Json& line, std::string_view text) {
       return;
     }
     Experiment experiment = read_experiment(line);
+    for (const Nanoseconds time_ns :
+         {experiment.wall_ns, experiment.delay_ns, experiment.effective_ns, experiment.asked_ns,
+          experiment.paid_ns, experiment.runnable_wait_ns, experiment.outside_wait_ns}) {
+      add_time(time_ns);
+    }
     run_of(line).experiments.push_back(std::move(experiment));
   } else if (type == "samples") {
     UnitSamples samples;
@@ -290,7 +264,9 @@ void Reader::dispatch(const Json& line, std::string_view text) {
       all.push_back(std::move(samples));
     }
   } else if (type == "end") {
-    read_end(line, run_of(line));
+    Run& run = run_of(line);
+    read_end(line, run);
+    add_time(run.wall_ns);
   } else if (unknown_types_.insert(type).second) {
     warn(fmt::format("lines of type \"{}\" are not known here, ignored", type));
   }

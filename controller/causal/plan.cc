@@ -8,6 +8,11 @@
 
 namespace causalctl::causal {
 
+PlanOptions plan_options(const config::Experiment& experiment, std::uint64_t seed) {
+  return {experiment.speedups_percent, experiment.baseline_share, experiment.fixed_speedup_percent,
+          seed};
+}
+
 Plan::Plan(PlanOptions options) : options_(std::move(options)), random_(options_.seed) {
   CHECK(options_.baseline_share > 0 && options_.baseline_share < 1);
   if (options_.fixed_speedup_percent) {

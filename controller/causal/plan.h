@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "config/config.h"
+
 namespace causalctl::causal {
 
 using UnitId = std::uint32_t;
@@ -19,6 +21,8 @@ struct PlanOptions {
   std::optional<unsigned> fixed_speedup_percent;
   std::uint64_t seed = 1;
 };
+
+PlanOptions plan_options(const config::Experiment& experiment, std::uint64_t seed);
 
 struct PlannedExperiment {
   UnitId unit = 0;

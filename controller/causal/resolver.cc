@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <string_view>
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/thread.h"
 
 namespace causalctl::causal {
 namespace {
@@ -83,7 +85,9 @@ std::optional<std::string> missing_lines(const LineInformation& lines, config::U
 
 SymbolizingThread::SymbolizingThread(std::unique_ptr<unwind::Symbolizer> symbolizer,
                                      config::Scope scope)
-    : symbolizer_(std::move(symbolizer)), scope_(std::move(scope)), thread_([this] { work(); }) {}
+    : symbolizer_(std::move(symbolizer)),
+      scope_(std::move(scope)),
+      thread_(start_thread("the debug information", [this] { work(); })) {}
 
 SymbolizingThread::~SymbolizingThread() {
   {
@@ -128,7 +132,7 @@ LineInformation SymbolizingThread::look_for_lines() {
         found.any = true;
         continue;
       }
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       log::verbose("{}: {}", module.path, error.what());
     }
     found.without.push_back(module.path);
@@ -141,7 +145,7 @@ std::optional<Unit> SymbolizingThread::resolve(Address address) {
     const auto module = symbolizer_->module_at(address);
     if (!module || !module_in_scope(*module, scope_)) return std::nullopt;
     return unit_of(symbolizer_->frames(address), symbolizer_->has_lines(address), scope_);
-  } catch (const Error& error) {  // a broken file must not end the profile of the others
+  } catch (const std::exception& error) {  // a broken file must not end the profile of the others
     log::verbose("{:#x}: {}", address, error.what());
     return std::nullopt;
   }

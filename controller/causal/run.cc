@@ -7,9 +7,10 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/causal/budget.h"
 #include "controller/causal/calibrate.h"
-#include "controller/causal/estimate.h"
 #include "controller/causal/intrusion.h"
+#include "controller/causal/ticker.h"
 #include "controller/causal/until_certain.h"
 
 namespace causalctl::causal {
@@ -17,26 +18,28 @@ namespace {
 
 constexpr Nanoseconds kSurvey = kSecond;
 constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
-constexpr Nanoseconds kTooLate = 50 * kMillisecond;  // the machine stalled
 constexpr Nanoseconds kLongestSettling = 200 * kMillisecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
 // A faster consumer first eats up what is in its queue: that gain is none of the steady state.
-constexpr double kWarmUpShare = 0.2;  // of the experiment, before it
-constexpr unsigned kStackBytes = 8192;
+constexpr double kWarmUpShare = 0.2;        // of the experiment, before it
 constexpr double kCallersMayDiffer = 0.01;  // of all samples: below it, frame pointers will do
-constexpr std::size_t kBudgetWindow = 10;   // experiments
 
 class Runner {
  public:
   Runner(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
          LogWriter& log, Run& run)
-      : config_(config), parts_(parts), hooks_(hooks), log_(log), run_(run), stream_(parts) {}
+      : config_(config),
+        parts_(parts),
+        hooks_(hooks),
+        log_(log),
+        run_(run),
+        stream_(parts),
+        ticker_(parts_, stream_, config.scope.unit, run.warnings) {}
 
   void run();
 
  private:
   bool stop();
-  void step();
   void idle(Nanoseconds duration_ns);
   void survey();
   void choose_period();
@@ -46,11 +49,11 @@ class Runner {
   Experiment experiment(const PlannedExperiment& planned);
   void cool_off();
   void check_budget();
+  void check_budget_of_window();
+  void keep_budget(double slowdown, Nanoseconds wall_ns, const char* measured_by);
   void look();
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts);
   void warn_of_intrusion();
-  void check_lines();
-  void write_log(const std::function<void()>& write);
   void finish();
   void show(const char* phase, const Experiment* now = nullptr);
 
@@ -60,13 +63,12 @@ class Runner {
   LogWriter& log_;
   Run& run_;
   Stream stream_;
+  Ticker ticker_;
   Nanoseconds start_ns_ = 0;
   Nanoseconds cpu_start_ns_ = 0;
-  Nanoseconds worst_late_ns_ = 0;
-  Nanoseconds experiment_ns_ = 0;  // doubled where visits are few
-  Nanoseconds last_jitter_ns_ = 0;
+  Nanoseconds experiment_ns_ = 0;    // doubled where visits are few
+  Nanoseconds window_begin_ns_ = 0;  // of the experiment that is being measured; 0: none
   std::optional<UnitId> fixed_;
-  bool lines_checked_ = false;
   Looks looks_;
   double visits_per_s_ = 0;
   std::vector<std::uint64_t> baseline_counts_;  // by unit
@@ -85,19 +87,12 @@ bool Runner::stop() {
   return !run_.reason.empty();
 }
 
-void Runner::step() {
-  worst_late_ns_ = std::max(worst_late_ns_, stream_.step().late_ns);
-  check_lines();
-  const Nanoseconds now_ns = parts_.clock.now();
-  if (now_ns - last_jitter_ns_ > 50 * kMillisecond) {
-    parts_.session.jitter();
-    last_jitter_ns_ = now_ns;
-  }
-}
-
 void Runner::idle(Nanoseconds duration_ns) {
   const Nanoseconds end_ns = parts_.clock.now() + duration_ns;
-  while (!stop() && parts_.clock.now() < end_ns) step();
+  while (!stop() && parts_.clock.now() < end_ns) {
+    ticker_.step();
+    check_budget_of_window();
+  }
 }
 
 // Which code runs, and does finding the caller of code out of scope need copied stacks? Both are
@@ -184,7 +179,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   Experiment result;
   result.unit = parts_.attribution.unit(planned.unit);
   result.speedup = planned.speedup;
-  worst_late_ns_ = 0;
+  ticker_.forget_lateness();
   const auto pauses_before = parts_.pauser.totals();
   const auto lost_before = parts_.session.losses().records_lost;
   stream_.begin(planned.unit, planned.speedup, run_.overhead.period_ns);
@@ -193,15 +188,18 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   idle(static_cast<Nanoseconds>(kWarmUpShare * static_cast<double>(experiment_ns_)));
   stream_.begin_window();
   const Nanoseconds core_wait_before_ns = stream_.core_wait_ns();
+  const Nanoseconds outside_wait_before_ns = stream_.outside_wait_ns();
   const std::vector<std::uint64_t> counts_before = parts_.attribution.counts();
   const Nanoseconds begin_ns = parts_.clock.now();
   result.start_ns = begin_ns - start_ns_;
+  window_begin_ns_ = begin_ns;
   idle(experiment_ns_);
+  window_begin_ns_ = 0;
   stream_.stop_earning();
   const Nanoseconds settled_by_ns = parts_.clock.now() + kLongestSettling;
   while (stream_.open_debt_ns() > 0 && parts_.clock.now() < settled_by_ns &&
          hooks_.interrupts() < 2 && parts_.session.target_alive()) {
-    step();
+    ticker_.step();
   }
 
   result.wall_ns = parts_.clock.now() - begin_ns;
@@ -211,6 +209,8 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   result.throughput = parts_.counters.throughput();
   result.latency = parts_.counters.latency(result.effective_ns);
   result.runnable_wait_ns = stream_.core_wait_ns() - core_wait_before_ns;
+  result.outside_wait_ns = std::clamp<Nanoseconds>(
+      stream_.outside_wait_ns() - outside_wait_before_ns, 0, result.runnable_wait_ns);
   result.lost_records = parts_.session.losses().records_lost - lost_before;
   std::vector<std::uint64_t> counts = parts_.attribution.counts();
   for (UnitId id = 0; id < counts_before.size(); ++id) counts[id] -= counts_before[id];
@@ -220,11 +220,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   result.asked_ns = pauses.asked_ns - pauses_before.asked_ns;
   result.paid_ns = pauses.paid_ns - pauses_before.paid_ns;
   result.pauses = pauses.pauses - pauses_before.pauses;
-  if (worst_late_ns_ > kTooLate) {
-    result.discarded = fmt::format("controller late by {} ms", worst_late_ns_ / kMillisecond);
-  } else if (result.lost_records > 0) {
-    result.discarded = fmt::format("{} records lost", result.lost_records);
-  }
+  ticker_.judge(result);
   count_baseline(result, counts);
   return result;
 }
@@ -234,28 +230,36 @@ void Runner::cool_off() {
   const Nanoseconds end_ns = parts_.clock.now() + config_.experiment.cooloff_ns;
   const Nanoseconds patience_ns = parts_.clock.now() + config_.pause.longest_ns;
   do {
-    step();
+    ticker_.step();
   } while (parts_.clock.now() < end_ns ||
            (!parts_.pauser.idle() && parts_.clock.now() < patience_ns && hooks_.interrupts() < 2));
 }
 
 void Runner::check_budget() {
-  const auto& all = run_.experiments;
-  if (!config_.budget.max_slowdown_percent || all.size() < kBudgetWindow) return;
-  Nanoseconds delay_ns = 0;
-  Nanoseconds wall_ns = 0;
-  for (auto each = all.end() - kBudgetWindow; each != all.end(); ++each) {
-    delay_ns += each->delay_ns;
-    wall_ns += each->wall_ns;
-  }
-  const double slowdown = 100 * (static_cast<double>(delay_ns) / static_cast<double>(wall_ns) +
-                                 std::max(run_.overhead.slowdown.value_or(0), 0.0));
-  if (slowdown <= *config_.budget.max_slowdown_percent) return;
+  if (!config_.budget.max_slowdown_percent) return;
+  const Slowdown slowdown = slowdown_of(run_.experiments, run_.overhead.slowdown.value_or(0));
+  if (slowdown.experiments == 0) return;
+  keep_budget(slowdown.share, slowdown.wall_ns, slowdown.by_progress ? "progress" : "pauses");
+}
+
+// An experiment may last 30 s: too long to be looked at when it is over.
+void Runner::check_budget_of_window() {
+  if (!config_.budget.max_slowdown_percent || window_begin_ns_ == 0) return;
+  const Nanoseconds wall_ns = parts_.clock.now() - window_begin_ns_;
+  if (wall_ns < kLongestWindow) return;
+  keep_budget(static_cast<double>(stream_.delay_ns()) / static_cast<double>(wall_ns) +
+                  std::max(run_.overhead.slowdown.value_or(0), 0.0),
+              wall_ns, "pauses");
+}
+
+void Runner::keep_budget(double slowdown, Nanoseconds wall_ns, const char* measured_by) {
+  if (100 * slowdown <= *config_.budget.max_slowdown_percent) return;
   run_.reason = "budget";
   run_.warnings.push_back(fmt::format(
-      "ended early: the target ran {:.1f} % slower over the last {} experiments, --max-slowdown is "
-      "{:.1f} %",
-      slowdown, kBudgetWindow, *config_.budget.max_slowdown_percent));
+      "ended early: the target ran {:.1f} % slower over the last {:.1f} s (by {}), --max-slowdown "
+      "is {:.1f} %",
+      100 * slowdown, static_cast<double>(wall_ns) / 1e9, measured_by,
+      *config_.budget.max_slowdown_percent));
 }
 
 // Between two experiments, when nothing is being measured.
@@ -268,11 +272,8 @@ void Runner::look() {
         {parts_.attribution.unit(id), parts_.attribution.count(id), in_baselines});
   }
   so_far.losses.samples_total = parts_.attribution.total();
-  so_far.ended = true;  // its samples are known
   const std::string only_unit = fixed_ ? parts_.attribution.unit(*fixed_).name : "";
-  if (decided(estimate({so_far}, looks_.level()), estimate({so_far}), only_unit)) {
-    run_.reason = "certain";
-  }
+  if (enough(std::move(so_far), looks_, only_unit)) run_.reason = "certain";
 }
 
 void Runner::show(const char* phase, const Experiment* now) {
@@ -324,43 +325,17 @@ void Runner::warn_of_intrusion() {
   }
 }
 
-void Runner::check_lines() {
-  if (lines_checked_) return;
-  const auto lines = parts_.attribution.lines();
-  if (!lines) return;
-  lines_checked_ = true;
-  if (auto warning = missing_lines(*lines, config_.scope.unit)) {
-    run_.warnings.push_back(std::move(*warning));
-  }
-}
-
-// A full disk ends the run, but what was measured is still reported.
-void Runner::write_log(const std::function<void()>& write) {
-  try {
-    write();
-  } catch (const Error& error) {
-    run_.reason = "log-failed";
-    run_.warnings.emplace_back(error.what());
-  }
-}
-
 void Runner::finish() {
   run_.wall_ns = parts_.clock.now() - start_ns_;
-  run_.overhead.controller_cpu_share =
-      static_cast<double>(process_cpu_now() - cpu_start_ns_) / static_cast<double>(run_.wall_ns);
+  add_totals(parts_, cpu_start_ns_, run_);
   for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
     baseline_counts_.resize(parts_.attribution.units());
     run_.samples.push_back(
         {parts_.attribution.unit(id), parts_.attribution.count(id), baseline_counts_[id]});
-    write_log([&] { log_.samples(run_, run_.samples.back()); });
+    write_or_end(run_, [&] { log_.samples(run_, run_.samples.back()); });
   }
   run_.overhead.sample_to_pause_p50_ns = stream_.sample_to_pause_ns(0.5);
   run_.overhead.sample_to_pause_p99_ns = stream_.sample_to_pause_ns(0.99);
-  const auto losses = parts_.session.losses();
-  run_.losses.records_lost = losses.records_lost;
-  run_.losses.stacks_truncated = parts_.attribution.stacks_cut_off();
-  run_.losses.samples_unknown = parts_.attribution.unknown();
-  run_.losses.samples_total = parts_.attribution.total();
 }
 
 void Runner::run() {
@@ -373,12 +348,7 @@ void Runner::run() {
   choose_period();
   calibrate_pauses();
 
-  PlanOptions options;
-  options.speedups_percent = config_.experiment.speedups_percent;
-  options.baseline_share = config_.experiment.baseline_share;
-  options.fixed_speedup_percent = config_.experiment.fixed_speedup_percent;
-  options.seed = run_.seed;
-  Plan plan(options);
+  Plan plan(plan_options(config_.experiment, run_.seed));
   while (!stop()) {
     const auto planned = plan.next(candidates());
     if (!planned) {
@@ -389,7 +359,7 @@ void Runner::run() {
     // One that the end cut short would be a shorter one than the others: it does not count.
     if (stop() && done.wall_ns < experiment_ns_) break;
     run_.experiments.push_back(done);
-    write_log([&] { log_.experiment(run_, done); });
+    write_or_end(run_, [&] { log_.experiment(run_, done); });
     for (const auto& count : done.throughput) {
       visits_per_s_ = 1e9 * static_cast<double>(count.visits) / static_cast<double>(done.wall_ns);
     }

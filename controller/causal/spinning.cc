@@ -30,7 +30,7 @@ double Spinning::share(const Read& read) {
   std::uint64_t spinning = 0;
   for (const auto& [address, count] : std::exchange(counts_, {})) {
     all += count;
-    if (near_pause(address, read)) spinning += count;
+    if (near(address, read)) spinning += count;
   }
   return all < kEnough ? 0 : static_cast<double>(spinning) / static_cast<double>(all);
 }

@@ -25,6 +25,9 @@ constexpr double kOversubscribed = 0.25;  // threads waiting for a core, on aver
 // A spinning thread waits without a wake-up, so that lateness is dearer than the pauses.
 constexpr Nanoseconds kThresholdSpinning = kMillisecond;
 
+// The controller gives the core back sooner than this; what is longer others have taken.
+constexpr Nanoseconds kLongestStep = kMillisecond / 2;
+
 constexpr double kSmooth = 2;  // sampling periods; see credit.h
 constexpr std::size_t kMaxLatencies = 100'000;
 
@@ -33,7 +36,8 @@ constexpr std::size_t kMaxLatencies = 100'000;
 Stream::Stream(StreamParts parts)
     : parts_(std::move(parts)),
       ledger_(parts_.session.limits().wake_edges ? Ledger::BlindCredit::none
-                                                 : Ledger::BlindCredit::full),
+                                                 : Ledger::BlindCredit::full,
+              parts_.cores),
       pause_cost_ns_(parts_.shot_cost_ns) {}
 
 Stream::Step Stream::step() {
@@ -41,6 +45,7 @@ Stream::Step Stream::step() {
   if (next_tick_ns_ == 0) next_tick_ns_ = now_ns;
   parts_.clock.sleep_until(next_tick_ns_);
   now_ns = parts_.clock.now();
+  wake_ups_[steps_++ % wake_ups_.size()] = {now_ns, parts_.clock.core()};
   const Step result{now_ns - next_tick_ns_};
   next_tick_ns_ = std::max(next_tick_ns_ + kTick, now_ns + kTick / 2);
 
@@ -119,16 +124,29 @@ void Stream::apply(const perf::SwitchEvent& event) {
   const Tid tid = event.thread.tid;
   if (event.kind == perf::SwitchKind::in) {
     const Nanoseconds stolen_ns = ledger_.switched_in(tid, event.cpu, event.time_ns);
-    credit_.switched_in(tid, stolen_ns, event.time_ns);
+    const Nanoseconds by_us_ns = stolen_by_us(event, stolen_ns);
+    credit_.switched_in(tid, by_us_ns, event.time_ns);
+    core_wait_for_us_ns_ += by_us_ns;
     return;
   }
   const bool preempted = event.kind == perf::SwitchKind::out_preempted;
-  const bool pause_asked = paused_at(tid, event.time_ns);
+  const bool pause_asked = !preempted && paused_at(tid, event.time_ns);
   earn(tid,
        preempted || pause_asked ? credit_.left_core(tid, event.time_ns)
                                 : credit_.blocked(tid, event.time_ns),
        event.time_ns);
   ledger_.switched_out(tid, event.cpu, event.time_ns, preempted, pause_asked);
+}
+
+// What others take from the target they take whether or not its code gets faster: the clients of a
+// server run as long for each answer as before. The controller runs as often, whatever is answered.
+Nanoseconds Stream::stolen_by_us(const perf::SwitchEvent& event, Nanoseconds stolen_ns) const {
+  if (stolen_ns == 0) return 0;
+  const bool ours = std::any_of(wake_ups_.begin(), wake_ups_.end(), [&](const WakeUp& wake_up) {
+    return wake_up.core == event.cpu && event.time_ns - stolen_ns <= wake_up.at_ns &&
+           wake_up.at_ns <= event.time_ns;
+  });
+  return ours ? std::min(stolen_ns, kLongestStep) : 0;
 }
 
 // Asked for and not ended, or ended since the last step.
@@ -155,6 +173,7 @@ void Stream::apply(const perf::VisitEvent& event) {
 }
 
 void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
+  ledger_.visited(thread);
   if (time_ns < window_from_ns_) return;
   const Nanoseconds gained_ns = ledger_.local(thread) - window_offset_ns_;
   parts_.counters.visit(tag, thread, time_ns - gained_ns - window_from_ns_);

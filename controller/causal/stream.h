@@ -13,6 +13,7 @@
 // nothing to earn, so that the cost of watching is the same for baselines and treatments.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,7 @@ struct StreamParts {
   progress::Counters& counters;
   std::vector<std::pair<std::string, std::uint32_t>> sampled_points;  // "file:line" → tag
   Nanoseconds shot_cost_ns = 0;
+  int cores = 1;                     // on which the target may run
   std::vector<Address> breakpoints;  // armed by debug register
   Nanoseconds visit_cost_ns = 0;     // of one hit of them
   Spinning::Read read_target;
@@ -76,6 +78,9 @@ class Stream {
   Nanoseconds delay_ns() const { return ledger_.global() - window_offset_ns_; }
   std::uint64_t samples_in_unit() const { return samples_in_unit_; }  // of the window
   Nanoseconds core_wait_ns() const { return ledger_.core_wait_ns(); }
+  // … because of other processes, without what the controller takes. May fall for a moment: clamp
+  // differences.
+  Nanoseconds outside_wait_ns() const { return ledger_.outside_wait_ns() - core_wait_for_us_ns_; }
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
   Nanoseconds sample_to_pause_ns(double quantile) const;    // 0: there was no pause
   // Looks whether the threads sampled so far were spinning; if they were, pauses come sooner from
@@ -98,6 +103,7 @@ class Stream {
   void visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns);
   void earn(Tid thread, Nanoseconds amount_ns, Nanoseconds now_ns);
   bool paused_at(Tid thread, Nanoseconds time_ns) const;
+  Nanoseconds stolen_by_us(const perf::SwitchEvent& event, Nanoseconds stolen_ns) const;
   void note_latency(const pause::Paid& paid);
   void settle(Nanoseconds now_ns);
   void lift(Nanoseconds now_ns);
@@ -112,6 +118,7 @@ class Stream {
   bool oversubscribed_ = false;
   Nanoseconds looked_at_ns_ = 0;
   Nanoseconds core_wait_before_ns_ = 0;
+  Nanoseconds core_wait_for_us_ns_ = 0;
   Nanoseconds next_tick_ns_ = 0;
   Nanoseconds window_from_ns_ = 0;    // visits from here on count
   Nanoseconds window_offset_ns_ = 0;  // the global offset at that time
@@ -131,6 +138,12 @@ class Stream {
   std::vector<Nanoseconds> sample_to_pause_ns_;
   bool executed_ = false;
   std::vector<pause::Paid> paid_;  // since the last step
+  struct WakeUp {                  // of the controller
+    Nanoseconds at_ns = 0;
+    std::uint32_t core = 0;
+  };
+  std::array<WakeUp, 16> wake_ups_{};  // the latest, in no order
+  std::size_t steps_ = 0;
 };
 
 }  // namespace causalctl::causal

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <vector>
 
+#include "controller/causal/estimate.h"
+
 namespace causalctl::causal {
 namespace {
 
@@ -72,6 +74,11 @@ bool decided(const report::Report& at_level, const report::Report& at_95,
     if (!point_decided(at_level.progress[i], at_95.progress[i], only_unit)) return false;
   }
   return any_visited;
+}
+
+bool enough(Run so_far, const Looks& looks, const std::string& only_unit) {
+  so_far.ended = true;  // its samples are known
+  return decided(estimate({so_far}, looks.level()), estimate({so_far}), only_unit);
 }
 
 }  // namespace causalctl::causal

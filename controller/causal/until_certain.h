@@ -43,4 +43,7 @@ class Looks {
 bool decided(const report::Report& at_level, const report::Report& at_95,
              const std::string& only_unit = "");
 
+// Whether a run may end after its latest look. `so_far`: with the samples until now.
+bool enough(Run so_far, const Looks& looks, const std::string& only_unit);
+
 }  // namespace causalctl::causal

@@ -1,27 +1,23 @@
 #include "controller/causal/whole_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/causal/ticker.h"
 
 namespace causalctl::causal {
 namespace {
 
 constexpr Nanoseconds kPeriod = kMillisecond;  // nothing is calibrated: runs may be short
-constexpr unsigned kStackBytes = 8192;
 constexpr Nanoseconds kSymbolsPatience = 30 * kSecond;
-constexpr Nanoseconds kTooLate = 50 * kMillisecond;
-constexpr Nanoseconds kJitterEvery = 50 * kMillisecond;
 
 // The program is held meanwhile: were the debug information first read when the program runs, its
 // first samples would be charged to nothing.
-void wait_for_symbols(const StreamParts& parts) {
+void wait_for_symbols(const StreamParts& parts, const RunHooks& hooks) {
   const Nanoseconds deadline_ns = parts.clock.now() + kSymbolsPatience;
-  while (!parts.attribution.lines() && parts.clock.now() < deadline_ns) {
+  while (!parts.attribution.lines() && parts.clock.now() < deadline_ns && hooks.interrupts() == 0) {
     parts.clock.sleep_until(parts.clock.now() + kMillisecond);
   }
 }
@@ -30,24 +26,17 @@ struct Watched {
   Nanoseconds wall_ns = 0;    // until the end was noticed
   Nanoseconds window_ns = 0;  // after the start: from here on virtual time is counted
   Nanoseconds delay_ns = 0;   // the ledger forgets threads that have ended
-  Nanoseconds worst_late_ns = 0;
 };
 
-Watched watch(Stream& stream, const StreamParts& parts, const RunHooks& hooks,
+Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const RunHooks& hooks,
               const WholeRun& planned, Nanoseconds period_ns) {
   Watched watched;
   const Nanoseconds start_ns = parts.clock.now();
-  Nanoseconds jitter_ns = start_ns;
   std::optional<UnitId> unit;
   while (parts.session.target_alive() && !stream.executed_other_program() &&
          hooks.interrupts() == 0) {
-    watched.worst_late_ns = std::max(watched.worst_late_ns, stream.step().late_ns);
+    ticker.step();
     if (parts.session.target_alive()) watched.delay_ns = stream.delay_ns();
-    const Nanoseconds now_ns = parts.clock.now();
-    if (now_ns - jitter_ns > kJitterEvery) {
-      parts.session.jitter();
-      jitter_ns = now_ns;
-    }
     if (unit || planned.unit.empty()) continue;
     // Known from its first sample on; until then nothing could be earned, nor owed.
     unit = parts.attribution.find(planned.unit);
@@ -62,18 +51,29 @@ Watched watch(Stream& stream, const StreamParts& parts, const RunHooks& hooks,
 
 }  // namespace
 
+// Systematic sampling: entries stand at equal distances on the line of all samples.
+std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, double offset) {
+  double all = 0;
+  for (const UnitSamples& unit : samples) all += static_cast<double>(unit.count);
+  if (all == 0) return {};
+  const double distance = all / static_cast<double>(kEntriesByShare);
+  std::vector<UnitId> entries;
+  double end = 0;  // of the unit, on the line
+  for (UnitId id = 0; id < samples.size(); ++id) {
+    end += static_cast<double>(samples[id].count);
+    while ((static_cast<double>(entries.size()) + offset) * distance < end) entries.push_back(id);
+  }
+  return entries;
+}
+
 void run_whole(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
                const std::function<void()>& start, const WholeRun& planned, Run& run) {
   const Nanoseconds period_ns = config.sampling.period_ns.value_or(kPeriod);
   run.overhead.period_ns = period_ns;
   run.overhead.pause_cost_ns = parts.shot_cost_ns;
-  wait_for_symbols(parts);
-  if (const auto lines = parts.attribution.lines()) {
-    if (auto warning = missing_lines(*lines, config.scope.unit)) {
-      run.warnings.push_back(std::move(*warning));
-    }
-  }
+  wait_for_symbols(parts, hooks);
   Stream stream(parts);
+  Ticker ticker(parts, stream, config.scope.unit, run.warnings);
   parts.session.set_stack_bytes(kStackBytes);
   parts.session.set_period(period_ns);
   parts.session.enable_sampling(true);
@@ -81,7 +81,7 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   stream.begin_counting();
   start();
   const Nanoseconds cpu_start_ns = process_cpu_now();
-  const Watched watched = watch(stream, parts, hooks, planned, period_ns);
+  const Watched watched = watch(stream, ticker, parts, hooks, planned, period_ns);
 
   Experiment result;
   if (const auto unit = parts.attribution.find(planned.unit)) {
@@ -92,6 +92,8 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   result.speedup = planned.speedup;
   result.samples = stream.samples_in_unit();
   result.runnable_wait_ns = stream.core_wait_ns();
+  result.outside_wait_ns =
+      std::clamp<Nanoseconds>(stream.outside_wait_ns(), 0, result.runnable_wait_ns);
   result.lost_records = parts.session.losses().records_lost;
   const pause::PauseTotals pauses = parts.pauser.totals();
   result.asked_ns = pauses.asked_ns;
@@ -103,11 +105,8 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
     result.discarded = "the program executed another one";
   } else if (end.visits != 1) {
     result.discarded = "the program did not end by itself";
-  } else if (watched.worst_late_ns > kTooLate) {
-    result.discarded =
-        fmt::format("controller late by {} ms", watched.worst_late_ns / kMillisecond);
-  } else if (result.lost_records > 0) {
-    result.discarded = fmt::format("{} records lost", result.lost_records);
+  } else {
+    ticker.judge(result);
   }
   result.effective_ns = watched.window_ns + end.last_ns;
   result.delay_ns = watched.delay_ns;
@@ -118,13 +117,8 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   for (UnitId id = 0; id < parts.attribution.units(); ++id) {
     run.samples.push_back({parts.attribution.unit(id), parts.attribution.count(id), 0});
   }
-  run.losses.records_lost = result.lost_records;
-  run.losses.stacks_truncated = parts.attribution.stacks_cut_off();
-  run.losses.samples_unknown = parts.attribution.unknown();
-  run.losses.samples_total = parts.attribution.total();
   run.wall_ns = watched.wall_ns;
-  run.overhead.controller_cpu_share = static_cast<double>(process_cpu_now() - cpu_start_ns) /
-                                      static_cast<double>(std::max<Nanoseconds>(run.wall_ns, 1));
+  add_totals(parts, cpu_start_ns, run);
 }
 
 }  // namespace causalctl::causal

@@ -9,9 +9,11 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
 #include "controller/causal/experiment.h"
+#include "controller/causal/plan.h"
 #include "controller/causal/run.h"
 #include "controller/causal/stream.h"
 
@@ -30,5 +32,11 @@ struct WholeRun {
 // where the user ended it before the program did.
 void run_whole(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
                const std::function<void()>& start, const WholeRun& planned, Run& run);
+
+// What Plan::next() draws from: kEntriesByShare units, each as often as its share of all samples so
+// far says (one run is short). `offset`, in [0, 1), decides who gets an entry among units that have
+// less than one; where it is drawn anew each time, each has its share. Empty: no samples. Pure.
+inline constexpr std::size_t kEntriesByShare = 256;
+std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, double offset);
 
 }  // namespace causalctl::causal

@@ -52,8 +52,8 @@ std::string describe(const compare::Progress& progress) {
   std::string text =
       fmt::format("{}, {} of {} pairs", progress.null ? "A against A" : "A against B",
                   progress.pairs, progress.planned);
-  if (progress.effect) {
-    text += fmt::format("  {} less in B so far", report::percent_interval(*progress.effect));
+  if (const auto effect = progress.effect()) {
+    text += fmt::format("  {} less in B so far", report::percent_interval(*effect));
   }
   return text;
 }
@@ -75,7 +75,9 @@ ExitCode ab(const AbOptions& options) {
     const Interrupts interrupts;
     StatusLine status(options.console().quiet);
     compare::RunsHooks hooks;
-    hooks.show = [&](const compare::Progress& progress) { status.show(describe(progress)); };
+    hooks.show = [&](const compare::Progress& progress) {
+      if (status.due()) status.show(describe(progress));
+    };
     hooks.interrupts = Interrupts::count;
     const bool counts = !config.progress.throughput.empty() || !config.progress.latency.empty();
     if (counts) hooks.visit_cost_ns = progress::measure_visit_cost();
@@ -108,9 +110,8 @@ ExitCode ab(const AbOptions& options) {
 }  // namespace
 
 void add_ab(CLI::App& app, Command& selected) {
-  CLI::App* sub = app.add_subcommand("ab", "interleaved A/B runs of two programs or processes");
-  auto options = std::make_shared<AbOptions>(*sub);
-  sub->footer(
+  CLI::App& sub = add_subcommand(
+      app, "ab", "interleaved A/B runs of two programs or processes",
       "A and B may differ in anything: the binary, its options, its environment, its "
       "configuration.\n"
       "Without a progress point whole runs of the commands are timed. Ctrl-C ends the comparison,\n"
@@ -120,7 +121,8 @@ void add_ab(CLI::App& app, Command& selected) {
       "  causalctl ab server.toml --progress handle_request --measure 2s --fail-if-slower 2%\n"
       "  causalctl ab fix.toml --predict-log profile.jsonl --predict-unit hash.c:217 \\\n"
       "      --predict-speedup 50");
-  sub->callback([options, &selected] { selected = [options] { return ab(*options); }; });
+  auto options = std::make_shared<AbOptions>(sub);
+  on_selected(sub, selected, [options] { return ab(*options); });
 }
 
 }  // namespace causalctl::commands

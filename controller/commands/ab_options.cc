@@ -4,6 +4,7 @@
 #include <wordexp.h>
 
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "config/load.h"
@@ -34,20 +35,11 @@ struct AbOptions::Values {
 
 namespace {
 
-std::int64_t whole(const std::string& text, std::string_view option,
-                   config::Limits<std::int64_t> limits) {
-  std::int64_t value = 0;
-  if (!CLI::detail::lexical_cast(text, value) || value < limits.low || value > limits.high) {
-    throw UsageError(fmt::format("{}: must be a whole number from {} to {}, not {}", option,
-                                 limits.low, limits.high, config::printable(text)));
-  }
-  return value;
-}
-
 std::vector<unsigned> cpu_list(const std::string& text, std::string_view option) {
   std::vector<unsigned> cpus;
-  for (const std::string& word : CLI::detail::split(text, ',')) {
-    cpus.push_back(static_cast<unsigned>(whole(word, option, config::kCpu)));
+  std::istringstream words(text + ",");  // or an empty word at the end would be none
+  for (std::string word; std::getline(words, word, ',');) {
+    cpus.push_back(static_cast<unsigned>(whole_option(word, option, config::kCpu)));
   }
   return cpus;
 }
@@ -59,7 +51,7 @@ void set_side(const std::string& text, const std::string& option, config::AbSide
   side.match.clear();
   side.command.clear();
   if (text.find_first_not_of("0123456789") == std::string::npos) {
-    side.pid = static_cast<Pid>(whole(text, option, config::kPid));
+    side.pid = static_cast<Pid>(whole_option(text, option, config::kPid));
   } else {
     side.command = split_words(text, option);
   }
@@ -87,73 +79,53 @@ std::vector<std::string> split_words(const std::string& text, const std::string&
 }
 
 void AbOptions::Values::add_sides(CLI::App& app) {
-  const std::string group = "What is compared";
-  const auto add = [&](const char* name, std::string& value, const char* type, const char* text) {
-    app.add_option(name, value, text)->type_name(type)->group(group);
-  };
-  app.add_option("CONFIG", file, "configuration file; the options here win")->type_name("FILE");
-  add("--a", a, "COMMAND|PID", "side A: a command, split as by a shell, or a running process");
-  add("--b", b, "COMMAND|PID", "side B");
-  add("--load", load, "COMMAND", "run against each side; CAUSALCTL_AB_SIDE and _PID tell which");
-  add("--ready", ready, "PATTERN",
-      "words of its output by which a side is ready; a group in it is the pid to measure");
-  add("--ready-port", ready_port, "PORT", "a side is ready when it accepts connections there");
-  add("--ready-delay", ready_delay, "TIME", "a side is ready after this time");
-  add("--cpus", cpus, "N,N…", "the sides run on these CPUs only");
-  add("--load-cpus", load_cpus, "N,N…", "the load runs on these CPUs only");
-  add("--nice", nice, "N", "niceness of the sides");
+  add_word(app, "CONFIG", file, "FILE", "configuration file; the options here win");
+  OptionGroup sides(app, "What is compared");
+  sides.value("--a", a, "COMMAND|PID",
+              "side A: a command, split as by a shell, or a running process");
+  sides.value("--b", b, "COMMAND|PID", "side B");
+  sides.value("--load", load, "COMMAND",
+              "run against each side; CAUSALCTL_AB_SIDE and _PID tell which");
+  sides.value("--ready", ready, "PATTERN",
+              "words of its output by which a side is ready; a group in it is the pid to measure");
+  sides.value("--ready-port", ready_port, "PORT",
+              "a side is ready when it accepts connections there");
+  sides.value("--ready-delay", ready_delay, "TIME", "a side is ready after this time");
+  sides.value("--cpus", cpus, "N,N…", "the sides run on these CPUs only");
+  sides.value("--load-cpus", load_cpus, "N,N…", "the load runs on these CPUs only");
+  sides.value("--nice", nice, "N", "niceness of the sides");
 }
 
 void AbOptions::Values::add_runs(CLI::App& app) {
-  const std::string measured = "What is measured", enough = "How much is enough";
-  const auto add = [&](const char* name, std::string& value, const char* type, const char* text,
-                       const std::string& group) {
-    app.add_option(name, value, text)->type_name(type)->group(group);
-  };
-  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* type,
-                            const char* text) {
-    app.add_option(name, values, text)
-        ->expected(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name(type)
-        ->group(measured);
-  };
-  add_list("--progress", progress, "SPEC", "progress point, as of attach; the first one decides");
-  add_list("--latency", latency, "NAME=BEGIN,END", "latency from one SPEC to another");
-  add("--measure", measure, "TIME",
-      "length of a measurement [until the load ends; 1s without load]", measured);
-  add("--warm-up", warm_up, "TIME", "before it, not measured [0s]", measured);
-  add("--time-limit", time_limit, "TIME", "of one run [5m]", measured);
-  add("--grace", grace, "TIME", "from SIGTERM to SIGKILL [5s]", measured);
-  add("--rounds", rounds, "N", "pairs of runs; with --until-certain the most [20; 200]", enough);
-  add("--null-rounds", null_rounds, "N", "pairs of A against A, first [8 or a quarter]", enough);
-  app.add_flag("--until-certain", until_certain,
-               "end as soon as the result is certain, by intervals that hold at every look")
-      ->group(enough);
-  add("--resolution", resolution, "PERCENT", "--until-certain: less does not matter [1]", enough);
-  add("--fail-if-slower", fail_if_slower, "PERCENT",
-      "exit status 1 when B is certainly slower, and by this much", enough);
-  add("--seed", seed, "N", "makes the order repeatable; default: random, recorded", enough);
-  const std::string loop = "Prediction";
-  add("--predict-log", predict_log, "FILE", "log of a causal profile of A", loop);
-  add("--predict-unit", predict_unit, "UNIT", "what is faster in B", loop);
-  add("--predict-speedup", predict_speedup, "PERCENT", "by how much", loop);
+  OptionGroup measured(app, "What is measured");
+  measured.list("--progress", progress, "SPEC",
+                "progress point, as of attach; the first one decides");
+  measured.list("--latency", latency, "NAME=BEGIN,END", "latency from one SPEC to another");
+  measured.value("--measure", measure, "TIME",
+                 "length of a measurement [until the load ends; 1s without load]");
+  measured.value("--warm-up", warm_up, "TIME", "before it, not measured [0s]");
+  measured.value("--time-limit", time_limit, "TIME", "of one run [5m]");
+  measured.value("--grace", grace, "TIME", "from SIGTERM to SIGKILL [5s]");
+  OptionGroup enough(app, "How much is enough");
+  enough.value("--rounds", rounds, "N", "pairs of runs; with --until-certain the most [20; 200]");
+  enough.value("--null-rounds", null_rounds, "N", "pairs of A against A, first [8 or a quarter]");
+  enough.flag("--until-certain", until_certain,
+              "end as soon as the result is certain, by intervals that hold at every look");
+  enough.value("--resolution", resolution, "PERCENT", "--until-certain: less does not matter [1]");
+  enough.value("--fail-if-slower", fail_if_slower, "PERCENT",
+               "exit status 1 when B is certainly slower, and by this much");
+  enough.value("--seed", seed, "N", "makes the order repeatable; default: random, recorded");
+  OptionGroup loop(app, "Prediction");
+  loop.value("--predict-log", predict_log, "FILE", "log of a causal profile of A");
+  loop.value("--predict-unit", predict_unit, "UNIT", "what is faster in B");
+  loop.value("--predict-speedup", predict_speedup, "PERCENT", "by how much");
 }
 
 void AbOptions::Values::add_output(CLI::App& app) {
-  const std::string group = "Output";
-  app.add_option("-o,--output", output, "where the report goes [standard output]")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--format", format, "of the report [text]")
-      ->type_name("text|json|csv")
-      ->group(group);
-  add_color_option(app, console.color);
-  auto* quiet = app.add_flag("--quiet", console.quiet, "only results and errors")->group(group);
-  app.add_flag("--verbose", console.verbose, "say what is done, on standard error")
-      ->excludes(quiet)
-      ->group(group);
+  OptionGroup group(app, "Output");
+  group.value("-o,--output", output, "FILE", "where the report goes [standard output]");
+  group.value("--format", format, "text|json|csv", "of the report [text]");
+  add_console_options(group, console);
 }
 
 void AbOptions::Values::merge_sides(config::Ab& into) const {
@@ -164,14 +136,15 @@ void AbOptions::Values::merge_sides(config::Ab& into) const {
     if (!load.empty()) side->load = split_words(load, "--load");
     if (!ready.empty()) side->ready = ready;
     if (!ready_port.empty()) {
-      side->ready_port = static_cast<unsigned>(whole(ready_port, "--ready-port", config::kPort));
+      side->ready_port =
+          static_cast<unsigned>(whole_option(ready_port, "--ready-port", config::kPort));
     }
     if (!ready_delay.empty()) {
       side->ready_delay_ns = time_option(ready_delay, "--ready-delay", config::kWaitNs);
     }
     if (!cpus.empty()) side->cpus = cpu_list(cpus, "--cpus");
     if (!load_cpus.empty()) side->load_cpus = cpu_list(load_cpus, "--load-cpus");
-    if (!nice.empty()) side->nice = static_cast<int>(whole(nice, "--nice", config::kNice));
+    if (!nice.empty()) side->nice = static_cast<int>(whole_option(nice, "--nice", config::kNice));
   }
 }
 
@@ -183,14 +156,14 @@ void AbOptions::Values::merge_runs(config::Ab& into) const {
   }
   if (!grace.empty()) into.grace_ns = time_option(grace, "--grace", config::kWaitNs);
   if (!rounds.empty()) {
-    into.rounds = static_cast<unsigned>(whole(rounds, "--rounds", config::kRounds));
+    into.rounds = static_cast<unsigned>(whole_option(rounds, "--rounds", config::kRounds));
   }
   if (!null_rounds.empty()) {
-    into.null_rounds =
-        static_cast<unsigned>(whole(null_rounds, "--null-rounds", {0, config::kRounds.high}));
+    into.null_rounds = static_cast<unsigned>(
+        whole_option(null_rounds, "--null-rounds", {0, config::kRounds.high}));
   }
   if (!seed.empty()) {
-    into.seed = static_cast<std::uint64_t>(whole(seed, "--seed", {0, INT64_MAX}));
+    into.seed = static_cast<std::uint64_t>(whole_option(seed, "--seed", {0, INT64_MAX}));
   }
 }
 
@@ -228,11 +201,7 @@ config::Config AbOptions::config() const {
   given.merge_sides(config.ab);
   given.merge_runs(config.ab);
   given.merge_rule(config.ab);
-  if (!given.progress.empty()) config.progress.throughput = given.progress;
-  if (!given.latency.empty()) config.progress.latency.clear();
-  for (const std::string& text : given.latency) {
-    config.progress.latency.push_back(config::parse_latency(text, "--latency"));
-  }
+  merge_points(given.progress, given.latency, config.progress);
   if (!given.format.empty()) {
     config::check_ab_format(given.format, "--format");
     config.output.format = given.format;

@@ -1,7 +1,6 @@
 // The options of `ab`, and their merge over the configuration file, which they win against.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 

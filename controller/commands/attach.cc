@@ -47,17 +47,17 @@ ExitCode attach(const Arguments& arguments) {
 }  // namespace
 
 void add_attach(CLI::App& app, Command& selected) {
-  CLI::App* sub = app.add_subcommand("attach", "causal profile of a running process");
-  auto arguments = std::make_shared<Arguments>();
-  add_pid(*sub, arguments->pid, "the process (or [target] of --config names it)");
-  arguments->options = std::make_unique<ProfileOptions>(*sub, false);
-  sub->footer(
+  CLI::App& sub = add_subcommand(
+      app, "attach", "causal profile of a running process",
       "Ctrl-C ends the profile, detaches and prints the report; a second one detaches at once.\n"
       "Examples:\n"
       "  causalctl attach 4711 --progress server.c:210 --duration 90s\n"
       "  causalctl attach $(pidof memcached) --progress syscall:sendmsg --duration 2m\n"
       "  causalctl attach 4711 --progress commit --fixed hash.c:217 --speedup 50 --duration 60s");
-  sub->callback([arguments, &selected] { selected = [arguments] { return attach(*arguments); }; });
+  auto arguments = std::make_shared<Arguments>();
+  add_pid(sub, arguments->pid, "the process (or [target] of --config names it)");
+  arguments->options = std::make_unique<ProfileOptions>(sub, false);
+  on_selected(sub, selected, [arguments] { return attach(*arguments); });
 }
 
 }  // namespace causalctl::commands

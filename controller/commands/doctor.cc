@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "controller/base/error.h"
+#include "controller/base/printable.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/doctor_checks.h"
 #include "controller/commands/options.h"
@@ -35,7 +36,7 @@ std::string render_checks(const std::vector<Check>& checks) {
       text += fmt::format("{:<8} {:<{}}  -> {}\n", "", "", width, check.remedy);
     }
   }
-  return text;
+  return printable_lines(text);  // processes are named by themselves
 }
 
 bool profile_possible(const std::vector<Check>& checks) {
@@ -77,14 +78,12 @@ int run_doctor(std::optional<Pid> target) {
 }
 
 void add_doctor(CLI::App& app, Command& selected) {
-  CLI::App* sub = app.add_subcommand(
-      "doctor", "what works here and against a process, what does not, and how to enable it");
+  CLI::App& sub = add_subcommand(
+      app, "doctor", "what works here and against a process, what does not, and how to enable it");
   auto pid = std::make_shared<Pid>(0);
-  add_pid(*sub, *pid, "a process that is to be profiled");
-  sub->callback([pid, &selected] {
-    selected = [pid] {
-      return static_cast<ExitCode>(run_doctor(*pid > 0 ? std::optional(*pid) : std::nullopt));
-    };
+  add_pid(sub, *pid, "a process that is to be profiled");
+  on_selected(sub, selected, [pid] {
+    return static_cast<ExitCode>(run_doctor(*pid > 0 ? std::optional(*pid) : std::nullopt));
   });
 }
 

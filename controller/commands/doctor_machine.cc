@@ -1,5 +1,6 @@
 // What this machine and this user's rights allow. Each check tries the thing itself, on this
 // process, rather than concluding from version numbers.
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <linux/capability.h>
 #include <linux/hw_breakpoint.h>
@@ -11,12 +12,13 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
-#include <thread>
 
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/base/thread.h"
 #include "controller/commands/doctor_checks.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
@@ -28,7 +30,7 @@ namespace {
 
 constexpr int kCapPerfmon = 38;  // Linux 5.8; not in older headers
 constexpr const char* kRunAsRoot =
-    "run as root, or: setcap cap_perfmon,cap_sys_ptrace,cap_sys_nice=ep causalctl";
+    "run as root, or with capabilities: docs/security.md says which, and how to grant just those";
 
 bool may_monitor_all() { return has_capability(kCapPerfmon) || has_capability(CAP_SYS_ADMIN); }
 
@@ -168,7 +170,9 @@ Check wake_edges() {
   if (format && try_open(perf::waking_attr(format->id), "sched:sched_waking", reason)) return check;
   check.verdict = Verdict::limited;
   check.finding = fmt::format("{}; wake-ups are guessed: less exact", reason);
-  check.remedy = "mount -t tracefs nodev /sys/kernel/tracing; run as root or with CAP_PERFMON";
+  check.remedy =
+      "mount -t tracefs nodev /sys/kernel/tracing; run as root, or with CAP_PERFMON and "
+      "CAP_DAC_READ_SEARCH";
   return check;
 }
 
@@ -250,7 +254,7 @@ Check cycles() {
 // Tried in a thread of its own, whose priority ends with it.
 Check real_time() {
   int result = 0;
-  std::thread([&] {
+  start_thread("a try of real-time priority", [&] {
     const sched_param priority{1};
     result = pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);
   }).join();
@@ -259,6 +263,19 @@ Check real_time() {
           fmt::format("not permitted ({}): pauses may come late on a busy machine",
                       std::strerror(result)),
           "run as root, with CAP_SYS_NICE, or with ulimit -r 1", false};
+}
+
+// libdw loads it by itself when it needs it, and goes without where it is missing.
+Check debuginfod() {
+  if (std::getenv("DEBUGINFOD_URLS") == nullptr) {
+    return {"debuginfod", Verdict::ok, "not asked for: DEBUGINFOD_URLS is not set", "", false};
+  }
+  if (void* library = dlopen("libdebuginfod.so.1", RTLD_LAZY)) {
+    dlclose(library);
+    return {"debuginfod", Verdict::ok, "asked for what is missing here", "", false};
+  }
+  return {"debuginfod", Verdict::limited, "DEBUGINFOD_URLS is set, and libdebuginfod.so.1 missing",
+          "install libdebuginfod1", false};
 }
 
 }  // namespace
@@ -286,7 +303,7 @@ bool has_capability(int capability) {
 std::vector<Check> check_machine() {
   return {kernel(), perf_permission(), sigtrap(),    debug_registers(), uprobes(),
           yama(),   system_calls(),    wake_edges(), locked_memory(),   descriptors(),
-          cores(),  cycles(),          real_time()};
+          cores(),  cycles(),          real_time(),  debuginfod()};
 }
 
 }  // namespace causalctl::commands

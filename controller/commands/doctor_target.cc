@@ -21,6 +21,7 @@
 #include "controller/commands/doctor_checks.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
+#include "controller/target/process.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::commands {
@@ -65,11 +66,11 @@ Check process(Pid target, const procfs::Status& status) {
 }
 
 Check ptrace_right(Pid target) {
-  const auto path = fmt::format("/proc/{}/mem", target);
-  const Fd memory(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (memory) return {"ptrace", Verdict::ok, "permitted", "", true};
-  return {"ptrace", Verdict::missing, fmt::format("not permitted: {}", std::strerror(errno)),
-          "run as the process's user or as root; see ptrace (Yama) above", true};
+  const int error = target::trace_error(target);
+  if (error == 0) return {"ptrace", Verdict::ok, "permitted", "", true};
+  return {"ptrace", Verdict::missing, fmt::format("not permitted: {}", std::strerror(error)),
+          "run as the process's user, with CAP_SYS_PTRACE or as root; see ptrace (Yama) above",
+          true};
 }
 
 Check tracer(const procfs::Status& status) {

@@ -16,11 +16,11 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/log.h"
-#include "controller/causal/estimate.h"
 #include "controller/causal/log.h"
 #include "controller/causal/plan.h"
 #include "controller/causal/until_certain.h"
@@ -28,14 +28,12 @@
 #include "controller/commands/interrupts.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/profile.h"
-#include "controller/commands/report.h"
 #include "controller/commands/status_line.h"
 #include "controller/target/ptrace.h"
 
 namespace causalctl::commands {
 namespace {
 
-constexpr std::size_t kRecent = 256;  // entries of the plan's choice among units
 constexpr Nanoseconds kLook = 5 * kMillisecond;
 constexpr Nanoseconds kEndPatience = 2 * kSecond;  // from the last event to the exit status
 
@@ -78,14 +76,15 @@ int status_of(target::Guardian& guardian) {
 
 // In the process of one run. Errors leave by main(), which tells them.
 void watch_once(config::Config config, const ConsoleOptions& console,
-                const causal::WholeRun& planned, const Scratch& scratch) {
+                const causal::WholeRun& planned, std::optional<Nanoseconds> pause_cost_ns,
+                const Scratch& scratch) {
   config.progress.end_to_end = false;
   config.progress.throughput = {causal::kEndPoint};
   causal::LogWriter log(scratch.log());
   target::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
   Work work;
-  work.prepare = [](const causal::Run&) {};
+  work.pause_cost_ns = pause_cost_ns;
   work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log.run(run);
@@ -109,7 +108,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
 
 // One run of the program.
 Execution execute(const config::Config& config, const ConsoleOptions& console,
-                  const causal::WholeRun& planned) {
+                  const causal::WholeRun& planned, std::optional<Nanoseconds> pause_cost_ns) {
   const Scratch scratch;
   const Pid controller = getpid();
   const Pid watcher = fork();
@@ -117,7 +116,7 @@ Execution execute(const config::Config& config, const ConsoleOptions& console,
   if (watcher == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != controller) _exit(static_cast<int>(ExitCode::failed));
-    watch_once(config, console, planned, scratch);
+    watch_once(config, console, planned, pause_cost_ns, scratch);
     _exit(static_cast<int>(ExitCode::ok));
   }
   std::optional<int> ended;
@@ -150,8 +149,7 @@ class Runs {
 
  private:
   bool stop();
-  causal::Plan plan() const;
-  std::vector<causal::UnitId> recent() const;
+  std::vector<causal::UnitId> recent();
   Execution next(const causal::WholeRun& planned);
   void take(const Execution& execution);
   void learn(const causal::Run& run, bool baseline);
@@ -169,6 +167,7 @@ class Runs {
   Nanoseconds start_ns_ = monotonic_now();
   int expected_status_ = 0;
   std::uint64_t executions_ = 0;
+  std::mt19937_64 random_;
 };
 
 bool Runs::stop() {
@@ -200,7 +199,10 @@ Execution Runs::next(const causal::WholeRun& planned) {
   config::Config config = config_;
   // Periods of sampling are drawn anew in each run.
   if (config.experiment.seed) config.experiment.seed = *config.experiment.seed + executions_;
-  Execution execution = execute(config, console_, planned);
+  // Measured in the first run only.
+  std::optional<Nanoseconds> pause_cost_ns;
+  if (executions_ > 0) pause_cost_ns = run_.overhead.pause_cost_ns;
+  Execution execution = execute(config, console_, planned, pause_cost_ns);
   status_.clear();
   ++executions_;
   return execution;
@@ -231,27 +233,10 @@ void Runs::learn(const causal::Run& run, bool baseline) {
   }
 }
 
-causal::Plan Runs::plan() const {
-  causal::PlanOptions options;
-  options.speedups_percent = config_.experiment.speedups_percent;
-  options.baseline_share = config_.experiment.baseline_share;
-  options.fixed_speedup_percent = config_.experiment.fixed_speedup_percent;
-  options.seed = run_.seed;
-  return causal::Plan(options);
-}
-
-// By their share of all samples so far: one run is short.
-std::vector<causal::UnitId> Runs::recent() const {
+std::vector<causal::UnitId> Runs::recent() {
   if (!config_.experiment.fixed_unit.empty()) return {0};  // all() knows which
-  double all = 0;
-  for (const causal::UnitSamples& samples : run_.samples) all += static_cast<double>(samples.count);
-  std::vector<causal::UnitId> recent;
-  for (std::size_t id = 0; id < run_.samples.size(); ++id) {
-    const double share = static_cast<double>(run_.samples[id].count) / all;
-    recent.insert(recent.end(), static_cast<std::size_t>(share * kRecent),
-                  static_cast<causal::UnitId>(id));
-  }
-  return recent;
+  std::uniform_real_distribution<double> offset;
+  return causal::entries_by_share(run_.samples, offset(random_));
 }
 
 void Runs::take(const Execution& execution) {
@@ -262,21 +247,13 @@ void Runs::take(const Execution& execution) {
   }
   learn(execution.run, done.speedup == 0 && done.discarded.empty());
   run_.experiments.push_back(done);
-  try {
-    log_.experiment(run_, done);
-  } catch (const Error& error) {  // a full disk ends the runs; what was measured is reported
-    run_.reason = "log-failed";
-    run_.warnings.emplace_back(error.what());
-  }
+  causal::write_or_end(run_, [&] { log_.experiment(run_, done); });
 }
 
-// As Runner::look() of causal/run.cc.
 void Runs::look() {
   if (!config_.budget.until_certain || stop() || !looks_.due(run_.experiments.size())) return;
-  causal::Run so_far = run_;
-  so_far.ended = true;
-  if (causal::decided(causal::estimate({so_far}, looks_.level()), causal::estimate({so_far}),
-                      config_.experiment.fixed_unit.empty() ? "" : run_.experiments[0].unit.name)) {
+  const bool fixed = !config_.experiment.fixed_unit.empty();
+  if (causal::enough(run_, looks_, fixed ? run_.experiments[0].unit.name : "")) {
     run_.reason = "certain";
   }
 }
@@ -285,15 +262,11 @@ ExitCode Runs::finish(ExitCode code) {
   run_.wall_ns = monotonic_now() - start_ns_;
   run_.ended = true;
   run_.digest = "unknown";  // the processes are gone
-  if (run_.reason != "log-failed") {
-    for (const causal::UnitSamples& samples : run_.samples) log_.samples(run_, samples);
-    log_.end(run_);
+  for (const causal::UnitSamples& samples : run_.samples) {
+    if (!run_.log_failure.empty()) break;
+    causal::write_or_end(run_, [&] { log_.samples(run_, samples); });
   }
-  write_report({run_}, {}, {config_.output.format, "", console_.color});
-  if (run_.reason == "log-failed") {
-    throw Error(run_.warnings.back() + "; the runs were ended early",
-                "what was measured is in the report above; choose another --output");
-  }
+  conclude(run_, log_, config_, console_);
   return code;
 }
 
@@ -315,11 +288,12 @@ ExitCode Runs::all() {
   run_.losses = {};
   run_.warnings.clear();
   run_.config_json = config_json(config_);
+  random_.seed(run_.seed);
   expected_status_ = first.status;
   learn(first.run, false);
   log_.run(run_);
 
-  causal::Plan plan = this->plan();
+  causal::Plan plan(causal::plan_options(config_.experiment, run_.seed));
   ExitCode code = ExitCode::ok;
   while (!stop()) {
     const auto planned = plan.next(recent());

@@ -6,6 +6,7 @@ namespace causalctl::commands {
 namespace {
 
 volatile std::sig_atomic_t interrupts = 0;
+int scopes = 0;
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void on_signal(int /*signal*/) { interrupts = interrupts + 1; }
@@ -19,11 +20,14 @@ void install(void (*handler)(int)) {
 }  // namespace
 
 Interrupts::Interrupts() {
+  if (scopes++ > 0) return;
   interrupts = 0;
   install(on_signal);
 }
 
-Interrupts::~Interrupts() { install(SIG_DFL); }
+Interrupts::~Interrupts() {
+  if (--scopes == 0) install(SIG_DFL);
+}
 
 int Interrupts::count() { return interrupts; }
 

@@ -4,7 +4,8 @@
 
 namespace causalctl::commands {
 
-// Installs the handlers for its lifetime. Not reentrant: one at a time.
+// Installs the handlers for its lifetime. One within another, in a forked child too, goes on with
+// the outer one's count: a request between the two must not be lost. One thread only.
 class Interrupts {
  public:
   Interrupts();

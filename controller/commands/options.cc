@@ -11,19 +11,9 @@
 #include "config/text.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/number.h"
 
 namespace causalctl::commands {
-namespace {
-
-CLI::Option* add_list(CLI::App& app, const char* name, std::vector<std::string>& values,
-                      const char* text) {
-  return app.add_option(name, values, text)
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
-}  // namespace
 
 Nanoseconds time_option(const std::string& text, std::string_view option,
                         config::Limits<Nanoseconds> limits) {
@@ -38,13 +28,22 @@ Nanoseconds time_option(const std::string& text, std::string_view option,
 
 double percent_option(std::string text, std::string_view option, config::Limits<double> limits) {
   if (!text.empty() && text.back() == '%') text.pop_back();
-  double value = -1;
-  const bool is_number = CLI::detail::lexical_cast(text, value);
-  if (!is_number || !(value >= limits.low && value <= limits.high)) {
+  const auto value = parse_number<double>(text);
+  if (!value || !(*value >= limits.low && *value <= limits.high)) {
     throw UsageError(fmt::format("{}: must be a percentage from {} to {}, not {}", option,
                                  limits.low, limits.high, config::printable(text)));
   }
-  return value;
+  return *value;
+}
+
+std::int64_t whole_option(const std::string& text, std::string_view option,
+                          config::Limits<std::int64_t> limits) {
+  const auto value = parse_number<std::int64_t>(text);
+  if (!value || *value < limits.low || *value > limits.high) {
+    throw UsageError(fmt::format("{}: must be a whole number from {} to {}, not {}", option,
+                                 limits.low, limits.high, config::printable(text)));
+  }
+  return *value;
 }
 
 // What was given on the command line, as text; empty: not given.
@@ -54,8 +53,7 @@ struct ProfileOptions::Values {
   bool end_to_end = false;
   bool until_certain = false;
   std::string duration, experiment, cooloff, period, channel;
-  std::string unit, fixed, speedup, max_slowdown;
-  std::optional<std::int64_t> min_visits;
+  std::string unit, fixed, speedup, max_slowdown, min_visits;
   std::optional<std::uint64_t> seed;
   std::string output, format;
   ConsoleOptions console;
@@ -72,86 +70,56 @@ struct ProfileOptions::Values {
 };
 
 void ProfileOptions::Values::add_progress(CLI::App& app, bool runs_command) {
-  const std::string group = "Progress points";
-  add_list(app, "--progress", progress,
-           "what one visit of is a unit of work: file.c:210, function, binary:function, "
-           "binary+0xOFFSET, usdt:provider:name, syscall:sendto, sampled:file.c:210 (repeatable)")
-      ->type_name("SPEC")
-      ->group(group);
-  add_list(app, "--latency", latency, "latency from one SPEC to another (repeatable)")
-      ->type_name("NAME=BEGIN,END")
-      ->group(group);
+  OptionGroup points(app, "Progress points");
+  points.list("--progress", progress, "SPEC",
+              "what one visit of is a unit of work: file.c:210, function, binary:function, "
+              "binary+0xOFFSET, usdt:provider:name, syscall:sendto, sampled:file.c:210 "
+              "(repeatable)");
+  points.list("--latency", latency, "NAME=BEGIN,END",
+              "latency from one SPEC to another (repeatable)");
   if (!runs_command) return;
-  app.add_flag("--end-to-end", end_to_end,
-               "one run of the program is one unit of work; repeats the run")
-      ->group(group);
+  points.flag("--end-to-end", end_to_end,
+              "one run of the program is one unit of work; repeats the run");
 }
 
 void ProfileOptions::Values::add_scope(CLI::App& app) {
-  const std::string group = "What is sped up";
-  add_list(app, "--scope-file", scope_files, "only code of these source files (repeatable)")
-      ->type_name("GLOB")
-      ->group(group);
-  add_list(app, "--scope-binary", scope_binaries,
-           "only code of these binaries; MAIN is the executable, and the default (repeatable)")
-      ->type_name("GLOB")
-      ->group(group);
-  app.add_option(
-         "--unit", unit,
-         "what is sped up; by default lines where there is line information, else functions")
-      ->check(CLI::IsMember({"line", "function"}).description(""))
-      ->type_name("line|function")
-      ->group(group);
-  app.add_option("--fixed", fixed, "only this unit, instead of the random plan")
-      ->type_name("UNIT")
-      ->group(group);
-  app.add_option("--speedup", speedup, "with --fixed: only this speedup against its baseline")
-      ->type_name("PERCENT")
-      ->group(group);
+  OptionGroup scope(app, "What is sped up");
+  scope.list("--scope-file", scope_files, "GLOB", "only code of these source files (repeatable)");
+  scope.list("--scope-binary", scope_binaries, "GLOB",
+             "only code of these binaries; MAIN is the executable, and the default (repeatable)");
+  scope.choice("--unit", unit, {"line", "function"},
+               "what is sped up; by default lines where there is line information, else functions");
+  scope.value("--fixed", fixed, "UNIT", "only this unit, instead of the random plan");
+  scope.value("--speedup", speedup, "PERCENT",
+              "with --fixed: only this speedup against its baseline");
 }
 
 void ProfileOptions::Values::add_experiments(CLI::App& app) {
-  const std::string group = "Experiments";
-  const auto add = [&](const char* name, auto& value, const char* type, const char* text) {
-    return app.add_option(name, value, text)->type_name(type)->group(group);
-  };
-  add("--duration", duration, "TIME", "length of the profile; default: until Ctrl-C");
-  add("--experiment", experiment, "TIME", "length of one experiment [500ms]");
-  add("--cooloff", cooloff, "TIME", "rest between two experiments [10ms]");
-  add("--min-visits", min_visits, "N", "experiments grow until they have so many visits [5]");
-  add("--period", period, "TIME|auto", "CPU time between two samples [auto: by its measured cost]");
-  add("--max-slowdown", max_slowdown, "PERCENT", "end early, cleanly, beyond it");
-  app.add_flag(
-         "--until-certain", until_certain,
-         "end early when the hottest units are decided: their effect known, or known to be none")
-      ->group(group);
-  add("--seed", seed, "N", "makes the plan repeatable; default: random, recorded")
-      ->check(CLI::NonNegativeNumber)  // or -1 would be taken, for 2^64 - 1
-      ->type_name("N");
-  add("--pause-channel", channel, "auto|sigtrap|ptrace", "how threads are paused [auto]");
+  OptionGroup group(app, "Experiments");
+  group.value("--duration", duration, "TIME", "length of the profile; default: until Ctrl-C");
+  group.value("--experiment", experiment, "TIME", "length of one experiment [500ms]");
+  group.value("--cooloff", cooloff, "TIME", "rest between two experiments [10ms]");
+  group.value("--min-visits", min_visits, "N",
+              "experiments grow until they have so many visits [5]");
+  group.value("--period", period, "TIME|auto",
+              "CPU time between two samples [auto: by its measured cost]");
+  group.value("--max-slowdown", max_slowdown, "PERCENT", "end early, cleanly, beyond it");
+  group.flag(
+      "--until-certain", until_certain,
+      "end early when the hottest units are decided: their effect known, or known to be none");
+  group.value("--seed", seed, "N", "makes the plan repeatable; default: random, recorded");
+  group.value("--pause-channel", channel, "auto|sigtrap|ptrace", "how threads are paused [auto]");
 }
 
 void ProfileOptions::Values::add_output(CLI::App& app) {
-  const std::string group = "Output";
-  app.add_option("-o,--output", output, "experiment log, appended to [profile.jsonl]")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--format", format, "what to print at the end [text]")
-      ->type_name("text|json|coz")
-      ->group(group);
-  add_color_option(app, console.color);
-  auto* quiet = app.add_flag("--quiet", console.quiet, "only results and errors")->group(group);
-  app.add_flag("--verbose", console.verbose, "say what is done, on standard error")
-      ->excludes(quiet)
-      ->group(group);
+  OptionGroup group(app, "Output");
+  group.value("-o,--output", output, "FILE", "experiment log, appended to [profile.jsonl]");
+  group.value("--format", format, "text|json|coz", "what to print at the end [text]");
+  add_console_options(group, console);
 }
 
 void ProfileOptions::Values::merge_progress(config::Progress& into) const {
-  if (!progress.empty()) into.throughput = progress;
-  if (!latency.empty()) into.latency.clear();
-  for (const std::string& text : latency) {
-    into.latency.push_back(config::parse_latency(text, "--latency"));
-  }
+  merge_points(progress, latency, into);
   if (end_to_end) into.end_to_end = true;
 }
 
@@ -174,12 +142,9 @@ void ProfileOptions::Values::merge_experiment(config::Experiment& into) const {
     into.duration_ns = time_option(experiment, "--experiment", config::kExperimentNs);
   }
   if (!cooloff.empty()) into.cooloff_ns = time_option(cooloff, "--cooloff", config::kCooloffNs);
-  if (min_visits) {
-    if (*min_visits < config::kMinVisits.low || *min_visits > config::kMinVisits.high) {
-      throw UsageError(fmt::format("--min-visits: must be from {} to {}, not {}",
-                                   config::kMinVisits.low, config::kMinVisits.high, *min_visits));
-    }
-    into.min_visits = static_cast<unsigned>(*min_visits);
+  if (!min_visits.empty()) {
+    into.min_visits =
+        static_cast<unsigned>(whole_option(min_visits, "--min-visits", config::kMinVisits));
   }
   if (seed) into.seed = seed;
 }
@@ -206,8 +171,7 @@ void ProfileOptions::Values::merge_limits(config::Config& into) const {
 
 ProfileOptions::ProfileOptions(CLI::App& app, bool runs_command)
     : values_(std::make_unique<Values>()) {
-  app.add_option("--config", values_->config, "configuration file; the options here win")
-      ->type_name("FILE");
+  add_word(app, "--config", values_->config, "FILE", "configuration file; the options here win");
   values_->add_progress(app, runs_command);
   values_->add_scope(app);
   values_->add_experiments(app);
@@ -233,23 +197,19 @@ config::Config ProfileOptions::config() const {
   return config;
 }
 
-CLI::Option* add_pid(CLI::App& app, Pid& pid, const std::string& text) {
-  const auto problem = [](const std::string& given) {
-    Pid value = 0;
-    const bool ok = CLI::detail::lexical_cast(given, value) && value > 0;
-    return ok ? std::string() : fmt::format("{} is not a process id", config::printable(given));
-  };
-  return app.add_option("PID", pid, text)->check(CLI::Validator(problem, ""));
+void add_console_options(OptionGroup& group, ConsoleOptions& console) {
+  group.color(console.color);
+  group.flags("--quiet", console.quiet, "only results and errors",  //
+              "--verbose", console.verbose, "say what is done, on standard error");
 }
 
-void add_color_option(CLI::App& app, Color& color) {
-  const auto set = [&color](const std::string& text) {
-    color = text == "always" ? Color::always : text == "never" ? Color::never : Color::automatic;
-  };
-  app.add_option_function<std::string>("--color", set, "color in the text report [auto]")
-      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
-      ->type_name("auto|always|never")
-      ->group("Output");
+void merge_points(const std::vector<std::string>& throughput,
+                  const std::vector<std::string>& latency, config::Progress& into) {
+  if (!throughput.empty()) into.throughput = throughput;
+  if (!latency.empty()) into.latency.clear();
+  for (const std::string& text : latency) {
+    into.latency.push_back(config::parse_latency(text, "--latency"));
+  }
 }
 
 namespace {

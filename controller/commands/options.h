@@ -2,12 +2,13 @@
 // command line says wins; a repeatable option given there replaces the file's whole list.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
 #include "config/load.h"
+#include "controller/commands/command_line.h"
 #include "controller/commands/output.h"
 
 namespace causalctl::commands {
@@ -42,11 +43,15 @@ Nanoseconds time_option(const std::string& text, std::string_view option,
                         config::Limits<Nanoseconds> limits);
 double percent_option(std::string text, std::string_view option, config::Limits<double> limits);
 
-// The positional argument PID.
-CLI::Option* add_pid(CLI::App& app, Pid& pid, const std::string& text);
+std::int64_t whole_option(const std::string& text, std::string_view option,
+                          config::Limits<std::int64_t> limits);
 
-// Adds --color to `app`, into `color`.
-void add_color_option(CLI::App& app, Color& color);
+// --color, --quiet and --verbose.
+void add_console_options(OptionGroup& group, ConsoleOptions& console);
+
+// Progress points as --progress and --latency gave them, in place of those of the file.
+void merge_points(const std::vector<std::string>& throughput,
+                  const std::vector<std::string>& latency, config::Progress& into);
 
 // What was used, for the experiment log: the keys of the TOML file, as JSON.
 std::string config_json(const config::Config& config);

@@ -11,6 +11,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
+#include "controller/base/output_file.h"
 
 namespace causalctl::commands {
 namespace {
@@ -45,14 +46,10 @@ void write_output(const std::string& path, std::string_view text) {
     if (error != 0 && error != EPIPE) throw Error::from_errno("write(standard output)", error);
     return;
   }
-  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file) {
-    const int error = errno;
-    throw Error::from_errno(
-        fmt::format("open({})", path), error,
-        error == ELOOP ? "it is a link, and reports are never written through links" : "");
-  }
-  int error = write_all(file.get(), text);
+  const Fd file = open_output(path, "");
+  // Only now: what is refused above must be left as it is.
+  int error = is_regular(file.get()) && ::ftruncate(file.get(), 0) != 0 ? errno : 0;
+  if (error == 0) error = write_all(file.get(), text);
   // Network file systems tell of a full disk only here.
   if (error == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
   if (error == 0) return;

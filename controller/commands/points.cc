@@ -20,6 +20,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/printable.h"
 #include "controller/base/procfs.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
@@ -193,7 +194,7 @@ void print_functions(const Findings& findings, Namer& namer) {
     const auto spec = namer.function(function);
     if (!spec) continue;
     const auto percent = 100.0 / static_cast<double>(findings.samples);
-    fmt::print("{:<48}  # {:5.1f} %  {:5.1f} %\n", *spec,
+    fmt::print("{:<48}  # {:5.1f} %  {:5.1f} %\n", printable(*spec),
                percent * static_cast<double>(function.under),
                percent * static_cast<double>(function.own));
     if (++shown == kMostShown) break;
@@ -212,7 +213,7 @@ void print_lines(const Findings& findings, Namer& namer) {
     const auto point = namer.line(line.first, line.second);
     if (!point) continue;
     const std::size_t places = point->places.size();
-    fmt::print("{:<48}  # {:5.1f} %{}\n", point->name,
+    fmt::print("{:<48}  # {:5.1f} %{}\n", printable(point->name),
                100.0 * static_cast<double>(samples) / static_cast<double>(findings.samples),
                places > 1 ? fmt::format("  at {} places, all counted", places) : "");
     if (++shown == kMostShown) break;
@@ -229,7 +230,9 @@ int run_points(Pid target) {
       "per unit of work.\n\n# USDT probes\n",
       target);
   const auto probes = progress::usdt_probes(target);
-  for (const auto& probe : probes) fmt::print("usdt:{}:{}\n", probe.provider, probe.name);
+  for (const auto& probe : probes) {
+    fmt::print("{}\n", printable(fmt::format("usdt:{}:{}", probe.provider, probe.name)));
+  }
   if (probes.empty()) fmt::print("# none\n");
   std::fflush(stdout);
 
@@ -246,11 +249,10 @@ int run_points(Pid target) {
 }
 
 void add_points(CLI::App& app, Command& selected) {
-  CLI::App* sub = app.add_subcommand("points", "what could serve as a progress point");
+  CLI::App& sub = add_subcommand(app, "points", "what could serve as a progress point");
   auto pid = std::make_shared<Pid>(0);
-  add_pid(*sub, *pid, "the process")->required();
-  sub->callback(
-      [pid, &selected] { selected = [pid] { return static_cast<ExitCode>(run_points(*pid)); }; });
+  add_pid(sub, *pid, "the process", true);
+  on_selected(sub, selected, [pid] { return static_cast<ExitCode>(run_points(*pid)); });
 }
 
 }  // namespace causalctl::commands

@@ -26,18 +26,17 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/causal/attribution.h"
-#include "controller/causal/log.h"
 #include "controller/causal/resolver.h"
 #include "controller/causal/run.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/report.h"
 #include "controller/commands/status_line.h"
 #include "controller/pause/pauser.h"
-#include "controller/pause/shot_cost.h"
 #include "controller/perf/session.h"
 #include "controller/progress/counted.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/visit_cost.h"
+#include "controller/target/process.h"
 #include "unwind/symbolizer.h"
 #include "unwind/target_memory.h"
 #include "unwind/unwinder.h"
@@ -129,9 +128,13 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
   for (std::string& notice : pauser->notices()) run.warnings.push_back(std::move(notice));
   pauser.reset();  // closes the pause events: from here on no shot can fire
   const auto left = guardian.restore();
-  run.warnings.insert(run.warnings.end(), left.begin(), left.end());
+  run.left_in_target = !left.empty();
+  const auto say_what_is_left = [&] {
+    run.warnings.insert(run.warnings.end(), left.begin(), left.end());
+  };
   if (run.reason == "target-exited") {
     run.digest = "unknown";
+    say_what_is_left();
     return;
   }
   // Much of it passes: a thread that is being stopped by a signal, a mask while a thread is made.
@@ -148,6 +151,7 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
   }
   run.digest = changes.empty() && left.empty() ? "same" : "changed";
   for (const std::string& change : changes) run.warnings.push_back("target state: " + change);
+  say_what_is_left();
 }
 
 }  // namespace
@@ -159,7 +163,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
       progress::resolve_all(config.progress, target, *symbolizer);
   check_fixed_unit(config.experiment.fixed_unit, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
-  work.prepare(run);
+  if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);
   const target::Digest before = guardian.digest(places);
 
@@ -182,7 +186,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   pause::PauserOptions pauser_options;
   pauser_options.channel = config.pause.channel;
   pauser_options.longest_ns = config.pause.longest_ns;
-  pauser_options.shot_cost_ns = pause::measure_shot_cost();
+  pauser_options.pause_cost_ns = work.pause_cost_ns;
   pause::PauserChoice choice = pause::make_pauser(target, guardian, pauser_options);
   log::verbose("a pause by {} costs its thread {} µs besides", choice.pauser->name(),
                choice.pause_cost_ns / 1000);
@@ -205,7 +209,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   raise_priority();
   work.experiments(
       {clock, *session, *choice.pauser, attribution, counters, progress::sampled_points(points),
-       choice.pause_cost_ns, breakpoints, progress::measure_visit_cost(),
+       choice.pause_cost_ns, target::usable_cores(target), breakpoints,
+       breakpoints.empty() ? 0 : progress::measure_visit_cost(),
        [target](Address address, std::span<std::byte> bytes) {
          return unwind::TargetMemory(target).read(address, bytes);
        }},
@@ -219,31 +224,41 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   return run;
 }
 
+void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
+              const ConsoleOptions& console) {
+  if (run.log_failure.empty()) causal::write_or_end(run, [&] { log.end(run); });
+  write_report({run}, {}, {config.output.format, "", console.color});
+  if (run.digest == "changed") {
+    throw Error(fmt::format("process {} is not as it was before: {}", run.pid, run.warnings.back()),
+                run.left_in_target ? "" : "please report it, with the output of --verbose");
+  }
+  if (!run.log_failure.empty()) {
+    throw Error(run.log_failure + ": the log is not complete" +
+                    (run.digest == "same" ? "; the target is as before" : ""),
+                "what was measured is in the report above; choose another --output");
+  }
+}
+
 ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
                  const ConsoleOptions& console, void (*started)(target::Guardian&)) {
   std::optional<causal::LogWriter> log;
   Work work;
-  work.prepare = [&](const causal::Run&) { log.emplace(config.output.log); };
+  work.prepare = [&] { log.emplace(config.output.log); };
   work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log->run(run);
     started(guardian);
     causal::run_experiments(config, parts, hooks, *log, run);
   };
-  const causal::Run run = watch_target(config, target, guardian, console, work);
-  if (run.reason != "log-failed") log->end(run);
-  write_report({run}, {}, {config.output.format, "", console.color});
-  if (run.reason == "log-failed") {
-    throw Error(run.warnings.back() + "; the run was ended early, the target is as before",
-                "what was measured is in the report above; choose another --output");
-  }
+  causal::Run run = watch_target(config, target, guardian, console, work);
+  conclude(run, *log, config, console);
   if (run.reason == "target-exited" && run.experiments.empty()) {
     throw TargetGone("the target ended before the first experiment did");
   }
   if (!guardian.alive()) {
     throw Error(kGuardianKilled, "look for the out-of-memory killer in the kernel's log");
   }
-  return run.digest == "changed" ? ExitCode::failed : ExitCode::ok;
+  return ExitCode::ok;
 }
 
 }  // namespace causalctl::commands

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "config/config.h"
 #include "controller/base/error.h"
 #include "controller/base/types.h"
+#include "controller/causal/log.h"
 #include "controller/causal/run.h"
 #include "controller/causal/stream.h"
 #include "controller/commands/options.h"
@@ -15,8 +17,9 @@ namespace causalctl::commands {
 
 // What is done with a target that is watched, and whose threads can be paused.
 struct Work {
-  // Before the target is touched; what is known of the run by then. May throw.
-  std::function<void(const causal::Run&)> prepare;
+  std::function<void()> prepare;  // before the target is touched; may throw; empty: nothing
+  // Of one pause, where an earlier run of the program has measured it.
+  std::optional<Nanoseconds> pause_cost_ns;
   // Lets a launched program run, makes experiments, fills the run.
   std::function<void(const causal::StreamParts&, const causal::RunHooks&, causal::Run&)>
       experiments;
@@ -25,6 +28,11 @@ struct Work {
 // Attaches, has the work done, detaches. Every way out of here leaves the target clean.
 causal::Run watch_target(const config::Config& config, Pid target, target::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work);
+
+// The end of the log and the report on standard output. Throws Error, after the report, where the
+// target is not as it was before, or the log could not be written.
+void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
+              const ConsoleOptions& console);
 
 // Attaches, experiments, detaches, prints the report on standard output. `started`: called once all
 // is in place, to let a launched program run.

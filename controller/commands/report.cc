@@ -56,26 +56,21 @@ void write_report(const std::vector<causal::Run>& runs, const std::vector<std::s
 }
 
 void add_report(CLI::App& app, Command& selected) {
-  CLI::App* sub = app.add_subcommand(
-      "report", "combine experiment logs of any number of runs and hosts, and render them");
-  auto arguments = std::make_shared<Arguments>();
-  sub->add_option("LOG", arguments->logs, "experiment logs, as written by attach and run")
-      ->required()
-      ->type_name("FILE");
-  sub->add_option("--format", arguments->options.format, "what to write [text]")
-      ->type_name("text|json|coz")
-      ->group("Output");
-  sub->add_option("-o,--output", arguments->options.path,
-                  "where to [standard output]; created readable by its owner only")
-      ->type_name("OUT")
-      ->group("Output");
-  add_color_option(*sub, arguments->options.color);
-  sub->footer(
+  CLI::App& sub = add_subcommand(
+      app, "report", "combine experiment logs of any number of runs and hosts, and render them",
       "Examples:\n"
       "  causalctl report profile.jsonl\n"
       "  causalctl report host1.jsonl host2.jsonl --format json -o report.json\n"
       "  causalctl report profile.jsonl --format coz -o profile.coz     for Coz's own viewer");
-  sub->callback([arguments, &selected] { selected = [arguments] { return report(*arguments); }; });
+  auto arguments = std::make_shared<Arguments>();
+  add_words(sub, "LOG", arguments->logs, "FILE", "experiment logs, as written by attach and run",
+            true);
+  OptionGroup output(sub, "Output");
+  output.value("--format", arguments->options.format, "text|json|coz", "what to write [text]");
+  output.value("-o,--output", arguments->options.path, "OUT",
+               "where to [standard output]; created readable by its owner only");
+  output.color(arguments->options.color);
+  on_selected(sub, selected, [arguments] { return report(*arguments); });
 }
 
 }  // namespace causalctl::commands

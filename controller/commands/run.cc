@@ -42,17 +42,17 @@ ExitCode run(const Arguments& arguments) {
 }  // namespace
 
 void add_run(CLI::App& app, Command& selected) {
-  CLI::App* sub = app.add_subcommand("run", "start a program and profile it from the beginning");
+  CLI::App& sub =
+      add_subcommand(app, "run", "start a program and profile it from the beginning",
+                     "When the profile ends before the program does, the program gets SIGTERM.\n"
+                     "Examples:\n"
+                     "  causalctl run --progress item_done --duration 2m -- ./server --port 8080\n"
+                     "  causalctl run --end-to-end --duration 5m -- gzip -kc big.tar\n"
+                     "  causalctl run --config profile.toml");
   auto arguments = std::make_shared<Arguments>();
-  sub->add_option("CMD", arguments->command, "the program and its arguments, after --");
-  arguments->options = std::make_unique<ProfileOptions>(*sub, true);
-  sub->footer(
-      "When the profile ends before the program does, the program gets SIGTERM.\n"
-      "Examples:\n"
-      "  causalctl run --progress item_done --duration 2m -- ./server --port 8080\n"
-      "  causalctl run --end-to-end --duration 5m -- gzip -kc big.tar\n"
-      "  causalctl run --config profile.toml");
-  sub->callback([arguments, &selected] { selected = [arguments] { return run(*arguments); }; });
+  add_words(sub, "CMD", arguments->command, "", "the program and its arguments, after --");
+  arguments->options = std::make_unique<ProfileOptions>(sub, true);
+  on_selected(sub, selected, [arguments] { return run(*arguments); });
 }
 
 }  // namespace causalctl::commands

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "controller/base/clock.h"
+#include "controller/base/printable.h"
 
 namespace causalctl::commands {
 namespace {
@@ -38,10 +39,14 @@ std::string describe(const causal::Status& status) {
 
 StatusLine::StatusLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
 
+bool StatusLine::due() const {
+  return !quiet_ && monotonic_now() - last_ns_ >= (terminal_ ? kRewritePeriod : kLinePeriod);
+}
+
 void StatusLine::show(std::string text) {
-  const Nanoseconds now_ns = monotonic_now();
-  if (quiet_ || now_ns - last_ns_ < (terminal_ ? kRewritePeriod : kLinePeriod)) return;
-  last_ns_ = now_ns;
+  if (!due()) return;
+  last_ns_ = monotonic_now();
+  text = printable(text);  // the unit is named by the target
   if (!terminal_) {
     fmt::print(stderr, "causalctl: {}\n", text);
     return;

@@ -18,7 +18,10 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
-  void show(const causal::Status& status) { show(describe(status)); }
+  bool due() const;  // whether show() would show anything by now
+  void show(const causal::Status& status) {
+    if (due()) show(describe(status));
+  }
   void show(std::string text);
   void clear();  // takes the line off, so that messages stand alone
 

@@ -29,9 +29,9 @@ namespace {
 using Message = SupervisorMessage;
 using Step = Message::Step;
 
-constexpr std::size_t kTailBytes = 2000;
+constexpr std::size_t kMostOutput = std::size_t{1} << 20;
+constexpr std::uint64_t kTailBytes = 2000;
 constexpr std::size_t kTailLines = 8;
-constexpr Nanoseconds kKillPatience = 10 * kSecond;
 
 // A file without a name: a pipe would stop a command that writes more than anybody reads.
 Fd make_output() {
@@ -144,23 +144,22 @@ std::optional<Ended> Contained::wait_until(Nanoseconds deadline_ns) {
   return ended_;
 }
 
-std::string Contained::output(std::size_t most) const {
-  struct stat status {};
-  if (fstat(output_.get(), &status) != 0) return "";
-  std::string text(std::min(most, static_cast<std::size_t>(status.st_size)), '\0');
-  const ssize_t size = pread(output_.get(), text.data(), text.size(), 0);
+std::string Contained::output(std::uint64_t start) const {
+  const auto left = written() - std::min(start, written());
+  std::string text(std::min<std::uint64_t>(left, kMostOutput), '\0');
+  const ssize_t size = pread(output_.get(), text.data(), text.size(), static_cast<off_t>(start));
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return text;
 }
 
-std::string Contained::output_tail() const {
+std::uint64_t Contained::written() const {
   struct stat status {};
-  if (fstat(output_.get(), &status) != 0) return "";
-  const auto size = static_cast<std::size_t>(status.st_size);
-  const std::size_t from = size - std::min(size, kTailBytes);
-  std::string text(size - from, '\0');
-  const ssize_t got = pread(output_.get(), text.data(), text.size(), static_cast<off_t>(from));
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return fstat(output_.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+std::string Contained::output_tail() const {
+  const std::uint64_t size = written();
+  std::string text = output(size - std::min(size, kTailBytes));
   while (!text.empty() && text.back() == '\n') text.pop_back();
   if (text.empty()) return " (it has written nothing)";
   std::size_t lines = 0, start = text.size();
@@ -217,7 +216,7 @@ SubreaperScope::SubreaperScope() : active_(procfs::descendants(getpid()).empty()
 
 SubreaperScope::~SubreaperScope() {
   if (!active_) return;
-  const unsigned left = kill_descendants(monotonic_now() + kKillPatience);
+  const unsigned left = kill_descendants();
   if (left > 0) log::note("{} processes of the runs could not be ended", left);
   prctl(PR_SET_CHILD_SUBREAPER, 0);
 }

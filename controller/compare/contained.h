@@ -10,6 +10,7 @@
 // What is not ended: a process that has changed its user to one that we may not signal.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -58,8 +59,8 @@ class Contained {
   std::optional<Ended> wait_until(Nanoseconds deadline_ns);
   std::optional<Ended> ended() { return wait_until(0); }
 
-  // What it has written so far, standard output and error mixed; the first `most` bytes.
-  std::string output(std::size_t most = std::size_t{1} << 20) const;
+  // What it has written so far, standard output and error mixed: up to a MiB from `start` on.
+  std::string output(std::uint64_t start = 0) const;
   std::string output_tail() const;  // the last lines, indented, for messages
 
   // SIGTERM to the command; when it has ended, or after the grace, to what is left; then SIGKILL.
@@ -68,6 +69,7 @@ class Contained {
 
  private:
   void forget_supervisor();
+  std::uint64_t written() const;  // bytes of output
 
   Pid supervisor_ = 0;
   Pid pid_ = 0;

@@ -24,24 +24,30 @@ bool accepts(int family, const SocketAddress& address) {
 
 }  // namespace
 
-std::optional<ReadyPattern::Match> ReadyPattern::find(const std::string& output) const {
-  for (std::size_t start = 0; start < output.size();) {
-    const auto newline = output.find('\n', start);
+std::optional<ReadyPattern::Match> ReadyPattern::find(std::string_view text) {
+  while (!text.empty()) {
+    const auto newline = text.find('\n');
+    line_ += text.substr(0, std::min(newline, kLongestLine - line_.size()));
+    const bool complete = newline != std::string_view::npos;
+    text.remove_prefix(complete ? newline + 1 : text.size());
     // The number in a line that is still being written may go on.
-    if (newline == std::string::npos && regex_.mark_count() > 0) return std::nullopt;
-    const auto end = std::min(newline, output.size());
-    const std::string line = output.substr(start, std::min(end - start, kLongestLine));
-    start = end + 1;
-    std::smatch match;
-    if (!std::regex_search(line, match, regex_)) continue;
-    Match result;
-    if (match.size() > 1) {
-      const std::string number = match[1];
-      std::from_chars(number.data(), number.data() + number.size(), result.pid);
+    if (complete || regex_.mark_count() == 0) {
+      if (auto match = search()) return match;
     }
-    return result;
+    if (complete) line_.clear();
   }
   return std::nullopt;
+}
+
+std::optional<ReadyPattern::Match> ReadyPattern::search() const {
+  std::smatch match;
+  if (!std::regex_search(line_, match, regex_)) return std::nullopt;
+  Match result;
+  if (match.size() > 1) {
+    const std::string number = match[1];
+    std::from_chars(number.data(), number.data() + number.size(), result.pid);
+  }
+  return result;
 }
 
 bool port_is_open(unsigned port) {

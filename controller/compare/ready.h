@@ -4,11 +4,13 @@
 #include <optional>
 #include <regex>
 #include <string>
+#include <string_view>
 
 #include "controller/base/types.h"
 
 namespace causalctl::compare {
 
+// Looks for the first line that matches, in an output that is given piece by piece.
 class ReadyPattern {
  public:
   // ECMAScript, with at most one group; checked before.
@@ -17,12 +19,16 @@ class ReadyPattern {
   struct Match {
     Pid pid = 0;  // what the group matched; 0: there is none, or it is no number
   };
-  // Searched line by line: what a pattern cannot cross cannot make it slow either. Only lines that
-  // are complete are looked at, unless `pattern` has no group.
-  std::optional<Match> find(const std::string& output) const;
+  // `text`: what came after that of the last call. Searched line by line: what a pattern cannot
+  // cross cannot make it slow either; of a long line only the beginning. A line that is still being
+  // written is looked at only where `pattern` has no group.
+  std::optional<Match> find(std::string_view text);
 
  private:
+  std::optional<Match> search() const;
+
   std::regex regex_;
+  std::string line_;  // as far as it is known, and looked at
 };
 
 bool port_is_open(unsigned port);  // of the loopback, IPv4 or IPv6

@@ -104,8 +104,10 @@ class Comparing {
     progress.null = phase == Phase::null;
     progress.pairs = block * kPairsOfBlock;
     progress.planned = blocks * kPairsOfBlock;
-    const auto ratios = deciding_ratios();
-    if (const auto log = bootstrap(ratios, kAlpha, seed_)) progress.effect = to_effect(*log);
+    progress.effect = [this]() -> std::optional<report::Interval> {
+      const auto log = bootstrap(deciding_ratios(), kAlpha, seed_);
+      return log ? std::optional(to_effect(*log)) : std::nullopt;
+    };
     hooks_.show(progress);
   }
 

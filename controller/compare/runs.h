@@ -12,10 +12,11 @@ namespace causalctl::compare {
 
 // For the status line.
 struct Progress {
-  bool null = false;                       // A against A
-  std::size_t pairs = 0;                   // done, in this phase
-  std::size_t planned = 0;                 // at most
-  std::optional<report::Interval> effect;  // so far, of the metric that decides
+  bool null = false;        // A against A
+  std::size_t pairs = 0;    // done, in this phase
+  std::size_t planned = 0;  // at most
+  // So far, of the metric that decides: takes some milliseconds, so ask only where it is shown.
+  std::function<std::optional<report::Interval>()> effect;
 };
 
 struct RunsHooks {

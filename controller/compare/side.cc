@@ -46,8 +46,11 @@ class Run {
       if (side_.ready_port) require_free(*side_.ready_port, options_.name);
       command_ = std::make_unique<Contained>(command_of(side_), config_.ab.grace_ns, options_.name);
     }
+    pid_ = is_command() ? command_->pid()
+           : side_.pid  ? *side_.pid
+                        : procfs::find_process(side_.match);
     if (measures_whole_run()) return whole_run();
-    pid_ = wait_until_ready();
+    wait_until_ready();
     if (counts()) window_ = std::make_unique<Window>(config_.progress, pid_, options_.seed);
     if (!side_.load.empty()) {
       load_ = std::make_unique<Contained>(load_of(side_, options_.side, pid_), config_.ab.grace_ns,
@@ -77,8 +80,13 @@ class Run {
                     "it must run until it is told to end; leave out load and measure to time whole "
                     "runs");
       }
-    } else if (!procfs::status(pid_)) {
+    } else if (procfs::has_ended(pid_)) {
       throw TargetGone(fmt::format("{}: process {} ended during {}", options_.name, pid_, when));
+    }
+    if (command_ && pid_ != command_->pid() && procfs::has_ended(pid_)) {
+      throw Error(fmt::format("{}: process {}, which is measured, ended during {}{}", options_.name,
+                              pid_, when, command_->output_tail()),
+                  "it must run until its command is told to end");
     }
     if (load_ && !load_may_end && load_->ended()) {
       throw Error(fmt::format("{}: the load ended during {} ({}){}", options_.name, when,
@@ -102,28 +110,31 @@ class Run {
     }
   }
 
-  Pid wait_until_ready() {
-    Pid pid = is_command() ? command_->pid()
-              : side_.pid  ? *side_.pid
-                           : procfs::find_process(side_.match);
-    pid_ = pid;
-    if (!is_command()) check("the start", false);
+  void wait_until_ready() {
     const std::string when = "the wait until it is ready";
-    if (!side_.ready.empty()) {
-      const ReadyPattern pattern(side_.ready);
-      std::optional<ReadyPattern::Match> match;
-      while (!(match = pattern.find(command_->output()))) {
-        sleep_until(monotonic_now() + kStep);
-        check(when, false);
-      }
-      if (match->pid != 0) pid = family_member(match->pid);
-    }
+    check(is_command() ? when : "the start", false);
+    if (!side_.ready.empty()) wait_for_words(when);
     while (side_.ready_port && !port_is_open(*side_.ready_port)) {
       sleep_until(monotonic_now() + kStep);
       check(when, false);
     }
     if (side_.ready_delay_ns) wait(*side_.ready_delay_ns, when);
-    return pid;
+  }
+
+  void wait_for_words(const std::string& when) {
+    ReadyPattern pattern(side_.ready);
+    std::uint64_t seen = 0;  // bytes of the output
+    for (;;) {
+      const std::string text = command_->output(seen);
+      seen += text.size();
+      if (const auto match = pattern.find(text)) {
+        if (match->pid != 0) pid_ = family_member(match->pid);
+        return;
+      }
+      // A command that writes fast is not waited for.
+      if (text.empty()) sleep_until(monotonic_now() + kStep);
+      check(when, false);
+    }
   }
 
   // A number in an output is not yet a process of this run.

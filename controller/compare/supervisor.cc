@@ -28,9 +28,8 @@ using Step = Message::Step;
 
 constexpr int kSocket = 3;
 constexpr int kOutput = 4;
-constexpr Nanoseconds kKillPatience = 10 * kSecond;  // a process in the kernel's hands dies late
-constexpr Nanoseconds kOrphanedGrace = kSecond;      // when the controller is gone
-constexpr Nanoseconds kRestGrace = kSecond;          // for what the command left behind
+constexpr Nanoseconds kOrphanedGrace = kSecond;  // when the controller is gone
+constexpr Nanoseconds kRestGrace = kSecond;      // for what the command left behind
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGCHLD};
 
 struct Failure {
@@ -46,6 +45,17 @@ std::uint64_t own_peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+// Whether there is any child left.
+bool reap_children(const Reaped& reaped) {
+  for (;;) {
+    int status = 0;
+    const Pid pid = waitpid(-1, &status, WNOHANG);
+    if (pid < 0) return errno != ECHILD;
+    if (pid == 0) return true;
+    if (reaped) reaped(pid, status);
+  }
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -131,8 +141,7 @@ class Supervisor {
   bool start() {
     Message message;
     int ends[2] = {-1, -1};
-    const std::uint64_t floor_bytes = own_peak_bytes();
-    floor_bytes_ = floor_bytes;
+    floor_bytes_ = own_peak_bytes();
     start_ns_ = monotonic_now();
     const Pid supervisor = getpid();
     main_ = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
@@ -175,16 +184,11 @@ class Supervisor {
 
   // Whether there is any child left.
   bool reap() {
-    for (;;) {
-      int status = 0;
-      const Pid pid = waitpid(-1, &status, WNOHANG);
-      if (pid < 0) return errno != ECHILD;
-      if (pid == 0) return true;
-      if (pid == main_) report(status);
-    }
+    return reap_children([this](Pid pid, int status) { report(pid, status); });
   }
 
-  void report(int status) {
+  void report(Pid pid, int status) {
+    if (pid != main_) return;
     const Nanoseconds now_ns = monotonic_now();
     rusage usage{};
     getrusage(RUSAGE_CHILDREN, &usage);
@@ -228,22 +232,10 @@ class Supervisor {
       reap_until(monotonic_now() + grace_ns, true);
       for (const Pid pid : procfs::descendants(getpid())) terminate(pid);
       if (!reap_until(monotonic_now() + std::min(grace_ns, kRestGrace), false)) {
-        kill_rest(message);
+        message.left = kill_descendants([this](Pid pid, int status) { report(pid, status); });
       }
     }
     send(message);
-  }
-
-  void kill_rest(Message& message) {
-    const Nanoseconds deadline_ns = monotonic_now() + kKillPatience;
-    while (reap()) {
-      const auto left = procfs::descendants(getpid());
-      for (const Pid pid : left) kill(pid, SIGKILL);
-      message.left = static_cast<unsigned>(left.size());
-      if (monotonic_now() >= deadline_ns) return;
-      wait(1);
-    }
-    message.left = 0;
   }
 
   const Command& command_;
@@ -280,25 +272,21 @@ void run_supervisor(const Command& command, Nanoseconds grace_ns, int socket, in
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   try {
     Supervisor(command, grace_ns).run();
-  } catch (const std::exception&) {
-    // No memory: what is left is ended by the simplest means.
+  } catch (const std::exception&) {  // no memory: what is left is ended by the simplest means
+    kill_descendants();
   }
-  kill_descendants(monotonic_now() + kKillPatience);
   _exit(0);
 }
 
-unsigned kill_descendants(Nanoseconds deadline_ns) {
-  for (;;) {
-    Pid reaped = 0;
-    do {
-      reaped = waitpid(-1, nullptr, WNOHANG);
-    } while (reaped > 0);
-    if (reaped < 0) return 0;
+unsigned kill_descendants(const Reaped& reaped) {
+  const Nanoseconds deadline_ns = monotonic_now() + kKillPatience;
+  while (reap_children(reaped)) {
     const auto left = procfs::descendants(getpid());
     for (const Pid pid : left) kill(pid, SIGKILL);
     if (monotonic_now() >= deadline_ns) return static_cast<unsigned>(left.size());
     sleep_until(monotonic_now() + kMillisecond);
   }
+  return 0;
 }
 
 }  // namespace causalctl::compare

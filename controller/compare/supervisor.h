@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "controller/base/types.h"
 #include "controller/compare/contained.h"
@@ -25,8 +26,14 @@ struct SupervisorMessage {
 [[noreturn]] void run_supervisor(const Command& command, Nanoseconds grace_ns, int socket,
                                  int output);
 
+// Called with the id and the status, as wait(2) gives it, of a child that was reaped.
+using Reaped = std::function<void(Pid, int)>;
+
+// A process in the kernel's hands dies late.
+inline constexpr Nanoseconds kKillPatience = 10 * kSecond;
+
 // SIGKILL to everything below the calling process until it has no child; returns how many are left
-// at the deadline.
-unsigned kill_descendants(Nanoseconds deadline_ns);
+// after kKillPatience.
+unsigned kill_descendants(const Reaped& reaped = {});
 
 }  // namespace causalctl::compare

@@ -42,13 +42,18 @@ Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
 void Window::begin() {
   collect();
   counters_.start();
+  visits_lost_ = 0;
   lost_before_ = session_.losses().records_lost;
-  counts_before_ = exact_counts();
+  // In this order, and the other way round in end(): what was counted has a record, unless it was
+  // lost.
   begin_ns_ = monotonic_now();
+  counts_before_ = exact_counts();
 }
 
-void Window::collect() {
-  for (const perf::Event& event : session_.drain(monotonic_now())) {
+void Window::collect() { collect_until(monotonic_now()); }
+
+void Window::collect_until(Nanoseconds watermark_ns) {
+  for (const perf::Event& event : session_.drain(watermark_ns)) {
     if (const auto* visit = std::get_if<perf::VisitEvent>(&event)) {
       // Late records of before the window.
       if (visit->time_ns >= begin_ns_) {
@@ -63,13 +68,20 @@ void Window::collect() {
 std::vector<Measured> Window::end() {
   const std::vector<std::uint64_t> counts_after = exact_counts();
   length_ns_ = monotonic_now() - begin_ns_;
-  collect();
+  // The session holds the latest events back for those that come before them: their order does not
+  // matter here.
+  collect_until(monotonic_now() + kMillisecond);
   std::vector<Measured> values;
   std::uint64_t all = 0;
   // Throughput points have the first tags, in this order.
   std::size_t tag = 0;
   for (const auto& count : counters_.throughput()) {
     const std::uint64_t exact = counts_after[tag] - counts_before_[tag];
+    // The kernel tells of a loss with the next record that has room: perhaps after the window. Of
+    // each thread one visit may be counted, and its record on the way.
+    if (exact > count.visits + session_.threads().size()) {
+      visits_lost_ = std::max(visits_lost_, exact - count.visits);
+    }
     const std::uint64_t visits = records_lost() > 0 ? exact : count.visits;
     ++tag;
     all += visits;
@@ -117,6 +129,8 @@ std::vector<std::uint64_t> Window::exact_counts() const {
   return counts;
 }
 
-std::uint64_t Window::records_lost() const { return session_.losses().records_lost - lost_before_; }
+std::uint64_t Window::records_lost() const {
+  return std::max(visits_lost_, session_.losses().records_lost - lost_before_);
+}
 
 }  // namespace causalctl::compare

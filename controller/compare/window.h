@@ -25,11 +25,13 @@ class Window {
 
   // Of the first throughput point, else the ends of the first latency, in the window.
   std::uint64_t units() const { return units_; }
-  // In the window. Throughputs are right nevertheless, latencies may not be.
+  // In the window, or just before it: the kernel tells late. Throughputs are right nevertheless,
+  // latencies may not be.
   std::uint64_t records_lost() const;
   double visits_per_s() const { return visits_per_s_; }  // of all points together, after end()
 
  private:
+  void collect_until(Nanoseconds watermark_ns);
   Measured throughput(const progress::ThroughputCount& count, std::uint64_t exact) const;
   std::vector<std::uint64_t> exact_counts() const;  // by tag
 
@@ -38,7 +40,8 @@ class Window {
   progress::Counters counters_;
   Nanoseconds begin_ns_ = 0;
   std::vector<std::uint64_t> counts_before_;
-  std::uint64_t lost_before_ = 0;
+  std::uint64_t lost_before_ = 0;  // records, of the session
+  std::uint64_t visits_lost_ = 0;  // of one point, in this window: counted, and without a record
   Nanoseconds length_ns_ = 0;
   std::uint64_t units_ = 0;
   double visits_per_s_ = 0;

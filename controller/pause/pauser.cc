@@ -15,11 +15,19 @@
 namespace causalctl::pause {
 namespace {
 
+bool under_seccomp(Pid target) {
+  for (const Tid tid : procfs::threads(target)) {
+    const auto status = procfs::thread_status(target, tid);
+    if (status && status->seccomp != 0) return true;
+  }
+  return false;
+}
+
 // Why the stub must not, or cannot, be used in this target; nullopt: it can.
 std::optional<std::string> sigtrap_obstacle(Pid target) {
   const auto status = procfs::status(target);
-  if (!status) throw TargetGone("the target ended during the attach");
-  if (status->seccomp != 0) {
+  if (!status) procfs::throw_unreadable(target, "status");
+  if (under_seccomp(target)) {
     return "the target is under seccomp, which may forbid the stub's system calls";
   }
   if (procfs::has_signal(status->signals_caught, SIGTRAP)) {
@@ -41,10 +49,12 @@ PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOpt
   if (options.channel != "ptrace") {
     const auto obstacle = sigtrap_obstacle(target);
     if (!obstacle) {
+      PauserOptions complete = options;
+      if (!complete.pause_cost_ns) complete.pause_cost_ns = measure_shot_cost();
       const target::Injection injection = guardian.inject(options.slot_count);
       choice.attach_stop_ns = injection.stop_ns;
-      choice.pause_cost_ns = options.shot_cost_ns;
-      choice.pauser = std::make_unique<SigtrapChannel>(target, guardian, injection, options);
+      choice.pause_cost_ns = *complete.pause_cost_ns;
+      choice.pauser = std::make_unique<SigtrapChannel>(target, guardian, injection, complete);
       return choice;
     }
     if (options.channel == "sigtrap") {
@@ -53,7 +63,8 @@ PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOpt
     }
     choice.reason = *obstacle;
   }
-  choice.pause_cost_ns = measure_stop_cost(guardian);
+  choice.pause_cost_ns =
+      options.pause_cost_ns ? *options.pause_cost_ns : measure_stop_cost(guardian);
   choice.pauser = std::make_unique<PtraceChannel>(guardian, options.longest_ns);
   return choice;
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,8 @@ struct PauserOptions {
   Nanoseconds longest_ns = 100 * kMillisecond;
   Nanoseconds stale_after_ns = 300 * kMicrosecond;
   unsigned slot_count = 1024;
-  Nanoseconds shot_cost_ns = 0;  // sigtrap: as measured by measure_shot_cost()
+  // Of one pause to its thread besides (shot_cost.h), where it is known; else it is measured.
+  std::optional<Nanoseconds> pause_cost_ns;
 };
 
 struct PauserChoice {

@@ -14,6 +14,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/thread.h"
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
@@ -45,7 +46,7 @@ void on_shot(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {
 // A thread that is busy as a target would be, and adds up the time in which it did not run.
 class Spinner {
  public:
-  Spinner() : thread_([this] { spin(); }) {
+  Spinner() : thread_(start_thread("the cost of a pause", [this] { spin(); })) {
     while (tid_ == 0) std::this_thread::yield();
   }
   ~Spinner() {

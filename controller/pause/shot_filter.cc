@@ -27,9 +27,10 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::uint32_t kBitsPerByte = 8;
 
-struct Offsets {         // in bytes
-  int sighand = 0;       // of the pointer in task_struct
-  int trap_handler = 0;  // of SIGTRAP's sa_handler in sighand_struct
+struct Offsets {                    // in bytes
+  int sighand = 0;                  // of the pointer in task_struct
+  int trap_handler = 0;             // of SIGTRAP's sa_handler in sighand_struct
+  std::optional<int> seccomp_mode;  // of the int in task_struct; none: a kernel without seccomp
 };
 
 using Btf = std::unique_ptr<btf, decltype(&btf__free)>;
@@ -63,8 +64,17 @@ std::optional<Offsets> find_offsets() {
   const auto sighand = member_offset(types.get(), task, "sighand");
   const auto actions = member_offset(types.get(), handlers, "action");
   if (!sighand || !actions) return std::nullopt;
+  Offsets offsets;
+  offsets.sighand = *sighand;
   // k_sigaction begins with a sigaction, which begins with sa_handler, on x86-64.
-  return Offsets{*sighand, *actions + (SIGTRAP - 1) * static_cast<int>(action->size)};
+  offsets.trap_handler = *actions + (SIGTRAP - 1) * static_cast<int>(action->size);
+  const btf_type* confinement = find_struct(types.get(), "seccomp");
+  const auto seccomp = member_offset(types.get(), task, "seccomp");
+  if (confinement != nullptr && seccomp) {
+    const auto mode = member_offset(types.get(), confinement, "mode");
+    if (mode) offsets.seccomp_mode = *seccomp + *mode;
+  }
+  return offsets;
 }
 
 const std::optional<Offsets>& kernel_offsets() {
@@ -126,18 +136,28 @@ class Code {
 };
 
 // On the shot's event, in the interrupt that fires it:
-//   if (current->sighand->action[SIGTRAP - 1].sa.sa_handler == ours) return 1
-//   *tripped = 1; return 0
+//   changed = current->sighand->action[SIGTRAP - 1].sa.sa_handler ^ ours
+//   if ((changed | current->seccomp.mode) == 0) return 1
+//   *word = 1 + current->seccomp.mode; return 0
 std::vector<bpf_insn> filter_program(const Offsets& offsets, Address handler, int map) {
   Code code;
   code.call(BPF_FUNC_get_current_task);
-  code.read_kernel(BPF_REG_6, BPF_REG_0, offsets.sighand);
+  code.move(BPF_REG_9, BPF_REG_0);
+  code.read_kernel(BPF_REG_6, BPF_REG_9, offsets.sighand);
   code.read_kernel(BPF_REG_7, BPF_REG_6, offsets.trap_handler);
+  code.set(BPF_REG_6, 0);
+  if (offsets.seccomp_mode) {
+    code.read_kernel(BPF_REG_6, BPF_REG_9, *offsets.seccomp_mode);
+    code.add(BPF_ALU | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_6, 0, 0);  // an int: the lower half
+  }
   code.set_long(BPF_REG_1, handler);
+  code.add(BPF_ALU64 | BPF_XOR | BPF_X, BPF_REG_7, BPF_REG_1, 0, 0);
+  code.add(BPF_ALU64 | BPF_OR | BPF_X, BPF_REG_7, BPF_REG_6, 0, 0);
   code.set(BPF_REG_0, 1);
-  code.jump_to_end(BPF_JMP | BPF_JEQ | BPF_X, BPF_REG_7, BPF_REG_1, 0);
+  code.jump_to_end(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_7, 0, 0);
+  code.add(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_6, 0, 0, 1);
   code.set_to_map(BPF_REG_8, map);
-  code.store(BPF_REG_8, 0, BPF_REG_0);
+  code.store(BPF_REG_8, 0, BPF_REG_6);
   code.set(BPF_REG_0, 0);
   return code.end();
 }
@@ -179,9 +199,11 @@ std::optional<ShotFilter> ShotFilter::load(Address handler, std::string& reason)
   return filter;
 }
 
-bool ShotFilter::tripped() const {
-  return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(word_.data()), __ATOMIC_ACQUIRE) !=
-         0;
+ShotFilter::Held ShotFilter::held() const {
+  const auto word =
+      __atomic_load_n(reinterpret_cast<const std::uint64_t*>(word_.data()), __ATOMIC_ACQUIRE);
+  if (word == 0) return Held::none;
+  return word == 1 ? Held::handler : Held::seccomp;
 }
 
 // With a shot at ourselves, through a filter that nobody's handler passes.
@@ -203,11 +225,12 @@ bool ShotFilter::holds_back() {
       filter->attach(*shot);
       shot->refresh(1);
       Nanoseconds deadline_ns = monotonic_now() + patience_ns;
-      while (!filter->tripped() && own_traps == 0 && monotonic_now() < deadline_ns) continue;
+      while (filter->held() == Held::none && own_traps == 0 && monotonic_now() < deadline_ns)
+        continue;
       deadline_ns = monotonic_now() + after_ns;
       while (own_traps == 0 && monotonic_now() < deadline_ns) continue;
       shot->disable();
-      tripped = filter->tripped();
+      tripped = filter->held() != Held::none;
     }
   } catch (const Error&) {  // an old kernel refuses the program on such an event
     tripped = false;

@@ -1,12 +1,14 @@
-// Holds a shot back in the kernel when the target's disposition of SIGTRAP is not our handler.
+// Holds a shot back in the kernel when the target's disposition of SIGTRAP is not our handler, or
+// when the thread is under seccomp, whose filter may end it for the system calls of the stub.
 //
 // A target may reset SIGTRAP to its default at any time, and then the next shot would end it. No
 // look from outside can exclude that: between the look and the shot lies a switch of processes. So
 // the look is made by the shot itself: a BPF program on the event runs in the interrupt that fires
-// it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP] and lets the
-// shot through only if that is our handler. What is left is the way from there to the delivery,
-// some 5 us (docs/safety.md has the measurement), in which another thread must reset the handler;
-// the thread that is being shot cannot.
+// it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP] and
+// current->seccomp.mode, and lets the shot through only if the first is our handler and the second
+// 0. What is left is the way from there to the delivery, some 5 us (docs/safety.md has the
+// measurement), in which another thread must reset the handler; the thread that is being shot
+// cannot.
 //
 // Where in the kernel's structs these fields are, its BTF says. Since Linux 6.11 a program that
 // returns 0 suppresses the signal too, not just the record; before, and without CAP_BPF and
@@ -26,6 +28,8 @@ namespace causalctl::pause {
 
 class ShotFilter {
  public:
+  enum class Held { none, handler, seccomp };  // why a shot was held back
+
   // nullopt: `reason` says why there can be none here. Tries once in a process's life, on a thread
   // of our own, whether this kernel's filter really holds shots back, for which SIGTRAP is handled
   // by us for some milliseconds. REQUIRES: no other call at the same time.
@@ -33,8 +37,8 @@ class ShotFilter {
 
   void attach(const perf::EventFd& shot) const { shot.set_program(program_.get()); }
 
-  // A shot was held back, on whatever thread. It stays armed: it is to be closed.
-  bool tripped() const;
+  // Of the last shot that was held back, on whatever thread. It stays armed: it is to be closed.
+  Held held() const;
 
  private:
   static std::optional<ShotFilter> load(Address handler, std::string& reason);

@@ -16,6 +16,8 @@
 namespace causalctl::pause {
 namespace {
 
+using Held = ShotFilter::Held;
+
 // A raise of a debt under way smaller than this waits for the next one.
 constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;
 
@@ -34,8 +36,10 @@ SigtrapChannel::SigtrapChannel(Pid target, target::Guardian& guardian, target::I
       seen_(injection.slot_count) {
   std::string reason;
   filter_ = ShotFilter::make(injection.code, reason);
-  log::verbose("pauses are held back {} when the target changes its SIGTRAP handler{}",
-               filter_ ? "in the kernel" : "by a look at /proc", filter_ ? "" : ": " + reason);
+  log::verbose(
+      "pauses are held back {} when the target changes its SIGTRAP handler or enters "
+      "seccomp{}",
+      filter_ ? "in the kernel" : "by a look at /proc", filter_ ? "" : ": " + reason);
 }
 
 unsigned SigtrapChannel::take_slot() {
@@ -47,7 +51,7 @@ unsigned SigtrapChannel::take_slot() {
 
 void SigtrapChannel::add_thread(Tid tid) {
   if (threads_.contains(tid)) return;
-  if (given_up_ || (free_slots_.empty() && used_slots_ == injection_.slot_count)) {
+  if (given_up_ != Held::none || (free_slots_.empty() && used_slots_ == injection_.slot_count)) {
     fallback_.add_thread(tid);
     return;
   }
@@ -62,8 +66,10 @@ void SigtrapChannel::add_thread(Tid tid) {
   // A new program, begun by execve(), has no stub, and the signal would end it. An event from
   // before is taken away by the kernel (remove_on_exec); one from after is not, so look after the
   // open.
-  if (!handler_is_there(tid)) {
+  const auto why = obstacle(tid);
+  if (why != Held::none) {
     free_slots_.push_back(slot);
+    if (why == Held::seccomp) fallback_.add_thread(tid);
     return;
   }
   Thread thread;
@@ -109,9 +115,10 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
     return;
   }
   if (bounded_ns == 0) return;
-  if (!filter_ && !handler_is_there(tid)) {
-    give_up();
-    return;  // it still owes at the next tick
+  if (!filter_) {
+    const auto why = obstacle(tid);
+    if (why && *why != Held::none) give_up(*why);
+    if (why != Held::none) return;  // it still owes at the next tick, or it has ended
   }
   thread.owed_total_ns = owed_total_ns;
   thread.armed_at_ns = now_ns;
@@ -121,16 +128,18 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
   ++armed_count_;
 }
 
-// All that can be seen from outside: whether it is ours cannot.
-bool SigtrapChannel::handler_is_there(Tid tid) const {
+// All that can be seen from outside: whether the handler is ours cannot.
+std::optional<ShotFilter::Held> SigtrapChannel::obstacle(Tid tid) const {
   const auto status = procfs::thread_status(target_, tid);
-  return status && procfs::has_signal(status->signals_caught, SIGTRAP);
+  if (!status) return std::nullopt;
+  if (!procfs::has_signal(status->signals_caught, SIGTRAP)) return Held::handler;
+  return status->seccomp != 0 ? Held::seccomp : Held::none;
 }
 
 // Threads that stand in the stub leave it first. A shot that has fired, but has not come to the
 // stub yet, finds nothing owed.
-void SigtrapChannel::give_up() {
-  given_up_ = true;
+void SigtrapChannel::give_up(ShotFilter::Held why) {
+  given_up_ = why;
   for (auto& [tid, thread] : threads_) thread.shot = {};
   read_slots();
   for (auto next = threads_.begin(); next != threads_.end();) {
@@ -151,10 +160,10 @@ void SigtrapChannel::give_up() {
 }
 
 std::vector<std::string> SigtrapChannel::notices() const {
-  if (!given_up_) return {};
-  return {
-      "the target changed its SIGTRAP handler during the run: from then on pauses were by "
-      "ptrace"};
+  if (given_up_ == Held::none) return {};
+  return {fmt::format(
+      "the target {} during the run: from then on pauses were by ptrace",
+      given_up_ == Held::handler ? "changed its SIGTRAP handler" : "put itself under seccomp")};
 }
 
 void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
@@ -167,7 +176,7 @@ void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
   } else {
     ++totals_.stale;
   }
-  paid.push_back({tid, slot.entered_at_ns, slot.left_at_ns, options_.shot_cost_ns});
+  paid.push_back({tid, slot.entered_at_ns, slot.left_at_ns, options_.pause_cost_ns.value_or(0)});
   state = {slot.paid_total_ns, slot.left};
   thread.armed = thread.suspected = false;
   --armed_count_;
@@ -212,7 +221,10 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
   std::vector<Paid> paid = fallback_.collect(now_ns);
   standing_ = 0;
   if (armed_count_ == 0) return paid;
-  if (!given_up_ && (filter_ ? filter_->tripped() : !handler_is_there(target_))) give_up();
+  if (given_up_ == Held::none) {
+    const auto why = filter_ ? filter_->held() : obstacle(target_).value_or(Held::none);
+    if (why != Held::none) give_up(why);
+  }
   read_slots();
   std::vector<Tid> unfired;
   std::vector<Tid> finished;
@@ -222,7 +234,7 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
     // `left` is the stub's last write: when it has moved, all else in the slot is final.
     if (slot.left != states_[thread.slot].left) {
       finish(tid, thread, slot, paid);
-      if (given_up_) finished.push_back(tid);
+      if (given_up_ != Held::none) finished.push_back(tid);
     } else if (slot.entered != slot.left) {
       ++standing_;
     } else if (now_ns - thread.armed_at_ns > kUnfiredCheck) {

@@ -8,9 +8,10 @@
 // most once (REFRESH adds up: arming an armed thread would make a storm of signals); `left` having
 // moved is the stub's word that the shot is spent.
 //
-// A target that resets SIGTRAP to its default would be ended by the next shot. Shots are held back
-// in the kernel then (shot_filter.h); where that cannot be had, the disposition is read before each
-// arming and in each tick in which a shot is under way. Either way the channel gives up for good:
+// A target that resets SIGTRAP to its default would be ended by the next shot, and one that puts
+// itself under seccomp perhaps by the stub's system calls. Shots are held back in the kernel then
+// (shot_filter.h); where that cannot be had, /proc is read before each arming and in each tick in
+// which a shot is under way. Either way the channel gives up for good:
 // all events are closed, and every pause goes by ptrace.
 #pragma once
 
@@ -69,15 +70,16 @@ class SigtrapChannel final : public Pauser {
   void check_unfired(Tid tid, Thread& thread);
   bool never_entered(Tid tid, Thread& thread) const;
   unsigned take_slot();
-  bool handler_is_there(Tid tid) const;
-  void give_up();
+  // Why no shot may be fired at it; nullopt: the thread is gone.
+  std::optional<ShotFilter::Held> obstacle(Tid tid) const;
+  void give_up(ShotFilter::Held why);
   void read_slots();
 
   Pid target_;
   target::Injection injection_;
   PauserOptions options_;
   std::optional<ShotFilter> filter_;
-  bool given_up_ = false;
+  ShotFilter::Held given_up_ = ShotFilter::Held::none;
   PtraceChannel fallback_;  // for threads that keep SIGTRAP blocked
   std::unordered_map<Tid, Thread> threads_;
   std::vector<unsigned> free_slots_;

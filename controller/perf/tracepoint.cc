@@ -1,5 +1,6 @@
 #include "controller/perf/tracepoint.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -87,9 +88,10 @@ std::optional<WakingFormat> find_waking_format(std::string& reason) {
       reason = fmt::format("{} is not understood", path);
       return std::nullopt;
     }
-    denied = denied || (access(path.c_str(), R_OK) != 0 && errno == EACCES);
+    denied =
+        denied || (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0 && errno == EACCES);
   }
-  reason = denied ? "tracefs is readable by root only: run as root"
+  reason = denied ? "tracefs is readable by root only: run as root, or with CAP_DAC_READ_SEARCH"
                   : "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing";
   return std::nullopt;
 }

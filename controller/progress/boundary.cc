@@ -41,23 +41,6 @@ std::optional<Location> locate(Pid target, Address address) {
   return std::nullopt;
 }
 
-// Where the unwind rules in force at the address begin: always an instruction boundary.
-std::optional<Address> unwind_row_start(const Location& location) {
-  const ElfFile file(location.image.readable);
-  const std::unique_ptr<Dwarf_CFI, int (*)(Dwarf_CFI*)> table(dwarf_getcfi_elf(file.get()),
-                                                              dwarf_cfi_end);
-  Dwarf_Frame* row = nullptr;
-  if (!table || dwarf_cfi_addrframe(table.get(), location.link_address, &row) != 0) {
-    return std::nullopt;
-  }
-  const std::unique_ptr<Dwarf_Frame, void (*)(void*)> owner(row, std::free);
-  Dwarf_Addr start = 0;
-  Dwarf_Addr end = 0;
-  bool signal_frame = false;
-  if (dwarf_frame_info(row, &start, &end, &signal_frame) < 0) return std::nullopt;
-  return start + location.image.bias;
-}
-
 std::optional<Address> nearest_known_boundary(Pid target, Address address,
                                               unwind::Symbolizer& symbolizer) {
   std::optional<Address> best;
@@ -68,14 +51,18 @@ std::optional<Address> nearest_known_boundary(Pid target, Address address,
   const auto frames = symbolizer.frames(address);
   if (!frames.empty()) consider(frames.back().entry);
   if (const auto location = locate(target, address)) {
-    if (const auto start = unwind_row_start(*location)) consider(*start);
+    const ElfFile file(location->image.readable);
+    if (const auto start = unwind_row_start(file.get(), location->link_address)) {
+      consider(*start + location->image.bias);
+    }
   }
   return best;
 }
 
 std::vector<std::byte> read_some(const std::string& path, std::uint64_t offset, std::size_t size) {
   std::vector<std::byte> bytes(size);
-  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // By now the name may belong to a pipe, where opening waits and reading takes away.
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   const auto count = file ? pread(file.get(), bytes.data(), size, static_cast<off_t>(offset)) : -1;
   bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   return bytes;
@@ -111,6 +98,18 @@ Neighbours neighbours(disasm::Decoder& decoder, std::span<const std::byte> code,
 }
 
 }  // namespace
+
+std::optional<Address> unwind_row_start(Elf* elf, Address link_address) {
+  const std::unique_ptr<Dwarf_CFI, int (*)(Dwarf_CFI*)> table(dwarf_getcfi_elf(elf), dwarf_cfi_end);
+  Dwarf_Frame* row = nullptr;
+  if (!table || dwarf_cfi_addrframe(table.get(), link_address, &row) != 0) return std::nullopt;
+  const std::unique_ptr<Dwarf_Frame, void (*)(void*)> owner(row, std::free);
+  Dwarf_Addr start = 0;
+  Dwarf_Addr end = 0;
+  bool signal_frame = false;
+  if (dwarf_frame_info(row, &start, &end, &signal_frame) < 0) return std::nullopt;
+  return start;
+}
 
 std::string name_by_offset(Pid target, Address address) {
   const auto location = locate(target, address);

@@ -7,6 +7,11 @@
 // has put an int3 over an instruction, and from memory where the file cannot be read.
 #pragma once
 
+#include <libelf.h>
+
+#include <optional>
+#include <string>
+
 #include "controller/base/types.h"
 #include "unwind/symbolizer.h"
 
@@ -19,5 +24,9 @@ void require_boundary(const std::string& what, Pid target, Address address,
 
 // "binary+0xOFFSET" as a SPEC would name the address (link-time), or "0xADDRESS".
 std::string name_by_offset(Pid target, Address address);
+
+// Where the unwind rules in force at the address begin, which is an instruction boundary; nullopt:
+// no rule covers it. Addresses are link-time.
+std::optional<Address> unwind_row_start(Elf* elf, Address link_address);
 
 }  // namespace causalctl::progress

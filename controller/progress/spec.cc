@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "controller/base/error.h"
+#include "controller/base/number.h"
 #include "controller/progress/progress.h"
 
 namespace causalctl::progress {
@@ -28,14 +28,6 @@ constexpr const char* kForms =
 
 [[noreturn]] void reject(const std::string& text, std::string_view why) {
   throw UsageError(fmt::format("progress point '{}': {}", text, why), kForms);
-}
-
-template <typename T>
-std::optional<T> number(std::string_view text, int base) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -67,7 +59,7 @@ std::optional<LineSpec> parse_line(const std::string& text, std::string_view res
   if (digits.empty() || !std::all_of(digits.begin(), digits.end(), is_digit)) return std::nullopt;
   const auto file = rest.substr(0, colon);
   if (file.empty() || file.back() == ':' || file.back() == '/') reject(text, "no file is named");
-  const auto line = number<int>(digits, 10);
+  const auto line = parse_number<int>(digits, 10);
   if (!line || *line < 1) reject(text, "the line is not a number from 1 on");
   return LineSpec{std::string(file), *line};
 }
@@ -76,7 +68,7 @@ std::optional<OffsetSpec> parse_offset(const std::string& text) {
   const auto plus = text.rfind("+0x");
   if (plus == std::string::npos) return std::nullopt;
   if (plus == 0) reject(text, "no binary is named");
-  const auto offset = number<std::uint64_t>(std::string_view(text).substr(plus + 3), 16);
+  const auto offset = parse_number<std::uint64_t>(std::string_view(text).substr(plus + 3), 16);
   if (!offset) reject(text, "the offset is not a hexadecimal number of 64 bits");
   return OffsetSpec{text.substr(0, plus), *offset};
 }

@@ -1,5 +1,6 @@
 #include "controller/progress/syscalls.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@ namespace {
 constexpr const char* kHint =
     "system-call points need tracefs, readable for you: as root, "
     "mount -t tracefs nodev /sys/kernel/tracing, and run causalctl as root (or with CAP_PERFMON "
-    "and read access to that directory)";
+    "and CAP_DAC_READ_SEARCH)";
 constexpr std::string_view kPrefix = "sys_enter_";
 
 // Spaces and the like in mount points are written as \ooo (proc_pid_mounts(5)).
@@ -59,7 +60,8 @@ std::string find_tracefs() {
   auto mount = tracefs_in_mounts(procfs::read_text("/proc/self/mounts").value_or(""));
   if (mount.empty()) throw Error("tracefs is not mounted", kHint);
   const auto directory = mount + "/events/syscalls";
-  if (access(directory.c_str(), R_OK | X_OK) != 0) {
+  // By what we may do now, capabilities included: access(2) asks for the real user.
+  if (faccessat(AT_FDCWD, directory.c_str(), R_OK | X_OK, AT_EACCESS) != 0) {
     throw Error::from_errno(fmt::format("access({})", directory), errno, kHint);
   }
   return mount;
@@ -69,7 +71,7 @@ std::optional<std::uint64_t> syscall_tracepoint(const std::string& tracefs,
                                                 const std::string& name) {
   for (const auto& each : {name, "new" + name, name + "64"}) {
     const auto directory = fmt::format("{}/events/syscalls/{}{}", tracefs, kPrefix, each);
-    if (access(directory.c_str(), F_OK) != 0) continue;
+    if (faccessat(AT_FDCWD, directory.c_str(), F_OK, AT_EACCESS) != 0) continue;
     const auto text = procfs::read_text(directory + "/id").value_or("");
     std::uint64_t id = 0;
     if (std::from_chars(text.data(), text.data() + text.size(), id).ec != std::errc{}) {

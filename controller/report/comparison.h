@@ -56,6 +56,7 @@ struct Comparison {
   std::string a, b;  // what was compared
   std::size_t pairs = 0;
   std::size_t null_pairs = 0;
+  std::size_t fewest_pairs = 0;  // with which there may be an interval
   std::uint64_t seed = 0;
   bool sequential = false;  // intervals hold at every look, not only at the end
   std::string reason;       // rounds | certain | interrupted

@@ -1,73 +1,60 @@
 // Comparison → JSON, the structure of docs/ab.md, and → CSV, a row per run.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "controller/report/comparison.h"
+#include "controller/report/json_number.h"
 
 namespace causalctl::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(const std::optional<double>& value) {
-  if (!value || !std::isfinite(*value)) return nullptr;
-  if (*value == 0) return 0.0;
-  // Six digits: more is noise.
-  const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(*value))));
-  const double rounded = std::round(*value * scale) / scale;
-  return std::isfinite(rounded) ? rounded : *value;
-}
-
-Json part(const std::optional<Interval>& interval, double Interval::*which) {
-  return interval ? number((*interval).*which) : Json(nullptr);
-}
-
 Json metric_json(const ComparedMetric& metric) {
   Json course = Json::array();
-  for (const double value : metric.course) course.push_back(number(value));
+  for (const double value : metric.course) course.push_back(json_number(value));
   return {{"name", metric.name},
           {"kind", metric_kind_name(metric.kind)},
-          {"a", number(metric.a)},
-          {"b", number(metric.b)},
-          {"effect", part(metric.effect, &Interval::value)},
-          {"low", part(metric.effect, &Interval::low)},
-          {"high", part(metric.effect, &Interval::high)},
-          {"p_value", number(metric.p_value)},
-          {"detectable", number(metric.detectable)},
-          {"null_effect", part(metric.null, &Interval::value)},
-          {"null_low", part(metric.null, &Interval::low)},
-          {"null_high", part(metric.null, &Interval::high)},
-          {"drift", number(metric.drift)},
+          {"a", json_number(metric.a)},
+          {"b", json_number(metric.b)},
+          {"effect", json_number(metric.effect, &Interval::value)},
+          {"low", json_number(metric.effect, &Interval::low)},
+          {"high", json_number(metric.effect, &Interval::high)},
+          {"p_value", json_number(metric.p_value)},
+          {"detectable", json_number(metric.detectable)},
+          {"null_effect", json_number(metric.null, &Interval::value)},
+          {"null_low", json_number(metric.null, &Interval::low)},
+          {"null_high", json_number(metric.null, &Interval::high)},
+          {"drift", json_number(metric.drift)},
           {"course", std::move(course)}};
 }
 
 Json prediction_json(const Prediction& prediction) {
   return {{"point", prediction.point},
           {"unit", prediction.unit},
-          {"speedup", number(prediction.speedup)},
-          {"effect", number(prediction.predicted.value)},
-          {"low", number(prediction.predicted.low)},
-          {"high", number(prediction.predicted.high)},
-          {"achieved", number(prediction.achieved.value)},
-          {"achieved_low", number(prediction.achieved.low)},
-          {"achieved_high", number(prediction.achieved.high)},
-          {"difference", number(prediction.difference.value)},
-          {"difference_low", number(prediction.difference.low)},
-          {"difference_high", number(prediction.difference.high)},
+          {"speedup", json_number(prediction.speedup)},
+          {"effect", json_number(prediction.predicted.value)},
+          {"low", json_number(prediction.predicted.low)},
+          {"high", json_number(prediction.predicted.high)},
+          {"achieved", json_number(prediction.achieved.value)},
+          {"achieved_low", json_number(prediction.achieved.low)},
+          {"achieved_high", json_number(prediction.achieved.high)},
+          {"difference", json_number(prediction.difference.value)},
+          {"difference_low", json_number(prediction.difference.low)},
+          {"difference_high", json_number(prediction.difference.high)},
           {"agrees", prediction.agrees}};
 }
 
 Json gate_json(const Gate& gate) {
   static constexpr const char* kVerdicts[] = {"passed", "failed", "undecided"};
-  return {{"fail_if_slower", number(gate.limit)},
+  return {{"fail_if_slower", json_number(gate.limit)},
           {"verdict", kVerdicts[static_cast<std::size_t>(gate.verdict)]}};
 }
 
 Json run_json(const AbRun& run) {
   Json values = Json::array();
-  for (const auto& value : run.values) values.push_back(number(value));
+  for (const auto& value : run.values) values.push_back(json_number(value));
   return {{"phase", run.null ? "null" : "pairs"},
           {"block", run.block},
           {"side", run.b ? "b" : "a"},
@@ -104,6 +91,7 @@ std::string render_comparison_json(const Comparison& comparison) {
       {"b", comparison.b},
       {"pairs", comparison.pairs},
       {"null_pairs", comparison.null_pairs},
+      {"fewest_pairs", comparison.fewest_pairs},
       {"seed", comparison.seed},
       {"interval", comparison.sequential ? "sequential" : "bootstrap"},
       {"reason", comparison.reason},

@@ -64,7 +64,7 @@ std::string finding(const Comparison& comparison) {
   const std::string name = printable(metric.name);
   if (!metric.effect) {
     return fmt::format("{}: not enough pairs for an interval ({}; at least {} are needed)", name,
-                       comparison.pairs, comparison.sequential ? 16 : 8);
+                       comparison.pairs, comparison.fewest_pairs);
   }
   if (metric.effect->low > 0) {
     return fmt::format("B needs {} less time than A ({})", percent_interval(*metric.effect), name);

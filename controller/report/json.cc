@@ -1,7 +1,7 @@
 // Report → JSON: the whole model, in the structure of docs/report-format.md.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "controller/report/json_number.h"
 #include "controller/report/render.h"
 
 namespace causalctl::report {
@@ -9,26 +9,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Six significant digits: more would only show the noise of the machine that computed it, and
-// would make equal reports differ.
-double rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * scale) / scale;
-}
-
-template <typename T>
-Json optional(const std::optional<T>& value) {
-  return value ? Json(rounded(*value)) : Json(nullptr);
-}
-
 Json curve_json(const std::vector<CurvePoint>& curve) {
   Json all = Json::array();
   for (const CurvePoint& point : curve) {
-    all.push_back({{"speedup", rounded(point.speedup)},
-                   {"effect", rounded(point.effect.value)},
-                   {"low", rounded(point.effect.low)},
-                   {"high", rounded(point.effect.high)},
+    all.push_back({{"speedup", json_number(point.speedup)},
+                   {"effect", json_number(point.effect.value)},
+                   {"low", json_number(point.effect.low)},
+                   {"high", json_number(point.effect.high)},
                    {"experiments", point.experiments},
                    {"visits", point.visits}});
   }
@@ -50,24 +37,21 @@ const char* verdict_name(Verdict verdict) {
 }
 
 Json unit_json(const UnitResult& unit) {
-  const auto slope = [&](double Interval::*part) {
-    return unit.slope ? Json(rounded((*unit.slope).*part)) : Json(nullptr);
-  };
   return {{"unit", unit.unit},
           {"kind", unit.is_line ? "line" : "function"},
           {"function", unit.function},
           {"file", unit.file},
           {"line", unit.line},
           {"samples", unit.samples},
-          {"sample_share", rounded(unit.sample_share)},
-          {"slope", slope(&Interval::value)},
-          {"slope_low", slope(&Interval::low)},
-          {"slope_high", slope(&Interval::high)},
-          {"p_value", optional(unit.p_value)},
+          {"sample_share", json_number(unit.sample_share)},
+          {"slope", json_number(unit.slope, &Interval::value)},
+          {"slope_low", json_number(unit.slope, &Interval::low)},
+          {"slope_high", json_number(unit.slope, &Interval::high)},
+          {"p_value", json_number(unit.p_value)},
           {"best", unit.best ? curve_json({*unit.best}).front() : Json(nullptr)},
           {"verdict", verdict_name(unit.verdict)},
-          {"phase_factor", rounded(unit.phase_factor)},
-          {"ceiling", optional(unit.ceiling)},
+          {"phase_factor", json_number(unit.phase_factor)},
+          {"ceiling", json_number(unit.ceiling)},
           {"curve", curve_json(unit.curve)},
           {"summary", curve_json(unit.summary)}};
 }
@@ -78,23 +62,20 @@ Json progress_json(const ProgressResult& point) {
   Json json = {{"name", point.name},
                {"kind", point.latency ? "latency" : "throughput"},
                {"visits", point.visits},
-               {"rate_per_s", rounded(point.rate_per_s)}};
+               {"rate_per_s", json_number(point.rate_per_s)}};
   if (point.latency) {
-    json["mean_latency_s"] = optional(point.mean_latency_s);
-    json["p50_latency_s"] = optional(point.p50_latency_s);
-    json["p99_latency_s"] = optional(point.p99_latency_s);
+    json["mean_latency_s"] = json_number(point.mean_latency_s);
+    json["p50_latency_s"] = json_number(point.p50_latency_s);
+    json["p99_latency_s"] = json_number(point.p99_latency_s);
   }
   json["units"] = std::move(units);
   return json;
 }
 
 Json selfcheck_json(const SelfCheck& check) {
-  const auto null = [&](double Interval::*part) {
-    return check.null_effect ? Json(rounded((*check.null_effect).*part)) : Json(nullptr);
-  };
-  return {{"null_effect", null(&Interval::value)},
-          {"null_low", null(&Interval::low)},
-          {"null_high", null(&Interval::high)},
+  return {{"null_effect", json_number(check.null_effect, &Interval::value)},
+          {"null_low", json_number(check.null_effect, &Interval::low)},
+          {"null_high", json_number(check.null_effect, &Interval::high)},
           {"delay_asked_ns", check.delay_asked_ns},
           {"delay_paid_ns", check.delay_paid_ns}};
 }
@@ -104,34 +85,35 @@ Json selfcheck_json(const SelfCheck& check) {
 std::string render_json(const Report& report) {
   Json progress = Json::array();
   for (const ProgressResult& point : report.progress) progress.push_back(progress_json(point));
-  const Json json = {
-      {"version", 1},
-      {"executable", report.executable},
-      {"runs", report.runs},
-      {"reason", report.reason},
-      {"wall_ns", report.wall_ns},
-      {"experiments", report.experiments},
-      {"progress", std::move(progress)},
-      {"selfcheck", selfcheck_json(report.selfcheck)},
-      {"overhead",
-       {{"slowdown", optional(report.slowdown)},
-        {"slowdown_low", optional(report.slowdown_low)},
-        {"slowdown_high", optional(report.slowdown_high)},
-        {"controller_cpu_share", rounded(report.controller_cpu_share)},
-        {"attach_stop_ns", report.attach_stop_ns},
-        {"sample_to_pause_p50_ns", report.sample_to_pause_p50_ns},
-        {"sample_to_pause_p99_ns", report.sample_to_pause_p99_ns},
-        {"pause_cost_ns", report.pause_cost_ns},
-        {"period_ns", report.period_ns}}},
-      {"losses",
-       {{"records_lost", report.records_lost},
-        {"experiments_discarded", report.experiments_discarded},
-        {"stacks_truncated", report.stacks_truncated},
-        {"samples_unknown", report.samples_unknown},
-        {"samples_total", report.samples_total}}},
-      {"target",
-       {{"digest", report.digest}, {"oversubscribed_share", rounded(report.oversubscribed_share)}}},
-      {"warnings", report.warnings}};
+  const Json json = {{"version", 1},
+                     {"executable", report.executable},
+                     {"runs", report.runs},
+                     {"reason", report.reason},
+                     {"wall_ns", report.wall_ns},
+                     {"experiments", report.experiments},
+                     {"progress", std::move(progress)},
+                     {"selfcheck", selfcheck_json(report.selfcheck)},
+                     {"overhead",
+                      {{"slowdown", json_number(report.slowdown)},
+                       {"slowdown_low", json_number(report.slowdown_low)},
+                       {"slowdown_high", json_number(report.slowdown_high)},
+                       {"controller_cpu_share", json_number(report.controller_cpu_share)},
+                       {"attach_stop_ns", report.attach_stop_ns},
+                       {"sample_to_pause_p50_ns", report.sample_to_pause_p50_ns},
+                       {"sample_to_pause_p99_ns", report.sample_to_pause_p99_ns},
+                       {"pause_cost_ns", report.pause_cost_ns},
+                       {"period_ns", report.period_ns}}},
+                     {"losses",
+                      {{"records_lost", report.records_lost},
+                       {"experiments_discarded", report.experiments_discarded},
+                       {"stacks_truncated", report.stacks_truncated},
+                       {"samples_unknown", report.samples_unknown},
+                       {"samples_total", report.samples_total}}},
+                     {"target",
+                      {{"digest", report.digest},
+                       {"oversubscribed_share", json_number(report.oversubscribed_share)},
+                       {"outside_share", json_number(report.outside_share)}}},
+                     {"warnings", report.warnings}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

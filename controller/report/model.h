@@ -81,6 +81,7 @@ struct Report {
   std::uint64_t samples_total = 0;
   std::string digest = "unknown";   // same | changed | unknown
   double oversubscribed_share = 0;  // runnable wait / (wait + run)
+  double outside_share = 0;         // … of waits owed to other processes
   std::vector<std::string> warnings;
   // for the header of the text report and the coz format
   std::string executable;

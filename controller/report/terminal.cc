@@ -288,8 +288,10 @@ void write_checks(const Report& report, Text& out) {
       grouped(report.records_lost), grouped(report.experiments_discarded),
       grouped(report.experiments), grouped(report.stacks_truncated),
       grouped(report.samples_unknown), grouped(report.samples_total));
-  out.line("cores        threads waited for a core {} % of the time they wanted to run",
-           percent(report.oversubscribed_share));
+  out.line(
+      "cores        threads waited for a core {} % of the time they wanted to run, {} % because of "
+      "other processes",
+      percent(report.oversubscribed_share), percent(report.outside_share));
   for (const std::string& warning : report.warnings) {
     out.line("{}      {}", out.colored("warning", kRed), printable(warning));
   }

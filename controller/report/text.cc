@@ -9,20 +9,6 @@ namespace {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Length of the well-formed printable UTF-8 sequence at the start of `text`; 0: none.
-std::size_t sequence(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!is_continuation(text[i])) return 0;
-  }
-  const auto second = static_cast<unsigned char>(text[1]);
-  if (first == 0xc2 && second < 0xa0) return 0;  // C1 control characters
-  return length;
-}
-
 // Replaces what stands between the outermost `open` and `close` by an ellipsis.
 std::string hollowed(std::string_view name, char open, char close) {
   std::string result;
@@ -40,16 +26,6 @@ std::string hollowed(std::string_view name, char open, char close) {
 }
 
 }  // namespace
-
-std::string printable(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t length = sequence(text);
-    result.append(length > 0 ? text.substr(0, length) : "?");
-    text.remove_prefix(length > 0 ? length : 1);
-  }
-  return result;
-}
 
 std::size_t columns(std::string_view text) {
   std::size_t count = 0;

@@ -4,13 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "controller/base/printable.h"
 #include "controller/report/model.h"
 
 namespace causalctl::report {
 
-// Names come from files nobody vouches for: control characters (which a terminal obeys) and broken
-// UTF-8 become '?'.
-std::string printable(std::string_view text);
+using causalctl::printable;
 
 // Columns that `text` takes, one for each code point. REQUIRES: printable.
 std::size_t columns(std::string_view text);

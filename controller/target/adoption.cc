@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <fmt/format.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
@@ -53,12 +52,8 @@ std::string permission_hint(uid_t owner) {
 }
 
 void check_permission(Pid pid, uid_t owner) {
-  // The kernel's check is that of a ptrace attach, and it comes before the address is looked at.
-  std::byte byte{};
-  const iovec local{&byte, 1};
-  const iovec remote{nullptr, 1};
-  if (process_vm_readv(pid, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT) return;
-  const int error = errno;
+  const int error = trace_error(pid);
+  if (error == 0) return;
   if (error == ESRCH) throw TargetGone(fmt::format("process {} is gone", pid));
   throw Error::from_errno(fmt::format("process {} cannot be traced", named(pid)), error,
                           permission_hint(owner));
@@ -81,6 +76,7 @@ void check_64_bit(Pid pid) {
 void check_adoptable(Pid pid, Pid controller) {
   const auto status = pid > 0 ? procfs::status(pid) : std::nullopt;
   if (!status) {
+    if (pid > 0 && procfs::exists(pid)) procfs::throw_unreadable(pid, "status");
     throw TargetGone(fmt::format("no such process: {}", pid),
                      "the number is that of `ps` in this pid namespace");
   }
@@ -94,7 +90,7 @@ void check_adoptable(Pid pid, Pid controller) {
   if (is_kernel_thread(pid)) {
     throw Error(fmt::format("process {} is a kernel thread", named(pid)));
   }
-  if (has_ended(pid)) {
+  if (procfs::has_ended(pid)) {
     throw TargetGone(fmt::format("process {} is a zombie: it has ended", named(pid)),
                      "its parent has not waited for it yet");
   }

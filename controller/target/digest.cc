@@ -24,10 +24,12 @@ using Lines = std::vector<std::string>;
 constexpr Address kPage = 4096;
 constexpr std::size_t kThreadsInDetail = 64;  // the injector chooses among so many
 
-std::uint64_t memory_hash(Pid pid, Address begin, Address end) {
+// Adds nothing for what cannot be read: it has been unmapped since it was listed.
+void add_hash(Pid pid, std::string_view what, Address begin, Address end, Lines& lines) {
   constexpr Address longest = 1 << 20;
   std::vector<std::byte> code(std::min(end - begin, longest));
-  return read_memory(pid, begin, code) ? fnv1a(code) : 0;
+  if (!read_memory(pid, begin, code)) return;
+  lines.push_back(fmt::format("hash of {}: {:016x}", what, fnv1a(code)));
 }
 
 // Some calls have a mask of their own while they block: that is not the thread's.
@@ -108,15 +110,13 @@ void add_mappings(Pid pid, const Involvement& involvement, std::span<const Addre
     const auto file_place = fmt::format("{} +{:#x}", map.path, map.offset);
     digest.others.push_back(fmt::format("text {}: {:#x}-{:#x}", file_place, map.start, map.end));
     if (map.path == executable) {
-      digest.lines.push_back(fmt::format("hash of text {}: {:016x}", file_place,
-                                         memory_hash(pid, map.start, map.end)));
+      add_hash(pid, "text " + file_place, map.start, map.end, digest.lines);
     }
     for (const Address place : places) {
       if (place < map.start || place >= map.end) continue;
       const Address page = place / kPage * kPage;
-      digest.lines.push_back(fmt::format("hash of page {} +{:#x}: {:016x}", map.path,
-                                         page - map.start + map.offset,
-                                         memory_hash(pid, page, page + kPage)));
+      add_hash(pid, fmt::format("page {} +{:#x}", map.path, page - map.start + map.offset), page,
+               page + kPage, digest.lines);
     }
   }
   const bool ours = find_stub(pid, involvement.injection.code).has_value();

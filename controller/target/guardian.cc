@@ -18,6 +18,7 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/target/digest.h"
+#include "controller/target/freezer.h"
 #include "controller/target/guardian_process.h"
 #include "controller/target/guardian_protocol.h"
 #include "controller/target/launch.h"
@@ -44,12 +45,6 @@ void rethrow(const Response& response) {
   throw Error::from_errno(what, response.error_number, hint, response.code);
 }
 
-// By a signal: the whole process is.
-bool is_stopped(Pid pid) {
-  const auto status = procfs::status(pid);
-  return status && status->state == 'T';
-}
-
 }  // namespace
 
 struct Guardian::Impl {
@@ -67,19 +62,19 @@ struct Guardian::Impl {
   void start_helper() {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-      throw Error::from_errno("socketpair", errno);
+      throw Error::from_errno("cannot start the guardian process: socketpair", errno);
     }
     socket = Fd(ends[0]);
     Fd helper_end(ends[1]);
     const Pid controller = getpid();
     helper = fork();
-    if (helper < 0) throw Error::from_errno("fork", errno);
+    if (helper < 0) throw Error::from_errno("cannot start the guardian process: fork", errno);
     if (helper == 0) run_guardian_process(helper_end.get(), controller);
   }
 
   bool helper_is_alive() const {
     pollfd end{socket.get(), 0, 0};
-    return poll(&end, 1, 0) >= 0 && (end.revents & (POLLHUP | POLLERR)) == 0;
+    return poll(&end, 1, 0) <= 0 || (end.revents & (POLLHUP | POLLERR)) == 0;
   }
 
   // Of a helper that was killed: another one does what it would have done.
@@ -92,7 +87,7 @@ struct Guardian::Impl {
   }
 
   void send(const Request& request) {
-    if (::send(socket.get(), &request, sizeof request, MSG_NOSIGNAL) != sizeof request) gone();
+    if (!protocol::send_message(socket.get(), request)) failed("send");
   }
 
   Response receive() {
@@ -101,7 +96,7 @@ struct Guardian::Impl {
     do {
       size = recv(socket.get(), &response, sizeof response, 0);
     } while (size < 0 && errno == EINTR);
-    if (size != sizeof response) gone();
+    if (size != sizeof response) failed("recv");
     rethrow(response);
     return response;
   }
@@ -124,7 +119,7 @@ struct Guardian::Impl {
     const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
     while (stopped && !is_stopped(target)) {
       if (monotonic_now() > deadline_ns) {
-        if (!has_ended(target)) {
+        if (!procfs::has_ended(target)) {
           problems.push_back(
               fmt::format("process {} was stopped by a signal and runs now", target));
         }
@@ -135,13 +130,21 @@ struct Guardian::Impl {
     return response;
   }
 
-  [[noreturn]] void gone() const {
+  // REQUIRES: errno is that of `call`.
+  [[noreturn]] void failed(const char* call) const {
+    const int error = errno;
+    if (helper_is_alive()) {
+      throw Error::from_errno(
+          fmt::format("{} between causalctl and its guardian process ({})", call, helper), error);
+    }
     throw Error(fmt::format("the guardian process ({}) ended unexpectedly", helper),
-                "something killed it: look for the out-of-memory killer in the kernel's log");
+                "it says why above, or something killed it: look for the out-of-memory killer in "
+                "the kernel's log");
   }
 
   void wait_for_helper() const {
-    constexpr int limit_ms = 5000;
+    // Of a target that stands still it has said already what it waits for.
+    const int limit_ms = is_frozen(target) || is_stopped(target) ? 10 : 5000;
     const Fd process(static_cast<int>(syscall(SYS_pidfd_open, helper, 0)));
     pollfd ended{process.get(), POLLIN, 0};
     while (poll(&ended, 1, limit_ms) < 0 && errno == EINTR) continue;

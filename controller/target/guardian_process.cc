@@ -22,10 +22,12 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/target/adoption.h"
+#include "controller/target/freezer.h"
 #include "controller/target/guardian_protocol.h"
 #include "controller/target/holds.h"
 #include "controller/target/hurry.h"
 #include "controller/target/injector.h"
+#include "controller/target/process.h"
 #include "controller/target/ptrace.h"
 #include "controller/target/stopped_thread.h"
 
@@ -76,6 +78,21 @@ class GuardianProcess {
     return problems;
   }
 
+  // However long the target is frozen or stopped: nobody waits for this process any more.
+  std::vector<std::string> undo_once_it_goes_on() {
+    constexpr int look_again_ms = 100;
+    auto problems = undo();
+    const auto stands_still = [this] { return is_frozen(target_) || is_stopped(target_); };
+    while (!problems.empty() && target_ != 0 && stands_still()) {
+      // Threads that were asked to stop do so when they go on, and must not stand for long.
+      pollfd stops{signals_.get(), POLLIN, 0};
+      (void)poll(&stops, 1, look_again_ms);
+      drain_signals();
+      if (!stands_still()) problems = undo();
+    }
+    return problems;
+  }
+
   void let_held_go() {
     if (held_ != 0) ptrace::detach_if_alive(held_, 0);
     held_ = 0;
@@ -118,18 +135,23 @@ class GuardianProcess {
       timeout = {left_ns / kSecond, left_ns % kSecond};
       limit = &timeout;
     }
-    if (ppoll(fds, std::size(fds), limit, nullptr) < 0 && errno != EINTR) {
-      throw Error::from_errno("ppoll", errno);
-    }
+    // Interrupted, or no memory for it just now, which is no reason to end.
+    const bool looked = ppoll(fds, std::size(fds), limit, nullptr) >= 0;
+    if (!looked) sleep_until(monotonic_now() + kMillisecond);
+    drain_signals();
+    return (looked && fds[0].revents == 0) || serve();
+  }
+
+  void drain_signals() const {
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof info) > 0) continue;
-    return fds[0].revents == 0 || serve();
   }
 
   bool serve() {
     Request request;
     const auto size = recv(kSocket, &request, sizeof request, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (size < 0 && errno != ECONNRESET) throw Error::from_errno("recv from causalctl", errno);
     if (size != sizeof request) return false;
     if (request.kind == Kind::pause) {
       holds_.start(request.tid, request.duration_ns);
@@ -150,9 +172,7 @@ class GuardianProcess {
     return send_response(response);
   }
 
-  bool send_response(const Response& response) {
-    return send(kSocket, &response, sizeof response, MSG_NOSIGNAL) == sizeof response;
-  }
+  bool send_response(const Response& response) { return protocol::send_message(kSocket, response); }
 
   Response answer(const Request& request) {
     Response response;
@@ -201,6 +221,7 @@ class GuardianProcess {
 
   void take_target(Pid pid) {
     CHECK(!injector_);
+    target_ = pid;
     injector_ = std::make_unique<Injector>(pid);
   }
 
@@ -209,7 +230,7 @@ class GuardianProcess {
     try {
       return injector_->inject(slot_count, held());
     } catch (...) {
-      (void)injector_->restore(held());
+      for (const auto& problem : injector_->restore(held())) log::note("guardian: {}", problem);
       throw;
     }
   }
@@ -254,6 +275,7 @@ class GuardianProcess {
   }
 
   Pid controller_;
+  Pid target_ = 0;
   Fd signals_;
   Tid held_ = 0;  // a launched program's first thread, stopped until release()
   std::unique_ptr<Injector> injector_;
@@ -279,28 +301,33 @@ void become_guardian(int socket) {
   const int null = open("/dev/null", O_RDWR);
   dup2(null, STDIN_FILENO);
   dup2(null, STDOUT_FILENO);
-  dup2(socket, kSocket);
+  if (dup2(socket, kSocket) < 0) throw Error::from_errno("dup2 of its socket", errno);
   close_range(kSocket + 1, ~0U, 0);
+}
+
+// With --quiet, too: nobody else can tell.
+void last_words(std::string_view text) {
+  log::write(log::Level::quiet, fmt::format("guardian: {}", text));
 }
 
 }  // namespace
 
 void run_guardian_process(int socket, Pid controller) {
-  become_guardian(socket);
   // It sleeps nearly always; awake it has threads of the target waiting. In a session of its own it
   // is a scheduling group of its own (autogroup), which a busy server kept from a core for 8 s.
   const Hurry hurry(0);
   try {
+    become_guardian(socket);
     GuardianProcess process(controller);
     try {
       process.run();
     } catch (const std::exception& error) {
-      log::note("guardian: {}", error.what());
+      last_words(error.what());
     }
-    for (const auto& problem : process.undo()) log::note("guardian: {}", problem);
+    for (const auto& problem : process.undo_once_it_goes_on()) last_words(problem);
     process.let_held_go();
   } catch (const std::exception& error) {
-    log::note("guardian: {}", error.what());
+    last_words(error.what());
   }
   _exit(0);
 }

@@ -4,7 +4,10 @@
 // stands at its first instruction.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <type_traits>
 
@@ -50,5 +53,17 @@ struct Response {
 };
 
 static_assert(std::is_trivially_copyable_v<Request> && std::is_trivially_copyable_v<Response>);
+
+// False: errno says why; the other end is gone (EPIPE, ECONNRESET), or what may pass, an
+// interruption or a lack of buffers, did not in a few tries.
+template <typename Message>
+[[nodiscard]] bool send_message(int socket, const Message& message) {
+  constexpr int tries = 3;
+  for (int i = 0; i < tries; ++i) {
+    if (::send(socket, &message, sizeof message, MSG_NOSIGNAL) == sizeof message) return true;
+    if (errno == EPIPE || errno == ECONNRESET) return false;
+  }
+  return false;
+}
 
 }  // namespace causalctl::target::protocol

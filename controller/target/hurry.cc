@@ -35,7 +35,8 @@ Hurry::Hurry(Hurry&& other) noexcept
 void Hurry::end() {
   if (!policy_) return;
   const sched_param none{0};  // the nice value was not touched
-  sched_setscheduler(tid_, *policy_, &none);
+  // Twice, if need be: the target's own priority is at stake.
+  if (sched_setscheduler(tid_, *policy_, &none) != 0) sched_setscheduler(tid_, *policy_, &none);
   policy_.reset();
   const auto path = timer_slack_path(tid_);
   if (procfs::read_text(path) != timer_slack_) std::ofstream(path) << timer_slack_;

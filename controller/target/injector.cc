@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <exception>
 #include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/target/freezer.h"
 #include "controller/target/process.h"
 #include "controller/target/settle.h"
 #include "controller/target/slot.h"
@@ -22,19 +25,26 @@ namespace {
 constexpr Address kPage = 4096;
 constexpr Nanoseconds kInjectLimit = 2 * kSecond;
 constexpr Nanoseconds kStopLimit = 200 * kMillisecond;
+constexpr Nanoseconds kRankLimit = 50 * kMillisecond;  // then a thread that forks will do, too
 constexpr Nanoseconds kSettleLimit = 3 * kSecond;
+constexpr Nanoseconds kSpareLimit = kSecond;  // of that, for threads that fork
 constexpr unsigned kSlotsLimit = 1U << 16;
+constexpr int kTries = 3;
 
 Address round_up_to_page(Address size) { return (size + kPage - 1) / kPage * kPage; }
 
 std::uint64_t as_word(int value) { return static_cast<std::uint64_t>(static_cast<long>(value)); }
 
-// How little a stop of this thread can be noticed; smaller is better.
-int stop_rank(const std::optional<Activity>& activity) {
-  constexpr int unsuitable = 4;
-  if (!activity || activity->kind == Activity::Kind::blocked) return unsuitable;
-  if (activity->kind == Activity::Kind::running) return 1;
-  switch (activity->number) {
+// How little a stop of a thread can be noticed; smaller is better.
+constexpr int kForks = 4;
+constexpr int kUnsuitable = 5;  // at the moment
+
+int stop_rank(Pid pid, Tid tid, Forkers& forkers) {
+  const auto now = activity(pid, tid);
+  if (!now || now->kind == Activity::Kind::blocked) return kUnsuitable;
+  if (forkers.contains(tid)) return kForks;
+  if (now->kind == Activity::Kind::running) return 1;
+  switch (now->number) {
     case SYS_futex:
       return 0;  // always restarted, and nobody waits for the thread
     case SYS_read:
@@ -56,18 +66,29 @@ int stop_rank(const std::optional<Activity>& activity) {
   }
 }
 
-// Threads by rank. Bounded, so that a target with 10,000 threads is not read for a second.
-std::vector<Tid> threads_to_stop(Pid pid) {
+// Bounded, so that a target with 10,000 threads is not read for a second.
+std::vector<Tid> first_threads(Pid pid) {
   constexpr std::size_t enough = 64;
   auto tids = procfs::threads(pid);
   if (tids.size() > enough) tids.resize(enough);
-  std::vector<std::pair<int, Tid>> ranked;
-  for (const Tid tid : tids) ranked.emplace_back(stop_rank(activity(pid, tid)), tid);
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Tid> result;
-  for (const auto& [rank, tid] : ranked) result.push_back(tid);
+  return tids;
+}
+
+using Ranked = std::pair<int, Tid>;
+
+std::vector<Ranked> threads_by_rank(Pid pid, Forkers& forkers) {
+  std::vector<Ranked> result;
+  for (const Tid tid : first_threads(pid)) result.emplace_back(stop_rank(pid, tid, forkers), tid);
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.first < b.first; });
   return result;
+}
+
+// A frozen thread of version 1 does not stop; one of version 2 stops, but makes no call for us.
+void check_not_frozen(Pid pid) {
+  if (!is_frozen(pid)) return;
+  throw Error(fmt::format("process {} is frozen by a cgroup", pid),
+              "thaw it first (freezer.state, cgroup.freeze, docker unpause)");
 }
 
 void check_stub_can_run(Pid pid) {
@@ -77,36 +98,52 @@ void check_stub_can_run(Pid pid) {
       throw Error(fmt::format("thread {} of process {} is under seccomp, which could kill it for "
                               "the system calls of the pause stub",
                               tid, pid),
-                  "use --channel ptrace (or auto, which does so by itself)");
+                  "use --pause-channel ptrace (or auto, which does so by itself)");
     }
   }
   const auto status = procfs::status(pid);
-  if (!status) throw TargetGone(fmt::format("process {} is gone", pid));
+  if (!status) procfs::throw_unreadable(pid, "status");
   if (procfs::has_signal(status->signals_ignored, SIGTRAP)) {
     // A handler in place of SIG_IGN would not be inherited by what the target executes.
     throw Error(fmt::format("process {} ignores SIGTRAP, which the pause stub needs", pid),
-                "use --channel ptrace (or auto, which does so by itself)");
+                "use --pause-channel ptrace (or auto, which does so by itself)");
   }
 }
 
 }  // namespace
 
+void Injector::fail(const char* what, int error_number) const {
+  if (procfs::has_ended(pid_)) throw TargetGone(fmt::format("process {} is gone", pid_));
+  throw Error::from_errno(fmt::format("{} in process {}", what, pid_), error_number,
+                          "the pause stub could not be put into it or taken out again");
+}
+
 long Injector::must_call(StoppedThread& thread, const char* what, long number,
                          std::initializer_list<std::uint64_t> arguments) {
   const auto result = thread.call(number, arguments);
-  if (!result) throw TargetGone(fmt::format("process {} ended during the attach", pid_));
-  if (is_error(*result)) {
-    throw Error::from_errno(fmt::format("{} in process {}", what, pid_),
-                            static_cast<int>(-*result));
-  }
+  if (!result) fail(what, ESRCH);
+  if (is_error(*result)) fail(what, static_cast<int>(-*result));
   return *result;
+}
+
+void Injector::must_write(Address address, std::span<const std::byte> bytes) const {
+  if (!write_memory(pid_, address, bytes)) fail("process_vm_writev", errno);
 }
 
 std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
                                                         Nanoseconds deadline_ns) {
-  if (held) return StoppedThread::take(pid_, *held, syscall_instruction_);
+  if (held) {
+    auto thread = StoppedThread::take(pid_, *held, syscall_instruction_);
+    if (thread) thread->keep();
+    return thread;
+  }
+  const Nanoseconds spare_until_ns = monotonic_now() + kRankLimit;
   do {
-    for (const Tid tid : threads_to_stop(pid_)) {
+    const auto ranked = threads_by_rank(pid_, forkers_);
+    const bool all_fork = std::all_of(ranked.begin(), ranked.end(),
+                                      [](const Ranked& thread) { return thread.first == kForks; });
+    for (const auto& [rank, tid] : ranked) {
+      if (rank == kForks && !all_fork && monotonic_now() < spare_until_ns) break;
       const auto limit_ns = std::min(deadline_ns, monotonic_now() + kStopLimit);
       if (auto thread = StoppedThread::stop(pid_, tid, syscall_instruction_, limit_ns)) {
         if (std::find(touched_.begin(), touched_.end(), tid) == touched_.end()) {
@@ -117,24 +154,27 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
       if (monotonic_now() >= deadline_ns) return std::nullopt;
     }
     sleep_until(monotonic_now() + kMillisecond);
-  } while (monotonic_now() < deadline_ns && !has_ended(pid_));
+  } while (monotonic_now() < deadline_ns && !procfs::has_ended(pid_));
   return std::nullopt;
 }
 
 Injection Injector::inject(unsigned slot_count, std::optional<Tid> held) {
   CHECK(!region_ && slot_count > 0 && slot_count <= kSlotsLimit);
+  check_not_frozen(pid_);
   check_stub_can_run(pid_);
   const auto instruction = find_syscall_instruction(pid_);
   if (!instruction) {
-    if (has_ended(pid_)) throw TargetGone(fmt::format("process {} is gone", pid_));
+    if (procfs::has_ended(pid_)) throw TargetGone(fmt::format("process {} is gone", pid_));
     throw Error(fmt::format("no system-call instruction found in process {}", pid_));
   }
   syscall_instruction_ = *instruction;
+  if (!held) forkers_.look(first_threads(pid_));
 
   auto thread = stop_some_thread(held, monotonic_now() + kInjectLimit);
   const Nanoseconds stopped_at_ns = monotonic_now();
   if (!thread) {
-    if (has_ended(pid_)) throw TargetGone(fmt::format("process {} is gone", pid_));
+    if (procfs::has_ended(pid_)) throw TargetGone(fmt::format("process {} is gone", pid_));
+    check_not_frozen(pid_);
     throw Error(fmt::format("no thread of process {} could be stopped within {} s", pid_,
                             kInjectLimit / kSecond),
                 "are its threads stuck in uninterruptible sleep (D in ps)?");
@@ -147,10 +187,8 @@ Injection Injector::inject(unsigned slot_count, std::optional<Tid> held) {
       (void)thread->call(SYS_munmap, {region_->start, region_->size});
       region_.reset();
     }
-    if (held) thread->keep();
     throw;
   }
-  if (held) thread->keep();
   thread.reset();
   return {region_->start, region_->start + kPage, slot_count, monotonic_now() - stopped_at_ns};
 }
@@ -166,52 +204,45 @@ void Injector::map_region(StoppedThread& thread, unsigned slot_count) {
   region_ = region;
 }
 
-std::optional<KernelSigaction> Injector::exchange_action(StoppedThread& thread,
-                                                         const KernelSigaction* action) {
+// `action` nullptr: changes nothing. The action of before.
+KernelSigaction Injector::exchange_action(StoppedThread& thread, const KernelSigaction* action) {
   const Address new_at = region_->scratch;
   const Address old_at = region_->scratch + sizeof(KernelSigaction);
-  if (action != nullptr && !write_memory(pid_, new_at, std::as_bytes(std::span(action, 1)))) {
-    return std::nullopt;
-  }
-  const auto result = thread.call(SYS_rt_sigaction, {SIGTRAP, action != nullptr ? new_at : 0,
-                                                     old_at, sizeof KernelSigaction::mask});
-  if (!result || *result != 0) return std::nullopt;
-  return read_object<KernelSigaction>(pid_, old_at);
+  if (action != nullptr) must_write(new_at, std::as_bytes(std::span(action, 1)));
+  must_call(thread, "rt_sigaction", SYS_rt_sigaction,
+            {SIGTRAP, action != nullptr ? new_at : 0, old_at, sizeof KernelSigaction::mask});
+  const auto old = read_object<KernelSigaction>(pid_, old_at);
+  if (!old) fail("process_vm_readv", errno);
+  return *old;
 }
 
 // As few calls as can be: on a machine without an idle core each costs the thread two waits for
 // one.
 void Injector::install_handler(StoppedThread& thread) {
   constexpr std::uint64_t not_chainable = SA_NODEFER | SA_RESETHAND;
-  const auto gone = [&] {
-    return TargetGone(fmt::format("process {} ended during the attach", pid_));
-  };
   const auto status = procfs::status(pid_);
-  if (!status) throw gone();
+  if (!status) procfs::throw_unreadable(pid_, "status");
   KernelSigaction previous;
   if (procfs::has_signal(status->signals_caught, SIGTRAP)) {
-    const auto caught = exchange_action(thread, nullptr);
-    if (!caught) throw gone();
-    previous = *caught;
+    previous = exchange_action(thread, nullptr);
   }
   if ((previous.flags & not_chainable) != 0) {
     throw Error(fmt::format("process {} has a SIGTRAP handler of its own with SA_NODEFER or "
                             "SA_RESETHAND, which the pause stub cannot stand in for",
                             pid_),
-                "use --channel ptrace (or auto, which does so by itself)");
+                "use --pause-channel ptrace (or auto, which does so by itself)");
   }
   const Address slots = region_->start + kPage;
   image_ = stub_image({slots, region_->scratch, previous.handler});
   CHECK(image_.size() <= kPage);
-  if (!write_memory(pid_, region_->start, image_)) throw gone();
+  must_write(region_->start, image_);
   must_call(thread, "mprotect", SYS_mprotect, {region_->start, kPage, PROT_READ | PROT_EXEC});
-  const auto ours = stub_action(region_->start);
+  const auto ours =
+      stub_action(region_->start, dropped_signals(status->signals_ignored, status->signals_caught));
   previous_action_ = previous;
-  const auto replaced = exchange_action(thread, &ours);
-  if (!replaced) throw gone();
   // Between the look and the call the target may have installed a handler: it comes back at the
   // end.
-  previous_action_ = replaced;
+  previous_action_ = exchange_action(thread, &ours);
 }
 
 // It is known by its bytes, and its parameters tell the rest. Who chose this channel saw to it that
@@ -235,16 +266,43 @@ void Injector::take_over() {
 
 bool Injector::ours_is_still_there() const {
   std::vector<std::byte> now(image_.size());
-  return read_memory(pid_, region_->start, now) && now == image_;
+  for (int tries = 1; !read_memory(pid_, region_->start, now); ++tries) {
+    if (errno == EFAULT || errno == ESRCH) {
+      if (tries == kTries) return false;  // an exec has taken it away
+    } else if (tries == kTries) {
+      fail("process_vm_readv", errno);
+    }
+  }
+  return now == image_;
 }
 
+void Injector::forget() {
+  region_.reset();
+  previous_action_.reset();
+}
+
+// What has failed once may succeed the next time: the alternative is to leave something behind.
 std::vector<std::string> Injector::restore(std::optional<Tid> held) {
+  for (int tries = 1;; ++tries) {
+    try {
+      return restore_once(held);
+    } catch (const TargetGone&) {
+      forget();
+      return {};
+    } catch (const std::exception& error) {
+      if (tries < kTries) continue;
+      return {fmt::format("{}; {} are left in place (they are harmless)", error.what(),
+                          previous_action_ ? "the SIGTRAP handler and its page" : "pages of ours")};
+    }
+  }
+}
+
+std::vector<std::string> Injector::restore_once(std::optional<Tid> held) {
   if (!region_) return {};
   // After an exec, or the end of the target, there is nothing to undo. An image that was never
   // written means that inject() failed before the handler, and has unmapped already.
-  if (has_ended(pid_) || !ours_is_still_there()) {
-    region_.reset();
-    previous_action_.reset();
+  if (procfs::has_ended(pid_) || !ours_is_still_there()) {
+    forget();
     return {};
   }
   // The controller writes the slots no more: whoever is in the stub need not sleep again.
@@ -255,9 +313,20 @@ std::vector<std::string> Injector::restore(std::optional<Tid> held) {
                        std::as_bytes(std::span(&nothing_owed, 1)));
   }
   const Nanoseconds deadline_ns = monotonic_now() + kSettleLimit;
-  if (auto problem = restore_handler(held, deadline_ns)) return {*problem};
-  if (auto problem = unmap(held, deadline_ns)) return {*problem};
-  return {};
+  // One that was stopped in the stub stays in it, and a frozen one cannot be made to do anything.
+  const auto left_until = [&](std::string_view state, std::string_view until) {
+    return std::vector{fmt::format(
+        "process {} is {}: its SIGTRAP handler and the page at {:#x} stay until it {}, when the "
+        "guardian removes them",
+        pid_, state, region_->start, until)};
+  };
+  if (is_frozen(pid_)) return left_until("frozen by a cgroup", "is thawed");
+  auto problem = restore_handler(held, deadline_ns);
+  if (!problem) problem = unmap(held, deadline_ns);
+  if (!problem) return {};
+  if (is_frozen(pid_)) return left_until("frozen by a cgroup", "is thawed");
+  if (is_stopped(pid_)) return left_until("stopped", "goes on");
+  return {*problem};
 }
 
 std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
@@ -265,7 +334,8 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
   if (!previous_action_) return std::nullopt;
   const StubRange stub{region_->start, region_->start + kPage, region_->start + kPage,
                        region_->scratch, region_->scratch};
-  if (!settle(pid_, stub, syscall_instruction_, held.value_or(0), deadline_ns)) {
+  if (!settle(pid_, stub, syscall_instruction_, held.value_or(0), forkers_,
+              deadline_ns - kSettleLimit + kSpareLimit, deadline_ns)) {
     return fmt::format(
         "process {}: a thread stays in the pause stub; its SIGTRAP handler and its "
         "page at {:#x} are left in place (they are harmless)",
@@ -273,16 +343,12 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
   }
   auto thread = stop_some_thread(held, deadline_ns);
   if (!thread) {
-    if (has_ended(pid_)) return std::nullopt;
+    if (procfs::has_ended(pid_)) return std::nullopt;
     return fmt::format("process {}: no thread could be stopped to restore the SIGTRAP handler",
                        pid_);
   }
-  const auto current = exchange_action(*thread, nullptr);
-  if (current && current->handler == region_->start) {
-    (void)exchange_action(*thread, &*previous_action_);
-  }
-  trap_replaced_ = current && current->handler != region_->start;
-  if (held) thread->keep();
+  trap_replaced_ = exchange_action(*thread, nullptr).handler != region_->start;
+  if (!trap_replaced_) exchange_action(*thread, &*previous_action_);
   previous_action_.reset();
   return std::nullopt;
 }
@@ -290,7 +356,8 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
 std::optional<std::string> Injector::unmap(std::optional<Tid> held, Nanoseconds deadline_ns) {
   const StubRange stub{region_->start, region_->start + kPage, region_->start + kPage,
                        region_->scratch, region_->scratch};
-  if (!settle(pid_, stub, syscall_instruction_, held.value_or(0), deadline_ns)) {
+  if (!settle(pid_, stub, syscall_instruction_, held.value_or(0), forkers_,
+              deadline_ns - kSettleLimit + kSpareLimit, deadline_ns)) {
     return fmt::format(
         "process {}: a thread stays in the pause stub; its page at {:#x} is left in "
         "place (it is harmless)",
@@ -298,9 +365,8 @@ std::optional<std::string> Injector::unmap(std::optional<Tid> held, Nanoseconds 
   }
   auto thread = stop_some_thread(held, deadline_ns);
   if (thread) {
-    (void)thread->call(SYS_munmap, {region_->start, region_->size});
-    if (held) thread->keep();
-  } else if (!has_ended(pid_)) {
+    must_call(*thread, "munmap", SYS_munmap, {region_->start, region_->size});
+  } else if (!procfs::has_ended(pid_)) {
     return fmt::format("process {}: no thread could be stopped to unmap the page at {:#x}", pid_,
                        region_->start);
   }

@@ -16,11 +16,14 @@
 // while our mapping may exist.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/target/forkers.h"
 #include "controller/target/guardian.h"
 #include "controller/target/stopped_thread.h"
 #include "controller/target/stub.h"
@@ -29,7 +32,7 @@ namespace causalctl::target {
 
 class Injector {
  public:
-  explicit Injector(Pid pid) : pid_(pid) {}
+  explicit Injector(Pid pid) : pid_(pid), forkers_(pid) {}
 
   // `held`: a thread that is stopped already and stays so. Throws Error, TargetGone; then nothing
   // of ours is left in the target.
@@ -54,18 +57,23 @@ class Injector {
     Address scratch = 0;  // last page, read-write
   };
 
+  // Throws TargetGone where the target has ended, else Error.
+  [[noreturn]] void fail(const char* what, int error_number) const;
   std::optional<StoppedThread> stop_some_thread(std::optional<Tid> held, Nanoseconds deadline_ns);
   void map_region(StoppedThread& thread, unsigned slot_count);
   void install_handler(StoppedThread& thread);
-  std::optional<KernelSigaction> exchange_action(StoppedThread& thread,
-                                                 const KernelSigaction* action);
+  KernelSigaction exchange_action(StoppedThread& thread, const KernelSigaction* action);
+  void must_write(Address address, std::span<const std::byte> bytes) const;
   bool ours_is_still_there() const;
+  std::vector<std::string> restore_once(std::optional<Tid> held);
+  void forget();
   std::optional<std::string> restore_handler(std::optional<Tid> held, Nanoseconds deadline_ns);
   std::optional<std::string> unmap(std::optional<Tid> held, Nanoseconds deadline_ns);
   long must_call(StoppedThread& thread, const char* what, long number,
                  std::initializer_list<std::uint64_t> arguments);
 
   Pid pid_;
+  Forkers forkers_;
   Address syscall_instruction_ = 0;
   std::optional<Region> region_;
   std::vector<std::byte> image_;  // of the code page, to recognise it by

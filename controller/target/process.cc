@@ -1,10 +1,13 @@
 #include "controller/target/process.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <sstream>
 
@@ -76,9 +79,30 @@ std::optional<Address> find_syscall_instruction(Pid pid) {
   return std::nullopt;
 }
 
-bool has_ended(Pid pid) {
+// The check of process_vm_readv(2) is that of an attach, and it comes before the address is looked
+// at.
+int trace_error(Pid pid) {
+  std::byte byte{};
+  const iovec local{&byte, 1};
+  const iovec remote{nullptr, 1};
+  const bool allowed = process_vm_readv(pid, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT;
+  return allowed ? 0 : errno;
+}
+
+int usable_cores(Pid pid) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (const Tid tid : procfs::threads(pid)) {
+    cpu_set_t set;
+    if (sched_getaffinity(tid, sizeof set, &set) == 0) CPU_OR(&all, &all, &set);
+  }
+  if (CPU_COUNT(&all) > 0) return CPU_COUNT(&all);
+  return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));  // more than 1,024
+}
+
+bool is_stopped(Pid pid) {
   const auto status = procfs::status(pid);
-  return !status || status->state == 'X' || (status->state == 'Z' && status->threads <= 1);
+  return status && status->state == 'T';
 }
 
 std::string process_name(Pid pid) {

@@ -43,7 +43,12 @@ template <typename T>
 // Address of a system-call instruction in the target: in the vDSO, else in any executable mapping.
 std::optional<Address> find_syscall_instruction(Pid pid);
 
-bool has_ended(Pid pid);  // gone, or a zombie without other threads
+// 0 where the kernel lets us ptrace it, else the errno with which it refuses.
+int trace_error(Pid pid);
+
+int usable_cores(Pid pid);  // by the affinities of all threads; at least 1
+
+bool is_stopped(Pid pid);  // by a signal (SIGSTOP, …), not by a tracer
 
 std::string process_name(Pid pid);  // /proc/PID/comm, "?" when it is gone
 

@@ -24,10 +24,17 @@ long raw(__ptrace_request request, Tid tid, std::uint64_t address, std::uint64_t
 
 std::uint64_t pointer(const void* object) { return reinterpret_cast<std::uint64_t>(object); }
 
+// A tracee in the midst of a call of ours must not keep our registers: where something in between
+// (a security module, a filter) makes a request fail, it is made once more before it counts.
+long insist(__ptrace_request request, Tid tid, std::uint64_t address, std::uint64_t data) {
+  const long result = raw(request, tid, address, data);
+  return result >= 0 ? result : raw(request, tid, address, data);
+}
+
 // True when the call succeeded, false when the thread is gone.
 bool if_alive(const char* name, __ptrace_request request, Tid tid, std::uint64_t address,
               std::uint64_t data) {
-  if (raw(request, tid, address, data) >= 0) return true;
+  if (insist(request, tid, address, data) >= 0) return true;
   if (errno == ESRCH) return false;
   throw Error::from_errno(fmt::format("ptrace({}, tid {})", name, tid), errno);
 }
@@ -38,6 +45,11 @@ int try_seize(Tid tid, bool stop_at_exec) {
   const std::uint64_t options =
       PTRACE_O_TRACESYSGOOD | (stop_at_exec ? std::uint64_t{PTRACE_O_TRACEEXEC} : 0);
   return raw(PTRACE_SEIZE, tid, 0, options) == 0 ? 0 : errno;
+}
+
+bool try_suspend_seccomp(Tid tid) {
+  constexpr std::uint64_t suspend_seccomp = 1 << 21;  // PTRACE_O_SUSPEND_SECCOMP
+  return raw(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD | suspend_seccomp) == 0;
 }
 
 bool interrupt_if_alive(Tid tid) {
@@ -94,7 +106,7 @@ std::optional<SyscallPhase> syscall_phase_if_alive(Tid tid) {
 std::optional<std::vector<siginfo_t>> queued_signals_if_alive(Tid tid) {
   std::array<siginfo_t, 64> infos{};
   __ptrace_peeksiginfo_args range{0, 0, static_cast<std::int32_t>(infos.size())};
-  const long count = raw(PTRACE_PEEKSIGINFO, tid, pointer(&range), pointer(infos.data()));
+  const long count = insist(PTRACE_PEEKSIGINFO, tid, pointer(&range), pointer(infos.data()));
   if (count < 0) {
     if (errno == ESRCH) return std::nullopt;
     throw Error::from_errno(fmt::format("ptrace(PTRACE_PEEKSIGINFO, tid {})", tid), errno);
@@ -104,7 +116,8 @@ std::optional<std::vector<siginfo_t>> queued_signals_if_alive(Tid tid) {
 
 std::optional<RseqArea> rseq_if_alive(Tid tid) {
   __ptrace_rseq_configuration configuration{};
-  if (raw(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof configuration, pointer(&configuration)) >= 0) {
+  if (insist(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof configuration, pointer(&configuration)) >=
+      0) {
     return RseqArea{configuration.rseq_abi_pointer};
   }
   if (errno == ESRCH) return std::nullopt;

@@ -29,6 +29,10 @@ struct RseqArea {  // rseq(2) of a thread; address 0: not registered
 
 // Every tracee gets PTRACE_O_TRACESYSGOOD. 0, or EPERM (also: traced by another), ESRCH, …
 [[nodiscard]] int try_seize(Tid tid, bool stop_at_exec = false);
+// Until the detach no filter of seccomp sees this stopped tracee's system calls (ptrace(2),
+// PTRACE_O_SUSPEND_SECCOMP). False: it is gone, or that is not for us: it needs CAP_SYS_ADMIN and a
+// tracer that is not under seccomp itself.
+[[nodiscard]] bool try_suspend_seccomp(Tid tid);
 [[nodiscard]] bool interrupt_if_alive(Tid tid);
 [[nodiscard]] bool resume_if_alive(Tid tid, Resume how, int signal);
 bool detach_if_alive(Tid tid, int signal);

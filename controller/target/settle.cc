@@ -6,11 +6,16 @@
 #include <array>
 #include <csignal>
 #include <ctime>
+#include <iterator>
 #include <map>
+#include <span>
+#include <vector>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
 #include "controller/target/process.h"
+#include "controller/target/slot.h"
+#include "controller/target/stopped_thread.h"
 
 namespace causalctl::target {
 namespace {
@@ -20,6 +25,14 @@ constexpr std::uint64_t kSigtrapSet = std::uint64_t{1} << (SIGTRAP - 1);
 
 bool in_stub(const StubRange& stub, Address instruction) {
   return instruction >= stub.code_begin && instruction < stub.code_end;
+}
+
+// False, too, when the target is gone.
+bool someone_within(Pid pid, const StubRange& stub) {
+  std::vector<Slot> slots((stub.slots_end - stub.slots_begin) / sizeof(Slot));
+  return read_memory(pid, stub.slots_begin, std::as_writable_bytes(std::span(slots))) &&
+         std::any_of(slots.begin(), slots.end(),
+                     [](const Slot& slot) { return slot.entered != slot.left; });
 }
 
 // True: settled, by the proof without a stop.
@@ -76,19 +89,28 @@ bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_in
 
 class Settling {
  public:
-  Settling(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held)
-      : pid_(pid), stub_(stub), syscall_instruction_(syscall_instruction), held_(held) {
-    for (const Tid tid : procfs::threads(pid)) {
+  Settling(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held, Forkers& forkers,
+           Nanoseconds spare_until_ns)
+      : pid_(pid),
+        stub_(stub),
+        syscall_instruction_(syscall_instruction),
+        held_(held),
+        forkers_(forkers),
+        spare_until_ns_(spare_until_ns) {
+    const auto tids = procfs::threads(pid);
+    if (tids.size() == 1) spare_until_ns_ = 0;  // there is no other thread to wake
+    for (const Tid tid : tids) {
       if (tid != held) waiting_.emplace(tid, Thread{});
     }
   }
 
   bool run(Nanoseconds deadline_ns) {
     constexpr Nanoseconds pause_ns = kMillisecond;
+    constexpr Nanoseconds stop_ns = 50 * kMicrosecond;  // a stopped thread must not wait for us
     while (!waiting_.empty() && monotonic_now() < deadline_ns) {
       ask_unsettled();
       if (waiting_.empty()) break;
-      sleep_until(std::min(deadline_ns, monotonic_now() + pause_ns));
+      sleep_until(std::min(deadline_ns, monotonic_now() + (someone_stops() ? stop_ns : pause_ns)));
       take_stops();
     }
     // A thread that never stopped is seized still; the guardian's loop lets it go when it stops.
@@ -104,17 +126,28 @@ class Settling {
     Nanoseconds patience_ns = 2 * kMillisecond;
   };
 
+  bool someone_stops() const {
+    return std::any_of(waiting_.begin(), waiting_.end(),
+                       [](const auto& entry) { return entry.second.interrupted; });
+  }
+
   void ask_unsettled() {
     const Nanoseconds now_ns = monotonic_now();
     for (auto next = waiting_.begin(); next != waiting_.end();) {
       auto& [tid, thread] = *next;
       const bool due = !thread.interrupted && now_ns >= thread.look_again_ns;
-      if (due && (blocked_and_clean(pid_, tid, stub_) || !start_stop(tid, thread))) {
-        next = waiting_.erase(next);
-      } else {
-        ++next;
-      }
+      const bool settled = due && (blocked_and_clean(pid_, tid, stub_) ||
+                                   (!spare(tid, thread, now_ns) && !start_stop(tid, thread)));
+      next = settled ? waiting_.erase(next) : std::next(next);
     }
+  }
+
+  // A child that ends while we stop its parent would wake another thread, see docs/safety.md,
+  // "Forking targets".
+  bool spare(Tid tid, Thread& thread, Nanoseconds now_ns) {
+    if (now_ns >= spare_until_ns_ || !forkers_.contains(tid)) return false;
+    thread.look_again_ns = now_ns + kMillisecond;
+    return true;
   }
 
   bool start_stop(Tid tid, Thread& thread) {  // false: the thread is gone
@@ -156,14 +189,20 @@ class Settling {
   StubRange stub_;
   Address syscall_instruction_;
   Tid held_;
+  Forkers& forkers_;
+  Nanoseconds spare_until_ns_;
   std::map<Tid, Thread> waiting_;  // not yet settled
 };
 
 }  // namespace
 
-bool settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
-            Nanoseconds deadline_ns) {
-  return Settling(pid, stub, syscall_instruction, held).run(deadline_ns);
+bool settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held, Forkers& forkers,
+            Nanoseconds spare_until_ns, Nanoseconds deadline_ns) {
+  while (Settling(pid, stub, syscall_instruction, held, forkers, spare_until_ns).run(deadline_ns)) {
+    if (!someone_within(pid, stub)) return true;
+    sleep_until(std::min(deadline_ns, monotonic_now() + kMillisecond));
+  }
+  return false;
 }
 
 }  // namespace causalctl::target

@@ -3,8 +3,9 @@
 //
 // The ways in which a thread can still need the stub after the last sigtrap event was closed, and
 // how each is excluded:
-//   1. It runs the stub: its user instruction pointer is in the code page. All signals are blocked
-//      in the stub, so nothing can be stacked upon it, and this is always visible.
+//   1. It runs the stub: its user instruction pointer is in the code page; or it runs a handler
+//      that interrupted the stub, for a signal that the target ignored at the attach (others are
+//      blocked there). The latter is seen in the slots: entered, and not left.
 //   2. A SIGTRAP of ours is queued: bit 5 of SigPnd (perf sends it to the thread, never to the
 //      process). Where SIGTRAP is not blocked it is delivered soon; where it is blocked it could be
 //      there for ever, so it is taken out of the queue by a remote rt_sigtimedwait.
@@ -23,7 +24,7 @@
 #pragma once
 
 #include "controller/base/types.h"
-#include "controller/target/stopped_thread.h"
+#include "controller/target/forkers.h"
 
 namespace causalctl::target {
 
@@ -36,7 +37,8 @@ struct StubRange {
 };
 
 // False: at the deadline some thread had not settled. `held` (0: none) is stopped by us already.
-bool settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
-            Nanoseconds deadline_ns);
+// Until `spare_until_ns` a thread that forks is looked at again instead of being stopped.
+bool settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held, Forkers& forkers,
+            Nanoseconds spare_until_ns, Nanoseconds deadline_ns);
 
 }  // namespace causalctl::target

@@ -54,10 +54,19 @@ bool in_restartable_sequence(Pid pid, Tid tid, Address instruction) {
   return descriptor && instruction - descriptor->start_ip < descriptor->post_commit_offset;
 }
 
+bool has_seccomp(Tid tid) {
+  const auto status = procfs::thread_status(tid, tid);
+  return status && status->seccomp != 0;
+}
+
+// Its filter would judge the calls that we make, and may end the target for them.
+bool free_of_seccomp(Tid tid) { return !has_seccomp(tid) || ptrace::try_suspend_seccomp(tid); }
+
 bool usable(Pid pid, Tid tid, const ptrace::Registers& registers) {
   return registers.cs == kUserCode64 && !deliverable_signal_pending(pid, tid) &&
          (static_cast<long>(registers.orig_rax) >= 0 ||
-          !in_restartable_sequence(pid, tid, registers.rip));
+          !in_restartable_sequence(pid, tid, registers.rip)) &&
+         free_of_seccomp(tid);
 }
 
 }  // namespace
@@ -68,10 +77,11 @@ bool interrupted_syscall(const ptrace::Registers& registers) {
   return result == -EINTR || (result <= -kErestartsys && result >= -kErestartRestartblock);
 }
 
-ptrace::Registers with_syscall_rewound(ptrace::Registers registers) {
+ptrace::Registers with_syscall_rewound(ptrace::Registers registers, bool seccomp) {
   constexpr unsigned syscall_length = 2;
   const bool in_syscall = static_cast<long>(registers.orig_rax) >= 0;
-  if (in_syscall && static_cast<long>(registers.rax) == -EINTR) {
+  const long result = static_cast<long>(registers.rax);
+  if (in_syscall && (result == -EINTR || (seccomp && result == -kErestartRestartblock))) {
     registers.rax = registers.orig_rax;
     registers.rip -= syscall_length;
     registers.orig_rax = static_cast<std::uint64_t>(-1);
@@ -89,7 +99,7 @@ void let_go_if_alive(Tid tid, const Stop& stop) {
   // A pending signal is why a call returned EINTR, if it did: then it is the truth.
   const auto registers = ptrace::registers_if_alive(tid);
   if (registers && interrupted_syscall(*registers) && !deliverable_signal_pending(tid, tid)) {
-    (void)ptrace::set_registers_if_alive(tid, with_syscall_rewound(*registers));
+    (void)ptrace::set_registers_if_alive(tid, with_syscall_rewound(*registers, has_seccomp(tid)));
   }
   ptrace::detach_if_alive(tid, 0);
 }
@@ -126,6 +136,7 @@ std::optional<StoppedThread> StoppedThread::take(Pid pid, Tid tid, Address sysca
 
 StoppedThread::StoppedThread(StoppedThread&& other) noexcept
     : tid_(std::exchange(other.tid_, 0)),
+      kept_(other.kept_),
       saved_(other.saved_),
       syscall_instruction_(other.syscall_instruction_),
       saved_mask_(other.saved_mask_),
@@ -133,22 +144,21 @@ StoppedThread::StoppedThread(StoppedThread&& other) noexcept
 
 StoppedThread::~StoppedThread() {
   if (tid_ == 0) return;
-  try {
-    const bool alive = restore_if_alive();
-    if (hurried_) hurried_->thread.end();
-    if (alive) ptrace::detach_if_alive(tid_, 0);
-  } catch (const std::exception& error) {
-    log::note("letting thread {} go: {}", tid_, error.what());
-  }
-}
-
-void StoppedThread::keep() {
-  (void)restore_if_alive();
-  tid_ = 0;
+  const auto attempt = [this](const auto& step) {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      log::note("letting thread {} go: {}", tid_, error.what());
+    }
+  };
+  attempt([this] { (void)restore_if_alive(); });
+  if (hurried_) hurried_->thread.end();
+  if (!kept_) attempt([this] { ptrace::detach_if_alive(tid_, 0); });
 }
 
 bool StoppedThread::restore_if_alive() {
-  return ptrace::set_registers_if_alive(tid_, with_syscall_rewound(saved_)) &&
+  const auto registers = with_syscall_rewound(saved_, has_seccomp(tid_));
+  return ptrace::set_registers_if_alive(tid_, registers) &&
          (!saved_mask_ || ptrace::set_signal_mask_if_alive(tid_, *saved_mask_));
 }
 

@@ -20,6 +20,8 @@
 // call, with the remaining time where the call has any (restart_block, which our calls do not
 // touch). A few calls (epoll_wait, sigtimedwait, …) return -EINTR even to an interrupt without a
 // signal: those are rewound, rax = orig_rax, rip -= 2, and start again with their full timeout.
+// So are, under seccomp, those that the kernel would continue by restart_syscall(2): that is a
+// system call of its own to a filter, which may end the target for it.
 //
 // A stop is not usable, and the thread is let go at once, when a signal is about to be delivered
 // that is not ignored (then -EINTR is the truth), or inside a restartable sequence (rseq(2): moving
@@ -39,8 +41,9 @@ namespace causalctl::target {
 // Linux system calls return -4095 … -1 for errors.
 inline bool is_error(long result) { return result < 0 && result >= -4095; }
 
-// The registers with which an interrupted system call must go on: rewound when it returned EINTR.
-ptrace::Registers with_syscall_rewound(ptrace::Registers registers);  // pure
+// The registers with which an interrupted system call must go on: rewound when it returned EINTR,
+// and under seccomp where restart_syscall(2) is due.
+ptrace::Registers with_syscall_rewound(ptrace::Registers registers, bool seccomp);  // pure
 
 // True when the stop interrupted a system call that had not finished.
 bool interrupted_syscall(const ptrace::Registers& registers);  // pure
@@ -62,7 +65,7 @@ class StoppedThread {
   StoppedThread& operator=(StoppedThread&&) = delete;
   StoppedThread(const StoppedThread&) = delete;
   StoppedThread& operator=(const StoppedThread&) = delete;
-  ~StoppedThread();  // restores and detaches, unless keep() was called
+  ~StoppedThread();  // restores, and detaches unless keep() was called
 
   Tid tid() const { return tid_; }
   const ptrace::Registers& registers() const { return saved_; }
@@ -71,7 +74,7 @@ class StoppedThread {
   [[nodiscard]] std::optional<long> call(long number,
                                          std::initializer_list<std::uint64_t> arguments);
 
-  void keep();  // restores, but leaves the thread stopped and ours
+  void keep() { kept_ = true; }  // at the end the thread stays stopped and ours
 
  private:
   StoppedThread(Tid tid, const ptrace::Registers& saved, Address syscall_instruction)
@@ -85,6 +88,7 @@ class StoppedThread {
   bool restore_if_alive();
 
   Tid tid_ = 0;  // 0: no longer ours
+  bool kept_ = false;
   ptrace::Registers saved_{};
   Address syscall_instruction_ = 0;
   std::optional<std::uint64_t> saved_mask_;  // set by the first call

@@ -3,7 +3,8 @@
 // in the parameters at its end before the page becomes read-only.
 //
 // void handler(int signal, siginfo_t*, ucontext_t*), installed with SA_SIGINFO | SA_ONSTACK |
-// SA_RESTART | SA_RESTORER and every signal masked, so that it never nests. A signal that is ours
+// SA_RESTART | SA_RESTORER and every signal masked that the target handles, so that nothing nests in
+// it (save a handler that the target installs later, for a signal it ignored). A signal that is ours
 // carries TRAP_PERF and the address of the thread's Slot (slot.h). It then sleeps on absolute
 // deadlines until paid_total reaches owed_total, which the controller may change meanwhile:
 //

@@ -51,12 +51,20 @@ std::optional<StubParameters> find_stub(Pid pid, Address code) {
   return parameters;
 }
 
-KernelSigaction stub_action(Address code) {
+std::uint64_t dropped_signals(std::uint64_t ignored, std::uint64_t caught) {
+  std::uint64_t by_default = 0;
+  for (const int signal : {SIGCHLD, SIGCONT, SIGURG, SIGWINCH}) {
+    by_default |= std::uint64_t{1} << (signal - 1);
+  }
+  return (by_default | ignored) & ~caught;
+}
+
+KernelSigaction stub_action(Address code, std::uint64_t unblocked) {
   KernelSigaction action;
   action.handler = code;
   action.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | kSaRestorer;
   action.restorer = code + static_cast<Address>(causalctl_stub_restorer - causalctl_stub_begin);
-  action.mask = ~std::uint64_t{0};
+  action.mask = ~unblocked;
   return action;
 }
 

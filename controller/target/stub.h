@@ -30,7 +30,17 @@ std::vector<std::byte> stub_image(const StubParameters& parameters);
 // The parameters of the stub that is at this address of a process; nullopt: none is.
 std::optional<StubParameters> find_stub(Pid pid, Address code);
 
-// The disposition of SIGTRAP that makes the stub at `code` its handler.
-KernelSigaction stub_action(Address code);
+// Signals that the kernel drops because the process ignores them, by SIG_IGN or by default
+// (signal(7)), given SigIgn and SigCgt of its status. Bit n-1 is signal n.
+//
+// It does not drop them for a thread that blocks them: a child's SIGCHLD, which goes to the thread
+// that forked it, would be queued for the process then and wake another thread, whose call may
+// return EINTR (sigwaitinfo, which is not restarted). So the stub must not block these.
+std::uint64_t dropped_signals(std::uint64_t ignored, std::uint64_t caught);
+
+// The disposition of SIGTRAP that makes the stub at `code` its handler. The stub runs with all
+// signals but `unblocked` blocked, so no handler that the target has by now nests in it: two signal
+// frames may be more than a small stack holds.
+KernelSigaction stub_action(Address code, std::uint64_t unblocked);
 
 }  // namespace causalctl::target

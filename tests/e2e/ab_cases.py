@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 
 import fixture
 from case import Case, expect, is_number, patterns
@@ -18,6 +19,9 @@ WINDOW = ("--ready", r"ready (\d+)", "--progress", "round_done", "--measure", "1
 # that ignores SIGTERM.
 STUBBORN = ("""sh -c '(setsid sh -c "trap : TERM; while :; do sleep 1; done" &) ; """
             """trap : TERM; while :; do sleep 1; done'""")
+TALKATIVE = ("sh -c 'yes not ready | head -c 2000000; echo; yes | head -c 500000 | tr \\\\n x; "
+             "echo; echo ready; exec sleep 60'")
+MEASURED_ENDS = "sh -c 'sleep 60 & echo ready $!; sleep 0.5; kill $!; sleep 60'"
 
 
 def ab(*options, a=CHAIN, b=FASTER):
@@ -142,6 +146,14 @@ def take_port(world):
     world.names["taken"] = taken  # keeps it open
 
 
+def zombie(world):
+    """{zombie}: a process that has ended, and that nobody waits for."""
+    process = subprocess.Popen(["true"])
+    world.helpers.append(process)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    world.names["zombie"] = process.pid
+
+
 def config_file(text):
     def before(world):
         filled = text
@@ -161,6 +173,7 @@ warm_up = "20ms"
 measure = "100ms"
 rounds = 8
 null_rounds = 8
+seed = 7
 nice = 5
 [progress]
 throughput = ["round_done"]
@@ -170,6 +183,7 @@ format = "json"
 
 FAILED = (1,)
 USAGE = (2,)
+GONE = (3,)
 
 
 def make_cases():
@@ -201,6 +215,11 @@ def make_cases():
                            "2", "--null-rounds", "0", "--grace", "200ms", "--format", "json",
                            a=STUBBORN, b=STUBBORN), alone=True,
              checks=(metrics_are("wall", "cpu", "memory", "context-switches"),)),
+        # Its ready line comes after two MiB.
+        Case("ab_ready_after_much", ab("--rounds", "2", "--null-rounds", "0", "--ready", "^ready$",
+                                       "--load", "sleep 0.01", "--format", "json", a=TALKATIVE,
+                                       b=TALKATIVE), alone=True,
+             checks=(metrics_are("wall", "cpu", "memory", "context-switches"),)),
         Case("ab_predict", ab(*SHORT, *WINDOW, "--predict-log", "{profile}", "--predict-unit",
                               "first_work", "--predict-speedup", "50%", "--format", "json"),
              before=profile_log, alone=True, checks=(ab_well_formed, is_prediction)),
@@ -216,6 +235,13 @@ def make_cases():
                      ab("--ready-delay", "20s", "--load", "sleep 9", a=STUBBORN, b=STUBBORN),
                      alone=True, during=kill_supervisor, exit=FAILED, clean_within=6,
                      stderr=patterns("supervisor was killed")))
+    ends += [
+        Case("ab_zombie", ab("--load", "sleep 5", "--rounds", "2", a="{zombie}", b="{zombie}"),
+             before=zombie, exit=GONE, stderr=patterns("process [0-9]+ ended during the start")),
+        Case("ab_measured_process_ends",
+             ab("--load", "sleep 20", "--rounds", "2", "--ready", r"ready (\d+)",
+                a=MEASURED_ENDS, b=MEASURED_ENDS), exit=FAILED, alone=True, timeout=20,
+             stderr=patterns("process [0-9]+, which is measured, ended"))]
     refusals = [
         Case("ab_nothing", ("ab",), exit=USAGE, stderr=patterns("side a: nothing is named")),
         Case("ab_no_such_program", ab(*SHORT, a="/nonexistent", b="true"), exit=USAGE,

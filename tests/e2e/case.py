@@ -34,12 +34,14 @@ class Case:
     before: object = None  # function of the World, before the target is started
     with_target: object = None  # the same, once the target is ready
     during: object = None  # the same, once causalctl is started
+    after: object = None  # the same, once causalctl has ended; returns a list of problems
     user: object = None  # uid to run causalctl as
     needs: dict = dataclasses.field(default_factory=dict)  # program → Debian package
     target_output: tuple = FINE
     target_status: tuple = (0,)
     target_ends: bool = False  # by itself, during the case
     texts_may_change: bool = False  # the target executes another program
+    writes_code: bool = False  # the target compiles while it runs
     clean_within: float = 2  # seconds until nothing may be left behind
     alone: bool = False  # nothing that causalctl has started may run on, whatever it is
     timeout: float = 60
@@ -71,7 +73,7 @@ def well_formed(outcome):
                           ("overhead", ("controller_cpu_share", "attach_stop_ns")),
                           ("losses", ("records_lost", "experiments_discarded",
                                       "stacks_truncated", "samples_unknown")),
-                          ("target", ("oversubscribed_share",))):
+                          ("target", ("oversubscribed_share", "outside_share"))):
         for field in fields:
             problems += expect(is_number(report[group][field]), f"{group}.{field}: not a number")
     problems += expect(isinstance(report["warnings"], list), "warnings: not a list")
@@ -138,6 +140,26 @@ def warns(pattern):
         text = "\n".join(outcome.report()["warnings"]) + outcome.stderr
         return expect(re.search(pattern, text, re.IGNORECASE), f"no warning like {pattern!r}")
     return check_warning
+
+
+def waits_for_others(least, most):
+    """The share of the waits for cores that is owed to other processes."""
+    def check_waits(outcome):
+        target = outcome.report()["target"]
+        waits, others = target["oversubscribed_share"], target["outside_share"]
+        return (expect(waits > 0.05, f"threads waited {waits} of the time") +
+                expect(least * waits <= others <= most * waits,
+                       f"of {waits} waited, {others} for other processes"))
+    return check_waits
+
+
+def same_or_waits(outcome):
+    """A thread that was stopped within the stub needs it until it goes on, which the report says."""
+    if outcome.status == 0:
+        return digest_same(outcome)
+    waits = "is stopped: .* until it goes on, when the guardian removes them"
+    return (warns(waits)(outcome) +
+            expect("report it" not in outcome.stderr, "it asks to report what it explains"))
 
 
 # --- the experiment log ---

@@ -7,6 +7,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -14,15 +15,27 @@ import time
 LONGEST_TEXT = 64 << 20
 
 
-def wait_until(condition, seconds):
-    """True as soon as `condition()` is, False when it is not within the bound."""
+BUSY_LOOP = ("import os\n"
+             "os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))\n"
+             "parent = os.getppid()\n"
+             "while os.getppid() == parent: pass\n")
+
+
+def start_busy_loop():
+    """Of ordinary priority, whatever ours is, and gone with us; whoever starts it ends it."""
+    return subprocess.Popen([sys.executable, "-c", BUSY_LOOP])
+
+
+def wait_until(condition, seconds, every=0.02):
+    """True as soon as `condition()` is, False when it is not within the bound. What takes time to ask
+    is asked less often: it takes that from whom it waits for."""
     deadline = time.monotonic() + seconds
     while True:
         if condition():
             return True
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 def status_fields(path):
@@ -41,6 +54,12 @@ def began(pid):
         return None
 
 
+def cpu_seconds(pid):
+    """Used by all threads of the process so far, in user code and in the kernel (proc(5))."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def executable_mappings(pid):
     """(start, end, permissions, offset, path) of all mappings with permission x."""
     mappings = []
@@ -53,14 +72,28 @@ def executable_mappings(pid):
     return mappings
 
 
+def text_at(pid, start, size):
+    """None: the target has unmapped it meanwhile (dlclose)."""
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for tries_left in reversed(range(10)):  # it may be mapped there again, and again not
+            memory.seek(start)
+            try:
+                return memory.read(size)
+            except OSError:
+                if not any(mapping[0] == start for mapping in executable_mappings(pid)):
+                    return None
+                if tries_left == 0:
+                    raise
+
+
 def digest_of_text(pid, mappings):
     """Hash of the bytes of each mapped file's code: a breakpoint left behind changes it."""
     digests = {}
-    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
-        for start, end, _, _, path in mappings:
-            if path.startswith("/") and end - start <= LONGEST_TEXT:
-                memory.seek(start)
-                digests[path, start] = hashlib.sha256(memory.read(end - start)).hexdigest()
+    for start, end, _, _, path in mappings:
+        if path.startswith("/") and end - start <= LONGEST_TEXT:
+            text = text_at(pid, start, end - start)
+            if text is not None:
+                digests[path, start] = hashlib.sha256(text).hexdigest()
     return digests
 
 
@@ -101,7 +134,17 @@ def memory_files(pid):
     return sorted(set(re.findall(r"/memfd:\S*", text)))
 
 
-def differences(pid, before, texts_may_change=False):
+# How the pause stub begins (controller/target/stub.S): endbr64; cmpl $TRAP_PERF, 8(%rsi).
+STUB = bytes.fromhex("f30f1efa837e0806")
+
+
+def is_stub(pid, address):
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        memory.seek(address)
+        return memory.read(len(STUB)) == STUB
+
+
+def differences(pid, before, texts_may_change=False, writes_code=False):
     """What is not as it was before, as a list of sentences; empty: unharmed."""
     try:
         after = State(pid)
@@ -114,13 +157,18 @@ def differences(pid, before, texts_may_change=False):
             problems.append(f"{name} was {value}, is {after.signals[name]}")
     known = {(mapping[0], mapping[1], mapping[2]) for mapping in before.executable}
     for start, end, permissions, _, path in after.executable:
+        if path in ("[vdso]", "[vsyscall]"):  # the kernel's own, and elsewhere after an exec
+            continue
+        if writes_code and not is_stub(pid, start):  # a compiler within the target
+            continue
         if not path.startswith("/") and (start, end, permissions) not in known:
             problems.append(f"left-over mapping {start:x}-{end:x} {permissions} {path}")
     if after.memory_files != before.memory_files:
         problems.append(f"left-over memory files {after.memory_files}")
     if not texts_may_change:
         for place, digest in before.text.items():
-            if after.text.get(place) != digest:
+            # What is not mapped any more was unmapped by the target: it would not run without.
+            if after.text.get(place, digest) != digest:
                 problems.append(f"the text of {place[0]} has changed")
     for thread in threads:
         problems += thread_problems(pid, thread, before)

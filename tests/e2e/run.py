@@ -55,6 +55,7 @@ class World:
         self.target = None
         self.process = None
         self.helpers = []  # processes that a case has started, ended with it
+        self.at_end = []  # functions that undo what a case has done to the machine
         self.marker = f"CAUSALCTL_E2E={uuid.uuid4()}"
         self.names = {"dir": self.directory, "log": self.log, "targets": options.targets,
                       "root": ROOT, "causalctl": options.causalctl}
@@ -120,6 +121,11 @@ class World:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+        for undo in self.at_end:
+            try:
+                undo()
+            except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+                print(f"    the machine is not as before: {error}")  # and the others go on
         if self.target:
             self.target.end()
         for helper in self.helpers:
@@ -170,7 +176,8 @@ def problems_of_target(world, case):
         found = []
 
         def unharmed():
-            found[:] = fixture.differences(target.pid, target.before, case.texts_may_change)
+            found[:] = fixture.differences(target.pid, target.before, case.texts_may_change,
+                                           case.writes_code)
             return not found
 
         fixture.wait_until(unharmed, case.clean_within)
@@ -205,6 +212,7 @@ def run_case(options, case):
                           world.directory)
         if status is None:
             problems.append(f"causalctl did not end within {case.timeout} s")
+        problems += case.after(world) if case.after else []
         if not fixture.wait_until(lambda: not world.left_over(), case.clean_within):
             problems.append(f"left-over processes: {world.left_over()}")
         if world.target:

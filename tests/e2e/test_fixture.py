@@ -54,6 +54,24 @@ HARM = [(nothing, None), (stop, "is stopped"), (trace, "TracerPid"),
         (write_text, "has changed"), (end, "gone")]
 
 
+def looks_while_libraries_come_and_go():
+    target = fixture.Target([str(TARGETS / "matrix_states"), "--state", "dlopen"])
+    try:
+        return [fixture.differences(target.pid, target.before) for _ in range(200)]
+    except OSError as error:
+        return [[str(error)]]
+    finally:
+        target.end()
+
+
+def hot_and_other_work_differ():
+    """Folded into one function by the compiler, a speedup of the one would be one of both."""
+    symbols = subprocess.run(["nm", str(TARGETS / "matrix_states")], capture_output=True, text=True,
+                             check=True).stdout.split()
+    places = {symbols[symbols.index(name) - 2] for name in ("hot_work", "other_work")}
+    return len(places) == 2
+
+
 def main():
     passed = failed = 0
     for harm, expected in HARM:
@@ -73,6 +91,16 @@ def main():
         failed += not good
         if not good:
             print(f"FAILED {harm.__name__}: {found}")
+    found = [look for look in looks_while_libraries_come_and_go() if look]
+    passed += not found
+    failed += bool(found)
+    if found:
+        print(f"FAILED libraries that come and go: {found[0]}")
+    good = hot_and_other_work_differ()
+    passed += good
+    failed += not good
+    if not good:
+        print("FAILED hot_work and other_work are one function")
     marker = "CAUSALCTL_E2E=test-of-the-fixture"
     child = subprocess.Popen(["sleep", "60"], env=dict(os.environ, **dict([marker.split("=")])))
     good = fixture.wait_until(lambda: child.pid in fixture.processes_with(marker), 5)

@@ -48,7 +48,7 @@ void Machine::start(Thread& thread, Task code) {
   code_.push_back(std::move(code));
   live_.push_back(&thread);
   set_period_of(thread);
-  if (watched_) {
+  if (watched_ && !thread.foreign_) {
     emit(perf::ThreadStartEvent{thread.id_, current_ ? current_->id_ : ThreadId{}, now_ns_});
   }
   make_runnable(thread);
@@ -57,7 +57,7 @@ void Machine::start(Thread& thread, Task code) {
 
 void Machine::end(Thread& thread) {
   thread.state_ = State::ended;
-  emit(perf::ThreadExitEvent{thread.id_, now_ns_});
+  if (!thread.foreign_) emit(perf::ThreadExitEvent{thread.id_, now_ns_});
   live_.erase(std::find(live_.begin(), live_.end(), &thread));
   const auto index = static_cast<std::size_t>(thread.id_.tid - kFirstTid);
   Task ended = std::move(code_[index]);
@@ -72,7 +72,7 @@ void Machine::make_runnable(Thread& thread) {
 
 void Machine::wake(Thread& thread) {
   CHECK(thread.state_ == State::blocked);
-  if (current_ != nullptr) {
+  if (current_ != nullptr && !current_->foreign_) {
     emit(perf::WakeEvent{current_->id_, thread.id_.tid, now_ns_, perf::WakeContext::task});
   }
   if (options_.wake_ns == 0) return make_runnable(thread);
@@ -94,7 +94,7 @@ void Machine::timer(Thread& thread) {
   if (std::exchange(thread.woken_, false)) return make_runnable(thread);
   // The interrupt is taken by some core; whoever runs there seems to be the waker.
   const auto at = static_cast<std::size_t>(random_.uniform(0, static_cast<double>(cores_.size())));
-  if (const Thread* victim = cores_[at].thread) {
+  if (const Thread* victim = cores_[at].thread; victim != nullptr && !victim->foreign_) {
     emit(perf::WakeEvent{victim->id_, thread.id_.tid, now_ns_, perf::WakeContext::hardirq});
   }
   make_runnable(thread);
@@ -228,7 +228,8 @@ void Machine::advance(Core& core) {
 void Machine::plan(Core& core) {
   const Thread& thread = *core.thread;
   Nanoseconds after_ns = std::max<Nanoseconds>(thread.remaining_ns_, 0);
-  if (sampling_) after_ns = std::min(after_ns, thread.next_sample_cpu_ns_ - thread.cpu_ns_);
+  if (sampling_ && !thread.foreign_)
+    after_ns = std::min(after_ns, thread.next_sample_cpu_ns_ - thread.cpu_ns_);
   if (thread.shot_.stage == Shot::Stage::armed) {
     after_ns = std::min(after_ns, thread.shot_.fire_cpu_ns - thread.cpu_ns_);
   } else if (thread.shot_.stage == Shot::Stage::sleeping) {
@@ -250,7 +251,7 @@ void Machine::stop_at(Core& core) {
   if (now_ns_ >= core.since_ns) {
     if (thread.shot_.stage == Shot::Stage::sleeping) {
       go_on_in_stub(core);
-    } else if (sampling_ && thread.cpu_ns_ >= thread.next_sample_cpu_ns_) {
+    } else if (sampling_ && !thread.foreign_ && thread.cpu_ns_ >= thread.next_sample_cpu_ns_) {
       take_sample(core);
     } else if (thread.shot_.stage == Shot::Stage::armed &&
                thread.cpu_ns_ >= thread.shot_.fire_cpu_ns) {

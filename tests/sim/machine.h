@@ -67,6 +67,14 @@ class Machine {
     start(thread, body(thread, arguments...));
     return thread;
   }
+  // A thread of another process: the controller sees nothing of it.
+  template <typename Body, typename... Arguments>
+  Thread& spawn_foreign(Body body, Arguments... arguments) {
+    Thread& thread = add_thread();
+    thread.foreign_ = true;
+    start(thread, body(thread, arguments...));
+    return thread;
+  }
   void wake(Thread& thread);  // REQUIRES: blocked. By the running thread, if there is one
   void stop_spinning(Thread& thread);
   void wake_by_device_at(Thread& thread, Nanoseconds time_ns);

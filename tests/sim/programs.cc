@@ -1,6 +1,7 @@
 #include "tests/sim/programs.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 
 #include "tests/sim/sync.h"
@@ -197,6 +198,55 @@ Task serve(Thread& self, double interval_ms, double first_ms, double second_ms) 
   }
 }
 
+struct Client {
+  Semaphore answers{0};
+};
+
+struct Inbox {
+  std::deque<Client*> requests;
+  Semaphore filled{0};
+};
+
+struct ServiceState {
+  Mutex lock;
+  std::deque<Inbox> inboxes;
+  std::deque<Client> clients;
+};
+
+Task answer_requests(Thread& self, Inbox* inbox, Mutex* lock, double first_ms, double second_ms) {
+  for (;;) {
+    co_await inbox->filled.take(self);
+    Client* client = inbox->requests.front();
+    inbox->requests.pop_front();
+    co_await self.compute(1, ns(first_ms));
+    if (lock != nullptr) co_await lock->lock(self);
+    co_await self.compute(2, ns(second_ms));
+    if (lock != nullptr) lock->unlock(self);
+    done(self);
+    client->answers.post(self.machine());
+  }
+}
+
+Task send_requests(Thread& self, Inbox* inbox, Client* client, double client_ms,
+                   double network_ms) {
+  for (;;) {
+    co_await self.compute(3, ns(client_ms));
+    if (network_ms > 0) co_await self.device_io(ns(network_ms));
+    inbox->requests.push_back(client);
+    inbox->filled.post(self.machine());
+    co_await client->answers.take(self);
+  }
+}
+
+Task keep_house(Thread& self, Mutex* lock, double ms) {
+  for (;;) {
+    co_await self.device_io(kMillisecond);
+    if (lock != nullptr) co_await lock->lock(self);
+    co_await self.compute(4, ns(ms));
+    if (lock != nullptr) lock->unlock(self);
+  }
+}
+
 struct TwoFlags {
   SpinFlag flags[2];
 };
@@ -333,6 +383,23 @@ Program requests(double interval_ms, double first_ms, double second_ms) {
   return [=](Machine& machine) {
     machine.spawn(serve, interval_ms, first_ms, second_ms);
     return nullptr;
+  };
+}
+
+Program service(const Service& options) {
+  return [=](Machine& machine) {
+    auto state = std::make_shared<ServiceState>();
+    Mutex* lock = options.locked ? &state->lock : nullptr;
+    for (unsigned i = 0; i < options.workers; ++i) {
+      Inbox& inbox = state->inboxes.emplace_back();
+      machine.spawn(answer_requests, &inbox, lock, options.first_ms, options.second_ms);
+    }
+    if (options.housekeeping_ms > 0) machine.spawn(keep_house, lock, options.housekeeping_ms);
+    for (unsigned i = 0; i < options.clients; ++i) {
+      machine.spawn_foreign(send_requests, &state->inboxes[i % options.workers],
+                            &state->clients.emplace_back(), options.client_ms, options.network_ms);
+    }
+    return state;
   };
 }
 

@@ -22,6 +22,18 @@ Program io_wait(double before_ms, double device_ms, double after_ms);
 Program io_barrier(double before_ms, double device_ms, double other_ms);
 Program device_bound(double before_ms, double device_ms, unsigned threads);  // one at a time
 Program requests(double interval_ms, double first_ms, double second_ms);
+// Workers that answer clients of another process, each of which sends its next request when it has
+// the answer, after computing and, where `network_ms` > 0, that long on the way there and back.
+struct Service {
+  unsigned workers = 2;
+  double first_ms = 0, second_ms = 0;
+  unsigned clients = 8;
+  double client_ms = 0;
+  double network_ms = 0;
+  double housekeeping_ms = 0;  // of a thread that wakes every millisecond
+  bool locked = false;         // … and does it under a lock that the workers take for each answer
+};
+Program service(const Service& options);
 Program spinning(double first_ms, double second_ms);  // line 3: the spinning
 Program thread_per_request(double dispatch_ms, double work_ms, unsigned at_once);
 Program many_waiting(unsigned threads, double first_ms, double second_ms, double device_ms);

@@ -75,6 +75,35 @@ void add_outside(std::vector<Scenario>& all) {
   all.push_back({"requests", "every 2, work 1.5+1", requests(2, 1.5, 1), {1}});
 }
 
+// A server and its load generator, on the same machine or elsewhere.
+void add_services(std::vector<Scenario>& all) {
+  const Service near{2, 0.016, 0.004, 8, 0.01, 0};
+  all.push_back({"service", "2 workers 16+4 us, 8 clients beside it", service(near), {1}});
+  all.back().cores = 2;
+  all.back().oversubscribed = true;
+  all.push_back({"service", "2 workers 16+4 us, 8 clients on other cores", service(near), {1}});
+  all.back().cores = 16;
+  Service kept = near;
+  kept.housekeeping_ms = 0.02;
+  all.push_back({"service", "… and housekeeping, beside it", service(kept), {1}});
+  all.back().cores = 2;
+  all.back().oversubscribed = true;
+  kept.locked = true;
+  all.push_back({"service", "… and locked housekeeping, beside it", service(kept), {1}});
+  all.back().cores = 2;
+  all.back().oversubscribed = true;
+  all.push_back({"service", "… and locked housekeeping, on other cores", service(kept), {1}});
+  all.back().cores = 16;
+  const Service slow{2, 1.6, 0.4, 8, 1, 0};
+  all.push_back({"service", "2 workers 1.6+0.4, 8 clients of 1 beside it", service(slow), {1}});
+  all.back().cores = 2;
+  all.back().oversubscribed = true;
+  const Service far{2, 0.16, 0.04, 8, 0, 0.5};
+  all.push_back({"service", "2 workers .16+.04, 8 clients 0.5 away", service(far), {1}});
+  const Service idle{2, 0.16, 0.04, 2, 0, 0.5};
+  all.push_back({"service", "2 workers .16+.04, 2 clients 0.5 away", service(idle), {1}});
+}
+
 void add_without_wakes(std::vector<Scenario>& all) {
   all.push_back({"spin", "5 against 3", spinning(5, 3), {1, 2}});
   all.push_back({"spin", "5 against 4.775", spinning(5, 4.775), {1, 2}});
@@ -118,6 +147,7 @@ std::vector<Scenario> all_scenarios() {
   add_oversubscribed(all);
   add_pool_of_truth(all);
   add_outside(all);
+  add_services(all);
   add_without_wakes(all);
   add_many(all);
   return all;

@@ -13,7 +13,8 @@ void SimClock::sleep_until(Nanoseconds deadline_ns) {
       static_cast<double>(latency_.least_ns), static_cast<double>(latency_.most_ns)));
   machine_.run_until(std::max(deadline_ns, machine_.now()) + late_ns);
   if (tick_cost_ns_ > 0) {
-    machine_.steal(static_cast<std::uint32_t>(ticks_++ % machine_.options().cores), tick_cost_ns_);
+    core_ = static_cast<std::uint32_t>(ticks_++ % machine_.options().cores);
+    machine_.steal(core_, tick_cost_ns_);
   }
 }
 

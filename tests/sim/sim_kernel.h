@@ -27,6 +27,7 @@ class SimClock final : public Clock {
 
   Nanoseconds now() const override { return machine_.now(); }
   void sleep_until(Nanoseconds deadline_ns) override;
+  std::uint32_t core() const override { return core_; }
 
  private:
   Machine& machine_;
@@ -34,6 +35,7 @@ class SimClock final : public Clock {
   Nanoseconds tick_cost_ns_;
   Random random_;
   std::uint64_t ticks_ = 0;
+  std::uint32_t core_ = 0;
 };
 
 class SimSource final : public perf::EventSource {

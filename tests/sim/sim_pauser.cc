@@ -48,7 +48,8 @@ std::vector<pause::Paid> SimPauser::collect(Nanoseconds /*now_ns*/) {
     } else {
       ++totals_.stale;
     }
-    paid.push_back({tid, shot->entered_at_ns, shot->left_at_ns, options_.shot_cost_ns});
+    paid.push_back(
+        {tid, shot->entered_at_ns, shot->left_at_ns, options_.pause_cost_ns.value_or(0)});
     thread.paid_total_ns = shot->paid_total_ns;
     thread.armed = false;
   }

@@ -69,15 +69,23 @@ Prediction predict(const Question& question, const Controller& controller) {
   SimSource source(machine);
   pause::PauserOptions pausing;
   pausing.longest_ns = config.pause.longest_ns;
-  pausing.shot_cost_ns = controller.credited_cost_ns;
+  pausing.pause_cost_ns = controller.credited_cost_ns;
   SimPauser pauser(machine, pausing, controller.arming_ns);
   causal::Attribution attribution(std::make_unique<LineTable>(), nullptr);
   progress::Counters counters({{"done", progress::CountedPoint::Kind::throughput}});
   const auto read = [&machine](Address address, std::span<std::byte> bytes) {
     return read_code(machine, address, bytes);
   };
-  causal::StreamParts parts{clock, source, pauser, attribution, counters, {}, 0, {}, 0, read};
-  parts.shot_cost_ns = controller.credited_cost_ns;
+  const causal::StreamParts parts{.clock = clock,
+                                  .session = source,
+                                  .pauser = pauser,
+                                  .attribution = attribution,
+                                  .counters = counters,
+                                  .sampled_points = {},
+                                  .shot_cost_ns = controller.credited_cost_ns,
+                                  .cores = static_cast<int>(question.machine.cores),
+                                  .breakpoints = {},
+                                  .read_target = read};
 
   Prediction result;
   result.run.id = "simulated";

@@ -24,12 +24,15 @@ void Machine::emit(perf::Event event) {
 }
 
 void Machine::emit_switch(const Core& core, perf::SwitchKind kind) {
-  if (watched_) emit(perf::SwitchEvent{core.thread->id_, now_ns_, index_of(core), kind});
+  if (watched_ && !core.thread->foreign_)
+    emit(perf::SwitchEvent{core.thread->id_, now_ns_, index_of(core), kind});
 }
 
 void Machine::watch() {
   watched_ = true;
-  for (const Thread* thread : live_) emit(perf::ThreadStartEvent{thread->id_, {}, now_ns_});
+  for (const Thread* thread : live_) {
+    if (!thread->foreign_) emit(perf::ThreadStartEvent{thread->id_, {}, now_ns_});
+  }
 }
 
 void Machine::set_period_of(Thread& thread) {

@@ -60,6 +60,18 @@ static int error_if(bool failed, int expected) {
   return errno == expected ? 0 : errno;
 }
 
+// kTimeout from now.
+static struct timespec timeout_on(clockid_t clock) {
+  struct timespec until;
+  clock_gettime(clock, &until);
+  until.tv_nsec += kTimeout.tv_nsec;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_nsec -= 1000000000;
+    until.tv_sec++;
+  }
+  return until;
+}
+
 static int call_epoll_wait(void) {
   struct epoll_event event;
   const int result = epoll_wait(epoll_fd, &event, 1, kTimeoutMs);
@@ -72,13 +84,7 @@ static int call_nanosleep(void) {
 }
 
 static int call_clock_nanosleep(void) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += kTimeout.tv_nsec;
-  if (until.tv_nsec >= 1000000000) {
-    until.tv_nsec -= 1000000000;
-    until.tv_sec++;
-  }
+  const struct timespec until = timeout_on(CLOCK_MONOTONIC);
   return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
@@ -98,13 +104,7 @@ static int call_select(void) {
 }
 
 static int call_sem_timedwait(void) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += kTimeout.tv_nsec;
-  if (until.tv_nsec >= 1000000000) {
-    until.tv_nsec -= 1000000000;
-    until.tv_sec++;
-  }
+  const struct timespec until = timeout_on(CLOCK_MONOTONIC);
   return error_if(sem_clockwait(&semaphore, CLOCK_MONOTONIC, &until) < 0, ETIMEDOUT);
 }
 
@@ -158,13 +158,7 @@ static int call_pselect(void) {
 static int call_accept(void) { return error_if(accept(listening_fd, NULL, NULL) < 0, EAGAIN); }
 
 static int call_mq_timedreceive(void) {  // its timeout is of the real-time clock, which may jump
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += kTimeout.tv_nsec;
-  if (until.tv_nsec >= 1000000000) {
-    until.tv_nsec -= 1000000000;
-    until.tv_sec++;
-  }
+  const struct timespec until = timeout_on(CLOCK_REALTIME);
   char text[8];
   return error_if(mq_timedreceive(posix_queue, text, sizeof(text), NULL, &until) < 0, ETIMEDOUT);
 }

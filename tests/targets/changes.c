@@ -77,16 +77,26 @@ static void change_sigtrap(int times) {
   }
 }
 
+static void say(const char* text) {
+  printf("%s\n", text);
+  fflush(stdout);
+}
+
 static void* run_changes(void* unused) {
   const struct timespec between = {0, 300000000};
   for (int round = 0; !stopping(); round++) {
     child(false);
     child(true);
-    if (install_sigtrap > 0 && round == (int)install_sigtrap) signal(SIGTRAP, count_trap);
-    if (reset_sigtrap > 0 && round >= (int)reset_sigtrap) change_sigtrap(20);
+    if (install_sigtrap > 0 && round == (int)install_sigtrap) {
+      signal(SIGTRAP, count_trap);
+      say("SIGTRAP changed");
+    }
+    if (reset_sigtrap > 0 && round >= (int)reset_sigtrap) {
+      change_sigtrap(20);
+      if (round == (int)reset_sigtrap) say("SIGTRAP changed");
+    }
     if (do_exec > 0 && round == (int)do_exec) {
-      printf("executing itself\n");
-      fflush(stdout);
+      say("executing itself");
       char* again[] = {arguments[0], "--seconds", "1", NULL};
       execv("/proc/self/exe", again);
       die("execv");

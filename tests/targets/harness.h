@@ -17,7 +17,7 @@
 #ifdef __clang__  // knows no noclone, and makes no clones
 #define NOINLINE __attribute__((noinline, aligned(64)))
 #else
-#define NOINLINE __attribute__((noinline, noclone, aligned(64)))
+#define NOINLINE __attribute__((noinline, noclone, no_icf, aligned(64)))
 #endif
 
 // A step of work on a register: a chain of multiplications takes the same time wherever code and

@@ -107,6 +107,13 @@ static void print_entry(const char* name, const void* function) {
   std::printf("entry %s %lx\n", name, reinterpret_cast<unsigned long>(function));
 }
 
+// The entry of the procedure linkage table that calls of qsort go through.
+static const void* linkage_of_qsort() {
+  const void* entry = nullptr;
+  asm("lea qsort@plt(%%rip), %0" : "=r"(entry));
+  return entry;
+}
+
 static void obey(char* line) {
   static void* plugin;
   line[std::strcspn(line, "\n")] = 0;
@@ -141,6 +148,7 @@ int main() {
   print_entry("templated", reinterpret_cast<const void*>(templated<int>));
   print_entry("spinning_compare", reinterpret_cast<const void*>(spinning_compare));
   print_entry("sort_caller", reinterpret_cast<const void*>(sort_caller));
+  print_entry("qsort@plt", linkage_of_qsort());
   std::puts("ready");
   std::fflush(stdout);
   char line[4096];

@@ -1,5 +1,8 @@
 // target_waits KIND ROUNDS: makes one blocking call of that kind ROUNDS times, 50 ms each, and
 // counts the calls that were disturbed: EINTR, a short sleep, a wrong result.
+// target_waits forks ROUNDS: the same with sigtimedwait, while another thread forks and computes
+// beside its child.
+// target_waits parent ROUNDS: the same, beside one child that stays.
 // target_waits crowd THREADS: THREADS threads blocked in futex, the main thread too, for ever.
 // target_waits busy THREADS: THREADS threads that compute for ever, the main thread blocked.
 // target_waits masked THREADS: the same, with every signal blocked in those threads.
@@ -15,6 +18,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -67,7 +71,8 @@ bool wait_once(const std::string& kind, int fd) {
   if (kind == "poll") return poll(&nothing, 1, kWaitMs) == 0;
   if (kind == "ppoll") return ppoll(&nothing, 1, &kWait, &set) == 0;
   if (kind == "epoll") return epoll_wait(fd, &event, 1, kWaitMs) == 0;
-  if (kind == "sigtimedwait") return sigtimedwait(&set, nullptr, &kWait) == -1 && errno == EAGAIN;
+  if (kind == "sigtimedwait" || kind == "forks" || kind == "parent")
+    return sigtimedwait(&set, nullptr, &kWait) == -1 && errno == EAGAIN;
   if (kind == "read") return read(fd, &byte, 1) == 1 && byte == 'x';
   std::abort();
 }
@@ -98,6 +103,19 @@ int wait_rounds(const std::string& kind, int rounds) {
   return disturbed > 0 ? 1 : 0;
 }
 
+// A child lives for a millisecond, and so long its parent computes.
+[[noreturn]] void fork_and_compute() {
+  for (;;) {
+    const pid_t child = fork();
+    const long end_us = now_us() + 1000;
+    while (now_us() < end_us) {
+    }
+    if (child == 0) _exit(0);
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+}
+
 [[noreturn]] void block() {
   static int word = 0;
   for (;;) syscall(SYS_futex, &word, FUTEX_WAIT, 0, nullptr, nullptr, 0);
@@ -105,6 +123,14 @@ int wait_rounds(const std::string& kind, int rounds) {
 
 [[noreturn]] void compute() {
   for (volatile unsigned long value = 1;;) value = value * 6364136223846793005UL + 1;
+}
+
+[[noreturn]] void fork_once_and_compute() {
+  if (fork() == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    block();
+  }
+  compute();
 }
 
 [[noreturn]] void compute_masked() {
@@ -161,6 +187,8 @@ int main(int argc, char** argv) {
     std::puts("ready");
     block();
   }
+  if (kind == "parent") std::thread(fork_once_and_compute).detach();
+  if (kind == "forks") std::thread(fork_and_compute).detach();
   if (kind != "crowd" && kind != "busy" && kind != "masked") return wait_rounds(kind, count);
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) {

@@ -25,6 +25,9 @@ class Program:
     point: str
     units: tuple
     arguments: tuple = ()
+    # How much longer than others its windows are, and the time to settle before: where rounds are
+    # long, a window of a second is few of them.
+    longer: int = 1
 
     def source(self):
         return f"{self.target}.c"
@@ -50,8 +53,8 @@ POOL = (second_line("task", "--task-factor"), first_line("take", "--take-factor"
 DECOY = (CHAIN[1], Unit("decoy", "z < iterations", "--decoy-factor", zero=True))
 
 
-def pair(name, *arguments):
-    return Program(name, "figure1", "round_done", FIGURE1, arguments)
+def pair(name, *arguments, longer=1):
+    return Program(name, "figure1", "round_done", FIGURE1, arguments, longer)
 
 
 def queue(via):
@@ -67,7 +70,7 @@ PROGRAMS = (
     pair("barrier-2", "--round-ms", "2"),
     pair("barrier-5", "--round-ms", "5"),
     pair("barrier-25", "--round-ms", "25"),
-    pair("barrier-90", "--round-ms", "90"),
+    pair("barrier-90", "--round-ms", "90", longer=4),
     queue("mutex"),
     queue("futex"),
     queue("pipe"),
@@ -107,3 +110,8 @@ def tasks(patterns, speedups):
     return [Task(program, unit, speedup)
             for program in PROGRAMS for unit in program.units for speedup in speedups
             if not patterns or any(p in f"{program.name}/{unit.name}" for p in patterns)]
+
+
+def without_zero(task):
+    """Beside other programs: whatever runs takes cores from the rest, and is worth optimising."""
+    return dataclasses.replace(task, unit=dataclasses.replace(task.unit, zero=False))

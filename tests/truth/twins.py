@@ -68,10 +68,10 @@ class Counted:
     def go(self):
         os.kill(self.pid, signal.SIGCONT)
 
-    def period_s(self, window_s):
+    def period_s(self, window_s, settle_s):
         """The time of a round, in a window of at least this length."""
         self.go()
-        time.sleep(SETTLE_S)
+        time.sleep(settle_s)
         periods = []
         start, first = self._next_round()
         for _ in range(SLICES):
@@ -102,7 +102,9 @@ class Counted:
 class Twins:
     """The original and its twin; `pairs` may be called any number of times."""
 
-    def __init__(self, directory, program, original, twin):
+    def __init__(self, directory, program, original, twin, window_s, settle_s):
+        self.window_s = window_s
+        self.settle_s = settle_s
         self.original = Counted(directory, program, original)
         try:
             self.twin = Counted(directory, program, twin)
@@ -110,14 +112,15 @@ class Twins:
             self.original.end()
             raise
 
-    def pairs(self, count, window_s):
+    def pairs(self, count):
         """Logarithms of (time of a round of the twin / of the original)."""
         ratios = []
         for number in range(count):
             order = [self.original, self.twin]
             if number % 2 == 1:
                 order.reverse()
-            periods = {counted.pid: counted.period_s(window_s) for counted in order}
+            periods = {counted.pid: counted.period_s(self.window_s, self.settle_s)
+                       for counted in order}
             ratios.append(math.log(periods[self.twin.pid] / periods[self.original.pid]))
         return ratios
 

@@ -1,45 +1,65 @@
 // The sigtrap channel on a busy process: with the stub in it, and without.
 #include "controller/pause/sigtrap_channel.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
+#include <iterator>
 #include <random>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/target/guardian.h"
-
-#undef CHECK
-#include <catch2/catch.hpp>
+#include "tests/kernel/target/target_process.h"
 
 namespace causalctl::pause {
 namespace {
 
+using target::test::eventually;
+
 constexpr Nanoseconds kDebt = 5 * kMillisecond;
 constexpr Nanoseconds kPatience = 5 * kSecond;
 
-class BusyProcess {
- public:
-  BusyProcess() : pid_(fork()) {
-    if (pid_ == 0) {
-      for (volatile bool busy = true; busy;) {
-      }
-      _exit(0);
-    }
+[[noreturn]] void stay_busy() {
+  for (volatile bool busy = true; busy;) {
   }
-  ~BusyProcess() {
+  _exit(0);
+}
+
+bool handles(Pid pid, int signal) {
+  return procfs::has_signal(procfs::status(pid).value().signals_caught, signal);
+}
+
+void wait_for_sigusr1() {
+  static std::atomic<bool> came;
+  std::signal(SIGUSR1, [](int) { came = true; });
+  while (!came) {
+  }
+}
+
+class ChildProcess {
+ public:
+  explicit ChildProcess(void (*run)() = stay_busy) : pid_(fork()) {
+    if (pid_ < 0) throw Error("fork");
+    if (pid_ == 0) run();
+  }
+  ~ChildProcess() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  BusyProcess(const BusyProcess&) = delete;
-  BusyProcess& operator=(const BusyProcess&) = delete;
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
 
   Pid pid() const { return pid_; }
   bool alive() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
@@ -80,11 +100,6 @@ class ResettingProcess {
   }
 
  private:
-  static void stay_busy() {
-    for (volatile bool busy = true; busy;) {
-    }
-  }
-
   [[noreturn]] void run(unsigned seed) {
     static std::atomic<bool> started;
     std::signal(SIGUSR1, [](int) { started = true; });
@@ -97,8 +112,8 @@ class ResettingProcess {
     while (monotonic_now() < until_ns) {
     }
     std::signal(SIGTRAP, SIG_DFL);
-    if (write(ends_[1], "", 1) == 1) stay_busy();
-    _exit(0);
+    if (write(ends_[1], "", 1) != 1) _exit(1);
+    stay_busy();
   }
 
   Pid pid_ = 0;
@@ -107,7 +122,85 @@ class ResettingProcess {
   int ends_[2] = {-1, -1};
 };
 
+// At SIGUSR1 it puts itself under a filter that ends it for each call that our stub or our guardian
+// makes in it.
+void confine_itself() {
+  wait_for_sigusr1();
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  const sock_fprog program{std::size(code), code};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(1);
+  stay_busy();
+}
+
+// Has a child that waits to be killed.
+void be_a_parent() {
+  if (fork() == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) ::pause();
+  }
+  stay_busy();
+}
+
+constexpr Nanoseconds kLongHandler = 400 * kMillisecond;
+
+// At SIGUSR1 it installs a handler of SIGCHLD, which takes long.
+void handle_children_later() {
+  wait_for_sigusr1();
+  std::signal(SIGCHLD, [](int) {
+    const Nanoseconds until_ns = monotonic_now() + kLongHandler;
+    while (monotonic_now() < until_ns) {
+    }
+  });
+  stay_busy();
+}
+
 }  // namespace
+
+TEST_CASE("a target that confines itself by seccomp is not shot, and rid of the stub", "[pause]") {
+  const ChildProcess target(confine_itself);
+  const auto confined = [&] { return procfs::status(target.pid()).value().seccomp != 0; };
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  const target::Injection injection = guardian.inject(4);
+  std::uint64_t pauses = 0;
+  {
+    SigtrapChannel channel(target.pid(), guardian, injection, {});
+    channel.add_thread(target.pid());
+    Nanoseconds deadline_ns = monotonic_now() + kPatience;
+    const auto pause_until = [&](auto condition) {
+      while (!condition() && target.alive() && monotonic_now() < deadline_ns) {
+        if (!channel.pausing(target.pid())) {
+          channel.set_debt(target.pid(), kMillisecond, monotonic_now());
+        }
+        sleep_until(monotonic_now() + kMillisecond);
+        (void)channel.collect(monotonic_now());
+      }
+    };
+    pause_until([&] { return channel.totals().pauses >= 3; });
+    CHECK(channel.notices().empty());
+    REQUIRE(kill(target.pid(), SIGUSR1) == 0);
+    pause_until(confined);
+    pauses = channel.totals().pauses;
+    deadline_ns = monotonic_now() + kPatience;
+    pause_until([&] { return channel.totals().pauses >= pauses + 3; });
+    REQUIRE(target.alive());
+    CHECK(channel.totals().pauses >= pauses + 3);
+    REQUIRE(channel.notices().size() == 1);
+    CHECK_THAT(channel.notices()[0], Catch::Matchers::Contains("put itself under seccomp"));
+  }
+  CHECK(guardian.restore().empty());
+  REQUIRE(target.alive());
+  const auto status = procfs::status(target.pid()).value();
+  CHECK_FALSE(procfs::has_signal(status.signals_caught, SIGTRAP));
+  const auto maps = procfs::maps(target.pid());
+  REQUIRE(maps);
+  CHECK(std::none_of(maps->begin(), maps->end(),
+                     [&](const procfs::Map& map) { return map.start == injection.code; }));
+}
 
 // Without a look at the disposition, the shot after the reset ends the target.
 TEST_CASE("a target that resets SIGTRAP is not shot", "[pause]") {
@@ -143,8 +236,67 @@ TEST_CASE("a target that resets SIGTRAP is not shot", "[pause]") {
   CHECK(pauses > kRounds);
 }
 
+// Stands in a pause of 100 ms; false: not within our patience.
+bool stand(SigtrapChannel& channel, Pid target) {
+  const Nanoseconds deadline_ns = monotonic_now() + kPatience;
+  while (monotonic_now() < deadline_ns) {
+    if (!channel.pausing(target)) {
+      channel.set_debt(target, 100 * kMillisecond, monotonic_now());
+    }
+    sleep_until(monotonic_now() + kMillisecond);
+    (void)channel.collect(monotonic_now());
+    if (channel.standing(target)) return true;
+  }
+  return false;
+}
+
+// A thread that blocked the signal would have it queued, for another thread's call to be broken.
+TEST_CASE("the end of a child is nothing to a thread that stands in a pause", "[pause]") {
+  const ChildProcess target(be_a_parent);
+  REQUIRE(eventually(kPatience, [&] { return !procfs::descendants(target.pid()).empty(); }));
+  const Pid child = procfs::descendants(target.pid()).front();
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {});
+  channel.add_thread(target.pid());
+  REQUIRE(stand(channel, target.pid()));
+  REQUIRE(kill(child, SIGKILL) == 0);
+  REQUIRE(eventually(kPatience, [&] { return procfs::status(child).value().state == 'Z'; }));
+  const auto status = procfs::status(target.pid()).value();
+  (void)channel.collect(monotonic_now());
+  REQUIRE(channel.standing(target.pid()));  // else nothing was seen
+  CHECK_FALSE(procfs::has_signal(status.signals_pending_shared, SIGCHLD));
+  CHECK_FALSE(procfs::has_signal(status.signals_pending, SIGCHLD));
+}
+
+TEST_CASE("the stub stays as long as a handler runs that has interrupted it", "[pause]") {
+  const ChildProcess target(handle_children_later);
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  const target::Injection injection = guardian.inject(4);
+  REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGUSR1); }));
+  REQUIRE(kill(target.pid(), SIGUSR1) == 0);
+  REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGCHLD); }));
+  Nanoseconds interrupted_ns = 0;
+  {
+    SigtrapChannel channel(target.pid(), guardian, injection, {});
+    channel.add_thread(target.pid());
+    REQUIRE(stand(channel, target.pid()));
+    interrupted_ns = monotonic_now();
+    REQUIRE(kill(target.pid(), SIGCHLD) == 0);
+    sleep_until(monotonic_now() + 10 * kMillisecond);
+    (void)channel.collect(monotonic_now());
+    REQUIRE(channel.standing(target.pid()));  // else it was interrupted elsewhere
+  }
+  CHECK(guardian.restore().empty());
+  CHECK(monotonic_now() - interrupted_ns >= kLongHandler);
+  sleep_until(monotonic_now() + 100 * kMillisecond);
+  CHECK(target.alive());
+  CHECK_FALSE(handles(target.pid(), SIGTRAP));
+}
+
 TEST_CASE("a thread pays what it owes, once", "[pause]") {
-  const BusyProcess target;
+  const ChildProcess target;
   target::Guardian guardian;
   guardian.adopt(target.pid());
   const target::Injection injection = guardian.inject(4);
@@ -171,7 +323,7 @@ TEST_CASE("a thread without the stub is never armed", "[pause]") {
   void* memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
   {
-    const BusyProcess target;  // has this memory, too
+    const ChildProcess target;  // has this memory, too
     target::Guardian guardian;
     guardian.adopt(target.pid());
     target::Injection injection;

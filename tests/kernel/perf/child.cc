@@ -73,7 +73,13 @@ bool drain_until(Session& session, std::vector<Event>& events,
     const auto now = monotonic_now();
     auto drained = session.drain(now);
     events.insert(events.end(), drained.begin(), drained.end());
-    if (done(events)) return true;
+    if (done(events)) {
+      if (!session.target_alive()) {  // the latest events are held back for a moment
+        auto last = session.drain(monotonic_now() + kMillisecond);
+        events.insert(events.end(), last.begin(), last.end());
+      }
+      return true;
+    }
     if (now > deadline) return false;
     sleep_until(now + kMillisecond);
   }

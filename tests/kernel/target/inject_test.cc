@@ -62,7 +62,7 @@ TEST_CASE("a blocking call goes on as if nothing had happened", "[target]") {
     CHECK(guardian.restore() == std::vector<std::string>{});
     // Where it was about to end there was nothing to restore.
     const auto untouched = [&] {
-      return has_ended(target.pid()) ||
+      return procfs::has_ended(target.pid()) ||
              (!handler_is_installed(target.pid()) && !is_mapped(target.pid(), injection.code));
     };
     CHECK(eventually(100 * kMillisecond, untouched));
@@ -73,6 +73,35 @@ TEST_CASE("a blocking call goes on as if nothing had happened", "[target]") {
   CHECK(target.wait() == 0);
   CHECK(target.output() == "disturbed 0\n");
   CHECK(differences(before, guardian.digest()).empty());
+}
+
+// A child's end that comes while its parent is stopped would wake the other thread's sigtimedwait.
+TEST_CASE("a thread that has forked is not stopped while its child lives", "[target]") {
+  TargetProcess target({program("target_waits"), "forks", "60"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  int cycles = 0;
+  for (; !target.ended() && cycles < 100; ++cycles) {
+    guardian.inject(64);
+    CHECK(guardian.restore() == std::vector<std::string>{});
+  }
+  CHECK(cycles >= 10);
+  CHECK(target.wait() == 0);
+  CHECK(target.output() == "disturbed 0\n");
+}
+
+TEST_CASE("a thread that never stops computing beside its child is let alone for a second",
+          "[target]") {
+  TargetProcess target({program("target_waits"), "parent", "200"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const auto injection = guardian.inject(64);
+  const Nanoseconds start_ns = monotonic_now();
+  CHECK(guardian.restore() == std::vector<std::string>{});
+  const Nanoseconds took_ns = monotonic_now() - start_ns;
+  CHECK(took_ns > 900 * kMillisecond);
+  CHECK(took_ns < 1900 * kMillisecond);
+  require_untouched(target.pid(), injection);
 }
 
 TEST_CASE("busy threads", "[target]") {

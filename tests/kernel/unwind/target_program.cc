@@ -109,4 +109,10 @@ void run_command(const std::string& command) {
   if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
 }
 
+std::string stripped_copy(const TemporaryDirectory& directory, const std::string& options) {
+  std::string copy = directory.path() + "/program";
+  run_command("objcopy " + options + " " + target_path("symbols_dwarf5") + " " + copy);
+  return copy;
+}
+
 }  // namespace causalctl::unwind

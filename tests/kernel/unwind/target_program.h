@@ -1,4 +1,4 @@
-// Runs a symbols_target variant, speaks with it by its standard input and output, kills it.
+// Runs a symbols_target variant (or what speaks as it does) and kills it.
 #pragma once
 
 #include <cstdint>
@@ -61,5 +61,8 @@ class TemporaryDirectory {
 };
 
 void run_command(const std::string& command);  // by the shell; throws unless it succeeds
+
+// A copy of symbols_dwarf5 that objcopy made with these options, in a directory of its own.
+std::string stripped_copy(const TemporaryDirectory& directory, const std::string& options);
 
 }  // namespace causalctl::unwind

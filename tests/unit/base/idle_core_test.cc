@@ -43,7 +43,9 @@ TEST_CASE("an idle core is kept while it is idle", "[base]") {
 TEST_CASE("where no core was idle at first, none is taken later", "[base]") {
   TwoCores cores;
   IdleCore idle(cores.times);
+  CHECK_FALSE(idle.hopeless());
   CHECK(idle.look(cores.after(0, 60)) == std::nullopt);
+  CHECK(idle.hopeless());
   CHECK(idle.look(cores.after(0, 100)) == std::nullopt);
 }
 

@@ -284,6 +284,30 @@ TEST_CASE("latency is estimated like a period", "[causal]") {
   CHECK(a.slope->value / a.phase_factor == Approx(0.3).margin(1e-4));
 }
 
+// Per experiment as long a wait as the target ran, of which a part was for others.
+TEST_CASE("waits for a core are told apart by whom they are owed to", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.3)}});
+  run.losses.samples_total = 0;
+  const auto report_of = [&](double outside) {
+    for (Experiment& e : run.experiments) {
+      e.runnable_wait_ns = e.wall_ns;
+      e.outside_wait_ns = static_cast<Nanoseconds>(outside * static_cast<double>(e.wall_ns));
+    }
+    return estimate({run});
+  };
+  const auto both = report_of(0.25);
+  CHECK(both.oversubscribed_share == Approx(0.5));
+  CHECK(both.outside_share == Approx(0.125));
+  CHECK(warned(both, "38 % of the time because more of them"));
+  CHECK(warned(both, "12 % of the time because of other processes"));
+  const auto own = report_of(0);
+  CHECK(warned(own, "because more of them"));
+  CHECK_FALSE(warned(own, "because of other processes"));
+  const auto outside = report_of(1);
+  CHECK_FALSE(warned(outside, "because more of them"));
+  CHECK(warned(outside, "because of other processes"));
+}
+
 TEST_CASE("warnings", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}});
   CHECK(estimate({run}).warnings.empty());
@@ -295,6 +319,7 @@ TEST_CASE("warnings", "[causal]") {
   for (Experiment& e : run.experiments) {
     e.paid_ns = e.asked_ns / 2;
     e.runnable_wait_ns = 300 * kMillisecond;
+    e.outside_wait_ns = 100 * kMillisecond;
     e.throughput.push_back({"never", 0, 0, 0});
   }
   Run other = run;
@@ -305,7 +330,8 @@ TEST_CASE("warnings", "[causal]") {
   CHECK(warned(report, "not as it was before"));
   CHECK(warned(report, "14 event records were lost"));
   CHECK(warned(report, "were paid"));
-  CHECK(warned(report, "waited for a core"));
+  CHECK(warned(report, "more of them wanted to run"));
+  CHECK(warned(report, "because of other processes"));
   CHECK(warned(report, "never: never visited"));
   CHECK(warned(report, "different builds"));
   CHECK(std::count(report.warnings.begin(), report.warnings.end(), "pauses by ptrace") == 1);

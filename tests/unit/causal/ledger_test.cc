@@ -1,6 +1,7 @@
 // The rules of docs/virtual-time.md, one by one.
 #include "controller/causal/ledger.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 namespace causalctl::causal {
@@ -9,8 +10,8 @@ namespace {
 constexpr Tid kA = 1, kB = 2, kC = 3;
 constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
 
-Ledger two_threads(Ledger::BlindCredit blind = Ledger::BlindCredit::none) {
-  Ledger ledger(blind);
+Ledger two_threads(Ledger::BlindCredit blind = Ledger::BlindCredit::none, int cores = 1) {
+  Ledger ledger(blind, cores);
   ledger.start_thread(kA, 0, 0);
   ledger.start_thread(kB, 0, 0);
   return ledger;
@@ -151,6 +152,61 @@ TEST_CASE("the time for which another program had a thread's core is told", "[ca
   }
 }
 
+// Of 9 ms that B waits on two cores.
+TEST_CASE("a wait for a core is other processes' where the target's own cores would do",
+          "[causal][ledger]") {
+  constexpr auto none = Ledger::BlindCredit::none;
+  const auto waits = [](Ledger ledger, auto&& meanwhile) {
+    ledger.switched_in(kA, kCpu0, 0);
+    ledger.switched_in(kB, kCpu1, 0);
+    ledger.switched_out(kB, kCpu1, kMillisecond, true, false);
+    meanwhile(ledger);
+    ledger.switched_in(kB, kCpu1, 10 * kMillisecond);
+    CHECK(ledger.core_wait_ns() >= 9 * kMillisecond);
+    return ledger.outside_wait_ns();
+  };
+  CHECK(waits(two_threads(none, 2), [](Ledger&) {}) == 9 * kMillisecond);
+  CHECK(waits(two_threads(none, 1), [](Ledger&) {}) == 0);
+  CHECK(waits(two_threads(none, 1), [](Ledger& ledger) {
+          ledger.switched_out(kA, kCpu0, 4 * kMillisecond, false, false);
+        }) == 6 * kMillisecond);
+  // A third one takes B's core, and leaves it.
+  CHECK(waits(two_threads(none, 2), [](Ledger& ledger) {
+          ledger.start_thread(kC, kA, 2 * kMillisecond);
+          ledger.switched_in(kC, kCpu1, 2 * kMillisecond);
+          ledger.end_thread(kC, 8 * kMillisecond);
+        }) == 3 * kMillisecond);
+  // Threads that end, or begin again under the same id, do not count for ever.
+  CHECK(waits(two_threads(none, 2), [](Ledger& ledger) {
+          ledger.start_thread(kC, kA, kMillisecond);
+          ledger.end_thread(kC, kMillisecond);
+          ledger.start_thread(kA, 0, kMillisecond);
+          ledger.ran(kA);
+        }) == 9 * kMillisecond);
+  // Two that wait for the one core that others have: half of it each.
+  CHECK(waits(two_threads(none, 2), [](Ledger& ledger) {
+          ledger.start_thread(kC, kA, kMillisecond);
+          ledger.switched_in(kC, kCpu0, 10 * kMillisecond);
+        }) == 9 * kMillisecond);
+}
+
+TEST_CASE("a short wait after a wake-up is the scheduler's, not another program's",
+          "[causal][ledger]") {
+  const auto outside_ns = [](bool preempted, Nanoseconds wait_ns) {
+    Ledger ledger = two_threads(Ledger::BlindCredit::none, 2);
+    ledger.switched_in(kA, kCpu0, 0);
+    ledger.switched_in(kB, kCpu1, 0);
+    ledger.switched_out(kB, kCpu1, kMillisecond, preempted, false);
+    if (!preempted) ledger.woken(kB, kA, kMillisecond);
+    ledger.switched_in(kB, kCpu1, kMillisecond + wait_ns);
+    CHECK(ledger.core_wait_ns() == wait_ns);
+    return ledger.outside_wait_ns();
+  };
+  CHECK(outside_ns(false, 150 * kMicrosecond) == 0);
+  CHECK(outside_ns(false, 250 * kMicrosecond) == 250 * kMicrosecond);
+  CHECK(outside_ns(true, 150 * kMicrosecond) == 150 * kMicrosecond);
+}
+
 TEST_CASE("a wait that is none in virtual time costs no wake-up", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.earn(kA, 5000);
@@ -172,6 +228,112 @@ TEST_CASE("a wait that is none in virtual time costs no wake-up", "[causal][ledg
     ledger.switched_in(kB, kCpu1, 20'500);
     CHECK(ledger.local(kB) == 2700);
   }
+}
+
+// C wakes up by a timer each millisecond, and runs for 10 us; A gains.
+struct Housekeeping {
+  Ledger ledger = two_threads();
+  Nanoseconds now_ns = 0;
+
+  explicit Housekeeping(Nanoseconds work_ns) {
+    ledger.start_thread(kC, 0, 0);
+    for (const Tid each : {kA, kB}) ledger.switched_in(each, kCpu0, 0);
+    for (int i = 0; i < 20; ++i) {
+      ledger.switched_out(kC, kCpu1, now_ns, false, false);
+      now_ns += kMillisecond - work_ns;
+      ledger.switched_in(kC, kCpu1, now_ns);
+      now_ns += work_ns;
+    }
+    for (const Tid each : {kA, kB}) {  // they have run all the time
+      ledger.switched_out(each, kCpu0, now_ns, true, false);
+      ledger.switched_in(each, kCpu0, now_ns);
+    }
+    ledger.reset();
+    ledger.earn(kA, 5 * kMillisecond);
+  }
+  Nanoseconds asked_of(Tid thread) const {
+    for (const Ledger::Debt& debt : ledger.debts()) {
+      if (debt.thread == thread) return debt.debt_ns;
+    }
+    return -1;
+  }
+  // A begins to wait so long ago, and is woken by C now.
+  void meet(Nanoseconds ago_ns) {
+    ledger.switched_out(kA, kCpu0, now_ns - ago_ns, false, false);
+    ledger.woken(kA, kC, now_ns);
+  }
+};
+
+TEST_CASE("an idler is not asked to pay", "[causal][ledger]") {
+  const Housekeeping idler(10 * kMicrosecond);
+  CHECK(debt(idler.ledger, kC) == 5 * kMillisecond);
+  CHECK(idler.asked_of(kC) == 0);
+  CHECK(idler.asked_of(kB) == 5 * kMillisecond);
+  CHECK(Housekeeping(200 * kMicrosecond).asked_of(kC) == 5 * kMillisecond);
+  Housekeeping progressing(10 * kMicrosecond);
+  progressing.ledger.visited(kC);
+  CHECK(progressing.asked_of(kC) == 5 * kMillisecond);
+}
+
+TEST_CASE("a thread that never leaves its core is no idler", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.switched_out(kA, kCpu0, 0, false, false);
+  ledger.switched_in(kA, kCpu0, 10);  // woken from outside, and busy ever since
+  ledger.switched_in(kB, kCpu1, 10);
+  ledger.switched_out(kB, kCpu1, kMillisecond, false, false);
+  ledger.reset();
+  ledger.earn(kB, 1000);
+  const auto debts = ledger.debts();
+  CHECK(std::any_of(debts.begin(), debts.end(),
+                    [](const auto& debt) { return debt.thread == kA && debt.debt_ns == 1000; }));
+}
+
+TEST_CASE("a lock held by an idler hands on no debt", "[causal][ledger]") {
+  SECTION("it was met after it had woken up") {
+    Housekeeping idler(10 * kMicrosecond);
+    idler.meet(4 * kMicrosecond);
+    CHECK(idler.ledger.local(kA) == 5 * kMillisecond);
+  }
+  SECTION("it was waited for before: its timer is what counts") {
+    Housekeeping idler(10 * kMicrosecond);
+    idler.meet(500 * kMicrosecond);
+    CHECK(idler.ledger.local(kA) == 0);
+  }
+  SECTION("a pause of ours is not its timer") {
+    Housekeeping idler(10 * kMicrosecond);
+    idler.ledger.switched_out(kC, kCpu1, idler.now_ns, false, true);
+    idler.ledger.switched_in(kC, kCpu1, idler.now_ns + 100 * kMicrosecond);
+    idler.now_ns += 100 * kMicrosecond;
+    idler.meet(90 * kMicrosecond);
+    CHECK(idler.ledger.local(kA) == 5 * kMillisecond);
+  }
+  SECTION("it is in step with the others since one of them has woken it") {
+    Housekeeping idler(10 * kMicrosecond);
+    idler.ledger.switched_out(kC, kCpu1, idler.now_ns, false, false);
+    idler.now_ns += 10 * kMillisecond;
+    idler.ledger.woken(kC, kB, idler.now_ns);  // B owes all of it
+    idler.ledger.switched_in(kC, kCpu1, idler.now_ns);
+    idler.now_ns += 10 * kMicrosecond;
+    idler.meet(4 * kMicrosecond);
+    CHECK(idler.ledger.local(kA) == 0);
+  }
+  SECTION("it runs often") {
+    Housekeeping worker(200 * kMicrosecond);
+    worker.meet(4 * kMicrosecond);
+    CHECK(worker.ledger.local(kA) == 0);
+  }
+}
+
+TEST_CASE("a core left by an idler hands on no debt", "[causal][ledger]") {
+  const auto local_after = [](Nanoseconds work_ns) {
+    Housekeeping idler(work_ns);
+    idler.ledger.switched_out(kA, kCpu1, idler.now_ns - 60 * kMicrosecond, true, false);
+    idler.ledger.switched_out(kC, kCpu1, idler.now_ns, false, false);
+    idler.ledger.switched_in(kA, kCpu1, idler.now_ns);
+    return idler.ledger.local(kA);
+  };
+  CHECK(local_after(10 * kMicrosecond) == 5 * kMillisecond);
+  CHECK(local_after(200 * kMicrosecond) == 0);
 }
 
 TEST_CASE("a thread that spins waits for the one that is ahead", "[causal][ledger]") {

@@ -61,6 +61,7 @@ Run full_run() {
   e.throughput = {{"work", 5, 6, 7}};
   e.latency = {{"request", 8, 9, -1, 2, 10, 11, 12}};
   e.runnable_wait_ns = 13;
+  e.outside_wait_ns = 12;
   e.lost_records = 14;
   e.asked_ns = 15;
   e.paid_ns = 16;
@@ -151,6 +152,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(e.latency[0].p50_ns == 11);
   CHECK(e.latency[0].p99_ns == 12);
   CHECK(e.runnable_wait_ns == 13);
+  CHECK(e.outside_wait_ns == 12);
   CHECK(e.lost_records == 14);
   CHECK(e.asked_ns == 15);
   CHECK(e.paid_ns == 16);
@@ -250,6 +252,12 @@ TEST_CASE("what the reader tolerates and what not", "[causal]") {
       {"{\"type\":\"experiment\",\"run\":\"a\",\"throughput\":5}", "l:2"},
       {"{\"type\":\"end\",\"run\":\"a\",\"warnings\":[5]}", "\"warnings\""},
       {"{\"type\":5}", "\"type\""},
+      {"{\"type\":\"experiment\",\"run\":\"a\",\"line\":4294967297}", "\"line\""},
+      {"{\"type\":\"experiment\",\"run\":\"a\",\"start_ns\":9223372036854775808}", "\"start_ns\""},
+      {"{\"type\":\"end\",\"run\":\"a\",\"wall_ns\":9223372036854775807}", "ten years"},
+      {"{\"type\":\"run\",\"config\":" + std::string(100'000, '[') + std::string(100'000, ']') +
+           "}",
+       "nested"},
   }));
   INFO(line);
   try {
@@ -258,6 +266,21 @@ TEST_CASE("what the reader tolerates and what not", "[causal]") {
   } catch (const Error& error) {
     CHECK_THAT(error.what(), Contains("l:2") && Contains(words));
   }
+}
+
+TEST_CASE("times in a log can be added up", "[causal]") {
+  const std::string year = "{\"type\":\"end\",\"run\":\"a\",\"wall_ns\":31536000000000000}\n";
+  std::string text;
+  for (int i = 0; i < 146; ++i) text += year;
+  CHECK_NOTHROW(parse_log(text, "l"));
+  CHECK_THROWS_WITH(parse_log(text + year, "l"), Contains("l:147") && Contains("century"));
+}
+
+TEST_CASE("brackets in a text are not nesting", "[causal]") {
+  const std::string text = std::string(100, '[') + "\\\"" + std::string(100, '{');
+  const ReadLog log = parse_log(R"({"type":"run","run":"a","host":")" + text + "\"}\n", "l");
+  REQUIRE(log.runs.size() == 1);
+  CHECK(log.runs[0].host.size() == 201);
 }
 
 TEST_CASE("logs are not written through links, nor to what cannot be opened", "[causal]") {

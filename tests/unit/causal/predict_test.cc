@@ -43,7 +43,8 @@ TEST_CASE("a prediction is from the experiments at its speedup", "[causal]") {
   const auto found = predicted_effect({run}, "work", "hot.c:1", 0.5);
   REQUIRE(found.effect.value == Approx(0.2).margin(0.01));
   // It is what the report shows at this speedup.
-  for (const auto& unit : estimate({run}).progress.front().units) {
+  const report::Report report = estimate({run});
+  for (const auto& unit : report.progress.front().units) {
     if (unit.unit != "hot.c:1") continue;
     REQUIRE(unit.curve.size() == 3);
     REQUIRE(found.effect.value == Approx(unit.curve[1].effect.value).margin(0.001));

@@ -9,13 +9,9 @@
 #include <catch2/catch.hpp>
 
 using namespace causalctl::compare;
-using causalctl::compare::test::kTime;
-using causalctl::compare::test::Machine;
-using causalctl::compare::test::simulate;
+using namespace causalctl::compare::test;
 
 namespace {
-
-constexpr int kExperiments = 1000;
 
 struct Held {
   double share = 0;       // intervals with the truth in them
@@ -27,12 +23,12 @@ Held held(std::size_t blocks, double log_ratio, const Machine& machine, std::uin
   std::mt19937_64 random(seed);
   Held result;
   for (int i = 0; i < kExperiments; ++i) {
-    const auto ratios =
-        log_ratios(simulate(random, blocks, log_ratio, machine), kTime, Phase::pairs);
+    const auto ratios = simulated_ratios(random, blocks, log_ratio, machine);
     const auto interval = bootstrap(ratios, 0.05, random());
     REQUIRE(interval);
-    result.share += (interval->low <= log_ratio && log_ratio <= interval->high) / double{1000};
-    result.found += (interval->low > 0 || interval->high < 0) / double{1000};
+    result.share +=
+        (interval->low <= log_ratio && log_ratio <= interval->high) / double{kExperiments};
+    result.found += (interval->low > 0 || interval->high < 0) / double{kExperiments};
     result.half_width += (interval->high - interval->low) / 2 / kExperiments;
   }
   return result;

@@ -11,18 +11,11 @@
 
 using namespace causalctl;
 using namespace causalctl::compare;
-using causalctl::compare::test::kTime;
-using causalctl::compare::test::Machine;
-using causalctl::compare::test::simulate;
+using namespace causalctl::compare::test;
 
 namespace {
 
-constexpr int kExperiments = 1000;
 constexpr std::size_t kMostBlocks = 60;
-
-std::vector<double> course(std::mt19937_64& random, double log_ratio, const Machine& machine) {
-  return log_ratios(simulate(random, kMostBlocks, log_ratio, machine), kTime, Phase::pairs);
-}
 
 double evidence_against(const std::vector<double>& ratios, std::size_t blocks, double truth) {
   std::vector<double> shifted(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(blocks));
@@ -38,7 +31,7 @@ TEST_CASE("the truth is refuted at any look in at most 5 of 100 comparisons", "[
   std::mt19937_64 random(41);
   int refuted = 0, refuted_by_fixed = 0;
   for (int i = 0; i < kExperiments; ++i) {
-    const auto ratios = course(random, log_ratio, machine);
+    const auto ratios = simulated_ratios(random, kMostBlocks, log_ratio, machine);
     bool ever = false, ever_by_fixed = false;
     for (std::size_t blocks = 4; blocks <= kMostBlocks; ++blocks) {
       ever = ever || evidence_against(ratios, blocks, log_ratio) >= -std::log(0.05);
@@ -50,15 +43,14 @@ TEST_CASE("the truth is refuted at any look in at most 5 of 100 comparisons", "[
     refuted_by_fixed += ever_by_fixed;
   }
   CAPTURE(refuted, refuted_by_fixed);
-  // 50 at most are expected; the error of such a count is 7, and three of them are allowed for.
-  REQUIRE(refuted <= 71);
+  REQUIRE(refuted <= kExperiments / 20);  // 33 and 35 with this seed: the bound is not tight
   // That this test can tell: looking all the time with intervals for one look errs far more often.
   REQUIRE(refuted_by_fixed > 150);
 }
 
 TEST_CASE("the interval is where the evidence against its ends begins", "[compare]") {
   std::mt19937_64 random(43);
-  const auto ratios = course(random, 0.03, {0.02, 0, 0, 0});
+  const auto ratios = simulated_ratios(random, kMostBlocks, 0.03, {0.02, 0, 0, 0});
   const Interval interval = confidence_sequence(ratios, 0.05);
   REQUIRE(interval.low < interval.value);
   REQUIRE(interval.value < interval.high);
@@ -73,7 +65,7 @@ TEST_CASE("a real effect is found, sooner the larger it is", "[compare]") {
     std::mt19937_64 random(47);
     std::vector<double> needed;
     for (int i = 0; i < 100; ++i) {
-      const auto ratios = course(random, log_ratio, {0.02, 0, 0, 0});
+      const auto ratios = simulated_ratios(random, kMostBlocks, log_ratio, {0.02, 0, 0, 0});
       std::size_t blocks = 4;
       while (blocks < kMostBlocks) {
         const Interval now = confidence_sequence(std::span(ratios).first(blocks), 0.05);
@@ -92,11 +84,16 @@ TEST_CASE("a real effect is found, sooner the larger it is", "[compare]") {
   REQUIRE(of_two_percent < 45);
 }
 
-TEST_CASE("a few blocks decide nothing, however far they are from zero", "[compare]") {
-  const std::vector<double> few(5, 3.0);
-  const Interval interval = confidence_sequence(few, 0.05);
-  REQUIRE((std::isinf(interval.low) || interval.low < 0));
+TEST_CASE("fewer blocks than kFewestBlocksSequential decide nothing, so many can", "[compare]") {
+  // Each far beyond those before it: what the bets gain most from.
+  std::vector<double> values;
+  for (std::size_t i = 0; i + 1 < kFewestBlocksSequential; ++i) values.push_back(std::pow(100, i));
+  REQUIRE(log_evidence(values) < -std::log(0.05));
+  const Interval interval = confidence_sequence(values, 0.05);
+  REQUIRE(std::isinf(interval.low));
   REQUIRE_FALSE(certain(interval, 0.01, 0));
+  values.push_back(1e12);
+  REQUIRE(log_evidence(values) >= -std::log(0.05));
 }
 
 TEST_CASE("when a comparison has seen enough", "[compare]") {

@@ -41,4 +41,12 @@ inline std::vector<RunResult> simulate(std::mt19937_64& random, std::size_t bloc
   return runs;
 }
 
+// What the blocks of such a comparison say: the logarithm of B's time over A's, of each.
+inline std::vector<double> simulated_ratios(std::mt19937_64& random, std::size_t blocks,
+                                            double log_ratio, const Machine& machine) {
+  return log_ratios(simulate(random, blocks, log_ratio, machine), kTime, Phase::pairs);
+}
+
+inline constexpr int kExperiments = 1000;  // in which a share is counted
+
 }  // namespace causalctl::compare::test

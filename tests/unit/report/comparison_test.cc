@@ -16,6 +16,7 @@ Comparison sample(double effect, double half) {
   comparison.b = "./new\033[31m";
   comparison.pairs = 20;
   comparison.null_pairs = 8;
+  comparison.fewest_pairs = 12;
   comparison.seed = 42;
   comparison.reason = "rounds";
   comparison.wall_ns = 36 * kSecond;
@@ -97,7 +98,8 @@ TEST_CASE("prediction and gate are said in words", "[report]") {
 TEST_CASE("too few pairs are said to be too few", "[report]") {
   Comparison comparison = sample(0, 0);
   comparison.metrics[0].effect.reset();
-  CHECK(has(render_comparison_text(comparison, false), "not enough pairs for an interval"));
+  CHECK(has(render_comparison_text(comparison, false),
+            "not enough pairs for an interval (20; at least 12 are needed)"));
   CHECK(has(render_comparison_text(Comparison{}, false), "Nothing was measured"));
 }
 

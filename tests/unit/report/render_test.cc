@@ -91,6 +91,7 @@ Report example() {
   report.samples_total = 35'804;
   report.digest = "same";
   report.oversubscribed_share = 0.012;
+  report.outside_share = 0.004;
   report.warnings = {"profile.jsonl:17: cut off, ignored"};
   report.executable = "/srv/server";
   report.reason = "duration";

@@ -4,9 +4,11 @@
 
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "controller/target/digest.h"
+#include "controller/target/freezer.h"
 #include "controller/target/process.h"
 #include "controller/target/stopped_thread.h"
 #include "controller/target/stub.h"
@@ -41,18 +43,35 @@ TEST_CASE("/proc/PID/task/TID/syscall", "[target]") {
 }
 
 TEST_CASE("only a call that returned EINTR is rewound", "[target]") {
-  const auto rewound = with_syscall_rewound(in_call(SYS_epoll_wait, -EINTR));
+  const auto rewound = with_syscall_rewound(in_call(SYS_epoll_wait, -EINTR), false);
   CHECK(rewound.rip == 0x1000);
   CHECK(rewound.rax == SYS_epoll_wait);
   CHECK(static_cast<long>(rewound.orig_rax) == -1);
   for (const long result : {0L, 7L, long{-EAGAIN}, -512L, -513L, -514L, -516L}) {
-    const auto same = with_syscall_rewound(in_call(SYS_epoll_wait, result));
+    const auto same = with_syscall_rewound(in_call(SYS_epoll_wait, result), false);
     CHECK(same.rip == 0x1002);
     CHECK(static_cast<long>(same.rax) == result);
     CHECK(same.orig_rax == SYS_epoll_wait);
   }
-  const auto user_mode = with_syscall_rewound(in_call(-1, -EINTR));
+  const auto user_mode = with_syscall_rewound(in_call(-1, -EINTR), false);
   CHECK(user_mode.rip == 0x1002);
+}
+
+TEST_CASE("the freezer's cgroup of a process", "[target]") {
+  const auto both = parse_freezer_paths("7:cpu,freezer:/a/b:c\n3:cpuset:/x\n0::/user\n");
+  CHECK(both.version_1 == "/a/b:c");
+  CHECK(both.version_2 == "/user");
+  const auto none = parse_freezer_paths("3:cpuset:/x\n2:cpu,freezers:/y\nnonsense\n");
+  CHECK_FALSE(none.version_1);
+  CHECK_FALSE(none.version_2);
+}
+
+TEST_CASE("under seccomp no call goes on by restart_syscall", "[target]") {
+  const auto rewound = with_syscall_rewound(in_call(SYS_poll, -516), true);
+  CHECK(rewound.rip == 0x1000);
+  CHECK(rewound.rax == SYS_poll);
+  CHECK(static_cast<long>(rewound.orig_rax) == -1);
+  CHECK(with_syscall_rewound(in_call(SYS_poll, -512), true).rip == 0x1002);
 }
 
 TEST_CASE("an interrupted call is told from a finished one and from user mode", "[target]") {
@@ -103,8 +122,17 @@ TEST_CASE("the stub's image", "[target]") {
   CHECK(parameters.previous_handler == 0x3000);
   // Unwinders know a signal frame by these bytes at its return address.
   constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-  const auto offset = stub_action(0x10000).restorer - 0x10000;
+  const auto offset = stub_action(0x10000, 0).restorer - 0x10000;
   CHECK(std::memcmp(image.data() + offset, restorer, sizeof restorer) == 0);
+}
+
+TEST_CASE("the stub blocks what the target handles, and not what the kernel drops", "[target]") {
+  const auto set = [](int signal) { return std::uint64_t{1} << (signal - 1); };
+  const std::uint64_t by_default = set(SIGCHLD) | set(SIGCONT) | set(SIGURG) | set(SIGWINCH);
+  CHECK(dropped_signals(0, 0) == by_default);
+  CHECK(dropped_signals(set(SIGPIPE), 0) == (by_default | set(SIGPIPE)));
+  CHECK(dropped_signals(0, set(SIGCHLD) | set(SIGUSR1)) == (by_default & ~set(SIGCHLD)));
+  CHECK(stub_action(0x10000, set(SIGCHLD)).mask == ~set(SIGCHLD));
 }
 
 }  // namespace causalctl::target

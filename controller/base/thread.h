@@ -1,0 +1,27 @@
+// Starts a thread, or throws an Error that says which.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "controller/base/error.h"
+
+namespace causalctl {
+
+// `purpose`: for the message. Throws Error: too many threads, no memory for its stack.
+template <typename Function>
+std::thread start_thread(std::string_view purpose, Function&& function) {
+  try {
+    return std::thread(std::forward<Function>(function));
+  } catch (const std::system_error& error) {
+    throw Error::from_errno(fmt::format("cannot start the thread for {}", purpose),
+                            error.code().value(),
+                            "is a limit of processes (ulimit -u, pids.max) or of memory reached?");
+  }
+}
+
+}  // namespace causalctl

@@ -1,0 +1,41 @@
+// What a thread that waits for a core would have had if the target had all cores to itself. Pure.
+//
+// Where R threads of the target run and W wait, on C cores, min(W, C - R) of those that wait would
+// be running: so much of the waiting is owed to other processes (or to a limit of CPU time), the
+// rest to there being more threads than cores. Threads that are bound to cores of their own choice
+// are taken to be free.
+#pragma once
+
+#include <algorithm>
+
+#include "controller/base/types.h"
+
+namespace causalctl::causal {
+
+class OwnCores {
+ public:
+  explicit OwnCores(int cores) : cores_(cores) {}
+
+  // So many more threads run and wait from now on.
+  void change(Nanoseconds now_ns, int running, int waiting) {
+    if (waiting_ > 0 && now_ns > at_ns_) {
+      const double share = static_cast<double>(std::max(cores_ - running_, 0)) / waiting_;
+      granted_ns_ += std::min(share, 1.0) * static_cast<double>(now_ns - at_ns_);
+    }
+    at_ns_ = std::max(at_ns_, now_ns);
+    running_ += running;
+    waiting_ += waiting;
+  }
+
+  // To one thread that waited all the time, until the last change.
+  double granted_ns() const { return granted_ns_; }
+
+ private:
+  int cores_;
+  int running_ = 0;
+  int waiting_ = 0;
+  Nanoseconds at_ns_ = 0;
+  double granted_ns_ = 0;
+};
+
+}  // namespace causalctl::causal

@@ -1,0 +1,45 @@
+// What every loop over a Stream does beside it, tick by tick and at the end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "controller/causal/experiment.h"
+#include "controller/causal/stream.h"
+
+namespace causalctl::causal {
+
+inline constexpr unsigned kStackBytes = 8192;  // copied with a sample where callers need it
+
+class Ticker {
+ public:
+  // `unit`: what the user wants to be sped up. Warnings are added to `warnings`, which outlives it.
+  Ticker(const StreamParts& parts, Stream& stream, config::Unit unit,
+         std::vector<std::string>& warnings)
+      : parts_(parts), stream_(stream), unit_(unit), warnings_(warnings) {}
+
+  // Stream::step(); sampling periods are drawn anew; when it is known whether there is line
+  // information it is looked at, once.
+  void step();
+
+  void forget_lateness() { worst_late_ns_ = 0; }
+  // An experiment says nothing when the controller was late in it or records were lost.
+  // REQUIRES: its lost_records are known, and it is not discarded yet.
+  void judge(Experiment& experiment) const;
+
+ private:
+  const StreamParts& parts_;
+  Stream& stream_;
+  config::Unit unit_;
+  std::vector<std::string>& warnings_;
+  Nanoseconds worst_late_ns_ = 0;
+  Nanoseconds drawn_at_ns_ = 0;
+  bool lines_checked_ = false;
+};
+
+// The losses, and the controller's share of a core. REQUIRES: run.wall_ns is known; the controller
+// had used `cpu_start_ns` at its begin.
+void add_totals(const StreamParts& parts, Nanoseconds cpu_start_ns, Run& run);
+
+}  // namespace causalctl::causal

@@ -1,0 +1,95 @@
+#include "controller/commands/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "config/text.h"
+
+namespace causalctl::commands {
+
+CLI::App& add_subcommand(CLI::App& app, const std::string& name, const std::string& text,
+                         const std::string& footer) {
+  CLI::App* subcommand = app.add_subcommand(name, text);
+  if (!footer.empty()) subcommand->footer(footer);
+  return *subcommand;
+}
+
+void on_selected(CLI::App& subcommand, Command& selected, Command command) {
+  subcommand.callback([&selected, command = std::move(command)] { selected = command; });
+}
+
+void add_pid(CLI::App& app, Pid& pid, const std::string& text, bool required) {
+  const auto problem = [](const std::string& given) {
+    Pid value = 0;
+    const bool ok = CLI::detail::lexical_cast(given, value) && value > 0;
+    return ok ? std::string() : fmt::format("{} is not a process id", config::printable(given));
+  };
+  app.add_option("PID", pid, text)->check(CLI::Validator(problem, ""))->required(required);
+}
+
+void add_word(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
+              const std::string& text) {
+  app.add_option(name, value, text)->type_name(type);
+}
+
+void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+               const std::string& type, const std::string& text, bool required) {
+  CLI::Option* option = app.add_option(name, values, text)->required(required);
+  if (!type.empty()) option->type_name(type);
+}
+
+void OptionGroup::value(const std::string& name, std::string& value, const std::string& type,
+                        const std::string& text) {
+  app_.add_option(name, value, text)->type_name(type)->group(heading_);
+}
+
+void OptionGroup::value(const std::string& name, std::optional<std::uint64_t>& value,
+                        const std::string& type, const std::string& text) {
+  app_.add_option(name, value, text)
+      ->check(CLI::NonNegativeNumber)  // or -1 would be taken, for 2^64 - 1
+      ->type_name(type)
+      ->group(heading_);
+}
+
+void OptionGroup::list(const std::string& name, std::vector<std::string>& values,
+                       const std::string& type, const std::string& text) {
+  app_.add_option(name, values, text)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name(type)
+      ->group(heading_);
+}
+
+void OptionGroup::choice(const std::string& name, std::string& value,
+                         const std::vector<std::string>& choices, const std::string& text) {
+  app_.add_option(name, value, text)
+      ->check(CLI::IsMember(choices).description(""))
+      ->type_name(fmt::format("{}", fmt::join(choices, "|")))
+      ->group(heading_);
+}
+
+void OptionGroup::flag(const std::string& name, bool& value, const std::string& text) {
+  app_.add_flag(name, value, text)->group(heading_);
+}
+
+void OptionGroup::color(Color& value) {
+  const auto set = [&value](const std::string& text) {
+    value = text == "always" ? Color::always : text == "never" ? Color::never : Color::automatic;
+  };
+  app_.add_option_function<std::string>("--color", set, "color in the text report [auto]")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->type_name("auto|always|never")
+      ->group(heading_);
+}
+
+void OptionGroup::flags(const std::string& name, bool& value, const std::string& text,
+                        const std::string& other_name, bool& other_value,
+                        const std::string& other_text) {
+  CLI::Option* first = app_.add_flag(name, value, text)->group(heading_);
+  app_.add_flag(other_name, other_value, other_text)->group(heading_)->excludes(first);
+}
+
+}  // namespace causalctl::commands

@@ -1,0 +1,40 @@
+"""figure1 with its counter in a file of ours: what shows whether a target is as fast as before."""
+
+import struct
+
+import fixture
+
+LONGEST = 10  # seconds to get a CPU second: machines are busy
+SLOWER = 0.6  # rounds a CPU second, compared with before: shared machines vary as much
+
+
+def read_counter(path):
+    """Rounds, as --counter of tests/targets/harness.h keeps them."""
+    return struct.unpack("q", path.read_bytes())[0]
+
+
+class CountingTarget:
+    def __init__(self, targets, directory):
+        self.counter = directory / "counter"
+        self.target = fixture.Target([targets / "figure1", "--round-ms", "5",
+                                      "--counter", self.counter])
+        self.pid = self.target.pid
+
+    def rounds(self):
+        return read_counter(self.counter)
+
+    def rate(self, seconds):
+        """Rounds a CPU second, over at least so many CPU seconds; 0: no progress."""
+        rounds, cpu = self.rounds(), fixture.cpu_seconds(self.pid)
+        fixture.wait_until(lambda: fixture.cpu_seconds(self.pid) - cpu >= seconds, LONGEST)
+        return (self.rounds() - rounds) / max(fixture.cpu_seconds(self.pid) - cpu, 0.01)
+
+    def slower_than(self, rate):
+        """A list of at most one sentence, like fixture.differences()."""
+        after = self.rate(0.3)
+        if after < SLOWER * rate:
+            after = self.rate(1.0)
+        return [f"{after:.0f} rounds a CPU second, {rate:.0f} before"] if after < SLOWER * rate else []
+
+    def end(self):
+        self.target.end()

@@ -1,0 +1,87 @@
+"""Which errors each system call can give that causalctl makes: those of its man page that can happen
+for what we use it for. Out of memory, descriptors and processes can always happen; a pointer of ours
+that is wrong (EFAULT) or a descriptor (EBADF) is a bug, not a fault."""
+
+# Call → errnos.
+ERRNOS = {
+    "bpf": ("EPERM", "EINVAL", "ENOMEM", "E2BIG", "EACCES"),
+    "brk": ("ENOMEM",),
+    "clock_nanosleep": ("EINTR",),
+    "clone": ("EAGAIN", "ENOMEM"),
+    "clone3": ("EAGAIN", "ENOMEM"),
+    "close": ("EIO", "EINTR"),
+    "close_range": ("EINVAL", "ENOSYS"),
+    "dup2": ("EBUSY", "EINTR", "EMFILE"),
+    "faccessat2": ("EACCES", "ENOENT", "ENOSYS"),
+    "fcntl": ("EINTR", "EMFILE"),
+    "getdents64": ("ENOENT", "ENOMEM"),
+    "getrandom": ("EAGAIN", "EINTR", "ENOSYS"),
+    "ioctl": ("EINVAL", "ENOTTY", "EBUSY", "ENOMEM"),
+    "lseek": ("ESPIPE", "EINVAL"),
+    "madvise": ("EAGAIN", "ENOMEM"),
+    "mincore": ("EAGAIN", "ENOMEM"),
+    "mmap": ("ENOMEM", "EAGAIN", "EPERM"),
+    "mprotect": ("ENOMEM", "EACCES"),
+    "mremap": ("ENOMEM", "EAGAIN"),
+    "munmap": ("ENOMEM",),
+    "newfstatat": ("EACCES", "ENOENT", "ENOMEM"),
+    "openat": ("EACCES", "EINTR", "EMFILE", "ENOENT", "ENOMEM"),
+    "perf_event_open": ("EACCES", "EBUSY", "EINVAL", "EMFILE", "ENODEV", "ENOENT", "ENOSPC",
+                        "EOPNOTSUPP", "EPERM", "ESRCH", "ENOMEM"),
+    "pidfd_open": ("EMFILE", "ENOMEM", "ENOSYS", "ESRCH"),
+    "pipe2": ("EMFILE", "ENFILE"),
+    "poll": ("EINTR", "ENOMEM"),
+    "ppoll": ("EINTR", "ENOMEM"),
+    "prctl": ("EINVAL",),
+    "pread64": ("EINTR", "EIO"),
+    "process_vm_readv": ("EFAULT", "ENOMEM", "EPERM", "ESRCH"),
+    "process_vm_writev": ("EFAULT", "ENOMEM", "EPERM", "ESRCH"),
+    "ptrace": ("EBUSY", "EIO", "EPERM", "ESRCH"),
+    "read": ("EAGAIN", "EINTR", "EIO", "ENOMEM"),
+    "readlink": ("EACCES", "EIO", "ENOENT", "ENOMEM"),
+    "recvfrom": ("ECONNRESET", "EINTR", "ENOMEM"),
+    "rt_sigtimedwait": ("EAGAIN", "EINTR"),
+    "sched_getaffinity": ("EINVAL", "ESRCH"),
+    "sched_getparam": ("EPERM", "ESRCH"),
+    "sched_getscheduler": ("EPERM", "ESRCH"),
+    "sched_setaffinity": ("EINVAL", "EPERM"),
+    "sched_setscheduler": ("EINVAL", "EPERM", "ESRCH"),
+    "sendto": ("EAGAIN", "ECONNRESET", "EINTR", "ENOBUFS", "ENOMEM", "EPIPE"),
+    "setpriority": ("EACCES", "EPERM"),
+    "setsid": ("EPERM",),
+    "signalfd4": ("EMFILE", "ENFILE", "ENOMEM"),
+    "socketpair": ("EMFILE", "ENFILE", "ENOMEM"),
+    "wait4": ("ECHILD", "EINTR"),
+    "write": ("EAGAIN", "EINTR", "EIO", "ENOSPC", "EPIPE"),
+}
+
+CANNOT_FAIL = frozenset((
+    # No errors, or none but EFAULT and EINVAL for arguments that are constants of ours.
+    "arch_prctl", "clock_gettime", "getegid", "geteuid", "getgid", "getpid", "getppid", "gettid",
+    "getuid", "prlimit64", "rseq", "rt_sigaction", "rt_sigprocmask", "sched_get_priority_min",
+    "sched_yield", "set_robust_list", "set_tid_address", "sigaltstack", "sysinfo", "uname",
+    # glibc's locks: what a wait may return (EAGAIN, EINTR) is their everyday life, a wake cannot fail.
+    "futex",
+    # They do not return, or are answers to a signal.
+    "execve", "exit", "exit_group", "restart_syscall", "rt_sigreturn",
+))
+
+# The system call brk gives no errno but a break that is not the one asked for.
+RETURNED = {"brk": "retval=0"}
+
+# (call, errno, use) of what once went wrong: each is tried in every run of the tests.
+REGRESSIONS = (
+    ("clone3", "EAGAIN", "second, controller"),  # "bug: Resource temporarily unavailable"
+    ("mprotect", "ENOMEM", "first, controller"),  # the same, for want of a stack
+    ("dup2", "EMFILE", "last, guardian"),  # an end without a word
+    ("openat", "EMFILE", "first, controller"),  # "process 4711 is gone"
+    ("read", "EIO", "first, controller"),  # the same
+    ("ppoll", "ENOMEM", "second, guardian"),  # ended the run
+    ("process_vm_readv", "EPERM", "second, controller"),  # "the target's text has changed"
+    ("process_vm_writev", "ENOMEM", "first, guardian"),  # "the target ended during the attach"
+    ("process_vm_writev", "EFAULT", "last, guardian"),  # page unmapped, handler left
+    ("ptrace", "EBUSY", "last, guardian"),  # page left
+    ("ptrace", "ESRCH", "second, guardian"),
+    ("sched_setscheduler", "EPERM", "last, guardian"),  # a thread left in real-time priority
+    ("sendto", "EINTR", "second, controller"),  # "the guardian process ended unexpectedly"
+)

@@ -1,0 +1,55 @@
+"""The cgroup freezer, for one target of a case."""
+
+import os
+import pathlib
+import subprocess
+
+import fixture
+
+
+class Freezer:
+    """A cgroup of its own, of version 1 or 2, with the process `pid` in it. A hierarchy that is not
+    mounted is mounted below the directory `scratch`."""
+
+    def __init__(self, version, pid, scratch):
+        mounts = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
+        roots = [mount[1] for mount in mounts
+                 if (mount[2] == "cgroup2" if version == 2 else
+                     mount[2] == "cgroup" and "freezer" in mount[3].split(","))]
+        self.mounted = None
+        if not roots:
+            self.mounted = scratch / "cgroup"
+            self.mounted.mkdir()
+            kind = ["cgroup2"] if version == 2 else ["cgroup", "-o", "freezer"]
+            subprocess.run(["mount", "-t", *kind, "none", self.mounted], check=True)
+            roots = [self.mounted]
+        root = pathlib.Path(roots[0])
+        self.directory = root / f"causalctl-{os.getpid()}-{pid}"
+        self.directory.mkdir()
+        self.home = root / "cgroup.procs"
+        self.version = version
+        self.pid = pid
+        (self.directory / "cgroup.procs").write_text(str(self.pid))
+
+    def set(self, frozen):
+        if self.version == 1:
+            path, wanted = self.directory / "freezer.state", "FROZEN" if frozen else "THAWED"
+            path.write_text(wanted)
+            done = fixture.wait_until(lambda: path.read_text().strip() == wanted, 5)
+        else:
+            (self.directory / "cgroup.freeze").write_text(str(int(frozen)))
+            events = self.directory / "cgroup.events"
+            done = fixture.wait_until(lambda: f"frozen {int(frozen)}" in events.read_text(), 5)
+        if not done:
+            raise RuntimeError(f"the freezer does not {'freeze' if frozen else 'thaw'}")
+
+    def end(self):
+        self.set(False)
+        try:
+            self.home.write_text(str(self.pid))
+        except ProcessLookupError:
+            pass  # it has ended
+        fixture.wait_until(lambda: not (self.directory / "cgroup.procs").read_text(), 5)
+        self.directory.rmdir()
+        if self.mounted:
+            subprocess.run(["umount", self.mounted], check=True)

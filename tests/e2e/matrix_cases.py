@@ -1,0 +1,353 @@
+"""The matrix: a target in every state that docs/safety.md names, profiled with pauses at full rate,
+must come out as it was: alive, at its own rate, with its own results right and its own exit status.
+A row works, works with a limit that the report says, or is refused with a reason; `scripts/matrix`
+prints the table from what really happened."""
+
+import dataclasses
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import counting_target
+import fixture
+import freezer
+from case import (Case, TARGET_SOURCES, digest_same, expect, log_ends_with, patterns, same_or_waits,
+                  warns, well_formed)
+from during import end, paused, stop, until_paused, wait_for_pauses
+
+PROGRAMS = TARGET_SOURCES / "matrix"
+STATES = "{targets}/matrix_states"
+RIGHT = patterns("^wrong 0$")
+DONE = RIGHT + patterns("^failed 0$", r"^rounds [1-9]\d*$")
+# What stops the whole process and lets it go on breaks sigwaitinfo without us too: signal(7).
+FINE = DONE + patterns("^eintr 0$")
+BUSY = FINE + patterns(r"^done [1-9]\d*$")
+
+FEW = "looked at for 4 s, however many pauses that gives"
+WORKS, LIMITED, REFUSED = "works", "works with a limit", "refused"
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    state: str
+    program: str
+    case: object  # a Case, or the name of one elsewhere
+    outcome: str = WORKS
+    limit: str = ""  # in words, where there is one
+
+
+# --- what happens around a profile ---
+
+def word_after_pauses(world):
+    """The target's word to do what it does once."""
+    wait_for_pauses(world)
+    os.kill(world.target.pid, signal.SIGUSR2)
+
+
+def word_between_pauses(world):
+    word_after_pauses(world)
+    wait_for_pauses(world)
+    end(world)
+
+
+def rounds(world):
+    return counting_target.read_counter(world.directory / "counter")
+
+
+def rate(world, seconds):
+    """Rounds a CPU second and a second of the clock."""
+    pid = world.target.pid
+    count, cpu, clock = rounds(world), fixture.cpu_seconds(pid), time.monotonic()
+    time.sleep(seconds)
+    done = rounds(world) - count
+    return (done / max(fixture.cpu_seconds(pid) - cpu, 0.01), done / (time.monotonic() - clock))
+
+
+def measure_rate(world):
+    world.names["rate"] = rate(world, 0.4)
+
+
+def goes_on(world):
+    """As fast as before; on a shared machine that may need a second look."""
+    if not world.target.alive():
+        return [f"the target ended with {world.target.process.returncode}"]
+    if "rate" not in world.names:
+        return []
+    before = world.names["rate"]
+    after = (0, 0)
+    deadline = time.monotonic() + 8
+    while time.monotonic() < deadline:
+        after = rate(world, 0.4)
+        if all(now >= counting_target.SLOWER * then for now, then in zip(after, before)):
+            return []
+    return [f"rounds per CPU second and second: {after}, before {before}"]
+
+
+def stop_and_measure(world):
+    """A stopped target has no rate: that of before is taken first."""
+    measure_rate(world)
+    stop(world)
+    world.target.before = fixture.State(world.target.pid)
+
+
+def stop_during(world):
+    wait_for_pauses(world)
+    world.target.before.stopped = True
+    stop(world)
+    time.sleep(0.5)
+    end(world)
+
+
+def stays_stopped_then_goes_on(world):
+    problems = expect(fixture.State(world.target.pid).stopped, "the target is not stopped any more")
+    before = rounds(world)
+    time.sleep(0.1)
+    problems += expect(rounds(world) == before, "the target makes progress though it is stopped")
+    os.kill(world.target.pid, signal.SIGCONT)
+    world.target.before.stopped = False
+    return problems + goes_on(world)
+
+
+def make_freezer(version):
+    def with_target(world):
+        measure_rate(world)
+        world.names["freezer"] = freezer.Freezer(version, world.target.pid, world.directory)
+        world.at_end.append(world.names["freezer"].end)
+    return with_target
+
+
+def freeze_before(version):
+    def with_target(world):
+        make_freezer(version)(world)
+        world.names["freezer"].set(True)
+    return with_target
+
+
+def freeze_for_a_while(world):
+    wait_for_pauses(world)
+    world.names["freezer"].set(True)
+    time.sleep(0.7)
+    world.names["freezer"].set(False)
+    wait_for_pauses(world)
+    end(world)
+
+
+def freeze_until_the_end(world):
+    wait_for_pauses(world)
+    world.names["freezer"].set(True)
+    end(world)
+
+
+def thaw(world):
+    before = rounds(world)
+    time.sleep(0.1)
+    problems = expect(rounds(world) == before, "the target makes progress though it is frozen")
+    world.names["freezer"].set(False)
+    return problems
+
+
+def thaw_and_go_on(world):
+    return thaw(world) + goes_on(world)
+
+
+def trace_for_a_while(world):
+    """A debugger comes and goes."""
+    wait_for_pauses(world)
+    tracer = subprocess.Popen(["strace", "-f", "-o", world.directory / "strace", "-p",
+                               str(world.target.pid)], stderr=subprocess.DEVNULL)
+    world.helpers.append(tracer)
+    time.sleep(0.7)
+    tracer.send_signal(signal.SIGINT)
+    tracer.wait()
+    wait_for_pauses(world)
+    end(world)
+
+
+def delete_inside(world):
+    """The file that the target runs, in the mount namespace that only it has."""
+    measure_rate(world)
+    pathlib.Path(f"/proc/{world.target.pid}/root/mnt/program").unlink()
+
+
+def build_musl(world):
+    sources = [PROGRAMS / "states.c", PROGRAMS / "state_table.c", TARGET_SOURCES / "harness.c"]
+    # musl has not the kernel's headers; Debian's are those of everybody.
+    headers = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"]
+    subprocess.run(["musl-gcc", "-O2", "-g", "-DSTATIC_PROGRAM", "-pthread", *headers, "-o",
+                    world.directory / "states_musl", *sources], check=True, timeout=60)
+
+
+def build_go(world):
+    subprocess.run(["go", "build", "-o", world.directory / "goroutines",
+                    PROGRAMS / "goroutines.go"], check=True, timeout=120)
+
+
+# --- checks ---
+
+def by_ptrace(outcome):
+    return [warning for warning in outcome.report()["warnings"] if "by ptrace" in warning]
+
+
+def by_signal(outcome):
+    return [f"unexpected: {warning}" for warning in by_ptrace(outcome)]
+
+
+# --- the rows ---
+
+def attach(*options, duration="120s", point="round_done", fixed="hot_work"):
+    # The larger the speedup, the longer a pause lasts: at 100 % as long as its experiment. They are
+    # most frequent at 50 %, some 60 a second. (On an overloaded machine there are hardly any, for
+    # waiting for a core counts as being paused.)
+    full_rate = ("--fixed", fixed, "--speedup", "50") if fixed else ()
+    return ("attach", "{pid}", "--progress", point, "--duration", duration, "--experiment", "100ms",
+            "--min-visits", "1", "--period", "1ms", "--max-slowdown", "100", "--unit", "function",
+            *full_rate, "--format", "json", "-o", "{log}", *options)
+
+
+def states(state, *options, program=STATES):
+    return (program, "--state", state, "--counter", "{dir}/counter", *options)
+
+
+def profiled(name, target, *, arguments=None, checks=(by_signal,), output=FINE, **more):
+    """A target that is profiled to the end and goes on at its rate."""
+    more.setdefault("with_target", measure_rate)
+    more.setdefault("after", goes_on)
+    more.setdefault("during", until_paused)
+    return Case(name, arguments or attach(), target, target_output=output,
+                checks=(well_formed, digest_same, *checks, *((paused,) if more["during"] else ())),
+                **more)
+
+
+def by_ptrace_because(reason):
+    return (warns("pauses by ptrace: .*" + reason),)
+
+
+def frozen_rows(version):
+    def name(when):
+        return f"matrix_frozen_{when}_version_{version}"
+
+    freezer_name = f"is frozen by a cgroup of version {version}"
+    before = Case(name("before"), attach(duration="1s"), states("plain"), exit=(1,),
+                  with_target=freeze_before(version), after=thaw_and_go_on, target_output=DONE,
+                  stderr=patterns(r"^causalctl: process \d+ is frozen by a cgroup$",
+                                  "^  hint: thaw it first"))
+    during = profiled(name("during"), states("plain"), during=freeze_for_a_while,
+                      with_target=make_freezer(version), output=DONE)
+    at_end = Case(name("at_end"), attach(), states("plain"), exit=(1,), during=freeze_until_the_end,
+                  with_target=make_freezer(version), after=thaw_and_go_on, target_output=DONE,
+                  absent=patterns("report it"),  # it explains what it leaves
+                  checks=(well_formed, paused, warns("is frozen by a cgroup: .* it is thawed")))
+    return [Row(f"{freezer_name} before", "C", before, REFUSED),
+            Row(f"{freezer_name} for a while during the run", "C", during),
+            Row(f"{freezer_name} at the end of the run", "C", at_end, LIMITED,
+                "the stub stays until it is thawed, when the guardian removes it; exit status 1")]
+
+
+LIFE = [
+    Row("exits in mid-run", "C", Case(
+        "matrix_exit", attach(), states("exit"), target_ends=True, during=word_after_pauses,
+        target_status=(7,), target_output=(),
+        checks=(well_formed, paused, by_signal, log_ends_with("target-exited")))),
+    Row("execs itself, from the main thread", "C", Case(
+        "matrix_exec", attach(), states("exec"), during=word_after_pauses, with_target=measure_rate,
+        after=goes_on, texts_may_change=True, target_output=FINE + patterns("^executing itself$"),
+        checks=(well_formed, paused, by_signal, log_ends_with("target-exited")))),
+    Row("execs itself, from another thread", "C", Case(
+        "matrix_exec_from_thread", attach(), states("exec_from_thread"), during=word_after_pauses,
+        with_target=measure_rate, after=goes_on, texts_may_change=True,
+        target_output=FINE + patterns("^executing itself$"),
+        checks=(well_formed, paused, by_signal, log_ends_with("target-exited")))),
+    Row("forks, 60 children a second", "C",
+        profiled("matrix_fork", states("fork"), output=BUSY)),
+    Row("vforks, and execs in every second child", "C",
+        profiled("matrix_vfork", states("vfork"), output=BUSY)),
+    Row("makes and ends 1,000 threads a second", "C",
+        profiled("matrix_storm", states("storm"), output=BUSY)),
+    Row("opens and closes a library in a loop", "C",
+        profiled("matrix_dlopen", states("dlopen"), output=BUSY)),
+]
+
+SIGNALS = [
+    Row("blocks every signal in all threads", "C",
+        profiled("matrix_blocked", states("blocked"))),
+    Row("has a SIGTRAP handler, and uses it", "C",
+        profiled("matrix_trap_handler", states("trap_handler"), output=BUSY,
+                 checks=by_ptrace_because("handles SIGTRAP itself")), LIMITED, "pauses by ptrace"),
+    Row("has threads with 16 KiB of stack, every other with an alternate stack of 8 KiB", "C",
+        profiled("matrix_stacks", states("stacks"), output=BUSY)),
+    Row("is stopped (SIGSTOP) before", "C", Case(
+        "matrix_stopped_before", attach(duration="1s"), states("plain"),
+        with_target=stop_and_measure, after=stays_stopped_then_goes_on, target_output=DONE,
+        checks=(well_formed, digest_same, warns("no experiment"))), LIMITED,
+        "nothing to measure; it stays stopped"),
+    Row("is stopped (SIGSTOP) during the run, to its end", "C", Case(
+        "matrix_stopped_during", attach(), states("plain"), with_target=measure_rate,
+        during=stop_during, after=stays_stopped_then_goes_on, target_output=DONE, exit=(0, 1),
+        checks=(well_formed, paused, by_signal, same_or_waits)), LIMITED,
+        "it stays stopped; a stub in which a thread stands stays until it goes on (exit status 1)"),
+    *(row for version in (1, 2) for row in frozen_rows(version)),
+    Row("is traced by a debugger (strace) for a while during the run", "C", profiled(
+        "matrix_traced_during", states("plain"),
+        during=trace_for_a_while, needs={"strace": "strace"}, output=DONE)),
+]
+
+CONFINED = [
+    Row("is in other pid and mount namespaces, its executable deleted", "C", profiled(
+        "matrix_namespaces",
+        ("/usr/bin/python3", PROGRAMS / "in_namespaces.py", *states("plain")),
+        with_target=delete_inside, needs={"unshare": "util-linux"})),
+    Row("is under a seccomp filter that kills for the stub's system calls", "C", profiled(
+        "matrix_seccomp", states("seccomp"), output=BUSY,
+        checks=by_ptrace_because("seccomp")), LIMITED, "pauses by ptrace"),
+    Row("has one thread (not the first) under such a filter", "C", profiled(
+        "matrix_seccomp_thread", states("seccomp_thread"), output=BUSY,
+        checks=by_ptrace_because("seccomp")), LIMITED, "pauses by ptrace"),
+    Row("puts itself under such a filter during the run", "C", profiled(
+        "matrix_seccomp_later", states("seccomp_later"), output=BUSY,
+        during=word_between_pauses, checks=(warns("seccomp"),)), LIMITED, "pauses by ptrace"),
+    Row("is in seccomp's strict mode", "C", profiled(
+        "matrix_strict", ("{targets}/matrix_strict", "--counter", "{dir}/counter"), output=RIGHT,
+        checks=by_ptrace_because("seccomp")), LIMITED, "pauses by ptrace"),
+]
+
+PROGRAM_KINDS = [
+    Row("is linked statically", "C, glibc", profiled(
+        "matrix_static", states("storm", program="{targets}/matrix_states_static"), output=BUSY)),
+    Row("is linked with musl", "C, musl", profiled(
+        "matrix_musl", states("storm", program="{dir}/states_musl"), output=BUSY, before=build_musl,
+        needs={"musl-gcc": "musl-tools"})),
+    Row("goroutines on many threads", "Go", profiled(
+        "matrix_go", ("{dir}/goroutines", "{dir}/counter"), output=RIGHT, before=build_go,
+        needs={"go": "golang-go"}, arguments=attach(point="main.roundDone", fixed="main.otherWork"),
+        checks=by_ptrace_because("handles SIGTRAP itself")), LIMITED, "pauses by ptrace"),
+    Row("a pool of processes, threads that compress, a database", "Python 3", profiled(
+        "matrix_python", ("/usr/bin/python3", PROGRAMS / "real_use.py", "{dir}/counter"),
+        output=RIGHT, during=None,
+        arguments=attach(point="syscall:write", fixed="_PyEval_EvalFrameDefault", duration="4s")),
+        LIMITED, FEW),
+    Row("worker threads, messages, timers", "Node", profiled(
+        "matrix_node", ("node", PROGRAMS / "workers.mjs", "{dir}/counter"), output=RIGHT,
+        needs={"node": "nodejs"}, writes_code=True,
+        during=None, arguments=attach("--scope-binary", "*", point="syscall:pwrite64", fixed="",
+                                      duration="4s")), LIMITED, FEW),
+    Row("threads, a pool, timers, garbage", "Java", profiled(
+        "matrix_java", ("java", PROGRAMS / "Workers.java", "{dir}/counter"), output=RIGHT,
+        target_status=(143,), writes_code=True, needs={"javac": "default-jdk-headless"},
+        during=None, arguments=attach("--scope-binary", "*", point="syscall:futex", fixed="",
+                                      duration="4s")), LIMITED, FEW),
+]
+
+# In profile_cases.py and refusal_cases.py.
+ELSEWHERE = [
+    Row("installs a SIGTRAP handler during the run", "C", "attach_target_installs_sigtrap_handler",
+        LIMITED, "from then on pauses by ptrace"),
+    Row("resets SIGTRAP again and again during the run", "C", "attach_target_resets_sigtrap",
+        LIMITED, "from then on pauses by ptrace"),
+    Row("is a 32-bit program", "C", "bits32_refused", REFUSED),
+    Row("is traced already", "C", "traced_refused", REFUSED),
+]
+
+ROWS = LIFE + SIGNALS + CONFINED + PROGRAM_KINDS + ELSEWHERE
+CASES = [row.case for row in ROWS if isinstance(row.case, Case)]

@@ -1,0 +1,95 @@
+"""What cannot be done: the message names the cause and says what to do."""
+
+import dataclasses
+import subprocess
+
+import fixture
+from attaching import FIGURE1, SHORT, attach, attach_json, write
+from case import Case, ROUNDS, all_units, expect, patterns, warns, well_formed
+
+
+def dead_pid(world):
+    process = subprocess.Popen(["true"])
+    process.wait()
+    world.names["pid"] = process.pid
+
+
+def link_log(world):
+    (world.directory / "elsewhere").write_text("")
+    world.log.symlink_to(world.directory / "elsewhere")
+
+
+def trace_target(world):
+    world.helpers.append(subprocess.Popen(
+        ["strace", "-f", "-o", "/dev/null", "-p", str(world.target.pid)],
+        stderr=subprocess.DEVNULL))
+
+    def traced():
+        world.target.before = fixture.State(world.target.pid)
+        return world.target.before.tracer == str(world.helpers[0].pid)
+
+    if not fixture.wait_until(traced, 10):
+        raise RuntimeError("strace does not trace")
+
+
+def link_untouched(outcome):
+    return expect((outcome.directory / "elsewhere").read_text() == "", "written through a link")
+
+
+def never_visited(outcome):
+    point = outcome.report()["progress"][0]
+    return expect(point["visits"] == 0, f"{point['visits']} visits") + expect(
+        all(unit["verdict"] == "not-enough-data" for unit in all_units(outcome)), "a verdict")
+
+
+def refused(case):
+    """Every refusal names its cause and says what to do."""
+    if case.exit == (0,):
+        return case
+    return dataclasses.replace(case, stderr=(*case.stderr, *patterns("^causalctl: ", "^  hint: ")),
+                               absent=(*case.absent, *patterns("causalctl: bug")))
+
+
+CASES = [
+    Case("no_such_pid", attach("--duration", "2s"), before=dead_pid, exit=(3,),
+         stderr=patterns("no such process|does not exist|is gone")),
+    Case("no_permission", attach("--duration", "2s"), FIGURE1, user=65534, exit=(1,),
+         stderr=patterns("permi|root|CAP_SYS_PTRACE|same user")),
+    Case("bits32_refused", attach("--duration", "2s", point="main"), ("{targets}/bits32",),
+         exit=(1,), stderr=patterns("32-bit"), target_output=(), target_status=(-15,)),
+    Case("traced_refused", attach("--duration", "2s"), FIGURE1, with_target=trace_target,
+         needs={"strace": "strace"}, exit=(1,), stderr=patterns("traced.*strace|strace.*trac"),
+         target_output=ROUNDS),
+    Case("unknown_point", attach("--duration", "2s", point="round_don"), FIGURE1, exit=(2,),
+         stderr=patterns("round_don", "round_done")),
+    Case("unknown_point_line", attach("--duration", "2s", point="figure1.c:99999"), FIGURE1,
+         exit=(2,), stderr=patterns("figure1.c:99999")),
+    Case("unknown_point_file", attach("--duration", "2s", point="figure2.c:20"), FIGURE1,
+         exit=(2,), stderr=patterns("figure2.c", "figure1.c")),
+    Case("unknown_point_syscall", attach("--duration", "2s", point="syscall:sendtoo"), FIGURE1,
+         exit=(2,), stderr=patterns("sendto")),
+    Case("unknown_point_usdt", attach("--duration", "2s", point="usdt:no:such"), FIGURE1,
+         exit=(2,), stderr=patterns("no:such")),
+    Case("ambiguous_point", attach("--duration", "2s", point="same_name"),
+         ("{targets}/ambiguous",), exit=(2,),
+         stderr=patterns("ambiguous", r"ambiguous\.c", r"ambiguous_other\.c")),
+    Case("point_never_hit", attach_json(point="main"), FIGURE1,
+         checks=(well_formed, never_visited, warns("never|not (been )?(hit|visited)|no visit"))),
+    Case("broken_toml", ("attach", "{pid}", "--config", "{dir}/broken.toml"), FIGURE1, exit=(2,),
+         before=write("broken.toml", '[experiment]\nduration = "soon"\nmin_visits = "five"\n'
+                      '[output]\nformat = "prose"\nlook = "nice"\n[nonsense]\n'),
+         stderr=patterns(r"broken\.toml:2:\d+", r"broken\.toml:3:\d+", r"broken\.toml:5:\d+",
+                         r"broken\.toml:6:\d+", r"broken\.toml:7:\d+")),
+    Case("unreadable_toml", ("attach", "{pid}", "--config", "{dir}/b.toml"), FIGURE1, exit=(2,),
+         before=write("b.toml", '[experiment\nduration = "1s"\n'), stderr=patterns(r"b\.toml:1:\d+")),
+    Case("missing_toml", ("attach", "{pid}", "--config", "{dir}/missing.toml"), FIGURE1,
+         exit=(1, 2), stderr=patterns("missing.toml")),
+    Case("unwritable_output", attach("--duration", "2s", "-o", "{dir}/missing/p.jsonl"), FIGURE1,
+         exit=(1,), stderr=patterns("missing/p.jsonl")),
+    Case("linked_output", attach("--duration", "2s", "-o", "{log}"), FIGURE1, before=link_log,
+         exit=(1,), stderr=patterns("profile.jsonl"), checks=(link_untouched,)),
+    Case("full_output", attach("--duration", "3s", *SHORT, "-o", "/dev/full"), FIGURE1, exit=(1,),
+         stderr=patterns("/dev/full.*no space")),
+    Case("html_later", attach("--duration", "2s", "--format", "html"), FIGURE1, exit=(2,),
+         stderr=patterns("html.*not available yet")),
+]

@@ -1,0 +1,82 @@
+"""Cases of `causalctl report`."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import fixture
+from attaching import A_LINE, FIGURE1, write
+from case import (Case, coz_format, expect, patterns, units_include, visits, warns, well_formed)
+
+SAMPLES = tempfile.TemporaryDirectory(prefix="causalctl-e2e-sample-")
+
+
+def make_log(world, name="sample"):
+    """{sample}: the log of a short profile of figure1, made once for all cases."""
+    path = pathlib.Path(SAMPLES.name, name + ".jsonl")
+    if not path.exists():
+        target = fixture.Target(world.fill(FIGURE1))
+        try:
+            subprocess.run([world.options.causalctl, "attach", str(target.pid), "--progress",
+                            "round_done", "--duration", "4s", "--experiment", "100ms", "--period",
+                            "4ms", "--fixed", A_LINE, "--speedup", "50", "-o", path],
+                           check=True, capture_output=True, timeout=60)
+        finally:
+            target.end()
+    world.names[name] = path
+
+
+def make_two_logs(world):
+    make_log(world)
+    make_log(world, "other")
+
+
+def make_cut_log(world):
+    make_log(world)
+    text = world.names["sample"].read_text()
+    lines = text.splitlines(keepends=True)
+    experiments = [number for number, line in enumerate(lines) if '"type":"experiment"' in line]
+    cut = "".join(lines[:experiments[-1]]) + lines[experiments[-1]][:40]
+    (world.directory / "cut.jsonl").write_text(cut)
+
+
+def sum_of_both(outcome):
+    """The report of two logs has the visits of all their experiments."""
+    wanted = 0
+    for name in ("sample", "other"):
+        for line in pathlib.Path(SAMPLES.name, name + ".jsonl").read_text().splitlines():
+            record = json.loads(line)
+            if record["type"] == "experiment" and "discarded" not in record:
+                wanted += record["throughput"][0]["visits"]
+    found = outcome.report()["progress"][0]["visits"]
+    return expect(found == wanted, f"{found} visits, not {wanted}")
+
+
+CASES = [
+    Case("report_text", ("report", "{sample}"), before=make_log,
+         stdout=patterns("round_done", r"figure1\.c:\d+")),
+    Case("report_json", ("report", "{sample}", "--format", "json"), before=make_log,
+         checks=(well_formed, visits("round_done", 20), units_include(A_LINE))),
+    Case("report_coz", ("report", "{sample}", "--format", "coz"), before=make_log,
+         checks=(coz_format,)),
+    Case("report_output_file", ("report", "{sample}", "--format", "json", "-o", "{dir}/out.json"),
+         before=make_log, checks=(
+             lambda outcome: expect('"progress"' in (outcome.directory / "out.json").read_text(),
+                                    "no report in the file"),)),
+    Case("report_two_logs", ("report", "{sample}", "{other}", "--format", "json"),
+         before=make_two_logs, checks=(well_formed, sum_of_both)),
+    Case("report_same_log_twice", ("report", "{sample}", "{sample}", "--format", "json"),
+         before=make_log, checks=(well_formed, warns("given twice"))),
+    Case("report_cut_log", ("report", "{dir}/cut.jsonl", "--format", "json"), before=make_cut_log,
+         checks=(well_formed, warns(r"cut\.jsonl:\d+|cut off"))),
+    Case("report_csv_later", ("report", "{sample}", "--format", "csv"), before=make_log,
+         exit=(2,), stderr=patterns("csv.*not available yet")),
+    Case("report_html_later", ("report", "{sample}", "--format", "html"), before=make_log,
+         exit=(2,), stderr=patterns("html.*not available yet")),
+    Case("report_not_a_log", ("report", "{dir}/poem"), exit=(1,),
+         before=write("poem", "Shall I compare thee\nto a summer's day?\n"),
+         stderr=patterns("poem:1")),
+    Case("report_missing_log", ("report", "{dir}/missing.jsonl"), exit=(1,),
+         stderr=patterns("missing.jsonl")),
+]

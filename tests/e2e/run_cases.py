@@ -1,0 +1,81 @@
+"""Cases of `causalctl run`, with --end-to-end and without."""
+
+import pathlib
+import time
+
+from attaching import A_LINE, FIGURE1, SHORT, halved
+from case import Case, expect, log_complete, log_ends_with, patterns
+from during import end, interrupt
+
+# Longer than any case may last: only the interrupt can end its runs.
+ENDLESS = ("{targets}/figure1", "--seconds", "300", "--per-ms", "300000")
+ROUNDS = ("{targets}/figure1", "--round-ms", "15", "--rounds", "20", "--per-ms", "300000")
+
+
+def watchers(world):
+    """The processes of single runs: causalctl's children."""
+    pid = world.process.pid
+    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def interrupt_at_start_up(world):
+    """As soon as the process of the first run is there: long before it attaches."""
+    deadline = time.monotonic() + 10
+    while not watchers(world):
+        if time.monotonic() > deadline:
+            raise RuntimeError("no run was begun")
+    end(world)
+
+
+def one_run_each(outcome):
+    """End to end: every experiment is one run, in which only treatments delay."""
+    experiments = [record for record in outcome.log()
+                   if record["type"] == "experiment" and "discarded" not in record]
+    problems = expect(len(experiments) >= 6, f"{len(experiments)} experiments that count")
+    for record in experiments:
+        counts = [(point["name"], point["visits"]) for point in record["throughput"]]
+        problems += expect(counts == [("end-to-end", 1)], f"counted {counts}")
+    speedups = {record["speedup"] for record in experiments}
+    problems += expect(speedups == {0, 0.5}, f"speedups {speedups}")
+    for record in experiments:
+        problems += expect((record["delay_ns"] > 0) == (record["speedup"] > 0),
+                           f"a delay of {record['delay_ns']} at speedup {record['speedup']}")
+        problems += expect(record["wall_ns"] == record["effective_ns"] + record["delay_ns"],
+                           "wall is not effective time and delay")
+    return problems
+
+
+CASES = [
+    Case("run_command", ("run", "--progress", "round_done", "--duration", "30s", *SHORT, "-o",
+                         "{log}", "--", *FIGURE1, "--seconds", "8"),
+         stdout=patterns(r"^rounds [1-9]\d*$", "^eintr 0$", r"figure1\.c:\d+"),
+         checks=(log_complete, log_ends_with("target-exited"))),
+    Case("run_ends_program", ("run", "--progress", "round_done", "--duration", "3s", *SHORT, "-o",
+                              "{log}", "--", *FIGURE1),
+         stdout=patterns(r"^rounds [1-9]\d*$", "^eintr 0$", r"figure1\.c:\d+"),
+         checks=(log_complete, log_ends_with("duration"))),
+    Case("run_end_to_end", ("run", "--end-to-end", "--duration", "8s", *halved(A_LINE), "-o",
+                            "{log}", "--", *FIGURE1, "--rounds", "20", "--per-ms", "300000"),
+         stdout=patterns(r"^end-to-end: \d+ visits", r"^rounds 2\d$", r"figure1\.c:\d+"),
+         checks=(log_complete, log_ends_with("duration"), one_run_each)),
+    Case("end_to_end_beside_a_point", ("run", "--end-to-end", "--progress", "main", "--", "true"),
+         exit=(2,), stderr=patterns("end-to-end.*nothing else")),
+    Case("end_to_end_killed", ("run", "--end-to-end", "--duration", "5s", "--", "sh", "-c",
+                               "kill -9 $$"), exit=(1, 3), stderr=patterns("end-to-end|ended")),
+    Case("end_to_end_executes_another", ("run", "--end-to-end", "--duration", "5s", "--", "env",
+                                         "sleep", "0.2"),
+         exit=(1,), stderr=patterns("executed another")),
+    Case("end_to_end_without_program", ("run", "--end-to-end", "--", "{dir}/no_such_program"),
+         exit=(2,), stderr=patterns("no_such_program")),
+    Case("run_missing_program", ("run", "--progress", "main", "--", "{dir}/no_such_program"),
+         exit=(2,), stderr=patterns("no_such_program")),
+    Case("end_to_end_interrupted_at_start_up",
+         ("run", "--end-to-end", "--duration", "100s", "-o", "{log}", "--", *ENDLESS),
+         during=interrupt_at_start_up, exit=(3,), timeout=15, clean_within=6, alone=True,
+         stderr=patterns("ended before the first experiment")),
+    Case("end_to_end_interrupted", ("run", "--end-to-end", "--duration", "100s", "-o", "{log}",
+                                    "--", *ROUNDS),
+         during=interrupt, timeout=30, clean_within=6, alone=True,
+         stdout=patterns("end-to-end"),
+         checks=(log_complete, log_ends_with("interrupted"))),
+]

@@ -1,0 +1,47 @@
+#include "controller/base/idle_core.h"
+#include "controller/base/procfs.h"
+#include "controller/compare/ready.h"
+#include "controller/compare/usage.h"
+#include "controller/perf/tracepoint.h"
+#include "controller/progress/syscalls.h"
+#include "controller/target/process.h"
+#include "tests/fuzz/targets.h"
+#include "unwind/mapped_file.h"
+
+namespace causalctl::fuzz {
+namespace {
+
+// What a command prints, in which its process id is looked for.
+void read_output(const std::string& text) {
+  compare::ReadyPattern plain("ready|listening");
+  compare::ReadyPattern with_pid("pid[ =]*([0-9]+)");
+  const std::size_t half = text.size() / 2;  // it comes piece by piece
+  for (const std::string& piece : {text.substr(0, half), text.substr(half)}) {
+    plain.find(piece);
+    with_pid.find(piece);
+  }
+}
+
+void read_tracefs(const std::string& text, Bytes bytes) {
+  progress::tracefs_in_mounts(text);
+  if (const auto format = perf::parse_waking_format(text)) perf::parse_waking(bytes, *format);
+}
+
+}  // namespace
+
+void read_proc(Bytes bytes) {
+  const std::string text = as_text(bytes);
+  const procfs::Status status = procfs::parse_status(text);
+  for (int signal = 1; signal <= 64; ++signal) procfs::has_signal(status.signals_caught, signal);
+  const auto maps = procfs::parse_maps(text);
+  unwind::mapped_files(maps, maps.empty() ? "" : maps.front().path);
+  procfs::parse_parent(text);
+  target::parse_activity(text);
+  compare::status_number(text, "VmRSS");
+  IdleCore idle(parse_core_times(text));
+  idle.look(parse_core_times(text));
+  read_output(text);
+  read_tracefs(text, bytes);
+}
+
+}  // namespace causalctl::fuzz

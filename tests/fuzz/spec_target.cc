@@ -1,0 +1,63 @@
+#include "config/load.h"
+#include "config/text.h"
+#include "controller/base/error.h"
+#include "controller/causal/resolver.h"
+#include "controller/progress/progress.h"
+#include "controller/report/text.h"
+#include "tests/fuzz/targets.h"
+#include "unwind/names.h"
+
+namespace causalctl::fuzz {
+namespace {
+
+template <typename Parse>
+void accepting_usage_errors(Parse parse) {
+  try {
+    parse();
+  } catch (const UsageError&) {
+  }
+}
+
+// Names of functions and files, as binaries hold them.
+void read_name(const std::string& text) {
+  unwind::split_clone(text);
+  const std::string name = unwind::demangle(text);
+  const std::string short_name = unwind::without_arguments(name);
+  unwind::plain_name(short_name);
+  unwind::nearest(text, {name, short_name, "main", ""}, 3);
+  unwind::path_ends_with(text, "b/c.c");
+  unwind::path_ends_with("/a/b/c.c", text);
+  unwind::normal_path(text, "/src");
+  for (const std::size_t width : {0U, 1U, 7U, 40U}) {
+    const std::string shown = report::shortened(report::printable(text), width);
+    CHECK(report::columns(shown) <= width);
+  }
+}
+
+void read_scope(const std::string& text) {
+  config::Scope scope;
+  scope.binaries = {text};
+  scope.files = {text};
+  causal::module_in_scope({.path = "/usr/lib/libssl.so.3", .build_id = ""}, scope);
+  causal::unit_of({{text, "/src/main.c", 7, 1}, {"main", text, 7, 1}}, true, scope);
+}
+
+}  // namespace
+
+void read_spec(Bytes bytes) {
+  const std::string text = as_text(bytes);
+  accepting_usage_errors([&] { progress::parse_spec(text); });
+  accepting_usage_errors([&] { config::parse_latency(text, "--latency"); });
+  accepting_usage_errors([&] {
+    // What is accepted can be written and read again.
+    const Nanoseconds time_ns = config::parse_duration(text, "--duration");
+    CHECK(config::parse_duration(config::duration_text(time_ns), "") == time_ns);
+  });
+  accepting_usage_errors([&] { config::check_format(text, "--format"); });
+  accepting_usage_errors([&] { config::check_channel(text, "--pause-channel"); });
+  config::nearest(text, {"progress", "latency", "s"});
+  read_name(text);
+  read_scope(text);
+}
+
+}  // namespace causalctl::fuzz

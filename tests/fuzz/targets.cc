@@ -1,0 +1,25 @@
+#include "tests/fuzz/targets.h"
+
+#include <algorithm>
+#include <array>
+
+namespace causalctl::fuzz {
+namespace {
+
+constexpr std::array kTargets = {
+    Target{"elf", read_elf},   Target{"log", read_log},         Target{"options", read_options},
+    Target{"proc", read_proc}, Target{"records", read_records}, Target{"spec", read_spec},
+    Target{"toml", read_toml},
+};
+
+}  // namespace
+
+std::span<const Target> targets() { return kTargets; }
+
+const Target* find_target(std::string_view name) {
+  const auto found = std::find_if(kTargets.begin(), kTargets.end(),
+                                  [&](const Target& each) { return each.name == name; });
+  return found == kTargets.end() ? nullptr : &*found;
+}
+
+}  // namespace causalctl::fuzz

@@ -1,0 +1,131 @@
+// What is written goes to the file that is meant, readable by its owner only, or nowhere.
+#include "controller/base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "controller/base/error.h"
+#undef CHECK
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "controller/causal/log.h"
+#include "controller/commands/output.h"
+
+namespace causalctl {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "output-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string file(const char* name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+void put(const std::string& path, const char* text) { std::ofstream(path) << text; }
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Both ways by which the user's files are written.
+void write_report(const std::string& path) { commands::write_output(path, "report"); }
+void write_log(const std::string& path) { causal::LogWriter(path).end(causal::Run()); }
+
+struct stat status_of(const std::string& path) {
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("A new output file is its owner's only", "[output]") {
+  const Folder folder;
+  const auto write = GENERATE(write_report, write_log);
+  const mode_t before = ::umask(0);
+  write(folder.file("new"));
+  ::umask(before);
+  CHECK((status_of(folder.file("new")).st_mode & 07777) == 0600);
+  CHECK_FALSE(text_of(folder.file("new")).empty());
+}
+
+TEST_CASE("Nothing is written through a symbolic link", "[output]") {
+  const Folder folder;
+  const auto write = GENERATE(write_report, write_log);
+  put(folder.file("victim"), "precious");
+  fs::create_symlink(folder.file("victim"), folder.file("link"));
+  fs::create_symlink(folder.file("nowhere"), folder.file("dangling"));
+  CHECK_THROWS_WITH(write(folder.file("link")), Catch::Contains("link"));
+  CHECK_THROWS_AS(write(folder.file("dangling")), Error);
+  CHECK(text_of(folder.file("victim")) == "precious");
+  CHECK_FALSE(fs::exists(folder.file("nowhere")));
+}
+
+TEST_CASE("Nothing is written to a file with a second name", "[output]") {
+  const Folder folder;
+  const auto write = GENERATE(write_report, write_log);
+  put(folder.file("victim"), "precious");
+  fs::create_hard_link(folder.file("victim"), folder.file("second"));
+  CHECK_THROWS_WITH(write(folder.file("second")), Catch::Contains("hard links"));
+  CHECK(text_of(folder.file("victim")) == "precious");
+}
+
+TEST_CASE("Nothing is written to a file that somebody else has put there", "[output]") {
+  if (::geteuid() != 0) {
+    WARN("skipped: only root can give files away");
+    return;
+  }
+  constexpr uid_t kSomebody = 65534;
+  const Folder folder;
+  const auto write = GENERATE(write_report, write_log);
+  put(folder.file("planted"), "planted");
+  REQUIRE(::chown(folder.file("planted").c_str(), kSomebody, kSomebody) == 0);
+  CHECK_THROWS_WITH(write(folder.file("planted")), Catch::Contains("belongs to uid 65534"));
+  CHECK(text_of(folder.file("planted")) == "planted");
+
+  // In a directory of that user's it is meant.
+  REQUIRE(::chown(fs::path(folder.file("x")).parent_path().c_str(), kSomebody, kSomebody) == 0);
+  CHECK_NOTHROW(write(folder.file("planted")));
+}
+
+TEST_CASE("An output file that is there is replaced by a report, and added to by a log",
+          "[output]") {
+  const Folder folder;
+  put(folder.file("old"), "longer than the report\n");
+  ::chmod(folder.file("old").c_str(), 0640);
+  write_log(folder.file("old"));
+  CHECK_THAT(text_of(folder.file("old")), Catch::StartsWith("longer than the report\n{\"type\""));
+  write_report(folder.file("old"));
+  CHECK(text_of(folder.file("old")) == "report");
+  CHECK((status_of(folder.file("old")).st_mode & 07777) == 0640);  // its owner's choice
+}
+
+TEST_CASE("Devices and pipes can be written to", "[output]") {
+  const Folder folder;
+  CHECK_NOTHROW(write_report("/dev/null"));
+  CHECK_NOTHROW(write_log("/dev/null"));
+  const std::string fifo = folder.file("fifo");
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  const Fd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  write_report(fifo);
+  char text[16] = {};
+  CHECK(::read(reader.get(), text, sizeof text) == 6);
+}
+
+}  // namespace causalctl

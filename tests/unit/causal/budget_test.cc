@@ -1,0 +1,71 @@
+#include "controller/causal/budget.h"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+namespace causalctl::causal {
+namespace {
+
+Experiment experiment(double speedup, Nanoseconds wall_ns, Nanoseconds delay_ns,
+                      std::uint64_t visits) {
+  Experiment result;
+  result.speedup = speedup;
+  result.wall_ns = wall_ns;
+  result.delay_ns = delay_ns;
+  result.throughput.push_back({"point", visits, 0, 0});
+  return result;
+}
+
+// Pairs of a baseline with `plain` visits and a sped-up one with `sped_up`, give or take one.
+std::vector<Experiment> pairs(std::size_t count, Nanoseconds delay_ns, std::uint64_t plain,
+                              std::uint64_t sped_up) {
+  std::vector<Experiment> all;
+  for (std::size_t i = 0; i < count; ++i) {
+    all.push_back(experiment(0, 500 * kMillisecond, 0, plain + i % 2));
+    all.push_back(experiment(0.5, 500 * kMillisecond, delay_ns, sped_up + i % 2));
+  }
+  return all;
+}
+
+TEST_CASE("the budget counts pauses, whether or not there is progress", "[causal][budget]") {
+  const auto without_visits = slowdown_of(pairs(5, 100 * kMillisecond, 0, 0), 0);
+  CHECK(without_visits.experiments == kBudgetWindow);
+  CHECK(without_visits.share == Approx(0.1));
+  CHECK_FALSE(without_visits.by_progress);
+  CHECK(slowdown_of(pairs(5, 100 * kMillisecond, 100, 80), 0).share == Approx(0.1).margin(0.001));
+}
+
+TEST_CASE("the cost of sampling is added to the budget, a gain is not", "[causal][budget]") {
+  CHECK(slowdown_of(pairs(5, 100 * kMillisecond, 0, 0), 0.03).share == Approx(0.13));
+  CHECK(slowdown_of(pairs(5, 100 * kMillisecond, 0, 0), -0.03).share == Approx(0.1));
+}
+
+TEST_CASE("progress counts where pauses cost more than they last", "[causal][budget]") {
+  const auto dear = slowdown_of(pairs(5, 10 * kMillisecond, 1000, 500), 0);
+  CHECK(dear.by_progress);
+  CHECK(dear.share == Approx(0.25).margin(0.005));  // of the half that is sped up, a half
+}
+
+TEST_CASE("noise in the progress ends no run", "[causal][budget]") {
+  std::vector<Experiment> all;
+  for (const std::uint64_t visits : {20, 2, 9, 30, 4}) {
+    all.push_back(experiment(0, kSecond, 0, visits));
+    all.push_back(experiment(0.5, kSecond, 0, 40 - visits - 10));
+  }
+  CHECK(slowdown_of(all, 0).share == 0);
+}
+
+TEST_CASE("the budget looks at the last experiments only, and at few long ones",
+          "[causal][budget]") {
+  CHECK(slowdown_of(pairs(4, 400 * kMillisecond, 0, 0), 0).experiments == 0);  // too few to tell
+  auto all = pairs(5, 400 * kMillisecond, 0, 0);
+  const auto quiet = pairs(5, 0, 0, 0);
+  all.insert(all.end(), quiet.begin(), quiet.end());
+  CHECK(slowdown_of(all, 0).share == 0);
+  const std::vector<Experiment> one = {experiment(0.5, 30 * kSecond, 6 * kSecond, 0)};
+  CHECK(slowdown_of(one, 0).share == Approx(0.2));
+  CHECK(slowdown_of({}, 0.5).experiments == 0);
+}
+
+}  // namespace
+}  // namespace causalctl::causal

@@ -1,0 +1,59 @@
+// Which unit the next run of a program is for.
+#include "controller/causal/whole_run.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#undef CHECK  // ours; from here on it is Catch2's
+#include <catch2/catch.hpp>
+
+using namespace causalctl::causal;
+
+namespace {
+
+std::vector<UnitSamples> samples_of(const std::vector<std::uint64_t>& counts) {
+  std::vector<UnitSamples> samples;
+  for (const std::uint64_t count : counts) samples.push_back({{}, count, 0});
+  return samples;
+}
+
+std::map<UnitId, std::size_t> entries_of_each(const std::vector<UnitSamples>& samples,
+                                              double offset) {
+  std::map<UnitId, std::size_t> entries;
+  for (const UnitId id : entries_by_share(samples, offset)) ++entries[id];
+  return entries;
+}
+
+}  // namespace
+
+TEST_CASE("no samples, no entries", "[causal][whole_run]") {
+  CHECK(entries_by_share({}, 0).empty());
+  CHECK(entries_by_share(samples_of({0, 0}), 0.5).empty());
+}
+
+TEST_CASE("each unit has as many entries as its share says", "[causal][whole_run]") {
+  const double offset = GENERATE(0.0, 0.3, 0.999999);
+  auto entries = entries_of_each(samples_of({3, 0, 1}), offset);
+  CHECK(entries.size() == 2);
+  CHECK(entries[0] == kEntriesByShare * 3 / 4);
+  CHECK(entries[2] == kEntriesByShare / 4);
+}
+
+TEST_CASE("of a profile flatter than there are entries every unit is drawn",
+          "[causal][whole_run]") {
+  constexpr std::size_t kUnits = 1000;
+  const auto samples = samples_of(std::vector<std::uint64_t>(kUnits, 7));
+  std::vector<double> drawn(kUnits);
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> offset;
+  constexpr int kDraws = 400;
+  for (int i = 0; i < kDraws; ++i) {
+    const auto entries = entries_by_share(samples, offset(random));
+    REQUIRE(entries.size() == kEntriesByShare);
+    for (const UnitId id : entries) ++drawn[id];
+  }
+  // 0.256 each time: 102 in all, binomial with a standard deviation of 9.
+  CHECK(*std::min_element(drawn.begin(), drawn.end()) > 60);
+  CHECK(*std::max_element(drawn.begin(), drawn.end()) < 145);
+}
