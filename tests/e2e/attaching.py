@@ -1,7 +1,8 @@
 """How cases call `causalctl attach`. The period is given, so no time goes into its calibration:
 accuracy is judged elsewhere."""
 
-from case import line_of
+from case import Case, line_of
+from during import until_enough
 
 
 def figure1(name="figure1", directory="{targets}"):
@@ -13,13 +14,24 @@ FIGURE1 = figure1()
 A_LINE = f"figure1.c:{line_of('figure1.c', 'x < iterations')}"
 SHORT = ("--experiment", "200ms", "--period", "4ms")
 
+ENDLESS = "150s"  # until something else ends it: profiled
+
 
 def attach(*options, point="round_done"):
     return ("attach", "{pid}", "--progress", point, *options)
 
 
-def attach_json(*options, duration="3s", point="round_done"):
-    return attach("--duration", duration, *SHORT, "--format", "json", *options, point=point)
+def attach_short(*options, duration=ENDLESS, point="round_done"):
+    return attach("--duration", duration, *SHORT, *options, point=point)
+
+
+def attach_json(*options, duration=ENDLESS, point="round_done"):
+    return attach_short("--format", "json", *options, duration=duration, point=point)
+
+
+def profiled(name, arguments, target=FIGURE1, **more):
+    """Ends with a Ctrl-C once its log has all that its checks want, not after so many seconds."""
+    return Case(name, arguments, target, during=until_enough, **more)
 
 
 def halved(line):

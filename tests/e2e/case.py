@@ -2,6 +2,7 @@
 returns a list of problems."""
 
 import dataclasses
+import json
 import math
 import pathlib
 import re
@@ -42,7 +43,7 @@ class Case:
     target_ends: bool = False  # by itself, during the case
     texts_may_change: bool = False  # the target executes another program
     writes_code: bool = False  # the target compiles while it runs
-    clean_within: float = 2  # seconds until nothing may be left behind
+    clean_within: float = 10  # seconds until nothing may be left behind
     alone: bool = False  # nothing that causalctl has started may run on, whatever it is
     timeout: float = 60
 
@@ -104,6 +105,7 @@ def digest_same(outcome):
 
 
 def visits(name, at_least, kind="throughput"):
+    """In the report, and in a log, where they are waited for (during.py, until_enough)."""
     def check_visits(outcome):
         points = {point["name"]: point for point in outcome.report()["progress"]}
         if name not in points:
@@ -112,6 +114,13 @@ def visits(name, at_least, kind="throughput"):
         return (expect(point["kind"] == kind, f"{name}: kind {point['kind']}") +
                 expect(point["visits"] >= at_least,
                        f"{name}: {point['visits']} visits, fewer than {at_least}"))
+
+    def reached(records):
+        count = {"throughput": "visits", "latency": "ends"}[kind]
+        return at_least <= sum(point[count] for record in kept_experiments(records)
+                               for point in record[kind] if point["name"] == name)
+
+    check_visits.reached = reached
     return check_visits
 
 
@@ -164,6 +173,21 @@ def same_or_waits(outcome):
 
 # --- the experiment log ---
 
+def records_in(log):
+    """Of whole lines: the last one may be on its way."""
+    lines = log.read_text().splitlines(keepends=True) if log.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def experiments_of(records):
+    return [record for record in records if record["type"] == "experiment"]
+
+
+def kept_experiments(records):
+    """Those that count for the report."""
+    return [record for record in experiments_of(records) if "discarded" not in record]
+
+
 def log_complete(outcome):
     records = outcome.log()
     types = [record["type"] for record in records]
@@ -183,7 +207,7 @@ def log_ends_with(reason):
 
 def experiments_only(unit, speedups):
     def check_experiments(outcome):
-        experiments = [record for record in outcome.log() if record["type"] == "experiment"]
+        experiments = experiments_of(outcome.log())
         wrong = [(record["unit"], record["speedup"]) for record in experiments
                  if not record["unit"].endswith(unit) or record["speedup"] not in speedups]
         return expect(experiments, "no experiments") + expect(not wrong, f"other ones: {wrong}")

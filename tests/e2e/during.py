@@ -1,28 +1,26 @@
 """What cases wait for while causalctl runs, so that none depends on how fast the machine is: on an
 overloaded one there is hardly ever anybody to be paused."""
 
-import json
 import os
 import signal
 
 import fixture
-from case import expect
+from case import expect, experiments_of, kept_experiments, records_in
 
 PAUSES = 30  # fewer, and a case has shown nothing
+EXPERIMENTS = 6  # the same; of any three one has a speedup
+PATIENCE = 110  # seconds
 
 
-def pauses_in(log):
-    """Of whole lines: the last one may be on its way."""
-    lines = log.read_text().splitlines(keepends=True) if log.exists() else []
-    records = [json.loads(line) for line in lines if line.endswith("\n")]
-    return sum(record["pauses"]["count"] for record in records if record["type"] == "experiment")
+def pauses_in(records):
+    return sum(record["pauses"]["count"] for record in experiments_of(records))
 
 
 def wait_for_pauses(world):
     """However long that takes on this machine."""
-    wanted = pauses_in(world.log) + PAUSES
-    if not fixture.wait_until(lambda: pauses_in(world.log) >= wanted or
-                              world.process.poll() is not None, 110, every=0.1):
+    wanted = pauses_in(records_in(world.log)) + PAUSES
+    if not fixture.wait_until(lambda: pauses_in(records_in(world.log)) >= wanted or
+                              world.process.poll() is not None, PATIENCE, every=0.1):
         raise RuntimeError(f"waited in vain for {wanted} pauses")
 
 
@@ -46,6 +44,20 @@ def until_paused(world):
     end(world)
 
 
+def until_enough(world):
+    """Until the log has as many experiments, and all that the checks want of it. What is not there in
+    time, the checks will miss, and show the report."""
+    wanted = [check.reached for check in world.case.checks if hasattr(check, "reached")]
+
+    def enough():
+        records = records_in(world.log)
+        return (len(kept_experiments(records)) >= EXPERIMENTS and
+                all(reached(records) for reached in wanted))
+
+    fixture.wait_until(lambda: enough() or world.process.poll() is not None, PATIENCE, every=0.1)
+    end(world)
+
+
 def until_paused_after_change(world):
     """Before and after the target has changed its handler; it is ended too, as its state is its own
     doing from then on."""
@@ -58,5 +70,8 @@ def until_paused_after_change(world):
 
 
 def paused(outcome):
-    pauses = pauses_in(outcome.directory / "profile.jsonl")
+    pauses = pauses_in(outcome.log())
     return expect(pauses >= PAUSES, f"only {pauses} pauses")
+
+
+paused.reached = lambda records: pauses_in(records) >= PAUSES

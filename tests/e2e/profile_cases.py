@@ -6,31 +6,27 @@ import signal
 import subprocess
 
 import fixture
-from attaching import A_LINE, FIGURE1, SHORT, attach, attach_json, figure1, halved, write
-from case import (Case, ROUNDS, all_units, coz_format, digest_same, expect,
+from attaching import (A_LINE, ENDLESS, FIGURE1, SHORT, attach, attach_json, attach_short, figure1,
+                       halved, profiled, write)
+from case import (Case, ROUNDS, all_units, coz_format, digest_same, expect, experiments_of,
                   experiments_only, line_of, log_complete, log_ends_with, patterns, private_log,
                   units_are, units_include, visits, waits_for_others, warns, well_formed)
-from during import interrupt, paused, stop, until_paused, until_paused_after_change
+from during import paused, stop, until_enough, until_paused_after_change
 
 LITTLE_LINE = f"blocking_calls.c:{line_of('blocking_calls.c', 'x < iterations')}"
 BUSY_LINE = f"changes.c:{line_of('changes.c', 'x < iterations')}"
 
 
-def attach_paused(line):
-    """Until there were pauses, however long that takes: for paused_case."""
-    return attach_json(*halved(line), "-o", "{log}", duration="150s")
-
-
 def paused_much(*options):
     """Of blocking_calls: twenty threads that hardly run, and owe little in a short experiment."""
-    return attach("--duration", "150s", "--experiment", "500ms", "--period", "1ms", "--format",
+    return attach("--duration", ENDLESS, "--experiment", "500ms", "--period", "1ms", "--format",
                   "json", "--fixed", LITTLE_LINE, "--speedup", "90", "--max-slowdown", "100",
-                  "-o", "{log}", *options)
+                  *options)
 
 
-def paused_case(name, arguments, target, *, checks=(), during=until_paused, **more):
+def paused_case(name, arguments, target, *, checks=(), during=until_enough, **more):
     """Has shown something only if the target was paused."""
-    return Case(name, arguments, target, during=during, timeout=30,
+    return Case(name, arguments, target, during=during,
                 checks=(well_formed, digest_same, paused, *checks), **more)
 
 
@@ -84,7 +80,7 @@ def in_file(name):
 
 def paused_to_the_end(outcome):
     """In the last third of the experiments, long after what the target did to itself."""
-    experiments = [record for record in outcome.log() if record["type"] == "experiment"]
+    experiments = experiments_of(outcome.log())
     late = experiments[-max(3, len(experiments) // 3):]  # of any three one has a speedup
     return expect(sum(record["pauses"]["count"] for record in late) > 0,
                   f"no pause in the last {len(late)} experiments")
@@ -93,7 +89,7 @@ def paused_to_the_end(outcome):
 def sigtrap_changes(name, *options):
     """The target's own doing, which is said and no failure. At most one of our signals for each of
     its four threads can be on its way then."""
-    return paused_case(name, attach_paused(BUSY_LINE),
+    return paused_case(name, attach_json(*halved(BUSY_LINE)),
                        ("{targets}/changes", "--blocked", "0", *options), target_ends=True,
                        during=until_paused_after_change,
                        target_output=ROUNDS + patterns("^failed_children 0$",
@@ -102,90 +98,88 @@ def sigtrap_changes(name, *options):
 
 
 CASES = [
-    Case("attach_json", attach_json("-o", "{log}", duration="10s"), FIGURE1,
+    Case("attach_json", attach_json(duration="10s"), FIGURE1,
          checks=(well_formed, digest_same, visits("round_done", 50), units_include(A_LINE),
                  units_are("line"), log_complete, log_ends_with("duration"), private_log)),
-    Case("attach_text", attach("--duration", "3s", *SHORT), FIGURE1,
-         stdout=patterns("round_done", r"figure1\.c:\d+", "95 ?%|interval|low")),
-    Case("attach_coz", attach("--duration", "3s", *SHORT, "--format", "coz"), FIGURE1,
-         checks=(coz_format,)),
-    Case("attach_line_point",
-         attach_json(point=f"figure1.c:{line_of('figure1.c', 'round_done();')}"), FIGURE1,
-         checks=(well_formed, digest_same,
-                 visits(f"figure1.c:{line_of('figure1.c', 'round_done();')}", 10))),
-    Case("attach_sampled_point", attach_json(point=f"sampled:{A_LINE}"), FIGURE1,
-         checks=(well_formed, digest_same, visits(f"sampled:{A_LINE}", 10))),
+    profiled("attach_text", attach_short(), FIGURE1,
+             stdout=patterns("round_done", r"figure1\.c:\d+", "95 ?%|interval|low")),
+    profiled("attach_coz", attach_short("--format", "coz"), FIGURE1, checks=(coz_format,)),
+    profiled("attach_line_point",
+             attach_json(point=f"figure1.c:{line_of('figure1.c', 'round_done();')}"), FIGURE1,
+             checks=(well_formed, digest_same,
+                     visits(f"figure1.c:{line_of('figure1.c', 'round_done();')}", 10))),
+    profiled("attach_sampled_point", attach_json(point=f"sampled:{A_LINE}"), FIGURE1,
+             checks=(well_formed, digest_same, visits(f"sampled:{A_LINE}", 10))),
     # Not b(): its entry is in the cache line of its loop, which an armed breakpoint makes four times slower.
-    Case("attach_two_points", attach_json("--progress", "count_round"), FIGURE1,
-         checks=(well_formed, visits("round_done", 10), visits("count_round", 10))),
-    Case("attach_functions", attach_json("--unit", "function"), FIGURE1,
-         checks=(well_formed, units_are("function"), units_include("a"))),
-    Case("attach_fixed", attach_json("--fixed", A_LINE, "--speedup", "50", "-o", "{log}"), FIGURE1,
-         checks=(well_formed, experiments_only(A_LINE, (0, 0.5)))),
-    Case("attach_scope_file", attach_json("--scope-file", "*figure1.c"), FIGURE1,
-         checks=(well_formed, in_file("figure1.c"), units_include(A_LINE))),
-    Case("attach_toml", ("attach", "{pid}", "--config", "{dir}/c.toml"), FIGURE1,
-         before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[experiment]\n'
-                      'duration = "200ms"\n[budget]\nduration = "4s"\n[output]\n'
-                      'format = "json"\n'),
-         checks=(well_formed, visits("round_done", 10), log_complete)),
-    Case("attach_quiet", attach("--duration", "3s", *SHORT, "--quiet"), FIGURE1,
-         stdout=patterns("round_done"), checks=(
-             lambda outcome: expect(outcome.stderr == "", "something on stderr"),)),
-    Case("attach_without_debug_information", attach_json(), figure1("figure1_nodebug"),
-         checks=(well_formed, units_are("function"), visits("round_done", 10), digest_same,
-                 warns("debug information|line information|no lines"))),
-    Case("attach_stripped", attach_json(point="syscall:futex"), figure1("figure1_stripped"),
-         checks=(well_formed, visits("syscall:futex", 5), digest_same)),
-    Case("attach_static", attach_json(), figure1("figure1_static"),
-         checks=(well_formed, visits("round_done", 10), units_include(A_LINE), digest_same)),
-    Case("attach_deleted_executable", attach_json(), figure1("copy_of_figure1", "{dir}"),
-         before=copy_figure1, with_target=delete_copy,
-         checks=(well_formed, visits("round_done", 10), digest_same)),
-    Case("attach_pipeline_mutex", attach_json(point="item_done"),
-         ("{targets}/pipeline", "--via", "mutex"), target_output=ROUNDS + patterns(
-             "^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
-         checks=(well_formed, visits("item_done", 50), digest_same)),
-    Case("attach_pipeline_futex", attach_json(point="item_done"),
-         ("{targets}/pipeline", "--via", "futex"), target_output=ROUNDS + patterns(
-             "^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
-         checks=(well_formed, visits("item_done", 50), digest_same)),
-    Case("attach_pipeline_pipe", attach_json(point="item_done"),
-         ("{targets}/pipeline", "--via", "pipe"), target_output=ROUNDS + patterns(
-             "^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
-         checks=(well_formed, visits("item_done", 50), digest_same)),
-    Case("attach_latency", ("attach", "{pid}", "--latency", "item=get_mutex,item_done",
-                            "--duration", "4s", *SHORT, "--format", "json"),
-         ("{targets}/pipeline",),
-         checks=(well_formed, visits("item", 50, kind="latency"), digest_same)),
-    Case("attach_lock", attach_json(), ("{targets}/lock",),
-         checks=(well_formed, visits("round_done", 100), digest_same)),
-    Case("attach_oversubscribed", attach_json(point="item_done"), ("{targets}/pool",),
-         checks=(well_formed, visits("item_done", 100), digest_same, waits_for_others(0, 0.5))),
-    Case("attach_beside_busy_loops", attach_json(), FIGURE1, with_target=occupy_cores,
-         checks=(well_formed, digest_same, waits_for_others(0.5, 1))),
-    Case("attach_blocking_calls", attach_json(duration="10s"), ("{targets}/blocking_calls",),
-         checks=(well_formed, visits("round_done", 100), digest_same),
-         target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
-                                         "^wrong_total 0$")),
+    profiled("attach_two_points", attach_json("--progress", "count_round"), FIGURE1,
+             checks=(well_formed, visits("round_done", 10), visits("count_round", 10))),
+    profiled("attach_functions", attach_json("--unit", "function"), FIGURE1,
+             checks=(well_formed, units_are("function"), units_include("a"))),
+    profiled("attach_fixed", attach_json("--fixed", A_LINE, "--speedup", "50"), FIGURE1,
+             checks=(well_formed, experiments_only(A_LINE, (0, 0.5)))),
+    profiled("attach_scope_file", attach_json("--scope-file", "*figure1.c"), FIGURE1,
+             checks=(well_formed, in_file("figure1.c"), units_include(A_LINE))),
+    profiled("attach_toml", ("attach", "{pid}", "--config", "{dir}/c.toml"), FIGURE1,
+             before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[experiment]\n'
+                          'duration = "200ms"\n[budget]\nduration = "150s"\n[output]\n'
+                          'format = "json"\n'),
+             checks=(well_formed, visits("round_done", 10), log_complete)),
+    profiled("attach_quiet", attach_short("--quiet"), FIGURE1,
+             stdout=patterns("round_done"), checks=(
+                 lambda outcome: expect(outcome.stderr == "", "something on stderr"),)),
+    profiled("attach_without_debug_information", attach_json(), figure1("figure1_nodebug"),
+             checks=(well_formed, units_are("function"), visits("round_done", 10), digest_same,
+                     warns("debug information|line information|no lines"))),
+    profiled("attach_stripped", attach_json(point="syscall:futex"), figure1("figure1_stripped"),
+             checks=(well_formed, visits("syscall:futex", 5), digest_same)),
+    profiled("attach_static", attach_json(), figure1("figure1_static"),
+             checks=(well_formed, visits("round_done", 10), units_include(A_LINE), digest_same)),
+    profiled("attach_deleted_executable", attach_json(), figure1("copy_of_figure1", "{dir}"),
+             before=copy_figure1, with_target=delete_copy,
+             checks=(well_formed, visits("round_done", 10), digest_same)),
+    profiled("attach_pipeline_mutex", attach_json(point="item_done"),
+             ("{targets}/pipeline", "--via", "mutex"), target_output=ROUNDS + patterns(
+                 "^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
+             checks=(well_formed, visits("item_done", 50), digest_same)),
+    profiled("attach_pipeline_futex", attach_json(point="item_done"),
+             ("{targets}/pipeline", "--via", "futex"), target_output=ROUNDS + patterns(
+                 "^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
+             checks=(well_formed, visits("item_done", 50), digest_same)),
+    profiled("attach_pipeline_pipe", attach_json(point="item_done"),
+             ("{targets}/pipeline", "--via", "pipe"), target_output=ROUNDS + patterns(
+                 "^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
+             checks=(well_formed, visits("item_done", 50), digest_same)),
+    profiled("attach_latency", ("attach", "{pid}", "--latency", "item=get_mutex,item_done",
+                                "--duration", ENDLESS, *SHORT, "--format", "json"),
+             ("{targets}/pipeline",),
+             checks=(well_formed, visits("item", 50, kind="latency"), digest_same)),
+    profiled("attach_lock", attach_json(), ("{targets}/lock",),
+             checks=(well_formed, visits("round_done", 100), digest_same)),
+    profiled("attach_oversubscribed", attach_json(point="item_done"), ("{targets}/pool",),
+             checks=(well_formed, visits("item_done", 100), digest_same, waits_for_others(0, 0.5))),
+    profiled("attach_beside_busy_loops", attach_json(), FIGURE1, with_target=occupy_cores,
+             checks=(well_formed, digest_same, waits_for_others(0.5, 1))),
+    profiled("attach_blocking_calls", attach_json(), ("{targets}/blocking_calls",),
+             checks=(well_formed, visits("round_done", 100), digest_same),
+             target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
+                                             "^wrong_total 0$")),
     # Threads that end before the controller has heard of them: it must say what it did not see.
-    Case("attach_threads_storm", attach_json(point="item_done"), ("{targets}/threads_storm",),
-         absent=patterns("some threads are not profiled"),
-         checks=(well_formed, digest_same, warns(r"\d+ threads ended before"))),
-    Case("attach_threads_come_and_go", attach_json(point="item_done"),
-         ("{targets}/threads_storm", "--rate", "30", "--work-us", "30000"),
-         checks=(well_formed, visits("item_done", 5), digest_same)),
+    profiled("attach_threads_storm", attach_json(point="item_done"), ("{targets}/threads_storm",),
+             absent=patterns("some threads are not profiled"),
+             checks=(well_formed, digest_same, warns(r"\d+ threads ended before"))),
+    profiled("attach_threads_come_and_go", attach_json(point="item_done"),
+             ("{targets}/threads_storm", "--rate", "30", "--work-us", "30000"),
+             checks=(well_formed, visits("item_done", 5), digest_same)),
     # A thousand threads: the attach took the whole of a run of 3 s once.
-    Case("attach_many_threads", attach_json("-o", "{log}", duration="60s"),
-         ("{targets}/many_threads",), during=lambda world: interrupt(world, 10),
-         checks=(well_formed, visits("round_done", 50), digest_same)),
-    Case("attach_idle", attach_json(point="main"), ("{targets}/idle",),
+    profiled("attach_many_threads", attach_json(), ("{targets}/many_threads",),
+             checks=(well_formed, visits("round_done", 50), digest_same)),
+    Case("attach_idle", attach_json(point="main", duration="3s"), ("{targets}/idle",),
          target_output=patterns("^rounds 0$", "^eintr 0$"), checks=(well_formed, digest_same)),
-    Case("attach_target_forks_and_blocks_signals", attach_json(), ("{targets}/changes",),
-         target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps 0$"),
-         checks=(well_formed, visits("round_done", 20), digest_same)),
+    profiled("attach_target_forks_and_blocks_signals", attach_json(), ("{targets}/changes",),
+             target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps 0$"),
+             checks=(well_formed, visits("round_done", 20), digest_same)),
     # A target with a handler of its own is paused in another way, and its handler sees nothing.
-    paused_case("attach_target_has_sigtrap_handler", attach_paused(BUSY_LINE),
+    paused_case("attach_target_has_sigtrap_handler", attach_json(*halved(BUSY_LINE)),
                 ("{targets}/changes", "--sigtrap", "1", "--blocked", "0"),
                 with_target=wait_for_handler,
                 target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps 0$"),
@@ -203,7 +197,7 @@ CASES = [
                 target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
                                                 "^wrong_total 0$"),
                 checks=(visits("round_done", 20),)),
-    paused_case("attach_as_ordinary_user", attach_paused(A_LINE),
+    paused_case("attach_as_ordinary_user", attach_json(*halved(A_LINE)),
                 ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *FIGURE1),
                 user=65534, needs={"setpriv": "util-linux"}, checks=(visits("round_done", 10),)),
     Case("attach_ends_by_budget", attach_json("--max-slowdown", "0.1", "-o", "{log}",
@@ -216,24 +210,24 @@ CASES = [
     Case("attach_stopped_target", attach_json(duration="2s"), FIGURE1, with_target=stop_target,
          target_output=patterns(r"^rounds \d+$"),
          checks=(well_formed, digest_same, warns("no experiment"))),
-    Case("attach_memcached", attach_json("--unit", "function", duration="12s",
-                                         point="syscall:sendmsg"),
-         ("{root}/scripts/load/memcached",), needs={"memcached": "memcached"},
-         target_output=ROUNDS + patterns("^wrong_answers 0$", "^eintr 0$"),
-         checks=(well_formed, visits("syscall:sendmsg", 1000), units_are("function"),
-                 digest_same)),
-    Case("attach_redis", attach_json(duration="4s", point="syscall:write"),
-         ("{root}/scripts/load/redis",), needs={"redis-server": "redis-server",
-                                                "redis-benchmark": "redis-tools"},
-         target_output=ROUNDS, checks=(well_formed, visits("syscall:write", 100), digest_same)),
-    Case("attach_sqlite", attach_json(duration="6s", point="transaction_done"),
-         ("{root}/third_party/sqlite/sqlite_inserts",), timeout=120,
-         target_output=ROUNDS + patterns("^eintr 0$", "^failed_statements 0$"),
-         checks=(well_formed, visits("transaction_done", 1000), units_are("line"), digest_same)),
-    Case("attach_python", attach_json("--unit", "function", point="syscall:futex"),
-         ("/usr/bin/python3", "{root}/tests/targets/spin.py"), target_output=ROUNDS,
-         checks=(well_formed, digest_same)),
-    Case("attach_go", attach_json("--unit", "function", point="main.roundDone"),
-         ("{dir}/spin_go",), before=build_go, needs={"go": "golang-go"}, target_output=ROUNDS,
-         checks=(well_formed, visits("main.roundDone", 20), units_are("function"), digest_same)),
+    profiled("attach_memcached", attach_json("--unit", "function", point="syscall:sendmsg"),
+             ("{root}/scripts/load/memcached",), needs={"memcached": "memcached"},
+             target_output=ROUNDS + patterns("^wrong_answers 0$", "^eintr 0$"),
+             checks=(well_formed, visits("syscall:sendmsg", 1000), units_are("function"),
+                     digest_same)),
+    profiled("attach_redis", attach_json(point="syscall:write"), ("{root}/scripts/load/redis",),
+             needs={"redis-server": "redis-server", "redis-benchmark": "redis-tools"},
+             target_output=ROUNDS, checks=(well_formed, visits("syscall:write", 100), digest_same)),
+    profiled("attach_sqlite", attach_json(point="transaction_done"),
+             ("{root}/third_party/sqlite/sqlite_inserts",), timeout=120,
+             target_output=ROUNDS + patterns("^eintr 0$", "^failed_statements 0$"),
+             checks=(well_formed, visits("transaction_done", 1000), units_are("line"),
+                     digest_same)),
+    profiled("attach_python", attach_json("--unit", "function", point="syscall:futex"),
+             ("/usr/bin/python3", "{root}/tests/targets/spin.py"), target_output=ROUNDS,
+             checks=(well_formed, digest_same)),
+    profiled("attach_go", attach_json("--unit", "function", point="main.roundDone"),
+             ("{dir}/spin_go",), before=build_go, needs={"go": "golang-go"}, target_output=ROUNDS,
+             checks=(well_formed, visits("main.roundDone", 20), units_are("function"),
+                     digest_same)),
 ]

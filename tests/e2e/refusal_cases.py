@@ -73,7 +73,7 @@ CASES = [
     Case("ambiguous_point", attach("--duration", "2s", point="same_name"),
          ("{targets}/ambiguous",), exit=(2,),
          stderr=patterns("ambiguous", r"ambiguous\.c", r"ambiguous_other\.c")),
-    Case("point_never_hit", attach_json(point="main"), FIGURE1,
+    Case("point_never_hit", attach_json(point="main", duration="3s"), FIGURE1,
          checks=(well_formed, never_visited, warns("never|not (been )?(hit|visited)|no visit"))),
     Case("broken_toml", ("attach", "{pid}", "--config", "{dir}/broken.toml"), FIGURE1, exit=(2,),
          before=write("broken.toml", '[experiment]\nduration = "soon"\nmin_visits = "five"\n'

@@ -19,7 +19,7 @@ def make_log(world, name="sample"):
         target = fixture.Target(world.fill(FIGURE1))
         try:
             subprocess.run([world.options.causalctl, "attach", str(target.pid), "--progress",
-                            "round_done", "--duration", "4s", "--experiment", "100ms", "--period",
+                            "round_done", "--duration", "6s", "--experiment", "100ms", "--period",
                             "4ms", "--fixed", A_LINE, "--speedup", "50", "-o", path],
                            check=True, capture_output=True, timeout=60)
         finally:

@@ -3,12 +3,12 @@
 import pathlib
 import time
 
-from attaching import A_LINE, FIGURE1, SHORT, halved
-from case import Case, expect, log_complete, log_ends_with, patterns
+from attaching import A_LINE, ENDLESS, FIGURE1, SHORT, halved, profiled
+from case import Case, expect, kept_experiments, log_complete, log_ends_with, patterns
 from during import end, interrupt
 
 # Longer than any case may last: only the interrupt can end its runs.
-ENDLESS = ("{targets}/figure1", "--seconds", "300", "--per-ms", "300000")
+SLOW = ("{targets}/figure1", "--seconds", "300", "--per-ms", "300000")
 ROUNDS = ("{targets}/figure1", "--round-ms", "15", "--rounds", "20", "--per-ms", "300000")
 
 
@@ -29,8 +29,7 @@ def interrupt_at_start_up(world):
 
 def one_run_each(outcome):
     """End to end: every experiment is one run, in which only treatments delay."""
-    experiments = [record for record in outcome.log()
-                   if record["type"] == "experiment" and "discarded" not in record]
+    experiments = kept_experiments(outcome.log())
     problems = expect(len(experiments) >= 6, f"{len(experiments)} experiments that count")
     for record in experiments:
         counts = [(point["name"], point["visits"]) for point in record["throughput"]]
@@ -50,14 +49,18 @@ CASES = [
                          "{log}", "--", *FIGURE1, "--seconds", "8"),
          stdout=patterns(r"^rounds [1-9]\d*$", "^eintr 0$", r"figure1\.c:\d+"),
          checks=(log_complete, log_ends_with("target-exited"))),
-    Case("run_ends_program", ("run", "--progress", "round_done", "--duration", "3s", *SHORT, "-o",
+    Case("run_ends_program", ("run", "--progress", "round_done", "--duration", "8s", *SHORT, "-o",
                               "{log}", "--", *FIGURE1),
          stdout=patterns(r"^rounds [1-9]\d*$", "^eintr 0$", r"figure1\.c:\d+"),
          checks=(log_complete, log_ends_with("duration"))),
-    Case("run_end_to_end", ("run", "--end-to-end", "--duration", "8s", *halved(A_LINE), "-o",
-                            "{log}", "--", *FIGURE1, "--rounds", "20", "--per-ms", "300000"),
-         stdout=patterns(r"^end-to-end: \d+ visits", r"^rounds 2\d$", r"figure1\.c:\d+"),
-         checks=(log_complete, log_ends_with("duration"), one_run_each)),
+    profiled("run_end_to_end",
+             ("run", "--end-to-end", "--duration", ENDLESS, *halved(A_LINE), "-o", "{log}", "--",
+              *FIGURE1, "--rounds", "20", "--per-ms", "300000"),
+             stdout=patterns(r"^end-to-end: \d+ visits", r"^rounds 2\d$", r"figure1\.c:\d+"),
+             checks=(log_complete, log_ends_with("interrupted"), one_run_each)),
+    Case("end_to_end_for_a_while", ("run", "--end-to-end", "--duration", "4s", "-o", "{log}", "--",
+                                    *ROUNDS),
+         checks=(log_complete, log_ends_with("duration"))),
     Case("end_to_end_beside_a_point", ("run", "--end-to-end", "--progress", "main", "--", "true"),
          exit=(2,), stderr=patterns("end-to-end.*nothing else")),
     Case("end_to_end_killed", ("run", "--end-to-end", "--duration", "5s", "--", "sh", "-c",
@@ -70,7 +73,7 @@ CASES = [
     Case("run_missing_program", ("run", "--progress", "main", "--", "{dir}/no_such_program"),
          exit=(2,), stderr=patterns("no_such_program")),
     Case("end_to_end_interrupted_at_start_up",
-         ("run", "--end-to-end", "--duration", "100s", "-o", "{log}", "--", *ENDLESS),
+         ("run", "--end-to-end", "--duration", "100s", "-o", "{log}", "--", *SLOW),
          during=interrupt_at_start_up, exit=(3,), timeout=15, clean_within=6, alone=True,
          stderr=patterns("ended before the first experiment")),
     Case("end_to_end_interrupted", ("run", "--end-to-end", "--duration", "100s", "-o", "{log}",
