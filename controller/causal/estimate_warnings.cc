@@ -14,6 +14,9 @@ using report::Report;
 using report::UnitResult;
 using report::Verdict;
 
+// With a period this long it is not samples that fill the kernel's rings.
+constexpr Nanoseconds kFewSamples = 5 * kMillisecond;
+
 double percent(double fraction) { return 100 * fraction; }
 
 // To the one digit that is shown: a bound must not be rounded down.
@@ -80,8 +83,10 @@ void warn_of_points(Report& report) {
 void warn_of_losses(Report& report) {
   if (report.records_lost > 0) {
     report.warnings.push_back(
-        fmt::format("{} event records were lost: effects may be wrong; use a longer --period",
-                    report.records_lost));
+        fmt::format("{} event records were lost: effects may be wrong; {}", report.records_lost,
+                    report.period_ns < kFewSamples ? "use a longer --period"
+                                                   : "the controller was too late for them: leave "
+                                                     "it a core, or profile at a quieter time"));
   }
   if (static_cast<double>(report.experiments_discarded) >
       kManyDiscarded * static_cast<double>(report.experiments)) {

@@ -315,6 +315,7 @@ TEST_CASE("warnings", "[causal]") {
   run.ended = false;
   run.digest = "changed: /proc/1/maps";
   run.losses.records_lost = 7;
+  run.overhead.period_ns = kMillisecond;
   run.warnings = {"pauses by ptrace"};
   for (Experiment& e : run.experiments) {
     e.paid_ns = e.asked_ns / 2;
@@ -328,7 +329,7 @@ TEST_CASE("warnings", "[causal]") {
   const auto report = estimate({run, other});
   CHECK(warned(report, "cut off"));
   CHECK(warned(report, "not as it was before"));
-  CHECK(warned(report, "14 event records were lost"));
+  CHECK(warned(report, "14 event records were lost: effects may be wrong; use a longer --period"));
   CHECK(warned(report, "were paid"));
   CHECK(warned(report, "more of them wanted to run"));
   CHECK(warned(report, "because of other processes"));
@@ -336,6 +337,16 @@ TEST_CASE("warnings", "[causal]") {
   CHECK(warned(report, "different builds"));
   CHECK(std::count(report.warnings.begin(), report.warnings.end(), "pauses by ptrace") == 1);
   CHECK(report.digest == "changed");
+}
+
+TEST_CASE("records that no longer period would save", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.3)}});
+  run.losses.records_lost = 7;
+  run.overhead.period_ns = 10 * kMillisecond;
+  const auto report = estimate({run});
+  CHECK(warned(report,
+               "7 event records were lost: effects may be wrong; the controller was too late"));
+  CHECK_FALSE(warned(report, "longer --period"));
 }
 
 TEST_CASE("nothing at all is no crash", "[causal]") {
