@@ -21,6 +21,9 @@ constexpr double kShamRate = 0.6;
 constexpr Nanoseconds kDearestPause = 2 * kMillisecond;
 // A shot at a thread of our own sees a part of the cost, but not as little as this part.
 constexpr int kMostUnseen = 6;
+// Of the cost, for its dependence on the length of a pause: in experiments pauses are up to ten
+// times as long as in the calibration (docs/virtual-time.md, "What a pause costs").
+constexpr double kLengthError = 0.5;
 constexpr std::size_t kMaxPairs = 12;
 constexpr std::size_t kMinPairs = 3;
 
@@ -147,9 +150,24 @@ SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds
   return measure(stream, parts, period_ns, budget_ns / 2, stop);
 }
 
-std::optional<Nanoseconds> measure_pause_cost(Stream& stream, const StreamParts& parts,
-                                              Nanoseconds budget_ns,
-                                              const std::function<bool()>& stop) {
+PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns) { return {shot_cost_ns, shot_cost_ns}; }
+
+// N pauses of cost c in virtual time V leave V - N c for work, and V / (V - N c) = 1 + loss.
+PauseCost pause_cost_of(double loss, double loss_error, double pauses_per_ns,
+                        Nanoseconds counted_ns) {
+  const auto counted = static_cast<double>(counted_ns);
+  const double unseen_ns = loss / (1 + loss) / pauses_per_ns;
+  const double most_ns =
+      counted_ns > 0 ? kMostUnseen * counted : static_cast<double>(kDearestPause);
+  const double cost_ns = std::clamp(counted + unseen_ns, counted, most_ns);
+  const double error_ns = loss_error / (1 + loss) / pauses_per_ns;
+  return {static_cast<Nanoseconds>(cost_ns),
+          static_cast<Nanoseconds>(std::hypot(error_ns, kLengthError * cost_ns))};
+}
+
+std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& parts,
+                                            Nanoseconds budget_ns,
+                                            const std::function<bool()>& stop) {
   double pauses_per_ns = 0;  // summed over the sham phases
   double shams = 0;
   bool too_few_visits = false;
@@ -171,13 +189,9 @@ std::optional<Nanoseconds> measure_pause_cost(Stream& stream, const StreamParts&
         return too_few_visits ? 0 : phase.period_ns;
       });
   const auto loss = cost_of_pairs(pairs);
-  if (!loss || *loss < 2 * statistics::standard_error(log_ratios(pairs))) return std::nullopt;
-  pauses_per_ns /= shams;
-  // What was counted as paid already did not show. N pauses of cost c in virtual time V leave
-  // V - N c for work, and V / (V - N c) = 1 + loss.
-  const Nanoseconds guess_ns = stream.pause_cost_ns();
-  const auto unseen_ns = static_cast<Nanoseconds>(*loss / (1 + *loss) / pauses_per_ns);
-  return std::min(guess_ns + unseen_ns, guess_ns > 0 ? kMostUnseen * guess_ns : kDearestPause);
+  if (!loss) return std::nullopt;
+  return pause_cost_of(*loss, statistics::standard_error(log_ratios(pairs)), pauses_per_ns / shams,
+                       stream.pause_cost_ns());
 }
 
 }  // namespace causalctl::causal

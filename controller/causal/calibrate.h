@@ -31,13 +31,26 @@ Nanoseconds affordable_period(Nanoseconds measured_ns, double cost);
 SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
                            const std::function<bool()>& stop);
 
+struct PauseCost {
+  Nanoseconds cost_ns = 0;
+  Nanoseconds error_ns = 0;  // standard; in it, what longer pauses may cost more or less
+};
+
+// Pure: where nothing could be measured. A shot at a thread of our own sees a third to a half.
+PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns);
+
+// Pure: from what was lost in progress (a fraction, with its standard error) with so many pauses of
+// one thread per nanosecond of its virtual time, when `counted_ns` of a pause were counted as paid.
+PauseCost pause_cost_of(double loss, double loss_error, double pauses_per_ns,
+                        Nanoseconds counted_ns);
+
 // What a pause costs its thread besides the time in the stub: the interrupt that arms it, signal
 // frame, context switches, cold caches. On this target, as it runs: phases with and without a sham
 // speedup, in which all threads stand still for the same part of the time. Nothing is faster then,
 // so whatever progress is lost in virtual time is the pauses' doing, and is divided among those
-// that one thread makes. nullopt: nothing certain to be seen; the guess stands.
-std::optional<Nanoseconds> measure_pause_cost(Stream& stream, const StreamParts& parts,
-                                              Nanoseconds budget_ns,
-                                              const std::function<bool()>& stop);
+// that one thread makes. nullopt: too few visits to tell.
+std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& parts,
+                                            Nanoseconds budget_ns,
+                                            const std::function<bool()>& stop);
 
 }  // namespace causalctl::causal

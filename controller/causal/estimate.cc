@@ -319,6 +319,8 @@ void sum_run(const Run& run, Report& report) {
   report.sample_to_pause_p99_ns =
       std::max(report.sample_to_pause_p99_ns, run.overhead.sample_to_pause_p99_ns);
   report.pause_cost_ns = std::max(report.pause_cost_ns, run.overhead.pause_cost_ns);
+  report.pause_cost_error_ns =
+      std::max(report.pause_cost_error_ns, run.overhead.pause_cost_error_ns);
   report.period_ns = std::max(report.period_ns, run.overhead.period_ns);
   report.controller_cpu_share =
       std::max(report.controller_cpu_share, run.overhead.controller_cpu_share);

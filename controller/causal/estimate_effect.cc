@@ -17,10 +17,12 @@ struct Pool {
 };
 constexpr std::array<Pool, 3> kPools = {{{0.0, 0.375}, {0.375, 0.725}, {0.725, 1.001}}};
 
-double variance_factor_of(std::span<const Clean> effects, std::span<const double> weights) {
+double error_of(std::span<const Clean> effects, std::span<const double> weights,
+                const Noise& noise) {
   std::vector<Effect> plain;
   for (const Clean& one : effects) plain.push_back(one.effect);
-  return variance_factor(plain, weights);
+  return std::sqrt(noise.variance * variance_factor(plain, weights) +
+                   cost_variance(plain, weights));
 }
 
 report::CurvePoint described(std::span<const Clean> effects, const Point& point) {
@@ -60,8 +62,7 @@ std::optional<report::Interval> effect_of(std::span<const Clean> effects, const 
   for (const Clean& one : effects) sum += one.effect.log_ratio;
   const double count = static_cast<double>(effects.size());
   const std::vector<double> weights(effects.size(), 1 / count);
-  const Estimate ratio = {
-      sum / count, std::sqrt(noise.variance * variance_factor_of(effects, weights)), noise.freedom};
+  const Estimate ratio = {sum / count, error_of(effects, weights, noise), noise.freedom};
   const report::Interval log = interval_of(ratio, alpha);
   // A longer period is a smaller effect: the ends change places.
   report::Interval effect = {1 - std::exp(log.value), 1 - std::exp(log.high),
@@ -90,8 +91,7 @@ std::optional<Estimate> slope_of(const CleanUnit& unit) {
     slope += weight * (1 - ratio * (1 + effect.log_ratio - fitted));
     weights.push_back(weight * ratio);
   }
-  return Estimate{slope, std::sqrt(unit.noise.variance * variance_factor_of(unit.effects, weights)),
-                  unit.noise.freedom};
+  return Estimate{slope, error_of(unit.effects, weights, unit.noise), unit.noise.freedom};
 }
 
 std::vector<report::CurvePoint> curve_of(const CleanUnit& unit, const Point& point, double alpha,

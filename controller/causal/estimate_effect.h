@@ -1,7 +1,8 @@
 // Effects, slopes and curves of one unit at one progress point, with their errors. Pure.
 //
 // All are weighted sums of clean log ratios (estimate_noise.h), whose error follows from the noise
-// of one experiment, the weights, and the baselines that ratios share; intervals are Student's.
+// of one experiment, the weights, the baselines that ratios share, and of what is not known of the
+// cost of a pause; intervals are Student's.
 #pragma once
 
 #include <cstddef>

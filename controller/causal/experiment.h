@@ -57,7 +57,8 @@ struct Overhead {
   Nanoseconds sample_to_pause_p50_ns = 0;
   Nanoseconds sample_to_pause_p99_ns = 0;
   Nanoseconds period_ns = 0;
-  Nanoseconds pause_cost_ns = 0;  // to its thread, besides the pause; counted as paid
+  Nanoseconds pause_cost_ns = 0;        // to its thread, besides the pause; counted as paid
+  Nanoseconds pause_cost_error_ns = 0;  // its standard error
 };
 
 struct Losses {

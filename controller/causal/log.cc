@@ -133,6 +133,7 @@ void LogWriter::end(const Run& run) {
                    {"sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns},
                    {"sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns},
                    {"pause_cost_ns", run.overhead.pause_cost_ns},
+                   {"pause_cost_error_ns", run.overhead.pause_cost_error_ns},
                    {"period_ns", run.overhead.period_ns}};
   if (run.overhead.slowdown) overhead["slowdown"] = *run.overhead.slowdown;
   if (run.overhead.slowdown_low) overhead["slowdown_low"] = *run.overhead.slowdown_low;

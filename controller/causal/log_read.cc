@@ -125,6 +125,7 @@ void read_end(const Json& line, Run& run) {
     get_time(*overhead, "sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns);
     get_time(*overhead, "sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns);
     get_time(*overhead, "pause_cost_ns", run.overhead.pause_cost_ns);
+    get_time(*overhead, "pause_cost_error_ns", run.overhead.pause_cost_error_ns);
     get_time(*overhead, "period_ns", run.overhead.period_ns);
   }
   if (const Json* losses = object_field(line, "losses")) {

@@ -139,17 +139,21 @@ Nanoseconds Runner::share_of_run_ns(double share, Nanoseconds longest_ns) const 
 
 // Not under a limit of slowdown: the target stands still for more than half of it.
 void Runner::calibrate_pauses() {
-  run_.overhead.pause_cost_ns = stream_.pause_cost_ns();
+  const auto keep = [this](const PauseCost& cost) {
+    stream_.set_pause_cost(cost.cost_ns);
+    run_.overhead.pause_cost_ns = cost.cost_ns;
+    run_.overhead.pause_cost_error_ns = cost.error_ns;
+  };
+  keep(guessed_pause_cost(stream_.pause_cost_ns()));
   if (config_.budget.max_slowdown_percent) return;
   show("calibration");
-  const auto cost_ns = measure_pause_cost(stream_, parts_, share_of_run_ns(0.1, 10 * kSecond),
-                                          [this] { return stop(); });
+  const auto cost = measure_pause_cost(stream_, parts_, share_of_run_ns(0.1, 10 * kSecond),
+                                       [this] { return stop(); });
+  if (cost) keep(*cost);
   log::verbose(
-      "a pause costs its thread {}, {} µs were supposed",
-      cost_ns ? fmt::format("{} µs besides", *cost_ns / kMicrosecond) : "an uncertain time besides",
-      parts_.shot_cost_ns / kMicrosecond);
-  if (cost_ns) stream_.set_pause_cost(*cost_ns);
-  run_.overhead.pause_cost_ns = stream_.pause_cost_ns();
+      "a pause costs its thread {} ± {} µs besides, {}; {} µs were supposed",
+      run_.overhead.pause_cost_ns / kMicrosecond, run_.overhead.pause_cost_error_ns / kMicrosecond,
+      cost ? "measured" : "not measured (too few visits)", parts_.shot_cost_ns / kMicrosecond);
 }
 
 std::vector<UnitId> Runner::candidates() {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/causal/calibrate.h"
 #include "controller/causal/ticker.h"
 
 namespace causalctl::causal {
@@ -70,7 +71,9 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
                const std::function<void()>& start, const WholeRun& planned, Run& run) {
   const Nanoseconds period_ns = config.sampling.period_ns.value_or(kPeriod);
   run.overhead.period_ns = period_ns;
-  run.overhead.pause_cost_ns = parts.shot_cost_ns;
+  const PauseCost cost = guessed_pause_cost(parts.shot_cost_ns);
+  run.overhead.pause_cost_ns = cost.cost_ns;
+  run.overhead.pause_cost_error_ns = cost.error_ns;
   wait_for_symbols(parts, hooks);
   Stream stream(parts);
   Ticker ticker(parts, stream, config.scope.unit, run.warnings);

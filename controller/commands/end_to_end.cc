@@ -225,6 +225,7 @@ void Runs::learn(const causal::Run& run, bool baseline) {
       std::max(most.controller_cpu_share, run.overhead.controller_cpu_share);
   most.attach_stop_ns = std::max(most.attach_stop_ns, run.overhead.attach_stop_ns);
   most.pause_cost_ns = std::max(most.pause_cost_ns, run.overhead.pause_cost_ns);
+  most.pause_cost_error_ns = std::max(most.pause_cost_error_ns, run.overhead.pause_cost_error_ns);
   most.period_ns = run.overhead.period_ns;
   for (const std::string& warning : run.warnings) {
     if (std::find(run_.warnings.begin(), run_.warnings.end(), warning) == run_.warnings.end()) {

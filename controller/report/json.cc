@@ -102,6 +102,7 @@ std::string render_json(const Report& report) {
                        {"sample_to_pause_p50_ns", report.sample_to_pause_p50_ns},
                        {"sample_to_pause_p99_ns", report.sample_to_pause_p99_ns},
                        {"pause_cost_ns", report.pause_cost_ns},
+                       {"pause_cost_error_ns", report.pause_cost_error_ns},
                        {"period_ns", report.period_ns}}},
                      {"losses",
                       {{"records_lost", report.records_lost},

@@ -71,7 +71,8 @@ struct Report {
   Nanoseconds attach_stop_ns = 0;
   Nanoseconds sample_to_pause_p50_ns = 0;
   Nanoseconds sample_to_pause_p99_ns = 0;
-  Nanoseconds pause_cost_ns = 0;  // to its thread, besides the pause
+  Nanoseconds pause_cost_ns = 0;        // to its thread, besides the pause
+  Nanoseconds pause_cost_error_ns = 0;  // its standard error, which is in every interval
   Nanoseconds period_ns = 0;
   std::uint64_t records_lost = 0;
   std::uint64_t experiments = 0;

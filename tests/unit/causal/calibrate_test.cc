@@ -1,6 +1,7 @@
 #include "controller/causal/calibrate.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 namespace causalctl::causal {
 namespace {
@@ -20,6 +21,18 @@ TEST_CASE("the period is as long as its cost demands, within bounds", "[causal][
   CHECK(affordable_period(kMillisecond, -0.03) == kMillisecond);
   CHECK(affordable_period(kMillisecond, 0.05) == 4 * kMillisecond);
   CHECK(affordable_period(kMillisecond, 0.9) == 10 * kMillisecond);
+}
+
+TEST_CASE("the cost of a pause follows from what was lost", "[causal][calibrate]") {
+  constexpr Nanoseconds kCounted = 50 * kMicrosecond;
+  constexpr double kRate = 500e-9;  // 500 pauses a second
+  const PauseCost cost = pause_cost_of(0.1, 0.01, kRate, kCounted);
+  CHECK(cost.cost_ns == Approx(50e3 + 0.1 / 1.1 / kRate));
+  CHECK(cost.error_ns == Approx(std::hypot(0.01 / 1.1 / kRate, 0.5 * (50e3 + 0.1 / 1.1 / kRate))));
+  // Never less than what a shot costs, nor ever so much more.
+  CHECK(pause_cost_of(-0.05, 0.05, kRate, kCounted).cost_ns == kCounted);
+  CHECK(pause_cost_of(0.9, 0.05, kRate, kCounted).cost_ns == 6 * kCounted);
+  CHECK(guessed_pause_cost(kCounted).error_ns == kCounted);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ Run full_run() {
   run.ended = true;
   run.reason = "duration";
   run.wall_ns = 19;
-  run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21};
+  run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21, 33, 34};
   run.losses = {22, 23, 24, 25};
   run.digest = "same";
   run.warnings = {"w"};
@@ -119,6 +119,8 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.overhead.sample_to_pause_p50_ns == 31);
   CHECK(r.overhead.sample_to_pause_p99_ns == 32);
   CHECK(r.overhead.period_ns == 21);
+  CHECK(r.overhead.pause_cost_ns == 33);
+  CHECK(r.overhead.pause_cost_error_ns == 34);
   CHECK(r.losses.records_lost == 22);
   CHECK(r.losses.stacks_truncated == 23);
   CHECK(r.losses.samples_unknown == 24);

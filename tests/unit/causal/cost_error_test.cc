@@ -1,0 +1,84 @@
+// Intervals, when virtual time counts pauses by a cost that is not exactly known.
+#include <cmath>
+#include <random>
+
+#include "controller/causal/estimate.h"
+#include "tests/unit/causal/synthetic.h"
+
+#undef CHECK  // ours; from here on it is Catch2's
+#include <catch2/catch.hpp>
+
+namespace causalctl::causal {
+namespace {
+
+// 20 pauses of 10 ms and a cost of 90 us each in 0.5 s of virtual time: an error of 60 us is 0.24
+// %.
+Run with_pauses(Run run, Nanoseconds error_ns) {
+  run.overhead.pause_cost_ns = 90 * kMicrosecond;
+  run.overhead.pause_cost_error_ns = error_ns;
+  for (Experiment& e : run.experiments) {
+    if (e.speedup == 0) continue;
+    e.pauses = 20;
+    e.paid_ns = 200 * kMillisecond;
+    e.delay_ns = e.paid_ns + 20 * run.overhead.pause_cost_ns;
+  }
+  return run;
+}
+
+SyntheticUnit without_effect() {
+  return {"a", [](double) { return 0.0; }};
+}
+
+SyntheticUnit a_fifth() {
+  return {"a", [](double speedup) { return 0.2 * speedup; }};
+}
+
+double half_width(const report::Interval& interval) { return (interval.high - interval.low) / 2; }
+
+}  // namespace
+
+TEST_CASE("what is not known of the cost of pauses is in every interval", "[causal]") {
+  const Run plain = synthetic_run({.units = {without_effect()}, .noise = 1e-5});
+  const auto exact = estimate({with_pauses(plain, 0)});
+  const auto report = estimate({with_pauses(plain, 60 * kMicrosecond)});
+  const auto& pool = report.progress.at(0).units.at(0).summary.at(2);
+  CHECK(half_width(exact.progress.at(0).units.at(0).summary.at(2).effect) < 1e-4);
+  CHECK(half_width(pool.effect) == Approx(2 * 0.0024).epsilon(0.1));
+  CHECK(report.pause_cost_error_ns == 60 * kMicrosecond);
+
+  Run other = synthetic_run({.units = {without_effect()}, .noise = 1e-5, .seed = 2});
+  const auto both =
+      estimate({with_pauses(plain, 60 * kMicrosecond), with_pauses(other, 60 * kMicrosecond)});
+  CHECK(half_width(both.progress.at(0).units.at(0).summary.at(2).effect) <
+        0.8 * half_width(pool.effect));  // the two err independently
+}
+
+// Every run counts pauses by a cost that errs once, by its standard error.
+TEST_CASE("95 % intervals hold the truth though the cost of pauses errs", "[causal]") {
+  constexpr int kRepetitions = 300;
+  constexpr Nanoseconds kError = 500 * kMicrosecond;
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  int held = 0;
+  for (int i = 0; i < kRepetitions; ++i) {
+    Run run = with_pauses(
+        synthetic_run({.units = {a_fifth()}, .noise = 0.02, .seed = static_cast<std::uint64_t>(i)}),
+        kError);
+    const double factor = std::exp(normal(random) * 20 * static_cast<double>(kError) / 500e6);
+    for (Experiment& e : run.experiments) {
+      if (e.speedup == 0) continue;
+      ThroughputCount& count = e.throughput.front();
+      count.last_ns =
+          count.first_ns +
+          static_cast<Nanoseconds>(factor * static_cast<double>(count.last_ns - count.first_ns));
+    }
+    const auto report = estimate({run});
+    const auto& pool = report.progress.at(0).units.at(0).summary.at(2);
+    const double truth = 0.2 * report.progress.at(0).units.at(0).phase_factor;
+    held += pool.effect.low <= truth && truth <= pool.effect.high ? 1 : 0;
+  }
+  CHECK(held >= 0.9 * kRepetitions);
+  CHECK(held <= 0.98 * kRepetitions);
+}
+
+}  // namespace causalctl::causal
