@@ -254,4 +254,13 @@ std::string executable(Pid pid) {
   return path;
 }
 
+bool has_capability(int capability) {
+  const auto text = read_text("/proc/self/status").value_or("");
+  const auto start = text.find("CapEff:\t");
+  if (start == std::string::npos) return false;
+  std::uint64_t set = 0;
+  std::from_chars(text.data() + start + 8, text.data() + text.size(), set, 16);
+  return (set >> static_cast<unsigned>(capability)) & 1U;
+}
+
 }  // namespace causalctl::procfs

@@ -53,6 +53,8 @@ bool has_ended(Pid pid);  // gone, or a zombie without other threads
 std::optional<Status> thread_status(Pid pid, Tid tid);
 std::optional<std::vector<Map>> maps(Pid pid);
 std::vector<Tid> threads(Pid pid);  // empty: gone
+// Of the caller, effective (capabilities(7)).
+bool has_capability(int capability);
 // Whether this thread has forked processes that are there still, zombies included. A kernel without
 // CONFIG_PROC_CHILDREN says no.
 bool has_children(Pid pid, Tid tid);

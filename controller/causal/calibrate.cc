@@ -24,6 +24,8 @@ constexpr int kMostUnseen = 6;
 // Of the cost, for its dependence on the length of a pause: in experiments pauses are up to ten
 // times as long as in the calibration (docs/virtual-time.md, "What a pause costs").
 constexpr double kLengthError = 0.5;
+constexpr Nanoseconds kUnknownCost = 100 * kMicrosecond;
+constexpr double kNormal = 1.96;
 constexpr std::size_t kMaxPairs = 12;
 constexpr std::size_t kMinPairs = 3;
 
@@ -150,7 +152,19 @@ SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds
   return measure(stream, parts, period_ns, budget_ns / 2, stop);
 }
 
-PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns) { return {shot_cost_ns, shot_cost_ns}; }
+PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns) {
+  return {shot_cost_ns, shot_cost_ns > 0 ? shot_cost_ns : kUnknownCost};
+}
+
+Nanoseconds error_of_pauses(const Experiment& experiment, const PauseCost& cost) {
+  if (experiment.pauses == 0) return 0;
+  const auto all = static_cast<double>(experiment.pauses);
+  const double pause_ns =
+      static_cast<double>(experiment.paid_ns) / all + static_cast<double>(cost.cost_ns);
+  if (pause_ns <= 0) return 0;
+  const double pauses = std::min(static_cast<double>(experiment.delay_ns) / pause_ns, all);
+  return static_cast<Nanoseconds>(pauses * static_cast<double>(cost.error_ns));
+}
 
 // N pauses of cost c in virtual time V leave V - N c for work, and V / (V - N c) = 1 + loss.
 PauseCost pause_cost_of(double loss, double loss_error, double pauses_per_ns,
@@ -161,8 +175,10 @@ PauseCost pause_cost_of(double loss, double loss_error, double pauses_per_ns,
       counted_ns > 0 ? kMostUnseen * counted : static_cast<double>(kDearestPause);
   const double cost_ns = std::clamp(counted + unseen_ns, counted, most_ns);
   const double error_ns = loss_error / (1 + loss) / pauses_per_ns;
+  const double cut_off_ns = counted + unseen_ns - cost_ns;
   return {static_cast<Nanoseconds>(cost_ns),
-          static_cast<Nanoseconds>(std::hypot(error_ns, kLengthError * cost_ns))};
+          static_cast<Nanoseconds>(
+              std::hypot(error_ns, std::hypot(kLengthError * cost_ns, cut_off_ns)))};
 }
 
 std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& parts,
@@ -190,8 +206,10 @@ std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& p
       });
   const auto loss = cost_of_pairs(pairs);
   if (!loss) return std::nullopt;
-  return pause_cost_of(*loss, statistics::standard_error(log_ratios(pairs)), pauses_per_ns / shams,
-                       stream.pause_cost_ns());
+  // The error of few pairs is not known well itself: as far as its Student's t goes.
+  const double t = statistics::student_t_quantile(0.025, pairs.size() - 1);
+  const double loss_error = t / kNormal * statistics::standard_error(log_ratios(pairs));
+  return pause_cost_of(*loss, loss_error, pauses_per_ns / shams, stream.pause_cost_ns());
 }
 
 }  // namespace causalctl::causal

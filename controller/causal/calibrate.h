@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/causal/experiment.h"
 #include "controller/causal/stream.h"
 
 namespace causalctl::causal {
@@ -36,13 +37,20 @@ struct PauseCost {
   Nanoseconds error_ns = 0;  // standard; in it, what longer pauses may cost more or less
 };
 
-// Pure: where nothing could be measured. A shot at a thread of our own sees a third to a half.
+// Pure: where nothing could be measured. A shot at a thread of our own sees a third to a half. 0:
+// that is not known either.
 PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns);
 
-// Pure: from what was lost in progress (a fraction, with its standard error) with so many pauses of
-// one thread per nanosecond of its virtual time, when `counted_ns` of a pause were counted as paid.
+// Pure: from what was lost in progress (a fraction; the standard error of log(1 + loss)) with so
+// many pauses of one thread per nanosecond of its virtual time, when `counted_ns` of a pause were
+// counted as paid.
 PauseCost pause_cost_of(double loss, double loss_error, double pauses_per_ns,
                         Nanoseconds counted_ns);
+
+// Pure: the standard error of a thread's virtual time in the experiment. A thread makes at most so
+// many pauses that it pays the delay with them, costs included; what it was credited for, it has
+// not paid, and then it makes no more than all threads together.
+Nanoseconds error_of_pauses(const Experiment& experiment, const PauseCost& cost);
 
 // What a pause costs its thread besides the time in the stub: the interrupt that arms it, signal
 // frame, context switches, cold caches. On this target, as it runs: phases with and without a sham

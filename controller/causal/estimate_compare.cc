@@ -118,20 +118,7 @@ struct Baselines {
   }
 };
 
-// Each thread makes so many pauses that it pays the delay with them, their costs included. In
-// virtual time, from which the costs are taken, an error of one is so large a part of the period.
-double cost_error_of(const Experiment& treatment, const Overhead& overhead) {
-  if (treatment.pauses == 0 || treatment.effective_ns <= 0) return 0;
-  const double pause_ns =
-      static_cast<double>(treatment.paid_ns) / static_cast<double>(treatment.pauses) +
-      static_cast<double>(overhead.pause_cost_ns);
-  if (pause_ns <= 0) return 0;
-  const double pauses = static_cast<double>(treatment.delay_ns) / pause_ns;
-  return pauses * static_cast<double>(overhead.pause_cost_error_ns) /
-         static_cast<double>(treatment.effective_ns);
-}
-
-void compare_run(const Run& run, const std::vector<Observation>& all, const Baselines& baselines,
+void compare_run(const std::vector<Observation>& all, const Baselines& baselines,
                  std::vector<Effect>& treatments) {
   std::ptrdiff_t passed = 0;
   for (const Observation& observation : all) {
@@ -141,8 +128,6 @@ void compare_run(const Run& run, const std::vector<Observation>& all, const Base
     }
     if (auto effect =
             against(observation, baselines.nearest(passed - 1, -1), baselines.nearest(passed, 1))) {
-      effect->run = &run;
-      effect->cost_error = cost_error_of(*observation.experiment, run.overhead);
       treatments.push_back(*effect);
     }
   }
@@ -188,20 +173,21 @@ PointEffects compare(const std::vector<Run>& runs, const Point& point) {
   for (const Run& run : runs) {
     const std::vector<Observation> all = observe(run, point);
     const Baselines baselines(all);
-    compare_run(run, all, baselines, effects.treatments);
+    compare_run(all, baselines, effects.treatments);
     compare_nulls(baselines, effects.nulls);
   }
   return effects;
 }
 
-double cost_variance(std::span<const Effect> effects, std::span<const double> weights) {
-  std::map<const Run*, double> errors;
+double cost_error(std::span<const Effect> effects, std::span<const double> weights) {
+  double error = 0;
   for (std::size_t i = 0; i < effects.size(); ++i) {
-    errors[effects[i].run] += weights[i] * effects[i].cost_error;
+    const Experiment& treatment = *effects[i].experiment;
+    if (treatment.effective_ns <= 0) continue;
+    error += weights[i] * static_cast<double>(treatment.cost_error_ns) /
+             static_cast<double>(treatment.effective_ns);
   }
-  double variance = 0;
-  for (const auto& [run, error] : errors) variance += error * error;
-  return variance;
+  return std::abs(error);
 }
 
 double variance_factor(std::span<const Effect> effects, std::span<const double> weights) {

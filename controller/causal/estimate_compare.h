@@ -29,9 +29,6 @@ struct Effect {
   const Experiment* experiment = nullptr;
   std::array<const Experiment*, 2> baselines = {};  // before, after; one may be null
   double log_ratio = 0;                             // log(period / mean period of the baselines)
-  const Run* run = nullptr;
-  // How much of log_ratio one standard error of the cost of a pause is: all of a run err together.
-  double cost_error = 0;
 };
 
 struct PointEffects {
@@ -46,9 +43,10 @@ std::uint64_t visits_of(const Experiment& experiment, const Point& point);  // l
 
 PointEffects compare(const std::vector<Run>& runs, const Point& point);
 
-// The variance of the weighted sum of log ratios by what is not known of the cost of pauses. More
-// experiments of the same run do not make it smaller.
-double cost_variance(std::span<const Effect> effects, std::span<const double> weights);
+// The standard error of the weighted sum of log ratios by what is not known of the cost of pauses.
+// All err together, those of other runs, too (the guess it begins with, the dependence on a pause's
+// length): more experiments do not make it smaller.
+double cost_error(std::span<const Effect> effects, std::span<const double> weights);
 
 // The variance of the weighted sum of log ratios over that of one log period, were all experiments
 // equally noisy: effects that share a baseline err together.

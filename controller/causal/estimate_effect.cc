@@ -21,8 +21,8 @@ double error_of(std::span<const Clean> effects, std::span<const double> weights,
                 const Noise& noise) {
   std::vector<Effect> plain;
   for (const Clean& one : effects) plain.push_back(one.effect);
-  return std::sqrt(noise.variance * variance_factor(plain, weights) +
-                   cost_variance(plain, weights));
+  return std::hypot(std::sqrt(noise.variance * variance_factor(plain, weights)),
+                    cost_error(plain, weights));
 }
 
 report::CurvePoint described(std::span<const Clean> effects, const Point& point) {

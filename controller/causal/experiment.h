@@ -39,6 +39,8 @@ struct Experiment {
   Nanoseconds asked_ns = 0;
   Nanoseconds paid_ns = 0;
   std::uint64_t pauses = 0;
+  // Standard error of the virtual time: what is not known of the cost of a thread's pauses.
+  Nanoseconds cost_error_ns = 0;
   std::string discarded;  // why it does not count (controller late, …); empty: counts
 };
 

@@ -114,7 +114,8 @@ void LogWriter::experiment(const Run& run, const Experiment& experiment) {
   line["lost_records"] = experiment.lost_records;
   line["pauses"] = {{"asked_ns", experiment.asked_ns},
                     {"paid_ns", experiment.paid_ns},
-                    {"count", experiment.pauses}};
+                    {"count", experiment.pauses},
+                    {"error_ns", experiment.cost_error_ns}};
   if (!experiment.discarded.empty()) line["discarded"] = experiment.discarded;
   append(text(line));
 }

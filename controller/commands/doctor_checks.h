@@ -44,7 +44,6 @@ std::vector<std::string> reasons_for_ptrace(const SignalFacts& facts);
 
 KernelVersion running_kernel();
 bool sigtrap_events_work();
-bool has_capability(int capability);  // effective, of this process
 
 std::vector<Check> check_machine();
 // nullopt: no such process.

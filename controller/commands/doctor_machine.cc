@@ -32,7 +32,9 @@ constexpr int kCapPerfmon = 38;  // Linux 5.8; not in older headers
 constexpr const char* kRunAsRoot =
     "run as root, or with capabilities: docs/security.md says which, and how to grant just those";
 
-bool may_monitor_all() { return has_capability(kCapPerfmon) || has_capability(CAP_SYS_ADMIN); }
+bool may_monitor_all() {
+  return procfs::has_capability(kCapPerfmon) || procfs::has_capability(CAP_SYS_ADMIN);
+}
 
 std::optional<long> read_number(const std::string& path) {
   const auto text = procfs::read_text(path);
@@ -182,7 +184,7 @@ Check yama() {
   if (scope == 3) {
     check = {check.name, Verdict::missing, "ptrace_scope 3: attaching is off until the next boot",
              "kernel.yama.ptrace_scope=0..2 at boot", true};
-  } else if (scope > 0 && !has_capability(CAP_SYS_PTRACE)) {
+  } else if (scope > 0 && !procfs::has_capability(CAP_SYS_PTRACE)) {
     check.verdict = scope == 1 ? Verdict::limited : Verdict::missing;
     check.required = scope == 2;
     check.finding += scope == 1 ? ": only children of causalctl (causalctl run)" : ": only root";
@@ -203,7 +205,7 @@ Check locked_memory() {
               fmt::format("perf_event_mlock_kb {} per CPU and user, RLIMIT_MEMLOCK {}", per_cpu,
                           size_text(limit.rlim_cur)),
               "", false};
-  if (has_capability(CAP_IPC_LOCK)) {
+  if (procfs::has_capability(CAP_IPC_LOCK)) {
     check.finding += "; no limit applies (CAP_IPC_LOCK)";
   } else if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < (64U << 20)) {
     check.verdict = Verdict::limited;
@@ -289,15 +291,6 @@ KernelVersion running_kernel() {
 bool sigtrap_events_work() {
   std::string reason;  // the event stays disabled: no signal is ever sent
   return try_open(perf::sigtrap_attr(0, 50 * kMicrosecond), "sigtrap event", reason).has_value();
-}
-
-bool has_capability(int capability) {
-  const auto text = procfs::read_text("/proc/self/status").value_or("");
-  const auto start = text.find("CapEff:\t");
-  if (start == std::string::npos) return false;
-  std::uint64_t set = 0;
-  std::from_chars(text.data() + start + 8, text.data() + text.size(), set, 16);
-  return (set >> static_cast<unsigned>(capability)) & 1U;
 }
 
 std::vector<Check> check_machine() {

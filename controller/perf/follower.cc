@@ -1,7 +1,7 @@
 #include "controller/perf/follower.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <linux/capability.h>
 
 #include <algorithm>
 #include <utility>
@@ -21,12 +21,12 @@ constexpr Nanoseconds kScanAgain = 5 * kMillisecond;  // when something unexplai
 constexpr int kMostScansAtStart = 20;
 
 // Fewer pages for many threads: the rings' memory is locked. A thread that blocks and wakes another
-// 50,000 times a second writes 12 MB: 512 KiB outlast a controller that is 40 ms late. Those who
-// are not root have a quota of 516 KiB a core (perf_event_mlock_kb), of which every thread needs a
-// part.
+// 50,000 times a second writes 12 MB: 512 KiB outlast a controller that is 40 ms late. Who must not
+// lock as much as he likes has a quota of 516 KiB a core (perf_event_mlock_kb), of which every
+// thread needs a part.
 unsigned ring_pages(std::size_t threads) {
   constexpr std::size_t kFew = 16;
-  if (threads <= kFew && geteuid() == 0) return 128;
+  if (threads <= kFew && procfs::has_capability(CAP_IPC_LOCK)) return 128;
   if (threads <= 64) return 32;
   return threads <= 512 ? 8 : 4;
 }

@@ -1,5 +1,5 @@
-"""How cases call `causalctl attach`. The period is given, so no time goes into its calibration:
-accuracy is judged elsewhere."""
+"""How cases call `causalctl attach`. The sampling period is given, so no time goes into the search
+for it: accuracy is judged elsewhere."""
 
 from case import Case, line_of
 from during import until_enough

@@ -43,7 +43,7 @@ class Case:
     target_ends: bool = False  # by itself, during the case
     texts_may_change: bool = False  # the target executes another program
     writes_code: bool = False  # the target compiles while it runs
-    clean_within: float = 10  # seconds until nothing may be left behind
+    clean_within: float = 5  # seconds until nothing may be left behind
     alone: bool = False  # nothing that causalctl has started may run on, whatever it is
     timeout: float = 60
 

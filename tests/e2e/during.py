@@ -45,8 +45,7 @@ def until_paused(world):
 
 
 def until_enough(world):
-    """Until the log has as many experiments, and all that the checks want of it. What is not there in
-    time, the checks will miss, and show the report."""
+    """Until the log has as many experiments, and all that the checks want of it."""
     wanted = [check.reached for check in world.case.checks if hasattr(check, "reached")]
 
     def enough():
@@ -55,6 +54,11 @@ def until_enough(world):
                 all(reached(records) for reached in wanted))
 
     fixture.wait_until(lambda: enough() or world.process.poll() is not None, PATIENCE, every=0.1)
+    if not enough():
+        records = records_in(world.log)
+        raise RuntimeError(f"waited in vain: {len(kept_experiments(records))} of "
+                           f"{len(experiments_of(records))} experiments count, "
+                           f"{pauses_in(records)} pauses")
     end(world)
 
 

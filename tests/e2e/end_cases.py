@@ -25,7 +25,7 @@ def log_readable(outcome):
 
 
 CASES = [
-    Case("target_vanishes", attach_json(),
+    Case("target_vanishes", attach_json(duration="40s"),
          (*FIGURE1, "--seconds", "12"), target_ends=True,
          checks=(well_formed, visits("round_done", 10), log_ends_with("target-exited"))),
     Case("interrupt_prints_report", attach_short(), FIGURE1,

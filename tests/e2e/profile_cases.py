@@ -119,11 +119,11 @@ CASES = [
              checks=(well_formed, experiments_only(A_LINE, (0, 0.5)))),
     profiled("attach_scope_file", attach_json("--scope-file", "*figure1.c"), FIGURE1,
              checks=(well_formed, in_file("figure1.c"), units_include(A_LINE))),
-    profiled("attach_toml", ("attach", "{pid}", "--config", "{dir}/c.toml"), FIGURE1,
-             before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[experiment]\n'
-                          'duration = "200ms"\n[budget]\nduration = "150s"\n[output]\n'
-                          'format = "json"\n'),
-             checks=(well_formed, visits("round_done", 10), log_complete)),
+    Case("attach_toml", ("attach", "{pid}", "--config", "{dir}/c.toml"), FIGURE1,
+         before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[experiment]\n'
+                      'duration = "200ms"\n[budget]\nduration = "8s"\n[output]\n'
+                      'format = "json"\n'),
+         checks=(well_formed, visits("round_done", 10), log_complete, log_ends_with("duration"))),
     profiled("attach_quiet", attach_short("--quiet"), FIGURE1,
              stdout=patterns("round_done"), checks=(
                  lambda outcome: expect(outcome.stderr == "", "something on stderr"),)),

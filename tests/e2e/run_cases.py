@@ -58,7 +58,7 @@ CASES = [
               *FIGURE1, "--rounds", "20", "--per-ms", "300000"),
              stdout=patterns(r"^end-to-end: \d+ visits", r"^rounds 2\d$", r"figure1\.c:\d+"),
              checks=(log_complete, log_ends_with("interrupted"), one_run_each)),
-    Case("end_to_end_for_a_while", ("run", "--end-to-end", "--duration", "4s", "-o", "{log}", "--",
+    Case("end_to_end_for_a_while", ("run", "--end-to-end", "--duration", "8s", "-o", "{log}", "--",
                                     *ROUNDS),
          checks=(log_complete, log_ends_with("duration"))),
     Case("end_to_end_beside_a_point", ("run", "--end-to-end", "--progress", "main", "--", "true"),

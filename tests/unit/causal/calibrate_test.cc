@@ -31,8 +31,11 @@ TEST_CASE("the cost of a pause follows from what was lost", "[causal][calibrate]
   CHECK(cost.error_ns == Approx(std::hypot(0.01 / 1.1 / kRate, 0.5 * (50e3 + 0.1 / 1.1 / kRate))));
   // Never less than what a shot costs, nor ever so much more.
   CHECK(pause_cost_of(-0.05, 0.05, kRate, kCounted).cost_ns == kCounted);
-  CHECK(pause_cost_of(0.9, 0.05, kRate, kCounted).cost_ns == 6 * kCounted);
+  const PauseCost dearer = pause_cost_of(0.9, 0, kRate, kCounted);
+  CHECK(dearer.cost_ns == 6 * kCounted);
+  CHECK(dearer.error_ns > 0.9 / 1.9 / kRate - 5 * kCounted);  // what was cut off is in its error
   CHECK(guessed_pause_cost(kCounted).error_ns == kCounted);
+  CHECK(guessed_pause_cost(0).error_ns > 0);
 }
 
 }  // namespace
