@@ -6,8 +6,8 @@ import signal
 import subprocess
 
 import fixture
-from attaching import (A_LINE, ENDLESS, FIGURE1, SHORT, attach, attach_json, attach_short, figure1,
-                       halved, profiled, write)
+from attaching import (A_LINE, ENDLESS, FIGURE1, SHORT, UNTIL_PAUSED, attach, attach_json,
+                       attach_short, figure1, halved, profiled, write)
 from case import (Case, ROUNDS, all_units, coz_format, digest_same, expect, experiments_of,
                   experiments_only, line_of, log_complete, log_ends_with, patterns, private_log,
                   units_are, units_include, visits, waits_for_others, warns, well_formed)
@@ -19,8 +19,9 @@ BUSY_LINE = f"changes.c:{line_of('changes.c', 'x < iterations')}"
 
 def paused_much(*options):
     """Of blocking_calls: twenty threads that hardly run, and owe little in a short experiment."""
-    return attach("--duration", ENDLESS, "--experiment", "500ms", "--period", "1ms", "--format",
-                  "json", "--fixed", LITTLE_LINE, "--speedup", "90", "--max-slowdown", "100",
+    return attach("--duration", UNTIL_PAUSED, "--experiment", "500ms", "--period", "1ms",
+                  "--format", "json", "--fixed", LITTLE_LINE, "--speedup", "90",
+                  "--max-slowdown", "100",
                   *options)
 
 
@@ -89,7 +90,7 @@ def paused_to_the_end(outcome):
 def sigtrap_changes(name, *options):
     """The target's own doing, which is said and no failure. At most one of our signals for each of
     its four threads can be on its way then."""
-    return paused_case(name, attach_json(*halved(BUSY_LINE)),
+    return paused_case(name, attach_json(*halved(BUSY_LINE), duration=UNTIL_PAUSED),
                        ("{targets}/changes", "--blocked", "0", *options), target_ends=True,
                        during=until_paused_after_change,
                        target_output=ROUNDS + patterns("^failed_children 0$",
@@ -179,7 +180,8 @@ CASES = [
              target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps 0$"),
              checks=(well_formed, visits("round_done", 20), digest_same)),
     # A target with a handler of its own is paused in another way, and its handler sees nothing.
-    paused_case("attach_target_has_sigtrap_handler", attach_json(*halved(BUSY_LINE)),
+    paused_case("attach_target_has_sigtrap_handler",
+                attach_json(*halved(BUSY_LINE), duration=UNTIL_PAUSED),
                 ("{targets}/changes", "--sigtrap", "1", "--blocked", "0"),
                 with_target=wait_for_handler,
                 target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps 0$"),
@@ -197,7 +199,7 @@ CASES = [
                 target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
                                                 "^wrong_total 0$"),
                 checks=(visits("round_done", 20),)),
-    paused_case("attach_as_ordinary_user", attach_json(*halved(A_LINE)),
+    paused_case("attach_as_ordinary_user", attach_json(*halved(A_LINE), duration=UNTIL_PAUSED),
                 ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *FIGURE1),
                 user=65534, needs={"setpriv": "util-linux"}, checks=(visits("round_done", 10),)),
     Case("attach_ends_by_budget", attach_json("--max-slowdown", "0.1", "-o", "{log}",
