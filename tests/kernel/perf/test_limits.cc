@@ -9,9 +9,11 @@
 
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "controller/base/clock.h"
+#include "controller/base/procfs.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
 #include "tests/kernel/perf/child.h"
@@ -181,22 +183,34 @@ TEST_CASE("The pause event's attributes are accepted, or the hint says what is m
   }
 }
 
+namespace {
+
+constexpr int kSleeps = 20'000;  // fill a ring of 512 KiB four times
+
+int sleeps_of(Pid pid) {
+  const std::string name = "\nvoluntary_ctxt_switches:";
+  const auto text = procfs::read_text("/proc/" + std::to_string(pid) + "/status").value_or("");
+  const auto at = text.find(name);
+  return at == std::string::npos ? 0 : std::stoi(text.substr(at + name.size()));
+}
+
+}  // namespace
+
 TEST_CASE("Records that found no room are counted, and the session goes on", "[perf]") {
   if (!perf_is_allowed()) return;
   Child child([] {
     for (int i = 0; i < 20000; ++i) syscall(SYS_sched_yield);
-    for (int i = 0; i < 5000; ++i) sleep_until(monotonic_now() + 1);
+    for (int i = 0; i < 2 * kSleeps; ++i) sleep_until(monotonic_now() + 1);
     for (;;) sleep_until(monotonic_now() + 5 * kMillisecond);
   });
   Session session(child.pid(), {});
   session.start();
   child.go();
-  // Not read until far more has happened than there is room for.
-  const auto deadline = monotonic_now() + 10 * kSecond;
-  while (cpu_time_of(child.pid()) < 30 * kMillisecond && monotonic_now() < deadline) {
+  // Not read until far more has happened than there is room for: a sleep is some 100 bytes.
+  const auto deadline = monotonic_now() + 30 * kSecond;
+  while (sleeps_of(child.pid()) < kSleeps && monotonic_now() < deadline) {
     sleep_until(monotonic_now() + 20 * kMillisecond);
   }
-  sleep_until(monotonic_now() + 500 * kMillisecond);
   std::vector<Event> events;
   REQUIRE(
       drain_until(session, events, [&](const auto&) { return session.losses().records_lost > 0; }));
