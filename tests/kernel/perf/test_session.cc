@@ -116,10 +116,9 @@ TEST_CASE("A changed period is what samples stand for", "[perf]") {
   REQUIRE(samples_come(50));
   auto samples = only<SampleEvent>(events);
   samples.erase(samples.begin(), samples.begin() + 3);
-  for (const auto& sample : samples) {
-    REQUIRE(sample.period_ns > 2900 * kMicrosecond);
-    REQUIRE(sample.period_ns < 8 * kMillisecond + 1);
-  }
+  // On average: a sample that comes late, because the machine stalled, is followed by an early one.
+  REQUIRE(sampled_time(samples) > std::ssize(samples) * 2900 * kMicrosecond);
+  for (const auto& sample : samples) REQUIRE(sample.period_ns < 8 * kMillisecond + 1);
   session.enable_sampling(false);
   events.clear();
   drain_until(session, events, [](const auto&) { return true; });
