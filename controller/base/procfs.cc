@@ -130,6 +130,8 @@ Status parse_status(std::string_view text) {
       status.signals_ignored = number<std::uint64_t>(value, 16);
     } else if (key == "SigCgt") {
       status.signals_caught = number<std::uint64_t>(value, 16);
+    } else if (key == "CapEff") {
+      status.capabilities = number<std::uint64_t>(value, 16);
     }
   }
   return status;
@@ -255,12 +257,8 @@ std::string executable(Pid pid) {
 }
 
 bool has_capability(int capability) {
-  const auto text = read_text("/proc/self/status").value_or("");
-  const auto start = text.find("CapEff:\t");
-  if (start == std::string::npos) return false;
-  std::uint64_t set = 0;
-  std::from_chars(text.data() + start + 8, text.data() + text.size(), set, 16);
-  return (set >> static_cast<unsigned>(capability)) & 1U;
+  const auto own = status(getpid());
+  return own && ((own->capabilities >> static_cast<unsigned>(capability)) & 1U) != 0;
 }
 
 }  // namespace causalctl::procfs

@@ -25,6 +25,7 @@ struct Status {
   std::uint64_t signals_blocked = 0;         // SigBlk
   std::uint64_t signals_ignored = 0;         // SigIgn
   std::uint64_t signals_caught = 0;          // SigCgt
+  std::uint64_t capabilities = 0;            // CapEff: bit n is capability n
 };
 
 struct Map {  // one line of /proc/PID/maps

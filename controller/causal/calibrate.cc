@@ -53,6 +53,15 @@ double phase_period(Stream& stream, const StreamParts& parts, Nanoseconds longes
   return visits_period(stream, parts, longest_ns, stop);
 }
 
+// With which it pays the delay, their costs included.
+double pauses_of_a_thread(Nanoseconds delay_ns, Nanoseconds paid_ns, std::uint64_t pauses,
+                          Nanoseconds cost_ns) {
+  if (pauses == 0) return 0;
+  const double pause_ns =
+      static_cast<double>(paid_ns) / static_cast<double>(pauses) + static_cast<double>(cost_ns);
+  return pause_ns > 0 ? static_cast<double>(delay_ns) / pause_ns : 0;
+}
+
 struct Phase {
   double period_ns = 0;
   double pauses_per_ns = 0;  // of one thread, by its virtual time
@@ -73,11 +82,10 @@ Phase sham_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_n
     stream.step();
   } while (!parts.pauser.idle() && parts.clock.now() < patience_ns);
   const auto after = parts.pauser.totals();
-  const auto pauses = static_cast<double>(after.pauses - before.pauses);
-  const auto paid_ns = static_cast<double>(after.paid_ns - before.paid_ns);
+  const Nanoseconds paid_ns = after.paid_ns - before.paid_ns;
   if (paid_ns > 0 && virtual_ns > 0) {
-    phase.pauses_per_ns = static_cast<double>(delay_ns) /
-                          (paid_ns / pauses + static_cast<double>(stream.pause_cost_ns())) /
+    phase.pauses_per_ns = pauses_of_a_thread(delay_ns, paid_ns, after.pauses - before.pauses,
+                                             stream.pause_cost_ns()) /
                           static_cast<double>(virtual_ns);
   }
   return phase;
@@ -105,6 +113,12 @@ std::vector<double> log_ratios(const Pairs& pairs) {
   return logs;
 }
 
+// Of the mean of log(on/off): half of its 95 % interval, by Student's t.
+double reach_of(const Pairs& pairs) {
+  return statistics::student_t_quantile(0.025, pairs.size() - 1) *
+         statistics::standard_error(log_ratios(pairs));
+}
+
 SamplingCost measure(Stream& stream, const StreamParts& parts, Nanoseconds period_ns,
                      Nanoseconds budget_ns, const std::function<bool()>& stop) {
   parts.session.set_period(period_ns);
@@ -115,8 +129,7 @@ SamplingCost measure(Stream& stream, const StreamParts& parts, Nanoseconds perio
   parts.session.enable_sampling(true);
   SamplingCost cost{period_ns, cost_of_pairs(pairs)};
   if (!cost.cost) return cost;
-  const double reach = statistics::student_t_quantile(0.025, pairs.size() - 1) *
-                       statistics::standard_error(log_ratios(pairs));
+  const double reach = reach_of(pairs);
   cost.low = (1 + *cost.cost) * std::exp(-reach) - 1;
   cost.high = (1 + *cost.cost) * std::exp(reach) - 1;
   return cost;
@@ -156,14 +169,11 @@ PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns) {
   return {shot_cost_ns, shot_cost_ns > 0 ? shot_cost_ns : kUnknownCost};
 }
 
-Nanoseconds error_of_pauses(const Experiment& experiment, const PauseCost& cost) {
-  if (experiment.pauses == 0) return 0;
-  const auto all = static_cast<double>(experiment.pauses);
-  const double pause_ns =
-      static_cast<double>(experiment.paid_ns) / all + static_cast<double>(cost.cost_ns);
-  if (pause_ns <= 0) return 0;
-  const double pauses = std::min(static_cast<double>(experiment.delay_ns) / pause_ns, all);
-  return static_cast<Nanoseconds>(pauses * static_cast<double>(cost.error_ns));
+Nanoseconds error_of_pauses(const Experiment& experiment, const Overhead& overhead) {
+  const double pauses = std::min(pauses_of_a_thread(experiment.delay_ns, experiment.paid_ns,
+                                                    experiment.pauses, overhead.pause_cost_ns),
+                                 static_cast<double>(experiment.pauses));
+  return static_cast<Nanoseconds>(pauses * static_cast<double>(overhead.pause_cost_error_ns));
 }
 
 // N pauses of cost c in virtual time V leave V - N c for work, and V / (V - N c) = 1 + loss.
@@ -207,9 +217,8 @@ std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& p
   const auto loss = cost_of_pairs(pairs);
   if (!loss) return std::nullopt;
   // The error of few pairs is not known well itself: as far as its Student's t goes.
-  const double t = statistics::student_t_quantile(0.025, pairs.size() - 1);
-  const double loss_error = t / kNormal * statistics::standard_error(log_ratios(pairs));
-  return pause_cost_of(*loss, loss_error, pauses_per_ns / shams, stream.pause_cost_ns());
+  return pause_cost_of(*loss, reach_of(pairs) / kNormal, pauses_per_ns / shams,
+                       stream.pause_cost_ns());
 }
 
 }  // namespace causalctl::causal

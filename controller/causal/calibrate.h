@@ -50,7 +50,7 @@ PauseCost pause_cost_of(double loss, double loss_error, double pauses_per_ns,
 // Pure: the standard error of a thread's virtual time in the experiment. A thread makes at most so
 // many pauses that it pays the delay with them, costs included; what it was credited for, it has
 // not paid, and then it makes no more than all threads together.
-Nanoseconds error_of_pauses(const Experiment& experiment, const PauseCost& cost);
+Nanoseconds error_of_pauses(const Experiment& experiment, const Overhead& overhead);
 
 // What a pause costs its thread besides the time in the stub: the interrupt that arms it, signal
 // frame, context switches, cold caches. On this target, as it runs: phases with and without a sham

@@ -68,7 +68,6 @@ class Runner {
   Nanoseconds cpu_start_ns_ = 0;
   Nanoseconds experiment_ns_ = 0;    // doubled where visits are few
   Nanoseconds window_begin_ns_ = 0;  // of the experiment that is being measured; 0: none
-  PauseCost pause_cost_;
   std::optional<UnitId> fixed_;
   Looks looks_;
   double visits_per_s_ = 0;
@@ -141,7 +140,6 @@ Nanoseconds Runner::share_of_run_ns(double share, Nanoseconds longest_ns) const 
 // Not under a limit of slowdown: the target stands still for more than half of it.
 void Runner::calibrate_pauses() {
   const auto keep = [this](const PauseCost& cost) {
-    pause_cost_ = cost;
     stream_.set_pause_cost(cost.cost_ns);
     run_.overhead.pause_cost_ns = cost.cost_ns;
     run_.overhead.pause_cost_error_ns = cost.error_ns;
@@ -226,7 +224,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   result.asked_ns = pauses.asked_ns - pauses_before.asked_ns;
   result.paid_ns = pauses.paid_ns - pauses_before.paid_ns;
   result.pauses = pauses.pauses - pauses_before.pauses;
-  result.cost_error_ns = error_of_pauses(result, pause_cost_);
+  result.cost_error_ns = error_of_pauses(result, run_.overhead);
   ticker_.judge(result);
   count_baseline(result, counts);
   return result;

@@ -114,7 +114,7 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   result.effective_ns = watched.window_ns + end.last_ns;
   result.delay_ns = watched.delay_ns;
   result.wall_ns = result.effective_ns + result.delay_ns;
-  result.cost_error_ns = error_of_pauses(result, cost);
+  result.cost_error_ns = error_of_pauses(result, run.overhead);
   result.throughput = {{kEndToEnd, end.visits, 0, 0}};
   run.experiments.push_back(result);
 

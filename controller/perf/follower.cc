@@ -24,9 +24,9 @@ constexpr int kMostScansAtStart = 20;
 // 50,000 times a second writes 12 MB: 512 KiB outlast a controller that is 40 ms late. Who must not
 // lock as much as he likes has a quota of 516 KiB a core (perf_event_mlock_kb), of which every
 // thread needs a part.
-unsigned ring_pages(std::size_t threads) {
+unsigned ring_pages(std::size_t threads, bool may_lock) {
   constexpr std::size_t kFew = 16;
-  if (threads <= kFew && procfs::has_capability(CAP_IPC_LOCK)) return 128;
+  if (threads <= kFew && may_lock) return 128;
   if (threads <= 64) return 32;
   return threads <= 512 ? 8 : 4;
 }
@@ -44,7 +44,11 @@ SwitchKind switch_kind(const SwitchRecord& record) {
 }  // namespace
 
 Follower::Follower(Pid target, ThreadPlan plan, WakingFormat waking, std::uint64_t seed)
-    : target_(target), plan_(std::move(plan)), waking_(waking), random_(seed) {}
+    : target_(target),
+      plan_(std::move(plan)),
+      waking_(waking),
+      random_(seed),
+      may_lock_(procfs::has_capability(CAP_IPC_LOCK)) {}
 
 void Follower::open_all() {
   scan_until_stable();
@@ -132,7 +136,7 @@ std::vector<ThreadId> Follower::threads() const {
 }
 
 bool Follower::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
-  plan_.ring_pages = ring_pages(std::max(threads_.size(), expected_threads_));
+  plan_.ring_pages = ring_pages(std::max(threads_.size(), expected_threads_), may_lock_);
   auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
   if (!events) return false;
   ++last_serial_;

@@ -74,6 +74,7 @@ class Follower {
   ThreadPlan plan_;
   WakingFormat waking_;
   std::mt19937_64 random_;
+  bool may_lock_;  // as much memory as it likes
   Merger merger_;
   SessionLosses losses_;
   std::vector<std::string> reasons_;

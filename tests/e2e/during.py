@@ -19,8 +19,7 @@ def pauses_in(records):
 def wait_for_pauses(world):
     """However long that takes on this machine."""
     wanted = pauses_in(records_in(world.log)) + PAUSES
-    if not fixture.wait_until(lambda: pauses_in(records_in(world.log)) >= wanted or
-                              world.process.poll() is not None, PATIENCE, every=0.1):
+    if not world.wait_for_log(lambda records: pauses_in(records) >= wanted, PATIENCE, every=0.1):
         raise RuntimeError(f"waited in vain for {wanted} pauses")
 
 
@@ -48,13 +47,11 @@ def until_enough(world):
     """Until the log has as many experiments, and all that the checks want of it."""
     wanted = [check.reached for check in world.case.checks if hasattr(check, "reached")]
 
-    def enough():
-        records = records_in(world.log)
+    def enough(records):
         return (len(kept_experiments(records)) >= EXPERIMENTS and
                 all(reached(records) for reached in wanted))
 
-    fixture.wait_until(lambda: enough() or world.process.poll() is not None, PATIENCE, every=0.1)
-    if not enough():
+    if not world.wait_for_log(enough, PATIENCE, every=0.1):
         records = records_in(world.log)
         raise RuntimeError(f"waited in vain: {len(kept_experiments(records))} of "
                            f"{len(experiments_of(records))} experiments count, "

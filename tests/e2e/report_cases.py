@@ -1,13 +1,13 @@
 """Cases of `causalctl report`."""
 
-import json
 import pathlib
 import subprocess
 import tempfile
 
 import fixture
 from attaching import A_LINE, FIGURE1, write
-from case import (Case, coz_format, expect, patterns, units_include, visits, warns, well_formed)
+from case import (Case, coz_format, expect, kept_experiments, patterns, records_in, units_include,
+                  visits, warns, well_formed)
 
 SAMPLES = tempfile.TemporaryDirectory(prefix="causalctl-e2e-sample-")
 
@@ -45,10 +45,8 @@ def sum_of_both(outcome):
     """The report of two logs has the visits of all their experiments."""
     wanted = 0
     for name in ("sample", "other"):
-        for line in pathlib.Path(SAMPLES.name, name + ".jsonl").read_text().splitlines():
-            record = json.loads(line)
-            if record["type"] == "experiment" and "discarded" not in record:
-                wanted += record["throughput"][0]["visits"]
+        for record in kept_experiments(records_in(pathlib.Path(SAMPLES.name, name + ".jsonl"))):
+            wanted += record["throughput"][0]["visits"]
     found = outcome.report()["progress"][0]["visits"]
     return expect(found == wanted, f"{found} visits, not {wanted}")
 

@@ -22,6 +22,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+from case import experiments_of, records_in  # noqa: E402
 import fixture  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -64,17 +65,14 @@ class World:
         names = dict(self.names, pid=self.target.pid if self.target else self.names.get("pid", 0))
         return [str(word).format(**names) for word in words]
 
-    def experiments(self):
-        """How many experiments the log holds by now."""
-        try:
-            return self.log.read_text().count('"type":"experiment"')
-        except FileNotFoundError:
-            return 0
+    def wait_for_log(self, reached, seconds, every=0.02):
+        """Whether what the log holds fulfils `reached(records)` in time, or when causalctl has ended."""
+        fixture.wait_until(lambda: reached(records_in(self.log)) or
+                           self.process.poll() is not None, seconds, every)
+        return reached(records_in(self.log))
 
     def wait_for_experiments(self, count, seconds=30):
-        running = fixture.wait_until(
-            lambda: self.experiments() >= count or self.process.poll() is not None, seconds)
-        if not running or self.experiments() < count:
+        if not self.wait_for_log(lambda records: len(experiments_of(records)) >= count, seconds):
             raise RuntimeError(f"waited in vain for {count} experiments in the log")
 
     def start(self):

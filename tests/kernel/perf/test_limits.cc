@@ -14,6 +14,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
+#include "controller/compare/usage.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
 #include "tests/kernel/perf/child.h"
@@ -187,11 +188,9 @@ namespace {
 
 constexpr int kSleeps = 20'000;  // fill a ring of 512 KiB four times
 
-int sleeps_of(Pid pid) {
-  const std::string name = "\nvoluntary_ctxt_switches:";
+std::uint64_t sleeps_of(Pid pid) {
   const auto text = procfs::read_text("/proc/" + std::to_string(pid) + "/status").value_or("");
-  const auto at = text.find(name);
-  return at == std::string::npos ? 0 : std::stoi(text.substr(at + name.size()));
+  return compare::status_number(text, "voluntary_ctxt_switches");
 }
 
 }  // namespace

@@ -16,14 +16,15 @@ namespace {
 // %.
 Run with_pauses(Run run, Nanoseconds error_ns) {
   constexpr Nanoseconds kCost = 90 * kMicrosecond;
+  run.overhead.pause_cost_ns = kCost;
+  run.overhead.pause_cost_error_ns = error_ns;
   for (Experiment& e : run.experiments) {
     if (e.speedup == 0) continue;
     e.pauses = 20;
     e.paid_ns = 200 * kMillisecond;
     e.delay_ns = e.paid_ns + 20 * kCost;
-    e.cost_error_ns = error_of_pauses(e, {kCost, error_ns});
+    e.cost_error_ns = error_of_pauses(e, run.overhead);
   }
-  run.overhead.pause_cost_error_ns = error_ns;
   return run;
 }
 
@@ -43,7 +44,8 @@ TEST_CASE("a thread makes no more pauses than were made", "[causal]") {
   Experiment e;
   e.delay_ns = 400 * kMillisecond;
   e.paid_ns = 100 * kMillisecond;
-  const PauseCost cost = {0, 50 * kMicrosecond};
+  Overhead cost;
+  cost.pause_cost_error_ns = 50 * kMicrosecond;
   CHECK(error_of_pauses(e, cost) == 0);
   e.pauses = 100;  // of a millisecond; of 400 asked for, credit has cancelled 300
   CHECK(error_of_pauses(e, cost) == 100 * 50 * kMicrosecond);
