@@ -1,7 +1,9 @@
 // Pauses by the injected stub. Each thread has a perf task-clock event with `sigtrap` set, created
-// disabled; PERF_EVENT_IOC_REFRESH(1) arms one shot, which sends SIGTRAP the next time the thread
-// runs user code. The handler, stub.S, sleeps until its slot's paid_total reaches owed_total. A
-// blocked thread is left alone: no system call is ever interrupted.
+// disabled; PERF_EVENT_IOC_REFRESH(1) arms one shot, which sends SIGTRAP when the thread has run 50
+// µs more and is in user code. The handler, stub.S, sleeps until its slot's paid_total reaches
+// owed_total. No system call is ever interrupted: a thread that blocks instead meets the shot right
+// after its wake-up, by then too late (PauserOptions::stale_after_ns), and the stub returns at
+// once.
 //
 // Invariants: a slot's owed_total = what was reported by collect() + the debt last set, so a debt
 // means the same whether or not the pause that pays it has been reported yet. A thread is armed at
@@ -10,9 +12,9 @@
 //
 // A target that resets SIGTRAP to its default would be ended by the next shot, and one that puts
 // itself under seccomp perhaps by the stub's system calls. Shots are held back in the kernel then
-// (shot_filter.h); where that cannot be had, /proc is read before each arming and in each tick in
-// which a shot is under way. Either way the channel gives up for good:
-// all events are closed, and every pause goes by ptrace.
+// (shot_filter.h); where that cannot be had, /proc is read of the thread before each arming, and of
+// the first thread in each tick in which a shot is under way. Either way the channel gives up for
+// good: all events are closed, and every pause goes by ptrace.
 #pragma once
 
 #include <optional>
@@ -28,9 +30,11 @@
 
 namespace causalctl::pause {
 
-// CPU time that a thread runs after being armed, until its shot fires: the shorter the better; the
-// kernel takes nothing below 10 us for the task clock.
-inline constexpr Nanoseconds kShotPeriod = 10 * kMicrosecond;
+// CPU time that a thread runs after being armed, until its shot fires. The shorter, the fewer
+// threads block before; but a timer that expires in kernel code (exclude_kernel) does not count and
+// is set again, and where an interrupt takes as long as the period, as it may on a virtual machine,
+// the thread gets nowhere for up to 70 ms (docs/virtual-time.md, "What a pause costs").
+inline constexpr Nanoseconds kShotPeriod = 50 * kMicrosecond;
 
 class SigtrapChannel final : public Pauser {
  public:
@@ -80,7 +84,7 @@ class SigtrapChannel final : public Pauser {
   PauserOptions options_;
   std::optional<ShotFilter> filter_;
   ShotFilter::Held given_up_ = ShotFilter::Held::none;
-  PtraceChannel fallback_;  // for threads that keep SIGTRAP blocked
+  PtraceChannel fallback_;  // for threads that block SIGTRAP, or have no slot; all after give_up()
   std::unordered_map<Tid, Thread> threads_;
   std::vector<unsigned> free_slots_;
   unsigned used_slots_ = 0;  // high-water mark

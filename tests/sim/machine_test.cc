@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/base/error.h"
+#include "controller/pause/sigtrap_channel.h"
 #include "tests/sim/programs.h"
 #include "tests/sim/sim_kernel.h"
 #include "tests/sim/sim_pauser.h"
@@ -168,7 +169,7 @@ TEST_CASE("a pause lasts for what is owed, and a raise prolongs it", "[sim]") {
   machine.run_until(machine.now() + 20 * kMillisecond);
   const auto paid = pauser.collect(machine.now());
   REQUIRE(paid.size() == 1);
-  CHECK(paid[0].start_ns == kSecond + 10 * kMicrosecond);
+  CHECK(paid[0].start_ns == kSecond + pause::kShotPeriod);
   CHECK(paid[0].end_ns - paid[0].start_ns == 7 * kMillisecond);
   CHECK(thread.state() == State::running);
   CHECK(pauser.idle());

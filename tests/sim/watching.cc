@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "controller/base/error.h"
+#include "controller/pause/sigtrap_channel.h"
 #include "tests/sim/machine.h"
 
 namespace causalctl::sim {
 namespace {
 
-constexpr Nanoseconds kLongestPause = kSecond;          // LONGEST_NS of stub.S
-constexpr Nanoseconds kShotPeriod = 10 * kMicrosecond;  // of pause/sigtrap_channel.h
+constexpr Nanoseconds kLongestPause = kSecond;  // LONGEST_NS of stub.S
 
 }  // namespace
 
@@ -119,7 +119,7 @@ void Machine::arm(Tid tid, Nanoseconds owed_total_ns, Nanoseconds stale_after_ns
   shot.armed_at_ns = now_ns_;
   shot.stale_after_ns = stale_after_ns;
   shot.owed_total_ns = owed_total_ns;
-  shot.fire_cpu_ns = thread.cpu_ns_ + kShotPeriod + (core != nullptr ? delay_ns : 0);
+  shot.fire_cpu_ns = thread.cpu_ns_ + pause::kShotPeriod + (core != nullptr ? delay_ns : 0);
   if (core != nullptr) plan(*core);
 }
 
