@@ -82,10 +82,11 @@ void set_unit(Loader& loader, const toml::node& node) {
   }
 }
 
-void set_period(Loader& loader, const toml::node& node) {
+void set_duration_or_auto(Loader& loader, const toml::node& node, Limits<Nanoseconds> limits,
+                          std::optional<Nanoseconds>& into) {
   if (node.value_exact<std::string>() == "auto") return;
-  Nanoseconds period_ns = 0;
-  if (loader.duration(node, kPeriodNs, period_ns)) loader.config.sampling.period_ns = period_ns;
+  Nanoseconds time_ns = 0;
+  if (loader.duration(node, limits, time_ns)) into = time_ns;
 }
 
 // csv is a format of ab only: check() and check_ab() know which command it is.
@@ -121,8 +122,9 @@ const Key kKeys[] = {
     {"experiment.fixed", SET(l.string(n, l.config.experiment.fixed_unit))},
     {"experiment.speedup",
      SET(l.config.experiment.fixed_speedup_percent = integer_or(l, n, kSpeedupPercent, 0U))},
-    {"sampling.period", set_period},
+    {"sampling.period", SET(set_duration_or_auto(l, n, kPeriodNs, l.config.sampling.period_ns))},
     {"pause.channel", SET(l.checked(n, l.config.pause.channel, check_channel))},
+    {"pause.cost", SET(set_duration_or_auto(l, n, kPauseCostNs, l.config.pause.cost_ns))},
     {"pause.longest", SET(l.duration(n, kLongestPauseNs, l.config.pause.longest_ns))},
     {"budget.duration", SET(l.duration(n, kDurationNs, l.config.budget.duration_ns.emplace()))},
     {"budget.max_slowdown",

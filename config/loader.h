@@ -1,5 +1,5 @@
 // Reads typed values out of parsed TOML and collects the faults, each with its place. The keys
-// themselves are in load.cc.
+// themselves are in load.cc and load_ab.cc.
 #pragma once
 
 #include <toml++/toml.h>

@@ -155,6 +155,10 @@ void check(const Config& config) {
     throw UsageError("end-to-end counts runs of the program, and nothing else",
                      "leave out --progress and --latency, or --end-to-end");
   }
+  if (progress.end_to_end && config.budget.max_slowdown_percent) {
+    throw UsageError("a slowdown cannot be bounded end to end: whole runs are sped up",
+                     "leave out --max-slowdown, or name a progress point");
+  }
   check_names(progress);
   if (config.experiment.fixed_speedup_percent && config.experiment.fixed_unit.empty()) {
     throw UsageError("a fixed speedup needs a fixed unit", "add --fixed UNIT");

@@ -169,6 +169,10 @@ PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns) {
   return {shot_cost_ns, shot_cost_ns > 0 ? shot_cost_ns : kUnknownCost};
 }
 
+PauseCost given_pause_cost(Nanoseconds cost_ns) {
+  return {cost_ns, static_cast<Nanoseconds>(kLengthError * static_cast<double>(cost_ns))};
+}
+
 Nanoseconds error_of_pauses(const Experiment& experiment, const Overhead& overhead) {
   const double pauses = std::min(pauses_of_a_thread(experiment.delay_ns, experiment.paid_ns,
                                                     experiment.pauses, overhead.pause_cost_ns),

@@ -2,6 +2,8 @@
 // the progress rate compared. On a virtual machine with all cores busy a sample costs ten times
 // what it costs elsewhere, and the baseline, where all threads run, suffers more of it than the
 // treatment, where most stand still; so a dear period falsifies effects, not only slows the target.
+// And what a pause costs its thread besides, by sham speedups (docs/virtual-time.md, "What a pause
+// costs").
 #pragma once
 
 #include <functional>
@@ -40,6 +42,9 @@ struct PauseCost {
 // Pure: where nothing could be measured. A shot at a thread of our own sees a third to a half. 0:
 // that is not known either.
 PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns);
+
+// Pure: as the user says; longer pauses may cost more or less.
+PauseCost given_pause_cost(Nanoseconds cost_ns);
 
 // Pure: from what was lost in progress (a fraction; the standard error of log(1 + loss)) with so
 // many pauses of one thread per nanosecond of its virtual time, when `counted_ns` of a pause were

@@ -71,11 +71,13 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
                const std::function<void()>& start, const WholeRun& planned, Run& run) {
   const Nanoseconds period_ns = config.sampling.period_ns.value_or(kPeriod);
   run.overhead.period_ns = period_ns;
-  const PauseCost cost = guessed_pause_cost(parts.shot_cost_ns);
+  const PauseCost cost = config.pause.cost_ns ? given_pause_cost(*config.pause.cost_ns)
+                                              : guessed_pause_cost(parts.shot_cost_ns);
   run.overhead.pause_cost_ns = cost.cost_ns;
   run.overhead.pause_cost_error_ns = cost.error_ns;
   wait_for_symbols(parts, hooks);
   Stream stream(parts);
+  stream.set_pause_cost(cost.cost_ns);
   Ticker ticker(parts, stream, config.scope.unit, run.warnings);
   parts.session.set_stack_bytes(kStackBytes);
   parts.session.set_period(period_ns);

@@ -46,13 +46,22 @@ std::int64_t whole_option(const std::string& text, std::string_view option,
   return *value;
 }
 
+void merge_time_or_auto(const std::string& text, const char* option,
+                        config::Limits<Nanoseconds> limits, std::optional<Nanoseconds>& into) {
+  if (text == "auto") {
+    into.reset();
+  } else if (!text.empty()) {
+    into = time_option(text, option, limits);
+  }
+}
+
 // What was given on the command line, as text; empty: not given.
 struct ProfileOptions::Values {
   std::string config;
   std::vector<std::string> progress, latency, scope_files, scope_binaries;
   bool end_to_end = false;
   bool until_certain = false;
-  std::string duration, experiment, cooloff, period, channel;
+  std::string duration, experiment, cooloff, period, channel, pause_cost;
   std::string unit, fixed, speedup, max_slowdown, min_visits;
   std::optional<std::uint64_t> seed;
   std::string output, format;
@@ -87,8 +96,8 @@ void ProfileOptions::Values::add_scope(CLI::App& app) {
   scope.list("--scope-file", scope_files, "GLOB", "only code of these source files (repeatable)");
   scope.list("--scope-binary", scope_binaries, "GLOB",
              "only code of these binaries; MAIN is the executable, and the default (repeatable)");
-  scope.choice("--unit", unit, {"line", "function"},
-               "what is sped up; by default lines where there is line information, else functions");
+  scope.choice("--unit", unit, {"auto", "line", "function"},
+               "what is sped up [auto: lines where there is line information, else functions]");
   scope.value("--fixed", fixed, "UNIT", "only this unit, instead of the random plan");
   scope.value("--speedup", speedup, "PERCENT",
               "with --fixed: only this speedup against its baseline");
@@ -109,6 +118,9 @@ void ProfileOptions::Values::add_experiments(CLI::App& app) {
       "end early when the hottest units are decided: their effect known, or known to be none");
   group.value("--seed", seed, "N", "makes the plan repeatable; default: random, recorded");
   group.value("--pause-channel", channel, "auto|sigtrap|ptrace", "how threads are paused [auto]");
+  group.value("--pause-cost", pause_cost, "TIME|auto",
+              "what a pause costs its thread besides [auto: measured, which takes a tenth of the "
+              "duration, at most 10s]");
 }
 
 void ProfileOptions::Values::add_output(CLI::App& app) {
@@ -126,7 +138,9 @@ void ProfileOptions::Values::merge_progress(config::Progress& into) const {
 void ProfileOptions::Values::merge_scope(config::Scope& into) const {
   if (!scope_files.empty()) into.files = scope_files;
   if (!scope_binaries.empty()) into.binaries = scope_binaries;
-  if (!unit.empty()) into.unit = unit == "line" ? config::Unit::line : config::Unit::function;
+  if (unit == "auto") into.unit = config::Unit::automatic;
+  if (unit == "line") into.unit = config::Unit::line;
+  if (unit == "function") into.unit = config::Unit::function;
 }
 
 void ProfileOptions::Values::merge_experiment(config::Experiment& into) const {
@@ -150,11 +164,8 @@ void ProfileOptions::Values::merge_experiment(config::Experiment& into) const {
 }
 
 void ProfileOptions::Values::merge_limits(config::Config& into) const {
-  if (period == "auto") {
-    into.sampling.period_ns.reset();
-  } else if (!period.empty()) {
-    into.sampling.period_ns = time_option(period, "--period", config::kPeriodNs);
-  }
+  merge_time_or_auto(period, "--period", config::kPeriodNs, into.sampling.period_ns);
+  merge_time_or_auto(pause_cost, "--pause-cost", config::kPauseCostNs, into.pause.cost_ns);
   if (!duration.empty()) {
     into.budget.duration_ns = time_option(duration, "--duration", config::kDurationNs);
   }
@@ -253,7 +264,9 @@ Json progress_json(const config::Progress& progress) {
 
 std::string config_json(const config::Config& config) {
   static constexpr const char* kUnits[] = {"auto", "line", "function"};
-  const auto& period_ns = config.sampling.period_ns;
+  const auto time_or_auto = [](const std::optional<Nanoseconds>& time_ns) {
+    return time_ns ? config::duration_text(*time_ns) : "auto";
+  };
   Json budget = Json::object();
   if (config.budget.duration_ns) {
     budget["duration"] = config::duration_text(*config.budget.duration_ns);
@@ -262,20 +275,20 @@ std::string config_json(const config::Config& config) {
     budget["max_slowdown"] = *config.budget.max_slowdown_percent;
   }
   if (config.budget.until_certain) budget["until_certain"] = true;
-  const Json json = {
-      {"target", target_json(config.target)},
-      {"progress", progress_json(config.progress)},
-      {"scope",
-       {{"binary", config.scope.binaries},
-        {"file", config.scope.files},
-        {"unit", kUnits[static_cast<std::size_t>(config.scope.unit)]}}},
-      {"experiment", experiment_json(config.experiment)},
-      {"sampling", {{"period", period_ns ? config::duration_text(*period_ns) : "auto"}}},
-      {"pause",
-       {{"channel", config.pause.channel},
-        {"longest", config::duration_text(config.pause.longest_ns)}}},
-      {"budget", budget},
-      {"output", {{"log", config.output.log}, {"format", config.output.format}}}};
+  const Json json = {{"target", target_json(config.target)},
+                     {"progress", progress_json(config.progress)},
+                     {"scope",
+                      {{"binary", config.scope.binaries},
+                       {"file", config.scope.files},
+                       {"unit", kUnits[static_cast<std::size_t>(config.scope.unit)]}}},
+                     {"experiment", experiment_json(config.experiment)},
+                     {"sampling", {{"period", time_or_auto(config.sampling.period_ns)}}},
+                     {"pause",
+                      {{"channel", config.pause.channel},
+                       {"cost", time_or_auto(config.pause.cost_ns)},
+                       {"longest", config::duration_text(config.pause.longest_ns)}}},
+                     {"budget", budget},
+                     {"output", {{"log", config.output.log}, {"format", config.output.format}}}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -202,7 +202,7 @@ def attach(*options, duration="120s", point="round_done", fixed="hot_work"):
     # waiting for a core counts as being paused.)
     full_rate = ("--fixed", fixed, "--speedup", "50") if fixed else ()
     return ("attach", "{pid}", "--progress", point, "--duration", duration, "--experiment", "100ms",
-            "--min-visits", "1", "--period", "1ms", "--max-slowdown", "100", "--unit", "function",
+            "--min-visits", "1", "--period", "1ms", "--pause-cost", "150us", "--unit", "function",
             *full_rate, "--format", "json", "-o", "{log}", *options)
 
 

@@ -21,14 +21,21 @@ def paused_much(*options):
     """Of blocking_calls: twenty threads that hardly run, and owe little in a short experiment."""
     return attach("--duration", UNTIL_PAUSED, "--experiment", "500ms", "--period", "1ms",
                   "--format", "json", "--fixed", LITTLE_LINE, "--speedup", "90",
-                  "--max-slowdown", "100",
-                  *options)
+                  "--pause-cost", "150us", *options)
 
 
 def paused_case(name, arguments, target, *, checks=(), during=until_enough, **more):
     """Has shown something only if the target was paused."""
     return Case(name, arguments, target, during=during,
                 checks=(well_formed, digest_same, paused, *checks), **more)
+
+
+def costs_known(outcome):
+    """Of sampling, with its interval, and of a pause."""
+    overhead = outcome.report()["overhead"]
+    return expect(overhead["slowdown_low"] <= overhead["slowdown"] <= overhead["slowdown_high"] and
+                  overhead["pause_cost_ns"] > 0 and overhead["pause_cost_error_ns"] > 0,
+                  f"costs not measured: {overhead}")
 
 
 # --- what must happen before a case ---
@@ -104,6 +111,9 @@ CASES = [
                  units_are("line"), log_complete, log_ends_with("duration"), private_log)),
     profiled("attach_text", attach_short(), FIGURE1,
              stdout=patterns("round_done", r"figure1\.c:\d+", "95 ?%|interval|low")),
+    profiled("attach_costs_measured", attach("--duration", ENDLESS, "--format", "json", "--verbose"),
+             FIGURE1, stderr=patterns(r"sampling period .*cost -?\d", "besides, measured"),
+             checks=(well_formed, costs_known)),
     profiled("attach_coz", attach_short("--format", "coz"), FIGURE1, checks=(coz_format,)),
     profiled("attach_line_point",
              attach_json(point=f"figure1.c:{line_of('figure1.c', 'round_done();')}"), FIGURE1,

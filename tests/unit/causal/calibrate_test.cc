@@ -36,6 +36,8 @@ TEST_CASE("the cost of a pause follows from what was lost", "[causal][calibrate]
   CHECK(dearer.error_ns > 0.9 / 1.9 / kRate - 5 * kCounted);  // what was cut off is in its error
   CHECK(guessed_pause_cost(kCounted).error_ns == kCounted);
   CHECK(guessed_pause_cost(0).error_ns > 0);
+  CHECK(given_pause_cost(kCounted).cost_ns == kCounted);
+  CHECK(given_pause_cost(kCounted).error_ns == kCounted / 2);
 }
 
 }  // namespace

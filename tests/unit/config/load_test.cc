@@ -52,6 +52,7 @@ speedup = 35
 period = "250us"
 [pause]
 channel = "ptrace"
+cost = "120us"
 longest = "50ms"
 [budget]
 duration = "5m"
@@ -88,6 +89,7 @@ predict = { log = "profile.jsonl", unit = "hash.c:217", speedup = 96 }
   CHECK(c.experiment.fixed_speedup_percent == 35U);
   CHECK(c.sampling.period_ns == 250 * kMicrosecond);
   CHECK(c.pause.channel == "ptrace");
+  CHECK(c.pause.cost_ns == 120 * kMicrosecond);
   CHECK(c.pause.longest_ns == 50 * kMillisecond);
   CHECK(c.budget.duration_ns == 300 * kSecond);
   CHECK(c.budget.max_slowdown_percent == 30.0);
@@ -145,6 +147,7 @@ TEST_CASE("single faults", "[config]") {
       {"[experiment]\nduration = \"10\"", "the unit is missing"},
       {"[experiment]\nseed = -1", "must be from 0 to"},
       {"[sampling]\nperiod = \"1us\"", "must be from 50us to 1s, not 1us"},
+      {"[pause]\ncost = \"1s\"", "must be from 1us to 10ms, not 1s"},
       {"[pause]\nchannel = \"signal\"", "is not a pause channel"},
       {"[output]\nformat = \"xml\"", "is not a format"},
       {"[ab]\nrounds = 0", "must be from 2 to"},
@@ -212,6 +215,14 @@ TEST_CASE("what no single key shows", "[config]") {
     c.target.pid.reset();
     c.target.command = {"gzip"};
     c.progress.end_to_end = true;
+  });
+  refused([](config::Config& c) {  // no bound on what is sped up as a whole
+    c.target.pid.reset();
+    c.target.command = {"gzip"};
+    c.progress.throughput.clear();
+    c.progress.end_to_end = true;
+    CHECK_NOTHROW(config::check(c));
+    c.budget.max_slowdown_percent = 10;
   });
   refused([](config::Config& c) { c.experiment.fixed_speedup_percent = 5; });
 }

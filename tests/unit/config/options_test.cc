@@ -79,6 +79,16 @@ period = "2ms"
   CHECK(c.scope.files == std::vector<std::string>{"*.c"});
 }
 
+TEST_CASE("auto stands over the file, too", "[config]") {
+  const File file("[pause]\ncost = \"1ms\"\n[scope]\nunit = \"line\"\n");
+  CHECK(merged({"--config", file.path()}).scope.unit == config::Unit::line);
+  CHECK(merged({"--config", file.path(), "--unit", "auto"}).scope.unit == config::Unit::automatic);
+  CHECK(merged({"--config", file.path()}).pause.cost_ns == kMillisecond);
+  CHECK(merged({"--config", file.path(), "--pause-cost", "90us"}).pause.cost_ns ==
+        90 * kMicrosecond);
+  CHECK_FALSE(merged({"--config", file.path(), "--pause-cost", "auto"}).pause.cost_ns);
+}
+
 TEST_CASE("a repeatable option leaves the arguments after it alone", "[config]") {
   CLI::App app;
   const ProfileOptions options(app, false);
@@ -103,6 +113,7 @@ TEST_CASE("bad options are usage errors", "[config]") {
                                                                     {"--latency", "r=a"},
                                                                     {"--format", "csv"},
                                                                     {"--pause-channel", "x"},
+                                                                    {"--pause-cost", "0us"},
                                                                     {"--config", "/nonexistent"}}));
   INFO(arguments[0] << " " << arguments[1]);
   CHECK_THROWS_AS(merged(arguments), UsageError);
@@ -124,5 +135,6 @@ TEST_CASE("the configuration in the log names no secrets", "[config]") {
   const auto json = nlohmann::json::parse(text);
   CHECK(json["target"]["env"][0] == "TOKEN");
   CHECK(json["sampling"]["period"] == "1ms");
+  CHECK(json["pause"]["cost"] == "auto");
   CHECK(json["experiment"]["duration"] == "500ms");
 }
