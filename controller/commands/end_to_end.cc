@@ -92,7 +92,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
         config, parts, hooks, [&] { guardian.release(); }, planned, run);
   };
   const causal::Run run = watch_target(config, pid, guardian, console, work);
-  if (!guardian.alive()) {
+  if (guardian.was_killed()) {
     throw Error("the guardian process was killed; the runs were ended early",
                 "look for the out-of-memory killer in the kernel's log");
   }

@@ -255,7 +255,7 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   if (run.reason == "target-exited" && run.experiments.empty()) {
     throw TargetGone("the target ended before the first experiment did");
   }
-  if (!guardian.alive()) {
+  if (guardian.was_killed()) {
     throw Error(kGuardianKilled, "look for the out-of-memory killer in the kernel's log");
   }
   return ExitCode::ok;

@@ -58,6 +58,7 @@ struct Guardian::Impl {
   std::vector<std::string> problems;  // for restore() to tell
   bool may_be_injected = false;
   std::size_t pauses_in_flight = 0;
+  bool helper_was_killed = false;
 
   void start_helper() {
     int ends[2];
@@ -82,6 +83,7 @@ struct Guardian::Impl {
     log::note("the guardian process {} was killed; another one undoes what it did", helper);
     wait_for_helper();
     pauses_in_flight = 0;
+    helper_was_killed = true;
     start_helper();
     ask({.kind = Kind::take_over, .tid = target});
   }
@@ -221,14 +223,16 @@ Injection Guardian::inject(unsigned slot_count) {
   return involvement.injection;
 }
 
+// A thread that a killed helper held the kernel has let go.
 void Guardian::pause(Tid tid, Nanoseconds duration_ns) {
+  if (!alive()) return;
   impl_->send({.kind = Kind::pause, .tid = tid, .duration_ns = duration_ns});
   ++impl_->pauses_in_flight;
 }
 
 std::vector<StopPause> Guardian::finished_pauses() {
   std::vector<StopPause> pauses;
-  while (impl_->pauses_in_flight > 0) {
+  while (impl_->pauses_in_flight > 0 && alive()) {
     const auto response = impl_->ask({.kind = Kind::collect});
     pauses.insert(pauses.end(), response.pauses.begin(),
                   response.pauses.begin() + response.pause_count);
@@ -239,7 +243,13 @@ std::vector<StopPause> Guardian::finished_pauses() {
 }
 
 std::vector<std::string> Guardian::restore() {
-  if (impl_->may_be_injected && !alive()) impl_->replace_helper();
+  if (!alive()) {
+    if (!impl_->may_be_injected) {
+      impl_->helper_was_killed = impl_->involvement.restored = true;
+      return {};
+    }
+    impl_->replace_helper();
+  }
   const auto response = impl_->ask_to_touch({.kind = Kind::restore});
   impl_->may_be_injected = false;
   impl_->involvement.restored = true;
@@ -254,6 +264,7 @@ std::vector<std::string> Guardian::restore() {
 }
 
 bool Guardian::alive() const { return impl_->helper_is_alive(); }
+bool Guardian::was_killed() const { return impl_->helper_was_killed || !alive(); }
 
 Digest Guardian::digest(const std::vector<Address>& places) {
   impl_->involvement.helper = impl_->helper;

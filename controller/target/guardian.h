@@ -84,6 +84,7 @@ class Guardian {
 
   // False: something has killed the helper; the run should end.
   bool alive() const;
+  bool was_killed() const;  // also if another process has taken its place since (restore())
 
   // `places`: addresses of progress points, whose pages are looked at, too.
   Digest digest(const std::vector<Address>& places = {});

@@ -1,10 +1,13 @@
 """How a profile ends before its time: the target is gone, Ctrl-C, SIGKILL."""
 
+import os
+import pathlib
 import signal
 
-from attaching import FIGURE1, attach_json, attach_short
-from case import (Case, ROUNDS, expect, log_complete, log_ends_with, patterns, visits, well_formed)
-from during import end, interrupt
+from attaching import A_LINE, FIGURE1, attach_json, attach_short, halved
+from case import (Case, ROUNDS, digest_same, expect, log_complete, log_ends_with, patterns, visits,
+                  warns, well_formed)
+from during import end, interrupt, wait_for_pauses
 
 
 def interrupt_twice(world):
@@ -15,6 +18,24 @@ def interrupt_twice(world):
 def kill_controller(world):
     world.wait_for_experiments(3)
     world.process.kill()
+
+
+def kill_guardian(world):
+    """The child of causalctl, in the midst of the run."""
+    wait_for_pauses(world)
+    pid = world.process.pid
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    if len(children) != 1:
+        raise RuntimeError(f"causalctl has the children {children}, not one guardian")
+    os.kill(int(children[0]), signal.SIGKILL)
+
+
+def guardian_killed(name, *options):
+    """Ends the run, with a report, a target as it was before, and a status that tells."""
+    return Case(name, attach_json(*halved(A_LINE), *options), FIGURE1, during=kill_guardian,
+                exit=(1,), stderr=patterns("something killed the guardian process"),
+                checks=(well_formed, digest_same, log_complete, visits("round_done", 1),
+                        warns("something killed the guardian process")))
 
 
 def log_readable(outcome):
@@ -43,4 +64,6 @@ CASES = [
     Case("controller_killed_many_threads",
          attach_short(), ("{targets}/many_threads",),
          during=kill_controller, exit=(-signal.SIGKILL,)),
+    guardian_killed("guardian_killed"),
+    guardian_killed("guardian_killed_ptrace_channel", "--pause-channel", "ptrace"),
 ]
