@@ -98,7 +98,7 @@ void check_promise(const Rate& rate, double least, double most) {
   }
 }
 
-TEST_CASE("intervals hold the truth in 93 to 97 %, of 150 profiles", "[causal]") {
+TEST_CASE("intervals hold the truth in 93 to 97 %, of 150 profiles", "[causal][statistics]") {
   const Coverage coverage = coverage_of(1'000'001, 150);
   INFO(coverage.table());
   check_promise(coverage.slope, 0.93, 0.97);
@@ -114,7 +114,7 @@ TEST_CASE("intervals hold the truth in 93 to 97 %, of 150 profiles", "[causal]")
   CHECK(coverage.found.share() >= 0.85);
 }
 
-TEST_CASE("ending when certain keeps the error rates", "[causal]") {
+TEST_CASE("ending when certain keeps the error rates", "[causal][statistics]") {
   const Early early = coverage_until_certain(2'000'001, 100);
   INFO(early.ended_early.table());
   CHECK(early.ended_early.false_alarm.total >= 20);

@@ -37,7 +37,7 @@ Held held(std::size_t blocks, double log_ratio, const Machine& machine, std::uin
 }  // namespace
 
 TEST_CASE("intervals hold the truth in 95 of 100 cases, on quiet and on stalling machines",
-          "[compare]") {
+          "[compare][statistics]") {
   const std::size_t blocks = GENERATE(4, 7, 10, 20);
   const Machine machine =
       GENERATE(Machine{}, Machine{0.02, 0, 0, 0}, Machine{0.005, 0.3, 0.3, 0.01});
