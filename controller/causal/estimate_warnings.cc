@@ -80,13 +80,16 @@ void warn_of_points(Report& report) {
   }
 }
 
+// What is lost outside the experiments falsifies none of them: which thread runs is known again
+// with its next switch.
 void warn_of_losses(Report& report) {
-  if (report.records_lost > 0) {
-    report.warnings.push_back(
-        fmt::format("{} event records were lost: effects may be wrong; {}", report.records_lost,
-                    report.period_ns < kFewSamples ? "use a longer --period"
-                                                   : "the controller was too late for them: leave "
-                                                     "it a core, or profile at a quieter time"));
+  if (report.experiments_with_losses > 0) {
+    report.warnings.push_back(fmt::format(
+        "{} event records were lost in {} of {} experiments, which do not count therefore; {}",
+        report.records_lost_in_experiments, report.experiments_with_losses, report.experiments,
+        report.period_ns < kFewSamples ? "use a longer --period"
+                                       : "the controller was too late for them: leave it a core, "
+                                         "or profile at a quieter time"));
   }
   if (static_cast<double>(report.experiments_discarded) >
       kManyDiscarded * static_cast<double>(report.experiments)) {

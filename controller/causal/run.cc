@@ -137,13 +137,17 @@ Nanoseconds Runner::share_of_run_ns(double share, Nanoseconds longest_ns) const 
   return std::min(longest_ns, static_cast<Nanoseconds>(share * all_ns));
 }
 
-// Not under a limit of slowdown: the target stands still for more than half of it.
+// Not under a limit of slowdown: the target stands still for a third of it.
 void Runner::calibrate_pauses() {
   const auto keep = [this](const PauseCost& cost) {
     stream_.set_pause_cost(cost.cost_ns);
     run_.overhead.pause_cost_ns = cost.cost_ns;
     run_.overhead.pause_cost_error_ns = cost.error_ns;
   };
+  if (config_.pause.cost_ns) {
+    keep(given_pause_cost(*config_.pause.cost_ns));
+    return;
+  }
   keep(guessed_pause_cost(stream_.pause_cost_ns()));
   if (config_.budget.max_slowdown_percent) return;
   show("calibration");
@@ -215,11 +219,12 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   result.runnable_wait_ns = stream_.core_wait_ns() - core_wait_before_ns;
   result.outside_wait_ns = std::clamp<Nanoseconds>(
       stream_.outside_wait_ns() - outside_wait_before_ns, 0, result.runnable_wait_ns);
-  result.lost_records = parts_.session.losses().records_lost - lost_before;
   std::vector<std::uint64_t> counts = parts_.attribution.counts();
   for (UnitId id = 0; id < counts_before.size(); ++id) counts[id] -= counts_before[id];
   stream_.end();
   cool_off();
+  // The kernel tells of a loss with the next record that finds room.
+  result.lost_records = parts_.session.losses().records_lost - lost_before;
   const auto pauses = parts_.pauser.totals();
   result.asked_ns = pauses.asked_ns - pauses_before.asked_ns;
   result.paid_ns = pauses.paid_ns - pauses_before.paid_ns;

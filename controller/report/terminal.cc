@@ -274,7 +274,7 @@ void write_checks(const Report& report, Text& out) {
   // By itself the number may be noise: on a target whose work comes in bunches it is.
   std::string overhead;
   if (report.slowdown && report.slowdown_low && report.slowdown_high) {
-    overhead = fmt::format("target {} % slower [{}, {}], ", percent(*report.slowdown),
+    overhead = fmt::format("sampling costs the target {} % [{}, {}], ", percent(*report.slowdown),
                            percent(*report.slowdown_low), percent(*report.slowdown_high));
   }
   overhead += fmt::format("controller {} % of a core, stopped for {} at the attach",

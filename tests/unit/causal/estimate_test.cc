@@ -1,5 +1,7 @@
 #include "controller/causal/estimate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -314,7 +316,6 @@ TEST_CASE("warnings", "[causal]") {
 
   run.ended = false;
   run.digest = "changed: /proc/1/maps";
-  run.losses.records_lost = 7;
   run.overhead.period_ns = kMillisecond;
   run.warnings = {"pauses by ptrace"};
   for (Experiment& e : run.experiments) {
@@ -329,7 +330,6 @@ TEST_CASE("warnings", "[causal]") {
   const auto report = estimate({run, other});
   CHECK(warned(report, "cut off"));
   CHECK(warned(report, "not as it was before"));
-  CHECK(warned(report, "14 event records were lost: effects may be wrong; use a longer --period"));
   CHECK(warned(report, "were paid"));
   CHECK(warned(report, "more of them wanted to run"));
   CHECK(warned(report, "because of other processes"));
@@ -339,14 +339,25 @@ TEST_CASE("warnings", "[causal]") {
   CHECK(report.digest == "changed");
 }
 
-TEST_CASE("records that no longer period would save", "[causal]") {
+TEST_CASE("lost records are warned of where they cost experiments", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}});
-  run.losses.records_lost = 7;
-  run.overhead.period_ns = 10 * kMillisecond;
-  const auto report = estimate({run});
-  CHECK(warned(report,
-               "7 event records were lost: effects may be wrong; the controller was too late"));
-  CHECK_FALSE(warned(report, "longer --period"));
+  run.losses.records_lost = 20;
+  const auto before = estimate({run});
+  CHECK(before.records_lost == 20);
+  CHECK(before.warnings.empty());
+
+  for (const std::size_t i : {0U, 3U}) {
+    run.experiments[i].lost_records = 7;
+    run.experiments[i].discarded = "7 records lost";
+  }
+  const std::string lost =
+      fmt::format("14 event records were lost in 2 of {} experiments", run.experiments.size());
+  run.overhead.period_ns = kMillisecond;
+  CHECK(warned(estimate({run}), lost));
+  CHECK(warned(estimate({run}), "use a longer --period"));
+  run.overhead.period_ns = 10 * kMillisecond;  // few samples: not what fills the rings
+  CHECK(warned(estimate({run}), lost));
+  CHECK(warned(estimate({run}), "the controller was too late for them"));
 }
 
 TEST_CASE("nothing at all is no crash", "[causal]") {
