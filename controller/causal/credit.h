@@ -38,8 +38,9 @@ class Credit {
   Nanoseconds blocked(Tid thread, Nanoseconds now_ns);
 
   Nanoseconds left_core(Tid thread, Nanoseconds now_ns);  // preempted, or paused by us
-  // `stolen_ns`: for how long another program, not one of the target's threads, had its core. A
-  // unit that takes less time loses less to others: such time counts as the thread's own.
+  // `stolen_ns`: for how long the controller had its core. A unit that takes less time loses less
+  // to it: such time counts as the thread's own. (What other programs take they take whatever the
+  // unit does.)
   void switched_in(Tid thread, Nanoseconds stolen_ns, Nanoseconds now_ns);
   void end_thread(Tid thread) { threads_.erase(thread); }
 

@@ -3,7 +3,7 @@
 //
 // Every treatment (speedup > 0) is compared with the nearest baselines before and after it in the
 // same run, because on a shared machine the drift between minutes is larger than the effects
-// (docs/virtual-time.md, "Estimating"). The comparison is a ratio of progress periods in
+// (docs/estimator.md). The comparison is a ratio of progress periods in
 // logarithms, so that twice as slow and twice as fast weigh the same and no average of ratios is
 // biased. A baseline during which the machine stalled would spoil both its neighbours: those far
 // from the baselines around them are passed over.

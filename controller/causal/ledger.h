@@ -1,10 +1,11 @@
 // The ledger: virtual time of every thread (docs/virtual-time.md). Pure: events in, debts out.
 //
 // Thread i's virtual time is v_i = t - local_i: real time less what it has gained (earned: samples
-// of its own in the selected unit, each worth speedup x period, Coz eq. 4) or stood still (paid:
-// pauses, as measured). An experiment is right when every interaction between threads happens in
-// the order of virtual time, as in conservative parallel simulation. Nobody can be stopped at a
-// wake-up from outside, but the edge is accounted for exactly, afterwards, by its timestamps:
+// of its own in the selected unit, each worth speedup x period, Coz eq. 4), stood still (paid:
+// pauses, as measured) or taken over from those it waited for. An experiment is right when every
+// interaction between threads happens in the order of virtual time, as in conservative parallel
+// simulation. Nobody can be stopped at a wake-up from outside, but the edge is accounted for
+// exactly, afterwards, by its timestamps:
 //
 //   i blocked at t_b, thread j of the target wakes it at t_w, W = t_w - t_b. In virtual time i goes
 //   on at the later of its own arrival and j's wake, max(t_b - local_i, t_w - local_j), hence
@@ -16,10 +17,12 @@
 // Where j's wake-up comes before i's own arrival, in virtual time i does not wait at all, and is
 // credited with the time that the wake-up takes to reach it, too.
 // A core is a resource like a lock: the same rule holds for a thread that waited for a core which a
-// thread of the target left (the core rule). Whoever is woken by anything else keeps its local.
+// thread of the target left (the core rule). Whoever is woken by anything else keeps its local,
+// save for what rules 5 and 7 of docs/virtual-time.md say of joins, spinning and unseen wake-ups.
 //
 // The global offset G is the largest local of all live threads. debt_i = G - local_i is what thread
-// i still has to stand still for.
+// i still has to stand still for; threads that hardly run and that a timer wakes are excused (rule
+// 8, "Idlers").
 #pragma once
 
 #include <cstdint>
@@ -37,7 +40,7 @@ enum class ThreadState : std::uint8_t { unknown, running, waiting_for_core, bloc
 class Ledger {
  public:
   // How a wake-up by a thread that is not known is credited: `none` where wake edges are reported,
-  // `full` (up to G) where the kernel does not let us see them (docs/permissions in README).
+  // `full` (up to G) where the kernel does not let us see them (docs/security.md).
   enum class BlindCredit : std::uint8_t { none, full };
 
   // `cores`: on which the target may run.

@@ -33,8 +33,7 @@ struct RunHooks {
 };
 
 // Does the work and fills `run` (all but what is known only after the detach: digest; and what was
-// known before). Each experiment is appended to the log as it ends. Throws TargetGone when the
-// target ended before the first experiment did.
+// known before). Each experiment is appended to the log as it ends.
 void run_experiments(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
                      LogWriter& log, Run& run);
 

@@ -1,16 +1,16 @@
-// How a sample becomes a pause. Stream::step() is the heart of the profiler, run every few
-// milliseconds:
+// How a sample becomes a pause. Stream::step() is the heart of the profiler, called by Ticker every
+// 2 ms; the rules are those of docs/virtual-time.md:
 //
 //   drain the perf rings, in time order        perf::EventSource
 //   a sample  → which unit is it in?           Attribution
-//             → in the selected unit: what its thread earns, and when       Credit, Ledger (rule 1)
-//   a switch, a wake-up, a new thread          Ledger (rules 4 to 7)
+//             → what its thread earns, now or when its interval ends        Credit, Ledger (rule 1)
+//   a switch, a wake-up, a thread's end        Credit: the end of an interval; Ledger (4 to 7)
 //   a pause that has ended                     Ledger (rule 3)
 //   a visit of a progress point                Counters, stamped in virtual time
-//   who still owes?  → pauses                  pause::Pauser (rule 8)
+//   who is on a core and owes more than the threshold?  → pauses            pause::Pauser (rule 8)
 //
-// Between begin() and end() there is an experiment; outside of one the same work is done with
-// nothing to earn, so that the cost of watching is the same for baselines and treatments.
+// Between begin() and end() there is an experiment, in a baseline with nothing to earn; outside of
+// one the same work is done, so that the cost of watching is always the same.
 #pragma once
 
 #include <array>

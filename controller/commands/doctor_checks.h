@@ -39,7 +39,7 @@ struct SignalFacts {  // about SIGTRAP in the target
   int seccomp = 0;
   bool sigtrap_events = true;  // the kernel has them and we may open them
 };
-// Why pauses must go by ptrace; empty: by sigtrap. (virtual-time.md, "Delivering a pause")
+// Why pauses must go by ptrace; empty: by sigtrap. (pause/pauser.h)
 std::vector<std::string> reasons_for_ptrace(const SignalFacts& facts);
 
 KernelVersion running_kernel();

@@ -1,7 +1,6 @@
 // How pauses reach threads. Two channels behind one interface:
-//   sigtrap: a perf event armed for one shot makes the thread run the injected stub the next time
-//   it
-//            executes user code (virtual-time.md, "Delivering a pause without being seen");
+//   sigtrap: a perf event armed for one shot makes the thread run the injected stub, as soon as it
+//            has run a little longer and is in user code (sigtrap_channel.h);
 //   ptrace:  the guardian holds the thread in a ptrace-stop, for targets where the first cannot be.
 #pragma once
 
@@ -20,7 +19,7 @@ struct Paid {
   Tid tid = 0;
   Nanoseconds start_ns = 0;
   Nanoseconds end_ns = 0;   // == start_ns: the shot came too late and was void
-  Nanoseconds cost_ns = 0;  // what the thread lost besides (shot_cost.h)
+  Nanoseconds cost_ns = 0;  // what a void shot has cost the thread (shot_cost.h)
 };
 
 struct PauseTotals {
@@ -38,16 +37,17 @@ class Pauser {
   virtual void remove_thread(Tid tid) = 0;
 
   // The thread owes `debt_ns` in all, as seen with every Paid that collect() has returned. Where a
-  // pause is under way it is prolonged or shortened; else one is begun when the thread next runs
-  // user code. Bounded by `longest`. debt_ns <= 0 forgives what is not yet slept.
+  // pause is under way it is prolonged or shortened (by ptrace: shortened); else one is begun when
+  // the thread next runs user code. Bounded by `longest`. debt_ns <= 0 forgives what is not yet
+  // slept.
   virtual void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) = 0;
 
   // Pauses that have ended since the last call, in time order.
   virtual std::vector<Paid> collect(Nanoseconds now_ns) = 0;
 
-  virtual bool pausing(Tid tid) const = 0;   // as of the last collect(): asked for and not ended
+  virtual bool pausing(Tid tid) const = 0;   // asked for, and not ended as of the last collect()
   virtual bool standing(Tid tid) const = 0;  // … asked for, begun and not ended
-  virtual bool idle() const = 0;             // no thread is pausing
+  virtual bool idle() const = 0;             // no thread is standing
   virtual PauseTotals totals() const = 0;
   virtual std::string name() const = 0;  // "sigtrap" | "ptrace"
   // What the user should be told at the end: one sentence each.

@@ -1,9 +1,9 @@
 // What a pause costs its thread beside the pause. By the stub: the interrupt that arms the shot,
 // the shot's own timer, the signal's frame and rt_sigreturn; a few microseconds on real hardware,
-// 50 to 100 on virtual machines, where each interrupt leaves the machine. By ptrace: from the stop
-// until the guardian has seen it, and from the detach until the thread runs again. It is time that
-// the thread stands still and that is in no pause's length, so it is measured once, here, and
-// counted as paid.
+// more on virtual machines, where each interrupt leaves the machine. By ptrace: from the stop until
+// the guardian has seen it, and from the detach until the thread runs again. It is time that the
+// thread stands still and that is in no pause's length, and is counted as paid. This is the first
+// guess, a third to a half of it; causal/calibrate.h measures the rest on the target itself.
 #pragma once
 
 #include "controller/base/types.h"

@@ -40,7 +40,8 @@ struct SwitchEvent {
   SwitchKind kind = SwitchKind::in;
 };
 
-// Who really wakes: in an interrupt the running thread is only its victim.
+// Who really wakes: in a hardware interrupt the running thread is only its victim, in a softirq
+// perhaps.
 enum class WakeContext : std::uint8_t { task, softirq, hardirq };
 
 struct WakeEvent {

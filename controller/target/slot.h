@@ -1,5 +1,5 @@
 // What controller and stub share in the target's memory, one slot a thread. Each field has one
-// writer. stub.S knows the offsets; tests/kernel checks them.
+// writer. stub.S knows the offsets; stub.cc checks them.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 // no saving.
 //
 // Why PTRACE_SYSCALL and not PTRACE_SINGLESTEP: a tracer that is killed while it single-steps
-// leaves a trap flag, and the target dies by SIGTRAP (target-safety.md). Syscall-stops leave
+// leaves a trap flag, and the target dies by SIGTRAP (docs/safety.md). Syscall-stops leave
 // nothing: the flag goes with the tracer. What remains is the time between the first call and the
 // detach, about 200 µs, in which the registers are ours: a SIGKILL of the guardian itself (not of
 // the controller) right then is fatal for the target.
