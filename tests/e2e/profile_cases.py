@@ -174,10 +174,11 @@ CASES = [
              checks=(well_formed, visits("round_done", 100), digest_same),
              target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
                                              "^wrong_total 0$")),
-    # Threads that end before the controller has heard of them: it must say what it did not see.
-    profiled("attach_threads_storm", attach_json(point="item_done"), ("{targets}/threads_storm",),
-             absent=patterns("some threads are not profiled"),
-             checks=(well_formed, digest_same, warns(r"\d+ threads ended before"))),
+    # Threads that end before the controller has heard of them: it must say what it did not see. They
+    # are hardly ever sampled, so there may be nothing to make experiments with.
+    Case("attach_threads_storm", attach_json(point="item_done", duration="4s"),
+         ("{targets}/threads_storm",), absent=patterns("some threads are not profiled"),
+         checks=(well_formed, digest_same, warns(r"\d+ threads ended before"))),
     profiled("attach_threads_come_and_go", attach_json(point="item_done"),
              ("{targets}/threads_storm", "--rate", "30", "--work-us", "30000"),
              checks=(well_formed, visits("item_done", 5), digest_same)),
