@@ -299,7 +299,6 @@ void sum_run(const Run& run, Report& report) {
   for (const Experiment& experiment : run.experiments) {
     ++report.experiments;
     lost += experiment.lost_records;
-    if (experiment.lost_records > 0) ++report.experiments_with_losses;
     if (!experiment.discarded.empty()) {
       ++report.experiments_discarded;
       continue;
@@ -311,7 +310,6 @@ void sum_run(const Run& run, Report& report) {
   for (const UnitSamples& samples : run.samples) attributed += samples.count;
   report.samples_total += std::max(run.losses.samples_total, attributed);
   report.records_lost += std::max(run.losses.records_lost, lost);
-  report.records_lost_in_experiments += lost;
   report.stacks_truncated += run.losses.stacks_truncated;
   report.samples_unknown += run.losses.samples_unknown;
   report.wall_ns += run.wall_ns;

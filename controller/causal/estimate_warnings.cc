@@ -82,11 +82,19 @@ void warn_of_points(Report& report) {
 
 // What is lost outside the experiments falsifies none of them: which thread runs is known again
 // with its next switch.
-void warn_of_losses(Report& report) {
-  if (report.experiments_with_losses > 0) {
+void warn_of_losses(const std::vector<Run>& runs, Report& report) {
+  std::uint64_t lost = 0;
+  std::uint64_t experiments = 0;
+  for (const Run& run : runs) {
+    for (const Experiment& experiment : run.experiments) {
+      lost += experiment.lost_records;
+      if (experiment.lost_records > 0) ++experiments;
+    }
+  }
+  if (experiments > 0) {
     report.warnings.push_back(fmt::format(
         "{} event records were lost in {} of {} experiments, which do not count therefore; {}",
-        report.records_lost_in_experiments, report.experiments_with_losses, report.experiments,
+        lost, experiments, report.experiments,
         report.period_ns < kFewSamples ? "use a longer --period"
                                        : "the controller was too late for them: leave it a core, "
                                          "or profile at a quieter time"));
@@ -166,7 +174,7 @@ void add_warnings(const std::vector<Run>& runs, Report& report) {
   warn_of_points(report);
   if (report.experiments == 0) report.warnings.push_back("no experiment was finished");
   warn_of_selfcheck(report);
-  warn_of_losses(report);
+  warn_of_losses(runs, report);
   warn_of_runs(runs, report);
 }
 

@@ -201,11 +201,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   StatusLine status(console.quiet);
   causal::RunHooks hooks;
   hooks.show = [&](const causal::Status& each) { status.show(each); };
-  bool guardian_killed = false;
-  hooks.interrupts = [&] {
-    guardian_killed = guardian_killed || !guardian.alive();
-    return guardian_killed ? std::max(1, Interrupts::count()) : Interrupts::count();
-  };
+  hooks.interrupts = [&] { return std::max<int>(guardian.was_killed(), Interrupts::count()); };
   raise_priority();
   work.experiments(
       {clock, *session, *choice.pauser, attribution, counters, progress::sampled_points(points),
@@ -217,7 +213,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
       hooks, run);
   status.clear();
   warn_of_threads(*session, run);
-  if (guardian_killed) run.warnings.emplace_back(kGuardianKilled);
+  if (guardian.was_killed()) run.warnings.emplace_back(kGuardianKilled);
   session.reset();  // with it the kernel takes its uprobes out of the target's text
   detach(choice.pauser, guardian, before, places, run);
   run.ended = true;

@@ -2,9 +2,8 @@
 //
 // Each thread has a ring, into which all of its events write (samples with copied stacks have one
 // of their own): samples (task-clock), switches, task records, wake edges (sched:sched_waking) and
-// one event per place of a progress point. New threads are
-// followed by FORK records and a look into /proc/PID/task, so that a thread is never counted twice
-// and its serial is never reused.
+// one event per place of a progress point. New threads are followed by FORK records and a look into
+// /proc/PID/task, so that a thread is never counted twice and its serial is never reused.
 #pragma once
 
 #include <linux/perf_event.h>

@@ -75,8 +75,6 @@ struct Report {
   Nanoseconds pause_cost_error_ns = 0;  // its standard error, which is in every interval
   Nanoseconds period_ns = 0;
   std::uint64_t records_lost = 0;  // before and between the experiments, too
-  std::uint64_t records_lost_in_experiments = 0;
-  std::uint64_t experiments_with_losses = 0;
   std::uint64_t experiments = 0;
   std::uint64_t experiments_discarded = 0;
   std::uint64_t stacks_truncated = 0;

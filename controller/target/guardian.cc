@@ -225,14 +225,14 @@ Injection Guardian::inject(unsigned slot_count) {
 
 // A thread that a killed helper held the kernel has let go.
 void Guardian::pause(Tid tid, Nanoseconds duration_ns) {
-  if (!alive()) return;
+  if (!impl_->helper_is_alive()) return;
   impl_->send({.kind = Kind::pause, .tid = tid, .duration_ns = duration_ns});
   ++impl_->pauses_in_flight;
 }
 
 std::vector<StopPause> Guardian::finished_pauses() {
   std::vector<StopPause> pauses;
-  while (impl_->pauses_in_flight > 0 && alive()) {
+  while (impl_->pauses_in_flight > 0 && impl_->helper_is_alive()) {
     const auto response = impl_->ask({.kind = Kind::collect});
     pauses.insert(pauses.end(), response.pauses.begin(),
                   response.pauses.begin() + response.pause_count);
@@ -243,9 +243,9 @@ std::vector<StopPause> Guardian::finished_pauses() {
 }
 
 std::vector<std::string> Guardian::restore() {
-  if (!alive()) {
+  if (!impl_->helper_is_alive()) {
     if (!impl_->may_be_injected) {
-      impl_->helper_was_killed = impl_->involvement.restored = true;
+      impl_->involvement.restored = true;
       return {};
     }
     impl_->replace_helper();
@@ -263,8 +263,7 @@ std::vector<std::string> Guardian::restore() {
   return problems;
 }
 
-bool Guardian::alive() const { return impl_->helper_is_alive(); }
-bool Guardian::was_killed() const { return impl_->helper_was_killed || !alive(); }
+bool Guardian::was_killed() const { return impl_->helper_was_killed || !impl_->helper_is_alive(); }
 
 Digest Guardian::digest(const std::vector<Address>& places) {
   impl_->involvement.helper = impl_->helper;

@@ -82,9 +82,9 @@ class Guardian {
   // stopped was resumed by us. Safe to call twice.
   std::vector<std::string> restore();
 
-  // False: something has killed the helper; the run should end.
-  bool alive() const;
-  bool was_killed() const;  // also if another process has taken its place since (restore())
+  // Something has killed the helper: the run should end. Also true when another process has taken
+  // its place since (restore()).
+  bool was_killed() const;
 
   // `places`: addresses of progress points, whose pages are looked at, too.
   Digest digest(const std::vector<Address>& places = {});

@@ -38,6 +38,12 @@ def costs_known(outcome):
                   f"costs not measured: {overhead}")
 
 
+def given_cost(outcome):
+    """That of --pause-cost, not a measured one."""
+    found = outcome.report()["overhead"]["pause_cost_ns"]
+    return expect(found == 150_000, f"a pause costs {found} ns, not what was given")
+
+
 # --- what must happen before a case ---
 
 def wait_for_handler(world):
@@ -108,7 +114,8 @@ def sigtrap_changes(name, *options):
 CASES = [
     Case("attach_json", attach_json(duration="10s"), FIGURE1,
          checks=(well_formed, digest_same, visits("round_done", 50), units_include(A_LINE),
-                 units_are("line"), log_complete, log_ends_with("duration"), private_log)),
+                 units_are("line"), log_complete, log_ends_with("duration"), private_log,
+                 given_cost)),
     profiled("attach_text", attach_short(), FIGURE1,
              stdout=patterns("round_done", r"figure1\.c:\d+", "95 ?%|interval|low")),
     profiled("attach_costs_measured", attach("--duration", ENDLESS, "--format", "json", "--verbose"),
