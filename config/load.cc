@@ -28,6 +28,7 @@ void set_latency(Loader& loader, const toml::node& node) {
     loader.fault(node, "must be tables: [[progress.latency]] with name, begin and end");
     return;
   }
+  loader.config.progress.latency.clear();
   for (const toml::node& item : *array) {
     LatencyPoint point;
     const std::pair<std::string_view, std::string*> fields[] = {
@@ -73,18 +74,14 @@ void set_speedups(Loader& loader, const toml::node& node) {
 
 void set_unit(Loader& loader, const toml::node& node) {
   std::string text;
-  if (!loader.string(node, text)) return;
-  if (text == "line" || text == "function") {
-    loader.config.scope.unit = text == "line" ? Unit::line : Unit::function;
-  } else if (text != "auto") {
-    loader.fault(node, fmt::format("must be \"auto\", \"line\" or \"function\", not \"{}\"",
-                                   printable(text)));
-  }
+  loader.checked(node, text, [&](const std::string& name, std::string_view what) {
+    loader.config.scope.unit = parse_unit(name, what);
+  });
 }
 
 void set_duration_or_auto(Loader& loader, const toml::node& node, Limits<Nanoseconds> limits,
                           std::optional<Nanoseconds>& into) {
-  if (node.value_exact<std::string>() == "auto") return;
+  if (node.value_exact<std::string>() == "auto") return into.reset();
   Nanoseconds time_ns = 0;
   if (loader.duration(node, limits, time_ns)) into = time_ns;
 }
@@ -101,7 +98,7 @@ void check_any_format(const std::string& format, std::string_view what) {
 const Key kKeys[] = {
     {"target.pid", SET(l.config.target.pid = integer_or<Pid>(l, n, kPid, 0))},
     {"target.match", SET(l.string(n, l.config.target.match))},
-    {"target.command", SET(l.strings(n, l.config.target.command))},
+    {"target.command", SET(l.command(n, l.config.target.command))},
     {"target.env", SET(l.string_table(n, l.config.target.environment))},
     {"target.directory", SET(l.string(n, l.config.target.directory))},
     {"progress.throughput", SET(l.strings(n, l.config.progress.throughput))},
@@ -194,8 +191,9 @@ void walk(Loader& loader, const toml::table& table, const std::string& prefix) {
 
 }  // namespace
 
-Config parse(std::string_view text, const std::string& name) {
+void apply(std::string_view text, const std::string& name, Config& into) {
   Loader loader(name);
+  loader.config = into;
   toml::table table;
   try {
     table = toml::parse(text, name);
@@ -209,7 +207,13 @@ Config parse(std::string_view text, const std::string& name) {
     loader.fault(*target.node(), "only one of pid, match and command can be given");
   }
   loader.throw_faults();
-  return std::move(loader.config);
+  into = std::move(loader.config);
+}
+
+Config parse(std::string_view text, const std::string& name) {
+  Config config;
+  apply(text, name, config);
+  return config;
 }
 
 Config load(const std::string& path) {

@@ -12,6 +12,9 @@ namespace causalctl::config {
 // Throws UsageError whose text has one "FILE:LINE:COLUMN: …" line per fault.
 Config load(const std::string& path);
 Config parse(std::string_view text, const std::string& name);
+// The same, of text that says only what is to be different: `into` is left as it is where there is
+// a fault.
+void apply(std::string_view text, const std::string& name, Config& into);
 
 // Checks what no single key shows, once the command line is merged in: one of pid, match and
 // command; at least one progress point; names used once. Throws UsageError.
@@ -28,6 +31,8 @@ Nanoseconds parse_duration(std::string_view text, std::string_view what);  // 25
 LatencyPoint parse_latency(std::string_view text, std::string_view what);  // NAME=BEGIN,END
 void check_format(std::string_view format, std::string_view what);         // text, json or coz
 void check_ab_format(std::string_view format, std::string_view what);      // text, json or csv
+Unit parse_unit(std::string_view text, std::string_view what);
+std::string_view unit_name(Unit unit);  // which parse_unit reads
 void check_channel(std::string_view channel, std::string_view what);
 
 // Limits of numbers and times, shared with the command line; inclusive.

@@ -40,7 +40,7 @@ struct SideKey {
 
 const SideKey kSideKeys[] = {
     {"command", true,
-     [](Loader& l, const toml::node& n, AbSide& side) { l.strings(n, side.command); }},
+     [](Loader& l, const toml::node& n, AbSide& side) { l.command(n, side.command); }},
     {"pid", true,
      [](Loader& l, const toml::node& n, AbSide& side) { side.pid = integer_or(l, n, kPid, 0); }},
     {"match", true, [](Loader& l, const toml::node& n, AbSide& side) { l.string(n, side.match); }},
@@ -58,7 +58,7 @@ const SideKey kSideKeys[] = {
      [](Loader& l, const toml::node& n, AbSide& side) {
        l.duration(n, kWaitNs, side.ready_delay_ns.emplace());
      }},
-    {"load", false, [](Loader& l, const toml::node& n, AbSide& side) { l.strings(n, side.load); }},
+    {"load", false, [](Loader& l, const toml::node& n, AbSide& side) { l.command(n, side.load); }},
     {"cpus", false,
      [](Loader& l, const toml::node& n, AbSide& side) { set_cpus(l, n, side.cpus); }},
     {"load_cpus", false,
@@ -152,6 +152,37 @@ void check_side(const AbSide& side, const char* name) {
   }
 }
 
+void refuse_samples(const Progress& progress) {
+  std::vector<std::string> specs = progress.throughput;
+  for (const LatencyPoint& point : progress.latency) {
+    specs.insert(specs.end(), {point.begin, point.end});
+  }
+  for (const std::string& spec : specs) {
+    if (!spec.starts_with("sampled:")) continue;
+    throw UsageError(fmt::format("{}: ab takes no samples, so it cannot count by them", spec),
+                     "choose a line, a function, a USDT probe or a system call");
+  }
+}
+
+// Nothing that is given may be without effect, or bound to fail after minutes.
+void check_times(const Ab& ab) {
+  for (const AbSide* side : {&ab.a, &ab.b}) {
+    const bool waits = !side->ready.empty() || side->ready_port || side->ready_delay_ns;
+    if (!ab.measure_ns && side->load.empty() && (waits || ab.warm_up_ns > 0)) {
+      throw UsageError("ready, ready_port, ready_delay and warm_up mean nothing for whole runs",
+                       "name a progress point or a load, or leave them out");
+    }
+    const Nanoseconds wait_ns =
+        side->ready_delay_ns.value_or(0) + ab.warm_up_ns + ab.measure_ns.value_or(0);
+    if (wait_ns >= ab.time_limit_ns) {
+      throw UsageError(
+          fmt::format("ready_delay, warm_up and measure take {} together, time_limit is {}",
+                      duration_text(wait_ns), duration_text(ab.time_limit_ns)),
+          "give more with --time-limit");
+    }
+  }
+}
+
 }  // namespace
 
 void add_ab_keys(std::vector<Key>& keys) {
@@ -182,11 +213,8 @@ void check_ab(Config& config) {
     throw UsageError("end_to_end has no meaning for ab",
                      "name no progress point: then each run of the command is measured as a whole");
   }
-  for (const std::string& spec : config.progress.throughput) {
-    if (!spec.starts_with("sampled:")) continue;
-    throw UsageError(fmt::format("{}: ab takes no samples, so it cannot count by them", spec),
-                     "choose a line, a function, a USDT probe or a system call");
-  }
+  refuse_samples(config.progress);
+  if (counts && !ab.measure_ns && ab.a.load.empty()) ab.measure_ns = kSecond;
   if (!runs && !ab.measure_ns && ab.a.load.empty()) {
     throw UsageError("a process that runs on needs to be told when a run ends",
                      "give measure (--measure 2s), or a load that ends");
@@ -194,11 +222,11 @@ void check_ab(Config& config) {
   if (ab.a.load.empty() != ab.b.load.empty()) {
     throw UsageError("only one side has a load", "give one to both, in [ab]");
   }
-  if (counts && !ab.measure_ns && ab.a.load.empty()) ab.measure_ns = kSecond;
   if (!counts && ab.measure_ns) {
     throw UsageError("measure needs a progress point: what would be counted in that time?",
                      "name one with --progress, or leave measure out: then whole runs are timed");
   }
+  check_times(ab);
   if (ab.predict &&
       (ab.predict->log.empty() || ab.predict->unit.empty() || ab.predict->speedup_percent <= 0)) {
     throw UsageError("predict needs log, unit and speedup",

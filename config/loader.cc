@@ -88,6 +88,14 @@ bool Loader::duration(const toml::node& node, Limits<Nanoseconds> limits, Nanose
 }
 
 bool Loader::strings(const toml::node& node, std::vector<std::string>& out) {
+  return words(node, false, out);
+}
+
+bool Loader::command(const toml::node& node, std::vector<std::string>& out) {
+  return words(node, true, out);
+}
+
+bool Loader::words(const toml::node& node, bool may_be_empty, std::vector<std::string>& out) {
   const toml::array* array = node.as_array();
   if (array == nullptr || array->empty()) {
     fault(node, array != nullptr ? "must not be empty"
@@ -96,7 +104,11 @@ bool Loader::strings(const toml::node& node, std::vector<std::string>& out) {
   }
   std::vector<std::string> all;
   bool good = true;
-  for (const toml::node& item : *array) good = string(item, all.emplace_back()) && good;
+  for (const toml::node& item : *array) {
+    std::string& word = all.emplace_back();
+    const bool empty = may_be_empty && all.size() > 1 && item.value_exact<std::string>() == "";
+    good = (empty || string(item, word)) && good;
+  }
   if (good) out = std::move(all);
   return good;
 }

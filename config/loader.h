@@ -36,6 +36,8 @@ class Loader {
   bool number(const toml::node& node, Limits<double> limits, double& out);
   bool duration(const toml::node& node, Limits<Nanoseconds> limits, Nanoseconds& out);
   bool strings(const toml::node& node, std::vector<std::string>& out);
+  // The words of a command: all but the first may be empty.
+  bool command(const toml::node& node, std::vector<std::string>& out);
   void string_table(const toml::node& node, std::map<std::string, std::string>& out);
   // A string that `check` may refuse by UsageError.
   template <typename Check>
@@ -47,6 +49,8 @@ class Loader {
   void throw_faults();
 
  private:
+  bool words(const toml::node& node, bool may_be_empty, std::vector<std::string>& out);
+
   std::string name_;
   std::vector<Fault> faults_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -14,6 +15,8 @@
 
 namespace causalctl::config {
 namespace {
+
+constexpr std::array<std::string_view, 3> kUnitNames = {"auto", "line", "function"};  // by Unit
 
 struct TimeUnit {
   std::string_view name;
@@ -126,6 +129,15 @@ void check_ab_format(std::string_view format, std::string_view what) {
   throw UsageError(fmt::format("{}\"{}\" is not a format of ab", lead_in(what), printable(format)),
                    "use text, json or csv");
 }
+
+Unit parse_unit(std::string_view text, std::string_view what) {
+  const auto found = std::find(kUnitNames.begin(), kUnitNames.end(), text);
+  if (found != kUnitNames.end()) return static_cast<Unit>(found - kUnitNames.begin());
+  throw UsageError(fmt::format("{}\"{}\" is not a unit: auto, line or function", lead_in(what),
+                               printable(text)));
+}
+
+std::string_view unit_name(Unit unit) { return kUnitNames.at(static_cast<std::size_t>(unit)); }
 
 void check_channel(std::string_view channel, std::string_view what) {
   if (channel == "auto" || channel == "sigtrap" || channel == "ptrace") return;

@@ -1,12 +1,15 @@
 // causalctl: reads the command line, runs one subcommand, turns what it throws into exit codes. The
 // only place that catches.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <exception>
 
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/base/printable.h"
 #include "controller/commands/commands.h"
 
@@ -37,11 +40,19 @@ void report_write_errors() {
   ::sigaction(SIGXFSZ, &action, nullptr);
 }
 
+// Started without one of them, the next file opened would take its place: a socket, a log.
+void open_standard_files() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", O_RDWR);
+  }
+}
+
 // Messages name functions, files and processes as the target calls them.
 int fail(const std::string& what, const std::string& hint, ExitCode code) {
   using causalctl::printable_lines;
-  fmt::print(stderr, "causalctl: {}\n", printable_lines(what));
-  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", printable_lines(hint));
+  namespace log = causalctl::log;
+  log::to_stderr(fmt::format("causalctl: {}\n", printable_lines(what)));
+  if (!hint.empty()) log::to_stderr(fmt::format("  hint: {}\n", printable_lines(hint)));
   return static_cast<int>(code);
 }
 
@@ -80,6 +91,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_files();
   report_write_errors();
   try {
     return run(argc, argv);

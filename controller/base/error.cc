@@ -18,6 +18,6 @@ Error Error::from_errno(std::string_view what, int error_number, std::string hin
 }
 
 Bug::Bug(const char* condition, const char* file, int line)
-    : std::logic_error(fmt::format("{}:{}: CHECK({}) failed", file, line, condition)) {}
+    : std::logic_error(fmt::format("{}:{}: INVARIANT({}) failed", file, line, condition)) {}
 
 }  // namespace causalctl

@@ -3,7 +3,7 @@
 // 1. The target, or one of its threads, went away: a result (std::optional, bool), never an error.
 // 2. The system or the user: throw Error, built once, where the system call is wrapped. Its message
 //    names the call, the object and the cause; its hint says what to do.
-// 3. Our own bug: CHECK throws Bug, in release builds too, so that destructors detach.
+// 3. Our own bug: INVARIANT throws Bug, in release builds too, so that destructors detach.
 //
 // Only main catches. Destructors never throw.
 #pragma once
@@ -54,7 +54,7 @@ class Bug : public std::logic_error {
   Bug(const char* condition, const char* file, int line);
 };
 
-#define CHECK(condition) \
+#define INVARIANT(condition) \
   ((condition) ? static_cast<void>(0) : throw ::causalctl::Bug(#condition, __FILE__, __LINE__))
 
 }  // namespace causalctl

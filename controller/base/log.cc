@@ -14,7 +14,13 @@ Level level() { return current_level; }
 
 void write(Level at_least, std::string_view text) {
   if (current_level < at_least) return;
-  fmt::print(stderr, "causalctl: {}\n", printable_lines(text));
+  to_stderr(fmt::format("causalctl: {}\n", printable_lines(text)));
+}
+
+// A reader that is gone is no reason to end: fmt::print would throw, from destructors, too.
+void to_stderr(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace causalctl::log

@@ -13,6 +13,7 @@ enum class Level { quiet, normal, verbose };
 void set_level(Level level);
 Level level();
 void write(Level at_least, std::string_view text);  // one line, prefixed "causalctl: "
+void to_stderr(std::string_view text);              // as it is; never throws
 
 template <typename... T>
 void note(fmt::format_string<T...> format, T&&... arguments) {

@@ -155,8 +155,7 @@ bool exists(Pid pid) { return kill(pid, 0) == 0 || errno == EPERM; }
 
 void throw_unreadable(Pid pid, std::string_view file) {
   const int error = errno;
-  const auto now = status(pid);
-  if (!exists(pid) || (now && (now->state == 'Z' || now->state == 'X'))) {
+  if (has_ended(pid)) {
     throw TargetGone(fmt::format("process {} is gone", pid));
   }
   throw Error::from_errno(fmt::format("process {}: /proc/{}/{} cannot be read", pid, pid, file),
@@ -182,7 +181,11 @@ std::optional<Status> thread_status(Pid pid, Tid tid) {
 }
 
 std::optional<std::vector<Map>> maps(Pid pid) {
-  const auto text = read_text(fmt::format("/proc/{}/maps", pid));
+  auto text = read_text(fmt::format("/proc/{}/maps", pid));
+  if (text && text->empty()) {  // its first thread has ended, before the others (pthread_exit)
+    const auto alive = threads(pid);
+    if (!alive.empty()) text = read_text(fmt::format("/proc/{}/task/{}/maps", pid, alive.back()));
+  }
   if (!text) return std::nullopt;
   return parse_maps(*text);
 }

@@ -19,7 +19,7 @@ double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); 
 }  // namespace
 
 double mean(std::span<const double> values) {
-  CHECK(!values.empty());
+  INVARIANT(!values.empty());
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -32,7 +32,7 @@ double standard_error(std::span<const double> values) {
 }
 
 double trimmed_mean(std::span<const double> values) {
-  CHECK(!values.empty());
+  INVARIANT(!values.empty());
   std::vector<double> parted(values.begin(), values.end());
   const auto cut = static_cast<std::ptrdiff_t>(kTrim * static_cast<double>(parted.size()));
   std::nth_element(parted.begin(), parted.begin() + cut, parted.end());
@@ -41,7 +41,7 @@ double trimmed_mean(std::span<const double> values) {
 }
 
 double median(std::span<const double> values) {
-  CHECK(!values.empty());
+  INVARIANT(!values.empty());
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   const std::size_t middle = sorted.size() / 2;
@@ -60,7 +60,7 @@ double robust_deviation(std::span<const double> values) {
 
 // The finite sums for whole degrees of freedom: exact, one term per two degrees.
 double student_t_cdf(double t, std::size_t degrees_of_freedom) {
-  CHECK(degrees_of_freedom >= 1);
+  INVARIANT(degrees_of_freedom >= 1);
   if (degrees_of_freedom > kAsGoodAsNormal) return normal_cdf(t);
   const double theta = std::atan(t / std::sqrt(static_cast<double>(degrees_of_freedom)));
   const double cosine = std::cos(theta);
@@ -77,7 +77,7 @@ double student_t_cdf(double t, std::size_t degrees_of_freedom) {
 }
 
 double student_t_quantile(double tail, std::size_t degrees_of_freedom) {
-  CHECK(tail > 0 && tail <= 0.5);
+  INVARIANT(tail > 0 && tail <= 0.5);
   double low = 0;
   double high = 1;
   while (1 - student_t_cdf(high, degrees_of_freedom) > tail && high < 1e9) high *= 2;

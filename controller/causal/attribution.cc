@@ -134,9 +134,10 @@ void Attribution::mappings_changed() {
 }
 
 std::optional<UnitId> Attribution::find(const std::string& name) const {
+  if (const auto found = by_place_.find(name); found != by_place_.end()) return found->second;
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
   for (const auto& [place, id] : by_place_) {
-    if (place == name || place.ends_with("/" + name)) return id;
+    if (place.ends_with("/" + name)) return id;
   }
   return std::nullopt;
 }

@@ -312,6 +312,7 @@ void sum_run(const Run& run, Report& report) {
   report.records_lost += std::max(run.losses.records_lost, lost);
   report.stacks_truncated += run.losses.stacks_truncated;
   report.samples_unknown += run.losses.samples_unknown;
+  report.selfcheck.stopped_calls += run.stopped_calls;
   report.wall_ns += run.wall_ns;
   report.attach_stop_ns = std::max(report.attach_stop_ns, run.overhead.attach_stop_ns);
   report.sample_to_pause_p50_ns =

@@ -11,8 +11,6 @@ namespace causalctl::causal {
 namespace {
 
 constexpr std::size_t kFewestForStalls = 5;
-constexpr double kFar = 4;            // standard deviations
-constexpr double kLeastStall = 0.01;  // on a machine without noise
 
 template <typename Count>
 const Count* find(const std::vector<Count>& counts, const std::string& name) {

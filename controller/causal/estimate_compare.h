@@ -20,6 +20,10 @@
 
 namespace causalctl::causal {
 
+// A stall: a log ratio farther than this from those beside it.
+inline constexpr double kFar = 4;            // standard deviations
+inline constexpr double kLeastStall = 0.01;  // … but at least, on a machine without noise
+
 struct Point {
   std::string name;
   bool latency = false;

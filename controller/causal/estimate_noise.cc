@@ -16,10 +16,8 @@ constexpr std::size_t kFewestForOwnScale = 8;  // treatments
 constexpr std::size_t kFewestNulls = 3;
 constexpr int kKnees = 10;                 // tried: 0.1, 0.2, … 1
 constexpr std::size_t kFewForMedian = 40;  // treatments
-constexpr double kFar = 4;                 // standard deviations: a stall
 constexpr double kTwoBaselines = 1.5;      // variance of such a log ratio over one log period's
 constexpr double kLargestEffect = 0.99;
-constexpr double kLeastStall = 0.01;  // on a machine without noise
 
 // Standard deviation of this log ratio over that of one log period.
 double scale_of(const Effect& effect) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace causalctl::causal {
 namespace {
@@ -16,6 +18,7 @@ using report::Verdict;
 
 // With a period this long it is not samples that fill the kernel's rings.
 constexpr Nanoseconds kFewSamples = 5 * kMillisecond;
+constexpr double kNormal = 1.96;
 
 double percent(double fraction) { return 100 * fraction; }
 
@@ -118,6 +121,35 @@ void warn_of_losses(const std::vector<Run>& runs, Report& report) {
   }
 }
 
+// More experiments do not make an interval narrower that is wide because of this.
+void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
+  struct Sums {
+    Nanoseconds error_ns = 0;
+    Nanoseconds effective_ns = 0;
+  };
+  std::map<std::pair<std::string, double>, Sums> sums;  // by unit and speedup
+  for (const Run& run : runs) {
+    for (const Experiment& experiment : run.experiments) {
+      if (!experiment.discarded.empty() || experiment.speedup == 0) continue;
+      Sums& sum = sums[{experiment.unit.name, experiment.speedup}];
+      sum.error_ns += experiment.cost_error_ns;
+      sum.effective_ns += experiment.effective_ns;
+    }
+  }
+  double largest = 0;
+  for (const auto& [what, sum] : sums) {
+    if (sum.effective_ns <= 0) continue;
+    largest = std::max(largest,
+                       static_cast<double>(sum.error_ns) / static_cast<double>(sum.effective_ns));
+  }
+  if (largest <= kPauseErrorTold) return;
+  report.warnings.push_back(fmt::format(
+      "what a pause costs its thread is known to ±{} µs only (standard error), which alone makes "
+      "effects uncertain by up to ±{:.0f} points; profile at a quieter time or for longer, or give "
+      "--pause-cost",
+      report.pause_cost_error_ns / kMicrosecond, 100 * kNormal * largest));
+}
+
 void warn_of_selfcheck(Report& report) {
   const auto& null = report.selfcheck.null_effect;
   if (null && (null->low > 0 || null->high < 0) && std::abs(null->value) > 0.01) {
@@ -174,6 +206,7 @@ void add_warnings(const std::vector<Run>& runs, Report& report) {
   warn_of_points(report);
   if (report.experiments == 0) report.warnings.push_back("no experiment was finished");
   warn_of_selfcheck(report);
+  warn_of_pause_cost(runs, report);
   warn_of_losses(runs, report);
   warn_of_runs(runs, report);
 }

@@ -14,6 +14,8 @@ inline constexpr double kManyDiscarded = 0.20;  // of the experiments
 // Of the time threads want to run, waits for cores:
 inline constexpr double kOversubscribed = 0.10;  // all
 inline constexpr double kBesideOthers = 0.05;    // because of others, or of too few cores
+// Of an effect: its standard error by what is not known of the cost of pauses.
+inline constexpr double kPauseErrorTold = 0.025;
 
 // REQUIRES: everything else in `report` is filled in.
 void add_warnings(const std::vector<Run>& runs, report::Report& report);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
 #include "controller/progress/counters.h"
 
@@ -87,6 +88,7 @@ struct Run {
   Overhead overhead;
   Losses losses;
   std::string digest;  // same | changed | unknown
+  StoppedCalls stopped_calls;
   // Why something of ours is still in the target, if it is, is the last warning. Not in the log.
   bool left_in_target = false;
   std::string log_failure;  // why the log is not complete; empty: it is

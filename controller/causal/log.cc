@@ -150,6 +150,10 @@ void LogWriter::end(const Run& run) {
                        {"samples_unknown", run.losses.samples_unknown},
                        {"samples_total", run.losses.samples_total}}},
                      {"digest", run.digest},
+                     {"stopped_calls",
+                      {{"continued", run.stopped_calls.continued},
+                       {"repeated", run.stopped_calls.repeated},
+                       {"broken", run.stopped_calls.broken}}},
                      {"warnings", run.warnings}};
   append(text(line));
 }

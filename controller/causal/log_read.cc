@@ -135,6 +135,11 @@ void read_end(const Json& line, Run& run) {
     get(*losses, "samples_unknown", run.losses.samples_unknown);
     get(*losses, "samples_total", run.losses.samples_total);
   }
+  if (const Json* calls = object_field(line, "stopped_calls")) {
+    get(*calls, "continued", run.stopped_calls.continued);
+    get(*calls, "repeated", run.stopped_calls.repeated);
+    get(*calls, "broken", run.stopped_calls.broken);
+  }
   run.warnings.clear();
   for (const Json& warning : line.value("warnings", Json::array())) {
     convert(warning, "warnings", run.warnings.emplace_back());

@@ -14,7 +14,7 @@ PlanOptions plan_options(const config::Experiment& experiment, std::uint64_t see
 }
 
 Plan::Plan(PlanOptions options) : options_(std::move(options)), random_(options_.seed) {
-  CHECK(options_.baseline_share > 0 && options_.baseline_share < 1);
+  INVARIANT(options_.baseline_share > 0 && options_.baseline_share < 1);
   if (options_.fixed_speedup_percent) {
     treatments_percent_ = {*options_.fixed_speedup_percent};
   } else {

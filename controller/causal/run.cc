@@ -40,6 +40,7 @@ class Runner {
 
  private:
   bool stop();
+  bool tick();
   void idle(Nanoseconds duration_ns);
   void survey();
   void choose_period();
@@ -56,6 +57,7 @@ class Runner {
   void warn_of_intrusion();
   void finish();
   void show(const char* phase, const Experiment* now = nullptr);
+  void show_time();
 
   const config::Config& config_;
   StreamParts parts_;
@@ -70,7 +72,7 @@ class Runner {
   Nanoseconds window_begin_ns_ = 0;  // of the experiment that is being measured; 0: none
   std::optional<UnitId> fixed_;
   Looks looks_;
-  double visits_per_s_ = 0;
+  Status status_;
   std::vector<std::uint64_t> baseline_counts_;  // by unit
 };
 
@@ -87,9 +89,15 @@ bool Runner::stop() {
   return !run_.reason.empty();
 }
 
+// In every loop that takes long.
+bool Runner::tick() {
+  show_time();
+  return stop();
+}
+
 void Runner::idle(Nanoseconds duration_ns) {
   const Nanoseconds end_ns = parts_.clock.now() + duration_ns;
-  while (!stop() && parts_.clock.now() < end_ns) {
+  while (!tick() && parts_.clock.now() < end_ns) {
     ticker_.step();
     check_budget_of_window();
   }
@@ -119,7 +127,7 @@ void Runner::choose_period() {
   }
   show("calibration");
   const SamplingCost cost = causal::choose_period(
-      stream_, parts_, share_of_run_ns(0.08, 5 * kSecond), [this] { return stop(); });
+      stream_, parts_, share_of_run_ns(0.08, 5 * kSecond), [this] { return tick(); });
   run_.overhead.period_ns = cost.period_ns;
   run_.overhead.slowdown = cost.cost;
   if (cost.cost) {
@@ -152,7 +160,7 @@ void Runner::calibrate_pauses() {
   if (config_.budget.max_slowdown_percent) return;
   show("calibration");
   const auto cost = measure_pause_cost(stream_, parts_, share_of_run_ns(0.1, 10 * kSecond),
-                                       [this] { return stop(); });
+                                       [this] { return tick(); });
   if (cost) keep(*cost);
   log::verbose(
       "a pause costs its thread {} ± {} µs besides, {}; {} µs were supposed",
@@ -287,25 +295,26 @@ void Runner::look() {
 }
 
 void Runner::show(const char* phase, const Experiment* now) {
-  Status status;
-  status.phase = phase;
-  status.elapsed_ns = parts_.clock.now() - start_ns_;
-  status.experiments = run_.experiments.size();
+  status_.phase = phase;
+  status_.experiments = run_.experiments.size();
+  status_.discarded = 0;
   Nanoseconds delay_ns = 0;
   Nanoseconds wall_ns = 1;
   for (const Experiment& each : run_.experiments) {
-    if (!each.discarded.empty()) ++status.discarded;
+    if (!each.discarded.empty()) ++status_.discarded;
     delay_ns += each.delay_ns;
     wall_ns += each.wall_ns;
   }
-  status.paused_share = static_cast<double>(delay_ns) / static_cast<double>(wall_ns);
-  status.visits_per_s = visits_per_s_;
-  status.records_lost = parts_.session.losses().records_lost;
-  if (now != nullptr) {
-    status.unit = now->unit.name;
-    status.speedup = now->speedup;
-  }
-  hooks_.show(status);
+  status_.paused_share = static_cast<double>(delay_ns) / static_cast<double>(wall_ns);
+  status_.records_lost = parts_.session.losses().records_lost;
+  status_.unit = now != nullptr ? now->unit.name : "";
+  status_.speedup = now != nullptr ? now->speedup : 0;
+  show_time();
+}
+
+void Runner::show_time() {
+  status_.elapsed_ns = parts_.clock.now() - start_ns_;
+  hooks_.show(status_);
 }
 
 // For the phase correction: how often each unit was sampled while nothing was sped up.
@@ -346,6 +355,9 @@ void Runner::finish() {
   }
   run_.overhead.sample_to_pause_p50_ns = stream_.sample_to_pause_ns(0.5);
   run_.overhead.sample_to_pause_p99_ns = stream_.sample_to_pause_ns(0.99);
+  const auto pauses = parts_.pauser.totals();
+  log::verbose("{} pauses; {} shots were void: too late for what they were fired for",
+               pauses.pauses, pauses.stale);
 }
 
 void Runner::run() {
@@ -371,7 +383,8 @@ void Runner::run() {
     run_.experiments.push_back(done);
     write_or_end(run_, [&] { log_.experiment(run_, done); });
     for (const auto& count : done.throughput) {
-      visits_per_s_ = 1e9 * static_cast<double>(count.visits) / static_cast<double>(done.wall_ns);
+      status_.visits_per_s =
+          1e9 * static_cast<double>(count.visits) / static_cast<double>(done.wall_ns);
     }
     if (parts_.counters.fewest_visits() < config_.experiment.min_visits) {
       experiment_ns_ = std::min(2 * experiment_ns_, kLongestExperiment);

@@ -67,7 +67,7 @@ Stream::Step Stream::step() {
   }
   pay_until(now_ns + kSecond);
   lift(now_ns);
-  settle(now_ns);
+  settle();
   parts_.attribution.absorb();
   return result;
 }
@@ -204,7 +204,7 @@ void Stream::lift(Nanoseconds now_ns) {
   owing_ = true;
 }
 
-void Stream::settle(Nanoseconds now_ns) {
+void Stream::settle() {
   if (!owing_ || executed_) return;  // a new program has no stub
   for (const Ledger::Debt& debt : ledger_.debts()) {
     const bool pausing = parts_.pauser.pausing(debt.thread);
@@ -212,7 +212,8 @@ void Stream::settle(Nanoseconds now_ns) {
     // the credit of that wake-up is known.
     if (pausing || (debt.state == ThreadState::running && debt.debt_ns > threshold_ns())) {
       if (!pausing && earning_) asked_for_sample_at_ns_[debt.thread] = last_earned_at_ns_;
-      parts_.pauser.set_debt(debt.thread, debt.debt_ns, now_ns);
+      // By now, not since the tick: what the step took would count as the shot's delay.
+      parts_.pauser.set_debt(debt.thread, debt.debt_ns, parts_.clock.now());
     }
   }
 }

@@ -105,7 +105,7 @@ class Stream {
   bool paused_at(Tid thread, Nanoseconds time_ns) const;
   Nanoseconds stolen_by_us(const perf::SwitchEvent& event, Nanoseconds stolen_ns) const;
   void note_latency(const pause::Paid& paid);
-  void settle(Nanoseconds now_ns);
+  void settle();
   void lift(Nanoseconds now_ns);
   Nanoseconds threshold_ns() const;  // of a debt, to be settled
   void look_at_cores(Nanoseconds now_ns);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <exception>
 #include <memory>
 
 #include "config/load.h"
@@ -17,6 +18,8 @@
 #include "controller/commands/status_line.h"
 #include "controller/compare/comparison.h"
 #include "controller/compare/runs.h"
+#include "controller/compare/schedule.h"
+#include "controller/compare/sequential.h"
 #include "controller/progress/visit_cost.h"
 #include "controller/report/comparison.h"
 #include "controller/report/text.h"
@@ -48,6 +51,32 @@ std::optional<report::Prediction> read_prediction(const config::Config& config) 
   return prediction;
 }
 
+// A gate that can never fail, or a prediction that is never judged, is worse than none.
+void check_pairs(const config::Ab& ab) {
+  if (!ab.fail_if_slower_percent && !ab.predict && !ab.until_certain) return;
+  const std::size_t fewest =
+      ab.until_certain ? compare::kFewestBlocksSequential : compare::kFewestBlocks;
+  if (compare::blocks_for(compare::planned_pairs(ab)) >= fewest) return;
+  throw UsageError(
+      fmt::format("{} pairs are too few to be certain of anything: it takes {} at least",
+                  compare::planned_pairs(ab), compare::kPairsOfBlock * fewest),
+      "give more with --rounds");
+}
+
+void add_prediction(report::Prediction prediction, report::Comparison& comparison) {
+  const auto& effect = comparison.metrics.front().effect;
+  if (!effect) {
+    comparison.warnings.push_back(fmt::format(
+        "predicted was {} ({} {:.0f} % faster); what was achieved has no interval: too "
+        "few pairs, or too different ones",
+        report::percent_interval(prediction.predicted), prediction.unit, 100 * prediction.speedup));
+    return;
+  }
+  prediction.achieved = *effect;
+  compare::judge_prediction(prediction);
+  comparison.prediction = prediction;
+}
+
 std::string describe(const compare::Progress& progress) {
   std::string text =
       fmt::format("{}, {} of {} pairs", progress.null ? "A against A" : "A against B",
@@ -68,9 +97,11 @@ ExitCode ab(const AbOptions& options) {
   config::Config config = options.config();
   set_log_level(options.console());
   config::check_ab(config);
+  check_pairs(config.ab);
   auto prediction = read_prediction(config);
+  check_output(options.output());
 
-  report::Comparison comparison;
+  compare::Compared compared;
   {
     const Interrupts interrupts;
     StatusLine status(options.console().quiet);
@@ -81,22 +112,22 @@ ExitCode ab(const AbOptions& options) {
     hooks.interrupts = Interrupts::count;
     const bool counts = !config.progress.throughput.empty() || !config.progress.latency.empty();
     if (counts) hooks.visit_cost_ns = progress::measure_visit_cost();
-    comparison = compare::run_comparison(config, hooks);
+    compared = compare::run_comparison(config, hooks);
   }
+  report::Comparison& comparison = compared.comparison;
+  if (compared.failure && comparison.pairs == 0) std::rethrow_exception(compared.failure);
   if (comparison.runs.empty()) {
     throw Error("interrupted before the first run had ended", "nothing was measured");
   }
-  if (prediction && comparison.metrics.front().effect) {
-    prediction->achieved = *comparison.metrics.front().effect;
-    compare::judge_prediction(*prediction);
-    comparison.prediction = prediction;
-  }
+  if (prediction) add_prediction(*prediction, comparison);
   const std::string& path = options.output();
   const bool to_terminal = path.empty() || path == "-";
   const Color color = options.console().color;
   write_output(path,
                render(comparison, config.output.format,
-                      to_terminal ? use_color(color, STDOUT_FILENO) : color == Color::always));
+                      to_terminal ? use_color(color, STDOUT_FILENO) : color == Color::always),
+               "name another file with -o");
+  if (compared.failure) std::rethrow_exception(compared.failure);
   const bool failed = comparison.gate && comparison.gate->verdict == report::Gate::Verdict::failed;
   if (failed) {
     const auto& effect = *comparison.metrics.front().effect;

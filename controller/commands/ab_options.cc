@@ -16,6 +16,7 @@ namespace causalctl::commands {
 // What was given on the command line, as text; empty: not given.
 struct AbOptions::Values {
   std::string file;
+  std::vector<std::string> settings;
   std::string a, b, load, ready, ready_port, ready_delay, cpus, load_cpus;
   std::vector<std::string> progress, latency;
   std::string measure, warm_up, time_limit, grace;
@@ -80,6 +81,7 @@ std::vector<std::string> split_words(const std::string& text, const std::string&
 
 void AbOptions::Values::add_sides(CLI::App& app) {
   add_word(app, "CONFIG", file, "FILE", "configuration file; the options here win");
+  add_settings(app, settings);
   OptionGroup sides(app, "What is compared");
   sides.value("--a", a, "COMMAND|PID",
               "side A: a command, split as by a shell, or a running process");
@@ -197,7 +199,7 @@ AbOptions::~AbOptions() = default;
 
 config::Config AbOptions::config() const {
   const Values& given = *values_;
-  config::Config config = given.file.empty() ? config::Config{} : config::load(given.file);
+  config::Config config = read_config(given.file, given.settings);
   given.merge_sides(config.ab);
   given.merge_runs(config.ab);
   given.merge_rule(config.ab);

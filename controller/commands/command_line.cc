@@ -63,14 +63,6 @@ void OptionGroup::list(const std::string& name, std::vector<std::string>& values
       ->group(heading_);
 }
 
-void OptionGroup::choice(const std::string& name, std::string& value,
-                         const std::vector<std::string>& choices, const std::string& text) {
-  app_.add_option(name, value, text)
-      ->check(CLI::IsMember(choices).description(""))
-      ->type_name(fmt::format("{}", fmt::join(choices, "|")))
-      ->group(heading_);
-}
-
 void OptionGroup::flag(const std::string& name, bool& value, const std::string& text) {
   app_.add_flag(name, value, text)->group(heading_);
 }

@@ -51,8 +51,6 @@ class OptionGroup {
   // May be repeated; each takes one value.
   void list(const std::string& name, std::vector<std::string>& values, const std::string& type,
             const std::string& text);
-  void choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
-              const std::string& text);
   void flag(const std::string& name, bool& value, const std::string& text);
   void color(Color& value);  // --color
   // Not both of them.

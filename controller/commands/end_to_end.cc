@@ -134,7 +134,7 @@ Execution execute(const config::Config& config, const ConsoleOptions& console,
       WIFEXITED(*ended) ? static_cast<ExitCode>(WEXITSTATUS(*ended)) : ExitCode::failed;
   if (execution.code != ExitCode::ok) return execution;
   causal::ReadLog log = causal::read_logs({scratch.log()});
-  CHECK(log.runs.size() == 1 && log.runs[0].experiments.size() == 1);
+  INVARIANT(log.runs.size() == 1 && log.runs[0].experiments.size() == 1);
   execution.run = std::move(log.runs[0]);
   std::ifstream(scratch.status()) >> execution.status;
   return execution;
@@ -227,6 +227,7 @@ void Runs::learn(const causal::Run& run, bool baseline) {
   most.pause_cost_ns = std::max(most.pause_cost_ns, run.overhead.pause_cost_ns);
   most.pause_cost_error_ns = std::max(most.pause_cost_error_ns, run.overhead.pause_cost_error_ns);
   most.period_ns = run.overhead.period_ns;
+  run_.stopped_calls += run.stopped_calls;
   for (const std::string& warning : run.warnings) {
     if (std::find(run_.warnings.begin(), run_.warnings.end(), warning) == run_.warnings.end()) {
       run_.warnings.push_back(warning);

@@ -58,7 +58,7 @@ void merge_time_or_auto(const std::string& text, const char* option,
 // What was given on the command line, as text; empty: not given.
 struct ProfileOptions::Values {
   std::string config;
-  std::vector<std::string> progress, latency, scope_files, scope_binaries;
+  std::vector<std::string> settings, progress, latency, scope_files, scope_binaries;
   bool end_to_end = false;
   bool until_certain = false;
   std::string duration, experiment, cooloff, period, channel, pause_cost;
@@ -96,8 +96,8 @@ void ProfileOptions::Values::add_scope(CLI::App& app) {
   scope.list("--scope-file", scope_files, "GLOB", "only code of these source files (repeatable)");
   scope.list("--scope-binary", scope_binaries, "GLOB",
              "only code of these binaries; MAIN is the executable, and the default (repeatable)");
-  scope.choice("--unit", unit, {"auto", "line", "function"},
-               "what is sped up [auto: lines where there is line information, else functions]");
+  scope.value("--unit", unit, "auto|line|function",
+              "what is sped up [auto: lines where there is line information, else functions]");
   scope.value("--fixed", fixed, "UNIT", "only this unit, instead of the random plan");
   scope.value("--speedup", speedup, "PERCENT",
               "with --fixed: only this speedup against its baseline");
@@ -138,9 +138,7 @@ void ProfileOptions::Values::merge_progress(config::Progress& into) const {
 void ProfileOptions::Values::merge_scope(config::Scope& into) const {
   if (!scope_files.empty()) into.files = scope_files;
   if (!scope_binaries.empty()) into.binaries = scope_binaries;
-  if (unit == "auto") into.unit = config::Unit::automatic;
-  if (unit == "line") into.unit = config::Unit::line;
-  if (unit == "function") into.unit = config::Unit::function;
+  if (!unit.empty()) into.unit = config::parse_unit(unit, "--unit");
 }
 
 void ProfileOptions::Values::merge_experiment(config::Experiment& into) const {
@@ -183,6 +181,7 @@ void ProfileOptions::Values::merge_limits(config::Config& into) const {
 ProfileOptions::ProfileOptions(CLI::App& app, bool runs_command)
     : values_(std::make_unique<Values>()) {
   add_word(app, "--config", values_->config, "FILE", "configuration file; the options here win");
+  add_settings(app, values_->settings);
   values_->add_progress(app, runs_command);
   values_->add_scope(app);
   values_->add_experiments(app);
@@ -195,7 +194,7 @@ ConsoleOptions ProfileOptions::console() const { return values_->console; }
 
 config::Config ProfileOptions::config() const {
   const Values& given = *values_;
-  config::Config config = given.config.empty() ? config::Config{} : config::load(given.config);
+  config::Config config = read_config(given.config, given.settings);
   given.merge_progress(config.progress);
   given.merge_scope(config.scope);
   given.merge_experiment(config.experiment);
@@ -206,6 +205,18 @@ config::Config ProfileOptions::config() const {
     config.output.format = given.format;
   }
   return config;
+}
+
+config::Config read_config(const std::string& file, const std::vector<std::string>& settings) {
+  config::Config config = file.empty() ? config::Config{} : config::load(file);
+  for (const std::string& each : settings) config::apply(each, "--set", config);
+  return config;
+}
+
+void add_settings(CLI::App& app, std::vector<std::string>& settings) {
+  OptionGroup group(app, "Configuration");
+  group.list("--set", settings, "KEY=VALUE",
+             "a line of a configuration file, as pause.longest='\"20ms\"' (repeatable)");
 }
 
 void add_console_options(OptionGroup& group, ConsoleOptions& console) {
@@ -263,7 +274,6 @@ Json progress_json(const config::Progress& progress) {
 }  // namespace
 
 std::string config_json(const config::Config& config) {
-  static constexpr const char* kUnits[] = {"auto", "line", "function"};
   const auto time_or_auto = [](const std::optional<Nanoseconds>& time_ns) {
     return time_ns ? config::duration_text(*time_ns) : "auto";
   };
@@ -280,7 +290,7 @@ std::string config_json(const config::Config& config) {
                      {"scope",
                       {{"binary", config.scope.binaries},
                        {"file", config.scope.files},
-                       {"unit", kUnits[static_cast<std::size_t>(config.scope.unit)]}}},
+                       {"unit", config::unit_name(config.scope.unit)}}},
                      {"experiment", experiment_json(config.experiment)},
                      {"sampling", {{"period", time_or_auto(config.sampling.period_ns)}}},
                      {"pause",

@@ -49,6 +49,11 @@ std::int64_t whole_option(const std::string& text, std::string_view option,
 // --color, --quiet and --verbose.
 void add_console_options(OptionGroup& group, ConsoleOptions& console);
 
+// The configuration file, if one is named, and over it each of --set: a line of such a file, with a
+// dotted key ("ab.a.env.LANG=\"C\""). Throws UsageError.
+config::Config read_config(const std::string& file, const std::vector<std::string>& settings);
+void add_settings(CLI::App& app, std::vector<std::string>& settings);
+
 // Progress points as --progress and --latency gave them, in place of those of the file.
 void merge_points(const std::vector<std::string>& throughput,
                   const std::vector<std::string>& latency, config::Progress& into);

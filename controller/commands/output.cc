@@ -40,7 +40,15 @@ bool is_regular(int fd) {
 
 }  // namespace
 
-void write_output(const std::string& path, std::string_view text) {
+void check_output(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  // The reader of a pipe would see its end.
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return;
+  open_output(path, "");
+}
+
+void write_output(const std::string& path, std::string_view text, const std::string& hint) {
   if (path.empty() || path == "-") {
     const int error = write_all(STDOUT_FILENO, text);
     if (error != 0 && error != EPIPE) throw Error::from_errno("write(standard output)", error);
@@ -54,8 +62,7 @@ void write_output(const std::string& path, std::string_view text) {
   if (error == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
   if (error == 0) return;
   if (is_regular(file.get()) && ::ftruncate(file.get(), 0) != 0) ::unlink(path.c_str());
-  throw Error::from_errno(fmt::format("write({})", path), error,
-                          "the experiment log still has everything: causalctl report LOG");
+  throw Error::from_errno(fmt::format("write({})", path), error, hint);
 }
 
 bool use_color(Color color, int fd) {

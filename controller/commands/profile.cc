@@ -34,6 +34,7 @@
 #include "controller/pause/pauser.h"
 #include "controller/perf/session.h"
 #include "controller/progress/counted.h"
+#include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/visit_cost.h"
 #include "controller/target/process.h"
@@ -61,8 +62,16 @@ void check_fixed_unit(const std::string& unit, unwind::Symbolizer& symbolizer) {
   const auto colon = unit.rfind(':');
   if (unit.empty() || colon == std::string::npos) return;
   const int line = std::atoi(unit.c_str() + colon + 1);
+  if (line <= 0) return;
   const std::string file = unit.substr(0, colon);
-  if (line <= 0 || !symbolizer.find_line(file, line).empty()) return;
+  auto places = symbolizer.find_line(file, line);
+  const auto files = progress::files_meant(places, file);
+  if (files.size() > 1) {
+    throw UsageError(fmt::format("--fixed {} is ambiguous: several files have this name\n  {}:{}",
+                                 unit, fmt::join(files, fmt::format(":{}\n  ", line)), line),
+                     "name one of them");
+  }
+  if (!places.empty()) return;
   std::string nearest;
   for (const auto& each : symbolizer.similar_lines(file, line, 5)) nearest += "\n    " + each;
   throw UsageError("--fixed " + unit + ": no code for this line in the target",
@@ -129,6 +138,7 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
   pauser.reset();  // closes the pause events: from here on no shot can fire
   const auto left = guardian.restore();
   run.left_in_target = !left.empty();
+  run.stopped_calls = guardian.stopped_calls();
   const auto say_what_is_left = [&] {
     run.warnings.insert(run.warnings.end(), left.begin(), left.end());
   };

@@ -31,28 +31,31 @@ ExitCode report(const Arguments& arguments) {
   return ExitCode::ok;
 }
 
+constexpr const char* kHint = "the experiment log still has everything: causalctl report LOG";
+
 }  // namespace
 
 void write_report(const std::vector<causal::Run>& runs, const std::vector<std::string>& warnings,
                   const ReportOptions& options) {
   if (options.format == "coz") {
     for (const std::string& warning : warnings) log::note("{}", warning);  // no place in the format
-    write_output(options.path, causal::coz_profile(runs));
+    write_output(options.path, causal::coz_profile(runs), kHint);
     return;
   }
   report::Report report = causal::estimate(runs);
   report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
   if (options.format == "json") {
-    write_output(options.path, report::render_json(report));
+    write_output(options.path, report::render_json(report), kHint);
     return;
   }
   const bool to_terminal = options.path.empty() || options.path == "-";
   const bool color =
       to_terminal ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always;
   const int no_terminal = -1;
-  write_output(options.path,
-               report::render_text(report, color,
-                                   terminal_width(to_terminal ? STDOUT_FILENO : no_terminal)));
+  write_output(
+      options.path,
+      report::render_text(report, color, terminal_width(to_terminal ? STDOUT_FILENO : no_terminal)),
+      kHint);
 }
 
 void add_report(CLI::App& app, Command& selected) {

@@ -4,9 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "controller/base/clock.h"
+#include "controller/base/log.h"
 #include "controller/base/printable.h"
 
 namespace causalctl::commands {
@@ -48,19 +47,17 @@ void StatusLine::show(std::string text) {
   last_ns_ = monotonic_now();
   text = printable(text);  // the unit is named by the target
   if (!terminal_) {
-    fmt::print(stderr, "causalctl: {}\n", text);
+    log::to_stderr(fmt::format("causalctl: {}\n", text));
     return;
   }
   if (const auto width = terminal_width(); text.size() >= width) text.resize(width - 1);
-  fmt::print(stderr, "\r\x1b[K{}", text);
-  std::fflush(stderr);
+  log::to_stderr(fmt::format("\r\x1b[K{}", text));
   shown_ = true;
 }
 
 void StatusLine::clear() {
   if (!shown_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  log::to_stderr("\r\x1b[K");
   shown_ = false;
 }
 

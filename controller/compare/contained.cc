@@ -93,7 +93,7 @@ std::string Ended::text() const {
 
 Contained::Contained(const Command& command, Nanoseconds grace_ns, std::string what)
     : output_(make_output()), grace_ns_(grace_ns), what_(std::move(what)) {
-  CHECK(!command.words.empty());
+  INVARIANT(!command.words.empty());
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     throw Error::from_errno("socketpair", errno);

@@ -51,7 +51,7 @@ Centre centre_of_sorting(std::vector<double>& values) {
 }  // namespace
 
 Centre centre_of(std::span<const double> log_ratios) {
-  CHECK(!log_ratios.empty());
+  INVARIANT(!log_ratios.empty());
   std::vector<double> values(log_ratios.begin(), log_ratios.end());
   return centre_of_sorting(values);
 }
@@ -83,7 +83,8 @@ double detectable(std::span<const double> log_ratios, const Interval& log_interv
   const Centre centre = centre_of(log_ratios);
   const double above =
       centre.freedom > 0 ? statistics::student_t_quantile(kMissed, centre.freedom) : 0;
-  return 1 - std::exp(-((log_interval.high - log_interval.low) / 2 + above * centre.error));
+  // Of the two, 1 - B/A is larger where B needs more.
+  return std::expm1((log_interval.high - log_interval.low) / 2 + above * centre.error);
 }
 
 Interval to_effect(const Interval& log_ratio) {

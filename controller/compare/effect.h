@@ -41,7 +41,8 @@ std::optional<Interval> bootstrap(std::span<const double> log_ratios, double alp
                                   std::uint64_t seed);
 
 // The smallest effect (a fraction, positive) that 80 of 100 comparisons with this error, and with
-// intervals (in logarithms) as wide as this, find. REQUIRES: log_ratios not empty.
+// intervals (in logarithms) as wide as this, find, whichever side is faster. REQUIRES: log_ratios
+// not empty.
 double detectable(std::span<const double> log_ratios, const Interval& log_interval);
 
 // Logarithms → effect: the ends change places.

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <random>
 
 #include "config/text.h"
 #include "controller/base/clock.h"
+#include "controller/base/error.h"
 #include "controller/compare/contained.h"
 #include "controller/compare/effect.h"
 #include "controller/compare/sequential.h"
@@ -27,7 +29,8 @@ std::string label(const config::AbSide& side) {
   if (side.pid) return fmt::format("pid {}", *side.pid);
   if (!side.match.empty()) return side.match;
   std::string text;
-  for (const auto& [name, value] : side.environment) text += fmt::format("{}={} ", name, value);
+  // Not the values: a report is shown around, and there are passwords among them.
+  for (const auto& [name, value] : side.environment) text += name + "=… ";
   return text + fmt::format("{}", fmt::join(side.command, " "));
 }
 
@@ -40,11 +43,17 @@ class Comparing {
         schedule_(seed_),
         start_ns_(monotonic_now()) {}
 
-  report::Comparison run() {
+  Compared run() {
     const SubreaperScope scope;
-    const bool go_on = run_phase(Phase::null, blocks_for(null_pairs(config_.ab)));
-    if (go_on) run_phase(Phase::pairs, blocks_for(planned_pairs(config_.ab)));
-    return result();
+    std::exception_ptr failure;
+    try {
+      const bool go_on = run_phase(Phase::null, blocks_for(null_pairs(config_.ab)));
+      if (go_on) run_phase(Phase::pairs, blocks_for(planned_pairs(config_.ab)));
+    } catch (const Error&) {
+      failure = std::current_exception();
+      reason_ = "failed";
+    }
+    return {result(), failure};
   }
 
  private:
@@ -170,7 +179,7 @@ std::size_t null_pairs(const config::Ab& ab) {
   return std::min(std::max(kNullPairs, pairs / 4), pairs);
 }
 
-report::Comparison run_comparison(const config::Config& config, const RunsHooks& hooks) {
+Compared run_comparison(const config::Config& config, const RunsHooks& hooks) {
   return Comparing(config, hooks).run();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -25,9 +26,14 @@ struct RunsHooks {
   Nanoseconds visit_cost_ns = 0;              // of one visit of a progress point, to its thread
 };
 
-// REQUIRES config::check_ab(config). Throws as run_side() does; an interrupt is no error, and what
-// was measured until then is in the result.
-report::Comparison run_comparison(const config::Config& config, const RunsHooks& hooks);
+struct Compared {
+  report::Comparison comparison;
+  std::exception_ptr failure;  // what ended it early, as thrown by run_side(); null: nothing did
+};
+
+// REQUIRES config::check_ab(config). A failed run ends the comparison, an interrupt too, which is
+// no failure; what was measured until then is in the result.
+Compared run_comparison(const config::Config& config, const RunsHooks& hooks);
 
 // Pairs, and pairs of A against A, where the configuration does not say.
 std::size_t planned_pairs(const config::Ab& ab);

@@ -42,10 +42,14 @@ double log_of_sum(std::span<const double> logs) {
   return largest + std::log(sum);
 }
 
-bool refuted(std::span<const double> log_ratios, double centre, double limit) {
+double evidence_against(std::span<const double> log_ratios, double centre) {
   std::vector<double> shifted(log_ratios.begin(), log_ratios.end());
   for (double& value : shifted) value -= centre;
-  return log_evidence(shifted) >= limit;
+  return log_evidence(shifted);
+}
+
+bool refuted(std::span<const double> log_ratios, double centre, double limit) {
+  return evidence_against(log_ratios, centre) >= limit;
 }
 
 // Where refutation begins on the way from `inside` in steps of growing size.
@@ -68,6 +72,24 @@ double edge(std::span<const double> log_ratios, double inside, double step, doub
   return outside;
 }
 
+// What the values refute least: where a search for what they do not refute may begin. The median
+// itself is refuted where values lie on one side of it more often or farther than on the other.
+double least_refuted(std::span<const double> log_ratios) {
+  constexpr int kCandidates = 64;
+  const auto [least, most] = std::minmax_element(log_ratios.begin(), log_ratios.end());
+  double best = statistics::median(log_ratios);
+  double least_evidence = evidence_against(log_ratios, best);
+  for (int i = 0; i <= kCandidates; ++i) {
+    const double candidate = *least + (*most - *least) * i / kCandidates;
+    const double evidence = evidence_against(log_ratios, candidate);
+    if (evidence < least_evidence) {
+      least_evidence = evidence;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 double log_evidence(std::span<const double> values) {
@@ -88,13 +110,19 @@ double log_evidence(std::span<const double> values) {
 }
 
 Interval confidence_sequence(std::span<const double> log_ratios, double alpha) {
-  CHECK(!log_ratios.empty() && alpha > 0 && alpha < 1);
-  const double middle = statistics::median(log_ratios);
+  INVARIANT(!log_ratios.empty() && alpha > 0 && alpha < 1);
+  const double value_of_all = centre_of(log_ratios).value;
+  const double limit = -std::log(alpha);
+  const double middle = least_refuted(log_ratios);
+  // No effect at all makes them symmetric: the rule says nothing of such values.
+  if (refuted(log_ratios, middle, limit)) {
+    constexpr double kInfinite = std::numeric_limits<double>::infinity();
+    return {value_of_all, -kInfinite, kInfinite};
+  }
   double step = 1e-9;
   for (const double value : log_ratios) step = std::max(step, std::abs(value - middle) / 16);
-  const double limit = -std::log(alpha);
-  return {centre_of(log_ratios).value, edge(log_ratios, middle, -step, limit),
-          edge(log_ratios, middle, step, limit)};
+  return {value_of_all, std::min(value_of_all, edge(log_ratios, middle, -step, limit)),
+          std::max(value_of_all, edge(log_ratios, middle, step, limit))};
 }
 
 bool certain(const Interval& log_ratio, double resolution, double bound) {

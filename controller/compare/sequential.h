@@ -27,7 +27,8 @@ double log_evidence(std::span<const double> values);
 // below 2, and half of the bets, which have the other sign, lose. As a rule it takes about eight.
 inline constexpr std::size_t kFewestBlocksSequential = 6;
 
-// In logarithms, as bootstrap(); the ends may be infinite.
+// In logarithms, as bootstrap(); it holds the centre. The ends may be infinite: there are too few
+// blocks, or they are so lopsided that they are symmetric about no effect.
 Interval confidence_sequence(std::span<const double> log_ratios, double alpha);
 
 // Nothing is left to find out: the interval excludes zero and is as narrow as `resolution` on each

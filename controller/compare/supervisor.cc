@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <string_view>
 
@@ -105,6 +106,9 @@ Failure prepare(const Command& command) {
   dup2(kOutput, STDERR_FILENO);
   Failure failure = prepare(command);
   if (failure.step == Step::none) {
+    // A program is looked for along our own variable.
+    const auto path = command.environment.find("PATH");
+    if (path != command.environment.end()) setenv("PATH", path->second.c_str(), 1);
     std::vector<std::string> words = command.words;
     std::vector<std::string> environment = environment_of(command);
     const auto argv = pointers(words);

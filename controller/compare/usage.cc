@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <sstream>
+#include <string>
 
 #include "controller/base/procfs.h"
 
@@ -21,8 +25,11 @@ void add_process(Pid pid, Snapshot& into) {
   const auto status = procfs::read_text(fmt::format("/proc/{}/status", pid));
   if (!status) return;
   constexpr std::uint64_t kKilobyte = 1024;
+  const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", pid)).value_or("");
+  static const Nanoseconds tick_ns = kSecond / sysconf(_SC_CLK_TCK);
   into.processes[pid] = {cpu_time(pid), kKilobyte * status_number(*status, "VmHWM"),
-                         kKilobyte * status_number(*status, "VmRSS")};
+                         kKilobyte * status_number(*status, "VmRSS"),
+                         static_cast<Nanoseconds>(children_ticks(stat)) * tick_ns};
   for (const Tid tid : procfs::threads(pid)) {
     const auto text = procfs::read_text(fmt::format("/proc/{}/task/{}/status", pid, tid));
     if (!text) continue;
@@ -52,6 +59,19 @@ std::uint64_t status_number(std::string_view text, std::string_view name) {
   return 0;
 }
 
+std::uint64_t children_ticks(std::string_view stat) {
+  constexpr int kBefore = 13;  // words between the name, in parentheses, and cutime
+  const auto name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return 0;
+  std::istringstream words{std::string(stat.substr(name_end + 1))};
+  std::string skipped;
+  for (int i = 0; i < kBefore; ++i) words >> skipped;
+  std::uint64_t user = 0;
+  std::uint64_t system = 0;
+  words >> user >> system;
+  return words ? user + system : 0;
+}
+
 Snapshot snapshot(Pid pid) {
   Snapshot result;
   add_process(pid, result);
@@ -61,13 +81,20 @@ Snapshot snapshot(Pid pid) {
 
 Usage used_between(const Snapshot& before, const Snapshot& after) {
   Usage usage;
+  Nanoseconds children_ns = 0;
   for (const auto& [pid, process] : after.processes) {
     const auto earlier = before.processes.find(pid);
-    const Nanoseconds had_ns = earlier == before.processes.end() ? 0 : earlier->second.cpu_ns;
-    usage.cpu_ns += process.cpu_ns > had_ns ? process.cpu_ns - had_ns : 0;
+    const ProcessUsage had = earlier == before.processes.end() ? ProcessUsage{} : earlier->second;
+    usage.cpu_ns += std::max<Nanoseconds>(process.cpu_ns - had.cpu_ns, 0);
+    children_ns += std::max<Nanoseconds>(process.children_ns - had.children_ns, 0);
     usage.peak_bytes += process.peak_bytes;
     usage.now_bytes += process.now_bytes;
   }
+  // A child that has ended since hands on what it had used before, too.
+  for (const auto& [pid, process] : before.processes) {
+    if (!after.processes.contains(pid)) children_ns -= process.cpu_ns + process.children_ns;
+  }
+  usage.cpu_ns += std::max<Nanoseconds>(children_ns, 0);
   for (const auto& [tid, switches] : after.switches) {
     const auto earlier = before.switches.find(tid);
     usage.switches += since(earlier == before.switches.end() ? 0 : earlier->second, switches);

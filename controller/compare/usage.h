@@ -14,6 +14,7 @@ struct ProcessUsage {
   Nanoseconds cpu_ns = 0;        // of all its threads, ended ones included
   std::uint64_t peak_bytes = 0;  // of resident memory, since its start (VmHWM)
   std::uint64_t now_bytes = 0;   // resident (VmRSS)
+  Nanoseconds children_ns = 0;   // CPU time of those that have ended and been waited for
 };
 
 struct Snapshot {
@@ -25,12 +26,15 @@ Snapshot snapshot(Pid pid);  // empty: it is gone
 
 // Used between two snapshots by what was alive at the second. Pure.
 struct Usage {
-  Nanoseconds cpu_ns = 0;
+  Nanoseconds cpu_ns = 0;      // of their ended children, too
   std::uint64_t switches = 0;  // threads that ended in between are missing
   std::uint64_t peak_bytes = 0;
   std::uint64_t now_bytes = 0;
 };
 Usage used_between(const Snapshot& before, const Snapshot& after);
+
+// Of a text of /proc/PID/stat, cutime and cstime (proc(5)), in ticks; 0: not one. Pure.
+std::uint64_t children_ticks(std::string_view stat);
 
 // The number after "name:" in a text such as /proc/PID/status; 0: none. Pure.
 std::uint64_t status_number(std::string_view text, std::string_view name);

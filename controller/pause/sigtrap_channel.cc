@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <utility>
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/perf/attrs.h"
+#include "controller/target/process.h"
 
 namespace causalctl::pause {
 namespace {
@@ -51,7 +52,9 @@ unsigned SigtrapChannel::take_slot() {
 
 void SigtrapChannel::add_thread(Tid tid) {
   if (threads_.contains(tid)) return;
-  if (given_up_ != Held::none || (free_slots_.empty() && used_slots_ == injection_.slot_count)) {
+  const bool no_slot = free_slots_.empty() && used_slots_ == injection_.slot_count;
+  if (given_up_ != Held::none || no_slot) {
+    if (given_up_ == Held::none) ++without_slot_;
     fallback_.add_thread(tid);
     return;
   }
@@ -96,10 +99,9 @@ void SigtrapChannel::write_slot(const Thread& thread, bool with_arming) {
   // Raising or lowering a debt touches one aligned word, so the stub never sees half of it.
   const std::size_t size =
       with_arming ? offsetof(target::Slot, paid_total_ns) : sizeof(slot.owed_total_ns);
-  iovec local{&slot, size};
-  iovec remote{reinterpret_cast<void*>(injection_.slots + thread.slot * sizeof(slot)), size};
   // A failure means that the target is gone: the session will report its end.
-  (void)process_vm_writev(target_, &local, 1, &remote, 1, 0);
+  (void)target::write_memory(target_, injection_.slots + thread.slot * sizeof(slot),
+                             std::as_bytes(std::span(&slot, 1)).first(size));
 }
 
 void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) {
@@ -160,10 +162,21 @@ void SigtrapChannel::give_up(ShotFilter::Held why) {
 }
 
 std::vector<std::string> SigtrapChannel::notices() const {
-  if (given_up_ == Held::none) return {};
-  return {fmt::format(
-      "the target {} during the run: from then on pauses were by ptrace",
-      given_up_ == Held::handler ? "changed its SIGTRAP handler" : "put itself under seccomp")};
+  std::vector<std::string> all;
+  if (given_up_ != Held::none) {
+    all.push_back(fmt::format(
+        "the target {} during the run: from then on pauses were by ptrace",
+        given_up_ == Held::handler ? "changed its SIGTRAP handler" : "put itself under seccomp"));
+  }
+  if (without_slot_ > 0) {
+    all.push_back(fmt::format("more than {} threads at a time: {} of them were paused by ptrace",
+                              injection_.slot_count, without_slot_));
+  }
+  if (unreached_ > 0) {
+    all.push_back(fmt::format(
+        "threads that block SIGTRAP or handle it: {} of them were paused by ptrace", unreached_));
+  }
+  return all;
 }
 
 void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
@@ -204,6 +217,7 @@ bool SigtrapChannel::never_entered(Tid tid, Thread& thread) const {
 void SigtrapChannel::check_unfired(Tid tid, Thread& thread) {
   thread.armed_at_ns += kUnfiredCheck;  // look again only after as long
   if (!never_entered(tid, thread)) return;
+  ++unreached_;
   fallback_.add_thread(tid);
   --armed_count_;
   threads_.erase(tid);  // not its slot: the pending shot still writes there
@@ -211,10 +225,8 @@ void SigtrapChannel::check_unfired(Tid tid, Thread& thread) {
 
 // Where the target is gone what was seen last stays.
 void SigtrapChannel::read_slots() {
-  const std::size_t size = used_slots_ * sizeof(target::Slot);
-  iovec local{seen_.data(), size};
-  iovec remote{reinterpret_cast<void*>(injection_.slots), size};
-  (void)process_vm_readv(target_, &local, 1, &remote, 1, 0);
+  (void)target::read_memory(target_, injection_.slots,
+                            std::as_writable_bytes(std::span(seen_).first(used_slots_)));
 }
 
 std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {

@@ -17,6 +17,7 @@
 // good: all events are closed, and every pause goes by ptrace.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -88,6 +89,9 @@ class SigtrapChannel final : public Pauser {
   std::unordered_map<Tid, Thread> threads_;
   std::vector<unsigned> free_slots_;
   unsigned used_slots_ = 0;  // high-water mark
+  // Threads that went to fallback_: for want of a slot; because no shot reaches them.
+  std::uint64_t without_slot_ = 0;
+  std::uint64_t unreached_ = 0;
   std::vector<SlotState> states_;
   std::vector<target::Slot> seen_;  // buffer of collect()
   unsigned armed_count_ = 0;

@@ -85,12 +85,12 @@ void Session::start() { impl_->follower.start(); }
 void Session::enable_sampling(bool on) { impl_->follower.enable_sampling(on); }
 
 void Session::set_period(Nanoseconds period_ns) {
-  CHECK(period_ns > 0);
+  INVARIANT(period_ns > 0);
   impl_->follower.set_period(period_ns);
 }
 
 void Session::set_stack_bytes(unsigned bytes) {
-  CHECK(bytes % 8 == 0);
+  INVARIANT(bytes % 8 == 0);
   impl_->follower.set_stack_bytes(bytes);
 }
 

@@ -211,7 +211,7 @@ std::string arm(const Point& point, std::uint32_t tag, Pid target, perf::Session
   if (const auto* spec = std::get_if<SyscallSpec>(&point.spec)) {
     return arm_syscall(point, *spec, tag, session);
   }
-  CHECK(!point.places.empty());
+  INVARIANT(!point.places.empty());
   if (const auto* spec = std::get_if<UsdtSpec>(&point.spec)) {
     return arm_usdt(point, *spec, tag, target, session);
   }

@@ -55,7 +55,7 @@ void Counters::change(Latency& latency, std::int64_t by, Nanoseconds now_ns) {
 }
 
 void Counters::visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns) {
-  CHECK(tag < points_.size());
+  INVARIANT(tag < points_.size());
   ++totals_[tag];
   if (points_[tag].kind == CountedPoint::Kind::throughput) {
     Throughput& point = throughput_[tag];

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "unwind/names.h"
 
@@ -27,6 +29,14 @@ std::vector<std::string> shortest_unique_suffixes(const std::vector<std::string>
     names.push_back(std::move(name));
   }
   return names;
+}
+
+std::vector<std::string> files_meant(std::vector<unwind::Place>& places, const std::string& file) {
+  const auto exact = [&](const unwind::Place& place) { return place.file == file; };
+  if (std::any_of(places.begin(), places.end(), exact)) std::erase_if(places, std::not_fn(exact));
+  std::set<std::string> files;
+  for (const auto& place : places) files.insert(place.file);
+  return shortest_unique_suffixes({files.begin(), files.end()});
 }
 
 std::string nearest_clause(const std::vector<std::string>& names) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -66,16 +65,9 @@ std::vector<Place> Resolver::line(const std::string& file, int number) {
   if (places.empty()) {
     unknown("no code is at this line", symbolizer_.similar_lines(file, number, kSuggestions));
   }
-  // A full path must be able to name a file whose path is the end of another's.
-  const auto exact = [&](const Place& place) { return place.file == file; };
-  if (std::any_of(places.begin(), places.end(), exact)) std::erase_if(places, std::not_fn(exact));
-  std::set<std::string> files;
-  for (const auto& place : places) files.insert(place.file);
-  if (files.size() > 1) {
-    std::vector<std::string> names;
-    for (const auto& name : shortest_unique_suffixes({files.begin(), files.end()})) {
-      names.push_back(fmt::format("{}:{}", name, number));
-    }
+  std::vector<std::string> names = files_meant(places, file);
+  if (names.size() > 1) {
+    for (std::string& name : names) name += fmt::format(":{}", number);
     ambiguous("several files have this name", names);
   }
   for (const auto& place : places) require_boundary(what(), target_, place.address, symbolizer_);

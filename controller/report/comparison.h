@@ -59,7 +59,7 @@ struct Comparison {
   std::size_t fewest_pairs = 0;  // with which there may be an interval
   std::uint64_t seed = 0;
   bool sequential = false;  // intervals hold at every look, not only at the end
-  std::string reason;       // rounds | certain | interrupted
+  std::string reason;       // rounds | certain | interrupted | failed
   Nanoseconds wall_ns = 0;
   std::vector<ComparedMetric> metrics;  // the first is the one that decides
   std::optional<Prediction> prediction;

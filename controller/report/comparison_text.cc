@@ -14,10 +14,6 @@
 namespace causalctl::report {
 namespace {
 
-constexpr std::string_view kBold = "\033[1m";
-constexpr std::string_view kGreen = "\033[32m";
-constexpr std::string_view kRed = "\033[31m";
-constexpr std::string_view kReset = "\033[0m";
 constexpr std::size_t kCourseColumns = 40;
 constexpr std::size_t kNameWidth = 20;
 

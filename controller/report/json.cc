@@ -77,7 +77,11 @@ Json selfcheck_json(const SelfCheck& check) {
           {"null_low", json_number(check.null_effect, &Interval::low)},
           {"null_high", json_number(check.null_effect, &Interval::high)},
           {"delay_asked_ns", check.delay_asked_ns},
-          {"delay_paid_ns", check.delay_paid_ns}};
+          {"delay_paid_ns", check.delay_paid_ns},
+          {"stopped_calls",
+           {{"continued", check.stopped_calls.continued},
+            {"repeated", check.stopped_calls.repeated},
+            {"broken", check.stopped_calls.broken}}}};
 }
 
 }  // namespace

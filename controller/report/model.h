@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
 
 namespace causalctl::report {
@@ -60,6 +61,7 @@ struct SelfCheck {
   std::optional<Interval> null_effect;  // baseline against baseline
   Nanoseconds delay_asked_ns = 0;
   Nanoseconds delay_paid_ns = 0;
+  StoppedCalls stopped_calls;  // pauses by the stub meet none
 };
 
 struct Report {

@@ -24,12 +24,6 @@ constexpr std::size_t kBesideNames = 46;  // rank, samples, verdict and the gaps
 constexpr std::size_t kSlopeWidth = 20;
 constexpr std::size_t kEffectWidth = 22;
 
-constexpr std::string_view kBold = "\033[1m";
-constexpr std::string_view kGreen = "\033[32m";
-constexpr std::string_view kRed = "\033[31m";
-constexpr std::string_view kDim = "\033[2m";
-constexpr std::string_view kReset = "\033[0m";
-
 std::string verdict_words(Verdict verdict) {
   switch (verdict) {
     case Verdict::optimise:
@@ -268,6 +262,11 @@ void write_checks(const Report& report, Text& out) {
            check.null_effect ? percent_interval(*check.null_effect) : "too few baselines to tell");
   out.line("             delay asked for {}, paid {}", duration(check.delay_asked_ns),
            duration(check.delay_paid_ns));
+  out.line(
+      "             system calls met by stops: {} went on, {} began again, {} returned EINTR for "
+      "that",
+      grouped(check.stopped_calls.continued), grouped(check.stopped_calls.repeated),
+      grouped(check.stopped_calls.broken));
   out.line("             the target afterwards: {}", report.digest == "same" ? "as it was before"
                                                      : report.digest == "changed" ? "CHANGED"
                                                                                   : "not compared");

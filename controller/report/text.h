@@ -11,6 +11,13 @@ namespace causalctl::report {
 
 using causalctl::printable;
 
+// Select Graphic Rendition (ECMA-48).
+inline constexpr std::string_view kBold = "\033[1m";
+inline constexpr std::string_view kGreen = "\033[32m";
+inline constexpr std::string_view kRed = "\033[31m";
+inline constexpr std::string_view kDim = "\033[2m";
+inline constexpr std::string_view kReset = "\033[0m";
+
 // Columns that `text` takes, one for each code point. REQUIRES: printable.
 std::size_t columns(std::string_view text);
 

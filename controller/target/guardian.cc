@@ -53,12 +53,15 @@ struct Guardian::Impl {
   Pid helper = 0;
   Pid target = 0;
   bool launched = false;
+  bool released = false;  // … and no longer before its first instruction
   std::optional<int> exit_status;
   Involvement involvement;
   std::vector<std::string> problems;  // for restore() to tell
   bool may_be_injected = false;
   std::size_t pauses_in_flight = 0;
   bool helper_was_killed = false;
+  StoppedCalls calls_of_helper;
+  StoppedCalls calls_of_killed;  // … helpers before it, as far as they told
 
   void start_helper() {
     int ends[2];
@@ -84,6 +87,7 @@ struct Guardian::Impl {
     wait_for_helper();
     pauses_in_flight = 0;
     helper_was_killed = true;
+    calls_of_killed += std::exchange(calls_of_helper, {});
     start_helper();
     ask({.kind = Kind::take_over, .tid = target});
   }
@@ -118,6 +122,7 @@ struct Guardian::Impl {
       if (tid != 0) involvement.touched.push_back(tid);
     }
     involvement.trap_replaced |= response.trap_replaced;
+    calls_of_helper = response.stopped_calls;
     const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
     while (stopped && !is_stopped(target)) {
       if (monotonic_now() > deadline_ns) {
@@ -160,6 +165,15 @@ struct Guardian::Impl {
 Guardian::Guardian() : impl_(std::make_unique<Impl>()) { impl_->start_helper(); }
 
 Guardian::~Guardian() {
+  // Nobody wants a program that runs although its profile could not begin.
+  const bool unwanted = impl_->launched && !impl_->released && !impl_->exit_status;
+  if (unwanted) {
+    kill(impl_->target, SIGKILL);
+    const Nanoseconds deadline_ns = monotonic_now() + kSecond;
+    while (!procfs::has_ended(impl_->target) && monotonic_now() < deadline_ns) {
+      sleep_until(monotonic_now() + kMillisecond);
+    }
+  }
   if (impl_->may_be_injected && !impl_->helper_is_alive()) {
     try {
       impl_->replace_helper();
@@ -169,6 +183,7 @@ Guardian::~Guardian() {
   }
   impl_->socket.reset();
   impl_->wait_for_helper();
+  if (unwanted) (void)ptrace::reap_if_ended(impl_->target);
 }
 
 void Guardian::adopt(Pid target) {
@@ -205,7 +220,10 @@ Pid Guardian::launch(const Launch& launch) {
   return child.pid();
 }
 
-void Guardian::release() { impl_->ask({.kind = Kind::release}); }
+void Guardian::release() {
+  impl_->ask({.kind = Kind::release});
+  impl_->released = true;
+}
 
 std::optional<int> Guardian::exit_status() {
   if (impl_->launched && !impl_->exit_status) {
@@ -264,6 +282,12 @@ std::vector<std::string> Guardian::restore() {
 }
 
 bool Guardian::was_killed() const { return impl_->helper_was_killed || !impl_->helper_is_alive(); }
+
+StoppedCalls Guardian::stopped_calls() const {
+  StoppedCalls all = impl_->calls_of_killed;
+  all += impl_->calls_of_helper;
+  return all;
+}
 
 Digest Guardian::digest(const std::vector<Address>& places) {
   impl_->involvement.helper = impl_->helper;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "controller/base/fd.h"
+#include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
 
 namespace causalctl::target {
@@ -54,8 +55,10 @@ std::vector<std::string> own_changes(const Digest& before, const Digest& after);
 
 class Guardian {
  public:
-  Guardian();   // forks the helper; throws Error
-  ~Guardian();  // closes the socket and waits until the helper has undone all
+  Guardian();  // forks the helper; throws Error
+  // Closes the socket and waits until the helper has undone all. A launched program that was not
+  // released is killed.
+  ~Guardian();
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
 
@@ -85,6 +88,9 @@ class Guardian {
   // Something has killed the helper: the run should end. Also true when another process has taken
   // its place since (restore()).
   bool was_killed() const;
+
+  // As of the last inject() or restore().
+  StoppedCalls stopped_calls() const;
 
   // `places`: addresses of progress points, whose pages are looked at, too.
   Digest digest(const std::vector<Address>& places = {});

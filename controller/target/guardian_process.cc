@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/procfs.h"
 #include "controller/target/adoption.h"
 #include "controller/target/freezer.h"
 #include "controller/target/guardian_protocol.h"
@@ -39,6 +41,11 @@ using protocol::Request;
 using protocol::Response;
 
 constexpr int kSocket = 3;
+
+bool is_traced_by_other(Pid pid) {
+  const auto status = procfs::status(pid);
+  return status && status->tracer_pid != 0 && status->tracer_pid != getpid();
+}
 
 void put_text(std::array<char, protocol::kTextSize>& into, std::string_view text) {
   const auto length = std::min(text.size(), into.size() - 1);
@@ -82,7 +89,10 @@ class GuardianProcess {
   std::vector<std::string> undo_once_it_goes_on() {
     constexpr int look_again_ms = 100;
     auto problems = undo();
-    const auto stands_still = [this] { return is_frozen(target_) || is_stopped(target_); };
+    // … or in the hands of a debugger.
+    const auto stands_still = [this] {
+      return is_frozen(target_) || is_stopped(target_) || is_traced_by_other(target_);
+    };
     while (!problems.empty() && target_ != 0 && stands_still()) {
       // Threads that were asked to stop do so when they go on, and must not stand for long.
       pollfd stops{signals_.get(), POLLIN, 0};
@@ -154,7 +164,9 @@ class GuardianProcess {
     if (size < 0 && errno != ECONNRESET) throw Error::from_errno("recv from causalctl", errno);
     if (size != sizeof request) return false;
     if (request.kind == Kind::pause) {
-      holds_.start(request.tid, request.duration_ns);
+      // What a stop costs is measured at a thread of the controller.
+      const bool own = procfs::thread_status(controller_, request.tid).has_value();
+      holds_.start(own ? controller_ : target_, request.tid, request.duration_ns);
       return true;
     }
     Response response;
@@ -217,16 +229,17 @@ class GuardianProcess {
     std::copy_n(tids.begin(), std::min(tids.size(), response.touched.size()),
                 response.touched.begin());
     response.trap_replaced = injector_->trap_replaced();
+    response.stopped_calls = stopped_calls();
   }
 
   void take_target(Pid pid) {
-    CHECK(!injector_);
+    INVARIANT(!injector_);
     target_ = pid;
     injector_ = std::make_unique<Injector>(pid);
   }
 
   Injection inject(unsigned slot_count) {
-    CHECK(injector_ != nullptr);
+    INVARIANT(injector_ != nullptr);
     try {
       return injector_->inject(slot_count, held());
     } catch (...) {
@@ -289,9 +302,11 @@ void become_guardian(int socket) {
   setsid();
   prctl(PR_SET_NAME, "causalctl-guard");
   prctl(PR_SET_TIMERSLACK, 1UL);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGTSTP, SIGTTOU, SIGTTIN,
-                           SIGUSR1, SIGUSR2, SIGALRM}) {
-    std::signal(signal, SIG_IGN);
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    // Faults of its own end it: ignored, they would be repeated for ever.
+    constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    const bool fault = std::find(std::begin(faults), std::end(faults), signal) != std::end(faults);
+    if (!fault) std::signal(signal, SIG_IGN);
   }
   std::signal(SIGCHLD, SIG_DFL);
   sigset_t child{};

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "controller/base/error.h"
+#include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
 #include "controller/target/guardian.h"
 
@@ -46,6 +47,7 @@ struct Response {
   // Of inject, restore: threads that have made system calls for us; 0: no more.
   std::array<Tid, kTouchedThreads> touched{};
   bool trap_replaced = false;  // of restore: the disposition of SIGTRAP was not ours any more
+  StoppedCalls stopped_calls;  // of inject, restore: by this guardian so far
   std::uint32_t pause_count = 0;
   std::array<StopPause, kPausesPerResponse> pauses{};
   std::array<char, kTextSize> what{};  // of restore: what could not be undone, one a line

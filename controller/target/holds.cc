@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/base/procfs.h"
 #include "controller/target/ptrace.h"
 #include "controller/target/stopped_thread.h"
 
@@ -26,13 +27,15 @@ bool may_hold(Tid tid, const Stop& stop) {
 
 }  // namespace
 
-void Holds::start(Tid tid, Nanoseconds duration_ns) {
+void Holds::start(Pid target, Tid tid, Nanoseconds duration_ns) {
   const Nanoseconds now_ns = monotonic_now();
   const Hold hold{std::clamp<Nanoseconds>(duration_ns, 0, kLongest), now_ns, std::nullopt};
-  // A second pause while one is under way is refused, as is a thread that is gone or traced.
+  // A second pause while one is under way is refused, as is a thread that is gone or traced; the
+  // number of one that is gone may be a stranger's by now.
   if (owns(tid)) {
     finished_.push_back({tid, now_ns, now_ns});
-  } else if (ptrace::try_seize(tid) != 0 || !ptrace::interrupt_if_alive(tid)) {
+  } else if (!procfs::thread_status(target, tid) || ptrace::try_seize(tid) != 0 ||
+             !ptrace::interrupt_if_alive(tid)) {
     finish(tid, hold, now_ns);
   } else {
     holds_.emplace(tid, hold);

@@ -18,7 +18,7 @@ namespace causalctl::target {
 
 class Holds {
  public:
-  void start(Tid tid, Nanoseconds duration_ns);
+  void start(Pid target, Tid tid, Nanoseconds duration_ns);
   bool owns(Tid tid) const { return holds_.contains(tid); }
   void on_stop(Tid tid, const Stop& stop);
   void on_time(Nanoseconds now_ns);

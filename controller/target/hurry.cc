@@ -23,8 +23,8 @@ Hurry::Hurry(Tid tid) : tid_(tid) {
   if (policy < 0 || (kind != SCHED_OTHER && kind != SCHED_BATCH && kind != SCHED_IDLE)) return;
   timer_slack_ = procfs::read_text(timer_slack_path(tid)).value_or("");
   const sched_param lowest{sched_get_priority_min(SCHED_FIFO)};
-  const int fifo = SCHED_FIFO | (policy & SCHED_RESET_ON_FORK);
-  if (sched_setscheduler(tid, fifo, &lowest) == 0) policy_ = policy;
+  // A thread that it starts before its stop must not stay so.
+  if (sched_setscheduler(tid, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0) policy_ = policy;
 }
 
 Hurry::Hurry(Hurry&& other) noexcept

@@ -6,8 +6,8 @@
 // was there: policy, reset-on-fork, and the timer slack, which the kernel forgets on the way.
 // Needs CAP_SYS_NICE; without it, or for a thread with a real-time policy of its own, nothing
 // happens. Nothing inherits it: the thread executes nothing of its own meanwhile but the few
-// instructions up to its stop. A guardian that is itself killed in this time (see
-// stopped_thread.h) leaves the policy behind.
+// instructions up to its stop, and what it starts in these is reset by the kernel. A guardian that
+// is itself killed in this time (see stopped_thread.h) leaves the policy behind.
 #pragma once
 
 #include <optional>

@@ -25,7 +25,7 @@ namespace {
 constexpr Address kPage = 4096;
 constexpr Nanoseconds kInjectLimit = 2 * kSecond;
 constexpr Nanoseconds kStopLimit = 200 * kMillisecond;
-constexpr Nanoseconds kRankLimit = 50 * kMillisecond;  // then a thread that forks will do, too
+constexpr Nanoseconds kRankLimit = 50 * kMillisecond;  // then one that would notice will do, too
 constexpr Nanoseconds kSettleLimit = 3 * kSecond;
 constexpr Nanoseconds kSpareLimit = kSecond;  // of that, for threads that fork
 constexpr unsigned kSlotsLimit = 1U << 16;
@@ -36,13 +36,13 @@ Address round_up_to_page(Address size) { return (size + kPage - 1) / kPage * kPa
 std::uint64_t as_word(int value) { return static_cast<std::uint64_t>(static_cast<long>(value)); }
 
 // How little a stop of a thread can be noticed; smaller is better.
-constexpr int kForks = 4;
+constexpr int kSpared = 4;      // until kRankLimit
 constexpr int kUnsuitable = 5;  // at the moment
 
 int stop_rank(Pid pid, Tid tid, Forkers& forkers) {
   const auto now = activity(pid, tid);
   if (!now || now->kind == Activity::Kind::blocked) return kUnsuitable;
-  if (forkers.contains(tid)) return kForks;
+  if (forkers.contains(tid)) return kSpared;
   if (now->kind == Activity::Kind::running) return 1;
   switch (now->number) {
     case SYS_futex:
@@ -61,6 +61,18 @@ int stop_rank(Pid pid, Tid tid, Forkers& forkers) {
     case SYS_rt_sigsuspend:
     case SYS_pause:
       return 2;  // restarted by the kernel
+    case SYS_write:
+    case SYS_writev:
+    case SYS_pwrite64:
+    case SYS_pwritev:
+    case SYS_pwritev2:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+    case SYS_sendfile:
+    case SYS_splice:
+    case SYS_copy_file_range:
+      return kSpared;  // what has been written so far is all that it would write
     default:
       return 3;  // may need the rewind, which gives it its full timeout again
   }
@@ -140,10 +152,10 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
   const Nanoseconds spare_until_ns = monotonic_now() + kRankLimit;
   do {
     const auto ranked = threads_by_rank(pid_, forkers_);
-    const bool all_fork = std::all_of(ranked.begin(), ranked.end(),
-                                      [](const Ranked& thread) { return thread.first == kForks; });
+    const bool all_spared = std::all_of(
+        ranked.begin(), ranked.end(), [](const Ranked& thread) { return thread.first == kSpared; });
     for (const auto& [rank, tid] : ranked) {
-      if (rank == kForks && !all_fork && monotonic_now() < spare_until_ns) break;
+      if (rank == kSpared && !all_spared && monotonic_now() < spare_until_ns) break;
       const auto limit_ns = std::min(deadline_ns, monotonic_now() + kStopLimit);
       if (auto thread = StoppedThread::stop(pid_, tid, syscall_instruction_, limit_ns)) {
         if (std::find(touched_.begin(), touched_.end(), tid) == touched_.end()) {
@@ -159,7 +171,7 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
 }
 
 Injection Injector::inject(unsigned slot_count, std::optional<Tid> held) {
-  CHECK(!region_ && slot_count > 0 && slot_count <= kSlotsLimit);
+  INVARIANT(!region_ && slot_count > 0 && slot_count <= kSlotsLimit);
   check_not_frozen(pid_);
   check_stub_can_run(pid_);
   const auto instruction = find_syscall_instruction(pid_);
@@ -234,7 +246,7 @@ void Injector::install_handler(StoppedThread& thread) {
   }
   const Address slots = region_->start + kPage;
   image_ = stub_image({slots, region_->scratch, previous.handler});
-  CHECK(image_.size() <= kPage);
+  INVARIANT(image_.size() <= kPage);
   must_write(region_->start, image_);
   must_call(thread, "mprotect", SYS_mprotect, {region_->start, kPage, PROT_READ | PROT_EXEC});
   const auto ours =
@@ -343,10 +355,11 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
   }
   auto thread = stop_some_thread(held, deadline_ns);
   if (!thread) {
-    if (procfs::has_ended(pid_)) return std::nullopt;
+    if (procfs::has_ended(pid_) || !ours_is_still_there()) return std::nullopt;
     return fmt::format("process {}: no thread could be stopped to restore the SIGTRAP handler",
                        pid_);
   }
+  if (!ours_is_still_there()) return std::nullopt;  // an exec since: nothing is left to undo
   trap_replaced_ = exchange_action(*thread, nullptr).handler != region_->start;
   if (!trap_replaced_) exchange_action(*thread, &*previous_action_);
   previous_action_.reset();
@@ -364,9 +377,9 @@ std::optional<std::string> Injector::unmap(std::optional<Tid> held, Nanoseconds 
         pid_, region_->start);
   }
   auto thread = stop_some_thread(held, deadline_ns);
-  if (thread) {
+  if (thread && ours_is_still_there()) {
     must_call(*thread, "munmap", SYS_munmap, {region_->start, region_->size});
-  } else if (!procfs::has_ended(pid_)) {
+  } else if (!thread && !procfs::has_ended(pid_) && ours_is_still_there()) {
     return fmt::format("process {}: no thread could be stopped to unmap the page at {:#x}", pid_,
                        region_->start);
   }

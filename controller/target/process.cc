@@ -26,6 +26,20 @@ std::optional<Address> find_syscall_in(Pid pid, const procfs::Map& map) {
   return map.start + static_cast<Address>(found - code.begin());
 }
 
+// The first thread of a process may have ended before the others (pthread_exit): then it has no
+// memory any more. Keeps errno.
+template <typename Transfer>
+ssize_t by_some_thread(Pid pid, Transfer transfer) {
+  ssize_t count = transfer(pid);
+  if (count >= 0 || errno != ESRCH) return count;
+  for (const Tid tid : procfs::threads(pid)) {
+    count = transfer(tid);
+    if (count >= 0 || errno != ESRCH) return count;
+  }
+  errno = ESRCH;
+  return count;
+}
+
 }  // namespace
 
 std::optional<Activity> parse_activity(std::string_view text) {
@@ -53,7 +67,8 @@ bool read_memory(Pid pid, Address address, std::span<std::byte> into) {
   const iovec local{into.data(), into.size()};
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
   const iovec remote{reinterpret_cast<void*>(address), into.size()};
-  const auto count = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+  const auto count =
+      by_some_thread(pid, [&](Tid tid) { return process_vm_readv(tid, &local, 1, &remote, 1, 0); });
   return count == static_cast<ssize_t>(into.size());
 }
 
@@ -61,7 +76,8 @@ bool write_memory(Pid pid, Address address, std::span<const std::byte> from) {
   const iovec local{const_cast<std::byte*>(from.data()), from.size()};  // only read by the kernel
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
   const iovec remote{reinterpret_cast<void*>(address), from.size()};
-  const auto count = process_vm_writev(pid, &local, 1, &remote, 1, 0);
+  const auto count = by_some_thread(
+      pid, [&](Tid tid) { return process_vm_writev(tid, &local, 1, &remote, 1, 0); });
   return count == static_cast<ssize_t>(from.size());
 }
 

@@ -2,12 +2,15 @@
 
 #include <linux/rseq.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <limits>
 #include <utility>
@@ -19,6 +22,8 @@
 
 namespace causalctl::target {
 namespace {
+
+StoppedCalls counted;  // by this process
 
 constexpr std::uint64_t kAllSignals = ~std::uint64_t{0};
 constexpr long kErestartsys = 512;           // <linux/errno.h> of the kernel: never seen by user
@@ -62,11 +67,23 @@ bool has_seccomp(Tid tid) {
 // Its filter would judge the calls that we make, and may end the target for them.
 bool free_of_seccomp(Tid tid) { return !has_seccomp(tid) || ptrace::try_suspend_seccomp(tid); }
 
-bool usable(Pid pid, Tid tid, const ptrace::Registers& registers) {
+// Since it was found the target may have executed another program.
+bool is_syscall_instruction(Pid pid, Address address) {
+  const auto code = read_object<std::array<std::uint8_t, 2>>(pid, address);
+  return code && (*code)[0] == 0x0f && (*code)[1] == 0x05;
+}
+
+bool usable(Pid pid, Tid tid, const ptrace::Registers& registers, Address syscall_instruction) {
   return registers.cs == kUserCode64 && !deliverable_signal_pending(pid, tid) &&
+         is_syscall_instruction(pid, syscall_instruction) &&
          (static_cast<long>(registers.orig_rax) >= 0 ||
           !in_restartable_sequence(pid, tid, registers.rip)) &&
          free_of_seccomp(tid);
+}
+
+bool is_traced_by_us(Pid pid, Tid tid) {
+  const auto status = procfs::thread_status(pid, tid);
+  return status && status->tracer_pid == getpid();
 }
 
 }  // namespace
@@ -81,6 +98,8 @@ ptrace::Registers with_syscall_rewound(ptrace::Registers registers, bool seccomp
   constexpr unsigned syscall_length = 2;
   const bool in_syscall = static_cast<long>(registers.orig_rax) >= 0;
   const long result = static_cast<long>(registers.rax);
+  // An interrupted close(2) has closed the descriptor, which may be another thread's by now.
+  if (registers.orig_rax == SYS_close) return registers;
   if (in_syscall && (result == -EINTR || (seccomp && result == -kErestartRestartblock))) {
     registers.rax = registers.orig_rax;
     registers.rip -= syscall_length;
@@ -88,6 +107,21 @@ ptrace::Registers with_syscall_rewound(ptrace::Registers registers, bool seccomp
   }
   return registers;
 }
+
+StoppedCalls met_by_stop(const ptrace::Registers& registers, bool seccomp) {
+  StoppedCalls met;
+  if (!interrupted_syscall(registers)) return met;
+  if (with_syscall_rewound(registers, seccomp).rip != registers.rip) {
+    ++met.repeated;
+  } else if (static_cast<long>(registers.rax) == -EINTR) {
+    ++met.broken;
+  } else {
+    ++met.continued;
+  }
+  return met;
+}
+
+StoppedCalls stopped_calls() { return counted; }
 
 void let_go_if_alive(Tid tid, const Stop& stop) {
   if (std::holds_alternative<Ended>(stop)) return;
@@ -99,16 +133,21 @@ void let_go_if_alive(Tid tid, const Stop& stop) {
   // A pending signal is why a call returned EINTR, if it did: then it is the truth.
   const auto registers = ptrace::registers_if_alive(tid);
   if (registers && interrupted_syscall(*registers) && !deliverable_signal_pending(tid, tid)) {
-    (void)ptrace::set_registers_if_alive(tid, with_syscall_rewound(*registers, has_seccomp(tid)));
+    const bool seccomp = has_seccomp(tid);
+    counted += met_by_stop(*registers, seccomp);
+    (void)ptrace::set_registers_if_alive(tid, with_syscall_rewound(*registers, seccomp));
   }
   ptrace::detach_if_alive(tid, 0);
 }
 
 std::optional<StoppedThread> StoppedThread::stop(Pid pid, Tid tid, Address syscall_instruction,
                                                  Nanoseconds deadline_ns) {
-  if (ptrace::try_seize(tid) != 0) return std::nullopt;
+  const bool seized = ptrace::try_seize(tid) == 0;
+  // An earlier try has run out of time, and its stop is due whenever the thread can: it is waited
+  // for again, or it would stand there for nobody.
+  if (!seized && !is_traced_by_us(pid, tid)) return std::nullopt;
   std::optional<Hurried> hurried{{Hurry(0), Hurry(tid)}};
-  if (!ptrace::interrupt_if_alive(tid)) return std::nullopt;
+  if (seized && !ptrace::interrupt_if_alive(tid)) return std::nullopt;
   for (;;) {
     const auto stop = ptrace::wait_until(tid, deadline_ns);
     if (!stop || std::holds_alternative<Ended>(*stop)) return std::nullopt;
@@ -127,7 +166,7 @@ std::optional<StoppedThread> StoppedThread::stop(Pid pid, Tid tid, Address sysca
 std::optional<StoppedThread> StoppedThread::take(Pid pid, Tid tid, Address syscall_instruction) {
   const auto registers = ptrace::registers_if_alive(tid);
   if (!registers) return std::nullopt;
-  if (!usable(pid, tid, *registers)) {
+  if (!usable(pid, tid, *registers, syscall_instruction)) {
     let_go_if_alive(tid, EventStop{});
     return std::nullopt;
   }
@@ -157,7 +196,9 @@ StoppedThread::~StoppedThread() {
 }
 
 bool StoppedThread::restore_if_alive() {
-  const auto registers = with_syscall_rewound(saved_, has_seccomp(tid_));
+  const bool seccomp = has_seccomp(tid_);
+  counted += met_by_stop(saved_, seccomp);
+  const auto registers = with_syscall_rewound(saved_, seccomp);
   return ptrace::set_registers_if_alive(tid_, registers) &&
          (!saved_mask_ || ptrace::set_signal_mask_if_alive(tid_, *saved_mask_));
 }
@@ -169,7 +210,7 @@ std::optional<long> StoppedThread::call(long number,
     if (!saved_mask_ || !ptrace::set_signal_mask_if_alive(tid_, kAllSignals)) return std::nullopt;
   }
   std::array<std::uint64_t, 6> values{};
-  CHECK(arguments.size() <= values.size());
+  INVARIANT(arguments.size() <= values.size());
   std::copy(arguments.begin(), arguments.end(), values.begin());
   ptrace::Registers registers = saved_;
   registers.rip = syscall_instruction_;

@@ -19,7 +19,8 @@
 // the detach makes the thread pass there once more (TIF_SIGPENDING), and the kernel restarts the
 // call, with the remaining time where the call has any (restart_block, which our calls do not
 // touch). A few calls (epoll_wait, sigtimedwait, …) return -EINTR even to an interrupt without a
-// signal: those are rewound, rax = orig_rax, rip -= 2, and start again with their full timeout.
+// signal: those are rewound, rax = orig_rax, rip -= 2, and start again with their full timeout (but
+// for close, which must not be made twice).
 // So are, under seccomp, those that the kernel would continue by restart_syscall(2): that is a
 // system call of its own to a filter, which may end the target for it.
 //
@@ -32,6 +33,7 @@
 #include <initializer_list>
 #include <optional>
 
+#include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
 #include "controller/target/hurry.h"
 #include "controller/target/ptrace.h"
@@ -47,6 +49,11 @@ ptrace::Registers with_syscall_rewound(ptrace::Registers registers, bool seccomp
 
 // True when the stop interrupted a system call that had not finished.
 bool interrupted_syscall(const ptrace::Registers& registers);  // pure
+
+// What becomes of the system call that a stop of ours met, if it met one. Pure. REQUIRES: no signal
+// is about to be delivered, which would be why it returned EINTR.
+StoppedCalls met_by_stop(const ptrace::Registers& registers, bool seccomp);
+StoppedCalls stopped_calls();  // all by this process so far
 
 // Detaches a tracee that is in this stop, as if we had never been there: passes its signal on,
 // rewinds its system call.

@@ -35,7 +35,7 @@ static_assert(sizeof(Slot) == CAUSALCTL_SLOT_SIZE);
 std::vector<std::byte> stub_image(const StubParameters& parameters) {
   std::vector<std::byte> image(causalctl_stub_begin, causalctl_stub_end);
   const auto offset = static_cast<std::size_t>(causalctl_stub_parameters - causalctl_stub_begin);
-  CHECK(offset + sizeof parameters == image.size());
+  INVARIANT(offset + sizeof parameters == image.size());
   std::memcpy(image.data() + offset, &parameters, sizeof parameters);
   return image;
 }

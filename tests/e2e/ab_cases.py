@@ -21,6 +21,10 @@ STUBBORN = ("""sh -c '(setsid sh -c "trap : TERM; while :; do sleep 1; done" &) 
             """trap : TERM; while :; do sleep 1; done'""")
 TALKATIVE = ("sh -c 'yes not ready | head -c 2000000; echo; yes | head -c 500000 | tr \\\\n x; "
              "echo; echo ready; exec sleep 60'")
+PYTHON = "/usr/bin/python3"
+LISTEN = (PYTHON + " -c 'import http.server, time; time.sleep(0.5); "
+          """http.server.test(port={port}, bind="127.0.0.1")'""")
+CONNECT = 'import socket; socket.create_connection((\"127.0.0.1\", {port})).close()'
 MEASURED_ENDS = "sh -c 'sleep 60 & echo ready $!; sleep 0.5; kill $!; sleep 60'"
 
 
@@ -146,6 +150,13 @@ def take_port(world):
     world.names["taken"] = taken  # keeps it open
 
 
+def free_port(world):
+    """{port}: of 127.0.0.1, free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        world.names["port"] = probe.getsockname()[1]
+
+
 def zombie(world):
     """{zombie}: a process that has ended, and that nobody waits for."""
     process = subprocess.Popen(["true"])
@@ -220,6 +231,17 @@ def make_cases():
                                        "--load", "sleep 0.01", "--format", "json", a=TALKATIVE,
                                        b=TALKATIVE), alone=True,
              checks=(metrics_are("wall", "cpu", "memory", "context-switches"),)),
+        # The server listens half a second after its start: a load without the wait would fail.
+        Case("ab_ready_port", ab("--rounds", "2", "--null-rounds", "0", "--ready-port", "{port}",
+                                 "--load", f"{PYTHON} -c '{CONNECT}'", "--format", "json",
+                                 a=LISTEN, b=LISTEN), before=free_port, alone=True,
+             checks=(metrics_are("wall", "cpu", "memory", "context-switches"),)),
+        Case("ab_latency", ab(*SHORT, "--ready", r"ready (\d+)", "--measure", "100ms", "--latency",
+                              "work=first_work,round_done", "--format", "json"), alone=True,
+             checks=(ab_well_formed, metric_is("work mean", "latency", 0.5, 0.95),
+                     metric_is("work p50", "latency", 0.5, 0.95),
+                     metrics_are("work mean", "work p50", "work p99", "cpu", "memory",
+                                 "context-switches"))),
         Case("ab_predict", ab(*SHORT, *WINDOW, "--predict-log", "{profile}", "--predict-unit",
                               "first_work", "--predict-speedup", "50%", "--format", "json"),
              before=profile_log, alone=True, checks=(ab_well_formed, is_prediction)),

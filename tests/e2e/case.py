@@ -37,6 +37,7 @@ class Case:
     during: object = None  # the same, once causalctl is started
     after: object = None  # the same, once causalctl has ended; returns a list of problems
     user: object = None  # uid to run causalctl as
+    closed: tuple = ()  # descriptors that causalctl is started without
     needs: dict = dataclasses.field(default_factory=dict)  # program → Debian package
     target_output: tuple = FINE
     target_status: tuple = (0,)

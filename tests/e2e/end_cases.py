@@ -15,8 +15,18 @@ def interrupt_twice(world):
     end(world)
 
 
+def hang_up(world):
+    world.wait_for_experiments(2)
+    world.process.send_signal(signal.SIGHUP)
+
+
 def kill_controller(world):
     world.wait_for_experiments(3)
+    world.process.kill()
+
+
+def kill_amid_pauses(world):
+    wait_for_pauses(world)
     world.process.kill()
 
 
@@ -52,6 +62,9 @@ CASES = [
     Case("interrupt_prints_report", attach_short(), FIGURE1,
          during=interrupt, stdout=patterns("round_done"),
          checks=(log_complete, log_ends_with("interrupted"))),
+    Case("hangup_prints_report", attach_short(), FIGURE1,
+         during=hang_up, stdout=patterns("round_done"),
+         checks=(log_complete, log_ends_with("interrupted"))),
     # Its status says nothing: the report may be out before the second one comes.
     Case("interrupt_twice", attach_short(), FIGURE1,
          during=interrupt_twice, exit=(0, 1, 130)),
@@ -64,6 +77,9 @@ CASES = [
     Case("controller_killed_many_threads",
          attach_short(), ("{targets}/many_threads",),
          during=kill_controller, exit=(-signal.SIGKILL,)),
+    # The guardian's socket must not take the place of what is missing.
+    Case("controller_killed_without_stderr", attach_short(*halved(A_LINE)), FIGURE1, closed=(0, 2),
+         during=kill_amid_pauses, exit=(-signal.SIGKILL,), checks=(log_readable,)),
     guardian_killed("guardian_killed"),
     guardian_killed("guardian_killed_ptrace_channel", "--pause-channel", "ptrace"),
 ]

@@ -63,6 +63,14 @@ def copy_figure1(world):
     program.chmod(0o755)
 
 
+def copy_and_match(world):
+    """A program whose name no other process has, and a configuration that names it."""
+    copy_figure1(world)
+    (world.directory / "copy_of_figure1").rename(world.directory / "by_its_name")
+    (world.directory / "c.toml").write_text(
+        '[target]\nmatch = "by_its_name"\n[pause]\ncost = "150us"\n[sampling]\nperiod = "4ms"\n')
+
+
 def delete_copy(world):
     (world.directory / "copy_of_figure1").unlink()
 
@@ -83,6 +91,13 @@ def build_go(world):
 
 
 # --- checks ---
+
+def pauses_are_short(outcome):
+    """With a longest pause of 1 ms; without the limit they are ten times as long here."""
+    totals = [record["pauses"] for record in experiments_of(outcome.log()) if record["speedup"] > 0]
+    mean_ns = sum(each["paid_ns"] for each in totals) / sum(each["count"] for each in totals)
+    return expect(mean_ns < 3e6, f"a pause took {mean_ns / 1e6:.1f} ms")
+
 
 def in_file(name):
     def check_files(outcome):
@@ -142,6 +157,13 @@ CASES = [
                       'duration = "200ms"\n[budget]\nduration = "8s"\n[output]\n'
                       'format = "json"\n'),
          checks=(well_formed, visits("round_done", 10), log_complete, log_ends_with("duration"))),
+    profiled("attach_match", ("attach", "--config", "{dir}/c.toml", "--progress", "round_done",
+                              "--duration", ENDLESS, "--experiment", "200ms", "--format", "json"),
+             ("{dir}/by_its_name", "--round-ms", "15"), before=copy_and_match,
+             checks=(well_formed, visits("round_done", 10), digest_same)),
+    paused_case("attach_longest_pause", attach_json(*halved(A_LINE), "--config", "{dir}/c.toml"),
+                FIGURE1, before=write("c.toml", '[pause]\nlongest = "1ms"\n'),
+                checks=(pauses_are_short,)),
     profiled("attach_quiet", attach_short("--quiet"), FIGURE1,
              stdout=patterns("round_done"), checks=(
                  lambda outcome: expect(outcome.stderr == "", "something on stderr"),)),

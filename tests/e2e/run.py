@@ -82,6 +82,8 @@ class World:
         if self.case.user is not None:
             command[0] = str(self.program_for_everyone())
             extra = {"user": self.case.user, "group": self.case.user, "extra_groups": []}
+        if self.case.closed:
+            extra["preexec_fn"] = lambda: [os.close(fd) for fd in self.case.closed]
         with open(self.directory / "stdout", "wb") as out, \
                 open(self.directory / "stderr", "wb") as err:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,

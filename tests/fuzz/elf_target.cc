@@ -24,8 +24,8 @@ constexpr int kMostLookups = 200;
 
 Fd memory_file(Bytes bytes) {
   Fd fd(::memfd_create("fuzzed", MFD_CLOEXEC));
-  CHECK(fd);
-  CHECK(::write(fd.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  INVARIANT(fd);
+  INVARIANT(::write(fd.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   return fd;
 }
 
@@ -36,7 +36,8 @@ void symbolize(const std::string& path) {
   unwind::LoadedModule& module = *modules.all().front();
   unwind::ModuleIndex index(module);
   Address address = module.file.start;
-  for (int i = 0; i < kMostLookups; ++i, address += kStep) CHECK(!index.frames(address).empty());
+  for (int i = 0; i < kMostLookups; ++i, address += kStep)
+    INVARIANT(!index.frames(address).empty());
   for (const auto& found : index.find_function("work")) index.frames(found.address);
   for (const auto& found : index.find_line("seed.c", 20)) index.frames(found.address);
   index.function_names();

@@ -21,7 +21,7 @@ void read_log(Bytes bytes) {
   const std::string text = report::render_text(report, false, 80);
   for (const char c : text) {
     // A terminal would obey it.
-    CHECK(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+    INVARIANT(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
   }
   causal::coz_profile(log.runs);
 }

@@ -42,9 +42,9 @@ void read_record(std::span<const std::byte> in_ring,
     perf::to_sample_event(*sample, {1, 1}, kMillisecond, perf::kUserRegisters);
     const std::vector<std::byte> raw(sample->raw.begin(), sample->raw.end());
     perf::parse_waking(raw, {1, 2, 4, 24});
-    CHECK(sample->stack.size() <= sample->stack_asked);
+    INVARIANT(sample->stack.size() <= sample->stack_asked);
   } else if (const auto* map = std::get_if<perf::MmapRecord>(&*record)) {
-    CHECK(map->path.size() < bytes.size());
+    INVARIANT(map->path.size() < bytes.size());
   }
 }
 
@@ -56,7 +56,7 @@ void read_records(Bytes bytes) {
   if (bytes.empty()) return;
   void* memory = ::mmap(nullptr, kPage + kDataBytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  CHECK(memory != MAP_FAILED);
+  INVARIANT(memory != MAP_FAILED);
   auto* page = static_cast<perf_event_mmap_page*>(memory);
   page->data_offset = kPage;
   page->data_size = kDataBytes;
@@ -70,7 +70,7 @@ void read_records(Bytes bytes) {
   page->data_head = page->data_tail + content.size();
   (void)ring.consume(
       [&](std::span<const std::byte> record) { read_record(record, known_layouts); });
-  CHECK(page->data_tail == page->data_head);
+  INVARIANT(page->data_tail == page->data_head);
 }
 
 }  // namespace causalctl::fuzz

@@ -1,13 +1,12 @@
 // The corpus, which holds what was once a finding too, through the entry points of the fuzzer: in
 // every build, with or without sanitizers.
-#include "controller/base/error.h"
-#undef CHECK
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
 
+#include "controller/base/error.h"
 #include "tests/fuzz/corpus_path.h"
 #include "tests/fuzz/targets.h"
 

@@ -30,7 +30,7 @@ void read_name(const std::string& text) {
   unwind::normal_path(text, "/src");
   for (const std::size_t width : {0U, 1U, 7U, 40U}) {
     const std::string shown = report::shortened(report::printable(text), width);
-    CHECK(report::columns(shown) <= width);
+    INVARIANT(report::columns(shown) <= width);
   }
 }
 
@@ -51,7 +51,7 @@ void read_spec(Bytes bytes) {
   accepting_usage_errors([&] {
     // What is accepted can be written and read again.
     const Nanoseconds time_ns = config::parse_duration(text, "--duration");
-    CHECK(config::parse_duration(config::duration_text(time_ns), "") == time_ns);
+    INVARIANT(config::parse_duration(config::duration_text(time_ns), "") == time_ns);
   });
   accepting_usage_errors([&] { config::check_format(text, "--format"); });
   accepting_usage_errors([&] { config::check_channel(text, "--pause-channel"); });

@@ -71,7 +71,7 @@ void Machine::make_runnable(Thread& thread) {
 }
 
 void Machine::wake(Thread& thread) {
-  CHECK(thread.state_ == State::blocked);
+  INVARIANT(thread.state_ == State::blocked);
   if (current_ != nullptr && !current_->foreign_) {
     emit(perf::WakeEvent{current_->id_, thread.id_.tid, now_ns_, perf::WakeContext::task});
   }
@@ -109,7 +109,7 @@ void Machine::visit(std::uint32_t tag) {
 
 void Machine::compute(Thread& thread, Line line, Nanoseconds mean_ns) {
   const double factor = line == options_.fast_line ? 1 - options_.speedup : 1;
-  CHECK(++computed_in_this_instant_ < kMostInOneInstant);
+  INVARIANT(++computed_in_this_instant_ < kMostInOneInstant);
   thread.line_ = line;
   thread.remaining_ns_ = static_cast<Nanoseconds>(static_cast<double>(mean_ns) * factor *
                                                   random_.lognormal(options_.spread));
@@ -122,7 +122,7 @@ void Machine::spin(Thread& thread, Line line) {
 }
 
 void Machine::block(Thread& thread) {
-  CHECK(&thread == current_);
+  INVARIANT(&thread == current_);
   leave(cores_[thread.core_], perf::SwitchKind::out_blocked);
 }
 
@@ -137,7 +137,7 @@ void Machine::run_until(Nanoseconds time_ns) {
     const Stop stop = stops_.top();
     stops_.pop();
     if (stop.kind == Kind::core && stop.version != cores_[stop.index].version) continue;
-    CHECK(stop.time_ns >= now_ns_);
+    INVARIANT(stop.time_ns >= now_ns_);
     if (stop.time_ns > now_ns_) computed_in_this_instant_ = 0;
     now_ns_ = stop.time_ns;
     if (stop.kind == Kind::core) {

@@ -2,6 +2,7 @@
 #include "tests/sim/machine.h"
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -12,9 +13,6 @@
 #include "tests/sim/sim_kernel.h"
 #include "tests/sim/sim_pauser.h"
 #include "tests/sim/sync.h"
-
-#undef CHECK
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using namespace causalctl::sim;

@@ -5,14 +5,12 @@
 // interval is no excuse, it must be narrow itself. Where the truth is no effect, none may be found
 // beyond the same bound. Programs that are known to be misjudged are not here but in the table of
 // scripts/simulate.
+#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "controller/base/error.h"
 #include "tests/sim/programs.h"
 #include "tests/sim/simulate.h"
-
-#undef CHECK
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using namespace causalctl::sim;

@@ -26,7 +26,7 @@ double visit_period_ns(const Question& question, double speedup) {
   machine.forget_visits();
   machine.run_until(kWarmUp + question.duration_ns);
   const Visits visits = machine.visits(kProgressTag);
-  CHECK(visits.count > 1);
+  INVARIANT(visits.count > 1);
   return static_cast<double>(visits.last_ns - visits.first_ns) /
          static_cast<double>(visits.count - 1);
 }

@@ -44,7 +44,7 @@ void Machine::set_period_of(Thread& thread) {
 }
 
 void Machine::set_period(Nanoseconds period_ns) {
-  CHECK(period_ns > 0);
+  INVARIANT(period_ns > 0);
   period_ns_ = period_ns;
   for (Core& core : cores_) advance(core);
   for (Thread* thread : live_) set_period_of(*thread);

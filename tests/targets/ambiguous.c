@@ -34,3 +34,8 @@ int main(int argc, char** argv) {
   pthread_join(thread, NULL);
   return finish();
 }
+
+void same_line_first(void);
+// A line that this file and the other one have under one name, in different folders.
+#line 7 "first/same.c"
+void same_line_first(void) { count_round(); }

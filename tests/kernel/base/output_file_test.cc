@@ -5,13 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "controller/base/error.h"
-#undef CHECK
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "controller/base/error.h"
 #include "controller/causal/log.h"
 #include "controller/commands/output.h"
 
@@ -44,7 +43,7 @@ std::string text_of(const std::string& path) {
 }
 
 // Both ways by which the user's files are written.
-void write_report(const std::string& path) { commands::write_output(path, "report"); }
+void write_report(const std::string& path) { commands::write_output(path, "report", ""); }
 void write_log(const std::string& path) { causal::LogWriter(path).end(causal::Run()); }
 
 struct stat status_of(const std::string& path) {

@@ -6,13 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using namespace causalctl::compare;

@@ -1,11 +1,10 @@
 // Throughput of a window in which records of visits were lost: by the kernel's own counts.
 #include "controller/compare/window.h"
 
+#include <catch2/catch.hpp>
+
 #include "controller/base/clock.h"
 #include "tests/kernel/progress/probed_child.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using namespace causalctl::compare;

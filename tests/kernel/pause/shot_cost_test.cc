@@ -1,9 +1,9 @@
 // The guess of what a pause costs, by both channels: more than nothing, less than a pause.
 #include "controller/pause/shot_cost.h"
 
-#include "controller/base/types.h"
-#undef CHECK
 #include <catch2/catch.hpp>
+
+#include "controller/base/types.h"
 
 namespace causalctl::pause {
 

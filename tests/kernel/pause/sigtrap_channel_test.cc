@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <iterator>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
@@ -316,6 +318,19 @@ TEST_CASE("a thread pays what it owes, once", "[pause]") {
   CHECK(channel.totals().asked_ns == kDebt);
   CHECK_FALSE(channel.pausing(target.pid()));
   CHECK(target.alive());
+}
+
+TEST_CASE("threads beyond the slots are told of", "[pause]") {
+  const ChildProcess target;
+  const ChildProcess other;  // in place of a second thread
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  SigtrapChannel channel(target.pid(), guardian, guardian.inject(1), {});
+  channel.add_thread(target.pid());
+  CHECK(channel.notices().empty());
+  channel.add_thread(other.pid());
+  CHECK(channel.notices() ==
+        std::vector<std::string>{"more than 1 threads at a time: 1 of them were paused by ptrace"});
 }
 
 // As after execve(): the kernel has taken the handler away, and SIGTRAP would end the program.

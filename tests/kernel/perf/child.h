@@ -7,7 +7,6 @@
 #include <functional>
 #include <vector>
 
-#undef CHECK  // ours is another
 #include "controller/base/error.h"
 #include "controller/base/types.h"
 #include "controller/perf/session.h"

@@ -1,7 +1,4 @@
 // Every form of progress point on a real process: exact counts, and events with thread and time.
-#include "controller/base/error.h"
-#undef CHECK  // of Catch2, in tests
-
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -10,6 +7,7 @@
 #include <set>
 
 #include "controller/base/clock.h"
+#include "controller/base/error.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/usdt.h"

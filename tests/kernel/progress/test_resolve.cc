@@ -1,13 +1,11 @@
 // What cannot be a progress point is refused with what is nearest.
-#include "controller/base/error.h"
-#undef CHECK  // of Catch2, in tests
-
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 #include <optional>
 #include <span>
 
+#include "controller/base/error.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"

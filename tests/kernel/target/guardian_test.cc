@@ -289,6 +289,33 @@ TEST_CASE("threads in user mode are held, all at once", "[target]") {
   CHECK_FALSE(target.ended());
 }
 
+TEST_CASE("a thread that is not the target's is not held", "[target]") {
+  TargetProcess target({program("target_waits"), "busy", "1"});
+  TargetProcess stranger({program("target_waits"), "busy", "1"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const Tid tid = procfs::threads(stranger.pid()).back();
+  guardian.pause(tid, 50 * kMillisecond);
+  std::vector<StopPause> pauses;
+  REQUIRE(eventually(3 * kSecond, [&] {
+    pauses = guardian.finished_pauses();
+    return !pauses.empty();
+  }));
+  CHECK(pauses[0].end_ns == pauses[0].start_ns);
+}
+
+TEST_CASE("a launched program that was not released never runs", "[target]") {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("causalctl-test-" + std::to_string(getpid()));
+  {
+    Guardian guardian;
+    guardian.launch({{"touch", path.string()}, {}, {}});
+    guardian.inject(4);
+  }
+  sleep_until(monotonic_now() + 50 * kMillisecond);
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
 TEST_CASE("pauses do not disturb blocking calls", "[target]") {
   const auto kind =
       GENERATE(as<std::string>{}, "futex", "nanosleep", "poll", "epoll", "sigtimedwait", "read");

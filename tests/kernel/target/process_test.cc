@@ -1,11 +1,20 @@
 #include "controller/target/process.h"
 
 #include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <latch>
+#include <span>
 #include <thread>
+
+#include "controller/base/clock.h"
+#include "controller/base/procfs.h"
 
 namespace causalctl::target {
 namespace {
@@ -29,6 +38,31 @@ TEST_CASE("the usable cores are those of all threads together", "[target]") {
 
   CHECK(beside_a_free_one == CPU_COUNT(&all));
   CHECK(alone == 1);
+}
+
+// Its first thread has ended by pthread_exit, and another one holds the memory.
+TEST_CASE("the memory of a process whose first thread has ended", "[target]") {
+  static std::atomic<std::uint64_t> value;
+  value = 7;
+  const Pid pid = fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    std::thread([] { pause(); }).detach();
+    syscall(SYS_exit, 0);  // what pthread_exit ends in
+  }
+  const Nanoseconds deadline_ns = monotonic_now() + 5 * kSecond;
+  while (monotonic_now() < deadline_ns && procfs::status(pid)->state != 'Z') {
+    sleep_until(monotonic_now() + kMillisecond);
+  }
+  CHECK(procfs::status(pid)->state == 'Z');
+  const auto address = reinterpret_cast<Address>(&value);
+  CHECK(read_object<std::uint64_t>(pid, address) == 7U);
+  const std::uint64_t nine = 9;
+  CHECK(write_memory(pid, address, std::as_bytes(std::span(&nine, 1))));
+  CHECK(read_object<std::uint64_t>(pid, address) == 9U);
+  CHECK(find_syscall_instruction(pid).has_value());
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
 }
 
 }  // namespace

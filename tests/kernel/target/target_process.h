@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,6 @@
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
-
-// Catch2 has a macro of the same name, which is the one that tests want.
-#undef CHECK
-#include <catch2/catch.hpp>
 
 namespace causalctl::target::test {
 

@@ -1,8 +1,6 @@
 // The symbolizer against programs that know their own symbols, as different compilers wrote them.
 #include "unwind/symbolizer.h"
 
-#include "controller/base/error.h"
-#undef CHECK  // here it is Catch2's
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include <set>
 
 #include "controller/base/clock.h"
+#include "controller/base/error.h"
 #include "tests/kernel/unwind/symbol_checks.h"
 #include "tests/kernel/unwind/target_program.h"
 

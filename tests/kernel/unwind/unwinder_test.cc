@@ -1,8 +1,6 @@
 // The unwinder on a real stack: a comparison function that qsort of libc called for the program.
 #include "unwind/unwinder.h"
 
-#include "controller/base/error.h"
-#undef CHECK  // here it is Catch2's
 #include <asm/perf_regs.h>
 #include <fmt/format.h>
 #include <sys/ptrace.h>
@@ -12,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/clock.h"
+#include "controller/base/error.h"
 #include "tests/kernel/unwind/target_program.h"
 #include "unwind/symbolizer.h"
 #include "unwind/target_memory.h"

@@ -1,12 +1,10 @@
 #include "controller/base/statistics.h"
 
+#include <catch2/catch.hpp>
 #include <random>
 #include <vector>
 
 #include "controller/base/error.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl::statistics;
 

@@ -1,13 +1,12 @@
 // Intervals, when virtual time counts pauses by a cost that is not exactly known.
+#include <algorithm>
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
 
 #include "controller/causal/calibrate.h"
 #include "controller/causal/estimate.h"
 #include "tests/unit/causal/synthetic.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 namespace causalctl::causal {
 namespace {
@@ -21,7 +20,7 @@ Run with_pauses(Run run, Nanoseconds error_ns) {
   for (Experiment& e : run.experiments) {
     if (e.speedup == 0) continue;
     e.pauses = 20;
-    e.paid_ns = 200 * kMillisecond;
+    e.paid_ns = e.asked_ns = 200 * kMillisecond;
     e.delay_ns = e.paid_ns + 20 * kCost;
     e.cost_error_ns = error_of_pauses(e, run.overhead);
   }
@@ -37,6 +36,12 @@ SyntheticUnit a_fifth() {
 }
 
 double half_width(const report::Interval& interval) { return (interval.high - interval.low) / 2; }
+
+bool warns_of_pauses(const report::Report& report) {
+  return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& each) {
+    return each.find("what a pause costs") != std::string::npos;
+  });
+}
 
 }  // namespace
 
@@ -68,6 +73,15 @@ TEST_CASE("what is not known of the cost of pauses is in every interval", "[caus
   // The guess and the dependence on a pause's length are wrong in the same way in every run.
   CHECK(half_width(both.progress.at(0).units.at(0).summary.at(2).effect) ==
         Approx(half_width(pool.effect)).epsilon(0.05));
+}
+
+TEST_CASE("it is told when the cost of pauses is what makes intervals wide", "[causal]") {
+  const Run plain = synthetic_run({.units = {without_effect()}});
+  CHECK_FALSE(warns_of_pauses(estimate({with_pauses(plain, 600 * kMicrosecond)})));  // 2.4 %
+  const auto report = estimate({with_pauses(plain, 700 * kMicrosecond)});            // 2.8 %
+  REQUIRE(warns_of_pauses(report));
+  CHECK(report.warnings.back().find("±700 µs only") != std::string::npos);
+  CHECK(report.warnings.back().find("±5 points") != std::string::npos);
 }
 
 // Every run counts pauses by a cost that errs once, by its standard error.

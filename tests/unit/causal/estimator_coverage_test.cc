@@ -1,5 +1,6 @@
 // The estimator against profiles of known truth. The table of docs/estimator.md:
 //   build/tests/unit_tests '[coverage]'
+#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <iostream>
 
@@ -7,9 +8,6 @@
 #include "controller/causal/until_certain.h"
 #include "tests/unit/causal/coverage.h"
 #include "tests/unit/causal/profiles.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using namespace causalctl::causal;

@@ -7,14 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>
 
 #include "controller/base/error.h"
 #include "tests/unit/causal/synthetic.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using namespace causalctl::causal;
@@ -76,6 +74,7 @@ Run full_run() {
   run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21, 33, 34};
   run.losses = {22, 23, 24, 25};
   run.digest = "same";
+  run.stopped_calls = {3, 2, 1};
   run.warnings = {"w"};
   return run;
 }
@@ -128,6 +127,9 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.losses.samples_unknown == 24);
   CHECK(r.losses.samples_total == 25);
   CHECK(r.digest == "same");
+  CHECK(r.stopped_calls.continued == 3);
+  CHECK(r.stopped_calls.repeated == 2);
+  CHECK(r.stopped_calls.broken == 1);
   CHECK(r.warnings == run.warnings);
   REQUIRE(r.samples.size() == 1);
   CHECK(r.samples[0].count == 18);

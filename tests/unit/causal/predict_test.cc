@@ -1,13 +1,11 @@
 #include "controller/causal/predict.h"
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 
 #include "controller/base/error.h"
 #include "controller/causal/estimate.h"
 #include "tests/unit/causal/synthetic.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using namespace causalctl::causal;

@@ -204,7 +204,7 @@ Profile Maker::make() {
 const TrueUnit& Profile::unit(const std::string& name) const {
   const auto found = std::find_if(units.begin(), units.end(),
                                   [&](const TrueUnit& unit) { return unit.name == name; });
-  CHECK(found != units.end());
+  INVARIANT(found != units.end());
   return *found;
 }
 

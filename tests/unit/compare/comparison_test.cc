@@ -1,11 +1,9 @@
 #include "controller/compare/comparison.h"
 
+#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "tests/unit/compare/synthetic.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using namespace causalctl::compare;

@@ -1,12 +1,10 @@
 // Whether intervals hold the truth as often as they say, in 1,000 synthetic comparisons each.
 #include "controller/compare/effect.h"
 
+#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "tests/unit/compare/synthetic.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl::compare;
 using namespace causalctl::compare::test;

@@ -1,11 +1,9 @@
 #include "controller/compare/mann_whitney.h"
 
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <random>
 #include <vector>
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl::compare;
 

@@ -1,6 +1,5 @@
 #include "controller/compare/schedule.h"
 
-#undef CHECK  // ours; from here on it is Catch2's
 #include <catch2/catch.hpp>
 
 using namespace causalctl::compare;

@@ -1,13 +1,11 @@
 // Whether the interval of --until-certain holds although somebody looks after every block.
 #include "controller/compare/sequential.h"
 
+#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "controller/base/statistics.h"
 #include "tests/unit/compare/synthetic.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using namespace causalctl::compare;
@@ -46,6 +44,23 @@ TEST_CASE("the truth is refuted at any look in at most 5 of 100 comparisons", "[
   REQUIRE(refuted <= kExperiments / 20);  // 33 and 35 with this seed: the bound is not tight
   // That this test can tell: looking all the time with intervals for one look errs far more often.
   REQUIRE(refuted_by_fixed > 150);
+}
+
+// B is three tenths slower in four blocks of ten, and else the same: symmetric about no effect. The
+// median, zero, must not pass for a result.
+TEST_CASE("lopsided blocks make no narrow interval", "[compare]") {
+  const std::size_t blocks = GENERATE(20u, 50u, 100u, 400u);
+  std::mt19937_64 random(45);
+  std::normal_distribution<double> noise(0, 0.001);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    ratios.push_back((i % 5 < 2 ? 0.3 : 0) + noise(random));
+  }
+  const Interval interval = confidence_sequence(ratios, 0.05);
+  CAPTURE(blocks, interval.low, interval.value, interval.high);
+  CHECK(interval.low <= interval.value);
+  CHECK(interval.value <= interval.high);
+  CHECK_FALSE(certain(interval, 0.01, 0));
 }
 
 TEST_CASE("the interval is where the evidence against its ends begins", "[compare]") {

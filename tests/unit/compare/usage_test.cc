@@ -1,6 +1,5 @@
 #include "controller/compare/usage.h"
 
-#undef CHECK  // ours; from here on it is Catch2's
 #include <catch2/catch.hpp>
 
 using namespace causalctl::compare;
@@ -22,6 +21,19 @@ TEST_CASE("what was used between: the difference, and all of what is new", "[com
   REQUIRE(usage.switches == 9);
   REQUIRE(usage.peak_bytes == 10);
   REQUIRE(usage.now_bytes == 7);
+}
+
+TEST_CASE("what ended children have used counts, and only once", "[compare]") {
+  REQUIRE(children_ticks("7 (a b) c) S 1 7 7 0 -1 4 9 9 0 0 11 12 30 4 20 0 1 0") == 34);
+  REQUIRE(children_ticks("7 (x) S 1 2") == 0);
+  REQUIRE(children_ticks("") == 0);
+  // Process 2 had used 50 when the window began, and 80 when it ended in it: 30 are of the window.
+  const Snapshot before = {{{1, {100, 5, 5, 10}}, {2, {50, 9, 9, 0}}}, {}};
+  const Snapshot after = {{{1, {160, 8, 6, 90}}}, {}};
+  REQUIRE(used_between(before, after).cpu_ns == 60 + 30);
+  // One that nobody waited for is not known.
+  const Snapshot lost = {{{1, {160, 8, 6, 10}}}, {}};
+  REQUIRE(used_between(before, lost).cpu_ns == 60);
 }
 
 TEST_CASE("a number that another process has now is not counted below zero", "[compare]") {

@@ -1,8 +1,7 @@
+#include <catch2/catch.hpp>
+
 #include "config/load.h"
 #include "controller/base/error.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using config::parse;
@@ -91,6 +90,13 @@ TEST_CASE("without progress points whole runs are measured, with them a second",
   CHECK(c.ab.measure_ns == kSecond);
 }
 
+TEST_CASE("running processes are measured for a second, too", "[config]") {
+  config::Config c = parse("[ab]\na = {pid=3}\nb = {pid=4}\n", "c.toml");
+  c.progress.throughput = {"f"};
+  config::check_ab(c);
+  CHECK(c.ab.measure_ns == kSecond);
+}
+
 TEST_CASE("what makes no comparison is refused", "[config]") {
   const std::string sides = "[ab]\na = {command=[\"x\"]}\nb = {command=[\"y\"]}\n";
   const auto [text, expected] = GENERATE_REF(table<std::string, std::string>({
@@ -110,6 +116,12 @@ TEST_CASE("what makes no comparison is refused", "[config]") {
       {sides + "predict = { log = \"x\", unit = \"u\", speedup = 5 }\n",
        "predict needs the progress"},
       {sides + "[progress]\nthroughput = [\"sampled:a.c:1\"]\n", "takes no samples"},
+      {sides + "[[progress.latency]]\nname=\"r\"\nbegin=\"sampled:a.c:1\"\nend=\"f\"\n",
+       "takes no samples"},
+      {sides + "ready = \"up\"\n", "mean nothing for whole runs"},
+      {sides + "warm_up = \"1s\"\n", "mean nothing for whole runs"},
+      {sides + "measure = \"10m\"\n[progress]\nthroughput = [\"f\"]\n",
+       "take 10m together, time_limit is 5m"},
       {sides + "[progress]\nend_to_end = true\n", "no meaning for ab"},
       {sides + "[output]\nformat = \"coz\"\n", "is not a format of ab"},
       {sides + "[output]\nformat = \"html\"\n", "not available yet"},

@@ -1,10 +1,9 @@
 #include "config/load.h"
 
+#include <catch2/catch.hpp>
+
 #include "config/text.h"
 #include "controller/base/error.h"
-
-#undef CHECK  // ours; from here on it is Catch2's
-#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using config::parse;
@@ -26,7 +25,7 @@ std::string faults_of(std::string_view text) {
 TEST_CASE("every key is read", "[config]") {
   const config::Config c = parse(R"(
 [target]
-command = ["./server", "--port", "8080"]
+command = ["./server", "--port", "8080", ""]
 env = { LANG = "C", EMPTY = "" }
 directory = "/srv/app"
 [progress]
@@ -69,7 +68,7 @@ rounds = 20
 predict = { log = "profile.jsonl", unit = "hash.c:217", speedup = 96 }
 )",
                                  "c.toml");
-  CHECK(c.target.command == std::vector<std::string>{"./server", "--port", "8080"});
+  CHECK(c.target.command == std::vector<std::string>{"./server", "--port", "8080", ""});
   CHECK(c.target.environment == std::map<std::string, std::string>{{"LANG", "C"}, {"EMPTY", ""}});
   CHECK(c.target.directory == "/srv/app");
   CHECK(c.progress.throughput.size() == 2);
@@ -136,6 +135,9 @@ TEST_CASE("single faults", "[config]") {
       {"[target]\npid = 0", "must be from 1 to"},
       {"[target]\npid = 1\nmatch = \"x\"", "only one of pid, match and command"},
       {"[target]\ncommand = []", "must not be empty"},
+      {"[target]\ncommand = [\"\", \"a\"]", "2:12: must not be empty"},
+      {"[progress]\nthroughput = [\"a.c:1\", \"\"]", "must not be empty"},
+      {"[target]\ncommand = [\"a\", \"b\\u0000\"]", "NUL"},
       {"[target]\ncommand = [\"a\", 1]", "2:17: must be a string, not integer"},
       {"[target]\nmatch = \"a\\u0000b\"", "NUL"},
       {"[target]\nenv = { A = 1 }", "must be a string"},
@@ -148,6 +150,7 @@ TEST_CASE("single faults", "[config]") {
       {"[experiment]\nseed = -1", "must be from 0 to"},
       {"[sampling]\nperiod = \"1us\"", "must be from 50us to 1s, not 1us"},
       {"[pause]\ncost = \"1s\"", "must be from 1us to 10ms, not 1s"},
+      {"[scope]\nunit = \"file\"", "2:8: \"file\" is not a unit"},
       {"[pause]\nchannel = \"signal\"", "is not a pause channel"},
       {"[output]\nformat = \"xml\"", "is not a format"},
       {"[ab]\nrounds = 0", "must be from 2 to"},
@@ -160,6 +163,21 @@ TEST_CASE("single faults", "[config]") {
   const std::string faults = faults_of(text);
   INFO(faults);
   CHECK(faults.find(expected) != std::string::npos);
+}
+
+TEST_CASE("what is applied to a configuration changes that only", "[config]") {
+  config::Config c =
+      parse("[progress]\nlatency = [{name = \"r\", begin = \"a\", end = \"b\"}]\n", "c.toml");
+  config::apply("ab.a.env.LANG = 'C'", "--set", c);
+  config::apply("ab.a.env.HOME = '/'", "--set", c);
+  CHECK(c.ab.a.environment == std::map<std::string, std::string>{{"HOME", "/"}, {"LANG", "C"}});
+  CHECK(c.progress.latency.size() == 1);
+  config::apply("progress.latency = [{name = 's', begin = 'a', end = 'b'}]", "--set", c);
+  REQUIRE(c.progress.latency.size() == 1);
+  CHECK(c.progress.latency[0].name == "s");
+  CHECK_THROWS_WITH(config::apply("ab.a.env.X = 1", "--set", c),
+                    Catch::Contains("--set:1:14: must be a string"));
+  CHECK(c.ab.a.environment.size() == 2);
 }
 
 TEST_CASE("a missing file is a usage error", "[config]") {

@@ -20,6 +20,18 @@ TEST_CASE("paths are shortened to what tells them apart", "[progress]") {
   CHECK(shortest_unique_suffixes({"x.c"}) == Names{"x.c"});
 }
 
+TEST_CASE("which of several files a line is in", "[progress]") {
+  using causalctl::unwind::Place;
+  std::vector<Place> places{{1, "f", "/s/a/x.c", 7}, {2, "g", "/s/b/x.c", 7}};
+  CHECK(files_meant(places, "x.c") == Names{"a/x.c", "b/x.c"});
+  places.push_back({3, "h", "x.c", 7});
+  places.push_back({4, "h", "x.c", 7});
+  CHECK(files_meant(places, "x.c") == Names{"x.c"});
+  CHECK(places.size() == 2);  // copies of one line
+  places.clear();
+  CHECK(files_meant(places, "x.c").empty());
+}
+
 TEST_CASE("the mount point of tracefs", "[progress]") {
   CHECK(tracefs_in_mounts("proc /proc proc rw 0 0\nnodev /sys/kernel/tracing tracefs rw 0 0\n") ==
         "/sys/kernel/tracing");

@@ -1,9 +1,7 @@
-#include "controller/base/error.h"
-#undef CHECK  // of Catch2, in tests
-
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "controller/base/error.h"
 #include "controller/progress/progress.h"
 
 using namespace causalctl;

@@ -1,9 +1,7 @@
 #include "controller/report/comparison.h"
 
-#include <nlohmann/json.hpp>
-
-#undef CHECK  // ours; from here on it is Catch2's
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 using namespace causalctl;
 using namespace causalctl::report;

@@ -76,7 +76,7 @@ Report example() {
   request.p99_latency_s = 0.0102;
   request.units = {unit("hash.c:217", "hashtable_search", 0.3, 0.05, Verdict::optimise)};
   report.progress = {work, request};
-  report.selfcheck = {Interval{-0.001, -0.006, 0.005}, 7'500'000'000, 7'481'000'000};
+  report.selfcheck = {Interval{-0.001, -0.006, 0.005}, 7'500'000'000, 7'481'000'000, {3, 1, 0}};
   report.slowdown = 0.013;
   report.slowdown_low = 0.002;
   report.slowdown_high = 0.024;

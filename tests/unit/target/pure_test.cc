@@ -2,9 +2,11 @@
 // comparison of digests, the stub's image.
 #include <sys/syscall.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 
 #include "controller/target/digest.h"
@@ -55,6 +57,27 @@ TEST_CASE("only a call that returned EINTR is rewound", "[target]") {
   }
   const auto user_mode = with_syscall_rewound(in_call(-1, -EINTR), false);
   CHECK(user_mode.rip == 0x1002);
+}
+
+TEST_CASE("what becomes of a call that a stop has met", "[target]") {
+  const auto fate = [](long number, long result, bool seccomp = false) {
+    const StoppedCalls met = met_by_stop(in_call(number, result), seccomp);
+    return std::array{met.continued, met.repeated, met.broken};
+  };
+  using Fate = std::array<std::uint64_t, 3>;
+  CHECK(fate(SYS_read, -512) == Fate{1, 0, 0});
+  CHECK(fate(SYS_poll, -516) == Fate{1, 0, 0});
+  CHECK(fate(SYS_poll, -516, true) == Fate{0, 1, 0});
+  CHECK(fate(SYS_epoll_wait, -EINTR) == Fate{0, 1, 0});
+  CHECK(fate(SYS_close, -EINTR) == Fate{0, 0, 1});
+  CHECK(fate(SYS_read, 7) == Fate{0, 0, 0});
+  CHECK(fate(-1, -EINTR) == Fate{0, 0, 0});  // not in a call
+}
+
+TEST_CASE("close is never made twice", "[target]") {
+  const auto same = with_syscall_rewound(in_call(SYS_close, -EINTR), false);
+  CHECK(same.rip == 0x1002);
+  CHECK(static_cast<long>(same.rax) == -EINTR);
 }
 
 TEST_CASE("the freezer's cgroup of a process", "[target]") {

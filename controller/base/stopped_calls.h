@@ -1,0 +1,21 @@
+// System calls of the target that stops of ours have met (docs/safety.md, "System calls").
+#pragma once
+
+#include <cstdint>
+
+namespace causalctl {
+
+struct StoppedCalls {
+  std::uint64_t continued = 0;  // by the kernel, with the time that was left
+  std::uint64_t repeated = 0;   // by us, from their beginning and with their full timeout
+  std::uint64_t broken = 0;     // returned EINTR, which they would not have without us
+
+  StoppedCalls& operator+=(const StoppedCalls& other) {
+    continued += other.continued;
+    repeated += other.repeated;
+    broken += other.broken;
+    return *this;
+  }
+};
+
+}  // namespace causalctl
