@@ -70,17 +70,19 @@ class Run {
   }
   bool measures_whole_run() const { return !config_.ab.measure_ns && side_.load.empty(); }
 
-  // Whatever should not have ended; `load_may_end`: that is what is waited for.
-  void check(const std::string& when, bool load_may_end) {
+  enum class MayEnd { nothing, load, command };  // what is waited for
+
+  // Whatever should not have ended.
+  void check(const std::string& when, MayEnd may_end) {
     if (options_.interrupted()) throw Interrupted();
-    if (command_) {
+    if (command_ && may_end != MayEnd::command) {
       if (const auto ended = command_->ended()) {
         throw Error(fmt::format("{}: it ended during {} ({}){}", options_.name, when, ended->text(),
                                 command_->output_tail()),
                     "it must run until it is told to end; leave out load and measure to time whole "
                     "runs");
       }
-    } else if (procfs::has_ended(pid_)) {
+    } else if (!command_ && procfs::has_ended(pid_)) {
       throw TargetGone(fmt::format("{}: process {} ended during {}", options_.name, pid_, when));
     }
     if (command_ && pid_ != command_->pid() && procfs::has_ended(pid_)) {
@@ -88,7 +90,7 @@ class Run {
                               pid_, when, command_->output_tail()),
                   "it must run until its command is told to end");
     }
-    if (load_ && !load_may_end && load_->ended()) {
+    if (load_ && may_end != MayEnd::load && load_->ended()) {
       throw Error(fmt::format("{}: the load ended during {} ({}){}", options_.name, when,
                               load_->ended()->text(), load_->output_tail()),
                   "give it more work, or make warm_up and measure shorter");
@@ -106,17 +108,17 @@ class Run {
     while (monotonic_now() < end_ns) {
       sleep_until(std::min(end_ns, monotonic_now() + (window_ ? kCollectEvery : kStep)));
       if (window_) window_->collect();
-      check(when, false);
+      check(when, MayEnd::nothing);
     }
   }
 
   void wait_until_ready() {
     const std::string when = "the wait until it is ready";
-    check(is_command() ? when : "the start", false);
+    check(is_command() ? when : "the start", MayEnd::nothing);
     if (!side_.ready.empty()) wait_for_words(when);
     while (side_.ready_port && !port_is_open(*side_.ready_port)) {
       sleep_until(monotonic_now() + kStep);
-      check(when, false);
+      check(when, MayEnd::nothing);
     }
     if (side_.ready_delay_ns) wait(*side_.ready_delay_ns, when);
   }
@@ -133,7 +135,7 @@ class Run {
       }
       // A command that writes fast is not waited for.
       if (text.empty()) sleep_until(monotonic_now() + kStep);
-      check(when, false);
+      check(when, MayEnd::nothing);
     }
   }
 
@@ -190,14 +192,14 @@ class Run {
         throw Error(fmt::format("{}: the load failed ({}){}", options_.name, ended->text(),
                                 load_->output_tail()));
       }
-      check("the measurement", true);
+      check("the measurement", MayEnd::load);
     }
   }
 
   OneRun whole_run() {
     std::optional<Ended> ended;
     while (!(ended = command_->wait_until(monotonic_now() + 4 * kStep))) {
-      check("the run", false);
+      check("the run", MayEnd::command);
     }
     if (!ended->succeeded()) {
       throw Error(fmt::format("{}: it failed ({}){}", options_.name, ended->text(),
