@@ -48,6 +48,16 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
+// Of /proc/PID/stat, numbered as in proc(5), from 3; empty: there is none. The program's name, the
+// second, stands in parentheses and may hold anything, parentheses too.
+std::string_view field_of_stat(std::string_view stat, int field) {
+  const auto name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return {};
+  stat.remove_prefix(name_end + 1);
+  for (int before = 3; before < field; ++before) next_word(stat);
+  return next_word(stat);
+}
+
 uid_t effective_uid(std::string_view value) {  // "real effective saved filesystem", by tabs
   const auto first = value.find_first_not_of('\t');
   if (first == std::string_view::npos) return 0;
@@ -202,13 +212,11 @@ std::vector<Tid> threads(Pid pid) {
   return tids;
 }
 
-// The program's name stands in parentheses and may hold anything, parentheses too.
-Pid parse_parent(std::string_view stat) {
-  const auto name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos) return 0;
-  stat.remove_prefix(name_end + 1);
-  next_word(stat);  // the state
-  return number<Pid>(next_word(stat));
+Pid parse_parent(std::string_view stat) { return number<Pid>(field_of_stat(stat, 4)); }
+
+std::uint64_t parse_children_ticks(std::string_view stat) {
+  return number<std::uint64_t>(field_of_stat(stat, 16)) +
+         number<std::uint64_t>(field_of_stat(stat, 17));
 }
 
 bool has_children(Pid pid, Tid tid) {

@@ -24,6 +24,8 @@ double student_t_cdf(double t, std::size_t degrees_of_freedom);  // REQUIRES: at
 // The t that exceeds all but `tail` of the distribution; REQUIRES: 0 < tail <= 0.5.
 double student_t_quantile(double tail, std::size_t degrees_of_freedom);
 
+inline constexpr double kNormal95 = 1.96;  // standard errors on each side of a 95 % interval
+
 // Huber's clipping at kClip standard deviations. Clipped residuals divided by kUnclipped are
 // pseudo-values: their mean is the robust location, and their variance over the square root of
 // their number its error. kClippedVariance: the variance of clipped standard normal values.

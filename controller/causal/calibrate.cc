@@ -25,7 +25,6 @@ constexpr int kMostUnseen = 6;
 // times as long as in the calibration (docs/virtual-time.md, "What a pause costs").
 constexpr double kLengthError = 0.5;
 constexpr Nanoseconds kUnknownCost = 100 * kMicrosecond;
-constexpr double kNormal = 1.96;
 constexpr std::size_t kMaxPairs = 12;
 constexpr std::size_t kMinPairs = 3;
 
@@ -221,7 +220,7 @@ std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& p
   const auto loss = cost_of_pairs(pairs);
   if (!loss) return std::nullopt;
   // The error of few pairs is not known well itself: as far as its Student's t goes.
-  return pause_cost_of(*loss, reach_of(pairs) / kNormal, pauses_per_ns / shams,
+  return pause_cost_of(*loss, reach_of(pairs) / statistics::kNormal95, pauses_per_ns / shams,
                        stream.pause_cost_ns());
 }
 

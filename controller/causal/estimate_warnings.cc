@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "controller/base/statistics.h"
+
 namespace causalctl::causal {
 namespace {
 
@@ -18,7 +20,6 @@ using report::Verdict;
 
 // With a period this long it is not samples that fill the kernel's rings.
 constexpr Nanoseconds kFewSamples = 5 * kMillisecond;
-constexpr double kNormal = 1.96;
 
 double percent(double fraction) { return 100 * fraction; }
 
@@ -147,7 +148,7 @@ void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
       "what a pause costs its thread is known to ±{} µs only (standard error), which alone makes "
       "effects uncertain by up to ±{:.0f} points; profile at a quieter time or for longer, or give "
       "--pause-cost",
-      report.pause_cost_error_ns / kMicrosecond, 100 * kNormal * largest));
+      report.pause_cost_error_ns / kMicrosecond, 100 * statistics::kNormal95 * largest));
 }
 
 void warn_of_selfcheck(Report& report) {

@@ -27,6 +27,8 @@
 namespace causalctl::commands {
 namespace {
 
+constexpr const char* kOutputHint = "name another file with -o";
+
 // The name of the progress point that decides, as the causal log calls it.
 std::string deciding_point(const config::Progress& progress) {
   return progress.throughput.empty() ? progress.latency.front().name : progress.throughput.front();
@@ -54,8 +56,7 @@ std::optional<report::Prediction> read_prediction(const config::Config& config) 
 // A gate that can never fail, or a prediction that is never judged, is worse than none.
 void check_pairs(const config::Ab& ab) {
   if (!ab.fail_if_slower_percent && !ab.predict && !ab.until_certain) return;
-  const std::size_t fewest =
-      ab.until_certain ? compare::kFewestBlocksSequential : compare::kFewestBlocks;
+  const std::size_t fewest = compare::fewest_blocks(ab.until_certain);
   if (compare::blocks_for(compare::planned_pairs(ab)) >= fewest) return;
   throw UsageError(
       fmt::format("{} pairs are too few to be certain of anything: it takes {} at least",
@@ -99,7 +100,7 @@ ExitCode ab(const AbOptions& options) {
   config::check_ab(config);
   check_pairs(config.ab);
   auto prediction = read_prediction(config);
-  check_output(options.output());
+  check_output(options.output(), kOutputHint);
 
   compare::Compared compared;
   {
@@ -126,7 +127,7 @@ ExitCode ab(const AbOptions& options) {
   write_output(path,
                render(comparison, config.output.format,
                       to_terminal ? use_color(color, STDOUT_FILENO) : color == Color::always),
-               "name another file with -o");
+               kOutputHint);
   if (compared.failure) std::rethrow_exception(compared.failure);
   const bool failed = comparison.gate && comparison.gate->verdict == report::Gate::Verdict::failed;
   if (failed) {

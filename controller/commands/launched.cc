@@ -13,13 +13,7 @@ constexpr Nanoseconds kPatience = 5 * kSecond;  // from SIGTERM to leaving the p
 }  // namespace
 
 target::Launch launch_of(const config::Target& target) {
-  target::Launch launch;
-  launch.command = target.command;
-  launch.directory = target.directory;
-  for (const auto& [name, value] : target.environment) {
-    launch.environment.push_back(name + "=" + value);
-  }
-  return launch;
+  return {target.command, target.environment, target.directory};
 }
 
 void end_program(Pid pid, target::Guardian& guardian) {

@@ -40,12 +40,12 @@ bool is_regular(int fd) {
 
 }  // namespace
 
-void check_output(const std::string& path) {
+void check_output(const std::string& path, const std::string& hint) {
   if (path.empty() || path == "-") return;
   // The reader of a pipe would see its end.
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return;
-  open_output(path, "");
+  open_output(path, hint);
 }
 
 void write_output(const std::string& path, std::string_view text, const std::string& hint) {
@@ -54,7 +54,7 @@ void write_output(const std::string& path, std::string_view text, const std::str
     if (error != 0 && error != EPIPE) throw Error::from_errno("write(standard output)", error);
     return;
   }
-  const Fd file = open_output(path, "");
+  const Fd file = open_output(path, hint);
   // Only now: what is refused above must be left as it is.
   int error = is_regular(file.get()) && ::ftruncate(file.get(), 0) != 0 ? errno : 0;
   if (error == 0) error = write_all(file.get(), text);

@@ -177,8 +177,7 @@ Comparison compare_runs(const std::vector<RunResult>& runs, const ComparisonOpti
   comparison.sequential = options.sequential;
   comparison.pairs = whole_blocks(runs, Phase::pairs) * kPairsOfBlock;
   comparison.null_pairs = whole_blocks(runs, Phase::null) * kPairsOfBlock;
-  comparison.fewest_pairs =
-      kPairsOfBlock * (options.sequential ? kFewestBlocksSequential : kFewestBlocks);
+  comparison.fewest_pairs = kPairsOfBlock * fewest_blocks(options.sequential);
   if (runs.empty()) return comparison;
   for (const Measured& each : runs.front().values) {
     comparison.metrics.push_back(compare_metric(runs, each.metric, options));

@@ -26,6 +26,9 @@ double log_evidence(std::span<const double> values);
 // With fewer the evidence cannot reach 20, and an interval for 95 % has no ends: each factor is
 // below 2, and half of the bets, which have the other sign, lose. As a rule it takes about eight.
 inline constexpr std::size_t kFewestBlocksSequential = 6;
+constexpr std::size_t fewest_blocks(bool sequential) {
+  return sequential ? kFewestBlocksSequential : kFewestBlocks;
+}
 
 // In logarithms, as bootstrap(); it holds the centre. The ends may be infinite: there are too few
 // blocks, or they are so lopsided that they are symmetric about no effect.

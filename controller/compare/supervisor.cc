@@ -13,12 +13,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <string_view>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/execute.h"
 #include "controller/base/procfs.h"
 
 namespace causalctl::compare {
@@ -59,23 +59,6 @@ bool reap_children(const Reaped& reaped) {
   }
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (auto& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
-std::vector<std::string> environment_of(const Command& command) {
-  std::vector<std::string> result;
-  for (const auto& [name, value] : command.environment) result.push_back(name + "=" + value);
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text(*entry);
-    if (!command.environment.contains(text.substr(0, text.find('=')))) result.push_back(text);
-  }
-  return result;
-}
-
 Failure prepare(const Command& command) {
   if (!command.cpus.empty()) {
     cpu_set_t set;
@@ -106,15 +89,7 @@ Failure prepare(const Command& command) {
   dup2(kOutput, STDERR_FILENO);
   Failure failure = prepare(command);
   if (failure.step == Step::none) {
-    // A program is looked for along our own variable.
-    const auto path = command.environment.find("PATH");
-    if (path != command.environment.end()) setenv("PATH", path->second.c_str(), 1);
-    std::vector<std::string> words = command.words;
-    std::vector<std::string> environment = environment_of(command);
-    const auto argv = pointers(words);
-    const auto envp = pointers(environment);
-    execvpe(argv[0], argv.data(), envp.data());
-    failure = {Step::execute, errno};
+    failure = {Step::execute, execute(command.words, command.environment)};
   }
   (void)!write(failure_pipe, &failure, sizeof failure);
   _exit(127);

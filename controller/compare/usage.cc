@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
-#include <string>
 
 #include "controller/base/procfs.h"
 
@@ -29,7 +27,7 @@ void add_process(Pid pid, Snapshot& into) {
   static const Nanoseconds tick_ns = kSecond / sysconf(_SC_CLK_TCK);
   into.processes[pid] = {cpu_time(pid), kKilobyte * status_number(*status, "VmHWM"),
                          kKilobyte * status_number(*status, "VmRSS"),
-                         static_cast<Nanoseconds>(children_ticks(stat)) * tick_ns};
+                         static_cast<Nanoseconds>(procfs::parse_children_ticks(stat)) * tick_ns};
   for (const Tid tid : procfs::threads(pid)) {
     const auto text = procfs::read_text(fmt::format("/proc/{}/task/{}/status", pid, tid));
     if (!text) continue;
@@ -57,19 +55,6 @@ std::uint64_t status_number(std::string_view text, std::string_view name) {
     return value;
   }
   return 0;
-}
-
-std::uint64_t children_ticks(std::string_view stat) {
-  constexpr int kBefore = 13;  // words between the name, in parentheses, and cutime
-  const auto name_end = stat.rfind(')');
-  if (name_end == std::string_view::npos) return 0;
-  std::istringstream words{std::string(stat.substr(name_end + 1))};
-  std::string skipped;
-  for (int i = 0; i < kBefore; ++i) words >> skipped;
-  std::uint64_t user = 0;
-  std::uint64_t system = 0;
-  words >> user >> system;
-  return words ? user + system : 0;
 }
 
 Snapshot snapshot(Pid pid) {

@@ -33,9 +33,6 @@ struct Usage {
 };
 Usage used_between(const Snapshot& before, const Snapshot& after);
 
-// Of a text of /proc/PID/stat, cutime and cstime (proc(5)), in ticks; 0: not one. Pure.
-std::uint64_t children_ticks(std::string_view stat);
-
 // The number after "name:" in a text such as /proc/PID/status; 0: none. Pure.
 std::uint64_t status_number(std::string_view text, std::string_view name);
 

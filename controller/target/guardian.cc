@@ -166,13 +166,9 @@ Guardian::Guardian() : impl_(std::make_unique<Impl>()) { impl_->start_helper(); 
 
 Guardian::~Guardian() {
   // Nobody wants a program that runs although its profile could not begin.
-  const bool unwanted = impl_->launched && !impl_->released && !impl_->exit_status;
-  if (unwanted) {
-    kill(impl_->target, SIGKILL);
-    const Nanoseconds deadline_ns = monotonic_now() + kSecond;
-    while (!procfs::has_ended(impl_->target) && monotonic_now() < deadline_ns) {
-      sleep_until(monotonic_now() + kMillisecond);
-    }
+  if (impl_->launched && !impl_->released && !impl_->exit_status) {
+    kill_and_reap(impl_->target);
+    impl_->may_be_injected = false;
   }
   if (impl_->may_be_injected && !impl_->helper_is_alive()) {
     try {
@@ -183,7 +179,6 @@ Guardian::~Guardian() {
   }
   impl_->socket.reset();
   impl_->wait_for_helper();
-  if (unwanted) (void)ptrace::reap_if_ended(impl_->target);
 }
 
 void Guardian::adopt(Pid target) {
@@ -196,7 +191,7 @@ Pid Guardian::launch(const Launch& launch) {
   try {
     impl_->ask({.kind = Kind::launch, .tid = child.pid()});
   } catch (...) {
-    child.kill();
+    kill_and_reap(child.pid());
     throw;
   }
   try {
@@ -206,13 +201,13 @@ Pid Guardian::launch(const Launch& launch) {
       impl_->receive();  // "ended before its first instruction", the lesser of the two messages
     } catch (const TargetGone&) {
     }
-    child.kill();
+    kill_and_reap(child.pid());
     throw;
   }
   try {
     impl_->receive();
   } catch (...) {
-    child.kill();
+    kill_and_reap(child.pid());
     throw;
   }
   impl_->target = child.pid();

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,8 +41,8 @@ struct StopPause {
 
 struct Launch {  // what `causalctl run` starts
   std::vector<std::string> command;
-  std::vector<std::string> environment;  // "NAME=value", added to ours
-  std::string directory;                 // empty: ours
+  std::map<std::string, std::string> environment;  // over ours
+  std::string directory;                           // empty: ours
 };
 
 // State of the target before attach and after detach, as sorted lines "name: value"; what is in it,

@@ -288,6 +288,10 @@ bool Injector::ours_is_still_there() const {
   return now == image_;
 }
 
+// The target has ended, or executed another program. Asked again once a thread is stopped: then it
+// stays so.
+bool Injector::nothing_is_left() const { return procfs::has_ended(pid_) || !ours_is_still_there(); }
+
 void Injector::forget() {
   region_.reset();
   previous_action_.reset();
@@ -313,7 +317,7 @@ std::vector<std::string> Injector::restore_once(std::optional<Tid> held) {
   if (!region_) return {};
   // After an exec, or the end of the target, there is nothing to undo. An image that was never
   // written means that inject() failed before the handler, and has unmapped already.
-  if (procfs::has_ended(pid_) || !ours_is_still_there()) {
+  if (nothing_is_left()) {
     forget();
     return {};
   }
@@ -334,8 +338,11 @@ std::vector<std::string> Injector::restore_once(std::optional<Tid> held) {
   };
   if (is_frozen(pid_)) return left_until("frozen by a cgroup", "is thawed");
   auto problem = restore_handler(held, deadline_ns);
-  if (!problem) problem = unmap(held, deadline_ns);
-  if (!problem) return {};
+  if (!problem && !nothing_is_left()) problem = unmap(held, deadline_ns);
+  if (!problem) {
+    forget();
+    return {};
+  }
   if (is_frozen(pid_)) return left_until("frozen by a cgroup", "is thawed");
   if (is_stopped(pid_)) return left_until("stopped", "goes on");
   return {*problem};
@@ -354,12 +361,11 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
         pid_, region_->start);
   }
   auto thread = stop_some_thread(held, deadline_ns);
+  if (nothing_is_left()) return std::nullopt;
   if (!thread) {
-    if (procfs::has_ended(pid_) || !ours_is_still_there()) return std::nullopt;
     return fmt::format("process {}: no thread could be stopped to restore the SIGTRAP handler",
                        pid_);
   }
-  if (!ours_is_still_there()) return std::nullopt;  // an exec since: nothing is left to undo
   trap_replaced_ = exchange_action(*thread, nullptr).handler != region_->start;
   if (!trap_replaced_) exchange_action(*thread, &*previous_action_);
   previous_action_.reset();
@@ -377,13 +383,12 @@ std::optional<std::string> Injector::unmap(std::optional<Tid> held, Nanoseconds 
         pid_, region_->start);
   }
   auto thread = stop_some_thread(held, deadline_ns);
-  if (thread && ours_is_still_there()) {
-    must_call(*thread, "munmap", SYS_munmap, {region_->start, region_->size});
-  } else if (!thread && !procfs::has_ended(pid_) && ours_is_still_there()) {
+  if (nothing_is_left()) return std::nullopt;
+  if (!thread) {
     return fmt::format("process {}: no thread could be stopped to unmap the page at {:#x}", pid_,
                        region_->start);
   }
-  region_.reset();
+  must_call(*thread, "munmap", SYS_munmap, {region_->start, region_->size});
   return std::nullopt;
 }
 

@@ -65,6 +65,7 @@ class Injector {
   KernelSigaction exchange_action(StoppedThread& thread, const KernelSigaction* action);
   void must_write(Address address, std::span<const std::byte> bytes) const;
   bool ours_is_still_there() const;
+  bool nothing_is_left() const;
   std::vector<std::string> restore_once(std::optional<Tid> held);
   void forget();
   std::optional<std::string> restore_handler(std::optional<Tid> held, Nanoseconds deadline_ns);

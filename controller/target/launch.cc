@@ -6,11 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <string_view>
-#include <vector>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/execute.h"
 #include "controller/target/ptrace.h"
 
 namespace causalctl::target {
@@ -21,26 +20,6 @@ void make_pipe(Fd& reader, Fd& writer) {
   if (pipe2(fds, O_CLOEXEC) != 0) throw Error::from_errno("pipe2", errno);
   reader = Fd(fds[0]);
   writer = Fd(fds[1]);
-}
-
-// Our environment with the launch's settings on top.
-std::vector<std::string> environment_of(const Launch& launch) {
-  std::vector<std::string> result = launch.environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const auto name = text.substr(0, text.find('=') + 1);
-    bool replaced = false;
-    for (const auto& setting : launch.environment) replaced |= setting.starts_with(name);
-    if (!replaced) result.emplace_back(text);
-  }
-  return result;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (auto& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
 }
 
 }  // namespace
@@ -70,10 +49,6 @@ LaunchedChild::LaunchedChild(const Launch& launch, Pid tracer, const SignalState
 
 void LaunchedChild::run(const Launch& launch, Pid tracer, const SignalState& signals) {
   signals.restore();
-  auto command = launch.command;
-  auto environment = environment_of(launch);
-  const auto argv = pointers(command);
-  const auto envp = pointers(environment);
   go_.reset();
   prctl(PR_SET_PTRACER, static_cast<unsigned long>(tracer));
   char word = 0;
@@ -86,8 +61,7 @@ void LaunchedChild::run(const Launch& launch, Pid tracer, const SignalState& sig
   if (!launch.directory.empty() && chdir(launch.directory.c_str()) != 0) {
     failure = {errno, true};
   } else {
-    execvpe(argv[0], argv.data(), envp.data());
-    failure = {errno, false};
+    failure = {causalctl::execute(launch.command, launch.environment), false};
   }
   (void)!write(child_failure_.get(), &failure, sizeof failure);
   _exit(127);
@@ -111,10 +85,10 @@ void LaunchedChild::execute() {
                        : "is it an executable file that you may execute?");
 }
 
-void LaunchedChild::kill() {
-  ::kill(pid_, SIGKILL);
+void kill_and_reap(Pid child) {
+  kill(child, SIGKILL);
   const Nanoseconds deadline_ns = monotonic_now() + kSecond;
-  while (!ptrace::reap_if_ended(pid_) && monotonic_now() < deadline_ns) {
+  while (!ptrace::reap_if_ended(child) && monotonic_now() < deadline_ns) {
     sleep_until(monotonic_now() + kMillisecond);
   }
 }

@@ -26,6 +26,9 @@ class SignalState {
   sigset_t mask_{};
 };
 
+// For a second at most, as somebody else may trace it.
+void kill_and_reap(Pid child);
+
 class LaunchedChild {
  public:
   // Forks a child that waits. `tracer` may trace it, whatever Yama says. Throws Error.
@@ -34,7 +37,6 @@ class LaunchedChild {
   Pid pid() const { return pid_; }
   // Lets it execute its program; returns when it has. Throws UsageError naming the command.
   void execute();
-  void kill();  // and reaps it
 
  private:
   struct Failure {

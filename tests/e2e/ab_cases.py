@@ -21,6 +21,7 @@ STUBBORN = ("""sh -c '(setsid sh -c "trap : TERM; while :; do sleep 1; done" &) 
             """trap : TERM; while :; do sleep 1; done'""")
 TALKATIVE = ("sh -c 'yes not ready | head -c 2000000; echo; yes | head -c 500000 | tr \\\\n x; "
              "echo; echo ready; exec sleep 60'")
+FAILS_LATE = "sh -c 'echo >> {dir}/runs; test $(wc -l < {dir}/runs) -lt 7'"
 PYTHON = "/usr/bin/python3"
 LISTEN = (PYTHON + " -c 'import http.server, time; time.sleep(0.5); "
           """http.server.test(port={port}, bind="127.0.0.1")'""")
@@ -273,6 +274,14 @@ def make_cases():
         Case("ab_ends_too_early", ab(*SHORT, *WINDOW, a="sh -c 'echo gone wrong'", b="true"),
              exit=FAILED, stderr=patterns("it ended during the wait until it is ready"),
              alone=True),
+        Case("ab_run_fails_late", ab(*SHORT, "--format", "json", a="true", b=FAILS_LATE),
+             exit=FAILED, alone=True, stderr=patterns("exit status 1"),
+             stdout=patterns('"reason": "failed"'),
+             checks=(lambda outcome: expect(len(outcome.report()["runs"]) >= 8, "few runs"),)),
+        Case("ab_output_in_no_folder", ab(*SHORT, "-o", "{dir}/none/x", a="touch {dir}/it_ran",
+                                          b="true"), exit=FAILED, alone=True,
+             stderr=patterns("none/x"),
+             after=lambda world: expect(not (world.directory / "it_ran").exists(), "it ran")),
         Case("ab_never_ready", ab(*SHORT, *WINDOW, "--time-limit", "300ms", "--grace", "100ms",
                                   a="sleep 60", b="sleep 60"), exit=FAILED,
              stderr=patterns("the wait until it is ready took longer than 300ms"), alone=True),

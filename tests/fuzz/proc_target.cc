@@ -36,6 +36,7 @@ void read_proc(Bytes bytes) {
   const auto maps = procfs::parse_maps(text);
   unwind::mapped_files(maps, maps.empty() ? "" : maps.front().path);
   procfs::parse_parent(text);
+  procfs::parse_children_ticks(text);
   target::parse_activity(text);
   compare::status_number(text, "VmRSS");
   IdleCore idle(parse_core_times(text));

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
@@ -80,6 +82,20 @@ TEST_CASE("environment, directory and CPU are the command's", "[compare]") {
   Contained contained(command, kSecond, "test");
   REQUIRE(wait_for(contained).succeeded());
   REQUIRE(contained.output() == "value\n/\nCpus_allowed_list:\t0\n7\n");
+}
+
+TEST_CASE("a program is looked for along the PATH of its side", "[compare]") {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("causalctl-path-" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  std::filesystem::create_symlink("/bin/echo", folder / "only-there");
+  Command command{{"only-there", "found"}, {}, {}, {}, {}};
+  CHECK_THROWS_AS(Contained(command, kSecond, "test"), UsageError);
+  command.environment = {{"PATH", folder.string()}};
+  Contained contained(command, kSecond, "test");
+  CHECK(wait_for(contained).succeeded());
+  CHECK(contained.output() == "found\n");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("what cannot be executed is a usage error that names it", "[compare]") {

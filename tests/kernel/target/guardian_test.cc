@@ -223,7 +223,7 @@ TEST_CASE("a program is launched, injected into before its first instruction, an
   Guardian guardian;
   const Pid pid =
       guardian.launch({{"sh", "-c", "test \"$CAUSALCTL_TEST\" = yes && test $(pwd) = / && exit 7"},
-                       {"CAUSALCTL_TEST=yes"},
+                       {{"CAUSALCTL_TEST", "yes"}},
                        "/"});
   CHECK(procfs::status(pid)->state == 't');
   CHECK_FALSE(guardian.exit_status().has_value());
@@ -287,6 +287,23 @@ TEST_CASE("threads in user mode are held, all at once", "[target]") {
   }
   CHECK(procfs::status(target.pid())->tracer_pid == 0);
   CHECK_FALSE(target.ended());
+}
+
+TEST_CASE("only SIGKILL ends the guardian", "[target]") {
+  TargetProcess target({program("target_waits"), "busy", "1"});
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const auto children =
+      procfs::read_text("/proc/self/task/" + std::to_string(gettid()) + "/children");
+  std::istringstream words(children.value());
+  Pid helper = 0;
+  for (Pid child = 0; words >> child;) helper = child != target.pid() ? child : helper;
+  REQUIRE(helper != 0);
+  for (const int signal : {SIGTERM, SIGXCPU, SIGVTALRM, SIGRTMIN, SIGRTMAX}) {
+    REQUIRE(kill(helper, signal) == 0);
+  }
+  sleep_until(monotonic_now() + 50 * kMillisecond);
+  CHECK_FALSE(guardian.was_killed());
 }
 
 TEST_CASE("a thread that is not the target's is not held", "[target]") {

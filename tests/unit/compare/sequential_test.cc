@@ -61,6 +61,12 @@ TEST_CASE("lopsided blocks make no narrow interval", "[compare]") {
   CHECK(interval.low <= interval.value);
   CHECK(interval.value <= interval.high);
   CHECK_FALSE(certain(interval, 0.01, 0));
+  // Nothing outside is compatible with them.
+  for (double centre = -0.1; centre < 0.4; centre += 0.002) {
+    if (centre >= interval.low && centre <= interval.high) continue;
+    CAPTURE(centre);
+    CHECK(evidence_against(ratios, blocks, centre) >= -std::log(0.05));
+  }
 }
 
 TEST_CASE("the interval is where the evidence against its ends begins", "[compare]") {
