@@ -219,6 +219,10 @@ std::uint64_t parse_children_ticks(std::string_view stat) {
          number<std::uint64_t>(field_of_stat(stat, 17));
 }
 
+std::uint64_t parse_start_ticks(std::string_view stat) {
+  return number<std::uint64_t>(field_of_stat(stat, 22));
+}
+
 bool has_children(Pid pid, Tid tid) {
   const auto children = read_text(fmt::format("/proc/{}/task/{}/children", pid, tid));
   return children && !children->empty();

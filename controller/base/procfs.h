@@ -67,6 +67,8 @@ Pid parse_parent(std::string_view stat);
 // CPU time of children that have ended and been waited for, user and kernel, in a text of
 // /proc/PID/stat, in ticks; 0: not one. Pure.
 std::uint64_t parse_children_ticks(std::string_view stat);
+// When the process started, in ticks since the boot, in a text of /proc/PID/stat; 0: not one. Pure.
+std::uint64_t parse_start_ticks(std::string_view stat);
 // The one process of this name (comm, or file name of its executable). Throws UsageError when none
 // or several match, listing them.
 Pid find_process(const std::string& name);

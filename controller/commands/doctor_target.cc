@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "controller/base/error.h"
@@ -21,6 +22,7 @@
 #include "controller/commands/doctor_checks.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
+#include "controller/target/left_stub.h"
 #include "controller/target/process.h"
 #include "unwind/symbolizer.h"
 
@@ -96,7 +98,28 @@ Check word_size(Pid target) {
           "32-bit programs (and x32) cannot be profiled: use a 64-bit build", true};
 }
 
+// What another causalctl has put into it.
+std::optional<Check> left_stub(Pid target) {
+  const auto left = target::find_left_stub(target);
+  if (!left) return std::nullopt;
+  switch (target::state_of(left->owner, target)) {
+    case target::OwnerState::at_work:
+      return Check{"pause channel", Verdict::missing,
+                   fmt::format("it is being profiled by causalctl, process {}",
+                               target::who_lives(left->owner)),
+                   "wait for its end, or end it by Ctrl-C", true};
+    case target::OwnerState::gone:
+      return Check{"pause channel", Verdict::limited,
+                   "a causalctl that was killed has left its pause stub in it",
+                   "nothing to do: the next attach removes it", false};
+    case target::OwnerState::unknown:
+      break;
+  }
+  return std::nullopt;
+}
+
 Check pause_channel(Pid target, const procfs::Status& status) {
+  if (auto check = left_stub(target)) return *check;
   SignalFacts facts;
   facts.caught = procfs::has_signal(status.signals_caught, SIGTRAP);
   facts.ignored = procfs::has_signal(status.signals_ignored, SIGTRAP);

@@ -182,8 +182,9 @@ Guardian::~Guardian() {
 }
 
 void Guardian::adopt(Pid target) {
-  impl_->ask({.kind = Kind::adopt, .tid = target});
   impl_->target = target;
+  const Response response = impl_->ask_to_touch({.kind = Kind::adopt, .tid = target});
+  if (response.what[0] != '\0') log::note("{}", response.what.data());
 }
 
 Pid Guardian::launch(const Launch& launch) {

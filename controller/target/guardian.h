@@ -64,7 +64,8 @@ class Guardian {
   Guardian& operator=(const Guardian&) = delete;
 
   // Chooses the target. Throws Error naming what forbids it: no such process (TargetGone, exit 3),
-  // permission (Yama, uid, capability), 32-bit, already traced (by whom), kernel thread, zombie.
+  // permission (Yama, uid, capability), 32-bit, already traced (by whom), profiled by another
+  // causalctl, kernel thread, zombie. Removes the stub that a killed one has left (left_stub.h).
   void adopt(Pid target);
 
   // Starts a program and stops it before its first instruction; it is then adopted. Throws Error

@@ -29,6 +29,7 @@
 #include "controller/target/holds.h"
 #include "controller/target/hurry.h"
 #include "controller/target/injector.h"
+#include "controller/target/left_stub.h"
 #include "controller/target/process.h"
 #include "controller/target/ptrace.h"
 #include "controller/target/stopped_thread.h"
@@ -192,6 +193,7 @@ class GuardianProcess {
       case Kind::adopt:
         check_adoptable(request.tid, controller_);
         take_target(request.tid);
+        put_text(response.what, remove_left_stub());
         break;
       case Kind::launch:
         launch(request.tid);
@@ -215,7 +217,7 @@ class GuardianProcess {
       }
       case Kind::take_over:
         take_target(request.tid);
-        injector_->take_over();
+        (void)injector_->take_over();
         break;
       case Kind::pause:
         break;  // has no answer
@@ -235,7 +237,34 @@ class GuardianProcess {
   void take_target(Pid pid) {
     INVARIANT(!injector_);
     target_ = pid;
-    injector_ = std::make_unique<Injector>(pid);
+    injector_ = std::make_unique<Injector>(pid, controller_);
+  }
+
+  // What was done, for the user; empty: nothing. Throws Error where there can be no profile.
+  std::string remove_left_stub() {
+    const auto left = find_left_stub(target_);
+    if (!left) return "";
+    const auto state = state_of(left->owner, target_);
+    if (state == OwnerState::at_work) {
+      throw Error(fmt::format("process {} is being profiled by causalctl, process {}", target_,
+                              who_lives(left->owner)),
+                  "two would measure each other's pauses: wait for its end, or end it by Ctrl-C");
+    }
+    // It is taken for a handler of the target's own then, which pauses by ptrace respect.
+    if (state == OwnerState::unknown || !injector_->take_over()) return "";
+    const auto problems = injector_->restore(std::nullopt);
+    if (problems.empty()) {
+      injector_ = std::make_unique<Injector>(target_, controller_);
+      return fmt::format("removed the pause stub that a killed causalctl had left in process {}",
+                         target_);
+    }
+    const auto text = fmt::format(
+        "a causalctl that was killed has left its pause stub in process {}, and it cannot be "
+        "removed: {}",
+        target_, fmt::join(problems, "; "));
+    if (is_frozen(target_) || is_stopped(target_)) throw Error(text);
+    injector_ = std::make_unique<Injector>(target_, controller_);
+    return text;
   }
 
   Injection inject(unsigned slot_count) {

@@ -50,7 +50,8 @@ struct Response {
   StoppedCalls stopped_calls;  // of inject, restore: by this guardian so far
   std::uint32_t pause_count = 0;
   std::array<StopPause, kPausesPerResponse> pauses{};
-  std::array<char, kTextSize> what{};  // of restore: what could not be undone, one a line
+  // Of restore: what could not be undone, one a line. Of adopt: what was tidied up.
+  std::array<char, kTextSize> what{};
   std::array<char, kTextSize> hint{};
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/target/freezer.h"
+#include "controller/target/left_stub.h"
 #include "controller/target/process.h"
 #include "controller/target/settle.h"
 #include "controller/target/slot.h"
@@ -28,7 +30,6 @@ constexpr Nanoseconds kStopLimit = 200 * kMillisecond;
 constexpr Nanoseconds kRankLimit = 50 * kMillisecond;  // then one that would notice will do, too
 constexpr Nanoseconds kSettleLimit = 3 * kSecond;
 constexpr Nanoseconds kSpareLimit = kSecond;  // of that, for threads that fork
-constexpr unsigned kSlotsLimit = 1U << 16;
 constexpr int kTries = 3;
 
 Address round_up_to_page(Address size) { return (size + kPage - 1) / kPage * kPage; }
@@ -181,6 +182,7 @@ Injection Injector::inject(unsigned slot_count, std::optional<Tid> held) {
   }
   syscall_instruction_ = *instruction;
   if (!held) forkers_.look(first_threads(pid_));
+  owner_ = make_owner(pid_, controller_, getpid());
 
   auto thread = stop_some_thread(held, monotonic_now() + kInjectLimit);
   const Nanoseconds stopped_at_ns = monotonic_now();
@@ -248,6 +250,7 @@ void Injector::install_handler(StoppedThread& thread) {
   image_ = stub_image({slots, region_->scratch, previous.handler});
   INVARIANT(image_.size() <= kPage);
   must_write(region_->start, image_);
+  write_owner();
   must_call(thread, "mprotect", SYS_mprotect, {region_->start, kPage, PROT_READ | PROT_EXEC});
   const auto ours =
       stub_action(region_->start, dropped_signals(status->signals_ignored, status->signals_caught));
@@ -257,23 +260,25 @@ void Injector::install_handler(StoppedThread& thread) {
   previous_action_ = exchange_action(thread, &ours);
 }
 
+// Where it cannot be written, the next causalctl takes the stub for the target's own handler.
+void Injector::write_owner() const {
+  (void)write_memory(pid_, owner_address(region_->scratch), std::as_bytes(std::span(&owner_, 1)));
+}
+
 // It is known by its bytes, and its parameters tell the rest. Who chose this channel saw to it that
 // the disposition of before was the default, and that is what the stub says, too.
-void Injector::take_over() {
-  const auto maps = procfs::maps(pid_);
+bool Injector::take_over() {
+  const auto left = find_left_stub(pid_);
   const auto instruction = find_syscall_instruction(pid_);
-  if (!maps || !instruction) return;
-  for (const auto& map : *maps) {
-    if (!map.executable || map.inode != 0) continue;
-    const auto parameters = find_stub(pid_, map.start);
-    if (!parameters || parameters->slots_begin != map.start + kPage) continue;
-    if (parameters->previous_handler != 0) continue;
-    syscall_instruction_ = *instruction;
-    region_ = Region{map.start, parameters->slots_end + kPage - map.start, parameters->slots_end};
-    image_ = stub_image(*parameters);
-    previous_action_ = KernelSigaction{};
-    return;
-  }
+  if (!left || !instruction || left->parameters.previous_handler != 0) return false;
+  const Address scratch = left->parameters.slots_end;
+  syscall_instruction_ = *instruction;
+  region_ = Region{left->code, scratch + kPage - left->code, scratch};
+  image_ = stub_image(left->parameters);
+  previous_action_ = KernelSigaction{};
+  owner_ = make_owner(pid_, controller_, getpid());
+  write_owner();
+  return true;
 }
 
 bool Injector::ours_is_still_there() const {
@@ -285,7 +290,10 @@ bool Injector::ours_is_still_there() const {
       fail("process_vm_readv", errno);
     }
   }
-  return now == image_;
+  if (now != image_) return false;
+  // Of two that take over the same stub at the same moment, the later one has it.
+  const auto owner = read_object<Owner>(pid_, owner_address(region_->scratch));
+  return !owner || owner->guardian.pid == owner_.guardian.pid || owner->guardian.pid == 0;
 }
 
 // The target has ended, or executed another program. Asked again once a thread is stopped: then it

@@ -25,6 +25,7 @@
 #include "controller/base/types.h"
 #include "controller/target/forkers.h"
 #include "controller/target/guardian.h"
+#include "controller/target/left_stub.h"
 #include "controller/target/stopped_thread.h"
 #include "controller/target/stub.h"
 
@@ -32,15 +33,16 @@ namespace causalctl::target {
 
 class Injector {
  public:
-  explicit Injector(Pid pid) : pid_(pid), forkers_(pid) {}
+  // `controller`: whose guardian this process is.
+  Injector(Pid pid, Pid controller) : pid_(pid), controller_(controller), forkers_(pid) {}
 
   // `held`: a thread that is stopped already and stays so. Throws Error, TargetGone; then nothing
   // of ours is left in the target.
   Injection inject(unsigned slot_count, std::optional<Tid> held);
 
   // Makes the stub that another guardian left in the target ours, so that restore() removes it.
-  // Nothing happens where there is none.
-  void take_over();
+  // False: there is none, or not one that can be removed.
+  bool take_over();
 
   // What could not be undone. Safe to call at any time.
   std::vector<std::string> restore(std::optional<Tid> held);
@@ -63,6 +65,7 @@ class Injector {
   void map_region(StoppedThread& thread, unsigned slot_count);
   void install_handler(StoppedThread& thread);
   KernelSigaction exchange_action(StoppedThread& thread, const KernelSigaction* action);
+  void write_owner() const;
   void must_write(Address address, std::span<const std::byte> bytes) const;
   bool ours_is_still_there() const;
   bool nothing_is_left() const;
@@ -74,9 +77,11 @@ class Injector {
                  std::initializer_list<std::uint64_t> arguments);
 
   Pid pid_;
+  Pid controller_;
   Forkers forkers_;
   Address syscall_instruction_ = 0;
   std::optional<Region> region_;
+  Owner owner_;                   // as it stands in the target
   std::vector<std::byte> image_;  // of the code page, to recognise it by
   std::optional<KernelSigaction> previous_action_;
   std::vector<Tid> touched_;

@@ -3,11 +3,13 @@
 import os
 import pathlib
 import signal
+import subprocess
 
-from attaching import A_LINE, FIGURE1, attach_json, attach_short, halved
-from case import (Case, ROUNDS, digest_same, expect, log_complete, log_ends_with, patterns, visits,
-                  warns, well_formed)
-from during import end, interrupt, wait_for_pauses
+import fixture
+from attaching import (A_LINE, FIGURE1, UNTIL_PAUSED, attach_json, attach_short, halved, profiled)
+from case import (Case, ROUNDS, digest_same, expect, log_complete, log_ends_with, patterns,
+                  records_in, visits, warns, well_formed)
+from during import PATIENCE, end, interrupt, pauses_in, wait_for_pauses
 
 
 def interrupt_twice(world):
@@ -30,14 +32,36 @@ def kill_amid_pauses(world):
     world.process.kill()
 
 
-def kill_guardian(world):
-    """The child of causalctl, in the midst of the run."""
-    wait_for_pauses(world)
-    pid = world.process.pid
+def guardian_of(pid):
+    """The child of a causalctl."""
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     if len(children) != 1:
         raise RuntimeError(f"causalctl has the children {children}, not one guardian")
-    os.kill(int(children[0]), signal.SIGKILL)
+    return int(children[0])
+
+
+def kill_guardian(world):
+    wait_for_pauses(world)
+    os.kill(guardian_of(world.process.pid), signal.SIGKILL)
+
+
+def leave_a_stub(world):
+    """As a causalctl does that is killed together with its guardian, in the midst of a run."""
+    log = world.directory / "killed.jsonl"
+    other = subprocess.Popen(world.fill((world.options.causalctl, *attach_short(*halved(A_LINE), duration=UNTIL_PAUSED),
+                                         "--quiet", "-o", log)),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        if not fixture.wait_until(lambda: pauses_in(records_in(log)) > 0, PATIENCE):
+            raise RuntimeError("the other causalctl makes no pauses")
+        guardian = guardian_of(other.pid)
+        other.send_signal(signal.SIGSTOP)  # it would start another guardian
+        os.kill(guardian, signal.SIGKILL)
+    finally:
+        other.kill()
+        other.wait()
+    if not fixture.differences(world.target.pid, world.target.before):
+        raise RuntimeError("nothing was left in the target")
 
 
 def guardian_killed(name, *options):
@@ -80,6 +104,10 @@ CASES = [
     # The guardian's socket must not take the place of what is missing.
     Case("controller_killed_without_stderr", attach_short(*halved(A_LINE)), FIGURE1, closed=(0, 2),
          during=kill_amid_pauses, exit=(-signal.SIGKILL,), checks=(log_readable,)),
+    profiled("attach_after_both_were_killed", attach_json(*halved(A_LINE)),
+             with_target=leave_a_stub,
+             stderr=patterns("removed the pause stub that a killed causalctl had left in process"),
+             checks=(well_formed, digest_same, visits("round_done", 20))),
     guardian_killed("guardian_killed"),
     guardian_killed("guardian_killed_ptrace_channel", "--pause-channel", "ptrace"),
 ]

@@ -1,0 +1,152 @@
+// A stub that is there before the attach: another causalctl's, at work or killed.
+#include "controller/target/left_stub.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "controller/base/procfs.h"
+#include "controller/target/guardian.h"
+#include "tests/kernel/target/target_process.h"
+
+namespace causalctl::target {
+namespace {
+
+using test::eventually;
+using test::program;
+using test::TargetProcess;
+
+bool handler_is_installed(Pid pid) {
+  return procfs::has_signal(procfs::status(pid).value().signals_caught, SIGTRAP);
+}
+
+std::string error_of_adopt(Pid target) {
+  try {
+    Guardian guardian;
+    guardian.adopt(target);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// A process that has injected and then does nothing, and its guardian.
+class OtherController {
+ public:
+  explicit OtherController(Pid target) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw Error::from_errno("pipe2", errno);
+    const Fd read_end(ends[0]);
+    const Fd write_end(ends[1]);
+    pid_ = fork();
+    if (pid_ == 0) run(target, write_end.get());
+    char done = 0;  // the injection is over, and no register of the target is the guardian's
+    const auto children = pid_ > 0 && read(read_end.get(), &done, 1) == 1 && done == 'y'
+                              ? procfs::descendants(pid_)
+                              : std::vector<Pid>{};
+    if (children.size() != 1) {
+      kill_both();
+      throw Error("the other controller could not inject");
+    }
+    guardian_ = children.front();
+  }
+  ~OtherController() { kill_both(); }
+
+  void kill_both() {
+    if (pid_ == 0) return;
+    if (guardian_ > 0) kill(guardian_, SIGKILL);  // first: it would tidy up
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+  Pid pid() const { return pid_; }
+  Pid guardian() const { return guardian_; }
+
+ private:
+  [[noreturn]] static void run(Pid target, int done) {
+    try {
+      Guardian guardian;
+      guardian.adopt(target);
+      guardian.inject(64);
+      (void)!write(done, "y", 1);
+      for (;;) pause();
+    } catch (...) {
+      (void)!write(done, "n", 1);
+    }
+    _exit(1);
+  }
+
+  Pid pid_ = 0;
+  Pid guardian_ = 0;
+};
+
+TEST_CASE("what a causalctl that is at work has put there stays", "[target]") {
+  TargetProcess target({program("target_waits"), "futex", "10000"});
+  OtherController other(target.pid());
+  CHECK(error_of_adopt(target.pid()) == "process " + std::to_string(target.pid()) +
+                                            " is being profiled by causalctl, process " +
+                                            std::to_string(other.pid()));
+  CHECK(handler_is_installed(target.pid()));
+  const auto left = find_left_stub(target.pid());
+  REQUIRE(left);
+  CHECK(left->owner.guardian.pid == static_cast<std::uint64_t>(other.guardian()));
+  CHECK(state_of(left->owner, target.pid()) == OwnerState::at_work);
+}
+
+TEST_CASE("the stub of one that was killed with its guardian is removed", "[target]") {
+  TargetProcess target({program("target_waits"), "futex", "10000"});
+  OtherController other(target.pid());
+  other.kill_both();
+  const auto left = find_left_stub(target.pid());
+  REQUIRE(left);
+  // The guardian is nobody's child that waits for it.
+  CHECK(eventually(10 * kSecond,
+                   [&] { return state_of(left->owner, target.pid()) == OwnerState::gone; }));
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  CHECK_FALSE(handler_is_installed(target.pid()));
+  CHECK_FALSE(find_left_stub(target.pid()));
+  // … and there can be a profile as ever.
+  const auto before = guardian.digest();
+  guardian.inject(64);
+  CHECK(find_left_stub(target.pid()));
+  CHECK(guardian.restore() == std::vector<std::string>{});
+  CHECK(differences(before, guardian.digest()).empty());
+}
+
+TEST_CASE("a stub is removed only if its causalctl is certainly gone", "[target]") {
+  const Pid self = getpid();
+  const Owner owner = make_owner(self, self, self);
+  CHECK(owner.controller.start_ticks > 0);
+  CHECK(state_of(owner, self) == OwnerState::at_work);
+  CHECK(state_of(Owner{}, self) == OwnerState::unknown);
+
+  Owner changed = owner;
+  changed.controller.start_ticks += 1;  // its number belongs to another process now
+  CHECK(state_of(changed, self) == OwnerState::at_work);  // its guardian is still there
+  changed.guardian.start_ticks += 1;
+  CHECK(state_of(changed, self) == OwnerState::gone);
+  changed.pid_namespace += 1;
+  CHECK(state_of(changed, self) == OwnerState::unknown);
+  changed = owner;
+  changed.time_namespace += 1;  // start times are counted from another moment there
+  CHECK(state_of(changed, self) == OwnerState::unknown);
+  changed = owner;
+  changed.target.start_ticks -= 1;  // a child of the target, which vfork lets share its memory
+  CHECK(state_of(changed, self) == OwnerState::unknown);
+  changed.controller.start_ticks += 1;
+  changed.guardian.start_ticks += 1;
+  CHECK(state_of(changed, self) == OwnerState::unknown);
+  changed = owner;
+  changed.controller.start_ticks = 0;  // could not be read when it was written
+  changed.guardian.start_ticks = 0;
+  CHECK(state_of(changed, self) == OwnerState::unknown);
+}
+
+}  // namespace
+}  // namespace causalctl::target
