@@ -18,7 +18,7 @@ BUSY_LINE = f"changes.c:{line_of('changes.c', 'x < iterations')}"
 
 
 def paused_much(*options):
-    """Of blocking_calls: twenty threads that hardly run, and owe little in a short experiment."""
+    """Of blocking_calls: some thirty threads that hardly run, and owe little in a short experiment."""
     return attach("--duration", UNTIL_PAUSED, "--experiment", "500ms", "--period", "1ms",
                   "--format", "json", "--fixed", LITTLE_LINE, "--speedup", "90",
                   "--pause-cost", "150us", *options)
