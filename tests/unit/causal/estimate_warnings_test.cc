@@ -1,0 +1,94 @@
+// What a report says of itself: each warning where there is cause for it, and only there.
+#include "controller/causal/estimate_warnings.h"
+
+#include <catch2/catch.hpp>
+
+namespace causalctl::causal {
+namespace {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+// One unit that is worth it, and nothing to complain of.
+report::Report sound() {
+  report::Report report;
+  report.experiments = 40;
+  report::UnitResult unit;
+  unit.unit = "f";
+  unit.sample_share = 0.5;
+  unit.slope = report::Interval{0.2, 0.15, 0.25};
+  unit.best = report::CurvePoint{0.5, {0.1, 0.08, 0.12}, 10, 100};
+  unit.ceiling = 0.5;
+  unit.verdict = report::Verdict::optimise;
+  report::ProgressResult point;
+  point.name = "p";
+  point.visits = 1000;
+  point.units = {unit};
+  report.progress = {point};
+  report.selfcheck.null_effect = report::Interval{0.001, -0.01, 0.012};
+  return report;
+}
+
+std::vector<std::string> warnings_of(report::Report report) {
+  add_warnings({}, report);
+  return report.warnings;
+}
+
+}  // namespace
+
+TEST_CASE("a sound report has no warnings", "[causal]") { CHECK(warnings_of(sound()).empty()); }
+
+TEST_CASE("baselines that differ from each other fail the self-check", "[causal]") {
+  report::Report report = sound();
+  report.selfcheck.null_effect = report::Interval{0.03, 0.02, 0.04};
+  const auto warnings = warnings_of(report);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], StartsWith("self-check failed") && Contains("3.0 % [2.0, 4.0]"));
+  report.selfcheck.null_effect = report::Interval{0.009, 0.002, 0.016};  // too little to matter
+  CHECK(warnings_of(report).empty());
+}
+
+TEST_CASE("baselines that agree less well than an effect is large are told of", "[causal]") {
+  report::Report report = sound();
+  report.selfcheck.null_effect = report::Interval{-0.07, -0.33, 0.14};
+  const auto warnings = warnings_of(report);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], StartsWith("self-check weak") && Contains("±23.5 points; 1 of"));
+  report.progress[0].units[0].best->effect = {0.3, 0.2, 0.4};  // larger than that
+  report.progress[0].units[0].ceiling = 1.0;
+  CHECK(warnings_of(report).empty());
+  report.progress[0].units[0].best->effect = {0.01, -0.1, 0.1};
+  report.progress[0].units[0].verdict = report::Verdict::no_effect;  // claims nothing
+  for (const auto& warning : warnings_of(report)) CHECK_THAT(warning, !Contains("self-check"));
+}
+
+TEST_CASE("an effect larger than the unit's own time allows for is not to be trusted", "[causal]") {
+  report::Report report = sound();
+  report.progress[0].units[0].ceiling = 0.1;  // times a speedup of a half: 5 %
+  const auto warnings = warnings_of(report);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Contains("more than the 5.0 %") && Contains("do not trust it"));
+}
+
+TEST_CASE("a point that was never passed, and one without any worthwhile unit", "[causal]") {
+  report::Report report = sound();
+  report.progress[0].visits = 0;
+  REQUIRE(warnings_of(report).size() == 1);
+  CHECK_THAT(warnings_of(report)[0], StartsWith("p: never visited"));
+  report = sound();
+  report.progress[0].units[0].verdict = report::Verdict::no_effect;
+  REQUIRE(warnings_of(report).size() == 1);
+  CHECK_THAT(warnings_of(report)[0], Contains("no effect larger than 25.0 % is possible here"));
+}
+
+TEST_CASE("waits for cores are told apart by whose doing they are", "[causal]") {
+  report::Report report = sound();
+  report.oversubscribed_share = report.outside_share = 0.4;
+  REQUIRE(warnings_of(report).size() == 1);
+  CHECK_THAT(warnings_of(report)[0], Contains("40 % of the time because of other processes"));
+  report.outside_share = 0;
+  REQUIRE(warnings_of(report).size() == 1);
+  CHECK_THAT(warnings_of(report)[0], Contains("hold only for this number of cores"));
+}
+
+}  // namespace causalctl::causal
