@@ -7,14 +7,18 @@
 namespace causalctl::log {
 namespace {
 Level current_level = Level::normal;
-}
+bool line_open = false;
+}  // namespace
 
 void set_level(Level level) { current_level = level; }
 Level level() { return current_level; }
 
+void set_line_open(bool open) { line_open = open; }
+
 void write(Level at_least, std::string_view text) {
   if (current_level < at_least) return;
-  to_stderr(fmt::format("causalctl: {}\n", printable_lines(text)));
+  to_stderr(fmt::format("{}causalctl: {}\n", line_open ? "\r\x1b[K" : "", printable_lines(text)));
+  line_open = false;
 }
 
 // A reader that is gone is no reason to end: fmt::print would throw, from destructors, too.

@@ -14,6 +14,8 @@ void set_level(Level level);
 Level level();
 void write(Level at_least, std::string_view text);  // one line, prefixed "causalctl: "
 void to_stderr(std::string_view text);              // as it is; never throws
+// The cursor of the terminal stands behind a line that a message is to replace.
+void set_line_open(bool open);
 
 template <typename... T>
 void note(fmt::format_string<T...> format, T&&... arguments) {

@@ -51,12 +51,11 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   const std::vector<Address>* chain = &sample.callers;
   Charge charge = charge_chain(*chain);
   std::vector<Address> unwound;
-  const bool needs_caller = !sample.callers.empty() && [&] {
-    const auto known = known_.find(sample.callers.front());
-    return known != known_.end() && !known->second;
-  }();
-  if (!sample.user.registers.empty()) ++caller_check_.samples;
-  if (needs_caller && !sample.user.registers.empty()) {
+  const auto own = sample.callers.empty() ? known_.end() : known_.find(sample.callers.front());
+  const bool comparable = own != known_.end() && !sample.user.registers.empty();
+  if (comparable) ++caller_check_.samples;
+  if (comparable && !own->second) {
+    if (std::exchange(unwinder_is_stale_, false)) unwinder_->refresh();
     unwound = unwinder_->unwind(registers_of(sample.user), sample.user.stack, kChainDepth);
     // In a system call the registers are those of its entry, so the chain starts at the same place.
     const Charge exact = charge_chain(unwound);
@@ -130,6 +129,7 @@ void Attribution::absorb() {
 void Attribution::mappings_changed() {
   // What lay outside every module may be inside one now; what is in a unit stays.
   std::erase_if(known_, [](const auto& entry) { return !entry.second; });
+  unwinder_is_stale_ = true;
   resolver_->refresh();
 }
 

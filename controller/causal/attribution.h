@@ -59,7 +59,7 @@ class Attribution {
   // How often the unwound chain disagreed with the frame pointers about the unit, among samples
   // that came with a stack and needed a caller. What decides whether stacks are copied.
   struct CallerCheck {
-    std::uint64_t samples = 0;
+    std::uint64_t samples = 0;  // with a stack, and of a place that is known by now
     std::uint64_t needed_caller = 0;
     std::uint64_t disagreed = 0;
   };
@@ -73,6 +73,7 @@ class Attribution {
   UnitId intern(Unit unit);
 
   std::unique_ptr<unwind::Unwinder> unwinder_;
+  bool unwinder_is_stale_ = false;
   std::unique_ptr<Resolver> resolver_;
   std::unordered_map<Address, std::optional<UnitId>> known_;  // nullopt: out of scope
   std::unordered_map<Address, bool> asked_;

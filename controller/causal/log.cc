@@ -79,6 +79,10 @@ bool ends_inside_line(int fd) {
 }  // namespace
 
 LogWriter::LogWriter(const std::string& path) : path_(path) {
+  if (path == "-") {
+    throw UsageError("the experiment log cannot go to standard output, where the report goes",
+                     "name a file with --output FILE");
+  }
   fd_ = open_output(path, "name another file with --output FILE");
   if (ends_inside_line(fd_.get())) append("\n");
 }

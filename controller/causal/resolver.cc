@@ -73,14 +73,22 @@ std::optional<Unit> unit_of(const std::vector<unwind::Frame>& frames, bool has_l
   return function_unit(frames.back());
 }
 
-std::optional<std::string> missing_lines(const LineInformation& lines, config::Unit unit) {
-  if (unit == config::Unit::function || lines.without.empty()) return std::nullopt;
+std::optional<std::string> missing_lines(const LineInformation& lines, const config::Scope& scope) {
+  if (scope.unit == config::Unit::function || lines.without.empty()) return std::nullopt;
   std::string text = fmt::format("no line information in {}", fmt::join(lines.without, ", "));
-  if (unit == config::Unit::automatic) {
-    return text + ": its functions are sped up, not its lines";
+  if (scope.unit == config::Unit::automatic) {
+    return text + (scope.files.empty() ? ": its functions are sped up, not its lines"
+                                       : ": none of its code is in the scope of --scope-file");
   }
   if (lines.any) return std::nullopt;
   throw UsageError(text, "compile with -g, install its debug package, or use --unit function");
+}
+
+std::string nothing_in_scope(const config::Scope& scope, std::uint64_t samples) {
+  std::string text = fmt::format("none of {} samples has a frame in scope (--scope-binary {}",
+                                 samples, fmt::join(scope.binaries, ", "));
+  if (!scope.files.empty()) text += fmt::format(" --scope-file {}", fmt::join(scope.files, ", "));
+  return text + "): causalctl points PID tells where the time goes";
 }
 
 SymbolizingThread::SymbolizingThread(std::unique_ptr<unwind::Symbolizer> symbolizer,

@@ -31,7 +31,10 @@ struct LineInformation {
 
 // The warning that functions are sped up for want of lines. Throws UsageError where only lines were
 // asked for and there are none at all: no experiment could ever be made.
-std::optional<std::string> missing_lines(const LineInformation& lines, config::Unit unit);
+std::optional<std::string> missing_lines(const LineInformation& lines, const config::Scope& scope);
+
+// The warning for a run in which no sample could be charged.
+std::string nothing_in_scope(const config::Scope& scope, std::uint64_t samples);
 
 class Resolver {
  public:

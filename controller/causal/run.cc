@@ -21,8 +21,9 @@ constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
 constexpr Nanoseconds kLongestSettling = 200 * kMillisecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
 // A faster consumer first eats up what is in its queue: that gain is none of the steady state.
-constexpr double kWarmUpShare = 0.2;        // of the experiment, before it
-constexpr double kCallersMayDiffer = 0.01;  // of all samples: below it, frame pointers will do
+constexpr double kWarmUpShare = 0.2;           // of the experiment, before it
+constexpr std::uint64_t kCallersEnough = 100;  // samples, to decide on copied stacks
+constexpr double kCallersMayDiffer = 0.01;     // of all samples: below it, frame pointers will do
 
 class Runner {
  public:
@@ -34,7 +35,7 @@ class Runner {
         log_(log),
         run_(run),
         stream_(parts),
-        ticker_(parts_, stream_, config.scope.unit, run.warnings) {}
+        ticker_(parts_, stream_, config.scope, run.warnings) {}
 
   void run();
 
@@ -43,6 +44,7 @@ class Runner {
   bool tick();
   void idle(Nanoseconds duration_ns);
   void survey();
+  void decide_stacks();
   void choose_period();
   void calibrate_pauses();
   Nanoseconds share_of_run_ns(double share, Nanoseconds longest_ns) const;
@@ -71,6 +73,8 @@ class Runner {
   Nanoseconds experiment_ns_ = 0;    // doubled where visits are few
   Nanoseconds window_begin_ns_ = 0;  // of the experiment that is being measured; 0: none
   std::optional<UnitId> fixed_;
+  Nanoseconds named_at_ns_ = 0;  // since when units can have names
+  bool stacks_decided_ = false;
   Looks looks_;
   Status status_;
   std::vector<std::uint64_t> baseline_counts_;  // by unit
@@ -103,15 +107,23 @@ void Runner::idle(Nanoseconds duration_ns) {
   }
 }
 
-// Which code runs, and does finding the caller of code out of scope need copied stacks? Both are
-// found out before the first experiment, so that experiments meet warm tables.
+// Which code runs is found out before the first experiment, so that experiments meet warm tables.
 void Runner::survey() {
   show("survey");
   parts_.session.set_stack_bytes(kStackBytes);
   parts_.session.set_period(config_.sampling.period_ns.value_or(2 * kMillisecond));
   parts_.session.enable_sampling(true);
   idle(kSurvey);
+  decide_stacks();
+}
+
+// Does finding the caller of code out of scope need copied stacks? They are copied until enough
+// samples tell: a target may sleep through the survey, and its debug information take longer to
+// read. Between experiments only.
+void Runner::decide_stacks() {
   const auto& check = parts_.attribution.caller_check();
+  if (stacks_decided_ || check.samples < kCallersEnough) return;
+  stacks_decided_ = true;
   const bool stacks =
       static_cast<double>(check.disagreed) > kCallersMayDiffer * static_cast<double>(check.samples);
   if (!stacks) parts_.session.set_stack_bytes(0);
@@ -173,7 +185,9 @@ std::vector<UnitId> Runner::candidates() {
     return {parts_.attribution.recent().begin(), parts_.attribution.recent().end()};
   }
   if (!fixed_) fixed_ = parts_.attribution.find(config_.experiment.fixed_unit);
-  if (!fixed_ && parts_.clock.now() - start_ns_ > kFixedUnitPatience) {
+  // Not while debug information is still being read.
+  if (!parts_.attribution.lines()) named_at_ns_ = parts_.clock.now();
+  if (!fixed_ && parts_.clock.now() - named_at_ns_ > kFixedUnitPatience) {
     std::vector<std::pair<std::uint64_t, std::string>> hot;
     for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
       hot.emplace_back(parts_.attribution.count(id), parts_.attribution.unit(id).name);
@@ -249,7 +263,7 @@ void Runner::cool_off() {
   const Nanoseconds patience_ns = parts_.clock.now() + config_.pause.longest_ns;
   do {
     ticker_.step();
-  } while (parts_.clock.now() < end_ns ||
+  } while ((parts_.clock.now() < end_ns && hooks_.interrupts() == 0) ||
            (!parts_.pauser.idle() && parts_.clock.now() < patience_ns && hooks_.interrupts() < 2));
 }
 
@@ -355,13 +369,17 @@ void Runner::finish() {
   }
   run_.overhead.sample_to_pause_p50_ns = stream_.sample_to_pause_ns(0.5);
   run_.overhead.sample_to_pause_p99_ns = stream_.sample_to_pause_ns(0.99);
+  if (parts_.attribution.units() == 0 && parts_.attribution.total() >= kCallersEnough &&
+      parts_.attribution.lines()) {
+    run_.warnings.push_back(nothing_in_scope(config_.scope, parts_.attribution.total()));
+  }
   const auto pauses = parts_.pauser.totals();
   log::verbose("{} pauses; {} shots were void: too late for what they were fired for",
                pauses.pauses, pauses.stale);
 }
 
 void Runner::run() {
-  start_ns_ = parts_.clock.now();
+  start_ns_ = named_at_ns_ = parts_.clock.now();
   cpu_start_ns_ = process_cpu_now();
   experiment_ns_ = config_.experiment.duration_ns;
   parts_.session.start();
@@ -372,6 +390,7 @@ void Runner::run() {
 
   Plan plan(plan_options(config_.experiment, run_.seed));
   while (!stop()) {
+    decide_stacks();
     const auto planned = plan.next(candidates());
     if (!planned) {
       idle(50 * kMillisecond);

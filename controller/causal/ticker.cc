@@ -18,7 +18,7 @@ void Ticker::step() {
   if (!lines_checked_) {
     if (const auto lines = parts_.attribution.lines()) {
       lines_checked_ = true;
-      if (auto warning = missing_lines(*lines, unit_)) warnings_.push_back(std::move(*warning));
+      if (auto warning = missing_lines(*lines, scope_)) warnings_.push_back(std::move(*warning));
     }
   }
   const Nanoseconds now_ns = parts_.clock.now();

@@ -15,9 +15,9 @@ inline constexpr unsigned kStackBytes = 8192;  // copied with a sample where cal
 class Ticker {
  public:
   // `unit`: what the user wants to be sped up. Warnings are added to `warnings`, which outlives it.
-  Ticker(const StreamParts& parts, Stream& stream, config::Unit unit,
+  Ticker(const StreamParts& parts, Stream& stream, const config::Scope& scope,
          std::vector<std::string>& warnings)
-      : parts_(parts), stream_(stream), unit_(unit), warnings_(warnings) {}
+      : parts_(parts), stream_(stream), scope_(scope), warnings_(warnings) {}
 
   // Stream::step(); sampling periods are drawn anew; when it is known whether there is line
   // information it is looked at, once.
@@ -31,7 +31,7 @@ class Ticker {
  private:
   const StreamParts& parts_;
   Stream& stream_;
-  config::Unit unit_;
+  const config::Scope& scope_;
   std::vector<std::string>& warnings_;
   Nanoseconds worst_late_ns_ = 0;
   Nanoseconds drawn_at_ns_ = 0;

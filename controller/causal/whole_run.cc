@@ -78,7 +78,7 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   wait_for_symbols(parts, hooks);
   Stream stream(parts);
   stream.set_pause_cost(cost.cost_ns);
-  Ticker ticker(parts, stream, config.scope.unit, run.warnings);
+  Ticker ticker(parts, stream, config.scope, run.warnings);
   parts.session.set_stack_bytes(kStackBytes);
   parts.session.set_period(period_ns);
   parts.session.enable_sampling(true);

@@ -10,6 +10,7 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/doctor_checks.h"
 #include "controller/commands/options.h"
+#include "controller/commands/output.h"
 
 namespace causalctl::commands {
 
@@ -64,16 +65,16 @@ int run_doctor(std::optional<Pid> target) {
   if (target) {
     const auto more = check_target(*target);
     if (!more) {
-      fmt::print("{}missing  process {}: no such process\n", render_checks(checks), *target);
+      write_output("", fmt::format("{}missing  process {}: no such process\n",
+                                   render_checks(checks), *target));
       return static_cast<int>(ExitCode::target_gone);
     }
     checks.insert(checks.end(), more->begin(), more->end());
   }
   const bool possible = profile_possible(checks);
-  fmt::print("{}\n", render_checks(checks));
-  fmt::print("a causal profile {} is {}possible\n",
-             target ? fmt::format("of process {}", *target) : std::string("on this machine"),
-             possible ? "" : "not ");
+  write_output("", fmt::format("{}\na causal profile {} is {}possible\n", render_checks(checks),
+                               target ? fmt::format("of process {}", *target) : "on this machine",
+                               possible ? "" : "not "));
   return static_cast<int>(possible ? ExitCode::ok : ExitCode::failed);
 }
 

@@ -181,7 +181,7 @@ std::vector<Check> debug_information(Pid target) {
     } else if (has_symbol_table(exe)) {
       lines.finding = "no lines, but symbols: --unit function";
     } else {
-      lines.finding = "neither lines nor symbols: only what it exports has a name";
+      lines.finding = "neither lines nor symbols: functions are named by their offset";
     }
     if (module.main && lines.verdict != Verdict::ok) {
       lines.remedy = fmt::format(

@@ -1,6 +1,8 @@
 #include "controller/commands/interrupts.h"
 
 #include <csignal>
+#include <cstddef>
+#include <iterator>
 
 namespace causalctl::commands {
 namespace {
@@ -11,10 +13,23 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void on_signal(int /*signal*/) { interrupts = interrupts + 1; }
 
-void install(void (*handler)(int)) {
+// Of before, in the order of kSignals.
+struct sigaction previous[std::size(kSignals)];
+
+// What is ignored stays so: nohup(1) means it.
+void install() {
   struct sigaction action {};
-  action.sa_handler = handler;  // no SA_RESTART: a sleep ends at once
-  for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+  action.sa_handler = on_signal;  // no SA_RESTART: a sleep ends at once
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], nullptr, &previous[i]);
+    if (previous[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+void restore() {
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], &previous[i], nullptr);
+  }
 }
 
 }  // namespace
@@ -22,11 +37,11 @@ void install(void (*handler)(int)) {
 Interrupts::Interrupts() {
   if (scopes++ > 0) return;
   interrupts = 0;
-  install(on_signal);
+  install();
 }
 
 Interrupts::~Interrupts() {
-  if (--scopes == 0) install(SIG_DFL);
+  if (--scopes == 0) restore();
 }
 
 int Interrupts::count() { return interrupts; }

@@ -38,6 +38,17 @@ bool is_regular(int fd) {
   return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+// Hours of measuring, maybe, and mistaken for the place of its report.
+void refuse_log(int fd, const std::string& path) {
+  constexpr std::string_view start = "{\"type\":";
+  const Fd reader(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text(start.size(), '\0');
+  if (!is_regular(fd) || !reader || ::pread(reader.get(), text.data(), text.size(), 0) < 0) return;
+  if (text != start) return;
+  throw UsageError(fmt::format("{} is an experiment log, which the report would overwrite", path),
+                   "name another file with --output, or remove this one");
+}
+
 }  // namespace
 
 void check_output(const std::string& path, const std::string& hint) {
@@ -45,7 +56,7 @@ void check_output(const std::string& path, const std::string& hint) {
   // The reader of a pipe would see its end.
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return;
-  open_output(path, hint);
+  refuse_log(open_output(path, hint).get(), path);
 }
 
 void write_output(const std::string& path, std::string_view text, const std::string& hint) {
@@ -55,6 +66,7 @@ void write_output(const std::string& path, std::string_view text, const std::str
     return;
   }
   const Fd file = open_output(path, hint);
+  refuse_log(file.get(), path);
   // Only now: what is refused above must be left as it is.
   int error = is_regular(file.get()) && ::ftruncate(file.get(), 0) != 0 ? errno : 0;
   if (error == 0) error = write_all(file.get(), text);

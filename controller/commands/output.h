@@ -11,7 +11,7 @@ enum class Color { automatic, always, never };
 // "" and "-" are standard output, where a reader that went away (EPIPE) is no error. A file is
 // created with mode 0600 or replaced, never through a link. Throws Error; a report that did not fit
 // leaves an empty file, never half of one. `hint`: what can be done.
-void write_output(const std::string& path, std::string_view text, const std::string& hint);
+void write_output(const std::string& path, std::string_view text, const std::string& hint = {});
 // Throws what write_output() would throw of the file's name; for the time before long work.
 void check_output(const std::string& path, const std::string& hint);
 

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -24,6 +23,7 @@
 #include "controller/base/procfs.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
+#include "controller/commands/output.h"
 #include "controller/perf/session.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/progress.h"
@@ -176,16 +176,16 @@ class Namer {
   unwind::Symbolizer& symbolizer_;
 };
 
-void print_functions(const Findings& findings, Namer& namer) {
+std::string list_functions(const Findings& findings, Namer& namer) {
   std::vector<Function> ranked;
   for (const auto& [entry, function] : findings.functions) ranked.push_back(function);
   std::stable_sort(ranked.begin(), ranked.end(), [](const Function& a, const Function& b) {
     return std::pair(a.under, a.own) > std::pair(b.under, b.own);
   });
   ranked.resize(std::min(ranked.size(), kMostTried));
-  fmt::print(
+  std::string text =
       "\n# functions: time in them and what they call, and in them alone "
-      "(how often they are called is not known)\n");
+      "(how often they are called is not known)\n";
   std::size_t shown = 0;
   for (const auto& function : ranked) {
     if (std::find(std::begin(kStartup), std::end(kStartup), function.name) != std::end(kStartup)) {
@@ -194,30 +194,33 @@ void print_functions(const Findings& findings, Namer& namer) {
     const auto spec = namer.function(function);
     if (!spec) continue;
     const auto percent = 100.0 / static_cast<double>(findings.samples);
-    fmt::print("{:<48}  # {:5.1f} %  {:5.1f} %\n", printable(*spec),
-               percent * static_cast<double>(function.under),
-               percent * static_cast<double>(function.own));
+    text += fmt::format("{:<48}  # {:5.1f} %  {:5.1f} %\n", printable(*spec),
+                        percent * static_cast<double>(function.under),
+                        percent * static_cast<double>(function.own));
     if (++shown == kMostShown) break;
   }
+  return text;
 }
 
-void print_lines(const Findings& findings, Namer& namer) {
+std::string list_lines(const Findings& findings, Namer& namer) {
   std::vector<std::pair<std::uint64_t, std::pair<std::string, int>>> ranked;
   for (const auto& [line, samples] : findings.lines) ranked.emplace_back(samples, line);
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   ranked.resize(std::min(ranked.size(), kMostTried));
-  fmt::print("\n# lines: time in them\n");
+  std::string text = "\n# lines: time in them\n";
   std::size_t shown = 0;
   for (const auto& [samples, line] : ranked) {
     const auto point = namer.line(line.first, line.second);
     if (!point) continue;
     const std::size_t places = point->places.size();
-    fmt::print("{:<48}  # {:5.1f} %{}\n", printable(point->name),
-               100.0 * static_cast<double>(samples) / static_cast<double>(findings.samples),
-               places > 1 ? fmt::format("  at {} places, all counted", places) : "");
+    text +=
+        fmt::format("{:<48}  # {:5.1f} %{}\n", printable(point->name),
+                    100.0 * static_cast<double>(samples) / static_cast<double>(findings.samples),
+                    places > 1 ? fmt::format("  at {} places, all counted", places) : "");
     if (++shown == kMostShown) break;
   }
+  return text;
 }
 
 }  // namespace
@@ -225,26 +228,27 @@ void print_lines(const Findings& findings, Namer& namer) {
 int run_points(Pid target) {
   if (!procfs::status(target)) throw TargetGone(fmt::format("no process {}", target));
   unwind::Symbolizer symbolizer(target);
-  fmt::print(
+  std::string text = fmt::format(
       "# Progress points for process {}: pass one with --progress. Best is what happens once "
       "per unit of work.\n\n# USDT probes\n",
       target);
   const auto probes = progress::usdt_probes(target);
   for (const auto& probe : probes) {
-    fmt::print("{}\n", printable(fmt::format("usdt:{}:{}", probe.provider, probe.name)));
+    text += printable(fmt::format("usdt:{}:{}", probe.provider, probe.name)) + "\n";
   }
-  if (probes.empty()) fmt::print("# none\n");
-  std::fflush(stdout);
+  if (probes.empty()) text += "# none\n";
+  write_output("", text);
 
   const auto findings = sample(target, symbolizer);
   if (findings.samples == 0) {
-    fmt::print("\n# no functions or lines: the process used no CPU time in {} s\n",
-               kSampling / kSecond);
+    write_output("",
+                 fmt::format("\n# no functions or lines: the process used no CPU time in {} s\n",
+                             kSampling / kSecond));
     return static_cast<int>(ExitCode::ok);
   }
   Namer namer(target, symbolizer);
-  print_functions(findings, namer);
-  if (!findings.lines.empty()) print_lines(findings, namer);
+  write_output("", list_functions(findings, namer));
+  if (!findings.lines.empty()) write_output("", list_lines(findings, namer));
   return static_cast<int>(ExitCode::ok);
 }
 

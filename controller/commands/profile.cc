@@ -78,6 +78,19 @@ void check_fixed_unit(const std::string& unit, unwind::Symbolizer& symbolizer) {
                    nearest.empty() ? "" : "the nearest lines that have code are:" + nearest);
 }
 
+progress::CountedPoints resolve_points(const config::Config& config, Pid target,
+                                       unwind::Symbolizer& symbolizer,
+                                       const target::Guardian& guardian) {
+  try {
+    return progress::resolve_all(config.progress, target, symbolizer);
+  } catch (const UsageError& error) {
+    if (!guardian.is_held()) throw;
+    throw UsageError(error.what(),
+                     "the program stands before its first instruction, and its libraries are not "
+                     "loaded: for a point in one of them start it, then causalctl attach");
+  }
+}
+
 // What turned out during the profile.
 void warn_of_threads(const perf::Session& session, causal::Run& run) {
   for (const std::string& reason : session.limits().reasons) {
@@ -90,6 +103,14 @@ void warn_of_threads(const perf::Session& session, causal::Run& run) {
         "{} threads ended before they could be watched: what they did, visits too, is missing",
         missed));
   }
+  constexpr std::uint64_t enough_to_matter = 10;
+  const auto begun = session.losses().threads_begun;
+  if (begun < enough_to_matter) return;
+  run.warnings.push_back(fmt::format(
+      "{} threads began during the run, and were first watched {:.1f} ms later on average: what "
+      "they did until then, visits too, is missing",
+      begun,
+      static_cast<double>(session.losses().unseen_ns) / static_cast<double>(begun) / kMillisecond));
 }
 
 // A late controller falsifies experiments; the kernel gives real-time priority only to the
@@ -169,8 +190,7 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
 causal::Run watch_target(const config::Config& config, Pid target, target::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work) {
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
-  const progress::CountedPoints points =
-      progress::resolve_all(config.progress, target, *symbolizer);
+  const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
   check_fixed_unit(config.experiment.fixed_unit, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   if (work.prepare) work.prepare();
@@ -259,6 +279,13 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   causal::Run run = watch_target(config, target, guardian, console, work);
   conclude(run, *log, config, console);
   if (run.reason == "target-exited" && run.experiments.empty()) {
+    if (!procfs::has_ended(target)) {
+      throw Error(fmt::format("process {} executed another program before the first experiment "
+                              "was over",
+                              target),
+                  "causalctl run wants the program itself, not one that executes it (env, taskset, "
+                  "a script; env.NAME of [target] sets variables); or attach to it once it runs");
+    }
     throw TargetGone("the target ended before the first experiment did");
   }
   if (guardian.was_killed()) {

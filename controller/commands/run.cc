@@ -33,10 +33,15 @@ ExitCode run(const Arguments& arguments) {
   if (config.progress.end_to_end) return run_end_to_end(config, console);
   target::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
-  const ExitCode code = profile(config, pid, guardian, console,
-                                [](target::Guardian& launched) { launched.release(); });
-  end_program(pid, guardian);
-  return code;
+  try {
+    const ExitCode code = profile(config, pid, guardian, console,
+                                  [](target::Guardian& launched) { launched.release(); });
+    end_program(pid, guardian);
+    return code;
+  } catch (...) {
+    if (!guardian.is_held()) end_program(pid, guardian);  // else the guardian kills it
+    throw;
+  }
 }
 
 }  // namespace

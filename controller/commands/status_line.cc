@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "controller/base/clock.h"
 #include "controller/base/log.h"
 #include "controller/base/printable.h"
@@ -17,6 +19,14 @@ constexpr Nanoseconds kRewritePeriod = 200 * kMillisecond;
 std::size_t terminal_width() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+// To so many bytes at most, and no half characters of UTF-8.
+std::string cut(std::string text, std::size_t size) {
+  if (text.size() <= size) return text;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80) --size;
+  text.resize(size);
+  return text;
 }
 
 }  // namespace
@@ -50,14 +60,15 @@ void StatusLine::show(std::string text) {
     log::to_stderr(fmt::format("causalctl: {}\n", text));
     return;
   }
-  if (const auto width = terminal_width(); text.size() >= width) text.resize(width - 1);
-  log::to_stderr(fmt::format("\r\x1b[K{}", text));
+  log::to_stderr(fmt::format("\r\x1b[K{}", cut(std::move(text), terminal_width() - 1)));
+  log::set_line_open(true);
   shown_ = true;
 }
 
 void StatusLine::clear() {
   if (!shown_) return;
   log::to_stderr("\r\x1b[K");
+  log::set_line_open(false);
   shown_ = false;
 }
 

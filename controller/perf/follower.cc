@@ -290,7 +290,12 @@ void Follower::handle_fork(const ForkRecord& fork) {
     finish(fork.tid, fork.common.time_ns);
   }
   refused_.erase(fork.tid);
-  if (!open_or_refuse(fork.tid, parent_id, fork.common.time_ns)) ++losses_.threads_missed;
+  if (!open_or_refuse(fork.tid, parent_id, fork.common.time_ns)) {
+    ++losses_.threads_missed;
+    return;
+  }
+  ++losses_.threads_begun;
+  losses_.unseen_ns += std::max<Nanoseconds>(0, monotonic_now() - fork.common.time_ns);
 }
 
 // Finds what the records did not tell.

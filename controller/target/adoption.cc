@@ -59,6 +59,8 @@ void check_permission(Pid pid, uid_t owner) {
                           permission_hint(owner));
 }
 
+}  // namespace
+
 void check_64_bit(Pid pid) {
   std::ifstream file(fmt::format("/proc/{}/exe", pid), std::ios::binary);
   std::array<char, EI_NIDENT + 4> header{};
@@ -70,8 +72,6 @@ void check_64_bit(Pid pid) {
                   header[EI_CLASS] == ELFCLASS32 ? "a 32-bit program" : "not a program for x86-64"),
       "causalctl profiles x86-64 programs only");
 }
-
-}  // namespace
 
 void check_adoptable(Pid pid, Pid controller) {
   const auto status = pid > 0 ? procfs::status(pid) : std::nullopt;

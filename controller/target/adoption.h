@@ -9,4 +9,7 @@ namespace causalctl::target {
 // process that asks, which cannot be its own target.
 void check_adoptable(Pid pid, Pid controller);
 
+// The same of the program that a process executes.
+void check_64_bit(Pid pid);
+
 }  // namespace causalctl::target

@@ -221,6 +221,8 @@ void Guardian::release() {
   impl_->released = true;
 }
 
+bool Guardian::is_held() const { return impl_->launched && !impl_->released; }
+
 std::optional<int> Guardian::exit_status() {
   if (impl_->launched && !impl_->exit_status) {
     impl_->exit_status = ptrace::reap_if_ended(impl_->target);

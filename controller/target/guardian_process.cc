@@ -312,6 +312,7 @@ class GuardianProcess {
         throw TargetGone(fmt::format("process {} ended before its first instruction", child));
       }
     }
+    check_64_bit(child);
     held_ = child;
     take_target(child);
   }

@@ -96,6 +96,11 @@ CASES = [
          exit=(1,), stderr=patterns("profile.jsonl"), checks=(link_untouched,)),
     Case("full_output", attach("--duration", "3s", *SHORT, "-o", "/dev/full"), FIGURE1, exit=(1,),
          stderr=patterns("/dev/full.*no space")),
+    Case("log_to_standard_output", attach("--duration", "2s", "-o", "-"), FIGURE1, exit=(2,),
+         stderr=patterns("cannot go to standard output")),
+    Case("scope_without_code", attach("--duration", "6s", *SHORT, "--scope-binary", "nosuch*", "-o",
+                                      "{log}"), FIGURE1,
+         output=patterns(r"none of \d+ samples has a frame in scope \(--scope-binary nosuch")),
     Case("html_later", attach("--duration", "2s", "--format", "html"), FIGURE1, exit=(2,),
          stderr=patterns("html.*not available yet")),
 ]

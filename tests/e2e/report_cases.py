@@ -6,8 +6,8 @@ import tempfile
 
 import fixture
 from attaching import A_LINE, FIGURE1, write
-from case import (Case, coz_format, expect, kept_experiments, patterns, records_in, units_include,
-                  visits, warns, well_formed)
+from case import (Case, coz_format, expect, experiments_of, kept_experiments, patterns, records_in,
+                  units_include, visits, warns, well_formed)
 
 SAMPLES = tempfile.TemporaryDirectory(prefix="causalctl-e2e-sample-")
 
@@ -51,6 +51,11 @@ def sum_of_both(outcome):
     return expect(found == wanted, f"{found} visits, not {wanted}")
 
 
+def sample_is_whole(outcome):
+    return expect(experiments_of(records_in(pathlib.Path(SAMPLES.name, "sample.jsonl"))),
+                  "the log has no experiments any more")
+
+
 CASES = [
     Case("report_text", ("report", "{sample}"), before=make_log,
          stdout=patterns("round_done", r"figure1\.c:\d+")),
@@ -62,6 +67,9 @@ CASES = [
          before=make_log, checks=(
              lambda outcome: expect('"progress"' in (outcome.directory / "out.json").read_text(),
                                     "no report in the file"),)),
+    # Hours of measuring must not be lost to a mistaken -o.
+    Case("report_into_its_log", ("report", "{sample}", "-o", "{sample}"), before=make_log,
+         exit=(2,), stderr=patterns("is an experiment log"), checks=(sample_is_whole,)),
     Case("report_two_logs", ("report", "{sample}", "{other}", "--format", "json"),
          before=make_two_logs, checks=(well_formed, sum_of_both)),
     Case("report_same_log_twice", ("report", "{sample}", "{sample}", "--format", "json"),

@@ -4,8 +4,10 @@ import pathlib
 import time
 
 from attaching import A_LINE, ENDLESS, FIGURE1, SHORT, halved, profiled
-from case import Case, expect, kept_experiments, log_complete, log_ends_with, patterns
+from case import Case, expect, kept_experiments, line_of, log_complete, log_ends_with, patterns
 from during import end, interrupt
+
+STRLEN_LINE = f"in_library.c:{line_of('in_library.c', 'here it spends its time')}"
 
 # Longer than any case may last: only the interrupt can end its runs.
 SLOW = ("{targets}/figure1", "--seconds", "300", "--per-ms", "300000")
@@ -44,7 +46,22 @@ def one_run_each(outcome):
     return problems
 
 
+def most_samples_in(line):
+    """By the log: what a program prints stands beside the report of its run."""
+    def check_share(outcome):
+        counts = {record["unit"]: record["count"] for record in outcome.log()
+                  if record["type"] == "samples"}
+        share = counts.get(line, 0) / max(1, sum(counts.values()))
+        return expect(share > 0.9, f"{line}: {share:.0%} of {counts}")
+    return check_share
+
+
 CASES = [
+    # The libraries are loaded only after causalctl has looked at what is mapped.
+    Case("run_unwinds_through_libraries",
+         ("run", "--progress", "round_done", "--duration", "10s", *SHORT, "--format", "text", "-o",
+          "{log}", "--", "{targets}/in_library"),
+         checks=(log_complete, most_samples_in(STRLEN_LINE))),
     Case("run_command", ("run", "--progress", "round_done", "--duration", "30s", *SHORT, "-o",
                          "{log}", "--", *FIGURE1, "--seconds", "8"),
          stdout=patterns(r"^rounds [1-9]\d*$", "^eintr 0$", r"figure1\.c:\d+"),
@@ -74,6 +91,17 @@ CASES = [
                                "touch {dir}/it_ran; sleep 9"), exit=(2,), alone=True,
          stderr=patterns("no_such_function"),
          after=lambda world: expect(not (world.directory / "it_ran").exists(), "the program ran")),
+    # Where a profile fails, what it has started does not go on by itself.
+    Case("run_fixed_unknown", ("run", "--progress", "round_done", "--fixed", "no_such_function",
+                               *SHORT, "-o", "{log}", "--", *FIGURE1),
+         exit=(2,), alone=True, stderr=patterns("no sample fell in the unit no_such_function")),
+    Case("run_executes_another", ("run", "--progress", "syscall:write", "--duration", "20s", "-o",
+                                  "{log}", "--", "env", "VARIABLE=1", *FIGURE1),
+         exit=(1,), alone=True, stderr=patterns("executed another program")),
+    Case("run_32_bit", ("run", "--progress", "syscall:write", "--", "{targets}/bits32"),
+         exit=(1,), alone=True, stderr=patterns("is a 32-bit program")),
+    Case("run_point_in_library", ("run", "--progress", "libc.so.6:malloc", "--", *FIGURE1),
+         exit=(2,), alone=True, stderr=patterns("libraries are not loaded", "attach")),
     Case("run_missing_program", ("run", "--progress", "main", "--", "{dir}/no_such_program"),
          exit=(2,), stderr=patterns("no_such_program")),
     Case("end_to_end_interrupted_at_start_up",
