@@ -60,7 +60,7 @@ CASES = [
     # The libraries are loaded only after causalctl has looked at what is mapped.
     Case("run_unwinds_through_libraries",
          ("run", "--progress", "round_done", "--duration", "10s", *SHORT, "--format", "text", "-o",
-          "{log}", "--", "{targets}/in_library"),
+          "{log}", "--", "{targets}/in_library", "--per-ms", "400"),
          checks=(log_complete, most_samples_in(STRLEN_LINE))),
     Case("run_command", ("run", "--progress", "round_done", "--duration", "30s", *SHORT, "-o",
                          "{log}", "--", *FIGURE1, "--seconds", "8"),
