@@ -55,8 +55,9 @@ void Window::collect() { collect_until(monotonic_now()); }
 void Window::collect_until(Nanoseconds watermark_ns) {
   for (const perf::Event& event : session_.drain(watermark_ns)) {
     if (const auto* visit = std::get_if<perf::VisitEvent>(&event)) {
-      // Late records of before the window.
-      if (visit->time_ns >= begin_ns_) {
+      if (visit->time_ns < begin_ns_) {
+        counters_.late_visit(visit->tag, visit->thread.tid);
+      } else {
         counters_.visit(visit->tag, visit->thread.tid, visit->time_ns - begin_ns_);
       }
     } else if (const auto* ended = std::get_if<perf::ThreadExitEvent>(&event)) {

@@ -7,7 +7,8 @@
 //
 // Latency: where begin and end of one piece of work happen on one thread, each is measured. Else by
 // Little's law, W = L / lambda: the mean number in progress over the experiment, by the rate of
-// ends.
+// ends. A thread that begins a piece while another is open (an event loop, a nested call) does not
+// tell whose end an end is: none of its pairs in this experiment is used.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ struct LatencyCount {
   std::int64_t in_progress_start = 0;  // begins - ends since attach
   std::int64_t in_progress_end = 0;
   Nanoseconds mean_ns = 0;  // 0: not known
-  Nanoseconds p50_ns = 0;   // 0: the two ends were not on one thread
+  Nanoseconds p50_ns = 0;   // 0: ends could not be paired with begins
   Nanoseconds p99_ns = 0;
 };
 
@@ -56,6 +57,9 @@ class Counters {
   void start();  // of an experiment; what is in progress stays
   // `virtual_ns`: since the start of the experiment.
   void visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns);
+  // One of before the start of which the kernel tells only now. It does not count, but changes what
+  // was in progress at the start.
+  void late_visit(std::uint32_t tag, Tid thread);
   void thread_ended(Tid thread);
 
   std::vector<ThroughputCount> throughput() const;
@@ -73,16 +77,32 @@ class Counters {
     std::uint64_t visits = 0;
     Nanoseconds first_ns = 0, last_ns = 0;
   };
+  // Of a thread that has begun or ended work of a latency point.
+  struct Worker {
+    std::uint32_t open = 0;               // begun and not ended
+    bool began_last = false;              // not ended, since
+    bool began_twice = false;             // in this experiment, without an end between
+    bool overlapping = false;             // in this experiment it had two open
+    std::uint32_t one_by_one = 0;         // ends since it last began or ended twice in a row
+    std::optional<Nanoseconds> begun_ns;  // the open one, if it began in this experiment
+    std::vector<Nanoseconds> measured_ns;
+
+    void begin(Nanoseconds now_ns);
+    void end(Nanoseconds now_ns);
+    std::uint32_t given_up() const;  // of `open`; asked before start()
+    void start();                    // of an experiment
+  };
   struct Latency {
     std::uint64_t begins = 0, ends = 0;
     std::int64_t in_progress = 0, in_progress_start = 0;
     Nanoseconds changed_at_ns = 0;
     double area = 0;                       // integral of in_progress over virtual time
-    std::vector<Nanoseconds> measured_ns;  // begin and end on one thread
-    std::unordered_map<Tid, Nanoseconds> begun_ns;
+    std::vector<Nanoseconds> of_ended_ns;  // measured on threads that have ended since
+    std::unordered_map<Tid, Worker> workers;
   };
 
-  void change(Latency& latency, std::int64_t by, Nanoseconds now_ns);
+  static void change(Latency& latency, std::int64_t by, Nanoseconds now_ns);
+  static std::vector<Nanoseconds> measured(const Latency& latency);
 
   std::vector<CountedPoint> points_;
   std::vector<std::uint64_t> totals_;

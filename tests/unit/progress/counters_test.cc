@@ -50,6 +50,113 @@ TEST_CASE("latency across threads by Little's law", "[progress]") {
   CHECK(latency[0].mean_ns == Approx(250).epsilon(0.01));
 }
 
+// Requests of one event loop, each 30 long, one begun each 20: B1 B2 E1 B3 E2 …
+void overlap(Counters& counters, Tid thread, int first, int last) {
+  for (int i = first; i < last; ++i) {
+    counters.visit(0, thread, (i - first) * 20);
+    if (i > 0) counters.visit(1, thread, (i - first) * 20 + 10);
+  }
+}
+
+TEST_CASE("requests that overlap on one thread cannot be paired there", "[progress]") {
+  Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
+  counters.start();
+  overlap(counters, 5, 0, 1000);
+  auto latency = counters.latency(20'000);
+  CHECK(latency[0].ends == 999);
+  CHECK(latency[0].p50_ns == 0);
+  CHECK(latency[0].p99_ns == 0);
+  CHECK(latency[0].mean_ns == Approx(30).epsilon(0.01));
+
+  // What was open at the start of an experiment overlaps what begins in it.
+  counters.start();
+  overlap(counters, 5, 1000, 2000);
+  latency = counters.latency(20'000);
+  CHECK(latency[0].ends == 1000);
+  CHECK(latency[0].p50_ns == 0);
+  CHECK(latency[0].mean_ns == Approx(30).epsilon(0.01));
+}
+
+TEST_CASE("nested work cannot be paired, and ends with it", "[progress]") {
+  Counters counters({{"call", Kind::begin}, {"call", Kind::end}});
+  counters.start();
+  counters.visit(0, 5, 0);
+  counters.visit(0, 5, 100);
+  counters.visit(1, 5, 200);
+  counters.visit(1, 5, 300);
+  counters.visit(0, 5, 400);
+  counters.visit(1, 5, 500);
+  CHECK(counters.latency(500)[0].p50_ns == 0);
+  CHECK(counters.latency(500)[0].mean_ns == (300 + 100 + 100) / 3);
+  counters.start();
+  counters.visit(0, 5, 0);
+  counters.visit(1, 5, 70);
+  CHECK(counters.latency(100)[0].p50_ns == 70);
+}
+
+TEST_CASE("a thread whose work overlaps does not spoil the pairs of others", "[progress]") {
+  Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
+  counters.start();
+  for (int i = 0; i < 100; ++i) {
+    counters.visit(0, 5, i * 1000);
+    counters.visit(1, 5, i * 1000 + 500);
+  }
+  counters.thread_ended(5);
+  overlap(counters, 6, 0, 3);
+  const auto latency = counters.latency(100'000);
+  CHECK(latency[0].ends == 102);
+  CHECK(latency[0].mean_ns == 500);
+  CHECK(latency[0].p50_ns == 500);
+}
+
+TEST_CASE("work that is given up spoils the pairs of an experiment, not of the run", "[progress]") {
+  Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
+  const auto experiment = [&](bool gives_up) {
+    counters.start();
+    if (gives_up) counters.visit(0, 5, 0);
+    for (int i = 0; i < 100; ++i) {
+      counters.visit(0, 5, i * 100 + 10);
+      counters.visit(1, 5, i * 100 + 60);
+    }
+    return counters.latency(10'000)[0].p50_ns;
+  };
+  CHECK(experiment(false) == 50);
+  CHECK(experiment(true) == 0);
+  experiment(false);  // it may still be on its way
+  CHECK(experiment(false) == 50);
+  CHECK(experiment(false) == 50);
+  CHECK(counters.latency(10'000)[0].in_progress_start == 0);
+}
+
+TEST_CASE("what is open for long is not given up while nothing was done since", "[progress]") {
+  Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
+  counters.start();
+  counters.visit(0, 5, 0);
+  counters.visit(0, 5, 10);
+  for (int i = 0; i < 3; ++i) counters.start();
+  counters.visit(1, 5, 20);
+  counters.visit(0, 5, 30);
+  counters.visit(1, 5, 40);
+  counters.visit(1, 5, 50);
+  CHECK(counters.latency(100)[0].in_progress_start == 2);
+  CHECK(counters.latency(100)[0].p50_ns == 0);
+}
+
+TEST_CASE("an end that the kernel tells late is not missed", "[progress]") {
+  Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
+  counters.start();
+  counters.visit(0, 5, 0);
+  counters.start();
+  counters.late_visit(1, 5);
+  counters.visit(0, 5, 100);
+  counters.visit(1, 5, 150);
+  const auto latency = counters.latency(1000);
+  CHECK(latency[0].in_progress_start == 0);
+  CHECK(latency[0].begins == 1);
+  CHECK(latency[0].ends == 1);
+  CHECK(latency[0].p50_ns == 50);
+}
+
 TEST_CASE("work in progress before the attach does not make less than nothing", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
   counters.start();
