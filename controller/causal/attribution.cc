@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/causal/unit_names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -11,10 +12,6 @@ namespace {
 constexpr std::size_t kRecent = 256;
 constexpr std::size_t kMaxPending = 4096;  // older ones become `unknown`
 constexpr std::size_t kChainDepth = 32;
-
-std::string place_of(const Unit& unit) {
-  return unit.is_line ? unit.file + ":" + std::to_string(unit.line) : unit.function;
-}
 
 unwind::Registers registers_of(const perf::UserStack& user) {
   unwind::Registers registers;
@@ -90,17 +87,14 @@ void Attribution::count(const Charge& charge) {
 }
 
 UnitId Attribution::intern(Unit unit) {
-  const std::string place = place_of(unit);
-  if (const auto found = by_place_.find(place); found != by_place_.end()) return found->second;
-  // As much of the path as makes the name unique.
-  auto slash = unit.file.rfind('/');
-  while (unit.is_line && by_name_.contains(unit.name) && slash != std::string::npos && slash > 0) {
-    slash = unit.file.rfind('/', slash - 1);
-    const auto start = slash == std::string::npos ? 0 : slash + 1;
-    unit.name = unit.file.substr(start) + ":" + std::to_string(unit.line);
+  const std::string identity = identity_of(unit);
+  if (const auto found = by_identity_.find(identity); found != by_identity_.end()) {
+    return found->second;
   }
+  const auto taken = [this](const std::string& name) { return by_name_.contains(name); };
+  if (taken(unit.name)) unit.name = free_name(unit, taken);
   const auto id = static_cast<UnitId>(units_.size());
-  by_place_[place] = id;
+  by_identity_[identity] = id;
   by_name_.emplace(unit.name, id);
   units_.push_back(std::move(unit));
   counts_.push_back(0);
@@ -134,10 +128,12 @@ void Attribution::mappings_changed() {
 }
 
 std::optional<UnitId> Attribution::find(const std::string& name) const {
-  if (const auto found = by_place_.find(name); found != by_place_.end()) return found->second;
+  if (const auto found = by_identity_.find(name); found != by_identity_.end()) return found->second;
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
-  for (const auto& [place, id] : by_place_) {
-    if (place.ends_with("/" + name)) return id;
+  for (const auto& [identity, id] : by_identity_) {
+    if (identity.ends_with("/" + name)) return id;
+    const Unit& unit = units_[id];
+    if (!unit.is_line && unit.module + ":" + unit.function == name) return id;
   }
   return std::nullopt;
 }

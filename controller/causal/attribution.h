@@ -48,8 +48,8 @@ class Attribution {
   std::uint64_t unknown() const { return unknown_; }  // samples that no unit got
   std::uint64_t total() const { return total_; }
 
-  // The unit that the user calls `name`: its name, or FILE:LINE by a longer path. nullopt: not
-  // seen.
+  // The unit that the user calls `name`: its identity, its name, FILE:LINE or FILE:FUNCTION by a
+  // longer path, BINARY:FUNCTION. nullopt: not seen.
   std::optional<UnitId> find(const std::string& name) const;
 
   const std::deque<UnitId>& recent() const {
@@ -80,7 +80,7 @@ class Attribution {
   std::deque<std::vector<Address>> pending_;
   std::vector<Unit> units_;
   std::vector<std::uint64_t> counts_;
-  std::unordered_map<std::string, UnitId> by_place_;  // full file:line, or function
+  std::unordered_map<std::string, UnitId> by_identity_;  // unit_names.h
   std::unordered_map<std::string, UnitId> by_name_;
   std::deque<UnitId> recent_;
   std::uint64_t unknown_ = 0;

@@ -11,6 +11,7 @@
 #include "controller/base/statistics.h"
 #include "controller/causal/estimate_effect.h"
 #include "controller/causal/estimate_warnings.h"
+#include "controller/causal/unit_names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -40,15 +41,6 @@ struct Totals {
   std::map<std::string, UnitTotals> units;
   Nanoseconds baseline_ns = 0;  // T: of all baselines, runs with an end only
 };
-
-// Lines of the log may leave out what they do not know.
-void learn(Unit& known, const Unit& unit) {
-  known.name = unit.name;
-  known.is_line = unit.is_line;
-  if (!unit.function.empty()) known.function = unit.function;
-  if (!unit.file.empty()) known.file = unit.file;
-  if (unit.line != 0) known.line = unit.line;
-}
 
 // A run without its end has neither its length nor its samples: it says nothing about phases.
 Totals add_up(const std::vector<Run>& runs) {

@@ -17,11 +17,14 @@ using progress::LatencyCount;
 using progress::ThroughputCount;
 
 struct Unit {
-  std::string name;  // "hash.c:217" or "hashtable_search"
+  std::string name;  // "hash.c:217" or "hashtable_search": as short as is unique in its run
   bool is_line = false;
   std::string function;
   std::string file;
   int line = 0;
+  std::string module{};  // file name of the binary; empty: not known
+
+  bool operator==(const Unit&) const = default;
 };
 
 struct Experiment {

@@ -26,6 +26,7 @@ void put_unit(Json& line, const Unit& unit) {
   if (!unit.function.empty()) line["function"] = unit.function;
   if (!unit.file.empty()) line["file"] = unit.file;
   if (unit.line != 0) line["line"] = unit.line;
+  if (unit.file.empty() && !unit.module.empty()) line["module"] = unit.module;
 }
 
 Json throughput_json(const Experiment& experiment) {

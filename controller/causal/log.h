@@ -47,7 +47,8 @@ struct ReadLog {
 
 // Reads logs of any number of runs, in any mixture. A line that is cut off is a warning; a line
 // that is not ours is an Error with file and line; a run without its end is kept; a line that was
-// read before (the same log given twice) counts once.
+// read before (the same log given twice) counts once. Units of one name are one unit afterwards,
+// and each has one name (join_units).
 ReadLog read_logs(const std::vector<std::string>& paths);
 ReadLog parse_log(const std::string& text, const std::string& name);
 

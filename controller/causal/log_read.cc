@@ -17,6 +17,7 @@
 #include "controller/base/error.h"
 #include "controller/causal/log.h"
 #include "controller/causal/log_fields.h"
+#include "controller/causal/unit_names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -34,6 +35,7 @@ Unit read_unit(const Json& line) {
   get(line, "function", unit.function);
   get(line, "file", unit.file);
   get(line, "line", unit.line);
+  get(line, "module", unit.module);
   unit.is_line = kind == "line";
   return unit;
 }
@@ -298,6 +300,7 @@ ReadLog Reader::take() {
     log_.warnings.push_back(
         fmt::format("{} experiments were given twice and count once", repeated_));
   }
+  join_units(log_.runs);
   return std::move(log_);
 }
 

@@ -73,6 +73,21 @@ std::optional<Unit> unit_of(const std::vector<unwind::Frame>& frames, bool has_l
   return function_unit(frames.back());
 }
 
+std::optional<Unit> function_at(Address address, unwind::Symbolizer& symbolizer) {
+  const auto module = symbolizer.module_at(address);
+  auto frames = symbolizer.frames(address);
+  if (!module || frames.empty() || frames.back().function.empty()) return std::nullopt;
+  Unit unit = function_unit(frames.back());
+  unit.module = base_name(module->path);
+  if (frames.back().entry == 0) return unit;
+  // A sample in code of a header would give another file than the next sample.
+  if (frames = symbolizer.frames(frames.back().entry); !frames.empty()) {
+    unit.file = frames.back().file;
+    unit.line = frames.back().line;
+  }
+  return unit;
+}
+
 std::optional<std::string> missing_lines(const LineInformation& lines, const config::Scope& scope) {
   if (scope.unit == config::Unit::function || lines.without.empty()) return std::nullopt;
   std::string text = fmt::format("no line information in {}", fmt::join(lines.without, ", "));
@@ -152,7 +167,12 @@ std::optional<Unit> SymbolizingThread::resolve(Address address) {
   try {
     const auto module = symbolizer_->module_at(address);
     if (!module || !module_in_scope(*module, scope_)) return std::nullopt;
-    return unit_of(symbolizer_->frames(address), symbolizer_->has_lines(address), scope_);
+    const auto frames = symbolizer_->frames(address);
+    auto unit = unit_of(frames, symbolizer_->has_lines(address), scope_);
+    if (!unit) return std::nullopt;
+    if (!unit->is_line) return function_at(address, *symbolizer_).value_or(*unit);
+    unit->module = base_name(module->path);
+    return unit;
   } catch (const std::exception& error) {  // a broken file must not end the profile of the others
     log::verbose("{:#x}: {}", address, error.what());
     return std::nullopt;

@@ -23,6 +23,10 @@ std::optional<Unit> unit_of(const std::vector<unwind::Frame>& frames, bool has_l
                             const config::Scope& scope);
 bool module_in_scope(const unwind::Module& module, const config::Scope& scope);
 
+// The function that holds the address, by the file and the line at which it begins. nullopt: not
+// known.
+std::optional<Unit> function_at(Address address, unwind::Symbolizer& symbolizer);
+
 // Of the modules in scope.
 struct LineInformation {
   bool any = false;                  // in one of them, at least

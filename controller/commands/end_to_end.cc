@@ -23,6 +23,7 @@
 #include "controller/base/log.h"
 #include "controller/causal/log.h"
 #include "controller/causal/plan.h"
+#include "controller/causal/unit_names.h"
 #include "controller/causal/until_certain.h"
 #include "controller/causal/whole_run.h"
 #include "controller/commands/interrupts.h"
@@ -152,6 +153,7 @@ class Runs {
   std::vector<causal::UnitId> recent();
   Execution next(const causal::WholeRun& planned);
   void take(const Execution& execution);
+  causal::Unit named(causal::Unit unit) const;
   void learn(const causal::Run& run, bool baseline);
   void look();
   void show(const causal::WholeRun& planned);
@@ -163,7 +165,7 @@ class Runs {
   StatusLine status_;
   causal::Looks looks_;
   causal::Run run_;
-  std::map<std::string, std::size_t> by_name_;  // into run_.samples
+  std::map<std::string, std::size_t> by_identity_;  // into run_.samples
   Nanoseconds start_ns_ = monotonic_now();
   int expected_status_ = 0;
   std::uint64_t executions_ = 0;
@@ -189,7 +191,8 @@ void Runs::show(const causal::WholeRun& planned) {
   status.discarded = static_cast<std::size_t>(
       std::count_if(run_.experiments.begin(), run_.experiments.end(),
                     [](const causal::Experiment& each) { return !each.discarded.empty(); }));
-  status.unit = planned.unit;
+  const auto known = by_identity_.find(planned.unit);
+  status.unit = known == by_identity_.end() ? planned.unit : run_.samples[known->second].unit.name;
   status.speedup = planned.speedup;
   status_.show(status);
 }
@@ -208,10 +211,21 @@ Execution Runs::next(const causal::WholeRun& planned) {
   return execution;
 }
 
+// Each run of the program has named what it met first, so another may have the name here.
+causal::Unit Runs::named(causal::Unit unit) const {
+  const auto taken = [this](const std::string& name) {
+    return std::any_of(run_.samples.begin(), run_.samples.end(),
+                       [&](const causal::UnitSamples& known) { return known.unit.name == name; });
+  };
+  if (taken(unit.name)) unit.name = causal::free_name(unit, taken);
+  return unit;
+}
+
 void Runs::learn(const causal::Run& run, bool baseline) {
   for (const causal::UnitSamples& samples : run.samples) {
-    const auto [known, is_new] = by_name_.try_emplace(samples.unit.name, run_.samples.size());
-    if (is_new) run_.samples.push_back({samples.unit, 0, 0});
+    const auto [known, is_new] =
+        by_identity_.try_emplace(causal::identity_of(samples.unit), run_.samples.size());
+    if (is_new) run_.samples.push_back({named(samples.unit), 0, 0});
     causal::UnitSamples& sum = run_.samples[known->second];
     sum.count += samples.count;
     if (baseline) sum.baseline_count += samples.count;
@@ -248,6 +262,8 @@ void Runs::take(const Execution& execution) {
     done.discarded = "the program ended otherwise than in its first run";
   }
   learn(execution.run, done.speedup == 0 && done.discarded.empty());
+  const auto known = by_identity_.find(causal::identity_of(done.unit));
+  if (known != by_identity_.end()) done.unit = run_.samples[known->second].unit;
   run_.experiments.push_back(done);
   causal::write_or_end(run_, [&] { log_.experiment(run_, done); });
 }
@@ -304,7 +320,7 @@ ExitCode Runs::all() {
                   "it may be too short, or all of its time is spent outside of --scope-binary");
     }
     const std::string unit = config_.experiment.fixed_unit.empty()
-                                 ? run_.samples[planned->unit].unit.name
+                                 ? causal::identity_of(run_.samples[planned->unit].unit)
                                  : config_.experiment.fixed_unit;
     const Execution execution = next({unit, planned->speedup});
     code = execution.code;

@@ -28,13 +28,14 @@
 #include "controller/causal/attribution.h"
 #include "controller/causal/resolver.h"
 #include "controller/causal/run.h"
+#include "controller/causal/unit_names.h"
+#include "controller/commands/fixed_unit.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/report.h"
 #include "controller/commands/status_line.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/session.h"
 #include "controller/progress/counted.h"
-#include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/visit_cost.h"
 #include "controller/target/process.h"
@@ -55,27 +56,6 @@ std::vector<Address> places_of(const progress::CountedPoints& points) {
     for (const unwind::Place& place : point.places) places.push_back(place.address);
   }
   return places;
-}
-
-// The fixed unit must be somewhere, or ten minutes would pass before the typing error shows.
-void check_fixed_unit(const std::string& unit, unwind::Symbolizer& symbolizer) {
-  const auto colon = unit.rfind(':');
-  if (unit.empty() || colon == std::string::npos) return;
-  const int line = std::atoi(unit.c_str() + colon + 1);
-  if (line <= 0) return;
-  const std::string file = unit.substr(0, colon);
-  auto places = symbolizer.find_line(file, line);
-  const auto files = progress::files_meant(places, file);
-  if (files.size() > 1) {
-    throw UsageError(fmt::format("--fixed {} is ambiguous: several files have this name\n  {}:{}",
-                                 unit, fmt::join(files, fmt::format(":{}\n  ", line)), line),
-                     "name one of them");
-  }
-  if (!places.empty()) return;
-  std::string nearest;
-  for (const auto& each : symbolizer.similar_lines(file, line, 5)) nearest += "\n    " + each;
-  throw UsageError("--fixed " + unit + ": no code for this line in the target",
-                   nearest.empty() ? "" : "the nearest lines that have code are:" + nearest);
 }
 
 progress::CountedPoints resolve_points(const config::Config& config, Pid target,
@@ -191,7 +171,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
                          const ConsoleOptions& console, const Work& work) {
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
   const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
-  check_fixed_unit(config.experiment.fixed_unit, *symbolizer);
+  check_fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);
@@ -253,7 +233,9 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
 void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
               const ConsoleOptions& console) {
   if (run.log_failure.empty()) causal::write_or_end(run, [&] { log.end(run); });
-  write_report({run}, {}, {config.output.format, "", console.color});
+  std::vector<causal::Run> runs = {run};
+  causal::join_units(runs);
+  write_report(runs, {}, {config.output.format, "", console.color});
   if (run.digest == "changed") {
     throw Error(fmt::format("process {} is not as it was before: {}", run.pid, run.warnings.back()),
                 run.left_in_target ? "" : "please report it, with the output of --verbose");

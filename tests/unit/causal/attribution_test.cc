@@ -42,5 +42,42 @@ TEST_CASE("a unit is found by its whole path before any shorter name", "[causal]
   CHECK_FALSE(attribution.find("til.c:10").has_value());
 }
 
+// Functions of one name: in two files of the executable, and in a library without lines.
+class ThreeParsers final : public Resolver {
+ public:
+  void ask(Address address) override {
+    Unit unit{"parse", false, "parse", "/src/json.c", 3, "server"};
+    if (address == 2) unit.file = "/src/xml.c";
+    if (address >= 3) unit = {"parse", false, "parse", "", 0, "libx.so"};
+    answers_.emplace_back(address, unit);
+  }
+  void refresh() override {}
+  std::vector<Answer> answers() override { return std::exchange(answers_, {}); }
+  std::optional<LineInformation> lines() override { return LineInformation{}; }
+
+ private:
+  std::vector<Answer> answers_;
+};
+
+TEST_CASE("different functions of one name have samples of their own", "[causal]") {
+  Attribution attribution(std::make_unique<ThreeParsers>(), nullptr);
+  for (const Address address : {1, 2, 2, 3, 4, 3}) {
+    perf::SampleEvent sample;
+    sample.callers = {address};
+    attribution.charge(sample);
+    attribution.absorb();
+  }
+  REQUIRE(attribution.units() == 3);
+  CHECK(attribution.counts() == std::vector<std::uint64_t>{1, 2, 3});
+  CHECK(attribution.unit(0).name == "parse");
+  CHECK(attribution.unit(1).name == "xml.c:parse");
+  CHECK(attribution.unit(2).name == "libx.so:parse");
+  CHECK(attribution.find("json.c:parse") == 0);
+  CHECK(attribution.find("xml.c:parse") == 1);
+  CHECK(attribution.find("/src/xml.c:parse") == 1);
+  CHECK(attribution.find("libx.so:parse") == 2);
+  CHECK_FALSE(attribution.find("l.c:parse").has_value());
+}
+
 }  // namespace
 }  // namespace causalctl::causal
