@@ -23,8 +23,6 @@ struct Unit {
   std::string file;
   int line = 0;
   std::string module{};  // file name of the binary; empty: not known
-
-  bool operator==(const Unit&) const = default;
 };
 
 struct Experiment {

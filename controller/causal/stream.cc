@@ -94,7 +94,7 @@ void Stream::apply(const perf::SampleEvent& event) {
     const Unit& unit = parts_.attribution.unit(charge.unit);
     for (const auto& [place, tag] : parts_.sampled_points) {
       const std::string full = unit.file + ":" + std::to_string(unit.line);
-      if (unit.name == place || full.ends_with("/" + place)) {
+      if (unit.is_line && (unit.name == place || full.ends_with("/" + place))) {
         visit(tag, event.thread.tid, event.time_ns);
       }
     }

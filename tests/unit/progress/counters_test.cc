@@ -86,8 +86,12 @@ TEST_CASE("nested work cannot be paired, and ends with it", "[progress]") {
   counters.visit(1, 5, 300);
   counters.visit(0, 5, 400);
   counters.visit(1, 5, 500);
-  CHECK(counters.latency(500)[0].p50_ns == 0);
-  CHECK(counters.latency(500)[0].mean_ns == (300 + 100 + 100) / 3);
+  for (int i = 10; i < 30; ++i) {
+    counters.visit(0, 5, i * 100);
+    counters.visit(1, 5, i * 100 + 50);
+  }
+  CHECK(counters.latency(3000)[0].p50_ns == 0);
+  CHECK(counters.latency(3000)[0].mean_ns == (300 + 100 + 100 + 20 * 50) / 23);
   counters.start();
   counters.visit(0, 5, 0);
   counters.visit(1, 5, 70);
