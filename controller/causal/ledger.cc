@@ -26,16 +26,19 @@ constexpr Nanoseconds kJoined = 500 * kMicrosecond;
 
 }  // namespace
 
-void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns) {
+void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool blocked) {
   Thread fresh;
   const auto found = threads_.find(parent);
   fresh.local_ns = found == threads_.end() ? global() : found->second.local_ns;
   fresh.since_ns = now_ns;
   fresh.running_since_ns = now_ns;
+  fresh.blind_wait = blocked;
   Thread& started = threads_[thread];
   enter(started, ThreadState::unknown, now_ns);  // the id of one whose end was lost
   started = fresh;
-  if (parent != 0) enter(started, ThreadState::waiting_for_core, now_ns);
+  if (blocked || parent != 0) {
+    enter(started, blocked ? ThreadState::blocked : ThreadState::waiting_for_core, now_ns);
+  }
 }
 
 void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
@@ -100,6 +103,7 @@ void Ledger::visited(Tid thread) {
 
 void Ledger::ran(Tid thread) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
+    found->second.seen = true;
     enter(found->second, ThreadState::running, latest_ns_);
   }
 }
@@ -140,6 +144,7 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
   }
   thread.running_since_ns = now_ns;
   thread.cpu = cpu;
+  thread.seen = true;
   thread.blind_wait = thread.needless = false;
   return waited && own_core ? now_ns - thread.since_ns : 0;
 }
@@ -168,6 +173,7 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   if (found == threads_.end()) return;
   Thread& thread = found->second;
   enter(thread, preempted ? ThreadState::waiting_for_core : ThreadState::blocked, now_ns);
+  thread.seen = true;
   thread.preempted = preempted;
   thread.since_ns = now_ns;
   thread.blind_wait = !preempted && !pause_asked;
@@ -176,12 +182,25 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   cores_[cpu] = {tid, now_ns, thread.local_ns, excused(thread)};
 }
 
+// A thread's records begin up to a tick after its birth, or with the attach: it may have blocked
+// before, nobody can tell when. That it is woken says so, as neither the way of a new thread to its
+// first core (sched_wakeup_new) nor a thread that runs makes an edge.
+bool Ledger::may_be_woken(const Thread& thread) {
+  return thread.state == ThreadState::blocked || !thread.seen;
+}
+
+bool Ledger::may_be_woken(Tid thread) const {
+  const auto found = threads_.find(thread);
+  return found != threads_.end() && may_be_woken(found->second);
+}
+
 void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   const auto other = threads_.find(waker);
   if (found == threads_.end() || other == threads_.end() || tid == waker) return;
   Thread& thread = found->second;
-  if (thread.state != ThreadState::blocked) return;
+  if (!may_be_woken(thread)) return;
+  thread.seen = true;
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
   thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
   arrive(thread, waited_ns, other->second.local_ns, met_by_chance(thread, other->second));
@@ -214,11 +233,6 @@ Nanoseconds Ledger::global() const {
 Nanoseconds Ledger::local(Tid thread) const {
   const auto found = threads_.find(thread);
   return found == threads_.end() ? 0 : found->second.local_ns;
-}
-
-ThreadState Ledger::state(Tid thread) const {
-  const auto found = threads_.find(thread);
-  return found == threads_.end() ? ThreadState::unknown : found->second.state;
 }
 
 std::vector<Ledger::Debt> Ledger::debts() const {

@@ -47,7 +47,8 @@ class Ledger {
   explicit Ledger(BlindCredit blind = BlindCredit::none, int cores = 1)
       : own_cores_(cores), blind_(blind) {}
 
-  void start_thread(Tid thread, Tid parent, Nanoseconds now_ns);  // parent 0: unknown, owes nothing
+  // `parent` 0: unknown, owes nothing. `blocked`: so it was found when its records began.
+  void start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool blocked = false);
   void end_thread(Tid thread, Nanoseconds now_ns);
 
   // Forgets all locals (between experiments); states and block times stay.
@@ -74,7 +75,7 @@ class Ledger {
 
   Nanoseconds global() const;
   Nanoseconds local(Tid thread) const;  // 0 for a thread that is not known
-  ThreadState state(Tid thread) const;
+  bool may_be_woken(Tid thread) const;  // blocked, for all that is known
 
   struct Debt {
     Tid thread = 0;
@@ -98,6 +99,7 @@ class Ledger {
     bool needless = false;  // the wake-up now under way: in virtual time there was no wait
     bool in_pause = false;  // of ours
     bool preempted = false;
+    bool seen = false;  // on a core, or leaving one
     // A timer or a device has ended its last wait, and nobody of the target has brought it into
     // step since.
     bool from_outside = false;
@@ -116,6 +118,7 @@ class Ledger {
   };
 
   void enter(Thread& thread, ThreadState state, Nanoseconds now_ns);
+  static bool may_be_woken(const Thread& thread);
   void put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
 
   void find_idlers();

@@ -162,7 +162,7 @@ void Stream::apply(const perf::WakeEvent& event) {
   // also be the thread's own packet on its way through the loopback device, which is more frequent.
   if (event.context == perf::WakeContext::hardirq) return;
   const Tid waker = event.waker.tid;
-  if (ledger_.state(event.woken) == ThreadState::blocked && event.woken != waker) {
+  if (ledger_.may_be_woken(event.woken) && event.woken != waker) {
     earn(waker, credit_.woke_another(waker, event.time_ns), event.time_ns);
   }
   ledger_.woken(event.woken, waker, event.time_ns);
@@ -180,7 +180,7 @@ void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
 }
 
 void Stream::apply(const perf::ThreadStartEvent& event) {
-  ledger_.start_thread(event.thread.tid, event.parent.tid, event.time_ns);
+  ledger_.start_thread(event.thread.tid, event.parent.tid, event.time_ns, event.blocked);
   if (!executed_) parts_.pauser.add_thread(event.thread.tid);
 }
 

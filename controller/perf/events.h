@@ -62,6 +62,7 @@ struct ThreadStartEvent {
   ThreadId thread;
   ThreadId parent;  // serial 0: unknown (found in /proc)
   Nanoseconds time_ns = 0;
+  bool blocked = false;  // since before its records begin, which is later than its birth
 };
 
 struct ThreadExitEvent {

@@ -36,6 +36,12 @@ bool is_alive(Pid pid, Tid tid) {
   return status && status->state != 'Z' && status->state != 'X';
 }
 
+// To be asked when its events are open: who blocks later tells so by a record.
+bool is_blocked(Pid pid, Tid tid) {
+  const auto status = procfs::thread_status(pid, tid);
+  return status && (status->state == 'S' || status->state == 'D');
+}
+
 SwitchKind switch_kind(const SwitchRecord& record) {
   if (!record.out) return SwitchKind::in;
   return record.preempted ? SwitchKind::out_preempted : SwitchKind::out_blocked;
@@ -140,7 +146,7 @@ bool Follower::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
   if (!events) return false;
   ++last_serial_;
-  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns});
+  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, is_blocked(target_, tid)});
   threads_.insert_or_assign(tid, std::move(*events));
   suspects_.erase(tid);
   return true;
@@ -263,7 +269,7 @@ void Follower::handle_exec(ThreadEvents& events, const CommRecord& comm) {
   if (before.tid != tid) {
     events.rename({tid, ++last_serial_});
     merger_.push(ThreadExitEvent{before, time_ns});
-    merger_.push(ThreadStartEvent{events.thread(), {}, time_ns});
+    merger_.push(ThreadStartEvent{events.thread(), {}, time_ns, false});
     renamed_.push_back({before.tid, tid, time_ns});
   }
   merger_.push(ExecEvent{events.thread(), time_ns});

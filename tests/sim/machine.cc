@@ -49,7 +49,8 @@ void Machine::start(Thread& thread, Task code) {
   live_.push_back(&thread);
   set_period_of(thread);
   if (watched_ && !thread.foreign_) {
-    emit(perf::ThreadStartEvent{thread.id_, current_ ? current_->id_ : ThreadId{}, now_ns_});
+    events_.push_back(
+        perf::ThreadStartEvent{thread.id_, current_ ? current_->id_ : ThreadId{}, now_ns_, false});
   }
   make_runnable(thread);
   if (current_ == nullptr) schedule();
@@ -57,7 +58,7 @@ void Machine::start(Thread& thread, Task code) {
 
 void Machine::end(Thread& thread) {
   thread.state_ = State::ended;
-  if (!thread.foreign_) emit(perf::ThreadExitEvent{thread.id_, now_ns_});
+  emit(thread, perf::ThreadExitEvent{thread.id_, now_ns_});
   live_.erase(std::find(live_.begin(), live_.end(), &thread));
   const auto index = static_cast<std::size_t>(thread.id_.tid - kFirstTid);
   Task ended = std::move(code_[index]);
@@ -72,8 +73,9 @@ void Machine::make_runnable(Thread& thread) {
 
 void Machine::wake(Thread& thread) {
   INVARIANT(thread.state_ == State::blocked);
-  if (current_ != nullptr && !current_->foreign_) {
-    emit(perf::WakeEvent{current_->id_, thread.id_.tid, now_ns_, perf::WakeContext::task});
+  if (current_ != nullptr) {
+    emit(*current_,
+         perf::WakeEvent{current_->id_, thread.id_.tid, now_ns_, perf::WakeContext::task});
   }
   if (options_.wake_ns == 0) return make_runnable(thread);
   thread.woken_ = true;
@@ -94,8 +96,9 @@ void Machine::timer(Thread& thread) {
   if (std::exchange(thread.woken_, false)) return make_runnable(thread);
   // The interrupt is taken by some core; whoever runs there seems to be the waker.
   const auto at = static_cast<std::size_t>(random_.uniform(0, static_cast<double>(cores_.size())));
-  if (const Thread* victim = cores_[at].thread; victim != nullptr && !victim->foreign_) {
-    emit(perf::WakeEvent{victim->id_, thread.id_.tid, now_ns_, perf::WakeContext::hardirq});
+  if (const Thread* victim = cores_[at].thread; victim != nullptr) {
+    emit(*victim,
+         perf::WakeEvent{victim->id_, thread.id_.tid, now_ns_, perf::WakeContext::hardirq});
   }
   make_runnable(thread);
 }
@@ -104,7 +107,7 @@ void Machine::visit(std::uint32_t tag) {
   Visits& visits = visits_[tag];
   if (visits.count++ == 0) visits.first_ns = now_ns_;
   visits.last_ns = now_ns_;
-  emit(perf::VisitEvent{current_->id_, now_ns_, tag});
+  emit(*current_, perf::VisitEvent{current_->id_, now_ns_, tag});
 }
 
 void Machine::compute(Thread& thread, Line line, Nanoseconds mean_ns) {

@@ -94,7 +94,9 @@ class Machine {
 
   // What the controller does to it.
   void watch();  // from now on events are recorded
-  std::vector<perf::Event> take_events() { return std::exchange(events_, {}); }
+  // A thread is followed from the first call after its birth: what it did before makes no record,
+  // and one that has ended by then is never heard of.
+  std::vector<perf::Event> take_events();
   std::uint64_t records_lost() const { return records_lost_; }
   void set_period(Nanoseconds period_ns);  // drawn for each thread (perf/follower.cc)
   void jitter();                           // … again, for those sampled since
@@ -150,7 +152,8 @@ class Machine {
   void timer(Thread& thread);
   void set_period_of(Thread& thread);
   void emit_switch(const Core& core, perf::SwitchKind kind);
-  void emit(perf::Event event);
+  void emit(const Thread& of, perf::Event event);
+  bool follow(perf::ThreadStartEvent& birth);  // false: it has ended
   std::uint32_t index_of(const Core& core) const {
     return static_cast<std::uint32_t>(&core - cores_.data());
   }

@@ -71,6 +71,7 @@ TEST_CASE("predictions are true", "[sim]") {
       {"lock of 0.2 ms, held", contended_lock(0.2, 0.3, 3), 1, 0.5},
       {"lock of 0.2 ms, outside", contended_lock(0.2, 0.3, 3), 2, 0.5},
       {"lock of 2 ms, outside", contended_lock(2, 3, 3), 2, 1.0},
+      {"a new thread that waits at once", new_worker_waits(10, 10), 1, 0.5},
   };
   for (const Case& each : cases) {
     check(each, kPrompt);

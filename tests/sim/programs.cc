@@ -274,6 +274,26 @@ Task dispatch_requests(Thread& self, Semaphore* room, double dispatch_ms, double
   }
 }
 
+struct Errand {
+  Semaphore given{0}, done{0};
+};
+
+Task run_errand(Thread& self, Errand* errand, double ms) {
+  co_await errand->given.take(self);
+  co_await self.compute(2, ns(ms));
+  errand->done.post(self.machine());
+}
+
+Task give_errands(Thread& self, Errand* errand, double first_ms, double second_ms) {
+  for (;;) {
+    self.machine().spawn(run_errand, errand, second_ms);
+    co_await self.compute(1, ns(first_ms));
+    errand->given.post(self.machine());
+    co_await errand->done.take(self);
+    done(self);
+  }
+}
+
 }  // namespace
 
 Program serial_chain(double first_ms, double second_ms) {
@@ -417,6 +437,14 @@ Program thread_per_request(double dispatch_ms, double work_ms, unsigned at_once)
     auto room = std::make_shared<Semaphore>(at_once);
     machine.spawn(dispatch_requests, room.get(), dispatch_ms, work_ms);
     return room;
+  };
+}
+
+Program new_worker_waits(double first_ms, double second_ms) {
+  return [=](Machine& machine) {
+    auto errand = std::make_shared<Errand>();
+    machine.spawn(give_errands, errand.get(), first_ms, second_ms);
+    return errand;
   };
 }
 

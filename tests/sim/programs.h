@@ -36,6 +36,8 @@ struct Service {
 Program service(const Service& options);
 Program spinning(double first_ms, double second_ms);  // line 3: the spinning
 Program thread_per_request(double dispatch_ms, double work_ms, unsigned at_once);
+// A new thread each time, which blocks at once and is handed its work `first_ms` later.
+Program new_worker_waits(double first_ms, double second_ms);
 Program many_waiting(unsigned threads, double first_ms, double second_ms, double device_ms);
 // … and all starting at the same moment.
 Program many_in_a_bunch(unsigned threads, double first_ms, double second_ms, double device_ms);

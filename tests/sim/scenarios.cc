@@ -118,6 +118,8 @@ void add_without_wakes(std::vector<Scenario>& all) {
 void add_many(std::vector<Scenario>& all) {
   all.push_back(
       {"spawn", "a thread a request, 0.5/2, 4 at once", thread_per_request(0.5, 2, 4), {1, 2}});
+  all.push_back(
+      {"newborn", "a new thread that waits for its work, 10/10", new_worker_waits(10, 10), {1, 2}});
   std::vector<double> each_ms(64, 4.0);
   each_ms[0] = 5;
   Scenario wide{"many", "barrier of 64, 5 and 63 of 4", barrier(each_ms), {1}};

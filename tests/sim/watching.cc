@@ -13,10 +13,9 @@ constexpr Nanoseconds kLongestPause = kSecond;  // LONGEST_NS of stub.S
 
 }  // namespace
 
-void Machine::emit(perf::Event event) {
-  if (!watched_) return;
-  const bool birth = std::holds_alternative<perf::ThreadStartEvent>(event);  // found by scans
-  if (!birth && options_.lost_share > 0 && random_.uniform() < options_.lost_share) {
+void Machine::emit(const Thread& of, perf::Event event) {
+  if (!watched_ || !of.followed_) return;
+  if (options_.lost_share > 0 && random_.uniform() < options_.lost_share) {
     ++records_lost_;
     return;
   }
@@ -24,15 +23,35 @@ void Machine::emit(perf::Event event) {
 }
 
 void Machine::emit_switch(const Core& core, perf::SwitchKind kind) {
-  if (watched_ && !core.thread->foreign_)
-    emit(perf::SwitchEvent{core.thread->id_, now_ns_, index_of(core), kind});
+  emit(*core.thread, perf::SwitchEvent{core.thread->id_, now_ns_, index_of(core), kind});
 }
 
 void Machine::watch() {
   watched_ = true;
-  for (const Thread* thread : live_) {
-    if (!thread->foreign_) emit(perf::ThreadStartEvent{thread->id_, {}, now_ns_});
+  for (Thread* thread : live_) {
+    if (thread->foreign_) continue;
+    thread->followed_ = true;
+    const bool blocked = thread->state_ == State::blocked;
+    events_.push_back(perf::ThreadStartEvent{thread->id_, {}, now_ns_, blocked});
   }
+}
+
+std::vector<perf::Event> Machine::take_events() {
+  std::erase_if(events_, [this](perf::Event& event) {
+    auto* birth = std::get_if<perf::ThreadStartEvent>(&event);
+    return birth != nullptr && !follow(*birth);
+  });
+  return std::exchange(events_, {});
+}
+
+bool Machine::follow(perf::ThreadStartEvent& birth) {
+  Thread* thread = threads_[static_cast<std::size_t>(birth.thread.tid - kFirstTid)].get();
+  if (thread == nullptr) return false;
+  if (std::exchange(thread->followed_, true)) return true;
+  birth.blocked = thread->state_ == State::blocked;
+  if (thread->state_ == State::running) advance(cores_[thread->core_]);
+  thread->last_sample_cpu_ns_ = thread->cpu_ns_;
+  return true;
 }
 
 void Machine::set_period_of(Thread& thread) {
@@ -89,7 +108,7 @@ void Machine::take_sample(Core& core) {
   thread.next_sample_cpu_ns_ = thread.cpu_ns_ + thread.period_ns_;
   thread.sampled_ = true;
   core.since_ns = now_ns_ + options_.sample_cost_ns;
-  emit(std::move(sample));
+  emit(thread, std::move(sample));
 }
 
 void Machine::steal(std::uint32_t index, Nanoseconds length_ns) {

@@ -69,6 +69,7 @@ TEST_CASE("only the first edge of a wait counts, and only while blocked", "[caus
   Ledger ledger = two_threads();
   ledger.start_thread(kC, 0, 0);
   ledger.earn(kA, 500);
+  ledger.ran(kB);
   ledger.woken(kB, kA, 100);  // B runs: nothing to wake
   CHECK(ledger.local(kB) == 0);
   ledger.switched_out(kB, kCpu1, 1000, false, false);
@@ -129,6 +130,37 @@ TEST_CASE("a new thread waits for its first core", "[causal][ledger]") {
   ledger.switched_out(kA, kCpu0, 3 * kMillisecond, false, false);
   ledger.switched_in(kC, kCpu0, 3 * kMillisecond);
   CHECK(ledger.local(kC) == 2 * kMillisecond);
+}
+
+TEST_CASE("a thread that is woken before it was seen on a core has blocked unseen",
+          "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  SECTION("a new one") {
+    const bool found_blocked = GENERATE(false, true);
+    ledger.start_thread(kC, kA, kMillisecond, found_blocked);
+    ledger.earn(kA, 5 * kMillisecond);
+    CHECK(ledger.may_be_woken(kC));
+    ledger.woken(kC, kA, 4 * kMillisecond);  // its birth is the earliest that it can have blocked
+    CHECK(ledger.local(kC) == 3 * kMillisecond);
+    CHECK_FALSE(ledger.may_be_woken(kC));
+    ledger.switched_in(kC, kCpu1, 5 * kMillisecond);
+    CHECK(ledger.core_wait_ns() == kMillisecond);
+  }
+  SECTION("one that was there before us") {
+    ledger.earn(kA, 500);
+    ledger.woken(kB, kA, 5000);
+    CHECK(ledger.local(kB) == 500);
+  }
+  SECTION("one that was found blocked, and that nobody of us wakes, waits for no core") {
+    ledger.start_thread(kC, kA, kMillisecond, true);
+    ledger.switched_in(kC, kCpu1, kSecond);
+    CHECK(ledger.core_wait_ns() == 0);
+  }
+  SECTION("not one that runs") {
+    ledger.start_thread(kC, kA, kMillisecond);
+    ledger.ran(kC);
+    CHECK_FALSE(ledger.may_be_woken(kC));
+  }
 }
 
 TEST_CASE("the time for which another program had a thread's core is told", "[causal][ledger]") {
