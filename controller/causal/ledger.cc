@@ -197,7 +197,8 @@ bool Ledger::may_be_woken(Tid thread) const {
 void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   const auto other = threads_.find(waker);
-  if (found == threads_.end() || other == threads_.end() || tid == waker) return;
+  if (found == threads_.end() || tid == waker) return;
+  if (other == threads_.end()) return woken_from_outside(tid, now_ns);
   Thread& thread = found->second;
   if (!may_be_woken(thread)) return;
   thread.seen = true;
@@ -208,6 +209,18 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   thread.blind_wait = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
+}
+
+// Not from a pause of ours: what it waits for a core after that is in the pause as measured.
+void Ledger::woken_from_outside(Tid tid, Nanoseconds now_ns) {
+  const auto found = threads_.find(tid);
+  if (found == threads_.end()) return;
+  Thread& thread = found->second;
+  if (!may_be_woken(thread) || thread.in_pause) return;
+  thread.seen = thread.from_outside = true;
+  thread.up_since_ns = thread.since_ns = now_ns;
+  thread.blind_wait = false;
+  enter(thread, ThreadState::waiting_for_core, now_ns);
 }
 
 // Who waited for an idler since before it woke up has waited for its timer, and inherits what it

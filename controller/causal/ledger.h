@@ -68,6 +68,8 @@ class Ledger {
   void switched_out(Tid thread, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
                     bool pause_asked);
   void woken(Tid thread, Tid waker, Nanoseconds now_ns);
+  // By a device or a timer: its local stays, but from here on it waits for a core (rules 5 and 6).
+  void woken_from_outside(Tid thread, Nanoseconds now_ns);
 
   // For so long the thread has waited by spinning. For whom cannot be seen: taken to be the thread
   // that is ahead of all others.

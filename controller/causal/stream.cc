@@ -160,7 +160,10 @@ bool Stream::paused_at(Tid thread, Nanoseconds time_ns) const {
 void Stream::apply(const perf::WakeEvent& event) {
   // In a hardware interrupt the running thread is only its victim. A softirq may be: but it may
   // also be the thread's own packet on its way through the loopback device, which is more frequent.
-  if (event.context == perf::WakeContext::hardirq) return;
+  if (event.context == perf::WakeContext::hardirq) {
+    ledger_.woken_from_outside(event.woken, event.time_ns);
+    return;
+  }
   const Tid waker = event.waker.tid;
   if (ledger_.may_be_woken(event.woken) && event.woken != waker) {
     earn(waker, credit_.woke_another(waker, event.time_ns), event.time_ns);

@@ -59,6 +59,16 @@ void add_oversubscribed(std::vector<Scenario>& all) {
   }
 }
 
+// Nobody of the program wakes them, but they wait for each other's cores.
+void add_woken_by_devices(std::vector<Scenario>& all) {
+  all.push_back({"devices", "2 threads 2+1, device 3, 1 core", many_waiting(2, 2, 1, 3), {1, 2}});
+  all.back().cores = 1;
+  all.back().oversubscribed = true;
+  all.push_back({"devices", "6 threads 2+1, device 4, 2 cores", many_waiting(6, 2, 1, 4), {1, 2}});
+  all.back().cores = 2;
+  all.back().oversubscribed = true;
+}
+
 // As in tests/truth/programs.py; nearly all of the work is the unit.
 void add_pool_of_truth(std::vector<Scenario>& all) {
   Scenario pool{"pool", "8 threads on 2 cores, 0.5, lock 0.02", pool_of(8, 0.5, 0, 0.02), {1, 3}};
@@ -148,6 +158,7 @@ std::vector<Scenario> all_scenarios() {
   add_independent(all);
   add_oversubscribed(all);
   add_pool_of_truth(all);
+  add_woken_by_devices(all);
   add_outside(all);
   add_services(all);
   add_without_wakes(all);

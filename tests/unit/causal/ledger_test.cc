@@ -163,6 +163,23 @@ TEST_CASE("a thread that is woken before it was seen on a core has blocked unsee
   }
 }
 
+TEST_CASE("a thread that a device wakes waits for a core from then on", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.switched_out(kB, kCpu0, kMillisecond, false, false);
+  ledger.switched_in(kA, kCpu0, kMillisecond);
+  ledger.earn(kA, 5 * kMillisecond);
+  const bool paused = GENERATE(false, true);
+  if (paused) ledger.switched_out(kB, kCpu0, 2 * kMillisecond, false, true);
+  SECTION("in an interrupt") { ledger.woken_from_outside(kB, 6 * kMillisecond); }
+  SECTION("by a thread that nobody knows") { ledger.woken(kB, 777, 6 * kMillisecond); }
+  CHECK(ledger.local(kB) == 0);
+  ledger.switched_out(kA, kCpu0, 9 * kMillisecond, true, false);
+  CHECK(ledger.switched_in(kB, kCpu0, 9 * kMillisecond) == 0);
+  // What follows a pause of ours is in its measured length.
+  CHECK(ledger.local(kB) == (paused ? 0 : 3 * kMillisecond));
+  CHECK(ledger.core_wait_ns() == (paused ? 0 : 3 * kMillisecond));
+}
+
 TEST_CASE("the time for which another program had a thread's core is told", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.switched_in(kA, kCpu0, 0);
