@@ -10,7 +10,8 @@
 //   who is on a core and owes more than the threshold?  → pauses            pause::Pauser (rule 8)
 //
 // Between begin() and end() there is an experiment, in a baseline with nothing to earn; outside of
-// one the same work is done, so that the cost of watching is always the same.
+// one the same records are drained and looked at, so that the cost of watching is always the same.
+// What pausing costs the controller besides is some microseconds a pause.
 #pragma once
 
 #include <array>
