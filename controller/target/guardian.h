@@ -71,7 +71,7 @@ class Guardian {
   // Starts a program and stops it before its first instruction; it is then adopted. Throws Error
   // when it cannot be executed.
   Pid launch(const Launch& launch);
-  void release();  // lets a launched program run
+  void release();        // lets a launched program run
   bool is_held() const;  // launched, and not released
   // Exit status of a launched program as wait(2) gives it, once it has ended.
   std::optional<int> exit_status();

@@ -258,7 +258,7 @@ class GuardianProcess {
       return fmt::format("removed the pause stub that a killed causalctl had left in process {}",
                          target_);
     }
-    const auto text = fmt::format(
+    auto text = fmt::format(
         "a causalctl that was killed has left its pause stub in process {}, and it cannot be "
         "removed: {}",
         target_, fmt::join(problems, "; "));
