@@ -1,5 +1,6 @@
 #include "controller/base/log.h"
 
+#include <atomic>
 #include <cstdio>
 
 #include "controller/base/printable.h"
@@ -7,7 +8,7 @@
 namespace causalctl::log {
 namespace {
 Level current_level = Level::normal;
-bool line_open = false;
+std::atomic<bool> line_open = false;  // the symbolizing thread writes, too
 }  // namespace
 
 void set_level(Level level) { current_level = level; }
@@ -17,8 +18,8 @@ void set_line_open(bool open) { line_open = open; }
 
 void write(Level at_least, std::string_view text) {
   if (current_level < at_least) return;
-  to_stderr(fmt::format("{}causalctl: {}\n", line_open ? "\r\x1b[K" : "", printable_lines(text)));
-  line_open = false;
+  const bool replaces = line_open.exchange(false);
+  to_stderr(fmt::format("{}causalctl: {}\n", replaces ? "\r\x1b[K" : "", printable_lines(text)));
 }
 
 // A reader that is gone is no reason to end: fmt::print would throw, from destructors, too.

@@ -14,7 +14,7 @@ inline constexpr unsigned kStackBytes = 8192;  // copied with a sample where cal
 
 class Ticker {
  public:
-  // `unit`: what the user wants to be sped up. Warnings are added to `warnings`, which outlives it.
+  // `scope` and `warnings` outlive it. Warnings are added to `warnings`.
   Ticker(const StreamParts& parts, Stream& stream, const config::Scope& scope,
          std::vector<std::string>& warnings)
       : parts_(parts), stream_(stream), scope_(scope), warnings_(warnings) {}

@@ -16,13 +16,15 @@ void on_signal(int /*signal*/) { interrupts = interrupts + 1; }
 // Of before, in the order of kSignals.
 struct sigaction previous[std::size(kSignals)];
 
-// What is ignored stays so: nohup(1) means it.
+// What nohup(1) ignores stays so. Not SIGINT: a shell without job control has it ignored by
+// whatever it starts with `&`, and `kill -INT` is how a script ends a profile.
 void install() {
   struct sigaction action {};
   action.sa_handler = on_signal;  // no SA_RESTART: a sleep ends at once
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], nullptr, &previous[i]);
-    if (previous[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    const bool nohup = kSignals[i] == SIGHUP && previous[i].sa_handler == SIG_IGN;
+    if (!nohup) sigaction(kSignals[i], &action, nullptr);
   }
 }
 

@@ -41,9 +41,10 @@ bool is_regular(int fd) {
 // Hours of measuring, maybe, and mistaken for the place of its report.
 void refuse_log(int fd, const std::string& path) {
   constexpr std::string_view start = "{\"type\":";
+  if (!is_regular(fd)) return;
   const Fd reader(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC));
   std::string text(start.size(), '\0');
-  if (!is_regular(fd) || !reader || ::pread(reader.get(), text.data(), text.size(), 0) < 0) return;
+  if (!reader || ::pread(reader.get(), text.data(), text.size(), 0) < 0) return;
   if (text != start) return;
   throw UsageError(fmt::format("{} is an experiment log, which the report would overwrite", path),
                    "name another file with --output, or remove this one");

@@ -47,6 +47,7 @@ namespace causalctl::commands {
 namespace {
 
 constexpr Nanoseconds kLongestSettling = kSecond;
+constexpr double kUnseenTold = 0.01;  // of the run: what threads did before they were watched
 constexpr const char* kGuardianKilled =
     "something killed the guardian process, so the run was ended early";
 
@@ -65,9 +66,9 @@ progress::CountedPoints resolve_points(const config::Config& config, Pid target,
     return progress::resolve_all(config.progress, target, symbolizer);
   } catch (const UsageError& error) {
     if (!guardian.is_held()) throw;
-    throw UsageError(error.what(),
-                     "the program stands before its first instruction, and its libraries are not "
-                     "loaded: for a point in one of them start it, then causalctl attach");
+    throw UsageError(error.what(), error.hint() +
+                                       "; the program's libraries are not loaded yet: for a point "
+                                       "in one of them start it, then causalctl attach");
   }
 }
 
@@ -83,14 +84,13 @@ void warn_of_threads(const perf::Session& session, causal::Run& run) {
         "{} threads ended before they could be watched: what they did, visits too, is missing",
         missed));
   }
-  constexpr std::uint64_t enough_to_matter = 10;
-  const auto begun = session.losses().threads_begun;
-  if (begun < enough_to_matter) return;
-  run.warnings.push_back(fmt::format(
-      "{} threads began during the run, and were first watched {:.1f} ms later on average: what "
-      "they did until then, visits too, is missing",
-      begun,
-      static_cast<double>(session.losses().unseen_ns) / static_cast<double>(begun) / kMillisecond));
+  // Without figures: the warnings of many runs (end to end) are told once.
+  const auto unseen = static_cast<double>(session.losses().unseen_ns);
+  if (unseen > kUnseenTold * static_cast<double>(run.wall_ns)) {
+    run.warnings.emplace_back(
+        "threads began during the run, and are watched only from a tick after their birth on: what "
+        "they did until then, visits too, is missing");
+  }
 }
 
 // A late controller falsifies experiments; the kernel gives real-time priority only to the
@@ -171,7 +171,10 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
                          const ConsoleOptions& console, const Work& work) {
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
   const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
-  check_fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
+  // What may be in a library that is not loaded yet shows when it runs.
+  if (!guardian.is_held()) {
+    check_fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
+  }
   causal::Run run = describe_run(config, target, *symbolizer);
   if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);

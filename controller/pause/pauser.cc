@@ -11,6 +11,7 @@
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
+#include "controller/target/left_stub.h"
 
 namespace causalctl::pause {
 namespace {
@@ -31,6 +32,8 @@ std::optional<std::string> sigtrap_obstacle(Pid target) {
     return "the target is under seccomp, which may forbid the stub's system calls";
   }
   if (procfs::has_signal(status->signals_caught, SIGTRAP)) {
+    // One that has begun since this one looked first (Guardian::adopt).
+    if (const auto stub = target::find_left_stub(target)) target::refuse_if_at_work(*stub, target);
     return "the target handles SIGTRAP itself";
   }
   if (procfs::has_signal(status->signals_ignored, SIGTRAP)) return "the target ignores SIGTRAP";

@@ -23,8 +23,7 @@ struct SessionLosses {
   std::uint64_t throttles = 0;
   std::uint64_t stacks_truncated = 0;
   std::uint64_t threads_missed = 0;  // died before their events were open
-  std::uint64_t threads_begun = 0;   // since the start, and followed
-  Nanoseconds unseen_ns = 0;         // … their time until then, summed
+  Nanoseconds unseen_ns = 0;         // of others, from their birth until then, summed
 };
 
 class EventSource {

@@ -300,7 +300,6 @@ void Follower::handle_fork(const ForkRecord& fork) {
     ++losses_.threads_missed;
     return;
   }
-  ++losses_.threads_begun;
   losses_.unseen_ns += std::max<Nanoseconds>(0, monotonic_now() - fork.common.time_ns);
 }
 

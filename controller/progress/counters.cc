@@ -13,8 +13,6 @@ namespace {
 
 // A distribution is shown only when nearly every end is known to belong to a begin.
 constexpr double kMatchedShare = 0.9;
-// Pieces in turn: by chance, among pieces that overlap, one in a million.
-constexpr std::uint32_t kOneByOne = 10;
 
 Nanoseconds quantile(const std::vector<Nanoseconds>& sorted, double q) {
   const auto index =
@@ -36,33 +34,22 @@ Counters::Counters(std::vector<CountedPoint> points)
 }
 
 void Counters::Worker::begin(Nanoseconds now_ns) {
-  began_twice |= began_last;
-  if (began_last) one_by_one = 0;
-  overlapping |= open > 0;
   ++open;
   began_last = true;
   begun_ns = now_ns;
 }
 
+// Two begins in a row may be one piece that was given up without passing its end. Two ends in a row
+// of what began here are two pieces that were open at once.
 void Counters::Worker::end(Nanoseconds now_ns) {
-  one_by_one = began_last ? one_by_one + 1 : 0;
+  overlaps |= open > 0 && !began_last;
   if (open > 0) --open;  // else begun before the attach, or on another thread
   began_last = false;
   if (begun_ns) measured_ns.push_back(now_ns - *begun_ns);
   begun_ns.reset();
 }
 
-// What overlaps in earnest begins or ends twice in a row now and then. On a thread that did not for
-// a whole experiment and has done one piece after another, what seems open from before was given up
-// without passing its end, and must not spoil the pairs of the rest of the run.
-std::uint32_t Counters::Worker::given_up() const {
-  if (began_twice || one_by_one < kOneByOne) return 0;
-  return open - std::min<std::uint32_t>(open, began_last ? 1 : 0);
-}
-
 void Counters::Worker::start() {
-  open -= given_up();
-  began_twice = overlapping = false;
   begun_ns.reset();  // a stamp of another experiment's virtual time
   measured_ns.clear();
 }
@@ -70,10 +57,7 @@ void Counters::Worker::start() {
 void Counters::start() {
   for (auto& [tag, throughput] : throughput_) throughput = {};
   for (auto& [name, latency] : latency_) {
-    for (auto& [tid, worker] : latency.workers) {
-      change(latency, -static_cast<std::int64_t>(worker.given_up()), latency.changed_at_ns);
-      worker.start();
-    }
+    for (auto& [tid, worker] : latency.workers) worker.start();
     latency.begins = latency.ends = 0;
     latency.in_progress_start = latency.in_progress;
     latency.changed_at_ns = 0;
@@ -137,7 +121,7 @@ void Counters::thread_ended(Tid thread) {
     const auto found = latency.workers.find(thread);
     if (found == latency.workers.end()) continue;
     const Worker& worker = found->second;
-    if (!worker.overlapping) {
+    if (!worker.overlaps) {
       latency.of_ended_ns.insert(latency.of_ended_ns.end(), worker.measured_ns.begin(),
                                  worker.measured_ns.end());
     }
@@ -148,7 +132,7 @@ void Counters::thread_ended(Tid thread) {
 std::vector<Nanoseconds> Counters::measured(const Latency& latency) {
   std::vector<Nanoseconds> all_ns = latency.of_ended_ns;
   for (const auto& [tid, worker] : latency.workers) {
-    if (worker.overlapping) continue;
+    if (worker.overlaps) continue;
     all_ns.insert(all_ns.end(), worker.measured_ns.begin(), worker.measured_ns.end());
   }
   return all_ns;

@@ -7,8 +7,8 @@
 //
 // Latency: where begin and end of one piece of work happen on one thread, each is measured. Else by
 // Little's law, W = L / lambda: the mean number in progress over the experiment, by the rate of
-// ends. A thread that begins a piece while another is open (an event loop, a nested call) does not
-// tell whose end an end is: none of its pairs in this experiment is used.
+// ends. A thread that has several pieces open at once (an event loop, a nested call) does not tell
+// whose end an end is: once it is seen to do so, its pairs are not used any more.
 #pragma once
 
 #include <cstdint>
@@ -81,16 +81,13 @@ class Counters {
   struct Worker {
     std::uint32_t open = 0;               // begun and not ended
     bool began_last = false;              // not ended, since
-    bool began_twice = false;             // in this experiment, without an end between
-    bool overlapping = false;             // in this experiment it had two open
-    std::uint32_t one_by_one = 0;         // ends since it last began or ended twice in a row
+    bool overlaps = false;                // it was seen to have two open; for good
     std::optional<Nanoseconds> begun_ns;  // the open one, if it began in this experiment
     std::vector<Nanoseconds> measured_ns;
 
     void begin(Nanoseconds now_ns);
     void end(Nanoseconds now_ns);
-    std::uint32_t given_up() const;  // of `open`; asked before start()
-    void start();                    // of an experiment
+    void start();  // of an experiment
   };
   struct Latency {
     std::uint64_t begins = 0, ends = 0;

@@ -244,12 +244,8 @@ class GuardianProcess {
   std::string remove_left_stub() {
     const auto left = find_left_stub(target_);
     if (!left) return "";
+    refuse_if_at_work(*left, target_);
     const auto state = state_of(left->owner, target_);
-    if (state == OwnerState::at_work) {
-      throw Error(fmt::format("process {} is being profiled by causalctl, process {}", target_,
-                              who_lives(left->owner)),
-                  "two would measure each other's pauses: wait for its end, or end it by Ctrl-C");
-    }
     // It is taken for a handler of the target's own then, which pauses by ptrace respect.
     if (state == OwnerState::unknown || !injector_->take_over()) return "";
     const auto problems = injector_->restore(std::nullopt);

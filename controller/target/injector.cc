@@ -250,7 +250,7 @@ void Injector::install_handler(StoppedThread& thread) {
   image_ = stub_image({slots, region_->scratch, previous.handler});
   INVARIANT(image_.size() <= kPage);
   must_write(region_->start, image_);
-  write_owner();
+  (void)write_owner();
   must_call(thread, "mprotect", SYS_mprotect, {region_->start, kPage, PROT_READ | PROT_EXEC});
   const auto ours =
       stub_action(region_->start, dropped_signals(status->signals_ignored, status->signals_caught));
@@ -261,8 +261,8 @@ void Injector::install_handler(StoppedThread& thread) {
 }
 
 // Where it cannot be written, the next causalctl takes the stub for the target's own handler.
-void Injector::write_owner() const {
-  (void)write_memory(pid_, owner_address(region_->scratch), std::as_bytes(std::span(&owner_, 1)));
+bool Injector::write_owner() const {
+  return write_memory(pid_, owner_address(region_->scratch), std::as_bytes(std::span(&owner_, 1)));
 }
 
 // It is known by its bytes, and its parameters tell the rest. Who chose this channel saw to it that
@@ -277,7 +277,7 @@ bool Injector::take_over() {
   image_ = stub_image(left->parameters);
   previous_action_ = KernelSigaction{};
   owner_ = make_owner(pid_, controller_, getpid());
-  write_owner();
+  if (!write_owner()) owner_ = left->owner;
   return true;
 }
 

@@ -65,7 +65,7 @@ class Injector {
   void map_region(StoppedThread& thread, unsigned slot_count);
   void install_handler(StoppedThread& thread);
   KernelSigaction exchange_action(StoppedThread& thread, const KernelSigaction* action);
-  void write_owner() const;
+  bool write_owner() const;
   void must_write(Address address, std::span<const std::byte> bytes) const;
   bool ours_is_still_there() const;
   bool nothing_is_left() const;

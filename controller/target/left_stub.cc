@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 
+#include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/target/process.h"
 #include "controller/target/slot.h"
@@ -81,6 +82,13 @@ Pid who_lives(const Owner& owner) {
 }
 
 Address owner_address(Address slots_end) { return slots_end + kPage - sizeof(Owner); }
+
+void refuse_if_at_work(const LeftStub& stub, Pid target) {
+  if (state_of(stub.owner, target) != OwnerState::at_work) return;
+  throw Error(fmt::format("process {} is being profiled by causalctl, process {}", target,
+                          who_lives(stub.owner)),
+              "two would measure each other's pauses: wait for its end, or end it by Ctrl-C");
+}
 
 std::optional<LeftStub> find_left_stub(Pid target) {
   const auto maps = procfs::maps(target);

@@ -56,6 +56,9 @@ Address owner_address(Address slots_end);
 // More than any causalctl injects.
 inline constexpr std::uint64_t kSlotsLimit = 1U << 16;
 
+// Throws Error where another causalctl is at work with it: two would measure each other's pauses.
+void refuse_if_at_work(const LeftStub& stub, Pid target);
+
 // The first one in its mappings; nullopt: none, or they cannot be read. Stops nothing.
 std::optional<LeftStub> find_left_stub(Pid target);
 

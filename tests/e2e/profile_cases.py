@@ -211,7 +211,7 @@ CASES = [
     profiled("attach_threads_come_and_go", attach_json(point="item_done"),
              ("{targets}/threads_storm", "--rate", "30", "--work-us", "30000"),
              checks=(well_formed, visits("item_done", 5), digest_same,
-                     warns(r"\d+ threads began during the run"))),
+                     warns("threads began during the run"))),
     # A thousand threads: the attach took the whole of a run of 3 s once.
     profiled("attach_many_threads", attach_json(), ("{targets}/many_threads",),
              checks=(well_formed, visits("round_done", 50), digest_same)),

@@ -11,6 +11,7 @@ TEST_CASE("interrupts are counted, and what was ignored stays so (nohup)", "[com
   const auto before = std::signal(SIGHUP, SIG_IGN);
   struct sigaction of_tests {};  // Catch2 has its own
   sigaction(SIGINT, nullptr, &of_tests);
+  const auto terminate = std::signal(SIGTERM, SIG_IGN);  // as of what a script starts with `&`
   {
     const Interrupts interrupts;
     CHECK(Interrupts::count() == 0);
@@ -21,6 +22,7 @@ TEST_CASE("interrupts are counted, and what was ignored stays so (nohup)", "[com
     CHECK(Interrupts::count() == 2);
   }
   CHECK(std::signal(SIGHUP, before) == SIG_IGN);
+  CHECK(std::signal(SIGTERM, terminate) == SIG_IGN);
   struct sigaction now {};
   sigaction(SIGINT, nullptr, &now);
   CHECK(now.sa_handler == of_tests.sa_handler);
