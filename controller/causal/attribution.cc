@@ -130,12 +130,10 @@ void Attribution::mappings_changed() {
 std::optional<UnitId> Attribution::find(const std::string& name) const {
   if (const auto found = by_identity_.find(name); found != by_identity_.end()) return found->second;
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
-  for (const auto& [identity, id] : by_identity_) {
-    if (identity.ends_with("/" + name)) return id;
-    const Unit& unit = units_[id];
-    if (!unit.is_line && unit.module + ":" + unit.function == name) return id;
-  }
-  return std::nullopt;
+  const auto unit = std::find_if(units_.begin(), units_.end(),
+                                 [&](const Unit& each) { return may_be_called(each, name); });
+  if (unit == units_.end()) return std::nullopt;
+  return static_cast<UnitId>(unit - units_.begin());
 }
 
 }  // namespace causalctl::causal

@@ -183,8 +183,8 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
 }
 
 // A thread's records begin up to a tick after its birth, or with the attach: it may have blocked
-// before, nobody can tell when. That it is woken says so, as neither the way of a new thread to its
-// first core (sched_wakeup_new) nor a thread that runs makes an edge.
+// before, nobody can tell when. That it is woken says so, as the way of a new thread to its first
+// core (sched_wakeup_new) makes no edge.
 bool Ledger::may_be_woken(const Thread& thread) {
   return thread.state == ThreadState::blocked || !thread.seen;
 }

@@ -101,7 +101,7 @@ class Ledger {
     bool needless = false;  // the wake-up now under way: in virtual time there was no wait
     bool in_pause = false;  // of ours
     bool preempted = false;
-    bool seen = false;  // on a core, or leaving one
+    bool seen = false;  // a record has told of its state
     // A timer or a device has ended its last wait, and nobody of the target has brought it into
     // step since.
     bool from_outside = false;

@@ -45,6 +45,15 @@ Unit function_unit(const unwind::Frame& frame) {
   return {frame.function, false, frame.function, frame.file, frame.line};
 }
 
+// A sample in code of a header would give another file than the next sample.
+void place_at_entry(Unit& function, Address entry, unwind::Symbolizer& symbolizer) {
+  if (entry == 0) return;
+  const auto frames = symbolizer.frames(entry);
+  if (frames.empty()) return;
+  function.file = frames.back().file;
+  function.line = frames.back().line;
+}
+
 }  // namespace
 
 bool module_in_scope(const unwind::Module& module, const config::Scope& scope) {
@@ -75,16 +84,11 @@ std::optional<Unit> unit_of(const std::vector<unwind::Frame>& frames, bool has_l
 
 std::optional<Unit> function_at(Address address, unwind::Symbolizer& symbolizer) {
   const auto module = symbolizer.module_at(address);
-  auto frames = symbolizer.frames(address);
+  const auto frames = symbolizer.frames(address);
   if (!module || frames.empty() || frames.back().function.empty()) return std::nullopt;
   Unit unit = function_unit(frames.back());
   unit.module = base_name(module->path);
-  if (frames.back().entry == 0) return unit;
-  // A sample in code of a header would give another file than the next sample.
-  if (frames = symbolizer.frames(frames.back().entry); !frames.empty()) {
-    unit.file = frames.back().file;
-    unit.line = frames.back().line;
-  }
+  place_at_entry(unit, frames.back().entry, symbolizer);
   return unit;
 }
 
@@ -170,8 +174,8 @@ std::optional<Unit> SymbolizingThread::resolve(Address address) {
     const auto frames = symbolizer_->frames(address);
     auto unit = unit_of(frames, symbolizer_->has_lines(address), scope_);
     if (!unit) return std::nullopt;
-    if (!unit->is_line) return function_at(address, *symbolizer_).value_or(*unit);
     unit->module = base_name(module->path);
+    if (!unit->is_line) place_at_entry(*unit, frames.back().entry, *symbolizer_);
     return unit;
   } catch (const std::exception& error) {  // a broken file must not end the profile of the others
     log::verbose("{:#x}: {}", address, error.what());

@@ -186,7 +186,7 @@ std::vector<UnitId> Runner::candidates() {
   }
   if (!fixed_) fixed_ = parts_.attribution.find(config_.experiment.fixed_unit);
   // Not while debug information is still being read.
-  if (!parts_.attribution.lines()) named_at_ns_ = parts_.clock.now();
+  if (!fixed_ && !parts_.attribution.lines()) named_at_ns_ = parts_.clock.now();
   if (!fixed_ && parts_.clock.now() - named_at_ns_ > kFixedUnitPatience) {
     std::vector<std::pair<std::uint64_t, std::string>> hot;
     for (UnitId id = 0; id < parts_.attribution.units(); ++id) {

@@ -93,8 +93,9 @@ void Stream::apply(const perf::SampleEvent& event) {
   if (!parts_.sampled_points.empty()) {
     const Unit& unit = parts_.attribution.unit(charge.unit);
     for (const auto& [place, tag] : parts_.sampled_points) {
+      if (!unit.is_line) break;
       const std::string full = unit.file + ":" + std::to_string(unit.line);
-      if (unit.is_line && (unit.name == place || full.ends_with("/" + place))) {
+      if (unit.name == place || full.ends_with("/" + place)) {
         visit(tag, event.thread.tid, event.time_ns);
       }
     }

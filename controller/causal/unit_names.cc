@@ -131,6 +131,12 @@ std::vector<std::string> names_of(const Unit& unit) {
   return names;
 }
 
+bool may_be_called(const Unit& unit, const std::string& name) {
+  const std::vector<std::string> names = names_of(unit);
+  const bool in_module = !unit.is_line && unit.module + ":" + name_in(unit) == name;
+  return in_module || std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::string free_name(const Unit& unit, const std::function<bool(const std::string&)>& taken) {
   const std::vector<std::string> names = names_of(unit);
   const auto free = std::find_if_not(names.begin(), names.end(), taken);
@@ -143,12 +149,8 @@ std::string free_name(const Unit& unit, const std::function<bool(const std::stri
 std::vector<Unit> meant(const std::vector<Unit>& units, const std::string& wanted) {
   std::vector<Unit> exact, fitting;
   for (const Unit& unit : units) {
-    const std::vector<std::string> names = names_of(unit);
     if (identity_of(unit) == wanted) exact.push_back(unit);
-    const bool in_module = !unit.is_line && unit.module + ":" + name_in(unit) == wanted;
-    if (in_module || std::find(names.begin(), names.end(), wanted) != names.end()) {
-      fitting.push_back(unit);
-    }
+    if (may_be_called(unit, wanted)) fitting.push_back(unit);
   }
   return exact.empty() ? fitting : exact;
 }

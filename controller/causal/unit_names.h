@@ -21,11 +21,14 @@ std::string identity_of(const Unit& unit);
 // What the unit can be called, shortest first; the last tells it from every other.
 std::vector<std::string> names_of(const Unit& unit);
 
+// By one of them, or, a function, by its binary: BINARY:FUNCTION.
+bool may_be_called(const Unit& unit, const std::string& name);
+
 // The shortest of them that is not taken.
 std::string free_name(const Unit& unit, const std::function<bool(const std::string&)>& taken);
 
 // Which of these units, all different, `wanted` can be: the one of this identity, else those that
-// can be called so, or so with their binary.
+// may be called so.
 std::vector<Unit> meant(const std::vector<Unit>& units, const std::string& wanted);
 
 // What a line of a log says of a unit, which may leave out what it does not know.

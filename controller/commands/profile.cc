@@ -1,7 +1,7 @@
 // A causal profile, from the attach to the report. The order is what keeps the target safe:
 //
-//   1. everything that can be wrong with the request is found out before the target is touched:
-//      the progress points exist, the log can be written  (watch_target, progress::resolve_all)
+//   1. everything that can be wrong with the request is found out before anything is put into the
+//      target: the progress points exist, the log can be written  (watch_target, resolve_points)
 //   2. perf events on all threads, progress points armed: kernel objects that die with us (Watch)
 //   3. the pause channel: the only thing that is put into the target
 //   4. experiments, in real-time priority where permitted: profile() has causal/run.cc make them

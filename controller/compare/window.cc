@@ -94,7 +94,7 @@ std::vector<Measured> Window::end() {
     if (count.ends < kFewestVisits) too_rare(count.name, count.ends, length_ns_);
     if (values.empty()) units_ = count.ends;
     const auto add = [&](const char* statistic, Nanoseconds time_ns) {
-      if (time_ns <= 0) return;  // not known: begin and end were not on one thread
+      if (time_ns <= 0) return;  // not known: ends could not be paired
       values.push_back({{count.name + " " + statistic, MetricKind::latency},
                         static_cast<double>(time_ns) / kSecond});
     };

@@ -217,7 +217,7 @@ class GuardianProcess {
       }
       case Kind::take_over:
         take_target(request.tid);
-        (void)injector_->take_over();
+        if (const auto left = find_left_stub(target_)) (void)injector_->take_over(*left);
         break;
       case Kind::pause:
         break;  // has no answer
@@ -247,7 +247,7 @@ class GuardianProcess {
     refuse_if_at_work(*left, target_);
     const auto state = state_of(left->owner, target_);
     // It is taken for a handler of the target's own then, which pauses by ptrace respect.
-    if (state == OwnerState::unknown || !injector_->take_over()) return "";
+    if (state == OwnerState::unknown || !injector_->take_over(*left)) return "";
     const auto problems = injector_->restore(std::nullopt);
     if (problems.empty()) {
       injector_ = std::make_unique<Injector>(target_, controller_);

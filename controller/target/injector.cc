@@ -24,7 +24,6 @@
 namespace causalctl::target {
 namespace {
 
-constexpr Address kPage = 4096;
 constexpr Nanoseconds kInjectLimit = 2 * kSecond;
 constexpr Nanoseconds kStopLimit = 200 * kMillisecond;
 constexpr Nanoseconds kRankLimit = 50 * kMillisecond;  // then one that would notice will do, too
@@ -267,17 +266,16 @@ bool Injector::write_owner() const {
 
 // It is known by its bytes, and its parameters tell the rest. Who chose this channel saw to it that
 // the disposition of before was the default, and that is what the stub says, too.
-bool Injector::take_over() {
-  const auto left = find_left_stub(pid_);
+bool Injector::take_over(const LeftStub& left) {
   const auto instruction = find_syscall_instruction(pid_);
-  if (!left || !instruction || left->parameters.previous_handler != 0) return false;
-  const Address scratch = left->parameters.slots_end;
+  if (!instruction || left.parameters.previous_handler != 0) return false;
+  const Address scratch = left.parameters.slots_end;
   syscall_instruction_ = *instruction;
-  region_ = Region{left->code, scratch + kPage - left->code, scratch};
-  image_ = stub_image(left->parameters);
+  region_ = Region{left.code, scratch + kPage - left.code, scratch};
+  image_ = stub_image(left.parameters);
   previous_action_ = KernelSigaction{};
   owner_ = make_owner(pid_, controller_, getpid());
-  if (!write_owner()) owner_ = left->owner;
+  if (!write_owner()) owner_ = left.owner;
   return true;
 }
 

@@ -41,8 +41,8 @@ class Injector {
   Injection inject(unsigned slot_count, std::optional<Tid> held);
 
   // Makes the stub that another guardian left in the target ours, so that restore() removes it.
-  // False: there is none, or not one that can be removed.
-  bool take_over();
+  // False: it cannot be removed.
+  bool take_over(const LeftStub& left);
 
   // What could not be undone. Safe to call at any time.
   std::vector<std::string> restore(std::optional<Tid> held);

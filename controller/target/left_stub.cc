@@ -15,8 +15,6 @@
 namespace causalctl::target {
 namespace {
 
-constexpr Address kPage = 4096;
-
 std::uint64_t own_namespace(const char* name) {
   struct stat file {};
   if (stat(fmt::format("/proc/self/ns/{}", name).c_str(), &file) != 0) return 0;

@@ -18,6 +18,9 @@ struct KernelSigaction {
   std::uint64_t mask = 0;
 };
 
+// The injected mapping: a page of code, the slots, rounded up to pages, and a page of scratch.
+inline constexpr Address kPage = 4096;
+
 struct StubParameters {
   Address slots_begin = 0;
   Address slots_end = 0;

@@ -57,6 +57,24 @@ TEST_CASE("Threads there at the attach and those started later are all sampled",
   REQUIRE(session.losses().threads_missed == 0);
 }
 
+TEST_CASE("A thread that is blocked when it is found is said to be", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] { spin_for(kSecond); });
+  const auto found_blocked = [&] {  // at its start it waits for go()
+    Session session(child.pid(), {});
+    session.start();
+    std::vector<Event> events;
+    REQUIRE(drain_until(session, events,
+                        [](const auto& all) { return !only<ThreadStartEvent>(all).empty(); }));
+    return only<ThreadStartEvent>(events).front().blocked;
+  };
+  sleep_until(monotonic_now() + 20 * kMillisecond);
+  CHECK(found_blocked());
+  child.go();
+  while (cpu_time_of(child.pid()) < 5 * kMillisecond) sleep_until(monotonic_now() + kMillisecond);
+  CHECK_FALSE(found_blocked());
+}
+
 TEST_CASE("A storm of threads leaks nothing and loses no thread unreported", "[perf]") {
   if (!perf_is_allowed()) return;
   constexpr int kThreads = 1000;

@@ -19,12 +19,9 @@ namespace causalctl::target {
 namespace {
 
 using test::eventually;
+using test::handler_is_installed;
 using test::program;
 using test::TargetProcess;
-
-bool handler_is_installed(Pid pid) {
-  return procfs::has_signal(procfs::status(pid).value().signals_caught, SIGTRAP);
-}
 
 bool is_mapped(Pid pid, Address address) {
   const auto maps = procfs::maps(pid).value();

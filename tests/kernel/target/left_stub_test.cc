@@ -18,12 +18,9 @@ namespace causalctl::target {
 namespace {
 
 using test::eventually;
+using test::handler_is_installed;
 using test::program;
 using test::TargetProcess;
-
-bool handler_is_installed(Pid pid) {
-  return procfs::has_signal(procfs::status(pid).value().signals_caught, SIGTRAP);
-}
 
 std::string error_of_adopt(Pid target) {
   try {

@@ -39,6 +39,10 @@ TargetProcess::TargetProcess(std::vector<std::string> command) {
   }
 }
 
+bool handler_is_installed(Pid pid) {
+  return procfs::has_signal(procfs::status(pid).value().signals_caught, SIGTRAP);
+}
+
 TargetProcess::~TargetProcess() {
   if (reaped_) return;
   kill(pid_, SIGKILL);

@@ -16,6 +16,8 @@ namespace causalctl::target::test {
 
 std::string program(const std::string& name);  // path of a program of tests/targets
 
+bool handler_is_installed(Pid pid);  // of SIGTRAP
+
 class TargetProcess {
  public:
   // Returns when it has printed "ready".

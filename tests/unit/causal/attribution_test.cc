@@ -42,6 +42,22 @@ TEST_CASE("a unit is found by its whole path before any shorter name", "[causal]
   CHECK_FALSE(attribution.find("til.c:10").has_value());
 }
 
+// What decides whether stacks are copied must not be decided by samples of which nothing is known,
+// while debug information is being read.
+TEST_CASE("a copied stack tells something once its place is known", "[causal]") {
+  Attribution attribution(std::make_unique<TwoFiles>(), nullptr);
+  perf::SampleEvent sample;
+  sample.callers = {1};
+  sample.user.mask = 1;
+  sample.user.registers = {0};
+  attribution.charge(sample);
+  CHECK(attribution.caller_check().samples == 0);
+  attribution.absorb();
+  attribution.charge(sample);
+  CHECK(attribution.caller_check().samples == 1);
+  CHECK(attribution.caller_check().needed_caller == 0);
+}
+
 // Functions of one name: in two files of the executable, and in a library without lines.
 class ThreeParsers final : public Resolver {
  public:
