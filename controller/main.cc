@@ -11,6 +11,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/printable.h"
+#include "controller/base/signal_state.h"
 #include "controller/commands/commands.h"
 
 namespace {
@@ -91,6 +92,8 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  causalctl::SignalState::at_start();
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, our children's ends could not be waited for
   open_standard_files();
   report_write_errors();
   try {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
@@ -117,7 +120,9 @@ Status parse_status(std::string_view text) {
     if (colon == std::string_view::npos) continue;
     const auto key = line.substr(0, colon);
     const auto value = line.substr(colon + 1);
-    if (key == "State") {
+    if (key == "Name") {
+      status.name = value.substr(std::min(value.find_first_not_of('\t'), value.size()));
+    } else if (key == "State") {
       const auto letter = value.find_first_not_of("\t ");
       if (letter != std::string_view::npos) status.state = value[letter];
     } else if (key == "Tgid") {
@@ -223,6 +228,38 @@ std::uint64_t parse_start_ticks(std::string_view stat) {
   return number<std::uint64_t>(field_of_stat(stat, 22));
 }
 
+bool parse_is_kernel_worker(std::string_view stat, std::string_view stat_of_first) {
+  constexpr std::uint64_t io_worker = 0x10;      // PF_IO_WORKER of the kernel's <linux/sched.h>
+  constexpr std::uint64_t user_worker = 0x4000;  // PF_USER_WORKER, Linux 6.4
+  const auto flags = number<std::uint64_t>(field_of_stat(stat, 9));
+  const auto first = number<std::uint64_t>(field_of_stat(stat_of_first, 9));
+  return (flags & ~first & (io_worker | user_worker)) != 0;
+}
+
+bool is_kernel_worker(Pid pid, Tid tid) {
+  if (tid == pid) return false;
+  const auto stat = read_text(fmt::format("/proc/{}/task/{}/stat", pid, tid));
+  if (!stat || !parse_is_kernel_worker(*stat, "")) return false;
+  return parse_is_kernel_worker(*stat, read_text(fmt::format("/proc/{}/stat", pid)).value_or(""));
+}
+
+Address parse_entry_point(std::string_view auxv) {
+  struct Entry {
+    std::uint64_t type = 0;
+    std::uint64_t value = 0;
+  } entry;
+  for (; auxv.size() >= sizeof entry; auxv.remove_prefix(sizeof entry)) {
+    std::memcpy(&entry, auxv.data(), sizeof entry);
+    if (entry.type == AT_ENTRY) return entry.value;
+  }
+  return 0;
+}
+
+Address entry_point(Pid pid) {
+  const auto auxv = read_text(fmt::format("/proc/{}/auxv", pid));
+  return auxv ? parse_entry_point(*auxv) : 0;
+}
+
 bool has_children(Pid pid, Tid tid) {
   const auto children = read_text(fmt::format("/proc/{}/task/{}/children", pid, tid));
   return children && !children->empty();
@@ -269,6 +306,15 @@ std::string executable(Pid pid) {
   const auto length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), path.data(), path.size());
   path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
   return path;
+}
+
+bool in_other_namespace(Pid pid, const char* name) {
+  std::error_code error;
+  const auto ours = std::filesystem::read_symlink(fmt::format("/proc/self/ns/{}", name), error);
+  if (error) return false;
+  const auto theirs =
+      std::filesystem::read_symlink(fmt::format("/proc/{}/ns/{}", pid, name), error);
+  return !error && ours != theirs;
 }
 
 bool has_capability(int capability) {

@@ -14,6 +14,7 @@ namespace causalctl::procfs {
 
 // The fields of /proc/PID/status that decide how a thread may be treated.
 struct Status {
+  std::string name;
   char state = '?';  // R, S, D, T, t, Z, X
   Pid tgid = 0;
   Pid tracer_pid = 0;  // 0: nobody traces it
@@ -54,6 +55,8 @@ bool has_ended(Pid pid);  // gone, or a zombie without other threads
 std::optional<Status> thread_status(Pid pid, Tid tid);
 std::optional<std::vector<Map>> maps(Pid pid);
 std::vector<Tid> threads(Pid pid);  // empty: gone
+// Of namespaces(7): "pid", "time", … False where either cannot be read.
+bool in_other_namespace(Pid pid, const char* name);
 // Of the caller, effective (capabilities(7)).
 bool has_capability(int capability);
 // Whether this thread has forked processes that are there still, zombies included. A kernel without
@@ -69,6 +72,15 @@ Pid parse_parent(std::string_view stat);
 std::uint64_t parse_children_ticks(std::string_view stat);
 // When the process started, in ticks since the boot, in a text of /proc/PID/stat; 0: not one. Pure.
 std::uint64_t parse_start_ticks(std::string_view stat);
+// Whether a thread is one that the kernel runs for the process, in which no code of the program
+// ever is: an io_uring's or a vhost's worker. By two texts of /proc/PID/task/TID/stat, of the
+// thread and of the first one, which is none: older kernels use one of the bits otherwise. Pure.
+bool parse_is_kernel_worker(std::string_view stat, std::string_view stat_of_first);
+bool is_kernel_worker(Pid pid, Tid tid);  // false: gone
+// Where the program's own code begins, once the loader is done, in the bytes of /proc/PID/auxv
+// (getauxval(3), AT_ENTRY); 0: not said. Pure.
+Address parse_entry_point(std::string_view auxv);
+Address entry_point(Pid pid);  // 0: gone or unreadable
 // The one process of this name (comm, or file name of its executable). Throws UsageError when none
 // or several match, listing them.
 Pid find_process(const std::string& name);

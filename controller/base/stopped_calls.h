@@ -9,11 +9,15 @@ struct StoppedCalls {
   std::uint64_t continued = 0;  // by the kernel, with the time that was left
   std::uint64_t repeated = 0;   // by us, from their beginning and with their full timeout
   std::uint64_t broken = 0;     // returned EINTR, which they would not have without us
+  // Writes that returned with less written than was asked for: for the stop, or by themselves (a
+  // descriptor that does not block), which cannot be told apart.
+  std::uint64_t shortened = 0;
 
   StoppedCalls& operator+=(const StoppedCalls& other) {
     continued += other.continued;
     repeated += other.repeated;
     broken += other.broken;
+    shortened += other.shortened;
     return *this;
   }
 };

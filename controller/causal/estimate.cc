@@ -365,13 +365,18 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
   add_core_waits(runs, report);
 
   const Totals totals = add_up(runs);
-  for (const Point& point : points_of(runs)) {
+  const std::vector<Point> points = points_of(runs);
+  // One of them that fails for nothing is enough, so their intervals hold together.
+  const double null_alpha = alpha / static_cast<double>(std::max<std::size_t>(points.size(), 1));
+  for (const Point& point : points) {
     const PointEffects effects = compare(runs, point);
     report.progress.push_back(
         estimate_point(runs, totals, point, effects, report.samples_total, alpha));
-    if (report.selfcheck.null_effect || effects.nulls.size() < kFewestForSlope) continue;
+    if (effects.nulls.size() < kFewestForSlope) continue;
     const CleanUnit nulls = clean_nulls(effects.nulls);
-    report.selfcheck.null_effect = effect_of(nulls.effects, nulls.noise, alpha);
+    auto& null = report.progress.back().null_effect =
+        effect_of(nulls.effects, nulls.noise, null_alpha);
+    if (!report.selfcheck.null_effect) report.selfcheck.null_effect = null;
   }
   add_warnings(runs, report);
   return report;

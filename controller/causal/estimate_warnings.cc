@@ -151,36 +151,41 @@ void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
       report.pause_cost_error_ns / kMicrosecond, 100 * statistics::kNormal95 * largest));
 }
 
+// Of which point a check speaks, where there are several.
+std::string of_point(const Report& report, const ProgressResult& point) {
+  return report.progress.size() > 1 ? fmt::format(" of {}", point.name) : "";
+}
+
 // Where baselines agree with each other less well than a finding is large, the check cannot tell
 // it from noise.
-void warn_of_weak_null(Report& report) {
-  const auto& null = report.selfcheck.null_effect;
+void warn_of_weak_null(const ProgressResult& point, Report& report) {
+  const auto& null = point.null_effect;
   if (!null) return;
   const double half_width = (null->high - null->low) / 2;
-  std::size_t smaller = 0;
-  for (const ProgressResult& point : report.progress) {
-    smaller += static_cast<std::size_t>(
-        std::count_if(point.units.begin(), point.units.end(), [&](const UnitResult& unit) {
-          return unit.verdict == Verdict::optimise && unit.best &&
-                 std::abs(unit.best->effect.value) < half_width;
-        }));
-  }
+  const auto smaller =
+      std::count_if(point.units.begin(), point.units.end(), [&](const UnitResult& unit) {
+        return unit.verdict == Verdict::optimise && unit.best &&
+               std::abs(unit.best->effect.value) < half_width;
+      });
   if (smaller == 0) return;
   report.warnings.push_back(fmt::format(
-      "self-check weak: without any speedup the experiments agree only to ±{:.1f} points; {} of "
+      "self-check{} weak: without any speedup the experiments agree only to ±{:.1f} points; {} of "
       "the effects called worth it {} smaller, and may be noise: profile for longer, or at a "
       "quieter time",
-      percent(half_width), smaller, smaller == 1 ? "is" : "are"));
+      of_point(report, point), percent(half_width), smaller, smaller == 1 ? "is" : "are"));
+}
+
+void warn_of_null(const ProgressResult& point, Report& report) {
+  const auto& null = point.null_effect;
+  if (!null || (null->low <= 0 && null->high >= 0) || std::abs(null->value) <= 0.01) return;
+  report.warnings.push_back(fmt::format(
+      "self-check{} failed: without any speedup the experiments differ by {:.1f} % [{:.1f}, "
+      "{:.1f}]; effects of that size mean nothing",
+      of_point(report, point), percent(null->value), percent(null->low), percent(null->high)));
 }
 
 void warn_of_selfcheck(Report& report) {
-  const auto& null = report.selfcheck.null_effect;
-  if (null && (null->low > 0 || null->high < 0) && std::abs(null->value) > 0.01) {
-    report.warnings.push_back(fmt::format(
-        "self-check failed: without any speedup the experiments differ by {:.1f} % [{:.1f}, "
-        "{:.1f}]; effects of that size mean nothing",
-        percent(null->value), percent(null->low), percent(null->high)));
-  }
+  for (const ProgressResult& point : report.progress) warn_of_null(point, report);
   if (report.outside_share > kBesideOthers) {
     report.warnings.push_back(fmt::format(
         "the target's threads waited for cores {:.0f} % of the time because of other processes (or "
@@ -229,7 +234,7 @@ void add_warnings(const std::vector<Run>& runs, Report& report) {
   warn_of_points(report);
   if (report.experiments == 0) report.warnings.push_back("no experiment was finished");
   warn_of_selfcheck(report);
-  warn_of_weak_null(report);
+  for (const ProgressResult& point : report.progress) warn_of_weak_null(point, report);
   warn_of_pause_cost(runs, report);
   warn_of_losses(runs, report);
   warn_of_runs(runs, report);

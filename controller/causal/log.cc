@@ -158,7 +158,8 @@ void LogWriter::end(const Run& run) {
                      {"stopped_calls",
                       {{"continued", run.stopped_calls.continued},
                        {"repeated", run.stopped_calls.repeated},
-                       {"broken", run.stopped_calls.broken}}},
+                       {"broken", run.stopped_calls.broken},
+                       {"shortened", run.stopped_calls.shortened}}},
                      {"warnings", run.warnings}};
   append(text(line));
 }

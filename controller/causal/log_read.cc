@@ -141,6 +141,7 @@ void read_end(const Json& line, Run& run) {
     get(*calls, "continued", run.stopped_calls.continued);
     get(*calls, "repeated", run.stopped_calls.repeated);
     get(*calls, "broken", run.stopped_calls.broken);
+    if (calls->contains("shortened")) get(*calls, "shortened", run.stopped_calls.shortened);
   }
   run.warnings.clear();
   for (const Json& warning : line.value("warnings", Json::array())) {

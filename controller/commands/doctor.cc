@@ -46,20 +46,6 @@ bool profile_possible(const std::vector<Check>& checks) {
   });
 }
 
-std::vector<std::string> reasons_for_ptrace(const SignalFacts& facts) {
-  std::vector<std::string> reasons;
-  if (!facts.sigtrap_events) reasons.emplace_back("no sigtrap events here");
-  if (facts.caught) reasons.emplace_back("it handles SIGTRAP itself");
-  if (facts.ignored) reasons.emplace_back("it ignores SIGTRAP");
-  if (facts.threads_blocking > 0) {
-    reasons.push_back(fmt::format("{} of its threads block SIGTRAP", facts.threads_blocking));
-  }
-  if (facts.seccomp != 0) {
-    reasons.emplace_back("seccomp may forbid the system calls of the pause stub");
-  }
-  return reasons;
-}
-
 int run_doctor(std::optional<Pid> target) {
   auto checks = check_machine();
   if (target) {

@@ -32,16 +32,6 @@ KernelVersion parse_kernel_version(const std::string& release);  // "6.18.5" →
 std::string render_checks(const std::vector<Check>& checks);
 bool profile_possible(const std::vector<Check>& checks);
 
-struct SignalFacts {  // about SIGTRAP in the target
-  bool caught = false;
-  bool ignored = false;
-  int threads_blocking = 0;
-  int seccomp = 0;
-  bool sigtrap_events = true;  // the kernel has them and we may open them
-};
-// Why pauses must go by ptrace; empty: by sigtrap. (pause/pauser.h)
-std::vector<std::string> reasons_for_ptrace(const SignalFacts& facts);
-
 KernelVersion running_kernel();
 bool sigtrap_events_work();
 

@@ -20,6 +20,7 @@
 #include "controller/base/procfs.h"
 #include "controller/base/thread.h"
 #include "controller/commands/doctor_checks.h"
+#include "controller/pause/blocked_trap.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
 #include "controller/perf/tracepoint.h"
@@ -112,6 +113,10 @@ Check sigtrap() {
     check.verdict = Verdict::limited;
     check.finding = "cannot be opened: pauses go by ptrace, with more disturbance";
     check.remedy = "Linux 5.13 or newer";
+  } else if (const auto problem = pause::blocked_trap_problem()) {
+    check.verdict = Verdict::limited;
+    check.finding = *problem;
+    check.remedy = "nothing to do: pauses go by ptrace, with more disturbance";
   }
   return check;
 }

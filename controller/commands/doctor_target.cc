@@ -12,7 +12,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <string_view>
 
@@ -20,6 +19,7 @@
 #include "controller/base/fd.h"
 #include "controller/base/procfs.h"
 #include "controller/commands/doctor_checks.h"
+#include "controller/pause/pauser.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
 #include "controller/target/left_stub.h"
@@ -118,35 +118,28 @@ std::optional<Check> left_stub(Pid target) {
   return std::nullopt;
 }
 
-Check pause_channel(Pid target, const procfs::Status& status) {
+Check pause_channel(Pid target) {
   if (auto check = left_stub(target)) return *check;
-  SignalFacts facts;
-  facts.caught = procfs::has_signal(status.signals_caught, SIGTRAP);
-  facts.ignored = procfs::has_signal(status.signals_ignored, SIGTRAP);
-  facts.seccomp = status.seccomp;
-  facts.sigtrap_events = sigtrap_events_work();
+  if (const auto obstacle = pause::sigtrap_obstacle(target)) {
+    return {"pause channel", Verdict::limited, "ptrace, because " + *obstacle,
+            "nothing to do: pauses cost the target more", false};
+  }
+  int blocking = 0;
   for (const Tid tid : procfs::threads(target)) {
     const auto thread = procfs::thread_status(target, tid);
-    if (!thread) continue;
-    facts.threads_blocking += procfs::has_signal(thread->signals_blocked, SIGTRAP) ? 1 : 0;
-    facts.seccomp = std::max(facts.seccomp, thread->seccomp);
+    blocking += thread && procfs::has_signal(thread->signals_blocked, SIGTRAP) ? 1 : 0;
   }
-  const auto reasons = reasons_for_ptrace(facts);
-  if (reasons.empty()) return {"pause channel", Verdict::ok, "sigtrap", "", false};
-  return {"pause channel", Verdict::limited,
-          fmt::format("ptrace, because {}", fmt::join(reasons, ", and ")),
-          "nothing to do: pauses cost the target more", false};
+  return {"pause channel", Verdict::ok,
+          blocking == 0
+              ? "sigtrap"
+              : fmt::format("sigtrap; threads that block SIGTRAP, by ptrace: {}", blocking),
+          "", false};
 }
 
 Check namespaces(Pid target) {
   std::vector<std::string> different;
   for (const char* name : {"pid", "mnt", "user", "net", "cgroup"}) {
-    std::error_code error;
-    const auto ours = std::filesystem::read_symlink(fmt::format("/proc/self/ns/{}", name), error);
-    if (error) continue;
-    const auto theirs =
-        std::filesystem::read_symlink(fmt::format("/proc/{}/ns/{}", target, name), error);
-    if (!error && ours != theirs) different.emplace_back(name);
+    if (procfs::in_other_namespace(target, name)) different.emplace_back(name);
   }
   if (different.empty())
     return {"container", Verdict::ok, "same namespaces as causalctl", "", false};
@@ -211,7 +204,7 @@ std::optional<std::vector<Check>> check_target(Pid target) {
   checks.push_back(ptrace_right(target));
   checks.push_back(tracer(*status));
   checks.push_back(word_size(target));
-  checks.push_back(pause_channel(target, *status));
+  checks.push_back(pause_channel(target));
   checks.push_back(namespaces(target));
   if (checks[1].verdict == Verdict::missing) return checks;  // its files cannot be read either
   try {

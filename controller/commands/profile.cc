@@ -66,9 +66,10 @@ progress::CountedPoints resolve_points(const config::Config& config, Pid target,
     return progress::resolve_all(config.progress, target, symbolizer);
   } catch (const UsageError& error) {
     if (!guardian.is_held()) throw;
-    throw UsageError(error.what(), error.hint() +
-                                       "; the program's libraries are not loaded yet: for a point "
-                                       "in one of them start it, then causalctl attach");
+    throw UsageError(error.what(),
+                     error.hint() +
+                         "; what is not loaded yet cannot be named: for a point in that "
+                         "start it, then causalctl attach");
   }
 }
 
@@ -143,7 +144,7 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
   const auto say_what_is_left = [&] {
     run.warnings.insert(run.warnings.end(), left.begin(), left.end());
   };
-  if (run.reason == "target-exited") {
+  if (run.reason == "target-exited" || procfs::has_ended(run.pid)) {
     run.digest = "unknown";
     say_what_is_left();
     return;
@@ -156,6 +157,11 @@ void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
     sleep_until(monotonic_now() + kMillisecond);
     after = guardian.digest(places);
     changes = target::differences(before, after);
+  }
+  if (procfs::has_ended(run.pid)) {
+    run.digest = "unknown";
+    run.warnings.emplace_back("the target ended while it was left");
+    return;
   }
   for (const std::string& change : target::own_changes(before, after)) {
     log::verbose("the target itself has changed: {}", change);

@@ -1,5 +1,6 @@
-// `causalctl run -- CMD`: starts a program, stopped before its first instruction, and profiles it
-// from there. When the profile ends first (--duration, Ctrl-C), the program is asked to end.
+// `causalctl run -- CMD`: starts a program, stopped before its own first instruction, when its
+// libraries are loaded, and profiles it from there. When the profile ends first (--duration,
+// Ctrl-C), the program is asked to end.
 #include <fmt/format.h>
 
 #include <memory>
@@ -33,6 +34,7 @@ ExitCode run(const Arguments& arguments) {
   if (config.progress.end_to_end) return run_end_to_end(config, console);
   target::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
+  load_libraries(pid, guardian);
   try {
     const ExitCode code = profile(config, pid, guardian, console,
                                   [](target::Guardian& launched) { launched.release(); });

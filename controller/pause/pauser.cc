@@ -2,10 +2,12 @@
 
 #include <signal.h>
 
+#include <cerrno>
 #include <optional>
 
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/pause/blocked_trap.h"
 #include "controller/pause/ptrace_channel.h"
 #include "controller/pause/shot_cost.h"
 #include "controller/pause/sigtrap_channel.h"
@@ -24,7 +26,22 @@ bool under_seccomp(Pid target) {
   return false;
 }
 
-// Why the stub must not, or cannot, be used in this target; nullopt: it can.
+// What the target's own confinement may forbid: memory that is executable (PR_SET_MDWE, SELinux),
+// or that is beyond its limits.
+bool is_forbidden(const Error& error) {
+  switch (error.error_number()) {
+    case EPERM:
+    case EACCES:
+    case EAGAIN:
+    case ENOMEM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 std::optional<std::string> sigtrap_obstacle(Pid target) {
   const auto status = procfs::status(target);
   if (!status) procfs::throw_unreadable(target, "status");
@@ -42,29 +59,41 @@ std::optional<std::string> sigtrap_obstacle(Pid target) {
   } catch (const Error& error) {
     return std::string(error.what());
   }
+  if (auto problem = blocked_trap_problem()) return problem;
+  if (procfs::in_other_namespace(target, "time")) {
+    return "the target is in another time namespace, whose clock is not ours";
+  }
   return std::nullopt;
 }
 
-}  // namespace
-
 PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOptions& options) {
   PauserChoice choice;
-  if (options.channel != "ptrace") {
-    const auto obstacle = sigtrap_obstacle(target);
-    if (!obstacle) {
-      PauserOptions complete = options;
-      if (!complete.pause_cost_ns) complete.pause_cost_ns = measure_shot_cost();
-      const target::Injection injection = guardian.inject(options.slot_count);
-      choice.attach_stop_ns = injection.stop_ns;
-      choice.pause_cost_ns = *complete.pause_cost_ns;
-      choice.pauser = std::make_unique<SigtrapChannel>(target, guardian, injection, complete);
-      return choice;
-    }
+  const auto use_ptrace_because = [&](const std::string& reason) {
     if (options.channel == "sigtrap") {
-      throw Error("the sigtrap pause channel cannot be used: " + *obstacle,
+      throw Error("the sigtrap pause channel cannot be used: " + reason,
                   "leave the channel at \"auto\", or choose \"ptrace\"");
     }
-    choice.reason = *obstacle;
+    choice.reason = reason;
+  };
+  if (options.channel != "ptrace") {
+    if (const auto obstacle = sigtrap_obstacle(target)) {
+      use_ptrace_because(*obstacle);
+    } else {
+      PauserOptions complete = options;
+      if (!complete.pause_cost_ns) complete.pause_cost_ns = measure_shot_cost();
+      try {
+        const target::Injection injection = guardian.inject(options.slot_count);
+        choice.attach_stop_ns = injection.stop_ns;
+        choice.pause_cost_ns = *complete.pause_cost_ns;
+        choice.pauser = std::make_unique<SigtrapChannel>(target, guardian, injection, complete);
+        return choice;
+      } catch (const TargetGone&) {
+        throw;
+      } catch (const Error& error) {
+        if (!is_forbidden(error)) throw;
+        use_ptrace_because(error.what());
+      }
+    }
   }
   choice.pause_cost_ns =
       options.pause_cost_ns ? *options.pause_cost_ns : measure_stop_cost(guardian);

@@ -70,6 +70,9 @@ struct PauserChoice {
   Nanoseconds attach_stop_ns = 0;
 };
 
+// Why the stub must not, or cannot, be used in this target; nullopt: it can. Throws TargetGone.
+std::optional<std::string> sigtrap_obstacle(Pid target);
+
 // Chooses the channel, injects where needed. Threads are added by the caller. The guardian must
 // outlive the pauser.
 PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOptions& options);

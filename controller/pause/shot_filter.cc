@@ -30,8 +30,18 @@ constexpr std::uint32_t kBitsPerByte = 8;
 struct Offsets {                    // in bytes
   int sighand = 0;                  // of the pointer in task_struct
   int trap_handler = 0;             // of SIGTRAP's sa_handler in sighand_struct
+  int blocked = 0;                  // of the signal mask in task_struct
   std::optional<int> seccomp_mode;  // of the int in task_struct; none: a kernel without seccomp
+  // Of the word in task_struct that says what is to be done at each system call, and the bit there
+  // that says "syscall user dispatch" (prctl(2)).
+  std::optional<int> syscall_work;
+  int dispatch_bit = 0;
 };
+
+// Why a shot is held back, as bits of the word that the program writes.
+constexpr int kHandler = 1;
+constexpr int kSeccomp = 2;
+constexpr int kDispatch = 4;
 
 using Btf = std::unique_ptr<btf, decltype(&btf__free)>;
 
@@ -54,6 +64,26 @@ std::optional<int> member_offset(const btf* types, const btf_type* type, std::st
   return std::nullopt;
 }
 
+std::optional<int> enumerator(const btf* types, const char* enumeration, std::string_view name) {
+  const int id = btf__find_by_name_kind(types, enumeration, BTF_KIND_ENUM);
+  if (id < 0) return std::nullopt;
+  const btf_type* type = btf__type_by_id(types, static_cast<std::uint32_t>(id));
+  const struct btf_enum* values = btf_enum(type);
+  for (std::uint32_t i = 0; i < btf_vlen(type); ++i) {
+    if (btf__name_by_offset(types, values[i].name_off) == name) return values[i].val;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> nested_offset(const btf* types, const btf_type* outer, std::string_view member,
+                                 const char* type, std::string_view inner) {
+  const btf_type* nested = find_struct(types, type);
+  const auto offset = member_offset(types, outer, member);
+  if (nested == nullptr || !offset) return std::nullopt;
+  const auto within = member_offset(types, nested, inner);
+  return within ? std::optional(*offset + *within) : std::nullopt;
+}
+
 std::optional<Offsets> find_offsets() {
   const Btf types(btf__load_vmlinux_btf(), btf__free);
   if (!types || libbpf_get_error(types.get()) != 0) return std::nullopt;
@@ -63,17 +93,20 @@ std::optional<Offsets> find_offsets() {
   if (task == nullptr || handlers == nullptr || action == nullptr) return std::nullopt;
   const auto sighand = member_offset(types.get(), task, "sighand");
   const auto actions = member_offset(types.get(), handlers, "action");
-  if (!sighand || !actions) return std::nullopt;
+  const auto blocked = member_offset(types.get(), task, "blocked");
+  if (!sighand || !actions || !blocked) return std::nullopt;
   Offsets offsets;
   offsets.sighand = *sighand;
   // k_sigaction begins with a sigaction, which begins with sa_handler, on x86-64.
   offsets.trap_handler = *actions + (SIGTRAP - 1) * static_cast<int>(action->size);
-  const btf_type* confinement = find_struct(types.get(), "seccomp");
-  const auto seccomp = member_offset(types.get(), task, "seccomp");
-  if (confinement != nullptr && seccomp) {
-    const auto mode = member_offset(types.get(), confinement, "mode");
-    if (mode) offsets.seccomp_mode = *seccomp + *mode;
-  }
+  offsets.blocked = *blocked;
+  offsets.seccomp_mode = nested_offset(types.get(), task, "seccomp", "seccomp", "mode");
+  offsets.syscall_work =
+      nested_offset(types.get(), task, "thread_info", "thread_info", "syscall_work");
+  const auto bit =
+      enumerator(types.get(), "syscall_work_bit", "SYSCALL_WORK_BIT_SYSCALL_USER_DISPATCH");
+  if (!bit) offsets.syscall_work.reset();  // a kernel without it
+  offsets.dispatch_bit = bit.value_or(0);
   return offsets;
 }
 
@@ -118,6 +151,10 @@ class Code {
     call(BPF_FUNC_probe_read_kernel);
     load(to, BPF_REG_10, stack);
   }
+  void flag_if_not_zero(int value, int flags, std::int32_t bit) {
+    add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1, 0);
+    add(BPF_ALU64 | BPF_OR | BPF_K, flags, 0, 0, bit);
+  }
   void jump_to_end(int condition, int left, int right, std::int32_t value) {
     to_end_.push_back(instructions_.size());
     add(condition, left, right, 0, value);
@@ -136,28 +173,46 @@ class Code {
 };
 
 // On the shot's event, in the interrupt that fires it:
-//   changed = current->sighand->action[SIGTRAP - 1].sa.sa_handler ^ ours
-//   if ((changed | current->seccomp.mode) == 0) return 1
-//   *word = 1 + current->seccomp.mode; return 0
+//   reasons = 0
+//   if (current->sighand->action[SIGTRAP - 1].sa.sa_handler != ours) reasons |= kHandler
+//   if (current->seccomp.mode) reasons |= kSeccomp
+//   if (current->thread_info.syscall_work & the bit of user dispatch) reasons |= kDispatch
+//   if (reasons) { *word = reasons; return 0; }
+//   return current->blocked has SIGTRAP ? 0 : 1
 std::vector<bpf_insn> filter_program(const Offsets& offsets, Address handler, int map) {
+  constexpr int reasons = BPF_REG_6;
+  constexpr int field = BPF_REG_7;
+  constexpr int blocked = BPF_REG_8;
+  constexpr int current = BPF_REG_9;
   Code code;
   code.call(BPF_FUNC_get_current_task);
-  code.move(BPF_REG_9, BPF_REG_0);
-  code.read_kernel(BPF_REG_6, BPF_REG_9, offsets.sighand);
-  code.read_kernel(BPF_REG_7, BPF_REG_6, offsets.trap_handler);
-  code.set(BPF_REG_6, 0);
-  if (offsets.seccomp_mode) {
-    code.read_kernel(BPF_REG_6, BPF_REG_9, *offsets.seccomp_mode);
-    code.add(BPF_ALU | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_6, 0, 0);  // an int: the lower half
-  }
+  code.move(current, BPF_REG_0);
+  code.set(reasons, 0);
+  code.read_kernel(field, current, offsets.sighand);
+  code.read_kernel(field, field, offsets.trap_handler);
   code.set_long(BPF_REG_1, handler);
-  code.add(BPF_ALU64 | BPF_XOR | BPF_X, BPF_REG_7, BPF_REG_1, 0, 0);
-  code.add(BPF_ALU64 | BPF_OR | BPF_X, BPF_REG_7, BPF_REG_6, 0, 0);
+  code.add(BPF_ALU64 | BPF_XOR | BPF_X, field, BPF_REG_1, 0, 0);
+  code.flag_if_not_zero(field, reasons, kHandler);
+  if (offsets.seccomp_mode) {
+    code.read_kernel(field, current, *offsets.seccomp_mode);
+    code.add(BPF_ALU | BPF_MOV | BPF_X, field, field, 0, 0);  // an int: the lower half
+    code.flag_if_not_zero(field, reasons, kSeccomp);
+  }
+  if (offsets.syscall_work) {
+    code.read_kernel(field, current, *offsets.syscall_work);
+    code.add(BPF_ALU64 | BPF_AND | BPF_K, field, 0, 0, 1 << offsets.dispatch_bit);
+    code.flag_if_not_zero(field, reasons, kDispatch);
+  }
+  code.read_kernel(blocked, current, offsets.blocked);
+  code.add(BPF_ALU64 | BPF_AND | BPF_K, blocked, 0, 0, 1 << (SIGTRAP - 1));
+  constexpr int these_four = 4;
+  code.add(BPF_JMP | BPF_JNE | BPF_K, reasons, 0, these_four, 0);
   code.set(BPF_REG_0, 1);
-  code.jump_to_end(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_7, 0, 0);
-  code.add(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_6, 0, 0, 1);
-  code.set_to_map(BPF_REG_8, map);
-  code.store(BPF_REG_8, 0, BPF_REG_6);
+  code.jump_to_end(BPF_JMP | BPF_JEQ | BPF_K, blocked, 0, 0);
+  code.set(BPF_REG_0, 0);
+  code.jump_to_end(BPF_JMP | BPF_JA, 0, 0, 0);
+  code.set_to_map(field, map);
+  code.store(field, 0, reasons);
   code.set(BPF_REG_0, 0);
   return code.end();
 }
@@ -202,8 +257,9 @@ std::optional<ShotFilter> ShotFilter::load(Address handler, std::string& reason)
 ShotFilter::Held ShotFilter::held() const {
   const auto word =
       __atomic_load_n(reinterpret_cast<const std::uint64_t*>(word_.data()), __ATOMIC_ACQUIRE);
-  if (word == 0) return Held::none;
-  return word == 1 ? Held::handler : Held::seccomp;
+  if ((word & kSeccomp) != 0) return Held::seccomp;
+  if ((word & kDispatch) != 0) return Held::dispatch;
+  return word != 0 ? Held::handler : Held::none;
 }
 
 // With a shot at ourselves, through a filter that nobody's handler passes.

@@ -1,14 +1,15 @@
-// Holds a shot back in the kernel when the target's disposition of SIGTRAP is not our handler, or
-// when the thread is under seccomp, whose filter may end it for the system calls of the stub.
+// Holds a shot back in the kernel when the target's disposition of SIGTRAP is not our handler; when
+// the thread is under seccomp, or dispatches system calls itself (Wine), which may end it for those
+// of the stub; or when it blocks SIGTRAP, which would then meet it in a system call of its own that
+// waits for signals.
 //
 // A target may reset SIGTRAP to its default at any time, and then the next shot would end it. No
 // look from outside can exclude that: between the look and the shot lies a switch of processes. So
 // the look is made by the shot itself: a BPF program on the event runs in the interrupt that fires
-// it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP] and
-// current->seccomp.mode, and lets the shot through only if the first is our handler and the second
-// 0. What is left is the way from there to the delivery, some 5 us (docs/safety.md has the
-// measurement), in which another thread must reset the handler; the thread that is being shot
-// cannot.
+// it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP],
+// current->seccomp.mode, the mask of signals and so on. What is left is the way from there to the
+// delivery, some 5 us (docs/safety.md has the measurement), in which another thread must reset the
+// handler; the thread that is being shot cannot.
 //
 // Where in the kernel's structs these fields are, its BTF says. Since Linux 6.11 a program that
 // returns 0 suppresses the signal too, not just the record; before, and without CAP_BPF and
@@ -28,7 +29,7 @@ namespace causalctl::pause {
 
 class ShotFilter {
  public:
-  enum class Held { none, handler, seccomp };  // why a shot was held back
+  enum class Held { none, handler, seccomp, dispatch };  // why no shot may be fired any more
 
   // nullopt: `reason` says why there can be none here. Tries once in a process's life, on a thread
   // of our own, whether this kernel's filter really holds shots back, for which SIGTRAP is handled
@@ -38,6 +39,7 @@ class ShotFilter {
   void attach(const perf::EventFd& shot) const { shot.set_program(program_.get()); }
 
   // Of the last shot that was held back, on whatever thread. It stays armed: it is to be closed.
+  // One that a mask holds back is not told of: it fires once the thread does not block it.
   Held held() const;
 
  private:

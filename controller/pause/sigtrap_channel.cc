@@ -69,8 +69,8 @@ void SigtrapChannel::add_thread(Tid tid) {
   // A new program, begun by execve(), has no stub, and the signal would end it. An event from
   // before is taken away by the kernel (remove_on_exec); one from after is not, so look after the
   // open.
-  const auto why = obstacle(tid);
-  if (why != Held::none) {
+  const auto status = procfs::thread_status(target_, tid);
+  if (const auto why = status ? obstacle(*status) : Held::handler; why != Held::none) {
     free_slots_.push_back(slot);
     if (why == Held::seccomp) fallback_.add_thread(tid);
     return;
@@ -117,10 +117,20 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
     return;
   }
   if (bounded_ns == 0) return;
-  if (!filter_) {
-    const auto why = obstacle(tid);
-    if (why && *why != Held::none) give_up(*why);
-    if (why != Held::none) return;  // it still owes at the next tick, or it has ended
+  if (!filter_ || !thread.reached) {
+    const auto status = procfs::thread_status(target_, tid);
+    if (!status) return;  // it has ended
+    // In a call that waits for signals its mask is another one, for as long as that lasts; one that
+    // is ending has no handlers any more.
+    if (status->state != 'R') return;
+    if (const auto why = obstacle(*status); why != Held::none) return give_up(why);
+    if (procfs::has_signal(status->signals_blocked, SIGTRAP)) {
+      thread.unblocked_looks = 0;
+      return wait_for_unblocking(tid, thread, now_ns);
+    }
+    // It may be on its way into such a call, or out of it.
+    if (!filter_ && !thread.reached && ++thread.unblocked_looks < 2) return;
+    thread.blocks_since_ns = 0;
   }
   thread.owed_total_ns = owed_total_ns;
   thread.armed_at_ns = now_ns;
@@ -131,11 +141,20 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
 }
 
 // All that can be seen from outside: whether the handler is ours cannot.
-std::optional<ShotFilter::Held> SigtrapChannel::obstacle(Tid tid) const {
-  const auto status = procfs::thread_status(target_, tid);
-  if (!status) return std::nullopt;
-  if (!procfs::has_signal(status->signals_caught, SIGTRAP)) return Held::handler;
-  return status->seccomp != 0 ? Held::seccomp : Held::none;
+ShotFilter::Held SigtrapChannel::obstacle(const procfs::Status& status) {
+  if (!procfs::has_signal(status.signals_caught, SIGTRAP)) return Held::handler;
+  return status.seccomp != 0 ? Held::seccomp : Held::none;
+}
+
+// For a moment every thread blocks it that forks, or that has just been made. It still owes at the
+// next tick; one that blocks it for long is paused the other way.
+void SigtrapChannel::wait_for_unblocking(Tid tid, Thread& thread, Nanoseconds now_ns) {
+  if (thread.blocks_since_ns == 0) thread.blocks_since_ns = now_ns;
+  if (now_ns - thread.blocks_since_ns < kUnfiredCheck) return;
+  free_slots_.push_back(thread.slot);
+  threads_.erase(tid);
+  ++unreached_;
+  fallback_.add_thread(tid);
 }
 
 // Threads that stand in the stub leave it first. A shot that has fired, but has not come to the
@@ -164,9 +183,12 @@ void SigtrapChannel::give_up(ShotFilter::Held why) {
 std::vector<std::string> SigtrapChannel::notices() const {
   std::vector<std::string> all;
   if (given_up_ != Held::none) {
-    all.push_back(fmt::format(
-        "the target {} during the run: from then on pauses were by ptrace",
-        given_up_ == Held::handler ? "changed its SIGTRAP handler" : "put itself under seccomp"));
+    all.push_back(
+        fmt::format("the target {} during the run: from then on pauses were by ptrace",
+                    given_up_ == Held::handler ? "changed its SIGTRAP handler"
+                    : given_up_ == Held::seccomp
+                        ? "put itself under seccomp"
+                        : "dispatched system calls itself (PR_SET_SYSCALL_USER_DISPATCH)"));
   }
   if (without_slot_ > 0) {
     all.push_back(fmt::format("more than {} threads at a time: {} of them were paused by ptrace",
@@ -192,21 +214,22 @@ void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
   paid.push_back({tid, slot.entered_at_ns, slot.left_at_ns, options_.pause_cost_ns.value_or(0)});
   state = {slot.paid_total_ns, slot.left};
   thread.armed = thread.suspected = false;
+  thread.reached = true;
   --armed_count_;
 }
 
-// A thread may block SIGTRAP for good; its shot stays pending, harmless, and is taken off by the
-// guardian at the end. (For a moment every thread does that forks: two looks must find it so.) Or
-// the target has installed a handler of its own over ours, which took it: then the thread has run
-// since the last look, and the event, spent, has counted nothing of it.
+// A thread may have begun to block SIGTRAP for good: its shot is held back, or, where there is no
+// filter, stays pending, and is taken off by the guardian at the end. (For a moment every thread
+// does that forks: two looks must find it so.) Or the target has installed a handler of its own
+// over ours, which took it: then the thread has run since the last look, and the event, spent, has
+// counted nothing of it.
 bool SigtrapChannel::never_entered(Tid tid, Thread& thread) const {
   const auto status = procfs::thread_status(target_, tid);
   const auto run_time = procfs::read_text(fmt::format("/proc/{}/task/{}/schedstat", target_, tid));
   if (!status || !run_time) return false;
   const bool again = std::exchange(thread.suspected, true);
-  if (procfs::has_signal(status->signals_pending, SIGTRAP)) {
-    return again && procfs::has_signal(status->signals_blocked, SIGTRAP);
-  }
+  if (procfs::has_signal(status->signals_blocked, SIGTRAP)) return again;
+  if (procfs::has_signal(status->signals_pending, SIGTRAP)) return false;
   const std::uint64_t count = thread.shot.read_count();
   const bool spent = std::exchange(thread.event_count, count) == count;
   const bool ran = std::exchange(thread.run_time, *run_time) != *run_time;
@@ -234,7 +257,8 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
   standing_ = 0;
   if (armed_count_ == 0) return paid;
   if (given_up_ == Held::none) {
-    const auto why = filter_ ? filter_->held() : obstacle(target_).value_or(Held::none);
+    const auto first = filter_ ? std::nullopt : procfs::status(target_);
+    const auto why = filter_ ? filter_->held() : first ? obstacle(*first) : Held::none;
     if (why != Held::none) give_up(why);
   }
   read_slots();

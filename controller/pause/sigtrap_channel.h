@@ -15,6 +15,9 @@
 // (shot_filter.h); where that cannot be had, /proc is read of the thread before each arming, and of
 // the first thread in each tick in which a shot is under way. Either way the channel gives up for
 // good: all events are closed, and every pause goes by ptrace.
+//
+// A thread that blocks SIGTRAP would get it in the midst of a call of its own that waits for
+// signals (ppoll, sigwait). It is not shot, and if it blocks it for long it is paused by ptrace.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +26,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "controller/base/procfs.h"
 #include "controller/pause/pauser.h"
 #include "controller/pause/ptrace_channel.h"
 #include "controller/pause/shot_filter.h"
@@ -59,7 +63,10 @@ class SigtrapChannel final : public Pauser {
     unsigned slot = 0;
     bool armed = false;
     Nanoseconds armed_at_ns = 0;
-    Nanoseconds owed_total_ns = 0;  // as last written
+    Nanoseconds owed_total_ns = 0;    // as last written
+    bool reached = false;             // by an earlier shot
+    Nanoseconds blocks_since_ns = 0;  // SIGTRAP, as seen before its first shot; 0: it does not
+    int unblocked_looks = 0;          // … in a row
     // Of a shot that seems taken by somebody else: at the first look.
     bool suspected = false;
     std::uint64_t event_count = 0;
@@ -75,8 +82,8 @@ class SigtrapChannel final : public Pauser {
   void check_unfired(Tid tid, Thread& thread);
   bool never_entered(Tid tid, Thread& thread) const;
   unsigned take_slot();
-  // Why no shot may be fired at it; nullopt: the thread is gone.
-  std::optional<ShotFilter::Held> obstacle(Tid tid) const;
+  void wait_for_unblocking(Tid tid, Thread& thread, Nanoseconds now_ns);
+  static ShotFilter::Held obstacle(const procfs::Status& status);  // why it must not be shot
   void give_up(ShotFilter::Held why);
   void read_slots();
 

@@ -37,9 +37,16 @@ bool is_alive(Pid pid, Tid tid) {
 }
 
 // To be asked when its events are open: who blocks later tells so by a record.
-bool is_blocked(Pid pid, Tid tid) {
-  const auto status = procfs::thread_status(pid, tid);
+bool is_blocked(const std::optional<procfs::Status>& status) {
   return status && (status->state == 'S' || status->state == 'D');
+}
+
+// The kernel's own: it cannot be paused, and whom it wakes is woken as by a device. Its name is a
+// first look that costs nothing, for a thread may live for less than the second takes.
+bool is_kernel_worker(Pid pid, Tid tid, const std::optional<procfs::Status>& status) {
+  const bool called_so =
+      status && (status->name.starts_with("iou-") || status->name.starts_with("vhost-"));
+  return called_so && procfs::is_kernel_worker(pid, tid);
 }
 
 SwitchKind switch_kind(const SwitchRecord& record) {
@@ -145,8 +152,10 @@ bool Follower::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   plan_.ring_pages = ring_pages(std::max(threads_.size(), expected_threads_), may_lock_);
   auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
   if (!events) return false;
+  const auto status = procfs::thread_status(target_, tid);
+  if (is_kernel_worker(target_, tid, status)) return false;
   ++last_serial_;
-  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, is_blocked(target_, tid)});
+  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, is_blocked(status)});
   threads_.insert_or_assign(tid, std::move(*events));
   suspects_.erase(tid);
   return true;
@@ -297,7 +306,11 @@ void Follower::handle_fork(const ForkRecord& fork) {
   }
   refused_.erase(fork.tid);
   if (!open_or_refuse(fork.tid, parent_id, fork.common.time_ns)) {
-    ++losses_.threads_missed;
+    if (procfs::is_kernel_worker(target_, fork.tid)) {
+      refused_.insert(fork.tid);
+    } else {
+      ++losses_.threads_missed;
+    }
     return;
   }
   losses_.unseen_ns += std::max<Nanoseconds>(0, monotonic_now() - fork.common.time_ns);

@@ -62,7 +62,10 @@ Json progress_json(const ProgressResult& point) {
   Json json = {{"name", point.name},
                {"kind", point.latency ? "latency" : "throughput"},
                {"visits", point.visits},
-               {"rate_per_s", json_number(point.rate_per_s)}};
+               {"rate_per_s", json_number(point.rate_per_s)},
+               {"null_effect", json_number(point.null_effect, &Interval::value)},
+               {"null_low", json_number(point.null_effect, &Interval::low)},
+               {"null_high", json_number(point.null_effect, &Interval::high)}};
   if (point.latency) {
     json["mean_latency_s"] = json_number(point.mean_latency_s);
     json["p50_latency_s"] = json_number(point.p50_latency_s);
@@ -81,7 +84,8 @@ Json selfcheck_json(const SelfCheck& check) {
           {"stopped_calls",
            {{"continued", check.stopped_calls.continued},
             {"repeated", check.stopped_calls.repeated},
-            {"broken", check.stopped_calls.broken}}}};
+            {"broken", check.stopped_calls.broken},
+            {"shortened", check.stopped_calls.shortened}}}};
 }
 
 }  // namespace

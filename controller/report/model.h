@@ -54,11 +54,12 @@ struct ProgressResult {
   std::uint64_t visits = 0;
   double rate_per_s = 0;
   std::optional<double> mean_latency_s, p50_latency_s, p99_latency_s;  // of the baselines
+  std::optional<Interval> null_effect;                                 // baseline against baseline
   std::vector<UnitResult> units;                                       // ranked
 };
 
 struct SelfCheck {
-  std::optional<Interval> null_effect;  // baseline against baseline
+  std::optional<Interval> null_effect;  // of the first point that has one
   Nanoseconds delay_asked_ns = 0;
   Nanoseconds delay_paid_ns = 0;
   StoppedCalls stopped_calls;  // pauses by the stub meet none

@@ -260,13 +260,24 @@ void write_checks(const Report& report, Text& out) {
   const SelfCheck& check = report.selfcheck;
   out.line("self-check   no speedup, no effect: {}",
            check.null_effect ? percent_interval(*check.null_effect) : "too few baselines to tell");
+  const auto has_null = [](const ProgressResult& point) { return point.null_effect.has_value(); };
+  auto point = std::find_if(report.progress.begin(), report.progress.end(), has_null);
+  if (point != report.progress.end()) ++point;  // the line above is of that one
+  for (; point != report.progress.end(); ++point) {
+    if (!point->null_effect) continue;
+    out.line("             … on {}: {}", printable(point->name),
+             percent_interval(*point->null_effect));
+  }
   out.line("             delay asked for {}, paid {}", duration(check.delay_asked_ns),
            duration(check.delay_paid_ns));
   out.line(
       "             system calls met by stops: {} went on, {} began again, {} returned EINTR for "
-      "that",
+      "that{}",
       grouped(check.stopped_calls.continued), grouped(check.stopped_calls.repeated),
-      grouped(check.stopped_calls.broken));
+      grouped(check.stopped_calls.broken),
+      check.stopped_calls.shortened > 0
+          ? fmt::format(", {} wrote less than asked", grouped(check.stopped_calls.shortened))
+          : "");
   out.line("             the target afterwards: {}", report.digest == "same" ? "as it was before"
                                                      : report.digest == "changed" ? "CHANGED"
                                                                                   : "not compared");

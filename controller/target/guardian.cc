@@ -48,7 +48,6 @@ void rethrow(const Response& response) {
 }  // namespace
 
 struct Guardian::Impl {
-  SignalState signals;  // first: as they were before the controller changes them
   Fd socket;
   Pid helper = 0;
   Pid target = 0;
@@ -188,7 +187,7 @@ void Guardian::adopt(Pid target) {
 }
 
 Pid Guardian::launch(const Launch& launch) {
-  LaunchedChild child(launch, impl_->helper, impl_->signals);
+  LaunchedChild child(launch, impl_->helper);
   try {
     impl_->ask({.kind = Kind::launch, .tid = child.pid()});
   } catch (...) {
@@ -216,6 +215,8 @@ Pid Guardian::launch(const Launch& launch) {
   return child.pid();
 }
 
+void Guardian::run_to(Address address) { impl_->ask({.kind = Kind::run_to, .address = address}); }
+
 void Guardian::release() {
   impl_->ask({.kind = Kind::release});
   impl_->released = true;
@@ -239,17 +240,28 @@ Injection Guardian::inject(unsigned slot_count) {
   return involvement.injection;
 }
 
-// A thread that a killed helper held the kernel has let go.
+// A thread that a killed helper held the kernel has let go. Its death, also between the look and
+// the message, is was_killed()'s to tell.
 void Guardian::pause(Tid tid, Nanoseconds duration_ns) {
   if (!impl_->helper_is_alive()) return;
-  impl_->send({.kind = Kind::pause, .tid = tid, .duration_ns = duration_ns});
-  ++impl_->pauses_in_flight;
+  const Request request{.kind = Kind::pause, .tid = tid, .duration_ns = duration_ns};
+  if (protocol::send_message(impl_->socket.get(), request)) {
+    ++impl_->pauses_in_flight;
+  } else if (impl_->helper_is_alive()) {
+    impl_->failed("send");
+  }
 }
 
 std::vector<StopPause> Guardian::finished_pauses() {
   std::vector<StopPause> pauses;
   while (impl_->pauses_in_flight > 0 && impl_->helper_is_alive()) {
-    const auto response = impl_->ask({.kind = Kind::collect});
+    Response response;
+    try {
+      response = impl_->ask({.kind = Kind::collect});
+    } catch (const Error&) {
+      if (impl_->helper_is_alive()) throw;
+      break;
+    }
     pauses.insert(pauses.end(), response.pauses.begin(),
                   response.pauses.begin() + response.pause_count);
     impl_->pauses_in_flight -= response.pause_count;

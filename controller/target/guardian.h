@@ -71,6 +71,10 @@ class Guardian {
   // Starts a program and stops it before its first instruction; it is then adopted. Throws Error
   // when it cannot be executed.
   Pid launch(const Launch& launch);
+  // Lets it run until a SIGTRAP stops it at `address`, which a breakpoint of the caller's makes. It
+  // is held there, or, where it executes another program instead, at that one's beginning. Throws
+  // TargetGone when it ends before.
+  void run_to(Address address);
   void release();        // lets a launched program run
   bool is_held() const;  // launched, and not released
   // Exit status of a launched program as wait(2) gives it, once it has ended.

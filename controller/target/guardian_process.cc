@@ -43,11 +43,6 @@ using protocol::Response;
 
 constexpr int kSocket = 3;
 
-bool is_traced_by_other(Pid pid) {
-  const auto status = procfs::status(pid);
-  return status && status->tracer_pid != 0 && status->tracer_pid != getpid();
-}
-
 void put_text(std::array<char, protocol::kTextSize>& into, std::string_view text) {
   const auto length = std::min(text.size(), into.size() - 1);
   std::copy_n(text.data(), length, into.data());
@@ -92,7 +87,7 @@ class GuardianProcess {
     auto problems = undo();
     // … or in the hands of a debugger.
     const auto stands_still = [this] {
-      return is_frozen(target_) || is_stopped(target_) || is_traced_by_other(target_);
+      return is_frozen(target_) || is_stopped(target_) || traced_by_other(target_).has_value();
     };
     while (!problems.empty() && target_ != 0 && stands_still()) {
       // Threads that were asked to stop do so when they go on, and must not stand for long.
@@ -198,6 +193,9 @@ class GuardianProcess {
       case Kind::launch:
         launch(request.tid);
         break;
+      case Kind::run_to:
+        run_held(held_, request.address);
+        break;
       case Kind::release:
         let_held_go();
         break;
@@ -282,35 +280,69 @@ class GuardianProcess {
     }
   }
 
-  // The child waits for the controller's word and then executes the program. It is left at the
-  // exit-stop of that exec: in the event-stop before, the call's result is still to be written into
-  // the registers.
+  // The child waits for the controller's word and then executes the program.
   void launch(Pid child) {
-    constexpr Nanoseconds limit_ns = 60 * kSecond;
     if (const int error = ptrace::try_seize(child, true); error != 0) {
       throw Error::from_errno(fmt::format("ptrace(PTRACE_SEIZE, pid {})", child), error);
     }
     Response seized;
     if (!send_response(seized)) return;
-    const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
-    auto how = ptrace::Resume::run;
-    for (;;) {
-      const auto stop = ptrace::wait_until(child, deadline_ns);
-      if (!stop) throw Error(fmt::format("process {} did not start its program in time", child));
-      if (std::holds_alternative<Ended>(*stop)) {
-        throw TargetGone(fmt::format("process {} ended before its first instruction", child));
-      }
-      if (std::holds_alternative<SyscallStop>(*stop) && how == ptrace::Resume::to_syscall) break;
-      const auto* event = std::get_if<EventStop>(&*stop);
-      if (event != nullptr && event->event == PTRACE_EVENT_EXEC) how = ptrace::Resume::to_syscall;
-      const auto* signal = std::get_if<SignalStop>(&*stop);
-      if (!ptrace::resume_if_alive(child, how, signal != nullptr ? signal->signal : 0)) {
-        throw TargetGone(fmt::format("process {} ended before its first instruction", child));
-      }
-    }
+    run_held(child, 0);
     check_64_bit(child);
     held_ = child;
     take_target(child);
+  }
+
+  // Until a trap at `address`, or until it executes a program. It is left at the exit-stop of that
+  // exec: in the event-stop before, the call's result is still to be written into the registers.
+  static void run_held(Pid child, Address address) {
+    constexpr Nanoseconds limit_ns = 60 * kSecond;
+    constexpr Nanoseconds slice_ns = 100 * kMillisecond;
+    const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
+    auto how = ptrace::Resume::run;
+    int signal = 0;
+    // Held, it stands in a stop that has been waited for.
+    bool stands = address != 0;
+    for (;;) {
+      if (stands && !ptrace::resume_if_alive(child, how, signal)) break;
+      const auto stop = ptrace::wait_until(child, monotonic_now() + slice_ns);
+      stands = stop.has_value();
+      if (!stop) {
+        go_on_waiting(child, address, deadline_ns);
+        continue;
+      }
+      if (std::holds_alternative<Ended>(*stop)) break;
+      if (std::holds_alternative<SyscallStop>(*stop) && how == ptrace::Resume::to_syscall) return;
+      const auto* signalled = std::get_if<SignalStop>(&*stop);
+      signal = signalled != nullptr ? signalled->signal : 0;
+      if (signal == SIGTRAP && address != 0 && stands_at(child, address)) return;
+      const auto* event = std::get_if<EventStop>(&*stop);
+      if (event != nullptr && event->event == PTRACE_EVENT_EXEC) how = ptrace::Resume::to_syscall;
+    }
+    throw TargetGone(fmt::format("process {} ended before its first instruction", child));
+  }
+
+  // Throws where nothing is to be waited for. A library may take its time.
+  static void go_on_waiting(Pid child, Address address, Nanoseconds deadline_ns) {
+    if (controller_is_gone()) throw Error("causalctl has ended");
+    if (address == 0 && monotonic_now() > deadline_ns) {
+      throw Error(fmt::format("process {} did not start its program in time", child));
+    }
+    const auto status = procfs::status(child);
+    if (address != 0 && status && procfs::has_signal(status->signals_pending, SIGTRAP)) {
+      throw Error(fmt::format("a library of process {} blocks SIGTRAP while it is loaded", child),
+                  "start the program by itself, then causalctl attach");
+    }
+  }
+
+  static bool controller_is_gone() {
+    pollfd end{kSocket, 0, 0};
+    return poll(&end, 1, 0) > 0 && (end.revents & (POLLHUP | POLLERR)) != 0;
+  }
+
+  static bool stands_at(Tid tid, Address address) {
+    const auto registers = ptrace::registers_if_alive(tid);
+    return registers && registers->rip == address;
   }
 
   Pid controller_;

@@ -21,6 +21,7 @@ namespace causalctl::target::protocol {
 enum class Kind : std::uint32_t {
   adopt,
   launch,
+  run_to,  // of a held program, until it is about to execute `address`
   release,
   inject,
   pause,
@@ -34,6 +35,7 @@ struct Request {
   Tid tid = 0;  // adopt, launch, take_over: the pid
   Nanoseconds duration_ns = 0;
   std::uint32_t count = 0;
+  Address address = 0;
 };
 
 inline constexpr std::size_t kPausesPerResponse = 64;

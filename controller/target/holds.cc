@@ -22,7 +22,7 @@ bool may_hold(Tid tid, const Stop& stop) {
     return false;  // a signal, or a group-stop: not ours to prolong
   }
   const auto registers = ptrace::registers_if_alive(tid);
-  return registers && !interrupted_syscall(*registers);
+  return registers && !interrupted_syscall(*registers) && !cut_short(*registers);
 }
 
 }  // namespace

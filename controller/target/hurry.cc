@@ -1,6 +1,7 @@
 #include "controller/target/hurry.h"
 
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <sched.h>
 
 #include <fstream>
@@ -15,9 +16,23 @@ std::string timer_slack_path(Tid tid) {
   return tid == 0 ? "/proc/self/timerslack_ns" : fmt::format("/proc/{}/timerslack_ns", tid);
 }
 
+// With a limit of RLIMIT_RTPRIO, too, the policy may be set; but the flag taken back by nobody
+// without the capability (sched(7)). Tried on this process, which it does not harm to keep it.
+bool may_take_back() {
+  static const bool may = [] {
+    const sched_param none{0};
+    const int policy = sched_getscheduler(0);
+    if (policy != SCHED_OTHER) return procfs::has_capability(CAP_SYS_NICE);
+    return sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none) == 0 &&
+           sched_setscheduler(0, SCHED_OTHER, &none) == 0;
+  }();
+  return may;
+}
+
 }  // namespace
 
 Hurry::Hurry(Tid tid) : tid_(tid) {
+  if (!may_take_back()) return;
   const int policy = sched_getscheduler(tid);
   const int kind = policy & ~SCHED_RESET_ON_FORK;
   if (policy < 0 || (kind != SCHED_OTHER && kind != SCHED_BATCH && kind != SCHED_IDLE)) return;

@@ -18,6 +18,7 @@
 #include "controller/target/freezer.h"
 #include "controller/target/left_stub.h"
 #include "controller/target/process.h"
+#include "controller/target/ranking.h"
 #include "controller/target/settle.h"
 #include "controller/target/slot.h"
 
@@ -34,67 +35,6 @@ constexpr int kTries = 3;
 Address round_up_to_page(Address size) { return (size + kPage - 1) / kPage * kPage; }
 
 std::uint64_t as_word(int value) { return static_cast<std::uint64_t>(static_cast<long>(value)); }
-
-// How little a stop of a thread can be noticed; smaller is better.
-constexpr int kSpared = 4;      // until kRankLimit
-constexpr int kUnsuitable = 5;  // at the moment
-
-int stop_rank(Pid pid, Tid tid, Forkers& forkers) {
-  const auto now = activity(pid, tid);
-  if (!now || now->kind == Activity::Kind::blocked) return kUnsuitable;
-  if (forkers.contains(tid)) return kSpared;
-  if (now->kind == Activity::Kind::running) return 1;
-  switch (now->number) {
-    case SYS_futex:
-      return 0;  // always restarted, and nobody waits for the thread
-    case SYS_read:
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-    case SYS_poll:
-    case SYS_ppoll:
-    case SYS_select:
-    case SYS_pselect6:
-    case SYS_wait4:
-    case SYS_waitid:
-    case SYS_accept:
-    case SYS_accept4:
-    case SYS_rt_sigsuspend:
-    case SYS_pause:
-      return 2;  // restarted by the kernel
-    case SYS_write:
-    case SYS_writev:
-    case SYS_pwrite64:
-    case SYS_pwritev:
-    case SYS_pwritev2:
-    case SYS_sendto:
-    case SYS_sendmsg:
-    case SYS_sendmmsg:
-    case SYS_sendfile:
-    case SYS_splice:
-    case SYS_copy_file_range:
-      return kSpared;  // what has been written so far is all that it would write
-    default:
-      return 3;  // may need the rewind, which gives it its full timeout again
-  }
-}
-
-// Bounded, so that a target with 10,000 threads is not read for a second.
-std::vector<Tid> first_threads(Pid pid) {
-  constexpr std::size_t enough = 64;
-  auto tids = procfs::threads(pid);
-  if (tids.size() > enough) tids.resize(enough);
-  return tids;
-}
-
-using Ranked = std::pair<int, Tid>;
-
-std::vector<Ranked> threads_by_rank(Pid pid, Forkers& forkers) {
-  std::vector<Ranked> result;
-  for (const Tid tid : first_threads(pid)) result.emplace_back(stop_rank(pid, tid, forkers), tid);
-  std::stable_sort(result.begin(), result.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.first < b.first; });
-  return result;
-}
 
 // A frozen thread of version 1 does not stop; one of version 2 stops, but makes no call for us.
 void check_not_frozen(Pid pid) {
@@ -152,17 +92,28 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
   const Nanoseconds spare_until_ns = monotonic_now() + kRankLimit;
   do {
     const auto ranked = threads_by_rank(pid_, forkers_);
-    const bool all_spared = std::all_of(
-        ranked.begin(), ranked.end(), [](const Ranked& thread) { return thread.first == kSpared; });
+    const bool all_spared =
+        std::all_of(ranked.begin(), ranked.end(),
+                    [](const RankedThread& thread) { return thread.rank == kSpared; });
+    const auto dispatches = [this](const RankedThread& thread) {
+      return dispatching_.contains(thread.tid);
+    };
+    if (!ranked.empty() && std::all_of(ranked.begin(), ranked.end(), dispatches)) {
+      throw Error::from_errno(fmt::format("process {} dispatches its system calls itself", pid_),
+                              EPERM,
+                              "use --pause-channel ptrace (or auto, which does so by itself)");
+    }
     for (const auto& [rank, tid] : ranked) {
+      if (dispatches({rank, tid})) continue;
       if (rank == kSpared && !all_spared && monotonic_now() < spare_until_ns) break;
       const auto limit_ns = std::min(deadline_ns, monotonic_now() + kStopLimit);
-      if (auto thread = StoppedThread::stop(pid_, tid, syscall_instruction_, limit_ns)) {
-        if (std::find(touched_.begin(), touched_.end(), tid) == touched_.end()) {
-          touched_.push_back(tid);
-        }
+      bool dispatches_now = false;
+      if (auto thread =
+              StoppedThread::stop(pid_, tid, syscall_instruction_, limit_ns, &dispatches_now)) {
+        touch(tid);
         return thread;
       }
+      if (dispatches_now) dispatching_.insert(tid);
       if (monotonic_now() >= deadline_ns) return std::nullopt;
     }
     sleep_until(monotonic_now() + kMillisecond);
@@ -354,18 +305,36 @@ std::vector<std::string> Injector::restore_once(std::optional<Tid> held) {
   return {*problem};
 }
 
+void Injector::touch(Tid tid) {
+  if (std::find(touched_.begin(), touched_.end(), tid) == touched_.end()) touched_.push_back(tid);
+}
+
+bool Injector::all_settle(std::optional<Tid> held, Nanoseconds deadline_ns) {
+  const StubRange stub{region_->start, region_->start + kPage, region_->start + kPage,
+                       region_->scratch, region_->scratch};
+  const auto settled = settle(pid_, stub, syscall_instruction_, held.value_or(0), forkers_,
+                              deadline_ns - kSettleLimit + kSpareLimit, deadline_ns);
+  for (const Tid tid : settled.touched) touch(tid);
+  return settled.all;
+}
+
+std::string Injector::why_unsettled(std::string_view left) const {
+  if (const auto traced = traced_by_other(pid_)) {
+    return fmt::format(
+        "thread {} of process {} is traced by process {}: {} at {:#x} stay until that ends, when "
+        "the guardian removes them",
+        traced->thread, pid_, traced->tracer, left, region_->start);
+  }
+  return fmt::format(
+      "process {}: a thread stays in the pause stub; {} at {:#x} are left in place (they are "
+      "harmless)",
+      pid_, left, region_->start);
+}
+
 std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
                                                      Nanoseconds deadline_ns) {
   if (!previous_action_) return std::nullopt;
-  const StubRange stub{region_->start, region_->start + kPage, region_->start + kPage,
-                       region_->scratch, region_->scratch};
-  if (!settle(pid_, stub, syscall_instruction_, held.value_or(0), forkers_,
-              deadline_ns - kSettleLimit + kSpareLimit, deadline_ns)) {
-    return fmt::format(
-        "process {}: a thread stays in the pause stub; its SIGTRAP handler and its "
-        "page at {:#x} are left in place (they are harmless)",
-        pid_, region_->start);
-  }
+  if (!all_settle(held, deadline_ns)) return why_unsettled("its SIGTRAP handler and its page");
   auto thread = stop_some_thread(held, deadline_ns);
   if (nothing_is_left()) return std::nullopt;
   if (!thread) {
@@ -373,21 +342,18 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
                        pid_);
   }
   trap_replaced_ = exchange_action(*thread, nullptr).handler != region_->start;
-  if (!trap_replaced_) exchange_action(*thread, &*previous_action_);
+  if (!trap_replaced_) {
+    // … or was, between the look and the call: then it is put back.
+    const auto replaced = exchange_action(*thread, &*previous_action_);
+    trap_replaced_ = replaced.handler != region_->start;
+    if (trap_replaced_) exchange_action(*thread, &replaced);
+  }
   previous_action_.reset();
   return std::nullopt;
 }
 
 std::optional<std::string> Injector::unmap(std::optional<Tid> held, Nanoseconds deadline_ns) {
-  const StubRange stub{region_->start, region_->start + kPage, region_->start + kPage,
-                       region_->scratch, region_->scratch};
-  if (!settle(pid_, stub, syscall_instruction_, held.value_or(0), forkers_,
-              deadline_ns - kSettleLimit + kSpareLimit, deadline_ns)) {
-    return fmt::format(
-        "process {}: a thread stays in the pause stub; its page at {:#x} is left in "
-        "place (it is harmless)",
-        pid_, region_->start);
-  }
+  if (!all_settle(held, deadline_ns)) return why_unsettled("its page");
   auto thread = stop_some_thread(held, deadline_ns);
   if (nothing_is_left()) return std::nullopt;
   if (!thread) {

@@ -18,8 +18,10 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -71,6 +73,9 @@ class Injector {
   bool nothing_is_left() const;
   std::vector<std::string> restore_once(std::optional<Tid> held);
   void forget();
+  void touch(Tid tid);
+  bool all_settle(std::optional<Tid> held, Nanoseconds deadline_ns);
+  std::string why_unsettled(std::string_view left) const;
   std::optional<std::string> restore_handler(std::optional<Tid> held, Nanoseconds deadline_ns);
   std::optional<std::string> unmap(std::optional<Tid> held, Nanoseconds deadline_ns);
   long must_call(StoppedThread& thread, const char* what, long number,
@@ -85,6 +90,7 @@ class Injector {
   std::vector<std::byte> image_;  // of the code page, to recognise it by
   std::optional<KernelSigaction> previous_action_;
   std::vector<Tid> touched_;
+  std::set<Tid> dispatching_;  // threads that dispatch their system calls themselves
   bool trap_replaced_ = false;
 };
 

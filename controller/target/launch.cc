@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/execute.h"
+#include "controller/base/signal_state.h"
 #include "controller/target/ptrace.h"
 
 namespace causalctl::target {
@@ -24,31 +26,20 @@ void make_pipe(Fd& reader, Fd& writer) {
 
 }  // namespace
 
-SignalState::SignalState() {
-  for (std::size_t i = 0; i < signals_.size(); ++i) sigaction(signals_[i], nullptr, &actions_[i]);
-  sigprocmask(SIG_SETMASK, nullptr, &mask_);
-}
-
-void SignalState::restore() const {
-  for (std::size_t i = 0; i < signals_.size(); ++i) sigaction(signals_[i], &actions_[i], nullptr);
-  sigprocmask(SIG_SETMASK, &mask_, nullptr);
-}
-
-LaunchedChild::LaunchedChild(const Launch& launch, Pid tracer, const SignalState& signals)
-    : directory_(launch.directory) {
+LaunchedChild::LaunchedChild(const Launch& launch, Pid tracer) : directory_(launch.directory) {
   if (launch.command.empty()) throw UsageError("no command to run");
   command_ = launch.command[0];
   make_pipe(child_go_, go_);
   make_pipe(failure_, child_failure_);
   pid_ = fork();
   if (pid_ < 0) throw Error::from_errno("fork", errno);
-  if (pid_ == 0) run(launch, tracer, signals);
+  if (pid_ == 0) run(launch, tracer);
   child_go_.reset();
   child_failure_.reset();
 }
 
-void LaunchedChild::run(const Launch& launch, Pid tracer, const SignalState& signals) {
-  signals.restore();
+void LaunchedChild::run(const Launch& launch, Pid tracer) {
+  SignalState::at_start().restore();
   go_.reset();
   prctl(PR_SET_PTRACER, static_cast<unsigned long>(tracer));
   char word = 0;

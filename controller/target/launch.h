@@ -4,8 +4,6 @@
 
 #include <sys/types.h>
 
-#include <array>
-#include <csignal>
 #include <string>
 
 #include "controller/base/fd.h"
@@ -14,25 +12,13 @@
 
 namespace causalctl::target {
 
-// What a program inherits of signal handling; taken before the controller changes its own.
-class SignalState {
- public:
-  SignalState();
-  void restore() const;  // async-signal-safe
-
- private:
-  static constexpr std::array signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD};
-  std::array<struct sigaction, signals_.size()> actions_{};
-  sigset_t mask_{};
-};
-
 // For a second at most, as somebody else may trace it.
 void kill_and_reap(Pid child);
 
 class LaunchedChild {
  public:
   // Forks a child that waits. `tracer` may trace it, whatever Yama says. Throws Error.
-  LaunchedChild(const Launch& launch, Pid tracer, const SignalState& signals);
+  LaunchedChild(const Launch& launch, Pid tracer);
 
   Pid pid() const { return pid_; }
   // Lets it execute its program; returns when it has. Throws UsageError naming the command.
@@ -44,7 +30,7 @@ class LaunchedChild {
     bool in_directory = false;
   };
 
-  [[noreturn]] void run(const Launch& launch, Pid tracer, const SignalState& signals);
+  [[noreturn]] void run(const Launch& launch, Pid tracer);
 
   Pid pid_ = 0;
   std::string command_;

@@ -116,6 +116,16 @@ int usable_cores(Pid pid) {
   return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));  // more than 1,024
 }
 
+std::optional<Traced> traced_by_other(Pid pid) {
+  for (const Tid tid : procfs::threads(pid)) {
+    const auto status = procfs::thread_status(pid, tid);
+    if (status && status->tracer_pid != 0 && status->tracer_pid != getpid()) {
+      return Traced{tid, status->tracer_pid};
+    }
+  }
+  return std::nullopt;
+}
+
 bool is_stopped(Pid pid) {
   const auto status = procfs::status(pid);
   return status && status->state == 'T';

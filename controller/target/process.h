@@ -48,6 +48,12 @@ int trace_error(Pid pid);
 
 int usable_cores(Pid pid);  // by the affinities of all threads; at least 1
 
+struct Traced {
+  Tid thread = 0;
+  Pid tracer = 0;
+};
+std::optional<Traced> traced_by_other(Pid pid);  // than the caller: the first such thread
+
 bool is_stopped(Pid pid);  // by a signal (SIGSTOP, …), not by a tracer
 
 std::string process_name(Pid pid);  // /proc/PID/comm, "?" when it is gone

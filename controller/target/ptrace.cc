@@ -124,6 +124,14 @@ std::optional<RseqArea> rseq_if_alive(Tid tid) {
   return RseqArea{};  // the kernel has no rseq, or is older than 5.13
 }
 
+bool dispatches_syscalls(Tid tid) {
+  constexpr auto get_dispatch = static_cast<__ptrace_request>(0x4211);  // Linux 6.4
+  struct {
+    std::uint64_t mode, selector, offset, length;
+  } config{};
+  return raw(get_dispatch, tid, sizeof config, pointer(&config)) >= 0 && config.mode != 0;
+}
+
 std::optional<Stop> wait_until(Tid tid, Nanoseconds deadline_ns) {
   // Slices, because another wait may have consumed the SIGCHLD that was for this tracee.
   constexpr Nanoseconds slice_ns = 5 * kMillisecond;

@@ -45,6 +45,9 @@ bool detach_if_alive(Tid tid, int signal);
 // Signals queued for this thread alone, left in the queue.
 [[nodiscard]] std::optional<std::vector<siginfo_t>> queued_signals_if_alive(Tid tid);
 [[nodiscard]] std::optional<RseqArea> rseq_if_alive(Tid tid);
+// By PR_SET_SYSCALL_USER_DISPATCH: calls from most of its code raise SIGSYS. False before
+// Linux 6.4.
+[[nodiscard]] bool dispatches_syscalls(Tid tid);
 
 // Waits for the next stop of one tracee; nullopt at the deadline. REQUIRES SIGCHLD blocked.
 [[nodiscard]] std::optional<Stop> wait_until(Tid tid, Nanoseconds deadline_ns);

@@ -71,7 +71,8 @@ bool take_out_blocked_signal(Pid pid, StoppedThread& thread, const StubRange& st
 }
 
 // Of a thread in a PTRACE_EVENT_STOP; lets it go. True: settled.
-bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_instruction) {
+bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_instruction,
+                     std::vector<Tid>& touched) {
   const auto registers = ptrace::registers_if_alive(tid);
   const auto queued = ptrace::queued_signals_if_alive(tid);
   const auto mask = ptrace::signal_mask_if_alive(tid);
@@ -84,23 +85,26 @@ bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_in
     return settled;
   }
   auto thread = StoppedThread::take(pid, tid, syscall_instruction);
-  return thread && take_out_blocked_signal(pid, *thread, stub);
+  if (!thread) return false;
+  touched.push_back(tid);
+  return take_out_blocked_signal(pid, *thread, stub);
 }
 
 class Settling {
  public:
   Settling(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held, Forkers& forkers,
-           Nanoseconds spare_until_ns)
+           Nanoseconds spare_until_ns, std::vector<Tid>& touched)
       : pid_(pid),
         stub_(stub),
         syscall_instruction_(syscall_instruction),
         held_(held),
         forkers_(forkers),
-        spare_until_ns_(spare_until_ns) {
+        spare_until_ns_(spare_until_ns),
+        touched_(touched) {
     const auto tids = procfs::threads(pid);
     if (tids.size() == 1) spare_until_ns_ = 0;  // there is no other thread to wake
     for (const Tid tid : tids) {
-      if (tid != held) waiting_.emplace(tid, Thread{});
+      if (tid != held && !procfs::is_kernel_worker(pid, tid)) waiting_.emplace(tid, Thread{});
     }
   }
 
@@ -176,7 +180,7 @@ class Settling {
       thread.interrupted = false;
       if (!std::holds_alternative<EventStop>(waited->stop)) {
         let_go_if_alive(waited->tid, waited->stop);  // with its signal, which may be ours
-      } else if (inspect_stopped(pid_, waited->tid, stub_, syscall_instruction_)) {
+      } else if (inspect_stopped(pid_, waited->tid, stub_, syscall_instruction_, touched_)) {
         waiting_.erase(found);
         continue;
       }
@@ -191,18 +195,24 @@ class Settling {
   Tid held_;
   Forkers& forkers_;
   Nanoseconds spare_until_ns_;
+  std::vector<Tid>& touched_;
   std::map<Tid, Thread> waiting_;  // not yet settled
 };
 
 }  // namespace
 
-bool settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held, Forkers& forkers,
-            Nanoseconds spare_until_ns, Nanoseconds deadline_ns) {
-  while (Settling(pid, stub, syscall_instruction, held, forkers, spare_until_ns).run(deadline_ns)) {
-    if (!someone_within(pid, stub)) return true;
+Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
+               Forkers& forkers, Nanoseconds spare_until_ns, Nanoseconds deadline_ns) {
+  Settled settled;
+  while (Settling(pid, stub, syscall_instruction, held, forkers, spare_until_ns, settled.touched)
+             .run(deadline_ns)) {
+    if (!someone_within(pid, stub)) {
+      settled.all = true;
+      break;
+    }
     sleep_until(std::min(deadline_ns, monotonic_now() + kMillisecond));
   }
-  return false;
+  return settled;
 }
 
 }  // namespace causalctl::target

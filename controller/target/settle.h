@@ -23,6 +23,8 @@
 // start outside the stub with an empty queue.
 #pragma once
 
+#include <vector>
+
 #include "controller/base/types.h"
 #include "controller/target/forkers.h"
 
@@ -36,9 +38,14 @@ struct StubRange {
   Address scratch = 0;  // 32 bytes for the arguments of rt_sigtimedwait
 };
 
-// False: at the deadline some thread had not settled. `held` (0: none) is stopped by us already.
-// Until `spare_until_ns` a thread that forks is looked at again instead of being stopped.
-bool settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held, Forkers& forkers,
-            Nanoseconds spare_until_ns, Nanoseconds deadline_ns);
+struct Settled {
+  bool all = false;          // false: at the deadline some thread had not settled
+  std::vector<Tid> touched;  // threads that have made a system call for us
+};
+
+// `held` (0: none) is stopped by us already. Until `spare_until_ns` a thread that forks is looked
+// at again instead of being stopped.
+Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
+               Forkers& forkers, Nanoseconds spare_until_ns, Nanoseconds deadline_ns);
 
 }  // namespace causalctl::target

@@ -74,7 +74,8 @@ bool is_syscall_instruction(Pid pid, Address address) {
 }
 
 bool usable(Pid pid, Tid tid, const ptrace::Registers& registers, Address syscall_instruction) {
-  return registers.cs == kUserCode64 && !deliverable_signal_pending(pid, tid) &&
+  return registers.cs == kUserCode64 && registers.rip != 0 &&
+         !deliverable_signal_pending(pid, tid) &&
          is_syscall_instruction(pid, syscall_instruction) &&
          (static_cast<long>(registers.orig_rax) >= 0 ||
           !in_restartable_sequence(pid, tid, registers.rip)) &&
@@ -108,8 +109,16 @@ ptrace::Registers with_syscall_rewound(ptrace::Registers registers, bool seccomp
   return registers;
 }
 
+bool cut_short(const ptrace::Registers& registers) {
+  const auto call = static_cast<long>(registers.orig_rax);
+  const auto written = static_cast<long>(registers.rax);
+  return (call == SYS_write || call == SYS_pwrite64 || call == SYS_sendto) && written > 0 &&
+         static_cast<std::uint64_t>(written) < registers.rdx;
+}
+
 StoppedCalls met_by_stop(const ptrace::Registers& registers, bool seccomp) {
   StoppedCalls met;
+  met.shortened = cut_short(registers) ? 1 : 0;
   if (!interrupted_syscall(registers)) return met;
   if (with_syscall_rewound(registers, seccomp).rip != registers.rip) {
     ++met.repeated;
@@ -132,7 +141,8 @@ void let_go_if_alive(Tid tid, const Stop& stop) {
   }
   // A pending signal is why a call returned EINTR, if it did: then it is the truth.
   const auto registers = ptrace::registers_if_alive(tid);
-  if (registers && interrupted_syscall(*registers) && !deliverable_signal_pending(tid, tid)) {
+  const bool met = registers && (interrupted_syscall(*registers) || cut_short(*registers));
+  if (met && !deliverable_signal_pending(tid, tid)) {
     const bool seccomp = has_seccomp(tid);
     counted += met_by_stop(*registers, seccomp);
     (void)ptrace::set_registers_if_alive(tid, with_syscall_rewound(*registers, seccomp));
@@ -141,7 +151,7 @@ void let_go_if_alive(Tid tid, const Stop& stop) {
 }
 
 std::optional<StoppedThread> StoppedThread::stop(Pid pid, Tid tid, Address syscall_instruction,
-                                                 Nanoseconds deadline_ns) {
+                                                 Nanoseconds deadline_ns, bool* dispatches) {
   const bool seized = ptrace::try_seize(tid) == 0;
   // An earlier try has run out of time, and its stop is due whenever the thread can: it is waited
   // for again, or it would stand there for nobody.
@@ -152,7 +162,7 @@ std::optional<StoppedThread> StoppedThread::stop(Pid pid, Tid tid, Address sysca
     const auto stop = ptrace::wait_until(tid, deadline_ns);
     if (!stop || std::holds_alternative<Ended>(*stop)) return std::nullopt;
     if (std::holds_alternative<EventStop>(*stop)) {
-      auto thread = take(pid, tid, syscall_instruction);
+      auto thread = take(pid, tid, syscall_instruction, dispatches);
       if (thread) thread->hurried_.emplace(std::move(*hurried));
       return thread;
     }
@@ -163,10 +173,13 @@ std::optional<StoppedThread> StoppedThread::stop(Pid pid, Tid tid, Address sysca
   }
 }
 
-std::optional<StoppedThread> StoppedThread::take(Pid pid, Tid tid, Address syscall_instruction) {
+std::optional<StoppedThread> StoppedThread::take(Pid pid, Tid tid, Address syscall_instruction,
+                                                 bool* dispatches) {
   const auto registers = ptrace::registers_if_alive(tid);
   if (!registers) return std::nullopt;
-  if (!usable(pid, tid, *registers, syscall_instruction)) {
+  const bool own_dispatch = ptrace::dispatches_syscalls(tid);
+  if (dispatches != nullptr) *dispatches = own_dispatch;
+  if (own_dispatch || !usable(pid, tid, *registers, syscall_instruction)) {
     let_go_if_alive(tid, EventStop{});
     return std::nullopt;
   }

@@ -50,6 +50,9 @@ ptrace::Registers with_syscall_rewound(ptrace::Registers registers, bool seccomp
 // True when the stop interrupted a system call that had not finished.
 bool interrupted_syscall(const ptrace::Registers& registers);  // pure
 
+// True when the stop may have made a write return before all was written.
+bool cut_short(const ptrace::Registers& registers);  // pure
+
 // What becomes of the system call that a stop of ours met, if it met one. Pure. REQUIRES: no signal
 // is about to be delivered, which would be why it returned EINTR.
 StoppedCalls met_by_stop(const ptrace::Registers& registers, bool seccomp);
@@ -63,10 +66,12 @@ class StoppedThread {
  public:
   // nullopt: gone, not stopped before the deadline (whoever waits for it next must let it go), or
   // not usable. `syscall_instruction` is an address in the target.
+  // `dispatches` becomes true where it dispatches its system calls itself, so that it never is.
   static std::optional<StoppedThread> stop(Pid pid, Tid tid, Address syscall_instruction,
-                                           Nanoseconds deadline_ns);
+                                           Nanoseconds deadline_ns, bool* dispatches = nullptr);
   // Takes a tracee that is in a PTRACE_EVENT_STOP or in a syscall-exit-stop. nullopt as above.
-  static std::optional<StoppedThread> take(Pid pid, Tid tid, Address syscall_instruction);
+  static std::optional<StoppedThread> take(Pid pid, Tid tid, Address syscall_instruction,
+                                           bool* dispatches = nullptr);
 
   StoppedThread(StoppedThread&& other) noexcept;
   StoppedThread& operator=(StoppedThread&&) = delete;

@@ -38,6 +38,7 @@ class Case:
     after: object = None  # the same, once causalctl has ended; returns a list of problems
     user: object = None  # uid to run causalctl as
     closed: tuple = ()  # descriptors that causalctl is started without
+    ignored: tuple = ()  # signals that it is started with as ignored
     needs: dict = dataclasses.field(default_factory=dict)  # program → Debian package
     target_output: tuple = FINE
     target_status: tuple = (0,)

@@ -17,6 +17,12 @@ def interrupt_twice(world):
     end(world)
 
 
+def end_and_kill_target(world):
+    wait_for_pauses(world)
+    end(world)
+    world.target.process.kill()
+
+
 def hang_up(world):
     world.wait_for_experiments(2)
     world.process.send_signal(signal.SIGHUP)
@@ -83,6 +89,12 @@ CASES = [
     Case("target_vanishes", attach_json(duration="40s"),
          (*FIGURE1, "--seconds", "12"), target_ends=True,
          checks=(well_formed, visits("round_done", 10), log_ends_with("target-exited"))),
+    # Nobody can say then that it is as it was before, or that it is not.
+    Case("target_killed_at_the_end", attach_json(*halved(A_LINE), duration="60s"), FIGURE1,
+         during=end_and_kill_target, target_ends=True, target_status=(-signal.SIGKILL,),
+         target_output=(), absent=patterns("report it"), exit=(0,),
+         checks=(well_formed, lambda outcome: expect(
+             outcome.report()["target"]["digest"] == "unknown", "the digest is not unknown"))),
     Case("interrupt_prints_report", attach_short(), FIGURE1,
          during=interrupt, stdout=patterns("round_done"),
          checks=(log_complete, log_ends_with("interrupted"))),

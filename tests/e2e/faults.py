@@ -60,7 +60,7 @@ ERRNOS = {
 CANNOT_FAIL = frozenset((
     # No errors, or none but EFAULT and EINVAL for arguments that are constants of ours.
     "arch_prctl", "clock_getres", "clock_gettime", "getegid", "geteuid", "getgid", "getpid", "getppid", "gettid",
-    "getuid", "prlimit64", "rseq", "rt_sigaction", "rt_sigprocmask", "sched_get_priority_min",
+    "getuid", "prlimit64", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "sched_get_priority_min",
     "sched_yield", "set_robust_list", "set_tid_address", "sigaltstack", "sysinfo", "uname",
     # glibc's locks: what a wait may return (EAGAIN, EINTR) is their everyday life, a wake cannot fail.
     "futex",

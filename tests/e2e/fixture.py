@@ -118,9 +118,11 @@ class State:
         self.signals = {name: f"{int(fields[name], 16) & ~OF_GLIBC:016x}"
                         for name in ("SigIgn", "SigCgt")}
         self.traps_blocked = {}
+        self.policies = {}
         for thread in os.listdir(f"/proc/{pid}/task"):
             try:
                 fields = status_fields(f"/proc/{pid}/task/{thread}")
+                self.policies[thread] = os.sched_getscheduler(int(thread))
             except (FileNotFoundError, ProcessLookupError):
                 continue  # it has ended, as threads do
             self.traps_blocked[thread] = blocks_trap(fields)
@@ -155,6 +157,10 @@ def differences(pid, before, texts_may_change=False, writes_code=False):
     for name, value in before.signals.items():
         if after.signals[name] != value:
             problems.append(f"{name} was {value}, is {after.signals[name]}")
+    for thread, policy in before.policies.items():
+        if after.policies.get(thread, policy) != policy:
+            problems.append(f"thread {thread} had the scheduling policy {policy}, has "
+                            f"{after.policies[thread]}")
     known = {(mapping[0], mapping[1], mapping[2]) for mapping in before.executable}
     for start, end, permissions, _, path in after.executable:
         if path in ("[vdso]", "[vsyscall]"):  # the kernel's own, and elsewhere after an exec
@@ -257,3 +263,17 @@ def processes_with(marker):
         except OSError:
             continue  # not ours, or gone
     return found
+
+
+def kill_processes_with(marker):
+    """What an interrupt at a bad moment has left running."""
+    def none_left():
+        found = processes_with(marker)
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return not found
+
+    wait_until(none_left, 10)

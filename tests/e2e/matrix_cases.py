@@ -173,10 +173,12 @@ def delete_inside(world):
 
 
 def build_musl(world):
-    sources = [PROGRAMS / "states.c", PROGRAMS / "state_table.c", TARGET_SOURCES / "harness.c"]
+    sources = [PROGRAMS / "states.c", PROGRAMS / "state_odd.c",
+               PROGRAMS / "state_table.c", TARGET_SOURCES / "harness.c"]
     # musl has not the kernel's headers; Debian's are those of everybody.
     headers = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"]
-    subprocess.run(["musl-gcc", "-O2", "-g", "-DSTATIC_PROGRAM", "-pthread", *headers, "-o",
+    subprocess.run(["musl-gcc", "-O2", "-g", "-DSTATIC_PROGRAM", "-D_GNU_SOURCE", "-pthread",
+                    *headers, "-o",
                     world.directory / "states_musl", *sources], check=True, timeout=60)
 
 
@@ -276,6 +278,15 @@ SIGNALS = [
     Row("blocks every signal in all threads", "C",
         profiled("matrix_blocked", states("blocked"), checks=(warns("threads that block SIGTRAP"),)),
         LIMITED, "pauses by ptrace"),
+    Row("has a thread that lets signals in only while it waits (ppoll, sigtimedwait)", "C",
+        profiled("matrix_waits_for_signals", states("waits_for_signals"), output=BUSY,
+                 checks=(by_signal, warns("threads that block SIGTRAP"))),
+        LIMITED, "pauses of that thread by ptrace"),
+    Row("execs itself from a thread that blocks every signal, and unblocks SIGTRAP then", "C", Case(
+        "matrix_blocked_exec", attach(), states("blocked_exec"), during=word_after_pauses,
+        with_target=measure_rate, after=goes_on, texts_may_change=True,
+        target_output=FINE + patterns("^executing itself$"),
+        checks=(well_formed, paused, by_signal, log_ends_with("target-exited")))),
     Row("has a SIGTRAP handler, and uses it", "C",
         profiled("matrix_trap_handler", states("trap_handler"), output=BUSY,
                  checks=by_ptrace_because("handles SIGTRAP itself")), LIMITED, "pauses by ptrace"),
@@ -311,6 +322,17 @@ CONFINED = [
     Row("puts itself under such a filter during the run", "C", profiled(
         "matrix_seccomp_later", states("seccomp_later"), output=BUSY,
         during=word_between_pauses, checks=(warns("seccomp"),)), LIMITED, "pauses by ptrace"),
+    Row("has an io_uring that a thread of the kernel polls", "C", profiled(
+        "matrix_ring", states("ring"), output=BUSY)),
+    Row("has a thread that dispatches system calls itself (Wine)", "C", profiled(
+        "matrix_dispatch", states("dispatch"), output=BUSY,
+        checks=(warns("dispatched system calls"),)), LIMITED, "pauses by ptrace"),
+    Row("dispatches the system calls of all its threads itself", "C", profiled(
+        "matrix_dispatch_all", states("dispatch_all"),
+        checks=by_ptrace_because("dispatches its system calls")), LIMITED, "pauses by ptrace"),
+    Row("may make no memory executable (PR_SET_MDWE)", "C", profiled(
+        "matrix_no_new_code", states("no_new_code"), output=BUSY,
+        checks=by_ptrace_because("mprotect")), LIMITED, "pauses by ptrace"),
     Row("is in seccomp's strict mode", "C", profiled(
         "matrix_strict", ("{targets}/matrix_strict", "--counter", "{dir}/counter"), output=RIGHT,
         checks=by_ptrace_because("seccomp")), LIMITED, "pauses by ptrace"),

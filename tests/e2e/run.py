@@ -82,13 +82,19 @@ class World:
         if self.case.user is not None:
             command[0] = str(self.program_for_everyone())
             extra = {"user": self.case.user, "group": self.case.user, "extra_groups": []}
-        if self.case.closed:
-            extra["preexec_fn"] = lambda: [os.close(fd) for fd in self.case.closed]
+        if self.case.closed or self.case.ignored:
+            extra["preexec_fn"] = self.be_started_oddly
         with open(self.directory / "stdout", "wb") as out, \
                 open(self.directory / "stderr", "wb") as err:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
                                             stderr=err, env=environment, cwd=self.directory,
                                             start_new_session=True, **extra)
+
+    def be_started_oddly(self):
+        for fd in self.case.closed:
+            os.close(fd)
+        for number in self.case.ignored:
+            signal.signal(number, signal.SIG_IGN)
 
     def program_for_everyone(self):
         """A copy that another user can reach, in a scratch directory that is his."""
@@ -267,6 +273,7 @@ def main():
         reason = missing_program(case)
         if reason:
             not_run.append(f"{case.name}: {reason}")
+            failed += 1  # what was not looked at is not right
             continue
         start = time.monotonic()
         problems, outcome, world = run_case(options, case)

@@ -1,8 +1,10 @@
 """Cases of `causalctl run`, with --end-to-end and without."""
 
 import pathlib
+import signal
 import time
 
+import fixture
 from attaching import A_LINE, ENDLESS, FIGURE1, SHORT, halved, profiled
 from case import Case, expect, kept_experiments, line_of, log_complete, log_ends_with, patterns
 from during import end, interrupt
@@ -27,6 +29,24 @@ def interrupt_at_start_up(world):
         if time.monotonic() > deadline:
             raise RuntimeError("no run was begun")
     end(world)
+
+
+def kill_while_it_loads(world):
+    """The program is traced until its libraries are loaded; then by nobody, within a second."""
+    def traced():
+        fields = {pid: fixture.status_fields(f"/proc/{pid}") for pid in watchers(world)}
+        return [pid for pid, each in fields.items() if each["Name"] == "slow_start" and
+                each["State"].startswith("S") and each["TracerPid"] != "0"]
+
+    if not fixture.wait_until(traced, 10):
+        raise RuntimeError("the program was not begun")
+    pid = traced()[0]
+    world.process.kill()
+    if not fixture.wait_until(
+            lambda: fixture.status_fields(f"/proc/{pid}")["TracerPid"] == "0", 1):
+        raise RuntimeError("it is traced still, a second after the end of causalctl")
+    if not fixture.status_fields(f"/proc/{pid}")["State"].startswith("S"):
+        raise RuntimeError("it does not go on loading")
 
 
 def one_run_each(outcome):
@@ -100,8 +120,25 @@ CASES = [
          exit=(1,), alone=True, stderr=patterns("executed another program")),
     Case("run_32_bit", ("run", "--progress", "syscall:write", "--", "{targets}/bits32"),
          exit=(1,), alone=True, stderr=patterns("is a 32-bit program")),
-    Case("run_point_in_library", ("run", "--progress", "libc.so.6:malloc", "--", *FIGURE1),
-         exit=(2,), alone=True, stderr=patterns("libraries are not loaded", "attach")),
+    # The loader is done with them before the program begins.
+    profiled("run_point_in_library",
+             ("run", "--progress", "libc.so.6:pthread_barrier_wait", "--duration", "10s", *SHORT,
+              "-o", "{log}", "--", *FIGURE1),
+             stdout=patterns(r"^libc.so.6:pthread_barrier_wait: [1-9]\d* visits"),
+             checks=(log_complete,)),
+    Case("run_point_not_loaded", ("run", "--progress", "libplugin.so:work", "--", *FIGURE1),
+         exit=(2,), alone=True, stderr=patterns("not loaded yet", "attach")),
+    Case("run_killed_while_it_loads", ("run", "--progress", "main", "--", "{targets}/slow_start"),
+         exit=(-signal.SIGKILL,), during=kill_while_it_loads),
+    # As systemd starts services, and parents that wait for nobody their children.
+    Case("run_hands_on_ignored_signals",
+         ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}", "--", "grep",
+          "SigIgn", "/proc/self/status"),
+         ignored=(signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD), exit=(0, 3), alone=True,
+         stdout=patterns(r"^SigIgn:\s*0*1011000$")),
+    Case("end_to_end_children_ignored",
+         ("run", "--end-to-end", "--duration", "4s", "-o", "{log}", "--", *ROUNDS),
+         ignored=(signal.SIGCHLD,), timeout=30, checks=(log_complete, log_ends_with("duration"))),
     Case("run_missing_program", ("run", "--progress", "main", "--", "{dir}/no_such_program"),
          exit=(2,), stderr=patterns("no_such_program")),
     Case("end_to_end_interrupted_at_start_up",

@@ -4,6 +4,7 @@
 #include "controller/compare/usage.h"
 #include "controller/perf/tracepoint.h"
 #include "controller/progress/syscalls.h"
+#include "controller/target/freezer.h"
 #include "controller/target/process.h"
 #include "tests/fuzz/targets.h"
 #include "unwind/mapped_file.h"
@@ -37,7 +38,11 @@ void read_proc(Bytes bytes) {
   unwind::mapped_files(maps, maps.empty() ? "" : maps.front().path);
   procfs::parse_parent(text);
   procfs::parse_children_ticks(text);
+  procfs::parse_start_ticks(text);
+  procfs::parse_is_kernel_worker(text, text);
+  procfs::parse_entry_point(text);
   target::parse_activity(text);
+  target::parse_freezer_paths(text);
   compare::status_number(text, "VmRSS");
   IdleCore idle(parse_core_times(text));
   idle.look(parse_core_times(text));

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests the truth suite itself: that its judgement finds each kind of miss, and that scripts/truth
-measures a live program, prints the table and notices a wrong prediction. Takes a few seconds.
+measures a live program, prints the table and notices a wrong prediction; and what scripts/bench makes
+of windows with and without a profiler. Takes a few seconds.
 
 Usage: tests/truth/test_truth.py [DIRECTORY OF THE TARGETS]. Last line: `N passed, N failed`."""
 
@@ -21,6 +22,7 @@ TARGETS = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/tests
 sys.path[:0] = [str(ROOT / "tests/truth"), str(ROOT / "tests/e2e")]
 
 import fixture  # noqa: E402
+import overhead  # noqa: E402
 import predict  # noqa: E402
 import programs  # noqa: E402
 import table  # noqa: E402
@@ -182,11 +184,87 @@ def interrupt_leaves_nothing():
     return running and process.returncode == 130 and not fixture.processes_with("=".join(MARKER))
 
 
+def windows(*rates):
+    return [overhead.Window(arm, rate) for arm, rate in rates]
+
+
+def slowdown_is_against_both_neighbours():
+    """A machine that gets slower all the time, and with it a profiler that takes a fifth."""
+    found = overhead.slowdowns(windows(
+        (overhead.NATIVE, 104), (overhead.CAUSALCTL_NULL, 85), (overhead.NATIVE, 100),
+        (overhead.CAUSALCTL_FULL, 49), (overhead.NATIVE, 96), (overhead.CAUSALCTL_NULL, 100),
+        (overhead.NATIVE, 104)), overhead.CAUSALCTL_NULL)
+    return len(found) == 2 and all(abs(a - b) < 1e-9 for a, b in zip(found, (20, 0)))
+
+
+def coz_is_not_charged_for_its_macro():
+    """The macro takes half, Coz nothing beside it. Its program's windows beside those of Coz are
+    Coz's reference, and compared to nothing."""
+    measured = windows((overhead.NATIVE, 100), (overhead.MACRO, 50), (overhead.NATIVE, 100),
+                       (overhead.MACRO, 50), (overhead.COZ_NULL, 50), (overhead.MACRO, 50),
+                       (overhead.COZ_FULL, 25), (overhead.MACRO, 50))
+    return [overhead.slowdowns(measured, arm) for arm in
+            (overhead.MACRO, overhead.COZ_NULL, overhead.COZ_FULL)] == [[100], [0], [100]]
+
+
+def failed_window_is_left_out():
+    """That of Coz, between the windows of the macro."""
+    measured = windows((overhead.MACRO, 50), (overhead.MACRO, 40), (overhead.NATIVE, 100),
+                       (overhead.CAUSALCTL_FULL, 50), (overhead.NATIVE, 100))
+    return [overhead.slowdowns(measured, arm) for arm in overhead.ARMS] == [[], [100], [], [], []]
+
+
+def order_rotates():
+    """In as many pairs as there are arms, each is once at each place."""
+    orders = [overhead.order(number) for number in range(len(overhead.ARMS))]
+    return all(set(place) == set(overhead.ARMS) for place in (*orders, *zip(*orders)))
+
+
+def arms_are_between_their_references():
+    """Every one, in all pairs; and no window is measured that nothing is compared to."""
+    pairs = 7
+    names = overhead.schedule(pairs)
+    found = [windows(*((name, 1) for name in names[i:i + 3])) for i in range(len(names))]
+    each = [sum(overhead.slowdowns(three, arm) == [0] for three in found)
+            for arm in overhead.ARMS]
+    arms = [name for name in names if name not in (overhead.NATIVE, overhead.MACRO)]
+    return (each == [pairs] * len(overhead.ARMS) and len(arms) == 4 * pairs and
+            all(a != b for a, b in zip(names, names[1:])))
+
+
+def missing_coz_is_told():
+    with tempfile.TemporaryDirectory() as directory:
+        script = pathlib.Path(directory, "build-coz")
+        script.write_text("#!/bin/sh\necho trying >&2\necho no such package >&2\nexit 1\n")
+        script.chmod(0o755)
+        try:
+            overhead.build_for_coz(script)
+        except overhead.NotMeasured as error:
+            return str(error) == "no such package"
+    return False
+
+
+def interrupt_of_bench_leaves_nothing():
+    process = subprocess.Popen(
+        [str(ROOT / "scripts/bench"), "-k", "slowdown-two-busy-null", "--window", "60",
+         "--causalctl", str(ROOT / "tests/truth/fake_causalctl")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=dict(os.environ, **dict([MARKER])))
+    # The script and its target.
+    running = fixture.wait_until(lambda: len(fixture.processes_with("=".join(MARKER))) >= 2, 20)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    return running and process.returncode == 130 and not fixture.processes_with("=".join(MARKER))
+
+
 TESTS = (student_interval, good_rows_pass, large_error_is_found, bad_program_is_found,
          narrow_interval_is_found, noise_of_the_truth_is_no_miss, unknown_truth_is_found,
          zero_not_called_is_found, zero_that_is_none_is_found, missing_prediction_is_found,
          profile_of_coz_is_read, windows_hold_many_rounds, verdict_is_of_what_was_measured,
-         wrong_prediction_is_noticed, failing_causalctl_is_noticed, interrupt_leaves_nothing)
+         wrong_prediction_is_noticed, failing_causalctl_is_noticed, interrupt_leaves_nothing,
+         slowdown_is_against_both_neighbours, coz_is_not_charged_for_its_macro,
+         failed_window_is_left_out, order_rotates, arms_are_between_their_references,
+         missing_coz_is_told, interrupt_of_bench_leaves_nothing)
 
 
 def main():

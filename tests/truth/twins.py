@@ -82,6 +82,14 @@ class Counted:
         self.stop()
         return statistics.fmean(sorted(periods)[1:-1])
 
+    def rate(self, window_s):
+        """Rounds a second over a window that begins and ends with a round, all of it counted: what
+        makes some of its time slower is meant to be seen. REQUIRES that it runs."""
+        start, first = self._next_round()
+        time.sleep(window_s)
+        end, last = self._next_round()
+        return (last - first) / (end - start)
+
     def _next_round(self):
         before = self._count()
         deadline = time.monotonic() + LONGEST_ROUND_S

@@ -124,6 +124,15 @@ class ResettingProcess {
   int ends_[2] = {-1, -1};
 };
 
+// At SIGUSR1 it blocks all signals, and works on.
+void block_signals() {
+  wait_for_sigusr1();
+  sigset_t all{};
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
+  stay_busy();
+}
+
 // At SIGUSR1 it puts itself under a filter that ends it for each call that our stub or our guardian
 // makes in it.
 void confine_itself() {
@@ -250,6 +259,36 @@ bool stand(SigtrapChannel& channel, Pid target) {
     if (channel.standing(target)) return true;
   }
   return false;
+}
+
+// It would wait there for the next call of the target's that lets signals in.
+TEST_CASE("a thread that blocks SIGTRAP after a pause is not shot", "[pause]") {
+  constexpr Nanoseconds kLong = 200 * kMillisecond;
+  const ChildProcess target(block_signals);
+  REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGUSR1); }));
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {});
+  channel.add_thread(target.pid());
+  REQUIRE(stand(channel, target.pid()));
+  REQUIRE(kill(target.pid(), SIGUSR1) == 0);
+  const auto status = [&] { return procfs::status(target.pid()).value(); };
+  REQUIRE(eventually(kPatience, [&] {
+    (void)channel.collect(monotonic_now());
+    return procfs::has_signal(status().signals_blocked, SIGTRAP) && !channel.pausing(target.pid());
+  }));
+  const auto pauses_before = channel.totals().pauses;
+  bool shot = false;
+  const Nanoseconds end_ns = monotonic_now() + kLong;
+  while (monotonic_now() < end_ns) {
+    if (!channel.pausing(target.pid())) channel.set_debt(target.pid(), kDebt, monotonic_now());
+    sleep_until(monotonic_now() + kMillisecond);
+    (void)channel.collect(monotonic_now());
+    shot = shot || procfs::has_signal(status().signals_pending, SIGTRAP);
+  }
+  CHECK_FALSE(shot);
+  CHECK(channel.totals().pauses > pauses_before);  // by ptrace
+  CHECK(channel.notices().size() == 1);
 }
 
 // A thread that blocked the signal would have it queued, for another thread's call to be broken.

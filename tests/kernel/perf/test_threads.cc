@@ -1,6 +1,7 @@
 // Threads that come and go, and the end of the target.
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "controller/base/clock.h"
+#include "controller/base/procfs.h"
 #include "tests/kernel/perf/child.h"
 
 using namespace causalctl;
@@ -118,6 +120,37 @@ TEST_CASE("A child process is none of the target's threads", "[perf]") {
   REQUIRE(drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
   REQUIRE(only<ThreadStartEvent>(events).size() == 1);
   REQUIRE(session.losses().threads_missed == 0);
+}
+
+// An io_uring's poller is listed as a thread of the process, and no code of the program runs in it.
+TEST_CASE("A worker of the kernel's is none of the target's threads", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] {
+    io_uring_params parameters{};
+    parameters.flags = IORING_SETUP_SQPOLL;
+    parameters.sq_thread_idle = 10'000;
+    if (syscall(SYS_io_uring_setup, 8, &parameters) < 0) _exit(1);
+    spin_for(100 * kSecond);
+  });
+  const auto followed = [&](Session& session) {
+    std::vector<Event> events;
+    REQUIRE(drain_until(session, events, [&](const auto&) {
+      return procfs::threads(child.pid()).size() == 2 &&
+             cpu_time_of(child.pid()) > 50 * kMillisecond;
+    }));
+    CHECK(session.losses().threads_missed == 0);
+    CHECK(session.limits().reasons.empty());
+    return only<ThreadStartEvent>(events).size();
+  };
+  {
+    Session told(child.pid(), {});  // by a record of its birth
+    told.start();
+    child.go();
+    CHECK(followed(told) == 1);
+  }
+  Session found(child.pid(), {});  // by a look
+  found.start();
+  CHECK(followed(found) == 1);
 }
 
 TEST_CASE("An exec by a second thread makes it the first", "[perf]") {

@@ -102,7 +102,7 @@ TEST_CASE("the doctor sees what forbids the sigtrap channel", "[progress][doctor
     sigprocmask(SIG_BLOCK, &set, nullptr);
   });
   CHECK_THAT(find(*check_target(blocks.pid()), "pause channel").finding,
-             Contains("1 of its threads block"));
+             Contains("sigtrap") && Contains("block SIGTRAP, by ptrace: 1"));
 }
 
 TEST_CASE("the doctor refuses a traced process and a zombie", "[progress][doctor]") {

@@ -61,7 +61,12 @@ TEST_CASE("a stop that came too late is waited for the next time", "[target]") {
   TargetProcess target({program("target_waits"), "busy", "1"});
   const Tid tid = procfs::threads(target.pid()).back();
   const Address instruction = find_syscall_instruction(target.pid()).value();
-  REQUIRE_FALSE(StoppedThread::stop(target.pid(), tid, instruction, 0).has_value());
+  // At once it may have stopped in time: the more so the more cores are idle.
+  bool late = false;
+  for (int tries = 0; !late && tries < 100; ++tries) {
+    late = !StoppedThread::stop(target.pid(), tid, instruction, 0).has_value();
+  }
+  REQUIRE(late);
   REQUIRE(tracer_of(target.pid(), tid) == getpid());
   CHECK(StoppedThread::stop(target.pid(), tid, instruction, monotonic_now() + kSecond).has_value());
   CHECK(tracer_of(target.pid(), tid) == 0);

@@ -20,10 +20,12 @@ enum { kChildStatus = 7, kSmallStack = 16 * 1024, kStormBatch = 10 };
 
 static void exit_now(void) { exit(kChildStatus); }
 
+static char* next_state = "plain";
+
 static void exec_now(void) {
   printf("executing itself\n");
   fflush(stdout);
-  char* again[16] = {arguments[0], "--state", "plain"};
+  char* again[16] = {arguments[0], "--state", next_state};
   // Keeps the counter, so that the rate of the new program can be read as that of the old one.
   for (int i = 1, to = 3; arguments[i] && arguments[i + 1] && to < 14; i += 2) {
     if (strcmp(arguments[i], "--counter") != 0) continue;
@@ -37,6 +39,14 @@ static void exec_now(void) {
 static void exec_from_main(void) {
   wait_for_word();
   exec_now();
+}
+
+// It works, blocking all signals, until the word comes, which it must look for.
+static void exec_when_told(void) {
+  sigset_t pending;
+  sigpending(&pending);
+  next_state = "unblocked";
+  if (sigismember(&pending, SIGUSR2)) exec_now();
 }
 
 // --- children ---
@@ -233,6 +243,13 @@ const struct state states[] = {
     {.name = "storm", .step = storm},
     {.name = "stacks", .before = make_small_threads, .step = signal_small_threads},
     {.name = "blocked", .before = block_all},
+    {.name = "waits_for_signals", .begin = wait_for_signals_begin, .step = wait_for_signals},
+    {.name = "blocked_exec", .begin = blocked_until_exec, .step = exec_when_told},
+    {.name = "unblocked", .before = unblock_trap},
+    {.name = "ring", .before = make_ring, .step = wait_by_epoll},
+    {.name = "dispatch", .begin = dispatch_calls, .step = work_without_calls},
+    {.name = "dispatch_all", .before = dispatch_calls, .in_each_thread = dispatch_calls},
+    {.name = "no_new_code", .before = forbid_executable_memory, .step = sleep_by_poll},
     {.name = "trap_handler", .before = handle_traps, .step = raise_trap},
 #ifndef STATIC_PROGRAM
     {.name = "dlopen", .step = open_library},

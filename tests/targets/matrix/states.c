@@ -34,19 +34,21 @@ static void measured_work(uint64_t iterations) { (void)other_work(iterations); }
 
 bool little_work(void) { return other_work(little_iterations) == little_result; }
 
-static void* run_hot(void* unused) {
+static void* run_hot(void* state) {
+  if (((const struct state*)state)->in_each_thread) ((const struct state*)state)->in_each_thread();
   while (!stopping()) {
     if (hot_work(round_iterations) != round_result) wrong++;
     round_done();
   }
-  return unused;
+  return NULL;
 }
 
-static void* run_other(void* unused) {
+static void* run_other(void* state) {
+  if (((const struct state*)state)->in_each_thread) ((const struct state*)state)->in_each_thread();
   while (!stopping()) {
     if (other_work(round_iterations) != round_result) wrong++;
   }
-  return unused;
+  return NULL;
 }
 
 void sleep_ms(double ms) {
@@ -103,8 +105,8 @@ int main(int argc, char** argv) {
   pthread_t hot;
   pthread_t other;
   pthread_t own_thread_id;
-  if (pthread_create(&hot, NULL, run_hot, NULL) != 0) die("pthread_create");
-  if (pthread_create(&other, NULL, run_other, NULL) != 0) die("pthread_create");
+  if (pthread_create(&hot, NULL, run_hot, (void*)state) != 0) die("pthread_create");
+  if (pthread_create(&other, NULL, run_other, (void*)state) != 0) die("pthread_create");
   if (state->step && pthread_create(&own_thread_id, NULL, run_state, (void*)state) != 0) {
     die("pthread_create");
   }

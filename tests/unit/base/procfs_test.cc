@@ -1,6 +1,7 @@
 #include "controller/base/procfs.h"
 
 #include <linux/capability.h>
+#include <sys/auxv.h>
 
 #include <catch2/catch.hpp>
 
@@ -12,6 +13,7 @@ TEST_CASE("what /proc/PID/status says is read key by key", "[procfs]") {
       "Name:\tworker\nTgid:\t40\nTracerPid:\t7\nUid:\t1000\t1001\t1000\t1000\nThreads:\t3\n"
       "SigBlk:\t0000000000000010\nSigCgt:\tffffffff00000000\nCapEff:\t000000c000004000\n"
       "Seccomp:\t2\n");
+  CHECK(status.name == "worker");
   CHECK(status.tracer_pid == 7);
   CHECK(status.uid == 1001);
   CHECK(status.threads == 3);
@@ -30,6 +32,23 @@ TEST_CASE("fields of /proc/PID/stat are counted from behind the name", "[procfs]
   CHECK(parse_start_ticks(text) == 8123);
   CHECK(parse_start_ticks("7 (x) S 1 2") == 0);
   CHECK(parse_parent("7 x S 5") == 0);
+  constexpr auto first = "7 (a) S 5 7 7 0 -1 4194560 9";
+  CHECK_FALSE(parse_is_kernel_worker(first, first));
+  CHECK(parse_is_kernel_worker("8 (iou-sqp-7) S 5 7 7 0 -1 4210768 9", first));
+  CHECK(parse_is_kernel_worker("8 (vhost-7) S 5 7 7 0 -1 4210752 9", first));
+  // Before Linux 5.17 the bit was PF_USED_ASYNC, which all of a process have or none.
+  CHECK_FALSE(
+      parse_is_kernel_worker("8 (a) S 5 7 7 0 -1 4210944 9", "7 (a) S 5 7 7 0 -1 4210944 9"));
+  CHECK_FALSE(parse_is_kernel_worker("", ""));
+}
+
+TEST_CASE("the entry point is found in the auxiliary vector", "[procfs]") {
+  const std::uint64_t words[] = {AT_PAGESZ, 4096, AT_ENTRY, 0x5555'0000'1040, AT_NULL, 0};
+  const std::string_view bytes(reinterpret_cast<const char*>(words), sizeof words);
+  CHECK(parse_entry_point(bytes) == 0x5555'0000'1040);
+  CHECK(parse_entry_point(bytes.substr(0, 31)) == 0);  // cut off in the value
+  CHECK(parse_entry_point(bytes.substr(0, 16)) == 0);
+  CHECK(parse_entry_point("") == 0);
 }
 
 }  // namespace

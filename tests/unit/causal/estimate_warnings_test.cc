@@ -24,8 +24,8 @@ report::Report sound() {
   point.name = "p";
   point.visits = 1000;
   point.units = {unit};
+  point.null_effect = report::Interval{0.001, -0.01, 0.012};
   report.progress = {point};
-  report.selfcheck.null_effect = report::Interval{0.001, -0.01, 0.012};
   return report;
 }
 
@@ -40,17 +40,28 @@ TEST_CASE("a sound report has no warnings", "[causal]") { CHECK(warnings_of(soun
 
 TEST_CASE("baselines that differ from each other fail the self-check", "[causal]") {
   report::Report report = sound();
-  report.selfcheck.null_effect = report::Interval{0.03, 0.02, 0.04};
+  report.progress[0].null_effect = report::Interval{0.03, 0.02, 0.04};
   const auto warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], StartsWith("self-check failed") && Contains("3.0 % [2.0, 4.0]"));
-  report.selfcheck.null_effect = report::Interval{0.009, 0.002, 0.016};  // too little to matter
+  report.progress[0].null_effect = report::Interval{0.009, 0.002, 0.016};  // too little to matter
   CHECK(warnings_of(report).empty());
+}
+
+TEST_CASE("each progress point has its own self-check", "[causal]") {
+  report::Report report = sound();
+  report.progress.push_back(report.progress[0]);
+  report.progress[1].name = "second";
+  CHECK(warnings_of(report).empty());
+  report.progress[1].null_effect = report::Interval{0.03, 0.02, 0.04};
+  const auto warnings = warnings_of(report);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], StartsWith("self-check of second failed"));
 }
 
 TEST_CASE("baselines that agree less well than an effect is large are told of", "[causal]") {
   report::Report report = sound();
-  report.selfcheck.null_effect = report::Interval{-0.07, -0.33, 0.14};
+  report.progress[0].null_effect = report::Interval{-0.07, -0.33, 0.14};
   const auto warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], StartsWith("self-check weak") && Contains("±23.5 points; 1 of"));

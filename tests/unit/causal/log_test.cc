@@ -74,7 +74,7 @@ Run full_run() {
   run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21, 33, 34};
   run.losses = {22, 23, 24, 25};
   run.digest = "same";
-  run.stopped_calls = {3, 2, 1};
+  run.stopped_calls = {3, 2, 1, 4};
   run.warnings = {"w"};
   return run;
 }
@@ -130,6 +130,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.stopped_calls.continued == 3);
   CHECK(r.stopped_calls.repeated == 2);
   CHECK(r.stopped_calls.broken == 1);
+  CHECK(r.stopped_calls.shortened == 4);
   CHECK(r.warnings == run.warnings);
   REQUIRE(r.samples.size() == 1);
   CHECK(r.samples[0].count == 18);

@@ -32,16 +32,3 @@ TEST_CASE("only a required thing that is missing makes a profile impossible",
   CHECK_FALSE(
       profile_possible({{"b", Verdict::ok, "", "", true}, {"a", Verdict::missing, "", "", true}}));
 }
-
-TEST_CASE("the pause channel", "[progress][doctor]") {
-  CHECK(reasons_for_ptrace({}).empty());
-  SignalFacts facts;
-  facts.caught = true;
-  facts.threads_blocking = 3;
-  const auto reasons = reasons_for_ptrace(facts);
-  REQUIRE(reasons.size() == 2);
-  CHECK(reasons[1] == "3 of its threads block SIGTRAP");
-  CHECK(reasons_for_ptrace({false, true, 0, 0, true}).size() == 1);
-  CHECK(reasons_for_ptrace({false, false, 0, 2, true}).size() == 1);
-  CHECK(reasons_for_ptrace({false, false, 0, 0, false}).size() == 1);
-}

@@ -75,6 +75,8 @@ Report example() {
   request.p50_latency_s = 0.0021;
   request.p99_latency_s = 0.0102;
   request.units = {unit("hash.c:217", "hashtable_search", 0.3, 0.05, Verdict::optimise)};
+  work.null_effect = Interval{-0.001, -0.006, 0.005};
+  request.null_effect = Interval{0.004, -0.02, 0.03};
   report.progress = {work, request};
   report.selfcheck = {Interval{-0.001, -0.006, 0.005}, 7'500'000'000, 7'481'000'000, {3, 1, 0}};
   report.slowdown = 0.013;

@@ -74,6 +74,22 @@ TEST_CASE("what becomes of a call that a stop has met", "[target]") {
   CHECK(fate(-1, -EINTR) == Fate{0, 0, 0});  // not in a call
 }
 
+TEST_CASE("a write that a stop may have cut short is counted", "[target]") {
+  const auto shortened = [](long number, long result, std::uint64_t asked) {
+    ptrace::Registers registers = in_call(number, result);
+    registers.rdx = asked;
+    CHECK(cut_short(registers) == (met_by_stop(registers, false).shortened == 1));
+    return cut_short(registers);
+  };
+  CHECK(shortened(SYS_write, 100, 4096));
+  CHECK(shortened(SYS_sendto, 1, 2));
+  CHECK_FALSE(shortened(SYS_write, 4096, 4096));
+  CHECK_FALSE(shortened(SYS_write, 0, 4096));
+  CHECK_FALSE(shortened(SYS_write, -512, 4096));
+  CHECK_FALSE(shortened(SYS_read, 100, 4096));  // short reads are the rule
+  CHECK_FALSE(shortened(-1, 100, 4096));
+}
+
 TEST_CASE("close is never made twice", "[target]") {
   const auto same = with_syscall_rewound(in_call(SYS_close, -EINTR), false);
   CHECK(same.rip == 0x1002);

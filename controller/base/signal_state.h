@@ -1,0 +1,24 @@
+// How a process treats signals: what a program that it starts inherits.
+#pragma once
+
+#include <array>
+#include <csignal>
+
+namespace causalctl {
+
+class SignalState {
+ public:
+  SignalState();         // as it is now
+  void restore() const;  // async-signal-safe
+
+  // As it was when this was first called: main() does so before it changes anything, so that a
+  // program that we start inherits what we have inherited (`nohup`, a service without SIGPIPE).
+  static const SignalState& at_start();
+
+ private:
+  static constexpr std::array signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGCHLD};
+  std::array<struct sigaction, signals_.size()> actions_{};
+  sigset_t mask_{};
+};
+
+}  // namespace causalctl
