@@ -192,7 +192,10 @@ bool has_ended(Pid pid) {
 std::optional<Status> thread_status(Pid pid, Tid tid) {
   const auto text = read_text(fmt::format("/proc/{}/task/{}/status", pid, tid));
   if (!text || text->empty()) return std::nullopt;
-  return parse_status(*text);
+  const Status status = parse_status(*text);
+  // A thread whose signal state is given back already counts none, and shows empty sets, though its
+  // state may have been read before that, as R (task_sig() of fs/proc/array.c).
+  return status.threads > 0 ? std::optional(status) : std::nullopt;
 }
 
 std::optional<std::vector<Map>> maps(Pid pid) {

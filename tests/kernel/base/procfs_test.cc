@@ -1,0 +1,48 @@
+#include "controller/base/procfs.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <thread>
+#include <vector>
+
+#include "controller/base/clock.h"
+
+namespace causalctl {
+
+// The state is read before the signals are: a thread may give them back in between, and would look
+// like one that runs with no handler at all.
+TEST_CASE("a thread that is ending is gone, not one without handlers", "[base]") {
+  struct sigaction before {};
+  struct sigaction handler {};
+  handler.sa_handler = [](int) {};
+  REQUIRE(sigaction(SIGUSR1, &handler, &before) == 0);
+  std::atomic<bool> stopping{false};
+  std::thread maker([&] {
+    while (!stopping) {
+      std::vector<std::thread> threads(4);
+      for (std::thread& each : threads) each = std::thread([] {});
+      for (std::thread& each : threads) each.join();
+    }
+  });
+  int seen = 0;
+  int without_handler = 0;
+  const Nanoseconds end_ns = monotonic_now() + 2 * kSecond;
+  while (monotonic_now() < end_ns) {
+    for (const Tid tid : procfs::threads(getpid())) {
+      const auto status = procfs::thread_status(getpid(), tid);
+      if (!status) continue;
+      ++seen;
+      if (!procfs::has_signal(status->signals_caught, SIGUSR1)) ++without_handler;
+    }
+  }
+  stopping = true;
+  maker.join();
+  CHECK(seen > 1000);
+  CHECK(without_handler == 0);
+  REQUIRE(sigaction(SIGUSR1, &before, nullptr) == 0);
+}
+
+}  // namespace causalctl
