@@ -38,7 +38,7 @@ struct Experiment {
   Nanoseconds runnable_wait_ns = 0;  // threads of the target waiting for a core, summed
   Nanoseconds outside_wait_ns = 0;   // … owed to other processes
   std::uint64_t lost_records = 0;
-  Nanoseconds asked_ns = 0;
+  Nanoseconds asked_ns = 0;  // by pauses that were made, and what was still owed at the end
   Nanoseconds paid_ns = 0;
   std::uint64_t pauses = 0;
   // Standard error of the virtual time: what is not known of the cost of a thread's pauses.

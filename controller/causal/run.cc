@@ -231,6 +231,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
          hooks_.interrupts() < 2 && parts_.session.target_alive()) {
     ticker_.step();
   }
+  const Nanoseconds unpaid_ns = stream_.open_debt_ns();
 
   result.wall_ns = parts_.clock.now() - begin_ns;
   result.delay_ns = stream_.delay_ns();
@@ -248,7 +249,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   // The kernel tells of a loss with the next record that finds room.
   result.lost_records = parts_.session.losses().records_lost - lost_before;
   const auto pauses = parts_.pauser.totals();
-  result.asked_ns = pauses.asked_ns - pauses_before.asked_ns;
+  result.asked_ns = pauses.asked_ns - pauses_before.asked_ns + unpaid_ns;
   result.paid_ns = pauses.paid_ns - pauses_before.paid_ns;
   result.pauses = pauses.pauses - pauses_before.pauses;
   result.cost_error_ns = error_of_pauses(result, run_.overhead);

@@ -294,8 +294,18 @@ void Stream::look_at_cores(Nanoseconds now_ns) {
 Nanoseconds Stream::open_debt_ns() const {
   Nanoseconds largest_ns = 0;
   if (!owing_) return largest_ns;
+  const auto could_pay = [this](const Ledger::Debt& debt) {
+    switch (debt.state) {
+      case ThreadState::running:
+        return true;
+      case ThreadState::waiting_for_core:  // it may be we who have its core at this moment
+        return !oversubscribed_;
+      default:
+        return parts_.pauser.standing(debt.thread);
+    }
+  };
   for (const Ledger::Debt& debt : ledger_.debts()) {
-    if (debt.state == ThreadState::running || parts_.pauser.standing(debt.thread)) {
+    if (could_pay(debt)) {
       largest_ns = std::max(largest_ns, debt.debt_ns);
     }
   }

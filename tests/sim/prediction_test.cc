@@ -5,8 +5,10 @@
 // interval is no excuse, it must be narrow itself. Where the truth is no effect, none may be found
 // beyond the same bound. Programs that are known to be misjudged are not here but in the table of
 // scripts/simulate.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <string>
 
 #include "controller/base/error.h"
 #include "tests/sim/programs.h"
@@ -135,4 +137,21 @@ TEST_CASE("experiments that lost records are discarded", "[sim]") {
   const Prediction prediction = predict(question, {});
   CHECK(prediction.report.records_lost > 0);
   CHECK(prediction.report.experiments_discarded == prediction.report.experiments);
+}
+
+TEST_CASE("pauses that never come are told of", "[sim]") {
+  const bool arrive = GENERATE(true, false);
+  Question question;
+  question.program = decoy();
+  question.unit = 3;
+  question.duration_ns = 20 * kSecond;
+  Controller controller;
+  controller.pauses_arrive = arrive;
+  const report::Report report = predict(question, controller).report;
+  CAPTURE(arrive, report.selfcheck.delay_asked_ns, report.selfcheck.delay_paid_ns);
+  const bool told = std::any_of(
+      report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
+        return warning.find("of delay were asked for") != std::string::npos;
+      });
+  CHECK(told != arrive);
 }

@@ -25,7 +25,7 @@ void SimPauser::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds /*now_ns*/) {
   if (bounded_ns == 0) return;
   thread.owed_total_ns = owed_total_ns;
   thread.armed = true;
-  machine_.arm(tid, owed_total_ns, options_.stale_after_ns, arming_ns_);
+  if (arrives_) machine_.arm(tid, owed_total_ns, options_.stale_after_ns, arming_ns_);
 }
 
 std::vector<pause::Paid> SimPauser::collect(Nanoseconds /*now_ns*/) {

@@ -14,8 +14,10 @@ namespace causalctl::sim {
 class SimPauser final : public pause::Pauser {
  public:
   // `arming_ns`: from set_debt until the running thread's shot counts its CPU time.
-  SimPauser(Machine& machine, const pause::PauserOptions& options, Nanoseconds arming_ns)
-      : machine_(machine), options_(options), arming_ns_(arming_ns) {}
+  // `arrives` false: the kernel loses every shot.
+  SimPauser(Machine& machine, const pause::PauserOptions& options, Nanoseconds arming_ns,
+            bool arrives = true)
+      : machine_(machine), options_(options), arming_ns_(arming_ns), arrives_(arrives) {}
 
   void add_thread(Tid tid) override { threads_.try_emplace(tid); }
   void remove_thread(Tid tid) override { threads_.erase(tid); }
@@ -38,6 +40,7 @@ class SimPauser final : public pause::Pauser {
   Machine& machine_;
   pause::PauserOptions options_;
   Nanoseconds arming_ns_;
+  bool arrives_;
   std::map<Tid, Pausing> threads_;
   unsigned standing_ = 0;
   pause::PauseTotals totals_;

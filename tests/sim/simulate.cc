@@ -70,7 +70,7 @@ Prediction predict(const Question& question, const Controller& controller) {
   pause::PauserOptions pausing;
   pausing.longest_ns = config.pause.longest_ns;
   pausing.pause_cost_ns = controller.credited_cost_ns;
-  SimPauser pauser(machine, pausing, controller.arming_ns);
+  SimPauser pauser(machine, pausing, controller.arming_ns, controller.pauses_arrive);
   causal::Attribution attribution(std::make_unique<LineTable>(), nullptr);
   progress::Counters counters({{"done", progress::CountedPoint::Kind::throughput}});
   const auto read = [&machine](Address address, std::span<std::byte> bytes) {
