@@ -240,10 +240,23 @@ bool parse_is_kernel_worker(std::string_view stat, std::string_view stat_of_firs
 }
 
 bool is_kernel_worker(Pid pid, Tid tid) {
-  if (tid == pid) return false;
-  const auto stat = read_text(fmt::format("/proc/{}/task/{}/stat", pid, tid));
-  if (!stat || !parse_is_kernel_worker(*stat, "")) return false;
-  return parse_is_kernel_worker(*stat, read_text(fmt::format("/proc/{}/stat", pid)).value_or(""));
+  const auto stat = thread_stat(pid, tid);
+  return stat && is_kernel_worker(pid, *stat);
+}
+
+bool is_kernel_worker(Pid pid, std::string_view stat_of_thread) {
+  if (!parse_is_kernel_worker(stat_of_thread, "")) return false;  // nearly all
+  const auto first = read_text(fmt::format("/proc/{}/stat", pid));
+  return parse_is_kernel_worker(stat_of_thread, first.value_or(""));
+}
+
+char parse_state(std::string_view stat) {
+  const auto state = field_of_stat(stat, 3);
+  return state.empty() ? '?' : state.front();
+}
+
+std::optional<std::string> thread_stat(Pid pid, Tid tid) {
+  return read_text(fmt::format("/proc/{}/task/{}/stat", pid, tid));
 }
 
 Address parse_entry_point(std::string_view auxv) {

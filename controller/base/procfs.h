@@ -77,6 +77,9 @@ std::uint64_t parse_start_ticks(std::string_view stat);
 // thread and of the first one, which is none: older kernels use one of the bits otherwise. Pure.
 bool parse_is_kernel_worker(std::string_view stat, std::string_view stat_of_first);
 bool is_kernel_worker(Pid pid, Tid tid);  // false: gone
+bool is_kernel_worker(Pid pid, std::string_view stat_of_thread);
+char parse_state(std::string_view stat);  // as in Status; '?': there is none
+std::optional<std::string> thread_stat(Pid pid, Tid tid);
 // Where the program's own code begins, once the loader is done, in the bytes of /proc/PID/auxv
 // (getauxval(3), AT_ENTRY); 0: not said. Pure.
 Address parse_entry_point(std::string_view auxv);

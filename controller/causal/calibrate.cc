@@ -91,13 +91,18 @@ Phase sham_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_n
 }
 
 // Periods of phases without and with something, in turn, the order changing from pair to pair, so
-// that a drift does not look like a cost. `period(on)` runs one; 0: too few visits.
+// that a drift does not look like a cost. `period(on)` runs one; 0: too few visits. The budget is
+// overdrawn, up to twice, where a stall of the machine would leave too few pairs to say anything.
 Pairs alternate(const StreamParts& parts, Nanoseconds budget_ns, const std::function<bool()>& stop,
                 const std::function<double(bool)>& period) {
   const Nanoseconds deadline_ns = parts.clock.now() + budget_ns;
   Pairs pairs;
   bool off_first = true;
-  while (pairs.size() < kMaxPairs && parts.clock.now() < deadline_ns && !stop()) {
+  const auto go_on = [&] {
+    const bool some = !pairs.empty() && pairs.size() < kMinPairs;
+    return parts.clock.now() < deadline_ns + (some ? budget_ns : 0);
+  };
+  while (pairs.size() < kMaxPairs && go_on() && !stop()) {
     std::pair<double, double> pair;
     for (const bool on : {!off_first, off_first}) (on ? pair.second : pair.first) = period(on);
     off_first = !off_first;

@@ -262,8 +262,9 @@ ShotFilter::Held ShotFilter::held() const {
   return word != 0 ? Held::handler : Held::none;
 }
 
-// With a shot at ourselves, through a filter that nobody's handler passes.
-bool ShotFilter::holds_back() {
+// With a shot at ourselves, through a filter that nobody's handler passes. nullopt: it has not
+// fired within our patience.
+std::optional<bool> ShotFilter::holds_back() {
   constexpr Nanoseconds patience_ns = 50 * kMillisecond;
   constexpr Nanoseconds after_ns = kMillisecond;
   constexpr Address nobody = 2;
@@ -273,6 +274,7 @@ bool ShotFilter::holds_back() {
   if (sigaction(SIGTRAP, &action, &previous) != 0) return false;
   own_traps = 0;
   bool tripped = false;
+  bool possible = false;
   try {
     std::string reason;
     const auto filter = load(nobody, reason);
@@ -287,18 +289,26 @@ bool ShotFilter::holds_back() {
       while (own_traps == 0 && monotonic_now() < deadline_ns) continue;
       shot->disable();
       tripped = filter->held() != Held::none;
+      possible = true;
     }
   } catch (const Error&) {  // an old kernel refuses the program on such an event
     tripped = false;
   }
   sigaction(SIGTRAP, &previous, nullptr);
+  if (possible && !tripped && own_traps == 0) return std::nullopt;
   return tripped && own_traps == 0;
 }
 
 std::optional<ShotFilter> ShotFilter::make(Address handler, std::string& reason) {
   auto filter = load(handler, reason);
   if (!filter) return std::nullopt;
-  static const bool works = holds_back();
+  static const bool works = [] {
+    constexpr int tries = 5;  // the machine may stall
+    for (int i = 0; i < tries; ++i) {
+      if (const auto result = holds_back()) return *result;
+    }
+    return false;
+  }();
   if (works) return filter;
   reason = "the kernel's BPF programs do not hold signals back (Linux 6.11 does)";
   return std::nullopt;

@@ -44,7 +44,7 @@ class ShotFilter {
 
  private:
   static std::optional<ShotFilter> load(Address handler, std::string& reason);
-  static bool holds_back();
+  static std::optional<bool> holds_back();
 
   Fd map_;
   Fd program_;

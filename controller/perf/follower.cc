@@ -37,16 +37,9 @@ bool is_alive(Pid pid, Tid tid) {
 }
 
 // To be asked when its events are open: who blocks later tells so by a record.
-bool is_blocked(const std::optional<procfs::Status>& status) {
-  return status && (status->state == 'S' || status->state == 'D');
-}
-
-// The kernel's own: it cannot be paused, and whom it wakes is woken as by a device. Its name is a
-// first look that costs nothing, for a thread may live for less than the second takes.
-bool is_kernel_worker(Pid pid, Tid tid, const std::optional<procfs::Status>& status) {
-  const bool called_so =
-      status && (status->name.starts_with("iou-") || status->name.starts_with("vhost-"));
-  return called_so && procfs::is_kernel_worker(pid, tid);
+bool is_blocked(std::string_view stat) {
+  const char state = procfs::parse_state(stat);
+  return state == 'S' || state == 'D';
 }
 
 SwitchKind switch_kind(const SwitchRecord& record) {
@@ -152,10 +145,12 @@ bool Follower::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   plan_.ring_pages = ring_pages(std::max(threads_.size(), expected_threads_), may_lock_);
   auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
   if (!events) return false;
-  const auto status = procfs::thread_status(target_, tid);
-  if (is_kernel_worker(target_, tid, status)) return false;
+  // One read for both: a thread may live for less than a second one takes.
+  const std::string stat = procfs::thread_stat(target_, tid).value_or("");
+  // The kernel's own: it cannot be paused, and whom it wakes is woken as by a device.
+  if (procfs::is_kernel_worker(target_, stat)) return false;
   ++last_serial_;
-  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, is_blocked(status)});
+  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, is_blocked(stat)});
   threads_.insert_or_assign(tid, std::move(*events));
   suspects_.erase(tid);
   return true;
@@ -324,7 +319,10 @@ void Follower::rescan(Nanoseconds now_ns) {
   };
   std::vector<Tid> gone;
   for (const auto& [tid, events] : threads_) {
-    if (!is_listed(tid) || (lost_since_scan_ && events.ended())) gone.push_back(tid);
+    // A listing may leave out who stands behind a thread that ends just then (next_tid() of
+    // fs/proc/base.c).
+    const bool ended = !is_listed(tid) && !is_alive(target_, tid);
+    if (ended || (lost_since_scan_ && events.ended())) gone.push_back(tid);
   }
   for (const Tid tid : gone) finish(tid, now_ns);
   std::erase_if(refused_, [&](Tid tid) { return !is_listed(tid); });

@@ -106,7 +106,7 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
     for (const auto& [rank, tid] : ranked) {
       if (dispatches({rank, tid})) continue;
       if (rank == kSpared && !all_spared && monotonic_now() < spare_until_ns) break;
-      const auto limit_ns = std::min(deadline_ns, monotonic_now() + kStopLimit);
+      const auto limit_ns = monotonic_now() + kStopLimit;  // a stall may have used up the rest
       bool dispatches_now = false;
       if (auto thread =
               StoppedThread::stop(pid_, tid, syscall_instruction_, limit_ns, &dispatches_now)) {

@@ -20,7 +20,8 @@
 namespace causalctl::target {
 namespace {
 
-constexpr int kTrapPerf = 6;  // si_code TRAP_PERF, Linux 5.13; Debian 12's <signal.h> has it not
+constexpr int kTrapPerf = 6;     // si_code TRAP_PERF, Linux 5.13; Debian 12's <signal.h> has it not
+constexpr int kLeastLooks = 20;  // a machine that stalls may use up all of the time at once
 constexpr std::uint64_t kSigtrapSet = std::uint64_t{1} << (SIGTRAP - 1);
 
 bool in_stub(const StubRange& stub, Address instruction) {
@@ -101,7 +102,13 @@ class Settling {
         forkers_(forkers),
         spare_until_ns_(spare_until_ns),
         touched_(touched) {
-    const auto tids = procfs::threads(pid);
+    auto tids = procfs::threads(pid);
+    // A listing may leave out who stands behind a thread that ends just then (next_tid() of
+    // fs/proc/base.c).
+    if (tids.size() > 1) {
+      const auto again = procfs::threads(pid);
+      tids.insert(tids.end(), again.begin(), again.end());
+    }
     if (tids.size() == 1) spare_until_ns_ = 0;  // there is no other thread to wake
     for (const Tid tid : tids) {
       if (tid != held && !procfs::is_kernel_worker(pid, tid)) waiting_.emplace(tid, Thread{});
@@ -111,10 +118,11 @@ class Settling {
   bool run(Nanoseconds deadline_ns) {
     constexpr Nanoseconds pause_ns = kMillisecond;
     constexpr Nanoseconds stop_ns = 50 * kMicrosecond;  // a stopped thread must not wait for us
-    while (!waiting_.empty() && monotonic_now() < deadline_ns) {
+    for (int looks = 0; !waiting_.empty() && (monotonic_now() < deadline_ns || looks < kLeastLooks);
+         ++looks) {
       ask_unsettled();
       if (waiting_.empty()) break;
-      sleep_until(std::min(deadline_ns, monotonic_now() + (someone_stops() ? stop_ns : pause_ns)));
+      sleep_until(monotonic_now() + (someone_stops() ? stop_ns : pause_ns));
       take_stops();
     }
     // A thread that never stopped is seized still; the guardian's loop lets it go when it stops.
@@ -204,13 +212,13 @@ class Settling {
 Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
                Forkers& forkers, Nanoseconds spare_until_ns, Nanoseconds deadline_ns) {
   Settled settled;
-  while (Settling(pid, stub, syscall_instruction, held, forkers, spare_until_ns, settled.touched)
-             .run(deadline_ns)) {
-    if (!someone_within(pid, stub)) {
-      settled.all = true;
-      break;
-    }
-    sleep_until(std::min(deadline_ns, monotonic_now() + kMillisecond));
+  for (int looks = 0; monotonic_now() < deadline_ns || looks < kLeastLooks; ++looks) {
+    Settling settling(pid, stub, syscall_instruction, held, forkers, spare_until_ns,
+                      settled.touched);
+    if (!settling.run(deadline_ns)) break;
+    settled.all = !someone_within(pid, stub);
+    if (settled.all) break;
+    sleep_until(monotonic_now() + kMillisecond);
   }
   return settled;
 }

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import fixture
-from attaching import (A_LINE, FIGURE1, UNTIL_PAUSED, attach_json, attach_short, halved, profiled)
+from attaching import A_LINE, FIGURE1, attach_json, attach_short, halved, profiled
 from case import (Case, ROUNDS, digest_same, expect, log_complete, log_ends_with, patterns,
                   records_in, visits, warns, well_formed)
 from during import PATIENCE, end, interrupt, pauses_in, wait_for_pauses
@@ -54,7 +54,7 @@ def kill_guardian(world):
 def leave_a_stub(world):
     """As a causalctl does that is killed together with its guardian, in the midst of a run."""
     log = world.directory / "killed.jsonl"
-    other = subprocess.Popen(world.fill((world.options.causalctl, *attach_short(*halved(A_LINE), duration=UNTIL_PAUSED),
+    other = subprocess.Popen(world.fill((world.options.causalctl, *attach_short(*halved(A_LINE)),
                                          "--quiet", "-o", log)),
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
@@ -90,7 +90,7 @@ CASES = [
          (*FIGURE1, "--seconds", "12"), target_ends=True,
          checks=(well_formed, visits("round_done", 10), log_ends_with("target-exited"))),
     # Nobody can say then that it is as it was before, or that it is not.
-    Case("target_killed_at_the_end", attach_json(*halved(A_LINE), duration="60s"), FIGURE1,
+    Case("target_killed_at_the_end", attach_json(*halved(A_LINE)), FIGURE1,
          during=end_and_kill_target, target_ends=True, target_status=(-signal.SIGKILL,),
          target_output=(), absent=patterns("report it"), exit=(0,),
          checks=(well_formed, lambda outcome: expect(

@@ -14,6 +14,7 @@ import time
 # Reading the text of a huge program would only cost time.
 LONGEST_TEXT = 64 << 20
 
+LONGEST_LOOK = 5  # times the sleep between two looks: whatever takes longer is a stall
 
 BUSY_LOOP = ("import os\n"
              "os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))\n"
@@ -27,15 +28,18 @@ def start_busy_loop():
 
 
 def wait_until(condition, seconds, every=0.02):
-    """True as soon as `condition()` is, False when it is not within the bound. What takes time to ask
-    is asked less often: it takes that from whom it waits for."""
-    deadline = time.monotonic() + seconds
+    """True as soon as `condition()` is, False when it is not within the bound. What takes time to
+    ask is asked less often: it takes that from whom it waits for. A stall of the machine counts as
+    a few looks, however long it is: whom it waits for has stood still as well."""
+    left = seconds
     while True:
+        look = time.monotonic()
         if condition():
             return True
-        if time.monotonic() > deadline:
+        if left <= 0:
             return False
         time.sleep(every)
+        left -= min(time.monotonic() - look, LONGEST_LOOK * every)
 
 
 def status_fields(path):
@@ -141,9 +145,7 @@ STUB = bytes.fromhex("f30f1efa837e0806")
 
 
 def is_stub(pid, address):
-    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
-        memory.seek(address)
-        return memory.read(len(STUB)) == STUB
+    return text_at(pid, address, len(STUB)) == STUB
 
 
 def differences(pid, before, texts_may_change=False, writes_code=False):

@@ -3,11 +3,12 @@ machine is: a bound is only ever how long to wait."""
 
 import os
 import signal
+import statistics
 import subprocess
 
 import fixture
-from attaching import (A_LINE, ENDLESS, FIGURE1, SHORT, UNTIL_PAUSED, attach, attach_json,
-                       attach_short, figure1, halved, profiled, write)
+from attaching import (A_LINE, ENDLESS, FIGURE1, SHORT, attach, attach_json, attach_short,
+                       figure1, halved, profiled, write)
 from case import (Case, ROUNDS, all_units, coz_format, digest_same, expect, experiments_of,
                   experiments_only, line_of, log_complete, log_ends_with, patterns, private_log,
                   units_are, units_include, visits, waits_for_others, warns, well_formed)
@@ -19,7 +20,7 @@ BUSY_LINE = f"changes.c:{line_of('changes.c', 'x < iterations')}"
 
 def paused_much(*options):
     """Of blocking_calls: some thirty threads that hardly run, and owe little in a short experiment."""
-    return attach("--duration", UNTIL_PAUSED, "--experiment", "500ms", "--period", "1ms",
+    return attach("--duration", ENDLESS, "--experiment", "500ms", "--period", "1ms",
                   "--format", "json", "--fixed", LITTLE_LINE, "--speedup", "90",
                   "--pause-cost", "150us", *options)
 
@@ -93,10 +94,12 @@ def build_go(world):
 # --- checks ---
 
 def pauses_are_short(outcome):
-    """With a longest pause of 1 ms; without the limit they are ten times as long here."""
+    """With a longest pause of 1 ms; without the limit they are ten times as long here, in every
+    experiment. A stall makes those of one longer."""
     totals = [record["pauses"] for record in experiments_of(outcome.log()) if record["speedup"] > 0]
-    mean_ns = sum(each["paid_ns"] for each in totals) / sum(each["count"] for each in totals)
-    return expect(mean_ns < 3e6, f"a pause took {mean_ns / 1e6:.1f} ms")
+    usual_ns = statistics.median(each["paid_ns"] / each["count"]
+                                 for each in totals if each["count"])
+    return expect(usual_ns < 3e6, f"a pause took {usual_ns / 1e6:.1f} ms")
 
 
 def in_file(name):
@@ -118,7 +121,7 @@ def paused_to_the_end(outcome):
 def sigtrap_changes(name, *options):
     """The target's own doing, which is said and no failure. At most one of our signals for each of
     its four threads can be on its way then."""
-    return paused_case(name, attach_json(*halved(BUSY_LINE), duration=UNTIL_PAUSED),
+    return paused_case(name, attach_json(*halved(BUSY_LINE)),
                        ("{targets}/changes", "--blocked", "0", *options), target_ends=True,
                        during=until_paused_after_change,
                        target_output=ROUNDS + patterns("^failed_children 0$",
@@ -222,7 +225,7 @@ CASES = [
              checks=(well_formed, visits("round_done", 20), digest_same)),
     # A target with a handler of its own is paused in another way, and its handler sees nothing.
     paused_case("attach_target_has_sigtrap_handler",
-                attach_json(*halved(BUSY_LINE), duration=UNTIL_PAUSED),
+                attach_json(*halved(BUSY_LINE)),
                 ("{targets}/changes", "--sigtrap", "1", "--blocked", "0"),
                 with_target=wait_for_handler,
                 target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps 0$"),
@@ -240,13 +243,12 @@ CASES = [
                 target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
                                                 "^wrong_total 0$"),
                 checks=(visits("round_done", 20),)),
-    paused_case("attach_as_ordinary_user", attach_json(*halved(A_LINE), duration=UNTIL_PAUSED),
+    paused_case("attach_as_ordinary_user", attach_json(*halved(A_LINE)),
                 ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *FIGURE1),
                 user=65534, needs={"setpriv": "util-linux"}, checks=(visits("round_done", 10),)),
     # Without the filter on the shot a thread's mask is looked at, which is another one in ppoll().
     paused_case("attach_as_ordinary_user_signals_let_in",
-                attach_json("--fixed", "hot_work", "--unit", "function", "--speedup", "50",
-                            duration="20s"),
+                attach_json("--fixed", "hot_work", "--unit", "function", "--speedup", "50"),
                 ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
                  "{targets}/matrix_states", "--state", "waits_for_signals"),
                 user=65534, needs={"setpriv": "util-linux"},

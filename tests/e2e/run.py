@@ -253,6 +253,7 @@ def main():
     parser.add_argument("--causalctl", default=ROOT / "build/causalctl", type=pathlib.Path)
     parser.add_argument("--targets", default=ROOT / "build/tests/targets", type=pathlib.Path)
     options = parser.parse_args()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what nohup ignores is handed on to all we start
     options.causalctl = options.causalctl.resolve()
     options.targets = options.targets.resolve()
 

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -125,11 +126,18 @@ int wait_rounds(const std::string& kind, int rounds) {
   for (volatile unsigned long value = 1;;) value = value * 6364136223846793005UL + 1;
 }
 
+std::atomic<int> set_up = 0;  // threads that are as their KIND says
+
+void wait_for_set_up(int threads) {
+  while (set_up < threads) std::this_thread::yield();
+}
+
 [[noreturn]] void fork_once_and_compute() {
   if (fork() == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     block();
   }
+  ++set_up;
   compute();
 }
 
@@ -137,6 +145,7 @@ int wait_rounds(const std::string& kind, int rounds) {
   sigset_t all{};
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  ++set_up;
   compute();
 }
 
@@ -187,13 +196,17 @@ int main(int argc, char** argv) {
     std::puts("ready");
     block();
   }
-  if (kind == "parent") std::thread(fork_once_and_compute).detach();
+  if (kind == "parent") {
+    std::thread(fork_once_and_compute).detach();
+    wait_for_set_up(1);
+  }
   if (kind == "forks") std::thread(fork_and_compute).detach();
   if (kind != "crowd" && kind != "busy" && kind != "masked") return wait_rounds(kind, count);
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) {
     threads.emplace_back(kind == "crowd" ? block : kind == "busy" ? compute : compute_masked);
   }
+  if (kind == "masked") wait_for_set_up(count);
   std::puts("ready");
   block();
 }

@@ -14,6 +14,8 @@
 namespace causalctl::perf::test {
 namespace {
 
+int go_fd_of_child = -1;
+
 Nanoseconds clock_value(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);
@@ -28,8 +30,8 @@ Child::Child(const std::function<void()>& body) {
   pid_ = fork();
   if (pid_ == 0) {
     close(pipe_fds[1]);
-    char byte = 0;
-    if (read(pipe_fds[0], &byte, 1) != 1) _exit(1);  // the test has ended
+    go_fd_of_child = pipe_fds[0];
+    await_go();
     body();
     _exit(0);
   }
@@ -50,6 +52,11 @@ void Child::kill() {
   ::kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
+}
+
+void await_go() {
+  char byte = 0;
+  if (read(go_fd_of_child, &byte, 1) != 1) _exit(1);  // the test has ended
 }
 
 void spin_for(Nanoseconds cpu_ns) {
@@ -83,6 +90,12 @@ bool drain_until(Session& session, std::vector<Event>& events,
     if (now > deadline) return false;
     sleep_until(now + kMillisecond);
   }
+}
+
+void go_until_both_followed(Child& child, Session& session, std::vector<Event>& events) {
+  child.go();
+  REQUIRE(drain_until(session, events, [&](const auto&) { return session.threads().size() == 2; }));
+  child.go();
 }
 
 bool perf_is_allowed() {

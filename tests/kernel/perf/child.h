@@ -23,7 +23,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   Pid pid() const { return pid_; }
-  void go();    // lets the body run
+  void go();    // lets the body run; again: lets one await_go() in it return
   void kill();  // and reaps
 
  private:
@@ -31,6 +31,7 @@ class Child {
   int go_fd_ = -1;
 };
 
+void await_go();                    // in the body of a child: for the next go()
 void spin_for(Nanoseconds cpu_ns);  // burns this much CPU time of the calling thread
 Nanoseconds cpu_time_of(Pid pid);   // of the whole process so far
 
@@ -39,6 +40,9 @@ Nanoseconds cpu_time_of(Pid pid);   // of the whole process so far
 bool drain_until(Session& session, std::vector<Event>& events,
                  const std::function<bool(const std::vector<Event>&)>& done,
                  Nanoseconds timeout_ns = 10 * kSecond);
+
+// Lets the body run, and what waits in it once its second thread is followed.
+void go_until_both_followed(Child& child, Session& session, std::vector<Event>& events);
 
 template <typename T>
 std::vector<T> only(const std::vector<Event>& events) {

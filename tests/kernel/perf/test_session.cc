@@ -120,6 +120,7 @@ TEST_CASE("A changed period is what samples stand for", "[perf]") {
   REQUIRE(sampled_time(samples) > std::ssize(samples) * 2900 * kMicrosecond);
   for (const auto& sample : samples) REQUIRE(sample.period_ns < 8 * kMillisecond + 1);
   session.enable_sampling(false);
+  sleep_until(monotonic_now() + kMillisecond);  // the latest samples are held back for a moment
   events.clear();
   drain_until(session, events, [](const auto&) { return true; });
   events.clear();
@@ -206,7 +207,7 @@ TEST_CASE("Two threads that wake each other give edges with the right ends", "[p
       }
     };
     std::thread other(play, 1);
-    spin_for(20 * kMillisecond);  // the session opens its events on the other thread meanwhile
+    await_go();  // until the other one is followed
     if (write(pipes[0][1], "", 1) != 1) _exit(1);
     play(0);
     other.join();
@@ -217,8 +218,8 @@ TEST_CASE("Two threads that wake each other give edges with the right ends", "[p
     return;
   }
   session.start();
-  child.go();
   std::vector<Event> events;
+  go_until_both_followed(child, session, events);
   REQUIRE(drain_until(session, events,
                       [](const auto& all) { return only<ThreadExitEvent>(all).size() == 2; }));
   const auto starts = only<ThreadStartEvent>(events);
@@ -242,10 +243,13 @@ TEST_CASE("Every hit of a breakpoint is counted and reported in order, on all th
   const bool sampling = GENERATE(true, false);
   Child child([] {
     const auto hit = [] {
-      spin_for(20 * kMillisecond);  // until a new thread is followed
+      spin_for(20 * kMillisecond);  // to be sampled
       for (int i = 0; i < kHits; ++i) breakpoint_here();
     };
-    std::thread other(hit);
+    std::thread other([&] {
+      await_go();  // until it is followed
+      hit();
+    });
     hit();
     other.join();
   });
@@ -266,8 +270,8 @@ TEST_CASE("Every hit of a breakpoint is counted and reported in order, on all th
     }
   }
   session.start();
-  child.go();
   std::vector<Event> events;
+  go_until_both_followed(child, session, events);
   REQUIRE(drain_until(session, events,
                       [](const auto& all) { return only<ThreadExitEvent>(all).size() == 2; }));
   REQUIRE(session.count(7) == 2 * kHits);

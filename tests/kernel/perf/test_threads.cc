@@ -37,7 +37,12 @@ TEST_CASE("Threads there at the attach and those started later are all sampled",
     // Long enough to outlive the opening of the session, which others on the machine may delay.
     for (int i = 0; i < 3; ++i) std::thread(spin_for, 200 * kMillisecond).detach();
     spin_for(200 * kMillisecond);
-    std::thread later(spin_for, 60 * kMillisecond);
+    std::atomic<bool> stopping = false;
+    std::thread later([&] {
+      while (!stopping) spin_for(kMillisecond);
+    });
+    await_go();
+    stopping = true;
     later.join();
     syscall(SYS_exit, 0);  // the first thread may end before the others
   });
@@ -46,10 +51,17 @@ TEST_CASE("Threads there at the attach and those started later are all sampled",
   Session session(child.pid(), {.period_ns = 500 * kMicrosecond});
   session.start();
   std::vector<Event> events;
+  const auto sampled_threads = [&] {
+    std::set<ThreadId> threads;
+    for (const auto& sample : only<SampleEvent>(events)) threads.insert(sample.thread);
+    return threads;
+  };
+  REQUIRE(drain_until(session, events, [&](const auto&) { return sampled_threads().size() == 5; }));
+  child.go();
   REQUIRE(drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
-  std::set<ThreadId> started, sampled, exited;
+  const std::set<ThreadId> sampled = sampled_threads();
+  std::set<ThreadId> started, exited;
   for (const auto& start : only<ThreadStartEvent>(events)) started.insert(start.thread);
-  for (const auto& sample : only<SampleEvent>(events)) sampled.insert(sample.thread);
   for (const auto& exit : only<ThreadExitEvent>(events)) exited.insert(exit.thread);
   REQUIRE(started.size() == 5);
   REQUIRE(sampled == started);
@@ -70,7 +82,7 @@ TEST_CASE("A thread that is blocked when it is found is said to be", "[perf]") {
                         [](const auto& all) { return !only<ThreadStartEvent>(all).empty(); }));
     return only<ThreadStartEvent>(events).front().blocked;
   };
-  sleep_until(monotonic_now() + 20 * kMillisecond);
+  while (procfs::status(child.pid())->state != 'S') sleep_until(monotonic_now() + kMillisecond);
   CHECK(found_blocked());
   child.go();
   while (cpu_time_of(child.pid()) < 5 * kMillisecond) sleep_until(monotonic_now() + kMillisecond);
@@ -157,7 +169,7 @@ TEST_CASE("An exec by a second thread makes it the first", "[perf]") {
   if (!perf_is_allowed()) return;
   Child child([] {
     std::thread other([] {
-      spin_for(20 * kMillisecond);
+      await_go();  // until it is followed
       execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done", nullptr);
       _exit(1);
     });
@@ -165,8 +177,8 @@ TEST_CASE("An exec by a second thread makes it the first", "[perf]") {
   });
   Session session(child.pid(), {});
   session.start();
-  child.go();
   std::vector<Event> events;
+  go_until_both_followed(child, session, events);
   REQUIRE(drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
   const auto execs = only<ExecEvent>(events);
   REQUIRE(execs.size() == 1);

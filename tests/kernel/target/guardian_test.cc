@@ -269,7 +269,8 @@ TEST_CASE("threads in user mode are held, all at once", "[target]") {
   Guardian guardian;
   guardian.adopt(target.pid());
   auto tids = procfs::threads(target.pid());
-  const Tid blocked = tids.front();  // the main thread waits in futex
+  const Tid blocked = tids.front();  // the main thread waits in futex, as soon as it gets there
+  REQUIRE(eventually(30 * kSecond, [&] { return procfs::status(blocked)->state == 'S'; }));
   constexpr Nanoseconds asked_ns = 30 * kMillisecond;
   for (const Tid tid : tids) guardian.pause(tid, asked_ns);
   guardian.pause(4'000'000, asked_ns);
