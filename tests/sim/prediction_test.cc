@@ -149,8 +149,8 @@ TEST_CASE("pauses that never come are told of", "[sim]") {
   controller.pauses_arrive = arrive;
   const report::Report report = predict(question, controller).report;
   CAPTURE(arrive, report.selfcheck.delay_asked_ns, report.selfcheck.delay_paid_ns);
-  const bool told = std::any_of(
-      report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
+  const bool told =
+      std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
         return warning.find("of delay were asked for") != std::string::npos;
       });
   CHECK(told != arrive);
