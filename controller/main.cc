@@ -25,6 +25,7 @@ constexpr const char* kFooter =
     "  causalctl run --progress commit --duration 5m -- ./server --port 8080\n"
     "  causalctl ab --a ./old --b ./new                          which is faster, and by how much\n"
     "  causalctl report profile.jsonl --format json -o report.json\n"
+    "  causalctl doctor 4711                                     can it be profiled here?\n"
     "\n"
     "SUBCOMMAND --help tells each one's options.\n"
     "\n"

@@ -34,4 +34,11 @@ std::string cleaned(std::string_view text, bool keeps_lines) {
 std::string printable(std::string_view text) { return cleaned(text, false); }
 std::string printable_lines(std::string_view text) { return cleaned(text, true); }
 
+std::string cut_to(std::string text, std::size_t size) {
+  if (text.size() <= size) return text;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80) --size;
+  text.resize(size);
+  return text;
+}
+
 }  // namespace causalctl

@@ -220,6 +220,19 @@ std::vector<Tid> threads(Pid pid) {
   return tids;
 }
 
+Pid parse_flock_holder(std::string_view locks, std::string_view file) {
+  while (!locks.empty()) {
+    auto line = next_line(locks);  // "1: FLOCK  ADVISORY  WRITE 708 00:17:1234 0 EOF"
+    next_word(line);
+    if (next_word(line) != "FLOCK") continue;  // those who wait have a "->" before it
+    next_word(line);
+    next_word(line);
+    const auto holder = next_word(line);
+    if (next_word(line) == file) return number<Pid>(holder);
+  }
+  return 0;
+}
+
 Pid parse_parent(std::string_view stat) { return number<Pid>(field_of_stat(stat, 4)); }
 
 std::uint64_t parse_children_ticks(std::string_view stat) {
@@ -240,6 +253,7 @@ bool parse_is_kernel_worker(std::string_view stat, std::string_view stat_of_firs
 }
 
 bool is_kernel_worker(Pid pid, Tid tid) {
+  if (tid == pid) return false;
   const auto stat = thread_stat(pid, tid);
   return stat && is_kernel_worker(pid, *stat);
 }

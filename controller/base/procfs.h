@@ -65,6 +65,9 @@ bool has_children(Pid pid, Tid tid);
 // All processes below `ancestor`, children and theirs, in no order. A process that ends meanwhile
 // may be missing, and what it left behind is then found under whoever took it over.
 std::vector<Pid> descendants(Pid ancestor);
+// Of /proc/locks: who holds a flock(2) lock on the file MAJOR:MINOR:INODE, written as there; 0:
+// none. Pure.
+Pid parse_flock_holder(std::string_view locks, std::string_view file);
 // The parent in a text of /proc/PID/stat; 0: not one. Pure.
 Pid parse_parent(std::string_view stat);
 // CPU time of children that have ended and been waited for, user and kernel, in a text of
@@ -76,8 +79,8 @@ std::uint64_t parse_start_ticks(std::string_view stat);
 // ever is: an io_uring's or a vhost's worker. By two texts of /proc/PID/task/TID/stat, of the
 // thread and of the first one, which is none: older kernels use one of the bits otherwise. Pure.
 bool parse_is_kernel_worker(std::string_view stat, std::string_view stat_of_first);
-bool is_kernel_worker(Pid pid, Tid tid);  // false: gone
-bool is_kernel_worker(Pid pid, std::string_view stat_of_thread);
+bool is_kernel_worker(Pid pid, Tid tid);                          // false: gone
+bool is_kernel_worker(Pid pid, std::string_view stat_of_thread);  // as thread_stat() gives it
 char parse_state(std::string_view stat);  // as in Status; '?': there is none
 std::optional<std::string> thread_stat(Pid pid, Tid tid);
 // Where the program's own code begins, once the loader is done, in the bytes of /proc/PID/auxv

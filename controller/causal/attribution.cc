@@ -1,6 +1,7 @@
 #include "controller/causal/attribution.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "controller/base/error.h"
@@ -134,6 +135,19 @@ std::optional<UnitId> Attribution::find(const std::string& name) const {
                                  [&](const Unit& each) { return may_be_called(each, name); });
   if (unit == units_.end()) return std::nullopt;
   return static_cast<UnitId>(unit - units_.begin());
+}
+
+std::vector<std::string> Attribution::hottest(std::size_t most) const {
+  std::vector<UnitId> ids(units_.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::stable_sort(ids.begin(), ids.end(),
+                   [this](UnitId left, UnitId right) { return counts_[left] > counts_[right]; });
+  std::vector<std::string> names;
+  for (const UnitId id : ids) {
+    if (names.size() == most) break;
+    names.push_back(units_[id].name);
+  }
+  return names;
 }
 
 }  // namespace causalctl::causal

@@ -51,6 +51,7 @@ class Attribution {
   // The unit that the user calls `name`: its identity, its name, FILE:LINE or FILE:FUNCTION by a
   // longer path, BINARY:FUNCTION. nullopt: not seen.
   std::optional<UnitId> find(const std::string& name) const;
+  std::vector<std::string> hottest(std::size_t most) const;  // names, by samples
 
   const std::deque<UnitId>& recent() const {
     return recent_;

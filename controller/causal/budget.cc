@@ -1,5 +1,7 @@
 #include "controller/causal/budget.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -66,6 +68,14 @@ Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_co
   }
   slowdown.share += std::max(sampling_cost, 0.0);
   return slowdown;
+}
+
+std::string over_budget(const Slowdown& slowdown, double max_slowdown_percent) {
+  return fmt::format(
+      "ended early: the target ran {:.1f} % slower over the last {:.1f} s (by {}), --max-slowdown "
+      "is {:.1f} %",
+      100 * slowdown.share, static_cast<double>(slowdown.wall_ns) / 1e9,
+      slowdown.by_progress ? "progress" : "pauses", max_slowdown_percent);
 }
 
 }  // namespace causalctl::causal

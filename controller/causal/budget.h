@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "controller/base/types.h"
 #include "controller/causal/experiment.h"
@@ -33,5 +34,8 @@ struct Slowdown {
 // Of the end of `experiments`; `sampling_cost`: as Overhead::slowdown has it, 0 where unknown.
 // `experiments` is 0 where there are too few to tell.
 Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost);
+
+// The warning that a run ended for it.
+std::string over_budget(const Slowdown& slowdown, double max_slowdown_percent);
 
 }  // namespace causalctl::causal

@@ -53,9 +53,10 @@ class Runner {
   void cool_off();
   void check_budget();
   void check_budget_of_window();
-  void keep_budget(double slowdown, Nanoseconds wall_ns, const char* measured_by);
+  void keep_budget(const Slowdown& slowdown);
   void look();
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts);
+  std::vector<UnitSamples> samples() const;
   void warn_of_intrusion();
   void finish();
   void show(const char* phase, const Experiment* now = nullptr);
@@ -188,19 +189,12 @@ std::vector<UnitId> Runner::candidates() {
   // Not while debug information is still being read.
   if (!fixed_ && !parts_.attribution.lines()) named_at_ns_ = parts_.clock.now();
   if (!fixed_ && parts_.clock.now() - named_at_ns_ > kFixedUnitPatience) {
-    std::vector<std::pair<std::uint64_t, std::string>> hot;
-    for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
-      hot.emplace_back(parts_.attribution.count(id), parts_.attribution.unit(id).name);
-    }
-    std::sort(hot.rbegin(), hot.rend());
-    std::string names;
-    for (std::size_t i = 0; i < std::min<std::size_t>(hot.size(), 8); ++i) {
-      names += "\n    " + hot[i].second;
-    }
+    const auto hottest = parts_.attribution.hottest(8);
     throw UsageError(fmt::format("no sample fell in the unit {} within {} s",
                                  config_.experiment.fixed_unit, kFixedUnitPatience / kSecond),
-                     names.empty() ? "no code in scope was executed at all; see --scope-binary"
-                                   : "the hottest units are:" + names);
+                     hottest.empty() ? "no code in scope was executed at all; see --scope-binary"
+                                     : fmt::format("the hottest units are:\n    {}",
+                                                   fmt::join(hottest, "\n    ")));
   }
   return fixed_ ? std::vector<UnitId>{*fixed_} : std::vector<UnitId>{};
 }
@@ -271,8 +265,7 @@ void Runner::cool_off() {
 void Runner::check_budget() {
   if (!config_.budget.max_slowdown_percent) return;
   const Slowdown slowdown = slowdown_of(run_.experiments, run_.overhead.slowdown.value_or(0));
-  if (slowdown.experiments == 0) return;
-  keep_budget(slowdown.share, slowdown.wall_ns, slowdown.by_progress ? "progress" : "pauses");
+  if (slowdown.experiments > 0) keep_budget(slowdown);
 }
 
 // An experiment may last 30 s: too long to be looked at when it is over.
@@ -280,30 +273,21 @@ void Runner::check_budget_of_window() {
   if (!config_.budget.max_slowdown_percent || window_begin_ns_ == 0) return;
   const Nanoseconds wall_ns = parts_.clock.now() - window_begin_ns_;
   if (wall_ns < kLongestWindow) return;
-  keep_budget(static_cast<double>(stream_.delay_ns()) / static_cast<double>(wall_ns) +
-                  std::max(run_.overhead.slowdown.value_or(0), 0.0),
-              wall_ns, "pauses");
+  const double by_pauses = static_cast<double>(stream_.delay_ns()) / static_cast<double>(wall_ns);
+  keep_budget({by_pauses + std::max(run_.overhead.slowdown.value_or(0), 0.0), 1, wall_ns, false});
 }
 
-void Runner::keep_budget(double slowdown, Nanoseconds wall_ns, const char* measured_by) {
-  if (100 * slowdown <= *config_.budget.max_slowdown_percent) return;
+void Runner::keep_budget(const Slowdown& slowdown) {
+  if (100 * slowdown.share <= *config_.budget.max_slowdown_percent) return;
   run_.reason = "budget";
-  run_.warnings.push_back(fmt::format(
-      "ended early: the target ran {:.1f} % slower over the last {:.1f} s (by {}), --max-slowdown "
-      "is {:.1f} %",
-      100 * slowdown, static_cast<double>(wall_ns) / 1e9, measured_by,
-      *config_.budget.max_slowdown_percent));
+  run_.warnings.push_back(over_budget(slowdown, *config_.budget.max_slowdown_percent));
 }
 
 // Between two experiments, when nothing is being measured.
 void Runner::look() {
   if (!config_.budget.until_certain || stop() || !looks_.due(run_.experiments.size())) return;
   Run so_far = run_;
-  for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
-    const std::uint64_t in_baselines = id < baseline_counts_.size() ? baseline_counts_[id] : 0;
-    so_far.samples.push_back(
-        {parts_.attribution.unit(id), parts_.attribution.count(id), in_baselines});
-  }
+  so_far.samples = samples();
   so_far.losses.samples_total = parts_.attribution.total();
   const std::string only_unit = fixed_ ? parts_.attribution.unit(*fixed_).name : "";
   if (enough(std::move(so_far), looks_, only_unit)) run_.reason = "certain";
@@ -339,6 +323,15 @@ void Runner::count_baseline(const Experiment& done, const std::vector<std::uint6
   for (UnitId id = 0; id < counts.size(); ++id) baseline_counts_[id] += counts[id];
 }
 
+std::vector<UnitSamples> Runner::samples() const {
+  std::vector<UnitSamples> all;
+  for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
+    const std::uint64_t in_baselines = id < baseline_counts_.size() ? baseline_counts_[id] : 0;
+    all.push_back({parts_.attribution.unit(id), parts_.attribution.count(id), in_baselines});
+  }
+  return all;
+}
+
 // Right after the survey, so that the user need not wait for a profile of another program.
 void Runner::warn_of_intrusion() {
   Intrusion intrusion;
@@ -362,11 +355,9 @@ void Runner::warn_of_intrusion() {
 void Runner::finish() {
   run_.wall_ns = parts_.clock.now() - start_ns_;
   add_totals(parts_, cpu_start_ns_, run_);
-  for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
-    baseline_counts_.resize(parts_.attribution.units());
-    run_.samples.push_back(
-        {parts_.attribution.unit(id), parts_.attribution.count(id), baseline_counts_[id]});
-    write_or_end(run_, [&] { log_.samples(run_, run_.samples.back()); });
+  run_.samples = samples();
+  for (const UnitSamples& unit : run_.samples) {
+    write_or_end(run_, [&] { log_.samples(run_, unit); });
   }
   run_.overhead.sample_to_pause_p50_ns = stream_.sample_to_pause_ns(0.5);
   run_.overhead.sample_to_pause_p99_ns = stream_.sample_to_pause_ns(0.99);

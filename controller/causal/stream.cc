@@ -292,8 +292,7 @@ void Stream::look_at_cores(Nanoseconds now_ns) {
 }
 
 Nanoseconds Stream::open_debt_ns() const {
-  Nanoseconds largest_ns = 0;
-  if (!owing_) return largest_ns;
+  if (!owing_) return 0;
   const auto could_pay = [this](const Ledger::Debt& debt) {
     switch (debt.state) {
       case ThreadState::running:
@@ -304,12 +303,11 @@ Nanoseconds Stream::open_debt_ns() const {
         return parts_.pauser.standing(debt.thread);
     }
   };
+  Nanoseconds sum_ns = 0;
   for (const Ledger::Debt& debt : ledger_.debts()) {
-    if (could_pay(debt)) {
-      largest_ns = std::max(largest_ns, debt.debt_ns);
-    }
+    if (could_pay(debt) && debt.debt_ns > threshold_ns()) sum_ns += debt.debt_ns;
   }
-  return largest_ns > threshold_ns() ? largest_ns : 0;
+  return sum_ns;
 }
 
 void Stream::end() {

@@ -72,7 +72,8 @@ class Stream {
   // From here on the experiment counts: what came before was the way into the steady state.
   void begin_window();
   void stop_earning() { earning_ = false; }
-  // The largest debt of a thread that could pay it now; small: the experiment may end.
+  // What threads that could pay now owe, summed, without debts below the threshold; 0: the
+  // experiment may end.
   Nanoseconds open_debt_ns() const;
   void end();  // forgives all debts
 

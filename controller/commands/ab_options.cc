@@ -110,7 +110,8 @@ void AbOptions::Values::add_runs(CLI::App& app) {
   measured.value("--grace", grace, "TIME", "from SIGTERM to SIGKILL [5s]");
   OptionGroup enough(app, "How much is enough");
   enough.value("--rounds", rounds, "N", "pairs of runs; with --until-certain the most [20; 200]");
-  enough.value("--null-rounds", null_rounds, "N", "pairs of A against A, first [8 or a quarter]");
+  enough.value("--null-rounds", null_rounds, "N",
+               "pairs of A against A, first [a quarter, at least 8]");
   enough.flag("--until-certain", until_certain,
               "end as soon as the result is certain, by intervals that hold at every look");
   enough.value("--resolution", resolution, "PERCENT", "--until-certain: less does not matter [1]");

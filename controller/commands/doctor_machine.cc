@@ -112,11 +112,12 @@ Check sigtrap() {
   if (!sigtrap_events_work()) {
     check.verdict = Verdict::limited;
     check.finding = "cannot be opened: pauses go by ptrace, with more disturbance";
-    check.remedy = "Linux 5.13 or newer";
+    check.remedy = "Linux 5.19 or newer";
   } else if (const auto problem = pause::blocked_trap_problem()) {
     check.verdict = Verdict::limited;
     check.finding = *problem;
-    check.remedy = "nothing to do: pauses go by ptrace, with more disturbance";
+    check.remedy =
+        "Linux 5.19 or newer; else nothing to do: pauses go by ptrace, which disturbs more";
   }
   return check;
 }
@@ -152,7 +153,8 @@ Check uprobes() {
     check.remedy = "Linux 4.17 with CONFIG_UPROBE_EVENTS";
   } else if (!may_monitor_all()) {
     check.verdict = Verdict::missing;
-    check.finding = "not permitted: no USDT probes, at most four breakpoints";
+    check.finding =
+        "not permitted: four places at most in all, and no USDT probes with a semaphore";
     check.remedy = kRunAsRoot;
   }
   return check;

@@ -24,6 +24,7 @@
 #include "controller/progress/progress.h"
 #include "controller/target/left_stub.h"
 #include "controller/target/process.h"
+#include "controller/target/target_lock.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::commands {
@@ -98,16 +99,20 @@ Check word_size(Pid target) {
           "32-bit programs (and x32) cannot be profiled: use a 64-bit build", true};
 }
 
+Check profiled_by(Pid causalctl) {
+  return {"pause channel", Verdict::missing,
+          fmt::format("it is being profiled by causalctl, process {}", causalctl),
+          "wait for its end, or end it by Ctrl-C", true};
+}
+
 // What another causalctl has put into it.
 std::optional<Check> left_stub(Pid target) {
+  if (const auto causalctl = target::locked_by_causalctl(target)) return profiled_by(*causalctl);
   const auto left = target::find_left_stub(target);
   if (!left) return std::nullopt;
   switch (target::state_of(left->owner, target)) {
     case target::OwnerState::at_work:
-      return Check{"pause channel", Verdict::missing,
-                   fmt::format("it is being profiled by causalctl, process {}",
-                               target::who_lives(left->owner)),
-                   "wait for its end, or end it by Ctrl-C", true};
+      return profiled_by(target::who_lives(left->owner));
     case target::OwnerState::gone:
       return Check{"pause channel", Verdict::limited,
                    "a causalctl that was killed has left its pause stub in it",

@@ -80,10 +80,11 @@ struct ProfileOptions::Values {
 
 void ProfileOptions::Values::add_progress(CLI::App& app, bool runs_command) {
   OptionGroup points(app, "Progress points");
-  points.list("--progress", progress, "SPEC",
-              "what one visit of is a unit of work: file.c:210, function, binary:function, "
-              "binary+0xOFFSET, usdt:provider:name, syscall:sendto, sampled:file.c:210 "
-              "(repeatable)");
+  points.list(
+      "--progress", progress, "SPEC",
+      "a place in the code; each visit is one unit of work: file.c:210, function, binary:function, "
+      "binary+0xOFFSET, usdt:provider:name, syscall:sendto, sampled:file.c:210 "
+      "(repeatable)");
   points.list("--latency", latency, "NAME=BEGIN,END",
               "latency from one SPEC to another (repeatable)");
   if (!runs_command) return;
@@ -105,22 +106,25 @@ void ProfileOptions::Values::add_scope(CLI::App& app) {
 
 void ProfileOptions::Values::add_experiments(CLI::App& app) {
   OptionGroup group(app, "Experiments");
-  group.value("--duration", duration, "TIME", "length of the profile; default: until Ctrl-C");
+  group.value("--duration", duration, "TIME",
+              "length of the profile; default: until Ctrl-C or the target's end");
   group.value("--experiment", experiment, "TIME", "length of one experiment [500ms]");
   group.value("--cooloff", cooloff, "TIME", "rest between two experiments [10ms]");
   group.value("--min-visits", min_visits, "N",
               "experiments grow until they have so many visits [5]");
   group.value("--period", period, "TIME|auto",
               "CPU time between two samples [auto: by its measured cost]");
-  group.value("--max-slowdown", max_slowdown, "PERCENT", "end early, cleanly, beyond it");
+  group.value("--max-slowdown", max_slowdown, "PERCENT",
+              "end early, cleanly, when the target is slowed down by more");
   group.flag(
       "--until-certain", until_certain,
       "end early when the hottest units are decided: their effect known, or known to be none");
   group.value("--seed", seed, "N", "makes the plan repeatable; default: random, recorded");
   group.value("--pause-channel", channel, "auto|sigtrap|ptrace", "how threads are paused [auto]");
-  group.value("--pause-cost", pause_cost, "TIME|auto",
-              "what a pause costs its thread besides [auto: measured, which takes a tenth of the "
-              "duration, at most 10s]");
+  group.value(
+      "--pause-cost", pause_cost, "TIME|auto",
+      "what a pause costs its thread, besides the pause itself [auto: measured, which takes a "
+      "tenth of the duration, 10s at most]");
 }
 
 void ProfileOptions::Values::add_output(CLI::App& app) {

@@ -21,14 +21,6 @@ std::size_t terminal_width() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-// To so many bytes at most, and no half characters of UTF-8.
-std::string cut(std::string text, std::size_t size) {
-  if (text.size() <= size) return text;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80) --size;
-  text.resize(size);
-  return text;
-}
-
 }  // namespace
 
 std::string describe(const causal::Status& status) {
@@ -60,7 +52,7 @@ void StatusLine::show(std::string text) {
     log::to_stderr(fmt::format("causalctl: {}\n", text));
     return;
   }
-  log::to_stderr(fmt::format("\r\x1b[K{}", cut(std::move(text), terminal_width() - 1)));
+  log::to_stderr(fmt::format("\r\x1b[K{}", cut_to(std::move(text), terminal_width() - 1)));
   log::set_line_open(true);
   shown_ = true;
 }

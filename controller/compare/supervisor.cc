@@ -20,6 +20,7 @@
 #include "controller/base/error.h"
 #include "controller/base/execute.h"
 #include "controller/base/procfs.h"
+#include "controller/perf/event.h"
 
 namespace causalctl::compare {
 namespace {
@@ -87,6 +88,7 @@ Failure prepare(const Command& command) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   dup2(kOutput, STDOUT_FILENO);
   dup2(kOutput, STDERR_FILENO);
+  perf::restore_descriptor_limit();  // or the later runs would have another one than the first
   Failure failure = prepare(command);
   if (failure.step == Step::none) {
     failure = {Step::execute, execute(command.words, command.environment)};

@@ -37,7 +37,7 @@ class Pauser {
   virtual void remove_thread(Tid tid) = 0;
 
   // The thread owes `debt_ns` in all, as seen with every Paid that collect() has returned. Where a
-  // pause is under way it is prolonged or shortened (by ptrace: shortened); else one is begun when
+  // pause is under way it is prolonged or shortened (by ptrace: neither); else one is begun when
   // the thread next runs user code. Bounded by `longest`. debt_ns <= 0 forgives what is not yet
   // slept.
   virtual void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) = 0;
@@ -60,7 +60,7 @@ struct PauserOptions {
   Nanoseconds stale_after_ns = 300 * kMicrosecond;
   unsigned slot_count = 1024;
   // Of one pause to its thread besides (shot_cost.h), where it is known; else it is measured.
-  std::optional<Nanoseconds> pause_cost_ns;
+  std::optional<Nanoseconds> pause_cost_ns{};
 };
 
 struct PauserChoice {

@@ -10,7 +10,11 @@ void PtraceChannel::remove_thread(Tid tid) {
 }
 
 void PtraceChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds /*now_ns*/) {
-  if (debt_ns <= 0 || pausing(tid) || !threads_.contains(tid)) return;
+  if (debt_ns <= 0) {  // what is not paid yet is not asked for any more
+    if (const auto asked = asked_.find(tid); asked != asked_.end()) asked->second = 0;
+    return;
+  }
+  if (pausing(tid) || !threads_.contains(tid)) return;
   const Nanoseconds pause_ns = std::min(debt_ns, longest_ns_);
   asked_[tid] = pause_ns;
   guardian_.pause(tid, pause_ns);

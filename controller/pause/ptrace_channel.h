@@ -19,7 +19,8 @@ class PtraceChannel final : public Pauser {
 
   void add_thread(Tid tid) override { threads_.insert(tid); }
   void remove_thread(Tid tid) override;
-  // A pause under way is neither prolonged nor shortened: what is left is asked for when it ends.
+  // A pause under way is neither prolonged nor shortened: what is left is asked for when it ends,
+  // and what is not owed any more (debt_ns <= 0) counts as not asked for.
   void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) override;
   std::vector<Paid> collect(Nanoseconds now_ns) override;
   bool pausing(Tid tid) const override { return asked_.contains(tid); }

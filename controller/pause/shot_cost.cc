@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,11 +22,11 @@ namespace causalctl::pause {
 namespace {
 
 constexpr int kShots = 41;
-constexpr std::size_t kStops = 21;
-constexpr std::size_t kMostMissed = 5;  // stops that did not come in time, before none is to come
+constexpr int kStops = 21;
 constexpr Nanoseconds kStop = kMillisecond;
 constexpr Nanoseconds kSleep = 200 * kMicrosecond;    // in the handler, as the stub does
 constexpr Nanoseconds kPatience = 50 * kMillisecond;  // for one shot
+constexpr Nanoseconds kStopPatience = kSecond;        // for the guardian's answer
 // Two readings of the clock by an undisturbed thread are closer together than this.
 constexpr Nanoseconds kGap = 1500;
 // Of a shot's time: the arming's interrupt comes before the handler, the return after it.
@@ -91,20 +90,23 @@ Nanoseconds one_shot(const perf::EventFd& event, const Spinner& spinner) {
   return spinner.lost_ns() - lost_before_ns - handler_ns;
 }
 
-// The time lost to one ptrace-stop beside the stop; nullopt: it was refused or did not come.
-std::optional<Nanoseconds> one_stop(target::Guardian& guardian, const Spinner& spinner) {
+// Adds the time lost to one ptrace-stop beside the stop, unless it is refused. False: there was no
+// answer, and no other stop must be asked for while it may come.
+bool one_stop(target::Guardian& guardian, const Spinner& spinner,
+              std::vector<Nanoseconds>& costs_ns) {
   const Nanoseconds lost_before_ns = spinner.lost_ns();
-  const Nanoseconds deadline_ns = monotonic_now() + kPatience;
+  const Nanoseconds deadline_ns = monotonic_now() + kStopPatience;
   guardian.pause(spinner.tid(), kStop);
   auto finished = guardian.finished_pauses();
   while (finished.empty() && monotonic_now() < deadline_ns) {
     sleep_until(monotonic_now() + kBefore);
     finished = guardian.finished_pauses();
   }
-  if (finished.empty() || finished[0].end_ns <= finished[0].start_ns) return std::nullopt;
+  if (finished.empty()) return false;
   sleep_until(monotonic_now() + kAfter);
   const Nanoseconds held_ns = finished[0].end_ns - finished[0].start_ns;
-  return spinner.lost_ns() - lost_before_ns - held_ns;
+  if (held_ns > 0) costs_ns.push_back(spinner.lost_ns() - lost_before_ns - held_ns);
+  return true;
 }
 
 Nanoseconds median_or_zero(std::vector<Nanoseconds> costs_ns) {
@@ -119,9 +121,7 @@ Nanoseconds median_or_zero(std::vector<Nanoseconds> costs_ns) {
 Nanoseconds measure_stop_cost(target::Guardian& guardian) {
   std::vector<Nanoseconds> costs_ns;
   const Spinner spinner;
-  for (std::size_t i = 0; i < kStops && i - costs_ns.size() < kMostMissed; ++i) {
-    if (const auto cost_ns = one_stop(guardian, spinner)) costs_ns.push_back(*cost_ns);
-  }
+  for (int i = 0; i < kStops && one_stop(guardian, spinner, costs_ns); ++i) continue;
   return median_or_zero(std::move(costs_ns));
 }
 

@@ -33,7 +33,8 @@ class ShotFilter {
 
   // nullopt: `reason` says why there can be none here. Tries once in a process's life, on a thread
   // of our own, whether this kernel's filter really holds shots back, for which SIGTRAP is handled
-  // by us for some milliseconds. REQUIRES: no other call at the same time.
+  // by us for some milliseconds, where it stalls for a quarter of a second. REQUIRES: no other call
+  // at the same time.
   static std::optional<ShotFilter> make(Address handler, std::string& reason);
 
   void attach(const perf::EventFd& shot) const { shot.set_program(program_.get()); }

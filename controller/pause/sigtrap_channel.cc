@@ -142,6 +142,7 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
 
 // All that can be seen from outside: whether the handler is ours cannot.
 ShotFilter::Held SigtrapChannel::obstacle(const procfs::Status& status) {
+  if (status.threads == 0) return Held::none;  // it is ending, and has given its signals back
   if (!procfs::has_signal(status.signals_caught, SIGTRAP)) return Held::handler;
   return status.seccomp != 0 ? Held::seccomp : Held::none;
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
@@ -23,12 +24,15 @@ long sysctl_number(const char* name, long otherwise) {
   return text ? std::strtol(text->c_str(), nullptr, 10) : otherwise;
 }
 
-// Late, not at the start, because programs that we start inherit the limit.
+std::atomic<rlim_t> limit_before = RLIM_INFINITY;  // it was raised from there; else: it was not
+
 bool raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
-  limit.rlim_cur = limit.rlim_max;
-  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  limit_before = before;
+  return true;
 }
 
 int perf_event_open(perf_event_attr attr, Tid tid, int group, unsigned long flags) {
@@ -37,6 +41,13 @@ int perf_event_open(perf_event_attr attr, Tid tid, int group, unsigned long flag
 }
 
 }  // namespace
+
+void restore_descriptor_limit() {
+  rlimit limit{};
+  if (limit_before == RLIM_INFINITY || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit_before;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);  // lowering it is always permitted
+}
 
 SystemFacts system_facts() {
   SystemFacts facts;

@@ -17,6 +17,9 @@
 
 namespace causalctl::perf {
 
+// In a child, before exec: the limit of before EventFd::open() had to raise it.
+void restore_descriptor_limit();
+
 class EventFd {
  public:
   EventFd() = default;

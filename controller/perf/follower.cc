@@ -148,7 +148,7 @@ bool Follower::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   // One read for both: a thread may live for less than a second one takes.
   const std::string stat = procfs::thread_stat(target_, tid).value_or("");
   // The kernel's own: it cannot be paused, and whom it wakes is woken as by a device.
-  if (procfs::is_kernel_worker(target_, stat)) return false;
+  if (tid != target_ && procfs::is_kernel_worker(target_, stat)) return false;
   ++last_serial_;
   merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, is_blocked(stat)});
   threads_.insert_or_assign(tid, std::move(*events));

@@ -13,6 +13,7 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/target/process.h"
+#include "controller/target/target_lock.h"
 
 namespace causalctl::target {
 namespace {
@@ -101,6 +102,7 @@ void check_adoptable(Pid pid, Pid controller) {
                     named(pid)));
   }
   if (status->tracer_pid != 0) {
+    if (const auto other = locked_by_causalctl(pid)) refuse_profiled(pid, *other);
     throw Error(fmt::format("process {} is already traced by process {}", named(pid),
                             named(status->tracer_pid)),
                 "a process has one tracer: end that debugger or tracer first");

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,7 +31,9 @@
 #include "controller/target/left_stub.h"
 #include "controller/target/process.h"
 #include "controller/target/ptrace.h"
+#include "controller/target/run_held.h"
 #include "controller/target/stopped_thread.h"
+#include "controller/target/target_lock.h"
 
 namespace causalctl::target {
 namespace {
@@ -189,12 +190,13 @@ class GuardianProcess {
         check_adoptable(request.tid, controller_);
         take_target(request.tid);
         put_text(response.what, remove_left_stub());
+        lock_ = lock_target(target_);
         break;
       case Kind::launch:
         launch(request.tid);
         break;
       case Kind::run_to:
-        run_held(held_, request.address);
+        run_held(held_, request.address, controller_is_gone);
         break;
       case Kind::release:
         let_held_go();
@@ -287,52 +289,11 @@ class GuardianProcess {
     }
     Response seized;
     if (!send_response(seized)) return;
-    run_held(child, 0);
+    run_held(child, 0, controller_is_gone);
     check_64_bit(child);
     held_ = child;
     take_target(child);
-  }
-
-  // Until a trap at `address`, or until it executes a program. It is left at the exit-stop of that
-  // exec: in the event-stop before, the call's result is still to be written into the registers.
-  static void run_held(Pid child, Address address) {
-    constexpr Nanoseconds limit_ns = 60 * kSecond;
-    constexpr Nanoseconds slice_ns = 100 * kMillisecond;
-    const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
-    auto how = ptrace::Resume::run;
-    int signal = 0;
-    // Held, it stands in a stop that has been waited for.
-    bool stands = address != 0;
-    for (;;) {
-      if (stands && !ptrace::resume_if_alive(child, how, signal)) break;
-      const auto stop = ptrace::wait_until(child, monotonic_now() + slice_ns);
-      stands = stop.has_value();
-      if (!stop) {
-        go_on_waiting(child, address, deadline_ns);
-        continue;
-      }
-      if (std::holds_alternative<Ended>(*stop)) break;
-      if (std::holds_alternative<SyscallStop>(*stop) && how == ptrace::Resume::to_syscall) return;
-      const auto* signalled = std::get_if<SignalStop>(&*stop);
-      signal = signalled != nullptr ? signalled->signal : 0;
-      if (signal == SIGTRAP && address != 0 && stands_at(child, address)) return;
-      const auto* event = std::get_if<EventStop>(&*stop);
-      if (event != nullptr && event->event == PTRACE_EVENT_EXEC) how = ptrace::Resume::to_syscall;
-    }
-    throw TargetGone(fmt::format("process {} ended before its first instruction", child));
-  }
-
-  // Throws where nothing is to be waited for. A library may take its time.
-  static void go_on_waiting(Pid child, Address address, Nanoseconds deadline_ns) {
-    if (controller_is_gone()) throw Error("causalctl has ended");
-    if (address == 0 && monotonic_now() > deadline_ns) {
-      throw Error(fmt::format("process {} did not start its program in time", child));
-    }
-    const auto status = procfs::status(child);
-    if (address != 0 && status && procfs::has_signal(status->signals_pending, SIGTRAP)) {
-      throw Error(fmt::format("a library of process {} blocks SIGTRAP while it is loaded", child),
-                  "start the program by itself, then causalctl attach");
-    }
+    lock_ = lock_target(child);
   }
 
   static bool controller_is_gone() {
@@ -340,14 +301,10 @@ class GuardianProcess {
     return poll(&end, 1, 0) > 0 && (end.revents & (POLLHUP | POLLERR)) != 0;
   }
 
-  static bool stands_at(Tid tid, Address address) {
-    const auto registers = ptrace::registers_if_alive(tid);
-    return registers && registers->rip == address;
-  }
-
   Pid controller_;
   Pid target_ = 0;
   Fd signals_;
+  Fd lock_;       // others are told by it
   Tid held_ = 0;  // a launched program's first thread, stopped until release()
   std::unique_ptr<Injector> injector_;
   Holds holds_;
@@ -358,7 +315,7 @@ class GuardianProcess {
 // file of the controller open but the standard error, for its last words.
 void become_guardian(int socket) {
   setsid();
-  prctl(PR_SET_NAME, "causalctl-guard");
+  prctl(PR_SET_NAME, kGuardianName);
   prctl(PR_SET_TIMERSLACK, 1UL);
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     // Faults of its own end it: ignored, they would be repeated for ever.

@@ -7,10 +7,10 @@
 #include <csignal>
 #include <cstddef>
 
-#include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/target/process.h"
 #include "controller/target/slot.h"
+#include "controller/target/target_lock.h"
 
 namespace causalctl::target {
 namespace {
@@ -83,9 +83,7 @@ Address owner_address(Address slots_end) { return slots_end + kPage - sizeof(Own
 
 void refuse_if_at_work(const LeftStub& stub, Pid target) {
   if (state_of(stub.owner, target) != OwnerState::at_work) return;
-  throw Error(fmt::format("process {} is being profiled by causalctl, process {}", target,
-                          who_lives(stub.owner)),
-              "two would measure each other's pauses: wait for its end, or end it by Ctrl-C");
+  refuse_profiled(target, who_lives(stub.owner));
 }
 
 std::optional<LeftStub> find_left_stub(Pid target) {

@@ -20,8 +20,9 @@
 namespace causalctl::target {
 namespace {
 
-constexpr int kTrapPerf = 6;     // si_code TRAP_PERF, Linux 5.13; Debian 12's <signal.h> has it not
-constexpr int kLeastLooks = 20;  // a machine that stalls may use up all of the time at once
+constexpr int kTrapPerf = 6;  // si_code TRAP_PERF, Linux 5.13; Debian 12's <signal.h> has it not
+// After a deadline, counted in sleeps: a machine that stalls may use up all of the time at once.
+constexpr Nanoseconds kAfterStall = 300 * kMillisecond;
 constexpr std::uint64_t kSigtrapSet = std::uint64_t{1} << (SIGTRAP - 1);
 
 bool in_stub(const StubRange& stub, Address instruction) {
@@ -105,24 +106,26 @@ class Settling {
     auto tids = procfs::threads(pid);
     // A listing may leave out who stands behind a thread that ends just then (next_tid() of
     // fs/proc/base.c).
-    if (tids.size() > 1) {
-      const auto again = procfs::threads(pid);
-      tids.insert(tids.end(), again.begin(), again.end());
-    }
+    const auto again = procfs::threads(pid);
+    tids.insert(tids.end(), again.begin(), again.end());
+    std::sort(tids.begin(), tids.end());
+    tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
     if (tids.size() == 1) spare_until_ns_ = 0;  // there is no other thread to wake
     for (const Tid tid : tids) {
       if (tid != held && !procfs::is_kernel_worker(pid, tid)) waiting_.emplace(tid, Thread{});
     }
   }
 
-  bool run(Nanoseconds deadline_ns) {
+  // `spare_ns`: that is left for sleeps after the deadline.
+  bool run(Nanoseconds deadline_ns, Nanoseconds& spare_ns) {
     constexpr Nanoseconds pause_ns = kMillisecond;
     constexpr Nanoseconds stop_ns = 50 * kMicrosecond;  // a stopped thread must not wait for us
-    for (int looks = 0; !waiting_.empty() && (monotonic_now() < deadline_ns || looks < kLeastLooks);
-         ++looks) {
+    while (!waiting_.empty() && (monotonic_now() < deadline_ns || spare_ns > 0)) {
       ask_unsettled();
       if (waiting_.empty()) break;
-      sleep_until(monotonic_now() + (someone_stops() ? stop_ns : pause_ns));
+      const Nanoseconds sleep_ns = someone_stops() ? stop_ns : pause_ns;
+      if (monotonic_now() >= deadline_ns) spare_ns -= sleep_ns;
+      sleep_until(monotonic_now() + sleep_ns);
       take_stops();
     }
     // A thread that never stopped is seized still; the guardian's loop lets it go when it stops.
@@ -212,12 +215,14 @@ class Settling {
 Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
                Forkers& forkers, Nanoseconds spare_until_ns, Nanoseconds deadline_ns) {
   Settled settled;
-  for (int looks = 0; monotonic_now() < deadline_ns || looks < kLeastLooks; ++looks) {
+  Nanoseconds spare_ns = kAfterStall;
+  while (monotonic_now() < deadline_ns || spare_ns > 0) {
     Settling settling(pid, stub, syscall_instruction, held, forkers, spare_until_ns,
                       settled.touched);
-    if (!settling.run(deadline_ns)) break;
+    if (!settling.run(deadline_ns, spare_ns)) break;
     settled.all = !someone_within(pid, stub);
     if (settled.all) break;
+    if (monotonic_now() >= deadline_ns) spare_ns -= kMillisecond;
     sleep_until(monotonic_now() + kMillisecond);
   }
   return settled;

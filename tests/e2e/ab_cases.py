@@ -28,6 +28,7 @@ PYTHON = "/usr/bin/python3"
 LISTEN = (PYTHON + " -c 'import http.server, time; time.sleep(0.5); "
           """http.server.test(port={port}, bind="127.0.0.1")'""")
 CONNECT = 'import socket; socket.create_connection((\"127.0.0.1\", {port})).close()'
+MANY = "sh -c 'ulimit -Sn >> {dir}/limits; exec {targets}/many_threads --blocked 100 --round-ms 1'"
 MEASURED_ENDS = "sh -c 'sleep 60 & echo ready $!; sleep 0.5; kill $!; sleep 60'"
 
 
@@ -245,6 +246,11 @@ def make_cases():
                      metric_is("work p50", "latency", 0.5, 0.95),
                      metrics_are("work mean", "work p50", "work p99", "cpu", "memory",
                                  "context-switches"))),
+        # Every run has the limit of the first one, before there were events.
+        Case("ab_few_descriptors", ab("--rounds", "2", "--null-rounds", "0", *WINDOW, a=MANY, b=MANY),
+             alone=True, descriptors=50, after=lambda world: expect(
+                 (world.directory / "limits").read_text().split() == ["50"] * 4,
+                 f"limits {(world.directory / 'limits').read_text().split()}")),
         Case("ab_predict", ab(*SHORT, *WINDOW, "--predict-log", "{profile}", "--predict-unit",
                               "first_work", "--predict-speedup", "50%", "--format", "json"),
              before=profile_log, alone=True, checks=(ab_well_formed, is_prediction)),

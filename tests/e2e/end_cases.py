@@ -38,6 +38,19 @@ def kill_amid_pauses(world):
     world.process.kill()
 
 
+def change_text(world):
+    """Behind the last function: what a uprobe would do that is not taken away."""
+    world.wait_for_experiments(1)
+    pid = world.target.pid
+    program = os.readlink(f"/proc/{pid}/exe")
+    end_of_text = next(end for _, end, _, _, path in fixture.executable_mappings(pid)
+                       if path == program)
+    with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
+        memory.seek(end_of_text - 1)
+        memory.write(b"\x01")
+    interrupt(world)
+
+
 def guardian_of(pid):
     """The child of a causalctl."""
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -70,6 +83,23 @@ def leave_a_stub(world):
         raise RuntimeError("nothing was left in the target")
 
 
+def profile_by_ptrace(world):
+    """Another causalctl is at work, by the pauses that leave nothing in the target to be seen."""
+    log = world.directory / "other.jsonl"
+    other = subprocess.Popen(world.fill((world.options.causalctl, *attach_short(*halved(A_LINE)),
+                                         "--pause-channel", "ptrace", "--quiet", "-o", log)),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    world.helpers.append(other)
+    if not fixture.wait_until(lambda: pauses_in(records_in(log)) > 0, PATIENCE):
+        raise RuntimeError("the other causalctl makes no pauses")
+
+
+def end_other(world):
+    (other,) = world.helpers
+    other.send_signal(signal.SIGINT)
+    return expect(other.wait(timeout=60) == 0, f"the other causalctl ended with {other.returncode}")
+
+
 def guardian_killed(name, *options):
     """Ends the run, with a report, a target as it was before, and a status that tells."""
     return Case(name, attach_json(*halved(A_LINE), *options), FIGURE1, during=kill_guardian,
@@ -95,6 +125,11 @@ CASES = [
          target_output=(), absent=patterns("report it"), exit=(0,),
          checks=(well_formed, lambda outcome: expect(
              outcome.report()["target"]["digest"] == "unknown", "the digest is not unknown"))),
+    Case("target_text_changed", attach_json(), FIGURE1, during=change_text, texts_may_change=True,
+         exit=(1,), checks=(well_formed, warns(r"target state: hash of text .*figure1.*: .* before"),
+                            lambda outcome: expect(
+                                outcome.report()["target"]["digest"] == "changed",
+                                "a changed text is none in the digest"))),
     Case("interrupt_prints_report", attach_short(), FIGURE1,
          during=interrupt, stdout=patterns("round_done"),
          checks=(log_complete, log_ends_with("interrupted"))),
@@ -120,6 +155,12 @@ CASES = [
              with_target=leave_a_stub,
              stderr=patterns("removed the pause stub that a killed causalctl had left in process"),
              checks=(well_formed, digest_same, visits("round_done", 20))),
+    Case("attach_beside_another", attach_short("--pause-channel", "ptrace"), FIGURE1,
+         with_target=profile_by_ptrace, after=end_other, exit=(1,),
+         stderr=patterns(r"is being profiled by causalctl, process \d+", "wait for its end")),
+    Case("doctor_beside_another", ("doctor", "{pid}"), FIGURE1,
+         with_target=profile_by_ptrace, after=end_other, exit=(1,),
+         stdout=patterns(r"it is being profiled by causalctl, process \d+")),
     guardian_killed("guardian_killed"),
     guardian_killed("guardian_killed_ptrace_channel", "--pause-channel", "ptrace"),
 ]

@@ -14,7 +14,7 @@ import time
 # Reading the text of a huge program would only cost time.
 LONGEST_TEXT = 64 << 20
 
-LONGEST_LOOK = 5  # times the sleep between two looks: whatever takes longer is a stall
+LONGEST_LOOK = 0.5  # seconds, with the sleep after it: whatever takes longer is a stall
 
 BUSY_LOOP = ("import os\n"
              "os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))\n"
@@ -30,7 +30,7 @@ def start_busy_loop():
 def wait_until(condition, seconds, every=0.02):
     """True as soon as `condition()` is, False when it is not within the bound. What takes time to
     ask is asked less often: it takes that from whom it waits for. A stall of the machine counts as
-    a few looks, however long it is: whom it waits for has stood still as well."""
+    one long look, however long it is: whom it waits for has stood still as well."""
     left = seconds
     while True:
         look = time.monotonic()
@@ -39,7 +39,7 @@ def wait_until(condition, seconds, every=0.02):
         if left <= 0:
             return False
         time.sleep(every)
-        left -= min(time.monotonic() - look, LONGEST_LOOK * every)
+        left -= min(time.monotonic() - look, LONGEST_LOOK)
 
 
 def status_fields(path):

@@ -11,6 +11,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -82,7 +83,7 @@ class World:
         if self.case.user is not None:
             command[0] = str(self.program_for_everyone())
             extra = {"user": self.case.user, "group": self.case.user, "extra_groups": []}
-        if self.case.closed or self.case.ignored:
+        if self.case.closed or self.case.ignored or self.case.descriptors:
             extra["preexec_fn"] = self.be_started_oddly
         with open(self.directory / "stdout", "wb") as out, \
                 open(self.directory / "stderr", "wb") as err:
@@ -95,6 +96,9 @@ class World:
             os.close(fd)
         for number in self.case.ignored:
             signal.signal(number, signal.SIG_IGN)
+        if self.case.descriptors:
+            _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self.case.descriptors, most))
 
     def program_for_everyone(self):
         """A copy that another user can reach, in a scratch directory that is his."""

@@ -74,6 +74,7 @@ static void start_beats(void) {
   }
   const pid_t counting = fork();
   if (counting != 0) _exit(counting < 0);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) close(fd);  // whoever reads to their end
   while (kill(target, 0) == 0) {
     nanosleep(&kTimeout, NULL);
     atomic_fetch_add(beats, 1);
@@ -210,6 +211,7 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < count; i++) pthread_join(callers[i].thread, NULL);
   atomic_store(&calls_have_ended, true);
   pthread_join(serving, NULL);
+  if (atomic_load(beats) == 0) die("nothing has counted the beats");
   print_results(callers, count);
   free(callers);
   tear_down_timed();

@@ -247,12 +247,14 @@ TEST_CASE("a target that resets SIGTRAP is not shot", "[pause]") {
   CHECK(pauses > kRounds);
 }
 
-// Stands in a pause of 400 ms; false: not within our patience.
+// Stands in a pause of kStanding; false: not within our patience.
+constexpr Nanoseconds kStanding = 400 * kMillisecond;
+
 bool stand(SigtrapChannel& channel, Pid target) {
   const Nanoseconds deadline_ns = monotonic_now() + kPatience;
   while (monotonic_now() < deadline_ns) {
     if (!channel.pausing(target)) {
-      channel.set_debt(target, 400 * kMillisecond, monotonic_now());
+      channel.set_debt(target, kStanding, monotonic_now());
     }
     sleep_until(monotonic_now() + kMillisecond);
     (void)channel.collect(monotonic_now());
@@ -268,7 +270,7 @@ TEST_CASE("a thread that blocks SIGTRAP after a pause is not shot", "[pause]") {
   REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGUSR1); }));
   target::Guardian guardian;
   guardian.adopt(target.pid());
-  SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {});
+  SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {.longest_ns = kStanding});
   channel.add_thread(target.pid());
   REQUIRE(stand(channel, target.pid()));
   REQUIRE(kill(target.pid(), SIGUSR1) == 0);
@@ -300,7 +302,7 @@ TEST_CASE("the end of a child is nothing to a thread that stands in a pause", "[
   const Pid child = procfs::descendants(target.pid()).front();
   target::Guardian guardian;
   guardian.adopt(target.pid());
-  SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {});
+  SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {.longest_ns = kStanding});
   channel.add_thread(target.pid());
   REQUIRE(stand(channel, target.pid()));
   REQUIRE(kill(child, SIGKILL) == 0);
@@ -322,7 +324,7 @@ TEST_CASE("the stub stays as long as a handler runs that has interrupted it", "[
   REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGCHLD); }));
   Nanoseconds interrupted_ns = 0;
   {
-    SigtrapChannel channel(target.pid(), guardian, injection, {});
+    SigtrapChannel channel(target.pid(), guardian, injection, {.longest_ns = kStanding});
     channel.add_thread(target.pid());
     REQUIRE(stand(channel, target.pid()));
     interrupted_ns = monotonic_now();

@@ -82,7 +82,8 @@ TEST_CASE("A thread that is blocked when it is found is said to be", "[perf]") {
                         [](const auto& all) { return !only<ThreadStartEvent>(all).empty(); }));
     return only<ThreadStartEvent>(events).front().blocked;
   };
-  while (procfs::status(child.pid())->state != 'S') sleep_until(monotonic_now() + kMillisecond);
+  const auto state = [&] { return procfs::status(child.pid()).value().state; };
+  for (int i = 0; i < 10'000 && state() != 'S'; ++i) sleep_until(monotonic_now() + kMillisecond);
   CHECK(found_blocked());
   child.go();
   while (cpu_time_of(child.pid()) < 5 * kMillisecond) sleep_until(monotonic_now() + kMillisecond);

@@ -2,6 +2,7 @@
 #include "controller/target/left_stub.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 
 #include "controller/base/procfs.h"
 #include "controller/target/guardian.h"
+#include "controller/target/target_lock.h"
 #include "tests/kernel/target/target_process.h"
 
 namespace causalctl::target {
@@ -93,6 +95,31 @@ TEST_CASE("what a causalctl that is at work has put there stays", "[target]") {
   REQUIRE(left);
   CHECK(left->owner.guardian.pid == static_cast<std::uint64_t>(other.guardian()));
   CHECK(state_of(left->owner, target.pid()) == OwnerState::at_work);
+}
+
+// By ptrace nothing is in the target that would tell of the other one.
+TEST_CASE("two do not adopt the same process", "[target]") {
+  TargetProcess target({program("target_waits"), "futex", "10000"});
+  CHECK_FALSE(locked_by_causalctl(target.pid()));
+  {
+    Guardian first;
+    first.adopt(target.pid());
+    const auto holder = locked_by_causalctl(target.pid());
+    REQUIRE(holder);
+    CHECK_THAT(
+        error_of_adopt(target.pid()),
+        Catch::Contains("is being profiled by causalctl, process " + std::to_string(*holder)));
+  }
+  CHECK(error_of_adopt(target.pid()).empty());
+}
+
+// Everybody may lock that folder, and must not keep us out by it.
+TEST_CASE("somebody else's lock is none of ours", "[target]") {
+  TargetProcess target({program("target_waits"), "futex", "10000"});
+  const Fd folder(open(("/proc/" + std::to_string(target.pid())).c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(flock(folder.get(), LOCK_EX | LOCK_NB) == 0);
+  CHECK_FALSE(locked_by_causalctl(target.pid()));
+  CHECK(error_of_adopt(target.pid()).empty());
 }
 
 TEST_CASE("the stub of one that was killed with its guardian is removed", "[target]") {

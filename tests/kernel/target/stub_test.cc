@@ -132,17 +132,22 @@ TEST_CASE("a stale shot does nothing", "[target]") {
 
 TEST_CASE("the stub never stays longer than a second", "[target]") {
   Trapped target;
-  target.shoot(3600 * kSecond, monotonic_now());
-  const Slot slot = target.after_runs(1);
-  CHECK(slot.paid_total_ns >= kSecond);
-  CHECK(slot.paid_total_ns < 30 * kSecond);  // the machine may stall
+  Nanoseconds paid_ns = 0;
+  for (std::uint64_t shot = 1; shot <= 3; ++shot) {  // the machine may stall in one of them
+    const Nanoseconds before_ns = target.slot().paid_total_ns;
+    target.shoot(before_ns + 3600 * kSecond, monotonic_now());
+    paid_ns = target.after_runs(shot).paid_total_ns - before_ns;
+    CHECK(paid_ns >= kSecond);
+    if (paid_ns < 2 * kSecond) break;
+  }
+  CHECK(paid_ns < 2 * kSecond);
 }
 
 TEST_CASE("what is owed can be raised while the stub sleeps", "[target]") {
   Trapped target;
-  target.shoot(50 * kMillisecond, monotonic_now());
-  REQUIRE(eventually(kSecond, [&] { return target.slot().entered == 1; }));
-  const std::int64_t raised_ns = 120 * kMillisecond;
+  target.shoot(500 * kMillisecond, monotonic_now());
+  REQUIRE(eventually(30 * kSecond, [&] { return target.slot().entered == 1; }));
+  const std::int64_t raised_ns = 700 * kMillisecond;
   REQUIRE(write_memory(target.pid(), target.injection().slots + 2 * sizeof(Slot),
                        std::as_bytes(std::span(&raised_ns, 1))));
   CHECK(target.after_runs(1).paid_total_ns >= raised_ns);
@@ -151,7 +156,7 @@ TEST_CASE("what is owed can be raised while the stub sleeps", "[target]") {
 TEST_CASE("restore waits for a thread in the stub", "[target]") {
   Trapped target;
   target.shoot(300 * kMillisecond, monotonic_now());
-  REQUIRE(eventually(kSecond, [&] { return target.slot().entered == 1; }));
+  REQUIRE(eventually(30 * kSecond, [&] { return target.slot().entered == 1; }));
   target.close_trap();
   const Nanoseconds entered_at_ns = target.slot().entered_at_ns;
   CHECK(target.guardian().restore() == std::vector<std::string>{});

@@ -52,4 +52,19 @@ TEST_CASE("the entry point is found in the auxiliary vector", "[procfs]") {
 }
 
 }  // namespace
+
+TEST_CASE("who holds a lock", "[base]") {
+  constexpr auto locks =
+      "1: FLOCK  ADVISORY  WRITE 708 00:17:1234 0 EOF\n"
+      "1: -> FLOCK  ADVISORY  WRITE 709 00:17:1234 0 EOF\n"
+      "2: POSIX  ADVISORY  WRITE 710 00:17:99 0 EOF\n"
+      "3: FLOCK  ADVISORY  READ  711 08:01:99 0 EOF\n";
+  CHECK(procfs::parse_flock_holder(locks, "00:17:1234") == 708);
+  CHECK(procfs::parse_flock_holder(locks, "08:01:99") == 711);
+  CHECK(procfs::parse_flock_holder(locks, "00:17:99") == 0);
+  CHECK(procfs::parse_flock_holder(locks, "00:17:12345") == 0);
+  CHECK(procfs::parse_flock_holder("1: FLOCK", "00:17:1234") == 0);
+  CHECK(procfs::parse_flock_holder("", "00:17:1234") == 0);
+}
+
 }  // namespace causalctl::procfs

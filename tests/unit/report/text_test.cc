@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/base/printable.h"
+
 using namespace causalctl::report;
 
 TEST_CASE("names cannot command the terminal", "[report]") {
@@ -11,6 +13,17 @@ TEST_CASE("names cannot command the terminal", "[report]") {
   CHECK(printable("\xc2\x9b"
                   "31m") == "??31m");  // C1 control sequence introducer
   CHECK(printable("\xe2\x82") == "??");
+}
+
+TEST_CASE("what is cut is cut between characters", "[report]") {
+  CHECK(causalctl::cut_to("abc", 3) == "abc");
+  CHECK(causalctl::cut_to("abc", 2) == "ab");
+  CHECK(causalctl::cut_to("aé漢", 6) == "aé漢");
+  CHECK(causalctl::cut_to("aé漢", 5) == "aé");
+  CHECK(causalctl::cut_to("aé漢", 3) == "aé");
+  CHECK(causalctl::cut_to("aé漢", 2) == "a");
+  CHECK(causalctl::cut_to("漢", 2).empty());
+  CHECK(causalctl::cut_to("abc", 0).empty());
 }
 
 TEST_CASE("columns and padding count code points", "[report]") {
