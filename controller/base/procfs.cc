@@ -245,11 +245,13 @@ std::uint64_t parse_start_ticks(std::string_view stat) {
 }
 
 bool parse_is_kernel_worker(std::string_view stat, std::string_view stat_of_first) {
-  constexpr std::uint64_t io_worker = 0x10;      // PF_IO_WORKER of the kernel's <linux/sched.h>
+  constexpr std::uint64_t io_worker = 0x10;      // PF_IO_WORKER
   constexpr std::uint64_t user_worker = 0x4000;  // PF_USER_WORKER, Linux 6.4
-  const auto flags = number<std::uint64_t>(field_of_stat(stat, 9));
-  const auto first = number<std::uint64_t>(field_of_stat(stat_of_first, 9));
-  return (flags & ~first & (io_worker | user_worker)) != 0;
+  return (parse_flags(stat) & ~parse_flags(stat_of_first) & (io_worker | user_worker)) != 0;
+}
+
+std::uint64_t parse_flags(std::string_view stat) {
+  return number<std::uint64_t>(field_of_stat(stat, 9));
 }
 
 bool is_kernel_worker(Pid pid, Tid tid) {

@@ -79,7 +79,8 @@ std::uint64_t parse_start_ticks(std::string_view stat);
 // ever is: an io_uring's or a vhost's worker. By two texts of /proc/PID/task/TID/stat, of the
 // thread and of the first one, which is none: older kernels use one of the bits otherwise. Pure.
 bool parse_is_kernel_worker(std::string_view stat, std::string_view stat_of_first);
-bool is_kernel_worker(Pid pid, Tid tid);                          // false: gone
+std::uint64_t parse_flags(std::string_view stat);  // PF_… of the kernel's <linux/sched.h>. Pure.
+bool is_kernel_worker(Pid pid, Tid tid);           // false: gone
 bool is_kernel_worker(Pid pid, std::string_view stat_of_thread);  // as thread_stat() gives it
 char parse_state(std::string_view stat);  // as in Status; '?': there is none
 std::optional<std::string> thread_stat(Pid pid, Tid tid);

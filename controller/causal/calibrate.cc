@@ -92,29 +92,20 @@ Phase sham_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_n
 
 // Periods of phases without and with something, in turn, the order changing from pair to pair, so
 // that a drift does not look like a cost. `period(on)` runs one; 0: too few visits. The budget
-// is overdrawn, up to twice, for what the machine stalls (what a pair took beyond twice the
-// shortest one), and where it has given fewer pairs than say anything.
+// is overdrawn, up to twice, where the machine's stalls, or few visits, have left it with fewer
+// pairs than say anything.
 Pairs alternate(const StreamParts& parts, Nanoseconds budget_ns, const std::function<bool()>& stop,
                 const std::function<double(bool)>& period) {
   const Nanoseconds deadline_ns = parts.clock.now() + budget_ns;
   Pairs pairs;
   bool off_first = true;
-  std::vector<Nanoseconds> took_ns;
   const auto overdraft_ns = [&] {
-    Nanoseconds sum_ns = 0;
-    for (const Nanoseconds each_ns : took_ns) {
-      const Nanoseconds shortest_ns = *std::min_element(took_ns.begin(), took_ns.end());
-      sum_ns += std::max<Nanoseconds>(each_ns - 2 * shortest_ns, 0);
-    }
-    const bool too_few = !pairs.empty() && pairs.size() < kMinPairs;
-    return too_few ? budget_ns : std::min(sum_ns, budget_ns);
+    return !pairs.empty() && pairs.size() < kMinPairs ? budget_ns : 0;
   };
   while (pairs.size() < kMaxPairs && parts.clock.now() < deadline_ns + overdraft_ns() && !stop()) {
-    const Nanoseconds begin_ns = parts.clock.now();
     std::pair<double, double> pair;
     for (const bool on : {!off_first, off_first}) (on ? pair.second : pair.first) = period(on);
     off_first = !off_first;
-    took_ns.push_back(parts.clock.now() - begin_ns);
     if (pair.first > 0 && pair.second > 0) pairs.push_back(pair);
   }
   return pairs;

@@ -294,14 +294,10 @@ void Stream::look_at_cores(Nanoseconds now_ns) {
 Nanoseconds Stream::open_debt_ns() const {
   if (!owing_) return 0;
   const auto could_pay = [this](const Ledger::Debt& debt) {
-    switch (debt.state) {
-      case ThreadState::running:
-        return true;
-      case ThreadState::waiting_for_core:  // it may be we who have its core at this moment
-        return !oversubscribed_;
-      default:
-        return parts_.pauser.standing(debt.thread);
-    }
+    // Where cores are not short it may be we who have the core at this moment.
+    const bool waits_for_us = debt.state == ThreadState::waiting_for_core && !oversubscribed_;
+    return debt.state == ThreadState::running || waits_for_us ||
+           parts_.pauser.standing(debt.thread);
   };
   Nanoseconds sum_ns = 0;
   for (const Ledger::Debt& debt : ledger_.debts()) {

@@ -6,7 +6,7 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <cstdint>
 #include <fstream>
 #include <string>
 
@@ -21,15 +21,9 @@ namespace {
 std::string named(Pid pid) { return fmt::format("{} ({})", pid, process_name(pid)); }
 
 bool is_kernel_thread(Pid pid) {
-  constexpr unsigned long kernel_thread_flag = 0x00200000;  // PF_KTHREAD of <linux/sched.h>
-  const auto text = procfs::read_text(fmt::format("/proc/{}/stat", pid)).value_or("");
-  // "pid (name) state ppid pgrp session tty tpgid flags …"; the name may hold anything.
-  auto at = text.rfind(')');
-  for (int field = 0; at != std::string::npos && field < 7; ++field) at = text.find(' ', at + 1);
-  if (at == std::string::npos) return false;
-  unsigned long flags = 0;
-  std::from_chars(text.data() + at + 1, text.data() + text.size(), flags);
-  return (flags & kernel_thread_flag) != 0;
+  constexpr std::uint64_t kernel_thread = 0x00200000;  // PF_KTHREAD
+  const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", pid));
+  return stat && (procfs::parse_flags(*stat) & kernel_thread) != 0;
 }
 
 std::string permission_hint(uid_t owner) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +121,46 @@ TEST_CASE("somebody else's lock is none of ours", "[target]") {
   REQUIRE(flock(folder.get(), LOCK_EX | LOCK_NB) == 0);
   CHECK_FALSE(locked_by_causalctl(target.pid()));
   CHECK(error_of_adopt(target.pid()).empty());
+}
+
+TEST_CASE("nor is that of another user who calls himself a guardian", "[target]") {
+  if (geteuid() != 0) {
+    WARN("only root can act as another user: nothing tested");
+    return;
+  }
+  TargetProcess target({program("target_waits"), "futex", "10000"});
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  const Fd read_end(ends[0]);
+  Fd write_end(ends[1]);
+  const bool other = GENERATE(true, false);
+  const Pid holder = fork();
+  if (holder == 0) {
+    prctl(PR_SET_NAME, kGuardianName);
+    const Fd folder(open(("/proc/" + std::to_string(target.pid())).c_str(), O_RDONLY));
+    const bool locked = flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
+    const bool changed = !other || setresuid(65534, 65534, 65534) == 0;
+    (void)!write(write_end.get(), locked && changed ? "y" : "n", 1);
+    for (;;) pause();
+  }
+  char done = 0;
+  REQUIRE(read(read_end.get(), &done, 1) == 1);
+  CHECK(done == 'y');
+  CHECK(locked_by_causalctl(target.pid()).has_value() != other);
+  CHECK(error_of_adopt(target.pid()).empty() == other);
+  kill(holder, SIGKILL);
+  waitpid(holder, nullptr, 0);
+}
+
+// … whose first thread it holds just then: that it is traced is not what the user should read.
+TEST_CASE("who is paused by another causalctl is being profiled, not debugged", "[target]") {
+  TargetProcess target({"/bin/sh", "-c", "echo ready; while :; do :; done"});
+  Guardian first;
+  first.adopt(target.pid());
+  first.pause(target.pid(), 5 * kSecond);
+  const auto traced = [&] { return procfs::status(target.pid()).value().tracer_pid != 0; };
+  REQUIRE(eventually(3 * kSecond, traced));
+  CHECK_THAT(error_of_adopt(target.pid()), Catch::Contains("is being profiled by causalctl"));
 }
 
 TEST_CASE("the stub of one that was killed with its guardian is removed", "[target]") {

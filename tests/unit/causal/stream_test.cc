@@ -210,6 +210,38 @@ TEST_CASE("where all threads run the unit nobody pauses", "[causal][stream]") {
   CHECK(scene.most_asked_ns(kOther, 0, 60) == 0);
 }
 
+TEST_CASE("an experiment stays open for what a thread could pay", "[causal][stream]") {
+  Scene scene(0.5);
+  const bool short_of_cores = GENERATE(false, true);
+  if (short_of_cores) {  // most of the time until now
+    scene.switches(kOther, 1, kPreempted);
+    scene.switches(kOther, 41, kIn);
+    scene.run_until(50);
+    scene.begun_ns = scene.clock.now_ns;
+    scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+  }
+  scene.samples(kFast, 1, 40);
+  CAPTURE(short_of_cores);
+  SECTION("it runs") {
+    scene.run_until(50);
+    CHECK(scene.stream.open_debt_ns() == 20 * kMs);
+  }
+  SECTION("it waits for a core, which may be the controller's doing") {
+    scene.switches(kOther, 45, kPreempted);
+    scene.run_until(50);
+    CHECK(scene.stream.open_debt_ns() == (short_of_cores ? 0 : 20 * kMs));
+    scene.pauser.in_pause.insert(kOther);
+    CHECK(scene.stream.open_debt_ns() == 20 * kMs);
+  }
+  SECTION("it sleeps, by itself or in a pause") {
+    scene.switches(kOther, 45, kBlocked);
+    scene.run_until(50);
+    CHECK(scene.stream.open_debt_ns() == 0);
+    scene.pauser.in_pause.insert(kOther);
+    CHECK(scene.stream.open_debt_ns() == 20 * kMs);
+  }
+}
+
 TEST_CASE("a pause is paid as measured, and what it costs besides", "[causal][stream]") {
   Scene scene(0.5);
   scene.stream.set_pause_cost(150 * kMicrosecond);
