@@ -20,7 +20,6 @@ constexpr Nanoseconds kSurvey = kSecond;
 constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
 constexpr Nanoseconds kLongestSettling = 200 * kMillisecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
-// A faster consumer first eats up what is in its queue: that gain is none of the steady state.
 constexpr double kWarmUpShare = 0.2;           // of the experiment, before it
 constexpr std::uint64_t kCallersEnough = 100;  // samples, to decide on copied stacks
 constexpr double kCallersMayDiffer = 0.01;     // of all samples: below it, frame pointers will do
@@ -50,6 +49,7 @@ class Runner {
   Nanoseconds share_of_run_ns(double share, Nanoseconds longest_ns) const;
   std::vector<UnitId> candidates();
   Experiment experiment(const PlannedExperiment& planned);
+  void warm_up();
   void cool_off();
   void check_budget();
   void check_budget_of_window();
@@ -209,7 +209,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   stream_.begin(planned.unit, planned.speedup, run_.overhead.period_ns);
   show("experiments", &result);
 
-  idle(static_cast<Nanoseconds>(kWarmUpShare * static_cast<double>(experiment_ns_)));
+  warm_up();
   stream_.begin_window();
   const Nanoseconds core_wait_before_ns = stream_.core_wait_ns();
   const Nanoseconds outside_wait_before_ns = stream_.outside_wait_ns();
@@ -250,6 +250,19 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   ticker_.judge(result);
   count_baseline(result, counts);
   return result;
+}
+
+// A faster consumer first eats up what is in its queue: that gain is none of the steady state. By
+// effective time, of which little passes until it has.
+void Runner::warm_up() {
+  const Nanoseconds begin_ns = parts_.clock.now();
+  const auto effective_ns =
+      static_cast<Nanoseconds>(kWarmUpShare * static_cast<double>(experiment_ns_));
+  const auto passed_ns = [&] { return parts_.clock.now() - begin_ns; };
+  while (!tick() && passed_ns() < experiment_ns_ &&
+         passed_ns() - stream_.delay_ns() < effective_ns) {
+    ticker_.step();
+  }
 }
 
 // Lets pauses under way end, so that none of them reaches into the next experiment.

@@ -8,22 +8,7 @@
 namespace causalctl::causal {
 namespace {
 
-// Between drains. Shorter would cost the target more where no core is idle; the ledger's rules keep
-// a late pause right (docs/virtual-time.md).
-constexpr Nanoseconds kTick = 2 * kMillisecond;
-
-// A debt below the threshold waits for more. A pause as long as this is still on at the next tick
-// and is prolonged instead of being begun again, and much of what is owed cancels before
-// (docs/virtual-time.md, "What a pause costs, and how late it may come").
-constexpr Nanoseconds kThreshold = 5 * kMillisecond;
 constexpr Nanoseconds kThresholdSham = kMillisecond;
-// Where threads wait for cores, the core of a paused thread is taken by another one, and does not
-// stand still: then the fewer pauses the better.
-constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
-constexpr double kOversubscribed = 0.25;  // threads waiting for a core, on average
-
-// A spinning thread waits without a wake-up, so that lateness is dearer than the pauses.
-constexpr Nanoseconds kThresholdSpinning = kMillisecond;
 
 // The controller gives the core back sooner than this; what is longer others have taken.
 constexpr Nanoseconds kLongestStep = kMillisecond / 2;
@@ -42,12 +27,15 @@ Stream::Stream(StreamParts parts)
 
 Stream::Step Stream::step() {
   Nanoseconds now_ns = parts_.clock.now();
-  if (next_tick_ns_ == 0) next_tick_ns_ = now_ns;
+  if (next_tick_ns_ == 0) {
+    next_tick_ns_ = now_ns;
+    cadence_.start(now_ns);
+  }
   parts_.clock.sleep_until(next_tick_ns_);
   now_ns = parts_.clock.now();
   wake_ups_[steps_++ % wake_ups_.size()] = {now_ns, parts_.clock.core()};
   const Step result{now_ns - next_tick_ns_};
-  next_tick_ns_ = std::max(next_tick_ns_ + kTick, now_ns + kTick / 2);
+  next_tick_ns_ = std::max(next_tick_ns_ + cadence_.tick_ns(), now_ns + cadence_.tick_ns() / 2);
 
   // Events first, then pauses: a pause that ended before an event of its thread is then known.
   const auto events = parts_.session.drain(now_ns);
@@ -132,6 +120,7 @@ void Stream::apply(const perf::SwitchEvent& event) {
   }
   const bool preempted = event.kind == perf::SwitchKind::out_preempted;
   const bool pause_asked = !preempted && paused_at(tid, event.time_ns);
+  if (!preempted && !pause_asked) cadence_.blocked();
   earn(tid,
        preempted || pause_asked ? credit_.left_core(tid, event.time_ns)
                                 : credit_.blocked(tid, event.time_ns),
@@ -260,7 +249,8 @@ void Stream::begin_sham(double rate) {
 
 void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
   begin_counting();
-  look_at_cores(window_from_ns_);
+  if (parts_.pauser.looks_at_target()) cadence_.keep_shortest();
+  cadence_.look(window_from_ns_, ledger_.core_wait_ns());
   credit_.begin(speedup, static_cast<Nanoseconds>(kSmooth * static_cast<double>(period_ns)),
                 unit != last_unit_);
   unit_ = last_unit_ = unit;
@@ -270,32 +260,23 @@ void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
 
 Nanoseconds Stream::threshold_ns() const {
   if (sham_rate_ > 0) return kThresholdSham;  // many pauses: it is their cost that is to be seen
-  if (waits_by_spinning_) return kThresholdSpinning;
-  return oversubscribed_ ? kThresholdOversubscribed : kThreshold;
+  return cadence_.threshold_ns();
 }
 
 double Stream::look_for_spinning() {
   surveyed_ = true;
   const double share = parts_.read_target ? spinning_.share(parts_.read_target) : 0;
   waits_by_spinning_ = share > kSpinning;
+  if (waits_by_spinning_) cadence_.waits_by_spinning();
   return share;
-}
-
-// By the time since the last experiment began.
-void Stream::look_at_cores(Nanoseconds now_ns) {
-  const Nanoseconds waited_ns = ledger_.core_wait_ns() - core_wait_before_ns_;
-  const Nanoseconds passed_ns = now_ns - looked_at_ns_;
-  oversubscribed_ = looked_at_ns_ > 0 && static_cast<double>(waited_ns) >
-                                             kOversubscribed * static_cast<double>(passed_ns);
-  core_wait_before_ns_ = ledger_.core_wait_ns();
-  looked_at_ns_ = now_ns;
 }
 
 Nanoseconds Stream::open_debt_ns() const {
   if (!owing_) return 0;
   const auto could_pay = [this](const Ledger::Debt& debt) {
     // Where cores are not short it may be we who have the core at this moment.
-    const bool waits_for_us = debt.state == ThreadState::waiting_for_core && !oversubscribed_;
+    const bool waits_for_us =
+        debt.state == ThreadState::waiting_for_core && !cadence_.oversubscribed();
     return debt.state == ThreadState::running || waits_for_us ||
            parts_.pauser.standing(debt.thread);
   };

@@ -1,5 +1,5 @@
 // How a sample becomes a pause. Stream::step() is the heart of the profiler, called by Ticker every
-// 2 ms; the rules are those of docs/virtual-time.md:
+// 2 to 8 ms; the rules are those of docs/virtual-time.md:
 //
 //   drain the perf rings, in time order        perf::EventSource
 //   a sample  → which unit is it in?           Attribution
@@ -25,6 +25,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/types.h"
 #include "controller/causal/attribution.h"
+#include "controller/causal/cadence.h"
 #include "controller/causal/credit.h"
 #include "controller/causal/ledger.h"
 #include "controller/causal/plan.h"
@@ -110,20 +111,17 @@ class Stream {
   void settle();
   void lift(Nanoseconds now_ns);
   Nanoseconds threshold_ns() const;  // of a debt, to be settled
-  void look_at_cores(Nanoseconds now_ns);
 
   StreamParts parts_;
   Ledger ledger_;
   Nanoseconds pause_cost_ns_ = 0;
   double sham_rate_ = 0;
   Nanoseconds lifted_at_ns_ = 0;
-  bool oversubscribed_ = false;
-  Nanoseconds looked_at_ns_ = 0;
-  Nanoseconds core_wait_before_ns_ = 0;
   Nanoseconds core_wait_for_us_ns_ = 0;
   Nanoseconds next_tick_ns_ = 0;
   Nanoseconds window_from_ns_ = 0;    // visits from here on count
   Nanoseconds window_offset_ns_ = 0;  // the global offset at that time
+  Cadence cadence_;
   Credit credit_;
   Spinning spinning_;
   bool surveyed_ = false;

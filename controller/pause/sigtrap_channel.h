@@ -53,6 +53,8 @@ class SigtrapChannel final : public Pauser {
   bool pausing(Tid tid) const override;
   bool standing(Tid tid) const override;
   bool idle() const override { return standing_ == 0 && fallback_.idle(); }
+  // Without the filter it is this look that finds out that the handler is not ours any more.
+  bool looks_at_target() const override { return !filter_; }
   PauseTotals totals() const override;
   std::string name() const override { return "sigtrap"; }
   std::vector<std::string> notices() const override;

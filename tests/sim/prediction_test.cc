@@ -66,6 +66,7 @@ TEST_CASE("predictions are true", "[sim]") {
       {"barrier of 5 ms, other", barrier({5, 0.955 * 5}), 2, 1.0},
       {"mutex queue, producer", locked_queue(2, 4, 4), 1, 0.5},
       {"mutex queue, consumer", locked_queue(2, 4, 4), 2, 0.5},
+      {"queue of items as long as half of the warm-up, consumer", pipe(20, 40, 4), 2, 1.0},
       {"decoy", decoy(), 3, 1.0},
       {"chain beside a decoy", decoy(), 1, 0.5},
       {"two identical workers", identical_workers(2), 1, 0.5},

@@ -15,7 +15,7 @@ void add_serial(std::vector<Scenario>& all) {
 }
 
 void add_barriers(std::vector<Scenario>& all) {
-  for (const double ms : {2.0, 5.0, 25.0, 90.0}) {
+  for (const double ms : {2.0, 5.0, 12.0, 25.0, 90.0}) {
     all.push_back({"barrier",
                    fmt::format("pair {:g}/{:g}", ms, 0.955 * ms),
                    barrier({ms, 0.955 * ms}),
@@ -23,6 +23,7 @@ void add_barriers(std::vector<Scenario>& all) {
   }
   all.push_back({"barrier", "three 4/3/2", barrier({4, 3, 2}), {1, 2}});
   all.push_back({"barrier", "four 4/2/2/2", barrier({4, 2, 2, 2}), {1, 2}});
+  all.push_back({"barrier", "four 40/20/20/20", barrier({40, 20, 20, 20}), {1, 2}});
 }
 
 void add_queues(std::vector<Scenario>& all) {
@@ -30,12 +31,14 @@ void add_queues(std::vector<Scenario>& all) {
   all.push_back({"queue", "mutex 0.1/0.2", locked_queue(0.1, 0.2, 4), {1, 2}});
   all.push_back({"queue", "futex 2/4", pipe(2, 4, 4), {1, 2}});
   all.push_back({"queue", "futex 0.1/0.2", pipe(0.1, 0.2, 4), {1, 2}});
+  all.push_back({"queue", "futex 20/40", pipe(20, 40, 4), {1, 2}});
   all.push_back({"queue", "pipe of 64 0.1/0.2", pipe(0.1, 0.2, 64), {1, 2}});
 }
 
 void add_locks(std::vector<Scenario>& all) {
   all.push_back({"lock", "held 0.2 outside 0.3, 3 threads", contended_lock(0.2, 0.3, 3), {1, 2}});
   all.push_back({"lock", "held 2 outside 3, 3 threads", contended_lock(2, 3, 3), {1, 2}});
+  all.push_back({"lock", "held 20 outside 30, 3 threads", contended_lock(20, 30, 3), {1, 2}});
   all.push_back({"lock", "nested 0.1 in 0.1, outside 0.3", nested_locks(0.1, 0.1, 0.3), {1, 2, 3}});
   all.push_back({"lock", "convoy held 0.2 outside 0.3", convoy(0.2, 0.3, 3), {1, 2}});
 }
@@ -119,6 +122,9 @@ void add_without_wakes(std::vector<Scenario>& all) {
   all.push_back({"spin", "5 against 4.775", spinning(5, 4.775), {1, 2}});
   Scenario stocked{"stock", "queue of 8, 2/1.9, spread 50 %", pipe(2, 1.9, 8), {1, 2}};
   stocked.spread = 0.5;
+  all.push_back(stocked);
+  stocked.name = "queue of 8, 20/19, spread 50 %";
+  stocked.program = pipe(20, 19, 8);
   all.push_back(stocked);
   Scenario polled{"stock", "polled, 3/1", polled_queue(3, 1), {1, 2}};
   polled.speedups = {0.5};

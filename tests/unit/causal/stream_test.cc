@@ -79,6 +79,7 @@ class ScriptedPauser final : public pause::Pauser {
   bool pausing(Tid tid) const override { return in_pause.contains(tid); }
   bool standing(Tid tid) const override { return in_pause.contains(tid); }
   bool idle() const override { return in_pause.empty(); }
+  bool looks_at_target() const override { return looks; }
   pause::PauseTotals totals() const override { return {}; }
   std::string name() const override { return "scripted"; }
 
@@ -95,6 +96,7 @@ class ScriptedPauser final : public pause::Pauser {
 
   std::set<Tid> threads;
   std::set<Tid> in_pause;
+  bool looks = false;
   std::vector<Asked> asked;
   std::vector<pause::Paid> to_come;
 };
@@ -215,8 +217,8 @@ TEST_CASE("an experiment stays open for what a thread could pay", "[causal][stre
   const bool short_of_cores = GENERATE(false, true);
   if (short_of_cores) {  // most of the time until now
     scene.switches(kOther, 1, kPreempted);
-    scene.switches(kOther, 41, kIn);
-    scene.run_until(50);
+    scene.switches(kOther, 401, kIn);
+    scene.run_until(410);
     scene.begun_ns = scene.clock.now_ns;
     scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
   }
@@ -335,6 +337,36 @@ TEST_CASE("a unit is credited with the time that the controller takes from it",
   CHECK(outside_ns == 2.5 * kMs);
   CHECK(gained_ns(Scene::core(kOther), 0.2) == 10 * kMs);  // not on its core
   CHECK(outside_ns == 0.2 * kMs);
+}
+
+TEST_CASE("the target is looked at as seldom as its threads block", "[causal][stream]") {
+  Scene scene(0.5);
+  const auto tick_ns = [&scene] {
+    scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+    scene.stream.step();  // planned before
+    const Nanoseconds before_ns = scene.clock.now_ns;
+    scene.stream.step();
+    return scene.clock.now_ns - before_ns;
+  };
+  SECTION("by themselves") {
+    for (double ms = 1; ms < 580; ms += 40) {
+      scene.switches(kOther, ms, kBlocked);
+      scene.switches(kOther, ms + 10, kIn);
+    }
+    scene.run_until(600);
+    CHECK(tick_ns() == Approx(640.0 / 15 / 8 * kMs).epsilon(0.01));  // 15 times in 640 ms
+  }
+  SECTION("not in pauses of ours") {
+    for (double ms = 1; ms < 580; ms += 20) scene.pause(kOther, ms, ms + 10);
+    scene.pauser.in_pause = {kOther};
+    scene.run_until(600);
+    CHECK(tick_ns() == 8 * kMs);
+  }
+  SECTION("never, but the channel must look") {
+    scene.pauser.looks = true;
+    scene.run_until(600);
+    CHECK(tick_ns() == 2 * kMs);
+  }
 }
 
 TEST_CASE("debts end with their experiment", "[causal][stream]") {
