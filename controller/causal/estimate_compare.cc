@@ -177,15 +177,17 @@ PointEffects compare(const std::vector<Run>& runs, const Point& point) {
   return effects;
 }
 
-double cost_error(std::span<const Effect> effects, std::span<const double> weights) {
-  double error = 0;
+double systematic_error(std::span<const Effect> effects, std::span<const double> weights) {
+  double cost = 0;
+  double model = 0;
   for (std::size_t i = 0; i < effects.size(); ++i) {
     const Experiment& treatment = *effects[i].experiment;
     if (treatment.effective_ns <= 0) continue;
-    error += weights[i] * static_cast<double>(treatment.cost_error_ns) /
-             static_cast<double>(treatment.effective_ns);
+    const double weight = weights[i] / static_cast<double>(treatment.effective_ns);
+    cost += weight * static_cast<double>(treatment.cost_error_ns);
+    model += weight * static_cast<double>(treatment.model_error_ns);
   }
-  return std::abs(error);
+  return std::hypot(cost, model);
 }
 
 double variance_factor(std::span<const Effect> effects, std::span<const double> weights) {

@@ -47,10 +47,11 @@ std::uint64_t visits_of(const Experiment& experiment, const Point& point);  // l
 
 PointEffects compare(const std::vector<Run>& runs, const Point& point);
 
-// The standard error of the weighted sum of log ratios by what is not known of the cost of pauses.
-// All err together, those of other runs, too (the guess it begins with, the dependence on a pause's
-// length): more experiments do not make it smaller.
-double cost_error(std::span<const Effect> effects, std::span<const double> weights);
+// The standard error of the weighted sum of log ratios by what is not known of the cost of pauses,
+// and by what the model leaves open. All experiments err together, those of other runs, too (the
+// guess of the cost that it begins with, its dependence on a pause's length): more of them do not
+// make it smaller.
+double systematic_error(std::span<const Effect> effects, std::span<const double> weights);
 
 // The variance of the weighted sum of log ratios over that of one log period, were all experiments
 // equally noisy: effects that share a baseline err together.

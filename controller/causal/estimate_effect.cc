@@ -22,7 +22,7 @@ double error_of(std::span<const Clean> effects, std::span<const double> weights,
   std::vector<Effect> plain;
   for (const Clean& one : effects) plain.push_back(one.effect);
   return std::hypot(std::sqrt(noise.variance * variance_factor(plain, weights)),
-                    cost_error(plain, weights));
+                    systematic_error(plain, weights));
 }
 
 report::CurvePoint described(std::span<const Clean> effects, const Point& point) {

@@ -43,7 +43,8 @@ struct Experiment {
   std::uint64_t pauses = 0;
   // Standard error of the virtual time: what is not known of the cost of a thread's pauses.
   Nanoseconds cost_error_ns = 0;
-  std::string discarded;  // why it does not count (controller late, …); empty: counts
+  Nanoseconds model_error_ns = 0;  // … what the theory itself leaves open (model_error.h)
+  std::string discarded;           // why it does not count (controller late, …); empty: counts
 };
 
 struct UnitSamples {

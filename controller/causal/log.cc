@@ -121,6 +121,7 @@ void LogWriter::experiment(const Run& run, const Experiment& experiment) {
                     {"paid_ns", experiment.paid_ns},
                     {"count", experiment.pauses},
                     {"error_ns", experiment.cost_error_ns}};
+  line["model_error_ns"] = experiment.model_error_ns;
   if (!experiment.discarded.empty()) line["discarded"] = experiment.discarded;
   append(text(line));
 }

@@ -92,6 +92,7 @@ Experiment read_experiment(const Json& line) {
     get(*pauses, "count", experiment.pauses);
     get_time(*pauses, "error_ns", experiment.cost_error_ns);
   }
+  get_time(line, "model_error_ns", experiment.model_error_ns);
   get(line, "discarded", experiment.discarded);
   return experiment;
 }
@@ -255,8 +256,8 @@ void Reader::dispatch(const Json& line, std::string_view text) {
     Experiment experiment = read_experiment(line);
     for (const Nanoseconds time_ns :
          {experiment.wall_ns, experiment.delay_ns, experiment.effective_ns, experiment.asked_ns,
-          experiment.paid_ns, experiment.cost_error_ns, experiment.runnable_wait_ns,
-          experiment.outside_wait_ns}) {
+          experiment.paid_ns, experiment.cost_error_ns, experiment.model_error_ns,
+          experiment.runnable_wait_ns, experiment.outside_wait_ns}) {
       add_time(time_ns);
     }
     run_of(line).experiments.push_back(std::move(experiment));

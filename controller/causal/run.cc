@@ -10,6 +10,7 @@
 #include "controller/causal/budget.h"
 #include "controller/causal/calibrate.h"
 #include "controller/causal/intrusion.h"
+#include "controller/causal/model_error.h"
 #include "controller/causal/ticker.h"
 #include "controller/causal/until_certain.h"
 
@@ -247,6 +248,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   result.paid_ns = pauses.paid_ns - pauses_before.paid_ns;
   result.pauses = pauses.pauses - pauses_before.pauses;
   result.cost_error_ns = error_of_pauses(result, run_.overhead);
+  result.model_error_ns = model_error_of(result);
   ticker_.judge(result);
   count_baseline(result, counts);
   return result;

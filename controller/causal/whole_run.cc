@@ -6,6 +6,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/causal/calibrate.h"
+#include "controller/causal/model_error.h"
 #include "controller/causal/ticker.h"
 
 namespace causalctl::causal {
@@ -117,6 +118,7 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   result.delay_ns = watched.delay_ns;
   result.wall_ns = result.effective_ns + result.delay_ns;
   result.cost_error_ns = error_of_pauses(result, run.overhead);
+  result.model_error_ns = model_error_of(result);
   result.throughput = {{kEndToEnd, end.visits, 0, 0}};
   run.experiments.push_back(result);
 

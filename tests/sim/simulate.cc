@@ -94,8 +94,11 @@ Prediction predict(const Question& question, const Controller& controller) {
   const causal::RunHooks hooks{[](const causal::Status&) {}, [] { return 0; }};
   causal::run_experiments(config, parts, hooks, log, result.run);
   result.run.ended = true;
-  // What is asked here is whether pauses are counted right: not to know it is no excuse.
-  for (causal::Experiment& each : result.run.experiments) each.cost_error_ns = 0;
+  // What is asked here is whether pauses are counted right, and the model is: not to know it is no
+  // excuse.
+  for (causal::Experiment& each : result.run.experiments) {
+    each.cost_error_ns = each.model_error_ns = 0;
+  }
   result.report = causal::estimate({result.run});
   result.effect = effect_in(result.report, question);
   return result;

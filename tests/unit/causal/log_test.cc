@@ -65,6 +65,7 @@ Run full_run() {
   e.paid_ns = 16;
   e.pauses = 17;
   e.cost_error_ns = 35;
+  e.model_error_ns = 36;
   e.discarded = "controller late";
   run.experiments = {e};
   run.samples = {{e.unit, 18, 17}};
@@ -122,6 +123,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.overhead.pause_cost_ns == 33);
   CHECK(r.overhead.pause_cost_error_ns == 34);
   CHECK(r.experiments.at(0).cost_error_ns == 35);
+  CHECK(r.experiments.at(0).model_error_ns == 36);
   CHECK(r.losses.records_lost == 22);
   CHECK(r.losses.stacks_truncated == 23);
   CHECK(r.losses.samples_unknown == 24);

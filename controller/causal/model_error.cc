@@ -1,0 +1,23 @@
+#include "controller/causal/model_error.h"
+
+#include <cmath>
+
+namespace causalctl::causal {
+namespace {
+
+// Of the period, at 100 %; it grows as the root of the speedup.
+constexpr double kError = 0.0065;
+constexpr double kErrorShortOfCores = 0.02;
+constexpr double kShortOfCores = 0.25;  // threads waiting for a core, on average
+
+}  // namespace
+
+Nanoseconds model_error_of(const Experiment& experiment) {
+  const bool short_of_cores = static_cast<double>(experiment.runnable_wait_ns) >
+                              kShortOfCores * static_cast<double>(experiment.wall_ns);
+  return static_cast<Nanoseconds>((short_of_cores ? kErrorShortOfCores : kError) *
+                                  std::sqrt(experiment.speedup) *
+                                  static_cast<double>(experiment.effective_ns));
+}
+
+}  // namespace causalctl::causal
