@@ -309,20 +309,8 @@ void Runner::look() {
 }
 
 void Runner::show(const char* phase, const Experiment* now) {
-  status_.phase = phase;
-  status_.experiments = run_.experiments.size();
-  status_.discarded = 0;
-  Nanoseconds delay_ns = 0;
-  Nanoseconds wall_ns = 1;
-  for (const Experiment& each : run_.experiments) {
-    if (!each.discarded.empty()) ++status_.discarded;
-    delay_ns += each.delay_ns;
-    wall_ns += each.wall_ns;
-  }
-  status_.paused_share = static_cast<double>(delay_ns) / static_cast<double>(wall_ns);
+  status_ = status_of(run_, phase, now);
   status_.records_lost = parts_.session.losses().records_lost;
-  status_.unit = now != nullptr ? now->unit.name : "";
-  status_.speedup = now != nullptr ? now->speedup : 0;
   show_time();
 }
 
@@ -408,10 +396,6 @@ void Runner::run() {
     if (stop() && done.wall_ns < experiment_ns_) break;
     run_.experiments.push_back(done);
     write_or_end(run_, [&] { log_.experiment(run_, done); });
-    for (const auto& count : done.throughput) {
-      status_.visits_per_s =
-          1e9 * static_cast<double>(count.visits) / static_cast<double>(done.wall_ns);
-    }
     if (parts_.counters.fewest_visits() < config_.experiment.min_visits) {
       experiment_ns_ = std::min(2 * experiment_ns_, kLongestExperiment);
     }

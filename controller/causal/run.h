@@ -2,30 +2,16 @@
 // experiment until the time, the budget, the user or the target ends it.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <string>
 
 #include "config/config.h"
 #include "controller/causal/experiment.h"
 #include "controller/causal/log.h"
 #include "controller/causal/plan.h"
+#include "controller/causal/status.h"
 #include "controller/causal/stream.h"
 
 namespace causalctl::causal {
-
-// For the status line.
-struct Status {
-  const char* phase = "";  // survey, calibration, experiments
-  Nanoseconds elapsed_ns = 0;
-  std::size_t experiments = 0;
-  std::size_t discarded = 0;
-  std::string unit;
-  double speedup = 0;
-  double visits_per_s = 0;
-  double paused_share = 0;  // of the wall time of experiments, so far
-  std::uint64_t records_lost = 0;
-};
 
 struct RunHooks {
   std::function<void(const Status&)> show;  // often; must be cheap
