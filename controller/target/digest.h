@@ -29,7 +29,7 @@ struct Involvement {
   Injection injection;         // where our mapping was or is; all zero: never injected
   bool restored = false;       // only the threads of `touched` are of interest
   std::vector<Tid> touched;    // have made system calls for us
-  bool trap_replaced = false;  // the target put its own disposition of SIGTRAP in place of ours
+  bool trap_replaced = false;  // the disposition of SIGTRAP was seen to be of the target's making
 };
 
 // `places`: addresses of progress points.

@@ -80,7 +80,8 @@ class Guardian {
   // Exit status of a launched program as wait(2) gives it, once it has ended.
   std::optional<int> exit_status();
 
-  // Maps the stub and installs its handler. Throws Error.
+  // Maps the stub and installs its handler. Throws Error, with EBUSY where the target has a handler
+  // of SIGTRAP of its own.
   Injection inject(unsigned slot_count);
 
   // ptrace channel: stop this thread for so long, if it is in user mode. Asynchronous.

@@ -265,6 +265,10 @@ class GuardianProcess {
 
   Injection inject(unsigned slot_count) {
     INVARIANT(injector_ != nullptr);
+    const auto status = procfs::status(target_);
+    if (status && procfs::has_signal(status->signals_caught, SIGTRAP)) {
+      throw own_handler_error(target_);
+    }
     try {
       return injector_->inject(slot_count, held());
     } catch (...) {

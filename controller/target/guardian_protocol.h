@@ -48,7 +48,7 @@ struct Response {
   Injection injection;
   // Of inject, restore: threads that have made system calls for us; 0: no more.
   std::array<Tid, kTouchedThreads> touched{};
-  bool trap_replaced = false;  // of restore: the disposition of SIGTRAP was not ours any more
+  bool trap_replaced = false;  // see Injector::trap_replaced()
   StoppedCalls stopped_calls;  // of inject, restore: by this guardian so far
   std::uint32_t pause_count = 0;
   std::array<StopPause, kPausesPerResponse> pauses{};

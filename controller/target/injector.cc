@@ -64,6 +64,11 @@ void check_stub_can_run(Pid pid) {
 
 }  // namespace
 
+Error own_handler_error(Pid pid) {
+  return Error::from_errno(fmt::format("process {} has a SIGTRAP handler of its own", pid), EBUSY,
+                           "use --pause-channel ptrace (or auto, which does so by itself)");
+}
+
 void Injector::fail(const char* what, int error_number) const {
   if (procfs::has_ended(pid_)) throw TargetGone(fmt::format("process {} is gone", pid_));
   throw Error::from_errno(fmt::format("{} in process {}", what, pid_), error_number,
@@ -153,6 +158,7 @@ Injection Injector::inject(unsigned slot_count, std::optional<Tid> held) {
     }
     throw;
   }
+  if (previous_action_->handler != 0) give_back_handler(*thread);
   thread.reset();
   return {region_->start, region_->start + kPage, slot_count, monotonic_now() - stopped_at_ns};
 }
@@ -183,31 +189,28 @@ KernelSigaction Injector::exchange_action(StoppedThread& thread, const KernelSig
 // As few calls as can be: on a machine without an idle core each costs the thread two waits for
 // one.
 void Injector::install_handler(StoppedThread& thread) {
-  constexpr std::uint64_t not_chainable = SA_NODEFER | SA_RESETHAND;
   const auto status = procfs::status(pid_);
   if (!status) procfs::throw_unreadable(pid_, "status");
-  KernelSigaction previous;
-  if (procfs::has_signal(status->signals_caught, SIGTRAP)) {
-    previous = exchange_action(thread, nullptr);
-  }
-  if ((previous.flags & not_chainable) != 0) {
-    throw Error(fmt::format("process {} has a SIGTRAP handler of its own with SA_NODEFER or "
-                            "SA_RESETHAND, which the pause stub cannot stand in for",
-                            pid_),
-                "use --pause-channel ptrace (or auto, which does so by itself)");
-  }
   const Address slots = region_->start + kPage;
-  image_ = stub_image({slots, region_->scratch, previous.handler});
+  image_ = stub_image({slots, region_->scratch});
   INVARIANT(image_.size() <= kPage);
   must_write(region_->start, image_);
   (void)write_owner();
   must_call(thread, "mprotect", SYS_mprotect, {region_->start, kPage, PROT_READ | PROT_EXEC});
   const auto ours =
       stub_action(region_->start, dropped_signals(status->signals_ignored, status->signals_caught));
-  previous_action_ = previous;
-  // Between the look and the call the target may have installed a handler: it comes back at the
-  // end.
+  previous_action_ = KernelSigaction{};
   previous_action_ = exchange_action(thread, &ours);
+}
+
+// The target has installed one between the look and the call. Another thread may have come into the
+// stub by it, so the page is for restore().
+void Injector::give_back_handler(StoppedThread& thread) {
+  const auto replaced = exchange_action(thread, &*previous_action_);
+  if (replaced.handler != region_->start) exchange_action(thread, &replaced);  // a newer one
+  previous_action_.reset();
+  trap_replaced_ = true;
+  throw own_handler_error(pid_);
 }
 
 // Where it cannot be written, the next causalctl takes the stub for the target's own handler.
@@ -215,11 +218,11 @@ bool Injector::write_owner() const {
   return write_memory(pid_, owner_address(region_->scratch), std::as_bytes(std::span(&owner_, 1)));
 }
 
-// It is known by its bytes, and its parameters tell the rest. Who chose this channel saw to it that
-// the disposition of before was the default, and that is what the stub says, too.
+// It is known by its bytes, and its parameters tell the rest. The disposition of before was the
+// default: inject() sees to it.
 bool Injector::take_over(const LeftStub& left) {
   const auto instruction = find_syscall_instruction(pid_);
-  if (!instruction || left.parameters.previous_handler != 0) return false;
+  if (!instruction) return false;
   const Address scratch = left.parameters.slots_end;
   syscall_instruction_ = *instruction;
   region_ = Region{left.code, scratch + kPage - left.code, scratch};

@@ -3,7 +3,8 @@
 // inject(): one thread is stopped and made to call mmap (read-write, anonymous: code page, slots,
 // scratch page), mprotect of the code page to read-execute, and rt_sigaction. The stub and the
 // sigaction are written from outside between the calls (process_vm_writev), so that no call needs
-// the target's own memory. The other threads are not touched.
+// the target's own memory. The other threads are not touched. Only the default of SIGTRAP is
+// replaced: a handler that the target has installed meanwhile is put back at once.
 //
 // restore(): REQUIRES that all sigtrap events on the target are closed. First everything of ours
 // must be out of every thread, see settle.h; then the disposition that was there before comes
@@ -24,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/error.h"
 #include "controller/base/types.h"
 #include "controller/target/forkers.h"
 #include "controller/target/guardian.h"
@@ -33,13 +35,17 @@
 
 namespace causalctl::target {
 
+Error own_handler_error(Pid pid);  // EBUSY
+
 class Injector {
  public:
   // `controller`: whose guardian this process is.
   Injector(Pid pid, Pid controller) : pid_(pid), controller_(controller), forkers_(pid) {}
 
-  // `held`: a thread that is stopped already and stays so. Throws Error, TargetGone; then nothing
-  // of ours is left in the target.
+  // `held`: a thread that is stopped already and stays so. REQUIRES: a look at the target's
+  // disposition of SIGTRAP found the default. Throws Error (EBUSY: it is not the default any more),
+  // TargetGone; then our handler is not in the target, and what else is left of ours restore()
+  // removes.
   Injection inject(unsigned slot_count, std::optional<Tid> held);
 
   // Makes the stub that another guardian left in the target ours, so that restore() removes it.
@@ -51,7 +57,7 @@ class Injector {
 
   // Threads that have made system calls for us, once each.
   const std::vector<Tid>& touched() const { return touched_; }
-  // restore() found a disposition of SIGTRAP that was not ours, and left it.
+  // inject() or restore() found a disposition of SIGTRAP of the target's own, and left it.
   bool trap_replaced() const { return trap_replaced_; }
 
  private:
@@ -66,6 +72,7 @@ class Injector {
   std::optional<StoppedThread> stop_some_thread(std::optional<Tid> held, Nanoseconds deadline_ns);
   void map_region(StoppedThread& thread, unsigned slot_count);
   void install_handler(StoppedThread& thread);
+  [[noreturn]] void give_back_handler(StoppedThread& thread);
   KernelSigaction exchange_action(StoppedThread& thread, const KernelSigaction* action);
   bool write_owner() const;
   void must_write(Address address, std::span<const std::byte> bytes) const;

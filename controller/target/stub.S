@@ -16,8 +16,8 @@
 //   left_at = now; left++
 //
 // So paid_total grows by exactly left_at - entered_at. A failing sleep only makes the loop spin:
-// time passes all the same, and it ends. Any other SIGTRAP goes to the handler of before, or, where
-// there was none, gets the default action after rt_sigreturn: a core dump with the right registers.
+// time passes all the same, and it ends. Any other SIGTRAP gets the default action, for that was the
+// disposition of before, after rt_sigreturn: a core dump with the right registers.
 //
 // Registers need no saving: rt_sigreturn restores them all. Uses 40 bytes of stack.
 
@@ -111,13 +111,7 @@ causalctl_stub_begin:
     addq    16(%rsp), %rax
     ret
 
-.Lforeign:
-    movq    .Lprevious_handler(%rip), %rax
-    testq   %rax, %rax
-    jz      .Ldefault_action
-    jmp     *%rax
-
-.Ldefault_action:  // an all-zero kernel_sigaction is SIG_DFL
+.Lforeign:  // an all-zero kernel_sigaction is SIG_DFL
     subq    $40, %rsp
     movq    $0, (%rsp)
     movq    $0, 8(%rsp)
@@ -156,8 +150,6 @@ causalctl_stub_parameters:  // struct StubParameters in stub.h
 .Lslots_begin:
     .quad   0
 .Lslots_end:
-    .quad   0
-.Lprevious_handler:
     .quad   0
 
     .globl causalctl_stub_end

@@ -24,7 +24,6 @@ inline constexpr Address kPage = 4096;
 struct StubParameters {
   Address slots_begin = 0;
   Address slots_end = 0;
-  Address previous_handler = 0;  // 0: SIG_DFL
 };
 
 // The stub with its parameters filled in. It starts with the handler.

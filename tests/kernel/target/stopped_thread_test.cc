@@ -18,24 +18,9 @@
 namespace causalctl::target {
 namespace {
 
+using test::BlockSigchld;
 using test::program;
 using test::TargetProcess;
-
-class BlockSigchld {  // as wait_until() requires
- public:
-  BlockSigchld() {
-    sigset_t child;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    pthread_sigmask(SIG_BLOCK, &child, &before_);
-  }
-  ~BlockSigchld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockSigchld(const BlockSigchld&) = delete;
-  BlockSigchld& operator=(const BlockSigchld&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 Pid tracer_of(Pid pid, Tid tid) { return procfs::thread_status(pid, tid).value().tracer_pid; }
 

@@ -16,6 +16,7 @@
 #include "controller/target/guardian.h"
 #include "controller/target/process.h"
 #include "controller/target/slot.h"
+#include "controller/target/stopped_thread.h"
 #include "tests/kernel/target/target_process.h"
 
 namespace causalctl::target {
@@ -220,9 +221,20 @@ TEST_CASE("somebody else's SIGTRAP still reaches the target's own handler", "[ta
   TargetProcess process({program("target_waits"), "handler", "1"});
   Guardian guardian;
   guardian.adopt(process.pid());
-  guardian.inject(1);
-  SECTION("while the stub is installed") {}
-  SECTION("and afterwards") { CHECK(guardian.restore() == std::vector<std::string>{}); }
+  int error_number = 0;
+  try {
+    guardian.inject(1);
+  } catch (const Error& error) {
+    error_number = error.error_number();
+    CHECK_THAT(error.what(), Catch::Matchers::Contains("has a SIGTRAP handler of its own"));
+  }
+  CHECK(error_number == EBUSY);
+  SECTION("while the stub was to be installed") {}
+  SECTION("and afterwards") {
+    CHECK(guardian.restore() == std::vector<std::string>{});
+    // It sleeps, and nobody has stopped it. (The guardian counts on from what this process has.)
+    CHECK(guardian.stopped_calls().continued == stopped_calls().continued);
+  }
   REQUIRE(kill(process.pid(), SIGTRAP) == 0);
   CHECK(process.wait() == 0);
   CHECK(process.output() == "handled\n");

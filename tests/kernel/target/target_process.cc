@@ -43,6 +43,15 @@ bool handler_is_installed(Pid pid) {
   return procfs::has_signal(procfs::status(pid).value().signals_caught, SIGTRAP);
 }
 
+BlockSigchld::BlockSigchld() {
+  sigset_t child{};
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  pthread_sigmask(SIG_BLOCK, &child, &before_);
+}
+
+BlockSigchld::~BlockSigchld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 TargetProcess::~TargetProcess() {
   if (reaped_) return;
   kill(pid_, SIGKILL);

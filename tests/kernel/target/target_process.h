@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,17 @@ namespace causalctl::target::test {
 std::string program(const std::string& name);  // path of a program of tests/targets
 
 bool handler_is_installed(Pid pid);  // of SIGTRAP
+
+class BlockSigchld {  // in this thread, as wait_until() requires
+ public:
+  BlockSigchld();
+  ~BlockSigchld();
+  BlockSigchld(const BlockSigchld&) = delete;
+  BlockSigchld& operator=(const BlockSigchld&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 class TargetProcess {
  public:

@@ -1,0 +1,38 @@
+// Which way pauses go.
+#include "controller/pause/pauser.h"
+
+#include <string>
+
+#include "controller/base/error.h"
+#include "controller/target/guardian.h"
+#include "tests/kernel/target/target_process.h"
+
+namespace causalctl::pause {
+namespace {
+
+using target::test::program;
+using target::test::TargetProcess;
+
+// The look is made at one that has none, in place of the other's state of a moment before.
+TEST_CASE("a target that installs a SIGTRAP handler after the look is paused by ptrace",
+          "[pause]") {
+  const TargetProcess without({program("target_waits"), "busy", "1"});
+  const TargetProcess with({program("target_waits"), "handler", "1"});
+  target::Guardian guardian;
+  guardian.adopt(with.pid());
+  PauserOptions options;
+  options.pause_cost_ns = 0;
+  SECTION("by itself") {
+    const PauserChoice choice = make_pauser(without.pid(), guardian, options);
+    CHECK(choice.pauser->name() == "ptrace");
+    CHECK_THAT(choice.reason, Catch::Matchers::Contains("has a SIGTRAP handler of its own"));
+  }
+  SECTION("but not where the user wants the other channel") {
+    options.channel = "sigtrap";
+    CHECK_THROWS_AS(make_pauser(without.pid(), guardian, options), Error);
+  }
+  CHECK(guardian.restore().empty());
+}
+
+}  // namespace
+}  // namespace causalctl::pause
