@@ -11,8 +11,10 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/pause/slot_run.h"
 #include "controller/perf/attrs.h"
 #include "controller/target/process.h"
+#include "controller/target/stub.h"
 
 namespace causalctl::pause {
 namespace {
@@ -50,8 +52,18 @@ unsigned SigtrapChannel::take_slot() {
   return slot;
 }
 
+// What the thread that had it before left there after the last collect() is none of its next one's.
+// False: it is not to be used.
+bool SigtrapChannel::start_slot(unsigned slot) {
+  const auto now =
+      target::read_object<target::Slot>(target_, injection_.slots + slot * sizeof(target::Slot));
+  if (!now) return true;  // the target is gone: the session will report its end
+  states_[slot] = {now->paid_total_ns, now->left};
+  return is_plausible_total(now->paid_total_ns);
+}
+
 void SigtrapChannel::add_thread(Tid tid) {
-  if (threads_.contains(tid)) return;
+  if (executed_ || threads_.contains(tid)) return;
   const bool no_slot = free_slots_.empty() && used_slots_ == injection_.slot_count;
   if (given_up_ != Held::none || no_slot) {
     if (given_up_ == Held::none) ++without_slot_;
@@ -73,6 +85,11 @@ void SigtrapChannel::add_thread(Tid tid) {
   if (const auto why = status ? obstacle(*status) : Held::handler; why != Held::none) {
     free_slots_.push_back(slot);
     if (why == Held::seccomp) fallback_.add_thread(tid);
+    return;
+  }
+  if (!start_slot(slot)) {
+    ++overwritten_;
+    fallback_.add_thread(tid);
     return;
   }
   Thread thread;
@@ -105,6 +122,7 @@ void SigtrapChannel::write_slot(const Thread& thread, bool with_arming) {
 }
 
 void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) {
+  if (executed_) return;
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return fallback_.set_debt(tid, debt_ns, now_ns);
   Thread& thread = found->second;
@@ -161,6 +179,13 @@ void SigtrapChannel::wait_for_unblocking(Tid tid, Thread& thread, Nanoseconds no
 // Threads that stand in the stub leave it first. A shot that has fired, but has not come to the
 // stub yet, finds nothing owed.
 void SigtrapChannel::give_up(ShotFilter::Held why) {
+  // An exec takes the handler away, too, but first the memory. Its record comes later than this.
+  if (why == Held::handler && !target::find_stub(target_, injection_.code)) {
+    executed_ = true;
+    threads_.clear();
+    armed_count_ = 0;
+    return;
+  }
   given_up_ = why;
   for (auto& [tid, thread] : threads_) thread.shot = {};
   read_slots();
@@ -199,24 +224,36 @@ std::vector<std::string> SigtrapChannel::notices() const {
     all.push_back(fmt::format(
         "threads that block SIGTRAP or handle it: {} of them were paused by ptrace", unreached_));
   }
+  if (overwritten_ > 0) {
+    all.push_back(fmt::format(
+        "the target wrote to the slots of the pause stub: {} threads were paused by ptrace",
+        overwritten_));
+  }
   return all;
 }
 
-void SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot,
+// False: the stub has not written what is there.
+bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, Nanoseconds now_ns,
                             std::vector<Paid>& paid) {
   SlotState& state = states_[thread.slot];
-  if (slot.left_at_ns > slot.entered_at_ns) {
+  thread.armed = thread.suspected = false;
+  --armed_count_;
+  const auto run = last_run(slot, state.paid_total_ns, now_ns);
+  if (!run) {
+    ++overwritten_;
+    return false;
+  }
+  if (run->end_ns > run->start_ns) {
     totals_.asked_ns += thread.owed_total_ns - state.paid_total_ns;
-    totals_.paid_ns += slot.paid_total_ns - state.paid_total_ns;
+    totals_.paid_ns += run->end_ns - run->start_ns;
     ++totals_.pauses;
   } else {
     ++totals_.stale;
   }
-  paid.push_back({tid, slot.entered_at_ns, slot.left_at_ns, options_.pause_cost_ns.value_or(0)});
-  state = {slot.paid_total_ns, slot.left};
-  thread.armed = thread.suspected = false;
+  paid.push_back({tid, run->start_ns, run->end_ns, options_.pause_cost_ns.value_or(0)});
+  state = {run->paid_total_ns, slot.left};
   thread.reached = true;
-  --armed_count_;
+  return true;
 }
 
 // A thread may have begun to block SIGTRAP for good: its shot is held back, or, where there is no
@@ -270,8 +307,8 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
     const target::Slot& slot = seen_[thread.slot];
     // `left` is the stub's last write: when it has moved, all else in the slot is final.
     if (slot.left != states_[thread.slot].left) {
-      finish(tid, thread, slot, paid);
-      if (given_up_ != Held::none) finished.push_back(tid);
+      const bool believed = finish(tid, thread, slot, now_ns, paid);
+      if (!believed || given_up_ != Held::none) finished.push_back(tid);
     } else if (slot.entered != slot.left) {
       ++standing_;
     } else if (now_ns - thread.armed_at_ns > kUnfiredCheck) {

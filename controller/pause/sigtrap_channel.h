@@ -79,7 +79,9 @@ class SigtrapChannel final : public Pauser {
     std::uint64_t left = 0;
   };
 
-  void finish(Tid tid, Thread& thread, const target::Slot& slot, std::vector<Paid>& paid);
+  bool finish(Tid tid, Thread& thread, const target::Slot& slot, Nanoseconds now_ns,
+              std::vector<Paid>& paid);
+  bool start_slot(unsigned slot);
   void write_slot(const Thread& thread, bool with_arming);
   void check_unfired(Tid tid, Thread& thread);
   bool never_entered(Tid tid, Thread& thread) const;
@@ -94,6 +96,7 @@ class SigtrapChannel final : public Pauser {
   PauserOptions options_;
   std::optional<ShotFilter> filter_;
   ShotFilter::Held given_up_ = ShotFilter::Held::none;
+  bool executed_ = false;   // the target has another program, without the stub: nobody is paused
   PtraceChannel fallback_;  // for threads that block SIGTRAP, or have no slot; all after give_up()
   std::unordered_map<Tid, Thread> threads_;
   std::vector<unsigned> free_slots_;
@@ -101,6 +104,7 @@ class SigtrapChannel final : public Pauser {
   // Threads that went to fallback_: for want of a slot; because no shot reaches them.
   std::uint64_t without_slot_ = 0;
   std::uint64_t unreached_ = 0;
+  std::uint64_t overwritten_ = 0;  // slots that hold what the stub does not write; not used again
   std::vector<SlotState> states_;
   std::vector<target::Slot> seen_;  // buffer of collect()
   unsigned armed_count_ = 0;

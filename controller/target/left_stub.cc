@@ -28,7 +28,8 @@ ProcessMark mark(Pid pid) {
 
 OwnerState state_of(const ProcessMark& process) {
   const auto pid = static_cast<Pid>(process.pid);
-  if (pid <= 0 || process.start_ticks == 0) return OwnerState::unknown;
+  const bool is_pid = pid > 0 && static_cast<std::uint64_t>(pid) == process.pid;
+  if (!is_pid || process.start_ticks == 0) return OwnerState::unknown;
   // Not by /proc alone, which may hide other people's processes (hidepid of proc(5)).
   if (kill(pid, 0) != 0 && errno == ESRCH) return OwnerState::gone;
   const auto now = mark(pid);
@@ -37,19 +38,18 @@ OwnerState state_of(const ProcessMark& process) {
   return procfs::has_ended(pid) ? OwnerState::gone : OwnerState::at_work;
 }
 
-// As the injector does it: the target may have written anything there. The slots' mapping may have
-// grown into one with what the target has mapped behind it.
+}  // namespace
+
+// The slots' mapping may have grown into one with what the target has mapped behind it.
 bool is_laid_out(const procfs::Map& code, const procfs::Map& data,
                  const StubParameters& parameters) {
   const Address slots_end = parameters.slots_end;
   return code.end == code.start + kPage && parameters.slots_begin == code.end &&
          data.start == code.end && data.inode == 0 && data.writable && !data.shared &&
          slots_end % kPage == 0 && slots_end > parameters.slots_begin &&
-         slots_end - parameters.slots_begin <= kSlotsLimit * sizeof(Slot) &&
-         slots_end + kPage <= data.end;
+         slots_end - parameters.slots_begin <= kSlotsLimit * sizeof(Slot) && slots_end < data.end &&
+         data.end - slots_end >= kPage;
 }
-
-}  // namespace
 
 Owner make_owner(Pid target, Pid controller, Pid guardian) {
   return {own_namespace("pid"), own_namespace("time"), mark(target), mark(controller),

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "controller/base/procfs.h"
 #include "controller/base/types.h"
 #include "controller/target/stub.h"
 
@@ -58,6 +59,11 @@ inline constexpr std::uint64_t kSlotsLimit = 1U << 16;
 
 // Throws Error where another causalctl is at work with it: two would measure each other's pauses.
 void refuse_if_at_work(const LeftStub& stub, Pid target);
+
+// Whether a stub with these parameters, in the mapping `code`, lies there as the injector lays it
+// out: the target may have written anything. Pure.
+bool is_laid_out(const procfs::Map& code, const procfs::Map& data,
+                 const StubParameters& parameters);
 
 // The first one in its mappings; nullopt: none, or they cannot be read. Stops nothing.
 std::optional<LeftStub> find_left_stub(Pid target);

@@ -40,15 +40,20 @@ std::vector<std::byte> stub_image(const StubParameters& parameters) {
   return image;
 }
 
-std::optional<StubParameters> find_stub(Pid pid, Address code) {
+std::optional<StubParameters> parse_stub(std::span<const std::byte> bytes) {
   const auto image = stub_image({});
-  std::vector<std::byte> there(image.size());
-  if (!read_memory(pid, code, there)) return std::nullopt;
   const std::size_t fixed = image.size() - sizeof(StubParameters);
-  if (std::memcmp(there.data(), image.data(), fixed) != 0) return std::nullopt;
+  if (bytes.size() < image.size() || std::memcmp(bytes.data(), image.data(), fixed) != 0) {
+    return std::nullopt;
+  }
   StubParameters parameters;
-  std::memcpy(&parameters, there.data() + fixed, sizeof parameters);
+  std::memcpy(&parameters, bytes.data() + fixed, sizeof parameters);
   return parameters;
+}
+
+std::optional<StubParameters> find_stub(Pid pid, Address code) {
+  std::vector<std::byte> there(stub_image({}).size());
+  return read_memory(pid, code, there) ? parse_stub(there) : std::nullopt;
 }
 
 std::uint64_t dropped_signals(std::uint64_t ignored, std::uint64_t caught) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -29,7 +30,10 @@ struct StubParameters {
 // The stub with its parameters filled in. It starts with the handler.
 std::vector<std::byte> stub_image(const StubParameters& parameters);
 
-// The parameters of the stub that is at this address of a process; nullopt: none is.
+// The parameters of the stub that these bytes begin with; nullopt: it is none. Pure.
+std::optional<StubParameters> parse_stub(std::span<const std::byte> bytes);
+
+// … that is at this address of a process.
 std::optional<StubParameters> find_stub(Pid pid, Address code);
 
 // Signals that the kernel drops because the process ignores them, by SIG_IGN or by default

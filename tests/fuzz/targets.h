@@ -30,6 +30,7 @@ inline std::string as_text(Bytes bytes) {
 
 void read_elf(Bytes bytes);      // an executable: symbols, lines, inlining, unwind table, USDT
 void read_log(Bytes bytes);      // experiment logs: reader, estimate, every format of the report
+void read_memory(Bytes bytes);   // what the target may have written where our stub is
 void read_options(Bytes bytes);  // command lines of attach, run and ab, one argument a line
 void read_proc(Bytes bytes);     // the texts of /proc and tracefs
 void read_records(Bytes bytes);  // what the kernel writes into a perf ring

@@ -23,52 +23,21 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/target/guardian.h"
+#include "tests/kernel/pause/child_process.h"
 #include "tests/kernel/target/target_process.h"
 
 namespace causalctl::pause {
 namespace {
 
 using target::test::eventually;
-
-constexpr Nanoseconds kDebt = 5 * kMillisecond;
-constexpr Nanoseconds kPatience = 5 * kSecond;
-
-[[noreturn]] void stay_busy() {
-  for (volatile bool busy = true; busy;) {
-  }
-  _exit(0);
-}
-
-bool handles(Pid pid, int signal) {
-  return procfs::has_signal(procfs::status(pid).value().signals_caught, signal);
-}
-
-void wait_for_sigusr1() {
-  static std::atomic<bool> came;
-  std::signal(SIGUSR1, [](int) { came = true; });
-  while (!came) {
-  }
-}
-
-class ChildProcess {
- public:
-  explicit ChildProcess(void (*run)() = stay_busy) : pid_(fork()) {
-    if (pid_ < 0) throw Error("fork");
-    if (pid_ == 0) run();
-  }
-  ~ChildProcess() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  ChildProcess(const ChildProcess&) = delete;
-  ChildProcess& operator=(const ChildProcess&) = delete;
-
-  Pid pid() const { return pid_; }
-  bool alive() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
-
- private:
-  Pid pid_;
-};
+using test::ChildProcess;
+using test::handles;
+using test::kDebt;
+using test::kPatience;
+using test::kStanding;
+using test::stand;
+using test::stay_busy;
+using test::wait_for_sigusr1;
 
 // Busy in its one thread, whose reset cannot meet a shot on its way; resets SIGTRAP a random time
 // after start(), and then says so.
@@ -245,22 +214,6 @@ TEST_CASE("a target that resets SIGTRAP is not shot", "[pause]") {
     pauses += channel.totals().pauses;
   }
   CHECK(pauses > kRounds);
-}
-
-// Stands in a pause of kStanding; false: not within our patience.
-constexpr Nanoseconds kStanding = 400 * kMillisecond;
-
-bool stand(SigtrapChannel& channel, Pid target) {
-  const Nanoseconds deadline_ns = monotonic_now() + kPatience;
-  while (monotonic_now() < deadline_ns) {
-    if (!channel.pausing(target)) {
-      channel.set_debt(target, kStanding, monotonic_now());
-    }
-    sleep_until(monotonic_now() + kMillisecond);
-    (void)channel.collect(monotonic_now());
-    if (channel.standing(target)) return true;
-  }
-  return false;
 }
 
 // It would wait there for the next call of the target's that lets signals in.

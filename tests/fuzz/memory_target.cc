@@ -1,0 +1,77 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "controller/base/error.h"
+#include "controller/pause/slot_run.h"
+#include "controller/target/left_stub.h"
+#include "controller/target/slot.h"
+#include "controller/target/stub.h"
+#include "tests/fuzz/targets.h"
+
+namespace causalctl::fuzz {
+namespace {
+
+// Takes an object off the front; zeros, where there are no bytes left.
+template <typename Object>
+Object take(Bytes& bytes) {
+  Object object{};
+  const std::size_t size = std::min(sizeof object, bytes.size());
+  if (size > 0) std::memcpy(&object, bytes.data(), size);
+  bytes = bytes.subspan(size);
+  return object;
+}
+
+// The stub's code is not to be guessed: the bytes are what may be changed beside it.
+void read_stub(Bytes bytes) {
+  target::parse_stub(bytes);
+  const auto image = target::stub_image(take<target::StubParameters>(bytes));
+  const auto parameters = target::parse_stub(image);
+  INVARIANT(parameters);
+  procfs::Map code;
+  code.start = take<Address>(bytes);
+  code.end = take<Address>(bytes);
+  procfs::Map data;
+  data.start = take<Address>(bytes);
+  data.end = take<Address>(bytes);
+  data.writable = true;
+  if (!target::is_laid_out(code, data, *parameters)) return;
+  const Address scratch = parameters->slots_end;
+  INVARIANT(code.end < scratch && scratch < data.end && data.end - scratch >= target::kPage);
+}
+
+// … of this process and these namespaces, or it would be read no further.
+void read_owner(Bytes bytes) {
+  auto owner = target::make_owner(getpid(), getpid(), getpid());
+  owner.controller = take<target::ProcessMark>(bytes);
+  owner.guardian = take<target::ProcessMark>(bytes);
+  if (target::state_of(owner, getpid()) == target::OwnerState::at_work) {
+    INVARIANT(target::who_lives(owner) > 0);
+  }
+  target::state_of(take<target::Owner>(bytes), getpid());
+}
+
+void read_slots(Bytes bytes) {
+  Nanoseconds paid_ns = take<Nanoseconds>(bytes);
+  const Nanoseconds now_ns = take<std::uint32_t>(bytes) * kSecond;
+  if (!pause::is_plausible_total(paid_ns)) return;
+  while (!bytes.empty()) {
+    const auto run = pause::last_run(take<target::Slot>(bytes), paid_ns, now_ns);
+    if (!run) continue;
+    INVARIANT(run->start_ns <= run->end_ns && run->end_ns - run->start_ns >= 0);
+    paid_ns = run->paid_total_ns;
+    INVARIANT(pause::is_plausible_total(paid_ns));
+  }
+}
+
+}  // namespace
+
+void read_memory(Bytes bytes) {
+  read_stub(bytes);
+  read_owner(bytes);
+  read_slots(bytes);
+}
+
+}  // namespace causalctl::fuzz

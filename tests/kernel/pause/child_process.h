@@ -1,0 +1,75 @@
+// A process to be paused: a fork of the test.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/base/types.h"
+#include "controller/pause/sigtrap_channel.h"
+
+namespace causalctl::pause::test {
+
+inline constexpr Nanoseconds kDebt = 5 * kMillisecond;
+inline constexpr Nanoseconds kPatience = 5 * kSecond;
+
+[[noreturn]] inline void stay_busy() {
+  for (volatile bool busy = true; busy;) {
+  }
+  _exit(0);
+}
+
+inline bool handles(Pid pid, int signal) {
+  return procfs::has_signal(procfs::status(pid).value().signals_caught, signal);
+}
+
+inline void wait_for_sigusr1() {
+  static std::atomic<bool> came;
+  std::signal(SIGUSR1, [](int) { came = true; });
+  while (!came) {
+  }
+}
+
+class ChildProcess {
+ public:
+  explicit ChildProcess(void (*run)() = stay_busy) : pid_(fork()) {
+    if (pid_ < 0) throw Error("fork");
+    if (pid_ == 0) run();
+  }
+  ~ChildProcess() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  Pid pid() const { return pid_; }
+  bool alive() const { return waitpid(pid_, nullptr, WNOHANG) == 0; }
+
+ private:
+  Pid pid_;
+};
+
+// Stands in a pause of kStanding; false: not within our patience.
+inline constexpr Nanoseconds kStanding = 400 * kMillisecond;
+
+inline bool stand(SigtrapChannel& channel, Pid target) {
+  const Nanoseconds deadline_ns = monotonic_now() + kPatience;
+  while (monotonic_now() < deadline_ns) {
+    if (!channel.pausing(target)) {
+      channel.set_debt(target, kStanding, monotonic_now());
+    }
+    sleep_until(monotonic_now() + kMillisecond);
+    (void)channel.collect(monotonic_now());
+    if (channel.standing(target)) return true;
+  }
+  return false;
+}
+
+}  // namespace causalctl::pause::test

@@ -1,0 +1,147 @@
+// The sigtrap channel where what is in the target is not what the stub has left there.
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/pause/shot_filter.h"
+#include "controller/pause/sigtrap_channel.h"
+#include "controller/target/guardian.h"
+#include "controller/target/process.h"
+#include "controller/target/slot.h"
+#include "tests/kernel/pause/child_process.h"
+#include "tests/kernel/target/target_process.h"
+
+namespace causalctl::pause {
+namespace {
+
+using target::test::eventually;
+using test::ChildProcess;
+using test::handles;
+using test::kDebt;
+using test::kPatience;
+using test::kStanding;
+using test::stand;
+using test::wait_for_sigusr1;
+
+// At SIGUSR1 it executes a program that works on.
+void execute_another() {
+  wait_for_sigusr1();
+  const auto busy = target::test::program("target_waits");
+  execl(busy.c_str(), busy.c_str(), "busy", "1", nullptr);
+  _exit(127);
+}
+
+// As for an ordinary user: there is no filter on shots, /proc is read.
+class WithoutBpf {
+ public:
+  WithoutBpf() {
+    if (syscall(SYS_capget, &header_, before_) != 0) throw Error("capget");
+    std::array<__user_cap_data_struct, 2> fewer = {before_[0], before_[1]};
+    for (const int capability : {CAP_BPF, CAP_SYS_ADMIN}) {
+      fewer[CAP_TO_INDEX(capability)].effective &= ~CAP_TO_MASK(capability);
+    }
+    if (syscall(SYS_capset, &header_, fewer.data()) != 0) throw Error("capset");
+  }
+  ~WithoutBpf() { syscall(SYS_capset, &header_, before_); }
+  WithoutBpf(const WithoutBpf&) = delete;
+  WithoutBpf& operator=(const WithoutBpf&) = delete;
+
+ private:
+  __user_cap_header_struct header_{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct before_[2]{};
+};
+
+}  // namespace
+
+// The record of the exec has not been read yet then.
+TEST_CASE("an exec is no change of the handler, and the new program is not paused", "[pause]") {
+  const ChildProcess target(execute_another);
+  REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGUSR1); }));
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  const target::Injection injection = guardian.inject(4);
+  const WithoutBpf without;
+  std::string reason;
+  REQUIRE_FALSE(ShotFilter::make(injection.code, reason));
+  SigtrapChannel channel(target.pid(), guardian, injection, {.longest_ns = kStanding});
+  channel.add_thread(target.pid());
+  REQUIRE(stand(channel, target.pid()));
+  REQUIRE(kill(target.pid(), SIGUSR1) == 0);
+  REQUIRE(eventually(kPatience, [&] { return !handles(target.pid(), SIGTRAP); }));
+  (void)channel.collect(monotonic_now());
+  CHECK_FALSE(channel.pausing(target.pid()));
+  channel.set_debt(target.pid(), kDebt, monotonic_now());
+  CHECK_FALSE(channel.pausing(target.pid()));
+  CHECK(channel.notices().empty());
+  CHECK(channel.idle());
+  CHECK(guardian.restore().empty());
+  CHECK(target.alive());
+}
+
+// Its last pause was over after the last collect(), and its end came before the next.
+TEST_CASE("what a thread has paid is not the next one's of its slot", "[pause]") {
+  const ChildProcess target;
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  const target::Injection injection = guardian.inject(4);
+  target::Slot slot;
+  slot.paid_total_ns = kDebt;
+  slot.entered = slot.left = 1;
+  slot.entered_at_ns = monotonic_now() - kDebt;
+  slot.left_at_ns = slot.entered_at_ns + kDebt;
+  const auto put = [&] {
+    REQUIRE(
+        target::write_memory(target.pid(), injection.slots, std::as_bytes(std::span(&slot, 1))));
+  };
+  SECTION("which pays what it owes") {
+    put();
+    SigtrapChannel channel(target.pid(), guardian, injection, {.longest_ns = kStanding});
+    channel.add_thread(target.pid());
+    REQUIRE(stand(channel, target.pid()));
+    CHECK(channel.totals().pauses == 0);
+    REQUIRE(eventually(kPatience, [&] { return !channel.collect(monotonic_now()).empty(); }));
+    CHECK(channel.totals().paid_ns >= kStanding);
+    CHECK(channel.notices().empty());
+  }
+  SECTION("but where no stub has written that, it is paused by ptrace") {
+    slot.paid_total_ns = std::numeric_limits<std::int64_t>::max() - 1;
+    put();
+    SigtrapChannel channel(target.pid(), guardian, injection, {});
+    channel.add_thread(target.pid());
+    channel.set_debt(target.pid(), kDebt, monotonic_now());
+    CHECK(eventually(kPatience, [&] { return !channel.collect(monotonic_now()).empty(); }));
+    REQUIRE(channel.notices().size() == 1);
+    CHECK_THAT(channel.notices()[0], Catch::Matchers::Contains("wrote to the slots"));
+  }
+}
+
+TEST_CASE("a run that the stub has not written is not believed", "[pause]") {
+  const ChildProcess target;
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  const target::Injection injection = guardian.inject(4);
+  SigtrapChannel channel(target.pid(), guardian, injection, {.longest_ns = kStanding});
+  channel.add_thread(target.pid());
+  REQUIRE(stand(channel, target.pid()));
+  target::Slot slot;
+  slot.left = 7;
+  slot.entered_at_ns = std::numeric_limits<std::int64_t>::min();
+  slot.left_at_ns = slot.paid_total_ns = std::numeric_limits<std::int64_t>::max();
+  REQUIRE(target::write_memory(target.pid(), injection.slots, std::as_bytes(std::span(&slot, 1))));
+  CHECK(channel.collect(monotonic_now()).empty());
+  CHECK(channel.totals().paid_ns == 0);
+  REQUIRE(channel.notices().size() == 1);
+  CHECK_THAT(channel.notices()[0], Catch::Matchers::Contains("wrote to the slots"));
+  slot = {};  // or the guardian would wait for it to leave
+  REQUIRE(target::write_memory(target.pid(), injection.slots, std::as_bytes(std::span(&slot, 1))));
+}
+
+}  // namespace causalctl::pause
