@@ -1,0 +1,201 @@
+"""What scripts/kill_table looks at while it kills: figure1, attached to or started by causalctl."""
+
+import os
+import pathlib
+import re
+
+import counting_target
+import fixture
+
+SYS_CLOCK_NANOSLEEP = 230
+GUARDIAN = "causalctl-guard"
+NOT_EXECUTED = 127  # exit status of the child that was to become the program (launch.cc)
+PER_MS = "300000"  # iterations of figure1: the same in every one of them, and none calibrates
+
+
+def names(pids):
+    found = {}
+    for pid in pids:
+        try:
+            found[pid] = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+class Watched:
+    """REQUIRES: self.pid."""
+
+    statuses = ()
+
+    def stub(self):
+        """Addresses of an anonymous mapping that can be executed: the stub's page."""
+        for start, end, _, _, path in fixture.executable_mappings(self.pid):
+            if not path:
+                return start, end
+        return None
+
+    def traced(self):
+        """Quick, for that is over within a millisecond. The threads are those of the first look."""
+        if not self.statuses:
+            self.statuses = [os.open(f"/proc/{self.pid}/task/{thread}/status", os.O_RDONLY)
+                             for thread in os.listdir(f"/proc/{self.pid}/task")]
+        return any(b"TracerPid:\t0" not in os.pread(status, 512, 0) for status in self.statuses)
+
+    def paused(self):
+        stub = self.stub()
+        if not stub:
+            return False
+        for thread in os.listdir(f"/proc/{self.pid}/task"):
+            words = pathlib.Path(f"/proc/{self.pid}/task/{thread}/syscall").read_text().split()
+            if words[0] == str(SYS_CLOCK_NANOSLEEP) and stub[0] <= int(words[-1], 16) < stub[1]:
+                return True
+        return False
+
+    def left(self):
+        return [f"process {pid} of causalctl is left"
+                for pid in fixture.processes_with(self.marker) if pid != self.pid]
+
+    def close(self):
+        for status in self.statuses:
+            os.close(status)
+
+
+class Attached(Watched, counting_target.CountingTarget):
+    """Runs before causalctl does, and must go on whatever happens."""
+
+    def __init__(self, options, directory, marker):
+        super().__init__(options.targets, directory)
+        self.marker = marker
+        self.begin = ["attach", str(self.pid)]
+        self.program = []
+        self.before_rate = self.rate(0.3)
+
+    def seen(self):
+        return True
+
+    def injected(self):
+        """The guardian is at work in it."""
+        return self.traced()
+
+    def alive(self):
+        return self.target.alive()
+
+    def differences(self):
+        return fixture.differences(self.pid, self.target.before) + self.left()
+
+    def verdict(self, goes_on, ends, killed):
+        found = []
+
+        def unharmed():
+            found[:] = self.differences()
+            return not found
+
+        fixture.wait_until(unharmed, 1.0)
+        if not self.alive():
+            return [f"the target is dead: {self.target.process.returncode}"]
+        return found + self.slower_than(self.before_rate)
+
+    def end(self):
+        self.close()
+        super().end()
+
+
+class Launched(Watched, counting_target.CountingTarget):
+    """Started by `causalctl run`. REQUIRES: we are the subreaper of what causalctl leaves behind."""
+
+    reference = None  # (state, rounds a CPU second) of one that nobody profiles
+
+    def __init__(self, options, directory, marker):
+        self.marker = marker
+        self.pid = None
+        self.counter = directory / "counter"
+        self.output = directory / "output"
+        self.begin = ["run"]
+        self.program = ["--", *self.command(options, self.counter)]
+        if not Launched.reference:
+            Launched.reference = self.measure(options, directory / "reference")
+
+    @staticmethod
+    def command(options, counter):
+        return [options.targets / "figure1", "--round-ms", "5", "--per-ms", PER_MS,
+                "--counter", counter]
+
+    def measure(self, options, counter):
+        alone = fixture.Target(self.command(options, counter))
+        self.pid, mine, self.counter = alone.pid, self.counter, counter
+        rate = self.rate(0.5)
+        self.pid, self.counter = None, mine
+        alone.end()
+        return alone.before, rate
+
+    def seen(self):
+        """The program has been executed."""
+        for pid, executable in fixture.processes_with(self.marker).items():
+            if executable.endswith("/figure1"):
+                self.pid = pid
+        return self.pid is not None
+
+    def injected(self):
+        """The guardian is at work in it: it has mapped the page."""
+        try:
+            return self.seen() and self.stub() is not None
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def alive(self):
+        return self.pid in fixture.processes_with(self.marker)
+
+    def differences(self):
+        return fixture.differences(self.pid, self.reference[0]) + self.left()
+
+    def is_ready(self):
+        return f"ready {self.pid}\n" in self.output.read_text()
+
+    @staticmethod
+    def reap(how=os.WNOHANG):
+        """What causalctl has left to us, and has ended: {pid: wait status}."""
+        ended = {}
+        while True:
+            try:
+                pid, status = os.waitpid(-1, how)
+            except ChildProcessError:
+                return ended
+            if pid == 0:
+                return ended
+            ended[pid] = status
+
+    def verdict(self, goes_on, ends, killed):
+        """`goes_on`, `ends`: which of them it may do. `killed`: pids that we have."""
+        found, ended = [], {}
+
+        def settled():
+            ended.update(self.reap())
+            if not (self.seen() and self.alive()):
+                found[:] = self.left()
+            else:
+                found[:] = self.differences() if goes_on else ["the program goes on"]
+            return not found
+
+        fixture.wait_until(settled, 1.0)
+        for pid, status in ended.items():
+            if pid not in killed and status not in (0, NOT_EXECUTED << 8):
+                found.append(f"process {pid}, left by causalctl, ended by wait status {status}")
+        if self.pid in ended and not ends:
+            found.append("the program has ended")
+        if found or not self.pid:
+            return found
+        if self.alive():
+            if not fixture.wait_until(self.is_ready, 20):
+                return ["the program does not become ready"]
+            return self.slower_than(self.reference[1])
+        # On a full disk the report before it is cut short.
+        if self.is_ready() and not re.search(r"rounds \d+\nelapsed_ns \d+\neintr 0\n",
+                                             self.output.read_text()):
+            return ["the program did not end in its own way, undisturbed"]
+        return [] if ends else ["the program has ended"]
+
+    def end(self):
+        """REQUIRES: everything with the marker has been killed."""
+        self.close()
+        self.reap(0)
