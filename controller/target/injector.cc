@@ -89,11 +89,7 @@ void Injector::must_write(Address address, std::span<const std::byte> bytes) con
 
 std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
                                                         Nanoseconds deadline_ns) {
-  if (held) {
-    auto thread = StoppedThread::take(pid_, *held, syscall_instruction_);
-    if (thread) thread->keep();
-    return thread;
-  }
+  if (held) return StoppedThread::take_held(pid_, *held, syscall_instruction_);
   const Nanoseconds spare_until_ns = monotonic_now() + kRankLimit;
   do {
     const auto ranked = threads_by_rank(pid_, forkers_);

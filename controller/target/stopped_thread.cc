@@ -75,7 +75,6 @@ bool is_syscall_instruction(Pid pid, Address address) {
 
 bool usable(Pid pid, Tid tid, const ptrace::Registers& registers, Address syscall_instruction) {
   return registers.cs == kUserCode64 && registers.rip != 0 &&
-         !deliverable_signal_pending(pid, tid) &&
          is_syscall_instruction(pid, syscall_instruction) &&
          (static_cast<long>(registers.orig_rax) >= 0 ||
           !in_restartable_sequence(pid, tid, registers.rip)) &&
@@ -179,11 +178,24 @@ std::optional<StoppedThread> StoppedThread::take(Pid pid, Tid tid, Address sysca
   if (!registers) return std::nullopt;
   const bool own_dispatch = ptrace::dispatches_syscalls(tid);
   if (dispatches != nullptr) *dispatches = own_dispatch;
-  if (own_dispatch || !usable(pid, tid, *registers, syscall_instruction)) {
+  if (own_dispatch || deliverable_signal_pending(pid, tid) ||
+      !usable(pid, tid, *registers, syscall_instruction)) {
     let_go_if_alive(tid, EventStop{});
     return std::nullopt;
   }
   return StoppedThread(tid, *registers, syscall_instruction);
+}
+
+std::optional<StoppedThread> StoppedThread::take_held(Pid pid, Tid tid,
+                                                      Address syscall_instruction) {
+  const auto registers = ptrace::registers_if_alive(tid);
+  if (!registers || interrupted_syscall(*registers) || ptrace::dispatches_syscalls(tid) ||
+      !usable(pid, tid, *registers, syscall_instruction)) {
+    return std::nullopt;
+  }
+  StoppedThread thread(tid, *registers, syscall_instruction);
+  thread.keep();
+  return thread;
 }
 
 StoppedThread::StoppedThread(StoppedThread&& other) noexcept

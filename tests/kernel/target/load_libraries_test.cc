@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <csignal>
 #include <string>
 
 #include "controller/base/procfs.h"
@@ -57,6 +58,18 @@ TEST_CASE("a launched program is held at its entry point once its libraries are 
     REQUIRE(eventually(5 * kSecond, [&] { return guardian.exit_status().has_value(); }));
     REQUIRE(WIFEXITED(*guardian.exit_status()));
     CHECK(WEXITSTATUS(*guardian.exit_status()) == 7);
+  }
+  SECTION("a signal waits until it is released") {
+    const Pid pid = guardian.launch({{"sh", "-c", "exit 7"}, {}, {}});
+    commands::load_libraries(pid, guardian);
+    REQUIRE(kill(pid, SIGUSR1) == 0);
+    guardian.inject(16);
+    CHECK(guardian.restore() == std::vector<std::string>{});
+    CHECK(procfs::status(pid)->state == 't');
+    guardian.release();
+    REQUIRE(eventually(5 * kSecond, [&] { return guardian.exit_status().has_value(); }));
+    REQUIRE(WIFSIGNALED(*guardian.exit_status()));
+    CHECK(WTERMSIG(*guardian.exit_status()) == SIGUSR1);
   }
   SECTION("a library that cannot be loaded ends it") {
     const Pid pid = guardian.launch({{"sh", "-c", "exit 7"}, {}, {}});
