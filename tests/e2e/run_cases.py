@@ -1,5 +1,6 @@
 """Cases of `causalctl run`, with --end-to-end and without."""
 
+import os
 import pathlib
 import signal
 import time
@@ -14,6 +15,10 @@ STRLEN_LINE = f"in_library.c:{line_of('in_library.c', 'here it spends its time')
 # Longer than any case may last: only the interrupt can end its runs.
 SLOW = ("{targets}/figure1", "--seconds", "300", "--per-ms", "300000")
 ROUNDS = ("{targets}/figure1", "--round-ms", "15", "--rounds", "20", "--per-ms", "300000")
+
+
+SIGNALS_LOADING = 3  # as tests/targets/loading_library.c awaits
+SIGNALS_HELD = 4
 
 
 def watchers(world):
@@ -47,6 +52,45 @@ def kill_while_it_loads(world):
         raise RuntimeError("it is traced still, a second after the end of causalctl")
     if not fixture.status_fields(f"/proc/{pid}")["State"].startswith("S"):
         raise RuntimeError("it does not go on loading")
+
+
+def program_named(world, name):
+    found = [pid for pid, path in fixture.processes_with(world.marker).items()
+             if path.endswith("/" + name)]
+    return found[0] if found else None
+
+
+def signals_while_it_loads(world):
+    """Some while its library is loaded, and then while it is held at its entry point."""
+    number = signal.SIGRTMIN  # these are queued
+
+    def awaits():
+        pid = program_named(world, "loading")
+        return pid and int(fixture.status_fields(f"/proc/{pid}")["SigCgt"], 16) >> (number - 1) & 1
+
+    if not fixture.wait_until(awaits, 10):
+        raise RuntimeError("the program does not wait for signals")
+    pid = program_named(world, "loading")
+    for _ in range(SIGNALS_LOADING):
+        os.kill(pid, number)
+
+    def held():  # not for a moment only, as by each signal
+        states = []
+        for _ in range(5):
+            states.append(fixture.status_fields(f"/proc/{pid}")["State"][0])
+            time.sleep(0.005)
+        return states == ["t"] * 5
+
+    if not fixture.wait_until(held, 10, 0):
+        raise RuntimeError("it was not held after its libraries were loaded")
+    for _ in range(SIGNALS_HELD):
+        os.kill(pid, number)
+    end_when_profiled(world)
+
+
+def end_when_profiled(world):
+    world.wait_for_experiments(2)
+    end(world)
 
 
 def one_run_each(outcome):
@@ -130,6 +174,28 @@ CASES = [
          exit=(2,), alone=True, stderr=patterns("not loaded yet", "attach")),
     Case("run_killed_while_it_loads", ("run", "--progress", "main", "--", "{targets}/slow_start"),
          exit=(-signal.SIGKILL,), during=kill_while_it_loads),
+    Case("run_static_pie", ("run", "--progress", "round_done", "--duration", ENDLESS, *SHORT, "-o",
+                            "{log}", "--", "{targets}/figure1_static_pie"),
+         during=end_when_profiled, alone=True,
+         stdout=patterns(r"^round_done: [1-9]\d* visits", r"^rounds [1-9]\d*$", "^eintr 0$",
+                         r"figure1\.c:\d+"),
+         checks=(log_complete, log_ends_with("interrupted"))),
+    Case("run_signals_while_it_loads",
+         ("run", "--progress", "round_done", "--duration", ENDLESS, *SHORT, "-o", "{log}", "--",
+          "{targets}/loading", "signals"),
+         during=signals_while_it_loads, alone=True,
+         stdout=patterns(f"^signals {SIGNALS_LOADING + SIGNALS_HELD}$", "^eintr 0$",
+                         r"^round_done: [1-9]\d* visits"),
+         checks=(log_complete,)),
+    # The profile is of what is executed in its place, from that one's beginning.
+    Case("run_library_executes_another",
+         ("run", "--progress", "round_done", "--duration", ENDLESS, *SHORT, "-o", "{log}", "--",
+          "{targets}/loading", "exec"),
+         during=end_when_profiled, alone=True,
+         stdout=patterns("^eintr 0$", r"^round_done: [1-9]\d* visits"), checks=(log_complete,)),
+    Case("run_library_blocks_sigtrap",
+         ("run", "--progress", "round_done", "--", "{targets}/loading", "block"),
+         exit=(1,), alone=True, stderr=patterns("a library of process \\d+ blocks SIGTRAP", "attach")),
     # As systemd starts services, and parents that wait for nobody their children.
     Case("run_hands_on_ignored_signals",
          ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}", "--", "grep",
