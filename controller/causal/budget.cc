@@ -19,7 +19,7 @@ std::span<const Experiment> window_of(std::span<const Experiment> all) {
   Nanoseconds wall_ns = 0;
   while (count < std::min(all.size(), kBudgetWindow) && wall_ns < kLongestWindow) {
     ++count;
-    wall_ns += all[all.size() - count].wall_ns;
+    wall_ns += all[all.size() - count].warm_up_ns + all[all.size() - count].wall_ns;
   }
   return count == kBudgetWindow || wall_ns >= kLongestWindow ? all.last(count) : all.last(0);
 }
@@ -56,8 +56,8 @@ Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_co
   slowdown.experiments = window.size();
   Nanoseconds delay_ns = 0;
   for (const Experiment& each : window) {
-    delay_ns += each.delay_ns;
-    slowdown.wall_ns += each.wall_ns;
+    delay_ns += each.warm_up_delay_ns + each.delay_ns;
+    slowdown.wall_ns += each.warm_up_ns + each.wall_ns;
   }
   slowdown.share = static_cast<double>(delay_ns) / static_cast<double>(slowdown.wall_ns);
   for (std::size_t point = 0; point < window.front().throughput.size(); ++point) {

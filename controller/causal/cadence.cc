@@ -5,11 +5,11 @@
 namespace causalctl::causal {
 namespace {
 
-// Shorter would cost the target more where no core is idle.
-constexpr Nanoseconds kShortestTick = 2 * kMillisecond;
-constexpr Nanoseconds kLongestTick = 8 * kMillisecond;
-constexpr double kTicksBetweenBlocks = 8;
+constexpr std::uint64_t kTicksBetweenBlocks = 8;
 constexpr Nanoseconds kEnoughToSee = 400 * kMillisecond;
+// To change what was chosen: a burst is no reason, for there is no way back.
+constexpr Nanoseconds kEnoughToChange = 5 * kSecond;
+constexpr std::uint64_t kBlocksToChange = 200;
 
 // A debt below the threshold waits for more. A pause as long as this is still on at the next tick
 // and is prolonged instead of being begun again, and much of what is owed cancels before.
@@ -17,30 +17,52 @@ constexpr double kThresholdTicks = 2.5;
 // Where threads wait for cores, the core of a paused thread is taken by another one, and does not
 // stand still: then the fewer pauses the better.
 constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
-constexpr double kOversubscribed = 0.25;  // threads waiting for a core, on average
 constexpr Nanoseconds kThresholdSpinning = kMillisecond;
 
 }  // namespace
 
-Nanoseconds Cadence::affordable_tick_ns(Nanoseconds passed_ns) const {
-  if (spinning_ || oversubscribed_ || keep_shortest_) return kShortestTick;
-  if (blocks_ == 0) return kLongestTick;
-  const double between_ns = static_cast<double>(passed_ns) / static_cast<double>(blocks_);
-  return std::clamp(static_cast<Nanoseconds>(between_ns / kTicksBetweenBlocks), kShortestTick,
-                    kLongestTick);
+void Cadence::passed(Nanoseconds now_ns, bool tells) {
+  if (tells) {
+    told_ns_ += now_ns - passed_at_ns_;
+    told_blocks_ += blocks_;
+  }
+  passed_at_ns_ = now_ns;
+  blocks_ = 0;
+}
+
+void Cadence::limit(Nanoseconds longest_ns) {
+  longest_tick_ns_ = std::clamp(longest_ns, kShortestTick, longest_tick_ns_);
+  tick_ns_ = std::min(tick_ns_, longest_tick_ns_);
+}
+
+bool Cadence::short_of_cores(const Since& since, Nanoseconds now_ns, Nanoseconds core_wait_ns) {
+  return static_cast<double>(core_wait_ns - since.core_wait_ns) >
+         kShortOfCores * static_cast<double>(now_ns - since.at_ns);
+}
+
+// Doubled from the shortest as often as it may be, so that noise does not make it another one.
+Nanoseconds Cadence::affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wait_ns) const {
+  if (spinning_ || short_of_cores(judged_, now_ns, core_wait_ns)) return kShortestTick;
+  const auto rare_enough = [&](Nanoseconds tick_ns) {
+    return static_cast<Nanoseconds>(kTicksBetweenBlocks * told_blocks_) * tick_ns <= told_ns_;
+  };
+  Nanoseconds tick_ns = kShortestTick;
+  while (2 * tick_ns <= longest_tick_ns_ && rare_enough(2 * tick_ns)) tick_ns *= 2;
+  return tick_ns;
 }
 
 void Cadence::look(Nanoseconds now_ns, Nanoseconds core_wait_ns) {
-  const Nanoseconds passed_ns = now_ns - looked_at_ns_;
-  if (passed_ns < kEnoughToSee) return;
-  oversubscribed_ = static_cast<double>(core_wait_ns - core_wait_before_ns_) >
-                    kOversubscribed * static_cast<double>(passed_ns);
-  const Nanoseconds affordable_ns = affordable_tick_ns(passed_ns);
+  if (now_ns - looked_.at_ns < kEnoughToSee) return;
+  oversubscribed_ = short_of_cores(looked_, now_ns, core_wait_ns);
+  looked_ = {now_ns, core_wait_ns};
+  if (told_ns_ < kEnoughToSee) return;
+  if (chosen_ && told_ns_ < kEnoughToChange && told_blocks_ < kBlocksToChange) return;
+  const Nanoseconds affordable_ns = affordable_tick_ns(now_ns, core_wait_ns);
   tick_ns_ = chosen_ ? std::min(tick_ns_, affordable_ns) : affordable_ns;
   chosen_ = true;
-  looked_at_ns_ = now_ns;
-  blocks_ = 0;
-  core_wait_before_ns_ = core_wait_ns;
+  judged_ = looked_;
+  told_ns_ = 0;
+  told_blocks_ = 0;
 }
 
 Nanoseconds Cadence::threshold_ns() const {

@@ -1,12 +1,11 @@
 // How often the rings are drained, and how much a thread may owe before it is paused: as late and
 // as rarely as accuracy allows. Lateness falsifies only what threads do to each other between two
 // wake-ups (docs/virtual-time.md, "What a pause costs, and how late it may come"), so it is how
-// often the target's own threads block that tells how late is too late. A program whose threads
-// meet 25 times a second is drained, and paused, a quarter as often as one that has no such rest.
+// often the target's own threads block that tells how late is too late.
 //
-// The tick is chosen at the first experiment and from then on only ever gets shorter, between two
-// experiments: baselines and treatments beside each other have the same one, so that what the
-// controller takes from the target cancels. Pure.
+// The tick, 2, 4 or 8 ms, is chosen at the first experiment that something is known at, and from
+// then on only ever gets shorter, between two experiments: nearly all baselines and the treatments
+// beside them have the same one, so that what the controller takes from the target cancels. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +14,50 @@
 
 namespace causalctl::causal {
 
+// So many threads waiting for a core, on average, and cores are short.
+inline constexpr double kShortOfCores = 0.25;
+inline constexpr Nanoseconds kShortestTick = 2 * kMillisecond;
+
 class Cadence {
  public:
-  void start(Nanoseconds now_ns) { looked_at_ns_ = now_ns; }
+  void start(Nanoseconds now_ns) { passed_at_ns_ = looked_.at_ns = judged_.at_ns = now_ns; }
   void blocked() { ++blocks_; }  // a thread of the target has, and not in a pause of ours
   // Threads wait by spinning, where lateness is dearer than pauses.
   void waits_by_spinning() { spinning_ = true; }
-  void keep_shortest() { keep_shortest_ = true; }
+  // Ticks are at most so long, and at least the shortest.
+  void limit(Nanoseconds longest_ns);
 
-  // Before an experiment: chooses by what there was since the last look, if that is long enough
-  // ago. `core_wait_ns`: for which threads have waited for cores, summed, ever.
+  // Whether what there was since the last call tells how often threads block: not when some owed
+  // time, for then they stand in pauses instead of waiting for each other.
+  void passed(Nanoseconds now_ns, bool tells);
+  // Before an experiment. `core_wait_ns`: for which threads have waited for cores, summed, ever.
   void look(Nanoseconds now_ns, Nanoseconds core_wait_ns);
 
-  // Whether threads of the target waited for cores between the last two looks.
+  // Whether cores were short between the last two looks.
   bool oversubscribed() const { return oversubscribed_; }
   Nanoseconds tick_ns() const { return tick_ns_; }
   Nanoseconds threshold_ns() const;  // of a debt, above which its thread is paused
 
  private:
-  Nanoseconds affordable_tick_ns(Nanoseconds passed_ns) const;
+  struct Since {  // a look
+    Nanoseconds at_ns = 0;
+    Nanoseconds core_wait_ns = 0;
+  };
+  static bool short_of_cores(const Since& since, Nanoseconds now_ns, Nanoseconds core_wait_ns);
+  Nanoseconds affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wait_ns) const;
 
   bool spinning_ = false;
-  bool keep_shortest_ = false;
   bool oversubscribed_ = false;
+  Nanoseconds longest_tick_ns_ = 8 * kMillisecond;
+  Nanoseconds tick_ns_ = kShortestTick;
   bool chosen_ = false;
-  Nanoseconds tick_ns_ = 2 * kMillisecond;
-  Nanoseconds looked_at_ns_ = 0;
-  std::uint64_t blocks_ = 0;             // since then
-  Nanoseconds core_wait_before_ns_ = 0;  // then
+  Since looked_;
+  Since judged_;              // when the tick was
+  std::uint64_t blocks_ = 0;  // since passed_at_ns_
+  Nanoseconds passed_at_ns_ = 0;
+  // Since the tick was judged, where it tells.
+  Nanoseconds told_ns_ = 0;
+  std::uint64_t told_blocks_ = 0;
 };
 
 }  // namespace causalctl::causal

@@ -13,7 +13,6 @@ using Pairs = std::vector<std::pair<double, double>>;  // off, on
 
 constexpr Nanoseconds kShortest = kMillisecond;
 constexpr Nanoseconds kLongest = 10 * kMillisecond;
-constexpr double kAffordable = 0.0125;  // of the target: docs/benchmarks.md, "Overhead"
 constexpr Nanoseconds kUnmeasured = 4 * kMillisecond;
 constexpr Nanoseconds kPhase = 150 * kMillisecond;
 constexpr std::uint64_t kPhaseVisits = 6;
@@ -21,7 +20,7 @@ constexpr double kShamRate = 0.6;
 constexpr Nanoseconds kDearestPause = 2 * kMillisecond;
 // A shot at a thread of our own sees a part of the cost, but not as little as this part.
 constexpr int kMostUnseen = 6;
-// Of the cost, for its dependence on the length of a pause: in experiments pauses are up to ten
+// Of the cost, for its dependence on the length of a pause: in experiments pauses are up to 25
 // times as long as in the calibration (docs/virtual-time.md, "What a pause costs").
 constexpr double kLengthError = 0.5;
 constexpr Nanoseconds kUnknownCost = 100 * kMicrosecond;
@@ -151,20 +150,20 @@ std::optional<double> cost_of_pairs(const std::vector<std::pair<double, double>>
   return std::exp(sum / static_cast<double>(logs.size() - 2 * trim)) - 1;
 }
 
-Nanoseconds affordable_period(Nanoseconds measured_ns, double cost) {
-  const double factor = std::max(cost / kAffordable, 1.0);
+Nanoseconds affordable_period(Nanoseconds measured_ns, double cost, double affordable) {
+  const double factor = std::max(cost / affordable, 1.0);
   const double period_ns = static_cast<double>(measured_ns) * factor;
   return std::clamp(static_cast<Nanoseconds>(period_ns), kShortest, kLongest);
 }
 
-SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
-                           const std::function<bool()>& stop) {
+SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affordable,
+                           Nanoseconds budget_ns, const std::function<bool()>& stop) {
   const SamplingCost shortest = measure(stream, parts, kShortest, budget_ns / 2, stop);
   if (!shortest.cost) {
     parts.session.set_period(kUnmeasured);
     return {kUnmeasured, std::nullopt};
   }
-  const Nanoseconds period_ns = affordable_period(kShortest, *shortest.cost);
+  const Nanoseconds period_ns = affordable_period(kShortest, *shortest.cost, affordable);
   if (period_ns == kShortest) return shortest;
   return measure(stream, parts, period_ns, budget_ns / 2, stop);
 }

@@ -26,13 +26,19 @@ struct SamplingCost {
 // Pure: the robust mean of log(on/off) over the pairs, as a fraction; nullopt for fewer than three.
 std::optional<double> cost_of_pairs(const std::vector<std::pair<double, double>>& off_on_periods);
 
-// Pure: the period whose cost is kAffordable, if a period of `measured_ns` costs `cost`.
-Nanoseconds affordable_period(Nanoseconds measured_ns, double cost);
+// What sampling may cost the target (docs/benchmarks.md, "Overhead").
+inline constexpr double kAffordable = 0.0125;
+// Where threads pass cores on to each other it is the noise of sampling that makes effects look too
+// small (docs/virtual-time.md, "The pool"), so that a short period is worth more.
+inline constexpr double kAffordableShortOfCores = 0.03;
+
+// Pure: the period that costs `affordable`, if a period of `measured_ns` costs `cost`.
+Nanoseconds affordable_period(Nanoseconds measured_ns, double cost, double affordable);
 
 // Runs the comparison, for at most `budget_ns` in all; `stop` ends it early. Leaves sampling on at
 // the chosen period.
-SamplingCost choose_period(Stream& stream, const StreamParts& parts, Nanoseconds budget_ns,
-                           const std::function<bool()>& stop);
+SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affordable,
+                           Nanoseconds budget_ns, const std::function<bool()>& stop);
 
 struct PauseCost {
   Nanoseconds cost_ns = 0;

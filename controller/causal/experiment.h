@@ -30,9 +30,11 @@ struct Experiment {
   double speedup = 0;        // 0 to 1; 0: baseline
   Nanoseconds start_ns = 0;  // since the start of the run
   Nanoseconds wall_ns = 0;
-  Nanoseconds delay_ns = 0;      // growth of the global offset
-  Nanoseconds effective_ns = 0;  // wall - delay
-  std::uint64_t samples = 0;     // in the unit
+  Nanoseconds warm_up_ns = 0;        // before it; not logged
+  Nanoseconds warm_up_delay_ns = 0;  // … of which the target was held back
+  Nanoseconds delay_ns = 0;          // growth of the global offset
+  Nanoseconds effective_ns = 0;      // wall - delay
+  std::uint64_t samples = 0;         // in the unit
   std::vector<ThroughputCount> throughput;
   std::vector<LatencyCount> latency;
   Nanoseconds runnable_wait_ns = 0;  // threads of the target waiting for a core, summed

@@ -2,13 +2,14 @@
 
 #include <cmath>
 
+#include "controller/causal/cadence.h"
+
 namespace causalctl::causal {
 namespace {
 
 // Of the period, at 100 %; it grows as the root of the speedup.
 constexpr double kError = 0.0065;
-constexpr double kErrorShortOfCores = 0.02;
-constexpr double kShortOfCores = 0.25;  // threads waiting for a core, on average
+constexpr double kErrorShortOfCores = 0.017;
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/causal/budget.h"
+#include "controller/causal/cadence.h"
 #include "controller/causal/calibrate.h"
 #include "controller/causal/intrusion.h"
 #include "controller/causal/model_error.h"
@@ -50,7 +51,7 @@ class Runner {
   Nanoseconds share_of_run_ns(double share, Nanoseconds longest_ns) const;
   std::vector<UnitId> candidates();
   Experiment experiment(const PlannedExperiment& planned);
-  void warm_up();
+  void warm_up(Experiment& experiment);
   void cool_off();
   void check_budget();
   void check_budget_of_window();
@@ -73,7 +74,7 @@ class Runner {
   Nanoseconds start_ns_ = 0;
   Nanoseconds cpu_start_ns_ = 0;
   Nanoseconds experiment_ns_ = 0;    // doubled where visits are few
-  Nanoseconds window_begin_ns_ = 0;  // of the experiment that is being measured; 0: none
+  Nanoseconds window_begin_ns_ = 0;  // of the warm-up or window under way; 0: none
   std::optional<UnitId> fixed_;
   Nanoseconds named_at_ns_ = 0;  // since when units can have names
   bool stacks_decided_ = false;
@@ -140,8 +141,11 @@ void Runner::choose_period() {
     return;
   }
   show("calibration");
-  const SamplingCost cost = causal::choose_period(
-      stream_, parts_, share_of_run_ns(0.08, 5 * kSecond), [this] { return tick(); });
+  const bool short_of_cores = static_cast<double>(stream_.core_wait_ns()) >
+                              kShortOfCores * static_cast<double>(parts_.clock.now() - start_ns_);
+  const SamplingCost cost =
+      causal::choose_period(stream_, parts_, short_of_cores ? kAffordableShortOfCores : kAffordable,
+                            share_of_run_ns(0.08, 5 * kSecond), [this] { return tick(); });
   run_.overhead.period_ns = cost.period_ns;
   run_.overhead.slowdown = cost.cost;
   if (cost.cost) {
@@ -210,7 +214,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   stream_.begin(planned.unit, planned.speedup, run_.overhead.period_ns);
   show("experiments", &result);
 
-  warm_up();
+  warm_up(result);
   stream_.begin_window();
   const Nanoseconds core_wait_before_ns = stream_.core_wait_ns();
   const Nanoseconds outside_wait_before_ns = stream_.outside_wait_ns();
@@ -256,15 +260,20 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
 
 // A faster consumer first eats up what is in its queue: that gain is none of the steady state. By
 // effective time, of which little passes until it has.
-void Runner::warm_up() {
+void Runner::warm_up(Experiment& experiment) {
   const Nanoseconds begin_ns = parts_.clock.now();
   const auto effective_ns =
       static_cast<Nanoseconds>(kWarmUpShare * static_cast<double>(experiment_ns_));
   const auto passed_ns = [&] { return parts_.clock.now() - begin_ns; };
+  window_begin_ns_ = begin_ns;
   while (!tick() && passed_ns() < experiment_ns_ &&
          passed_ns() - stream_.delay_ns() < effective_ns) {
     ticker_.step();
+    check_budget_of_window();
   }
+  window_begin_ns_ = 0;
+  experiment.warm_up_ns = passed_ns();
+  experiment.warm_up_delay_ns = stream_.delay_ns();
 }
 
 // Lets pauses under way end, so that none of them reaches into the next experiment.
@@ -377,6 +386,7 @@ void Runner::run() {
   start_ns_ = named_at_ns_ = parts_.clock.now();
   cpu_start_ns_ = process_cpu_now();
   experiment_ns_ = config_.experiment.duration_ns;
+  stream_.limit_tick(config_.pause.longest_ns / 5);  // or debts grow faster than they can be paid
   parts_.session.start();
   survey();
   warn_of_intrusion();

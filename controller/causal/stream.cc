@@ -243,13 +243,15 @@ void Stream::begin_counting() {
 
 void Stream::begin_sham(double rate) {
   begin_counting();
+  cadence_.passed(window_from_ns_, true);
   sham_rate_ = rate;
   lifted_at_ns_ = window_from_ns_;
 }
 
 void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
   begin_counting();
-  if (parts_.pauser.looks_at_target()) cadence_.keep_shortest();
+  if (parts_.pauser.looks_at_target()) cadence_.limit(kShortestTick);
+  cadence_.passed(window_from_ns_, true);
   cadence_.look(window_from_ns_, ledger_.core_wait_ns());
   credit_.begin(speedup, static_cast<Nanoseconds>(kSmooth * static_cast<double>(period_ns)),
                 unit != last_unit_);
@@ -288,6 +290,7 @@ Nanoseconds Stream::open_debt_ns() const {
 }
 
 void Stream::end() {
+  cadence_.passed(parts_.clock.now(), !owing_);
   earning_ = owing_ = false;
   sham_rate_ = 0;
   unit_.reset();

@@ -67,6 +67,8 @@ class Stream {
   // What a pause costs its thread besides, from now on counted as paid.
   void set_pause_cost(Nanoseconds cost_ns) { pause_cost_ns_ = cost_ns; }
   Nanoseconds pause_cost_ns() const { return pause_cost_ns_; }
+  // Ticks are at most so long (cadence.h).
+  void limit_tick(Nanoseconds longest_ns) { cadence_.limit(longest_ns); }
   void begin_counting();  // counts visits from now on, outside of an experiment
   // speedup 0: a baseline. `period_ns`: of sampling, on average.
   void begin(UnitId unit, double speedup, Nanoseconds period_ns);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/causal/cadence.h"
 #include "controller/causal/calibrate.h"
 #include "controller/causal/model_error.h"
 #include "controller/causal/ticker.h"
@@ -79,6 +80,8 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   wait_for_symbols(parts, hooks);
   Stream stream(parts);
   stream.set_pause_cost(cost.cost_ns);
+  // What there was at its start says nothing of the rest, and there is no next experiment in it.
+  stream.limit_tick(kShortestTick);
   Ticker ticker(parts, stream, config.scope, run.warnings);
   parts.session.set_stack_bytes(kStackBytes);
   parts.session.set_period(period_ns);

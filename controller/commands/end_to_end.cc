@@ -185,13 +185,9 @@ bool Runs::stop() {
 }
 
 void Runs::show(const causal::WholeRun& planned) {
-  causal::Status status;
-  status.phase = executions_ == 0 ? "first run" : "runs";
+  causal::Status status = causal::status_of(run_, executions_ == 0 ? "first run" : "runs", nullptr);
   status.elapsed_ns = monotonic_now() - start_ns_;
-  status.experiments = run_.experiments.size();
-  status.discarded = static_cast<std::size_t>(
-      std::count_if(run_.experiments.begin(), run_.experiments.end(),
-                    [](const causal::Experiment& each) { return !each.discarded.empty(); }));
+  status.visits_per_s = 0;  // one a run: nothing to tell
   const auto known = by_identity_.find(planned.unit);
   status.unit = known == by_identity_.end() ? planned.unit : run_.samples[known->second].unit.name;
   status.speedup = planned.speedup;

@@ -52,14 +52,8 @@ unsigned SigtrapChannel::take_slot() {
   return slot;
 }
 
-// What the thread that had it before left there after the last collect() is none of its next one's.
-// False: it is not to be used.
-bool SigtrapChannel::start_slot(unsigned slot) {
-  const auto now =
-      target::read_object<target::Slot>(target_, injection_.slots + slot * sizeof(target::Slot));
-  if (!now) return true;  // the target is gone: the session will report its end
-  states_[slot] = {now->paid_total_ns, now->left};
-  return is_plausible_total(now->paid_total_ns);
+std::optional<target::Slot> SigtrapChannel::read_slot(unsigned slot) const {
+  return target::read_object<target::Slot>(target_, injection_.slots + slot * sizeof(target::Slot));
 }
 
 void SigtrapChannel::add_thread(Tid tid) {
@@ -87,11 +81,15 @@ void SigtrapChannel::add_thread(Tid tid) {
     if (why == Held::seccomp) fallback_.add_thread(tid);
     return;
   }
-  if (!start_slot(slot)) {
+  const auto now = read_slot(slot);
+  if (!now) return;  // the target is gone, or has another program: the session will tell
+  if (!is_plausible_total(now->paid_total_ns)) {
     ++overwritten_;
     fallback_.add_thread(tid);
     return;
   }
+  // What the thread that had it before left there after the last collect() is none of this one's.
+  states_[slot] = {now->paid_total_ns, now->left};
   Thread thread;
   thread.shot = std::move(*shot);
   thread.slot = slot;
@@ -238,7 +236,16 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, N
   SlotState& state = states_[thread.slot];
   thread.armed = thread.suspected = false;
   --armed_count_;
-  const auto run = last_run(slot, state.paid_total_ns, now_ns);
+  auto run = last_run(slot, state.paid_total_ns, now_ns);
+  auto left = slot.left;
+  if (!run) {
+    // What is read at once is not of one moment: `left` may be newer than what stands before it.
+    // Now that it has moved, nothing else does.
+    if (const auto again = read_slot(thread.slot)) {
+      run = last_run(*again, state.paid_total_ns, now_ns);
+      left = again->left;
+    }
+  }
   if (!run) {
     ++overwritten_;
     return false;
@@ -251,7 +258,7 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, N
     ++totals_.stale;
   }
   paid.push_back({tid, run->start_ns, run->end_ns, options_.pause_cost_ns.value_or(0)});
-  state = {run->paid_total_ns, slot.left};
+  state = {run->paid_total_ns, left};
   thread.reached = true;
   return true;
 }
@@ -305,7 +312,7 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
   for (auto& [tid, thread] : threads_) {
     if (!thread.armed) continue;
     const target::Slot& slot = seen_[thread.slot];
-    // `left` is the stub's last write: when it has moved, all else in the slot is final.
+    // `left` is the stub's last write: once it has moved, all else in the slot is final.
     if (slot.left != states_[thread.slot].left) {
       const bool believed = finish(tid, thread, slot, now_ns, paid);
       if (!believed || given_up_ != Held::none) finished.push_back(tid);

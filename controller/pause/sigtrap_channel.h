@@ -81,7 +81,7 @@ class SigtrapChannel final : public Pauser {
 
   bool finish(Tid tid, Thread& thread, const target::Slot& slot, Nanoseconds now_ns,
               std::vector<Paid>& paid);
-  bool start_slot(unsigned slot);
+  std::optional<target::Slot> read_slot(unsigned slot) const;  // nullopt: it is not there
   void write_slot(const Thread& thread, bool with_arming);
   void check_unfired(Tid tid, Thread& thread);
   bool never_entered(Tid tid, Thread& thread) const;

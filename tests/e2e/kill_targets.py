@@ -137,9 +137,9 @@ class Launched(Watched, counting_target.CountingTarget):
         return self.pid is not None
 
     def injected(self):
-        """The guardian is at work in it: it has mapped the page."""
+        """The guardian is at work in it: it has mapped the page, and holds it."""
         try:
-            return self.seen() and self.stub() is not None
+            return self.seen() and self.stub() is not None and self.traced()
         except (FileNotFoundError, ProcessLookupError):
             return False
 

@@ -40,6 +40,7 @@ void add_locks(std::vector<Scenario>& all) {
   all.push_back({"lock", "held 2 outside 3, 3 threads", contended_lock(2, 3, 3), {1, 2}});
   all.push_back({"lock", "held 20 outside 30, 3 threads", contended_lock(20, 30, 3), {1, 2}});
   all.push_back({"lock", "nested 0.1 in 0.1, outside 0.3", nested_locks(0.1, 0.1, 0.3), {1, 2, 3}});
+  all.back().beyond = true;
   all.push_back({"lock", "convoy held 0.2 outside 0.3", convoy(0.2, 0.3, 3), {1, 2}});
 }
 
@@ -84,12 +85,16 @@ void add_outside(std::vector<Scenario>& all) {
   all.push_back({"io", "one thread 2, device 3, 1", io_wait(2, 3, 1), {1}});
   all.push_back({"io", "a barrier of 2 + device 3 and 4", io_barrier(2, 3, 4), {1, 2}});
   all.push_back({"io", "one device of 2, 3 threads of 1", device_bound(1, 2, 3), {1}});
+  all.back().beyond = true;
   all.push_back({"requests", "every 5, work 1.5+1", requests(5, 1.5, 1), {1}});
+  all.back().beyond = true;
   all.push_back({"requests", "every 2, work 1.5+1", requests(2, 1.5, 1), {1}});
+  all.back().beyond = true;
 }
 
 // A server and its load generator, on the same machine or elsewhere.
 void add_services(std::vector<Scenario>& all) {
+  const std::size_t first = all.size();
   const Service near{2, 0.016, 0.004, 8, 0.01, 0};
   all.push_back({"service", "2 workers 16+4 us, 8 clients beside it", service(near), {1}});
   all.back().cores = 2;
@@ -115,6 +120,7 @@ void add_services(std::vector<Scenario>& all) {
   all.push_back({"service", "2 workers .16+.04, 8 clients 0.5 away", service(far), {1}});
   const Service idle{2, 0.16, 0.04, 2, 0, 0.5};
   all.push_back({"service", "2 workers .16+.04, 2 clients 0.5 away", service(idle), {1}});
+  for (std::size_t i = first; i < all.size(); ++i) all[i].beyond = true;
 }
 
 void add_without_wakes(std::vector<Scenario>& all) {
@@ -134,6 +140,7 @@ void add_without_wakes(std::vector<Scenario>& all) {
 void add_many(std::vector<Scenario>& all) {
   all.push_back(
       {"spawn", "a thread a request, 0.5/2, 4 at once", thread_per_request(0.5, 2, 4), {1, 2}});
+  all.back().beyond = true;
   all.push_back(
       {"newborn", "a new thread that waits for its work, 10/10", new_worker_waits(10, 10), {1, 2}});
   std::vector<double> each_ms(64, 4.0);
@@ -153,6 +160,52 @@ void add_many(std::vector<Scenario>& all) {
   all.push_back(waiting);
 }
 
+// The same families in other sizes, with other numbers of threads and cores.
+void add_sizes(std::vector<Scenario>& all) {
+  const auto add = [&all](Scenario scenario, unsigned cores) {
+    scenario.cores = cores;
+    all.push_back(std::move(scenario));
+  };
+  add({"serial", "chain 30/70, 1 core", serial_chain(30, 70), {1, 2}}, 1);
+  add({"workers", "16 on 16 cores", identical_workers(16), {1}, {0.25, 0.5, 0.75}}, 16);
+  for (const unsigned threads : {8U, 32U}) {
+    std::vector<double> each_ms(threads, 6.0);
+    each_ms[0] = 8;
+    add({"barrier", fmt::format("{} threads, 8 and 6 each", threads), barrier(each_ms), {1, 2}},
+        threads);
+  }
+  add({"queue", "futex 0.5/1, of 16", pipe(0.5, 1, 16), {1, 2}}, 2);
+  add({"queue", "futex 8/16, of 2", pipe(8, 16, 2), {1, 2}}, 2);
+  add({"queue", "mutex 1/2, of 16", locked_queue(1, 2, 16), {1, 2}}, 8);
+  for (const unsigned threads : {2U, 8U, 16U}) {
+    add({"lock",
+         fmt::format("held 2 outside 3, {} threads", threads),
+         contended_lock(2, 3, threads),
+         {1, 2}},
+        threads);
+  }
+  add({"io", "one thread 0.2, device 0.3, 0.1", io_wait(0.2, 0.3, 0.1), {1}}, 1);
+  add({"io", "one thread 20, device 30, 10", io_wait(20, 30, 10), {1}}, 2);
+  add({"spin", "1 against 0.6", spinning(1, 0.6), {1, 2}}, 2);
+  add({"spin", "20 against 12", spinning(20, 12), {1, 2}}, 2);
+}
+
+void add_pools(std::vector<Scenario>& all) {
+  struct Size {
+    unsigned threads, cores;
+  };
+  for (const auto& [threads, cores] :
+       {Size{2, 1}, Size{8, 1}, Size{3, 2}, Size{16, 4}, Size{64, 16}}) {
+    Scenario pool{"pool",
+                  fmt::format("{} threads on {} cores, 1+1", threads, cores),
+                  pool_of(threads, 1, 1, 0),
+                  {1}};
+    pool.cores = cores;
+    pool.oversubscribed = true;
+    all.push_back(std::move(pool));
+  }
+}
+
 }  // namespace
 
 std::vector<Scenario> all_scenarios() {
@@ -169,6 +222,8 @@ std::vector<Scenario> all_scenarios() {
   add_services(all);
   add_without_wakes(all);
   add_many(all);
+  add_sizes(all);
+  add_pools(all);
   return all;
 }
 

@@ -155,7 +155,9 @@ ErrorTable print_rows(const std::vector<Row>& rows, const Options& options) {
                  100 * effect->high, 100 * (effect->value - row.truth), row.cells[i].pauses);
       for (const std::string& group :
            {row.scenario->family,
-            std::string(row.scenario->oversubscribed ? "= oversubscribed" : "= all others")}) {
+            std::string(row.scenario->beyond           ? "= beyond the model"
+                        : row.scenario->oversubscribed ? "= within, short of cores"
+                                                       : "= within the model")}) {
         auto& errors = table[group];
         errors.resize(options.latencies.size());
         errors[i].add(row.truth, *effect);

@@ -29,7 +29,8 @@ TEST_CASE("a target that installs a SIGTRAP handler after the look is paused by 
   }
   SECTION("but not where the user wants the other channel") {
     options.channel = "sigtrap";
-    CHECK_THROWS_AS(make_pauser(without.pid(), guardian, options), Error);
+    CHECK_THROWS_WITH(make_pauser(without.pid(), guardian, options),
+                      Catch::Matchers::Contains("has a SIGTRAP handler of its own"));
   }
   CHECK(guardian.restore().empty());
 }

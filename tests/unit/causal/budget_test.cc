@@ -35,6 +35,16 @@ TEST_CASE("the budget counts pauses, whether or not there is progress", "[causal
   CHECK(slowdown_of(pairs(5, 100 * kMillisecond, 100, 80), 0).share == Approx(0.1).margin(0.001));
 }
 
+TEST_CASE("the budget counts the pauses of a warm-up", "[causal][budget]") {
+  auto all = pairs(5, 100 * kMillisecond, 0, 0);
+  for (Experiment& each : all) each.warm_up_ns = 250 * kMillisecond;
+  CHECK(slowdown_of(all, 0).share == Approx(0.1 / 1.5));
+  for (Experiment& each : all) each.warm_up_delay_ns = 150 * kMillisecond;
+  CHECK(slowdown_of(all, 0).share == Approx((50.0 + 150.0) / 750));
+  for (Experiment& each : all) each.warm_up_ns = 6 * kSecond;  // two of them are enough
+  CHECK(slowdown_of(all, 0).experiments == 2);
+}
+
 TEST_CASE("the cost of sampling is added to the budget, a gain is not", "[causal][budget]") {
   CHECK(slowdown_of(pairs(5, 100 * kMillisecond, 0, 0), 0.03).share == Approx(0.13));
   CHECK(slowdown_of(pairs(5, 100 * kMillisecond, 0, 0), -0.03).share == Approx(0.1));

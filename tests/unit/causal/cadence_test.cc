@@ -7,16 +7,17 @@ namespace {
 
 constexpr Nanoseconds kMs = kMillisecond;
 
-// A second in which the target's threads block so often and wait for cores for so long, summed.
-struct Seconds {
+struct Scene {
   Cadence cadence;
   Nanoseconds now_ns = kSecond;
   Nanoseconds core_wait_ns = 0;
-  Seconds() { cadence.start(now_ns); }
-  void pass(int blocks, Nanoseconds waited_ns = 0) {
+  Scene() { cadence.start(now_ns); }
+  // The target's threads block so often and wait for cores for so long, summed.
+  void pass(Nanoseconds time_ns, int blocks, Nanoseconds waited_ns = 0, bool tells = true) {
     for (int i = 0; i < blocks; ++i) cadence.blocked();
-    now_ns += kSecond;
+    now_ns += time_ns;
     core_wait_ns += waited_ns;
+    cadence.passed(now_ns, tells);
     cadence.look(now_ns, core_wait_ns);
   }
 };
@@ -24,78 +25,116 @@ struct Seconds {
 }  // namespace
 
 TEST_CASE("ticks are as long as the target's threads go without blocking", "[causal][cadence]") {
-  Seconds seconds;
-  CHECK(seconds.cadence.tick_ns() == 2 * kMs);  // until something is known
-  CHECK(seconds.cadence.threshold_ns() == 5 * kMs);
+  Scene scene;
+  CHECK(scene.cadence.tick_ns() == 2 * kMs);  // until something is known
+  CHECK(scene.cadence.threshold_ns() == 5 * kMs);
   SECTION("never") {
-    seconds.pass(0);
-    CHECK(seconds.cadence.tick_ns() == 8 * kMs);
-    CHECK(seconds.cadence.threshold_ns() == 20 * kMs);
-  }
-  SECTION("every 40 ms") {
-    seconds.pass(25);
-    CHECK(seconds.cadence.tick_ns() == 5 * kMs);
-    CHECK(seconds.cadence.threshold_ns() == 12'500'000);
+    scene.pass(kSecond, 0);
+    CHECK(scene.cadence.tick_ns() == 8 * kMs);
+    CHECK(scene.cadence.threshold_ns() == 20 * kMs);
   }
   SECTION("every 90 ms") {
-    seconds.pass(11);
-    CHECK(seconds.cadence.tick_ns() == 8 * kMs);
+    scene.pass(kSecond, 11);
+    CHECK(scene.cadence.tick_ns() == 8 * kMs);
+  }
+  SECTION("every 40 ms") {
+    scene.pass(kSecond, 25);
+    CHECK(scene.cadence.tick_ns() == 4 * kMs);
+    CHECK(scene.cadence.threshold_ns() == 10 * kMs);
+  }
+  SECTION("every 25 ms") {
+    scene.pass(kSecond, 40);
+    CHECK(scene.cadence.tick_ns() == 2 * kMs);
   }
   SECTION("every millisecond") {
-    seconds.pass(1000);
-    CHECK(seconds.cadence.tick_ns() == 2 * kMs);
+    scene.pass(kSecond, 1000);
+    CHECK(scene.cadence.tick_ns() == 2 * kMs);
   }
 }
 
-TEST_CASE("ticks only ever get shorter", "[causal][cadence]") {
-  Seconds seconds;
-  seconds.pass(0);
-  seconds.pass(25);
-  CHECK(seconds.cadence.tick_ns() == 5 * kMs);
-  seconds.pass(0);
-  CHECK(seconds.cadence.tick_ns() == 5 * kMs);
-  seconds.pass(10'000);
-  CHECK(seconds.cadence.tick_ns() == 2 * kMs);
-  seconds.pass(0);
-  CHECK(seconds.cadence.tick_ns() == 2 * kMs);
+TEST_CASE("ticks only ever get shorter, and not for a burst", "[causal][cadence]") {
+  Scene scene;
+  scene.pass(kSecond, 0);
+  REQUIRE(scene.cadence.tick_ns() == 8 * kMs);
+  scene.pass(kSecond, 40);
+  CHECK(scene.cadence.tick_ns() == 8 * kMs);
+  scene.pass(4 * kSecond, 0);  // 40 in 5 s
+  CHECK(scene.cadence.tick_ns() == 8 * kMs);
+  for (int i = 0; i < 5; ++i) scene.pass(kSecond, 25);
+  CHECK(scene.cadence.tick_ns() == 4 * kMs);
+  for (int i = 0; i < 10; ++i) scene.pass(kSecond, 0);
+  CHECK(scene.cadence.tick_ns() == 4 * kMs);
+  scene.pass(kSecond / 2, 500);  // often enough to be certain at once
+  CHECK(scene.cadence.tick_ns() == 2 * kMs);
+  for (int i = 0; i < 10; ++i) scene.pass(kSecond, 0);
+  CHECK(scene.cadence.tick_ns() == 2 * kMs);
 }
 
 TEST_CASE("a tick is not chosen by what was seen in a moment", "[causal][cadence]") {
-  Seconds seconds;
-  seconds.cadence.look(seconds.now_ns + 100 * kMs, 0);
-  CHECK(seconds.cadence.tick_ns() == 2 * kMs);
-  for (int i = 0; i < 50; ++i) seconds.cadence.blocked();
-  seconds.cadence.look(seconds.now_ns + 200 * kMs, 0);
-  seconds.pass(0);  // 50 in this second, though two looks have passed over them
-  CHECK(seconds.cadence.tick_ns() == 2'500'000);
+  Scene scene;
+  scene.pass(300 * kMs, 0);
+  CHECK(scene.cadence.tick_ns() == 2 * kMs);
+  scene.pass(700 * kMs, 25);
+  CHECK(scene.cadence.tick_ns() == 4 * kMs);
+}
+
+TEST_CASE("while threads owe time they block less, which tells nothing", "[causal][cadence]") {
+  Scene scene;
+  scene.pass(kSecond, 0, 0, false);
+  CHECK(scene.cadence.tick_ns() == 2 * kMs);
+  scene.pass(kSecond, 25);
+  CHECK(scene.cadence.tick_ns() == 4 * kMs);
+  scene.pass(10 * kSecond, 10'000, 0, false);
+  CHECK(scene.cadence.tick_ns() == 4 * kMs);
 }
 
 TEST_CASE("where threads wait for cores or by spinning ticks are short", "[causal][cadence]") {
-  Seconds seconds;
+  Scene scene;
   SECTION("for cores") {
-    seconds.pass(0, 300 * kMs);
-    CHECK(seconds.cadence.oversubscribed());
-    CHECK(seconds.cadence.tick_ns() == 2 * kMs);
-    CHECK(seconds.cadence.threshold_ns() == 10 * kMs);
-    seconds.pass(0, 0);
-    CHECK_FALSE(seconds.cadence.oversubscribed());
-    CHECK(seconds.cadence.threshold_ns() == 5 * kMs);
+    scene.pass(kSecond, 0, 300 * kMs);
+    CHECK(scene.cadence.oversubscribed());
+    CHECK(scene.cadence.tick_ns() == 2 * kMs);
+    CHECK(scene.cadence.threshold_ns() == 10 * kMs);
+    scene.pass(kSecond, 0, 0);
+    CHECK_FALSE(scene.cadence.oversubscribed());
+    CHECK(scene.cadence.threshold_ns() == 5 * kMs);
   }
   SECTION("for cores, hardly") {
-    seconds.pass(0, 200 * kMs);
-    CHECK_FALSE(seconds.cadence.oversubscribed());
-    CHECK(seconds.cadence.tick_ns() == 8 * kMs);
+    scene.pass(kSecond, 0, 200 * kMs);
+    CHECK_FALSE(scene.cadence.oversubscribed());
+    CHECK(scene.cadence.tick_ns() == 8 * kMs);
+  }
+  SECTION("for cores, for once") {
+    scene.pass(kSecond, 0);
+    scene.pass(kSecond, 0, 300 * kMs);
+    CHECK(scene.cadence.oversubscribed());
+    scene.pass(4 * kSecond, 0);
+    CHECK(scene.cadence.tick_ns() == 8 * kMs);
   }
   SECTION("by spinning") {
-    seconds.cadence.waits_by_spinning();
-    seconds.pass(0);
-    CHECK(seconds.cadence.tick_ns() == 2 * kMs);
-    CHECK(seconds.cadence.threshold_ns() == kMs);
+    scene.cadence.waits_by_spinning();
+    scene.pass(kSecond, 0);
+    CHECK(scene.cadence.tick_ns() == 2 * kMs);
+    CHECK(scene.cadence.threshold_ns() == kMs);
   }
-  SECTION("and where the pauses are only safe if looked at") {
-    seconds.cadence.keep_shortest();
-    seconds.pass(0);
-    CHECK(seconds.cadence.tick_ns() == 2 * kMs);
+}
+
+TEST_CASE("a tick has a limit", "[causal][cadence]") {
+  Scene scene;
+  SECTION("before it is chosen") {
+    scene.cadence.limit(5 * kMs);
+    scene.pass(kSecond, 0);
+    CHECK(scene.cadence.tick_ns() == 4 * kMs);
+  }
+  SECTION("afterwards") {
+    scene.pass(kSecond, 0);
+    scene.cadence.limit(2 * kMs);
+    CHECK(scene.cadence.tick_ns() == 2 * kMs);
+  }
+  SECTION("that is below the shortest") {
+    scene.cadence.limit(kMs);
+    scene.pass(kSecond, 0);
+    CHECK(scene.cadence.tick_ns() == 2 * kMs);
   }
 }
 

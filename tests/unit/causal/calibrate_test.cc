@@ -17,10 +17,11 @@ TEST_CASE("the cost of sampling is the robust mean of the pairs", "[causal][cali
 }
 
 TEST_CASE("the period is as long as its cost demands, within bounds", "[causal][calibrate]") {
-  CHECK(affordable_period(kMillisecond, 0.005) == kMillisecond);
-  CHECK(affordable_period(kMillisecond, -0.03) == kMillisecond);
-  CHECK(affordable_period(kMillisecond, 0.05) == 4 * kMillisecond);
-  CHECK(affordable_period(kMillisecond, 0.9) == 10 * kMillisecond);
+  CHECK(affordable_period(kMillisecond, 0.005, kAffordable) == kMillisecond);
+  CHECK(affordable_period(kMillisecond, -0.03, kAffordable) == kMillisecond);
+  CHECK(affordable_period(kMillisecond, 0.05, kAffordable) == 4 * kMillisecond);
+  CHECK(affordable_period(kMillisecond, 0.9, kAffordable) == 10 * kMillisecond);
+  CHECK(affordable_period(kMillisecond, 0.06, kAffordableShortOfCores) == 2 * kMillisecond);
 }
 
 TEST_CASE("the cost of a pause follows from what was lost", "[causal][calibrate]") {

@@ -146,7 +146,7 @@ TEST_CASE("what the model leaves open is in every interval", "[causal]") {
   e.speedup = 1;
   CHECK(model_error_of(e) == Approx(0.0065 * 500e6));
   e.runnable_wait_ns = 160 * kMillisecond;  // threads wait for cores
-  CHECK(model_error_of(e) == Approx(0.02 * 500e6));
+  CHECK(model_error_of(e) == Approx(0.017 * 500e6));
 
   const Run plain = synthetic_run({.units = {without_effect()}, .noise = 1e-5});
   const auto report = estimate({with_model_error(plain), with_model_error(plain)});

@@ -42,6 +42,15 @@ TEST_CASE("certain is a verdict with a precise effect, or certainly none", "[cau
   CHECK_FALSE(is_decided(Run{}));
 }
 
+// More experiments do not make it less, and the levels of looks get ever smaller.
+TEST_CASE("what the model leaves open does not keep a run from ending", "[causal]") {
+  Run run = synthetic_run({.units = {{"a"}}, .experiments = 400, .noise = 0.01});
+  for (Experiment& each : run.experiments) each.model_error_ns = each.effective_ns / 100;
+  Looks looks;
+  for (std::size_t experiments = 1; experiments <= 400; ++experiments) looks.due(experiments);
+  CHECK(enough(run, looks, ""));
+}
+
 TEST_CASE("a hot unit that was not measured is waited for, unless another one is fixed",
           "[causal]") {
   Run run = precise_run();
