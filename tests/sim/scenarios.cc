@@ -183,6 +183,7 @@ void add_sizes(std::vector<Scenario>& all) {
          contended_lock(2, 3, threads),
          {1, 2}},
         threads);
+    all.back().beyond = threads == 2;  // outside: it is then the lock that is short
   }
   add({"io", "one thread 0.2, device 0.3, 0.1", io_wait(0.2, 0.3, 0.1), {1}}, 1);
   add({"io", "one thread 20, device 30, 10", io_wait(20, 30, 10), {1}}, 2);
