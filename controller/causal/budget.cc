@@ -14,12 +14,14 @@ namespace {
 constexpr std::size_t kFewest = 3;  // rates on either side, for an interval
 constexpr double kTail = 0.025;
 
+Nanoseconds wall_of(const Experiment& each) { return each.warm_up_ns + each.wall_ns; }
+
 std::span<const Experiment> window_of(std::span<const Experiment> all) {
   std::size_t count = 0;
   Nanoseconds wall_ns = 0;
   while (count < std::min(all.size(), kBudgetWindow) && wall_ns < kLongestWindow) {
     ++count;
-    wall_ns += all[all.size() - count].warm_up_ns + all[all.size() - count].wall_ns;
+    wall_ns += wall_of(all[all.size() - count]);
   }
   return count == kBudgetWindow || wall_ns >= kLongestWindow ? all.last(count) : all.last(0);
 }
@@ -57,7 +59,7 @@ Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_co
   Nanoseconds delay_ns = 0;
   for (const Experiment& each : window) {
     delay_ns += each.warm_up_delay_ns + each.delay_ns;
-    slowdown.wall_ns += each.warm_up_ns + each.wall_ns;
+    slowdown.wall_ns += wall_of(each);
   }
   slowdown.share = static_cast<double>(delay_ns) / static_cast<double>(slowdown.wall_ns);
   for (std::size_t point = 0; point < window.front().throughput.size(); ++point) {

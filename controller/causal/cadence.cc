@@ -35,14 +35,11 @@ void Cadence::limit(Nanoseconds longest_ns) {
   tick_ns_ = std::min(tick_ns_, longest_tick_ns_);
 }
 
-bool Cadence::short_of_cores(const Since& since, Nanoseconds now_ns, Nanoseconds core_wait_ns) {
-  return static_cast<double>(core_wait_ns - since.core_wait_ns) >
-         kShortOfCores * static_cast<double>(now_ns - since.at_ns);
-}
-
 // Doubled from the shortest as often as it may be, so that noise does not make it another one.
 Nanoseconds Cadence::affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wait_ns) const {
-  if (spinning_ || short_of_cores(judged_, now_ns, core_wait_ns)) return kShortestTick;
+  if (spinning_ || short_of_cores(core_wait_ns - judged_.core_wait_ns, now_ns - judged_.at_ns)) {
+    return kShortestTick;
+  }
   const auto rare_enough = [&](Nanoseconds tick_ns) {
     return static_cast<Nanoseconds>(kTicksBetweenBlocks * told_blocks_) * tick_ns <= told_ns_;
   };
@@ -53,7 +50,7 @@ Nanoseconds Cadence::affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wai
 
 void Cadence::look(Nanoseconds now_ns, Nanoseconds core_wait_ns) {
   if (now_ns - looked_.at_ns < kEnoughToSee) return;
-  oversubscribed_ = short_of_cores(looked_, now_ns, core_wait_ns);
+  oversubscribed_ = short_of_cores(core_wait_ns - looked_.core_wait_ns, now_ns - looked_.at_ns);
   looked_ = {now_ns, core_wait_ns};
   if (told_ns_ < kEnoughToSee) return;
   if (chosen_ && told_ns_ < kEnoughToChange && told_blocks_ < kBlocksToChange) return;

@@ -14,8 +14,11 @@
 
 namespace causalctl::causal {
 
-// So many threads waiting for a core, on average, and cores are short.
-inline constexpr double kShortOfCores = 0.25;
+// Whether cores were short: more than a quarter of a thread waited for one, on average.
+inline bool short_of_cores(Nanoseconds waited_ns, Nanoseconds passed_ns) {
+  return 4 * waited_ns > passed_ns;
+}
+
 inline constexpr Nanoseconds kShortestTick = 2 * kMillisecond;
 
 class Cadence {
@@ -35,6 +38,7 @@ class Cadence {
 
   // Whether cores were short between the last two looks.
   bool oversubscribed() const { return oversubscribed_; }
+  bool spinning() const { return spinning_; }
   Nanoseconds tick_ns() const { return tick_ns_; }
   Nanoseconds threshold_ns() const;  // of a debt, above which its thread is paused
 
@@ -43,7 +47,6 @@ class Cadence {
     Nanoseconds at_ns = 0;
     Nanoseconds core_wait_ns = 0;
   };
-  static bool short_of_cores(const Since& since, Nanoseconds now_ns, Nanoseconds core_wait_ns);
   Nanoseconds affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wait_ns) const;
 
   bool spinning_ = false;

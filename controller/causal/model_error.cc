@@ -14,10 +14,9 @@ constexpr double kErrorShortOfCores = 0.017;
 }  // namespace
 
 Nanoseconds model_error_of(const Experiment& experiment) {
-  const bool short_of_cores = static_cast<double>(experiment.runnable_wait_ns) >
-                              kShortOfCores * static_cast<double>(experiment.wall_ns);
-  return static_cast<Nanoseconds>((short_of_cores ? kErrorShortOfCores : kError) *
-                                  std::sqrt(experiment.speedup) *
+  const double error =
+      short_of_cores(experiment.runnable_wait_ns, experiment.wall_ns) ? kErrorShortOfCores : kError;
+  return static_cast<Nanoseconds>(error * std::sqrt(experiment.speedup) *
                                   static_cast<double>(experiment.effective_ns));
 }
 

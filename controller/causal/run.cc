@@ -141,11 +141,11 @@ void Runner::choose_period() {
     return;
   }
   show("calibration");
-  const bool short_of_cores = static_cast<double>(stream_.core_wait_ns()) >
-                              kShortOfCores * static_cast<double>(parts_.clock.now() - start_ns_);
-  const SamplingCost cost =
-      causal::choose_period(stream_, parts_, short_of_cores ? kAffordableShortOfCores : kAffordable,
-                            share_of_run_ns(0.08, 5 * kSecond), [this] { return tick(); });
+  const double affordable = short_of_cores(stream_.core_wait_ns(), parts_.clock.now() - start_ns_)
+                                ? kAffordableShortOfCores
+                                : kAffordable;
+  const SamplingCost cost = causal::choose_period(
+      stream_, parts_, affordable, share_of_run_ns(0.08, 5 * kSecond), [this] { return tick(); });
   run_.overhead.period_ns = cost.period_ns;
   run_.overhead.slowdown = cost.cost;
   if (cost.cost) {

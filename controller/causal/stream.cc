@@ -91,7 +91,7 @@ void Stream::apply(const perf::SampleEvent& event) {
 }
 
 bool Stream::spinning(const perf::SampleEvent& event) {
-  return waits_by_spinning_ && !event.in_kernel && !event.callers.empty() &&
+  return cadence_.spinning() && !event.in_kernel && !event.callers.empty() &&
          spinning_.near(event.callers.front(), parts_.read_target);
 }
 
@@ -268,8 +268,7 @@ Nanoseconds Stream::threshold_ns() const {
 double Stream::look_for_spinning() {
   surveyed_ = true;
   const double share = parts_.read_target ? spinning_.share(parts_.read_target) : 0;
-  waits_by_spinning_ = share > kSpinning;
-  if (waits_by_spinning_) cadence_.waits_by_spinning();
+  if (share > kSpinning) cadence_.waits_by_spinning();
   return share;
 }
 

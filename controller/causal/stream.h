@@ -127,7 +127,6 @@ class Stream {
   Credit credit_;
   Spinning spinning_;
   bool surveyed_ = false;
-  bool waits_by_spinning_ = false;
   std::optional<UnitId> unit_;
   std::optional<UnitId> last_unit_;
   bool earning_ = false;

@@ -10,7 +10,6 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
-#include "controller/base/procfs.h"
 #include "controller/base/types.h"
 #include "controller/pause/sigtrap_channel.h"
 
@@ -23,10 +22,6 @@ inline constexpr Nanoseconds kPatience = 5 * kSecond;
   for (volatile bool busy = true; busy;) {
   }
   _exit(0);
-}
-
-inline bool handles(Pid pid, int signal) {
-  return procfs::has_signal(procfs::status(pid).value().signals_caught, signal);
 }
 
 inline void wait_for_sigusr1() {

@@ -30,8 +30,8 @@ namespace causalctl::pause {
 namespace {
 
 using target::test::eventually;
+using target::test::handles;
 using test::ChildProcess;
-using test::handles;
 using test::kDebt;
 using test::kPatience;
 using test::kStanding;

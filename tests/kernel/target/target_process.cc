@@ -39,9 +39,11 @@ TargetProcess::TargetProcess(std::vector<std::string> command) {
   }
 }
 
-bool handler_is_installed(Pid pid) {
-  return procfs::has_signal(procfs::status(pid).value().signals_caught, SIGTRAP);
+bool handles(Pid pid, int signal) {
+  return procfs::has_signal(procfs::status(pid).value().signals_caught, signal);
 }
+
+bool handler_is_installed(Pid pid) { return handles(pid, SIGTRAP); }
 
 BlockSigchld::BlockSigchld() {
   sigset_t child{};

@@ -17,6 +17,7 @@ namespace causalctl::target::test {
 
 std::string program(const std::string& name);  // path of a program of tests/targets
 
+bool handles(Pid pid, int signal);
 bool handler_is_installed(Pid pid);  // of SIGTRAP
 
 class BlockSigchld {  // in this thread, as wait_until() requires
