@@ -122,6 +122,8 @@ const Key kKeys[] = {
     {"sampling.period", SET(set_duration_or_auto(l, n, kPeriodNs, l.config.sampling.period_ns))},
     {"pause.channel", SET(l.checked(n, l.config.pause.channel, check_channel))},
     {"pause.cost", SET(set_duration_or_auto(l, n, kPauseCostNs, l.config.pause.cost_ns))},
+    {"pause.threshold",
+     SET(set_duration_or_auto(l, n, kPauseThresholdNs, l.config.pause.threshold_ns))},
     {"pause.longest", SET(l.duration(n, kLongestPauseNs, l.config.pause.longest_ns))},
     {"budget.duration", SET(l.duration(n, kDurationNs, l.config.budget.duration_ns.emplace()))},
     {"budget.max_slowdown",

@@ -46,6 +46,7 @@ inline constexpr Limits<Nanoseconds> kCooloffNs{0, 60 * kSecond};
 inline constexpr Limits<Nanoseconds> kPeriodNs{50 * kMicrosecond, kSecond};
 inline constexpr Limits<Nanoseconds> kPauseCostNs{kMicrosecond, 10 * kMillisecond};
 inline constexpr Limits<Nanoseconds> kLongestPauseNs{kMillisecond, kSecond};
+inline constexpr Limits<Nanoseconds> kPauseThresholdNs{100 * kMicrosecond, kSecond};
 inline constexpr Limits<Nanoseconds> kDurationNs{100 * kMillisecond, 30 * 24 * 3600 * kSecond};
 inline constexpr Limits<std::int64_t> kMinVisits{1, 1'000'000'000};
 inline constexpr Limits<std::int64_t> kSpeedupPercent{0, 100};

@@ -14,9 +14,9 @@ constexpr std::uint64_t kBlocksToChange = 200;
 // A debt below the threshold waits for more. A pause as long as this is still on at the next tick
 // and is prolonged instead of being begun again, and much of what is owed cancels before.
 constexpr double kThresholdTicks = 2.5;
-// Where threads wait for cores, the core of a paused thread is taken by another one, and does not
-// stand still: then the fewer pauses the better.
-constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
+// Where threads wait for cores, the core of a paused thread is taken by another one, and goes on as
+// late as it was: then debts are the cores', mostly noise that cancels, and pauses settle nothing.
+constexpr Nanoseconds kThresholdOversubscribed = 40 * kMillisecond;
 constexpr Nanoseconds kThresholdSpinning = kMillisecond;
 
 }  // namespace
@@ -63,6 +63,7 @@ void Cadence::look(Nanoseconds now_ns, Nanoseconds core_wait_ns) {
 }
 
 Nanoseconds Cadence::threshold_ns() const {
+  if (threshold_ns_) return *threshold_ns_;
   if (spinning_) return kThresholdSpinning;
   if (oversubscribed_) return kThresholdOversubscribed;
   return static_cast<Nanoseconds>(kThresholdTicks * static_cast<double>(tick_ns_));

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "controller/base/types.h"
 
@@ -29,6 +30,7 @@ class Cadence {
   void waits_by_spinning() { spinning_ = true; }
   // Ticks are at most so long, and at least the shortest.
   void limit(Nanoseconds longest_ns);
+  void fix_threshold(Nanoseconds threshold_ns) { threshold_ns_ = threshold_ns; }
 
   // Whether what there was since the last call tells how often threads block: not when some owed
   // time, for then they stand in pauses instead of waiting for each other.
@@ -53,6 +55,7 @@ class Cadence {
   bool oversubscribed_ = false;
   Nanoseconds longest_tick_ns_ = 8 * kMillisecond;
   Nanoseconds tick_ns_ = kShortestTick;
+  std::optional<Nanoseconds> threshold_ns_;  // nullopt: by what is known of the target
   bool chosen_ = false;
   Since looked_;
   Since judged_;              // when the tick was

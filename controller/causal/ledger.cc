@@ -58,7 +58,7 @@ void Ledger::reset() {
   for (auto& [tid, thread] : threads_) thread.local_ns = 0;
   for (auto& [cpu, core] : cores_) core.local_ns = 0;
   last_end_.reset();
-  lifted_ns_ = 0;
+  lifted_ns_ = unused_ns_ = 0;
 }
 
 // A thread that a timer wakes for a moment is not found running when it owes; or it is, by chance,
@@ -160,10 +160,23 @@ void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds 
       waited_ns > kCoreWaitFloor && core.left_by != 0 && core.left_by != tid &&
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
   if (for_other) {
-    arrive(thread, waited_ns, core.local_ns, core.by_idler);
+    take_over(thread, waited_ns, core);
   } else if (thread.needless) {
     thread.local_ns += waited_ns;  // all of it on the way
   }
+}
+
+// A thread that has gained less than it would have to, to come to this core at once in virtual
+// time, leaves it idle until then. But cores are exchangeable: another one of those that wait would
+// have used it. So that time is kept, for a thread that loses its lead to a core that is behind.
+// All cores together neither gain nor lose by the order in which they are handed on.
+void Ledger::take_over(Thread& thread, Nanoseconds waited_ns, const Core& core) {
+  const Nanoseconds before_ns = thread.local_ns;
+  arrive(thread, waited_ns, core.local_ns, core.by_idler);
+  unused_ns_ += std::max<Nanoseconds>(core.local_ns - thread.local_ns, 0);
+  const Nanoseconds kept_ns = std::clamp<Nanoseconds>(before_ns - thread.local_ns, 0, unused_ns_);
+  thread.local_ns += kept_ns;
+  unused_ns_ -= kept_ns;
 }
 
 void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,

@@ -17,8 +17,10 @@
 // Where j's wake-up comes before i's own arrival, in virtual time i does not wait at all, and is
 // credited with the time that the wake-up takes to reach it, too.
 // A core is a resource like a lock: the same rule holds for a thread that waited for a core which a
-// thread of the target left (the core rule). Whoever is woken by anything else keeps its local,
-// save for what rules 5 and 7 of docs/virtual-time.md say of joins, spinning and unseen wake-ups.
+// thread of the target left (the core rule); but cores are exchangeable, and what one of them loses
+// by the order that real time has made, another one is given (take_over). Whoever is woken by
+// anything else keeps its local, save for what rules 5 and 7 of docs/virtual-time.md say of joins,
+// spinning and unseen wake-ups.
 //
 // The global offset G is the largest local of all live threads. debt_i = G - local_i is what thread
 // i still has to stand still for; threads that hardly run and that a timer wakes are excused (rule
@@ -122,6 +124,7 @@ class Ledger {
   void enter(Thread& thread, ThreadState state, Nanoseconds now_ns);
   static bool may_be_woken(const Thread& thread);
   void put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
+  void take_over(Thread& thread, Nanoseconds waited_ns, const Core& core);
 
   void find_idlers();
   static bool excused(const Thread& thread) { return thread.idler && thread.from_outside; }
@@ -132,6 +135,7 @@ class Ledger {
 
   std::unordered_map<Tid, Thread> threads_;
   Nanoseconds lifted_ns_ = 0;
+  Nanoseconds unused_ns_ = 0;  // core time, in virtual time (see take_over)
   Nanoseconds latest_ns_ = 0;  // time of the latest switch
   std::unordered_map<std::uint32_t, Core> cores_;
   // The latest end of a thread. Its events are closed before it wakes who joins it, so that there

@@ -300,7 +300,8 @@ std::string config_json(const config::Config& config) {
                      {"pause",
                       {{"channel", config.pause.channel},
                        {"cost", time_or_auto(config.pause.cost_ns)},
-                       {"longest", config::duration_text(config.pause.longest_ns)}}},
+                       {"longest", config::duration_text(config.pause.longest_ns)},
+                       {"threshold", time_or_auto(config.pause.threshold_ns)}}},
                      {"budget", budget},
                      {"output", {{"log", config.output.log}, {"format", config.output.format}}}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

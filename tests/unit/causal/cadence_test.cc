@@ -94,7 +94,7 @@ TEST_CASE("where threads wait for cores or by spinning ticks are short", "[causa
     scene.pass(kSecond, 0, 300 * kMs);
     CHECK(scene.cadence.oversubscribed());
     CHECK(scene.cadence.tick_ns() == 2 * kMs);
-    CHECK(scene.cadence.threshold_ns() == 10 * kMs);
+    CHECK(scene.cadence.threshold_ns() == 40 * kMs);
     scene.pass(kSecond, 0, 0);
     CHECK_FALSE(scene.cadence.oversubscribed());
     CHECK(scene.cadence.threshold_ns() == 5 * kMs);
@@ -110,6 +110,14 @@ TEST_CASE("where threads wait for cores or by spinning ticks are short", "[causa
     CHECK(scene.cadence.oversubscribed());
     scene.pass(4 * kSecond, 0);
     CHECK(scene.cadence.tick_ns() == 8 * kMs);
+  }
+  SECTION("and the threshold is what was asked for, where it was") {
+    scene.cadence.fix_threshold(3 * kMs);
+    CHECK(scene.cadence.threshold_ns() == 3 * kMs);
+    scene.pass(kSecond, 0, 300 * kMs);
+    CHECK(scene.cadence.threshold_ns() == 3 * kMs);
+    scene.cadence.waits_by_spinning();
+    CHECK(scene.cadence.threshold_ns() == 3 * kMs);
   }
   SECTION("by spinning") {
     scene.cadence.waits_by_spinning();

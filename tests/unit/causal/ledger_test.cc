@@ -122,6 +122,59 @@ TEST_CASE("a thread that waited for a core continues where the core was left", "
   }
 }
 
+// A leaves core 0 in virtual time before B comes; B leaves core 1, later, to A, which loses its
+// lead of 10 ms there.
+TEST_CASE("what one core loses by the order of turns another one is given", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.start_thread(kC, 0, 0);
+  ledger.switched_in(kA, kCpu0, 0);
+  ledger.switched_in(kB, kCpu1, 0);
+  ledger.earn(kA, 10 * kMillisecond);
+  ledger.switched_out(kB, kCpu1, 10 * kMillisecond, true, false);
+  ledger.switched_in(kC, kCpu1, 10 * kMillisecond);
+  const auto hand_on_core_0 = [&](Nanoseconds at_ns) {
+    ledger.switched_out(kA, kCpu0, at_ns, true, false);
+    ledger.switched_in(kB, kCpu0, at_ns);
+  };
+  const auto hand_on_core_1 = [&](Nanoseconds at_ns) {
+    ledger.switched_out(kC, kCpu1, at_ns, true, false);
+    ledger.switched_in(kA, kCpu1, at_ns);
+  };
+  SECTION("what B left unused by coming late, 7 ms") {
+    hand_on_core_0(13 * kMillisecond);
+    CHECK(ledger.local(kB) == 3 * kMillisecond);
+    hand_on_core_1(15 * kMillisecond);
+    CHECK(ledger.local(kA) == 7 * kMillisecond);
+  }
+  SECTION("once") {
+    hand_on_core_0(13 * kMillisecond);
+    hand_on_core_1(15 * kMillisecond);
+    ledger.switched_out(kB, kCpu0, 17 * kMillisecond, true, false);
+    ledger.switched_out(kA, kCpu1, 17 * kMillisecond, true, false);
+    ledger.switched_in(kA, kCpu0, 20 * kMillisecond);
+    CHECK(ledger.local(kA) == 3 * kMillisecond);
+  }
+  SECTION("no more than it loses") {
+    hand_on_core_0(13 * kMillisecond);
+    ledger.earn(kC, 6 * kMillisecond);
+    hand_on_core_1(15 * kMillisecond);
+    CHECK(ledger.local(kA) == 10 * kMillisecond);
+  }
+  SECTION("nothing where nobody came late") {
+    hand_on_core_0(20 * kMillisecond);
+    CHECK(ledger.local(kB) == 10 * kMillisecond);
+    hand_on_core_1(22 * kMillisecond);
+    CHECK(ledger.local(kA) == 0);
+  }
+  SECTION("nothing from an earlier experiment") {
+    hand_on_core_0(13 * kMillisecond);
+    ledger.reset();
+    ledger.earn(kA, 4 * kMillisecond);
+    hand_on_core_1(15 * kMillisecond);
+    CHECK(ledger.local(kA) == 0);
+  }
+}
+
 TEST_CASE("a new thread waits for its first core", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.switched_in(kA, kCpu0, 0);

@@ -222,25 +222,25 @@ TEST_CASE("an experiment stays open for what a thread could pay", "[causal][stre
     scene.begun_ns = scene.clock.now_ns;
     scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
   }
-  scene.samples(kFast, 1, 40);
+  scene.samples(kFast, 1, 100);
   CAPTURE(short_of_cores);
   SECTION("it runs") {
-    scene.run_until(50);
-    CHECK(scene.stream.open_debt_ns() == 20 * kMs);
+    scene.run_until(110);
+    CHECK(scene.stream.open_debt_ns() == 50 * kMs);
   }
   SECTION("it waits for a core, which may be the controller's doing") {
-    scene.switches(kOther, 45, kPreempted);
-    scene.run_until(50);
-    CHECK(scene.stream.open_debt_ns() == (short_of_cores ? 0 : 20 * kMs));
+    scene.switches(kOther, 105, kPreempted);
+    scene.run_until(110);
+    CHECK(scene.stream.open_debt_ns() == (short_of_cores ? 0 : 50 * kMs));
     scene.pauser.in_pause.insert(kOther);
-    CHECK(scene.stream.open_debt_ns() == 20 * kMs);
+    CHECK(scene.stream.open_debt_ns() == 50 * kMs);
   }
   SECTION("it sleeps, by itself or in a pause") {
-    scene.switches(kOther, 45, kBlocked);
-    scene.run_until(50);
+    scene.switches(kOther, 105, kBlocked);
+    scene.run_until(110);
     CHECK(scene.stream.open_debt_ns() == 0);
     scene.pauser.in_pause.insert(kOther);
-    CHECK(scene.stream.open_debt_ns() == 20 * kMs);
+    CHECK(scene.stream.open_debt_ns() == 50 * kMs);
   }
 }
 

@@ -53,6 +53,7 @@ period = "250us"
 channel = "ptrace"
 cost = "120us"
 longest = "50ms"
+threshold = "500us"
 [budget]
 duration = "5m"
 max_slowdown = 30
@@ -90,6 +91,7 @@ predict = { log = "profile.jsonl", unit = "hash.c:217", speedup = 96 }
   CHECK(c.pause.channel == "ptrace");
   CHECK(c.pause.cost_ns == 120 * kMicrosecond);
   CHECK(c.pause.longest_ns == 50 * kMillisecond);
+  CHECK(c.pause.threshold_ns == 500 * kMicrosecond);
   CHECK(c.budget.duration_ns == 300 * kSecond);
   CHECK(c.budget.max_slowdown_percent == 30.0);
   CHECK(c.budget.until_certain);
