@@ -58,7 +58,7 @@ struct Sampling {
 struct Pause {
   std::string channel = "auto";  // auto | sigtrap | ptrace
   Nanoseconds longest_ns = 100 * kMillisecond;
-  std::optional<Nanoseconds> cost_ns;  // of one, besides itself; nullopt: auto
+  std::optional<Nanoseconds> cost_ns;       // of one, besides itself; nullopt: auto
   std::optional<Nanoseconds> threshold_ns;  // of a debt, above which it is paid; nullopt: auto
 };
 

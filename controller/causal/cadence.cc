@@ -14,9 +14,12 @@ constexpr std::uint64_t kBlocksToChange = 200;
 // A debt below the threshold waits for more. A pause as long as this is still on at the next tick
 // and is prolonged instead of being begun again, and much of what is owed cancels before.
 constexpr double kThresholdTicks = 2.5;
-// Where threads wait for cores, the core of a paused thread is taken by another one, and goes on as
-// late as it was: then debts are the cores', mostly noise that cancels, and pauses settle nothing.
-constexpr Nanoseconds kThresholdOversubscribed = 40 * kMillisecond;
+// Where threads wait for cores, the core of a paused thread is taken by another one, and does not
+// stand still: then the fewer pauses the better.
+constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
+// And where it is a thread of the target that takes it, that core goes on as late as it was: debts
+// are the cores', mostly noise that cancels, and pauses settle nothing.
+constexpr Nanoseconds kThresholdOwnQueue = 40 * kMillisecond;
 constexpr Nanoseconds kThresholdSpinning = kMillisecond;
 
 }  // namespace
@@ -48,10 +51,13 @@ Nanoseconds Cadence::affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wai
   return tick_ns;
 }
 
-void Cadence::look(Nanoseconds now_ns, Nanoseconds core_wait_ns) {
-  if (now_ns - looked_.at_ns < kEnoughToSee) return;
-  oversubscribed_ = short_of_cores(core_wait_ns - looked_.core_wait_ns, now_ns - looked_.at_ns);
-  looked_ = {now_ns, core_wait_ns};
+void Cadence::look(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds outside_wait_ns) {
+  const Nanoseconds passed_ns = now_ns - looked_.at_ns;
+  if (passed_ns < kEnoughToSee) return;
+  const Nanoseconds own_wait_ns = core_wait_ns - outside_wait_ns;
+  oversubscribed_ = short_of_cores(core_wait_ns - looked_.core_wait_ns, passed_ns);
+  own_queue_ = short_of_cores(own_wait_ns - looked_.own_wait_ns, passed_ns);
+  looked_ = {now_ns, core_wait_ns, own_wait_ns};
   if (told_ns_ < kEnoughToSee) return;
   if (chosen_ && told_ns_ < kEnoughToChange && told_blocks_ < kBlocksToChange) return;
   const Nanoseconds affordable_ns = affordable_tick_ns(now_ns, core_wait_ns);
@@ -65,8 +71,10 @@ void Cadence::look(Nanoseconds now_ns, Nanoseconds core_wait_ns) {
 Nanoseconds Cadence::threshold_ns() const {
   if (threshold_ns_) return *threshold_ns_;
   if (spinning_) return kThresholdSpinning;
-  if (oversubscribed_) return kThresholdOversubscribed;
-  return static_cast<Nanoseconds>(kThresholdTicks * static_cast<double>(tick_ns_));
+  if (oversubscribed_ && !own_queue_) return kThresholdOversubscribed;
+  const auto usual_ns = static_cast<Nanoseconds>(kThresholdTicks * static_cast<double>(tick_ns_));
+  if (!own_queue_) return usual_ns;
+  return std::clamp(longest_threshold_ns_, usual_ns, std::max(usual_ns, kThresholdOwnQueue));
 }
 
 }  // namespace causalctl::causal

@@ -31,12 +31,15 @@ class Cadence {
   // Ticks are at most so long, and at least the shortest.
   void limit(Nanoseconds longest_ns);
   void fix_threshold(Nanoseconds threshold_ns) { threshold_ns_ = threshold_ns; }
+  // Where threads wait for each other's cores the threshold is at most so long.
+  void limit_threshold(Nanoseconds longest_ns) { longest_threshold_ns_ = longest_ns; }
 
   // Whether what there was since the last call tells how often threads block: not when some owed
   // time, for then they stand in pauses instead of waiting for each other.
   void passed(Nanoseconds now_ns, bool tells);
-  // Before an experiment. `core_wait_ns`: for which threads have waited for cores, summed, ever.
-  void look(Nanoseconds now_ns, Nanoseconds core_wait_ns);
+  // Before an experiment. For how long threads have waited for cores, summed, ever, and for how
+  // much of it because of other programs.
+  void look(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds outside_wait_ns);
 
   // Whether cores were short between the last two looks.
   bool oversubscribed() const { return oversubscribed_; }
@@ -48,14 +51,17 @@ class Cadence {
   struct Since {  // a look
     Nanoseconds at_ns = 0;
     Nanoseconds core_wait_ns = 0;
+    Nanoseconds own_wait_ns = 0;
   };
   Nanoseconds affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wait_ns) const;
 
   bool spinning_ = false;
   bool oversubscribed_ = false;
+  bool own_queue_ = false;  // … for want of cores that other threads of the target have
   Nanoseconds longest_tick_ns_ = 8 * kMillisecond;
   Nanoseconds tick_ns_ = kShortestTick;
   std::optional<Nanoseconds> threshold_ns_;  // nullopt: by what is known of the target
+  Nanoseconds longest_threshold_ns_ = kSecond;
   bool chosen_ = false;
   Since looked_;
   Since judged_;              // when the tick was

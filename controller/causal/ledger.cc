@@ -14,6 +14,9 @@ constexpr Nanoseconds kCoreWaitFloor = 50 * kMicrosecond;
 // already when it was left waited for the thread that left it, whoever came between.
 constexpr Nanoseconds kHandOver = 20 * kMicrosecond;
 
+// Core time that nobody has used for so long (in virtual time, after its end) is lost.
+constexpr Nanoseconds kForgotten = 20 * kMillisecond;
+
 // The scheduler may leave a thread that was woken on its waker's core for so long, another one
 // being free: nobody else's doing.
 constexpr Nanoseconds kPlaced = 200 * kMicrosecond;
@@ -58,7 +61,8 @@ void Ledger::reset() {
   for (auto& [tid, thread] : threads_) thread.local_ns = 0;
   for (auto& [cpu, core] : cores_) core.local_ns = 0;
   last_end_.reset();
-  lifted_ns_ = unused_ns_ = 0;
+  lifted_ns_ = 0;
+  unused_ = {};
 }
 
 // A thread that a timer wakes for a moment is not found running when it owes; or it is, by chance,
@@ -160,23 +164,30 @@ void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds 
       waited_ns > kCoreWaitFloor && core.left_by != 0 && core.left_by != tid &&
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
   if (for_other) {
-    take_over(thread, waited_ns, core);
+    take_over(thread, core, now_ns);
   } else if (thread.needless) {
     thread.local_ns += waited_ns;  // all of it on the way
   }
 }
 
-// A thread that has gained less than it would have to, to come to this core at once in virtual
-// time, leaves it idle until then. But cores are exchangeable: another one of those that wait would
-// have used it. So that time is kept, for a thread that loses its lead to a core that is behind.
-// All cores together neither gain nor lose by the order in which they are handed on.
-void Ledger::take_over(Thread& thread, Nanoseconds waited_ns, const Core& core) {
+// A thread that waited too short for what its core is ahead leaves that core idle, in virtual time,
+// until it comes. But cores are exchangeable: another one of those that wait would have used it. So
+// that time is kept, for a thread that loses its lead to a core that is behind; it need not have
+// been there itself, as others would have made room for it. All cores together neither gain nor
+// lose by the order of turns.
+void Ledger::take_over(Thread& thread, const Core& core, Nanoseconds now_ns) {
   const Nanoseconds before_ns = thread.local_ns;
-  arrive(thread, waited_ns, core.local_ns, core.by_idler);
-  unused_ns_ += std::max<Nanoseconds>(core.local_ns - thread.local_ns, 0);
-  const Nanoseconds kept_ns = std::clamp<Nanoseconds>(before_ns - thread.local_ns, 0, unused_ns_);
+  const Nanoseconds came_v_ns = thread.since_ns - before_ns;
+  arrive(thread, now_ns - thread.since_ns, core.local_ns, core.by_idler);
+  const Nanoseconds idle_ns = core.local_ns - thread.local_ns;
+  if (idle_ns > 0 && own_cores_.waiting() > 0 && !excused(thread)) {
+    unused_ = {unused_.length_ns + idle_ns, std::max(unused_.until_v_ns, came_v_ns)};
+  }
+  if (came_v_ns > unused_.until_v_ns + kForgotten) unused_ = {};
+  const Nanoseconds kept_ns =
+      std::clamp<Nanoseconds>(before_ns - thread.local_ns, 0, unused_.length_ns);
   thread.local_ns += kept_ns;
-  unused_ns_ -= kept_ns;
+  unused_.length_ns -= kept_ns;
 }
 
 void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,

@@ -124,7 +124,7 @@ class Ledger {
   void enter(Thread& thread, ThreadState state, Nanoseconds now_ns);
   static bool may_be_woken(const Thread& thread);
   void put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
-  void take_over(Thread& thread, Nanoseconds waited_ns, const Core& core);
+  void take_over(Thread& thread, const Core& core, Nanoseconds now_ns);
 
   void find_idlers();
   static bool excused(const Thread& thread) { return thread.idler && thread.from_outside; }
@@ -135,7 +135,11 @@ class Ledger {
 
   std::unordered_map<Tid, Thread> threads_;
   Nanoseconds lifted_ns_ = 0;
-  Nanoseconds unused_ns_ = 0;  // core time, in virtual time (see take_over)
+  struct Unused {  // core time, in virtual time (see take_over)
+    Nanoseconds length_ns = 0;
+    Nanoseconds until_v_ns = 0;  // the latest end of what is in it
+  };
+  Unused unused_;
   Nanoseconds latest_ns_ = 0;  // time of the latest switch
   std::unordered_map<std::uint32_t, Core> cores_;
   // The latest end of a thread. Its events are closed before it wakes who joins it, so that there

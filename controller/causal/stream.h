@@ -70,6 +70,7 @@ class Stream {
   // Ticks are at most so long (cadence.h).
   void limit_tick(Nanoseconds longest_ns) { cadence_.limit(longest_ns); }
   void fix_threshold(Nanoseconds threshold_ns) { cadence_.fix_threshold(threshold_ns); }
+  void limit_threshold(Nanoseconds longest_ns) { cadence_.limit_threshold(longest_ns); }
   void begin_counting();  // counts visits from now on, outside of an experiment
   // speedup 0: a baseline. `period_ns`: of sampling, on average.
   void begin(UnitId unit, double speedup, Nanoseconds period_ns);

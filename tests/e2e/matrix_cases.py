@@ -204,9 +204,10 @@ def by_signal(outcome):
 
 def attach(*options, duration=ENDLESS, point="round_done", fixed="hot_work"):
     # The larger the speedup, the longer a pause lasts: at 100 % as long as its experiment. They are
-    # most frequent at 50 %, some 60 a second. (On an overloaded machine there are hardly any, for
-    # waiting for a core counts as being paused.)
-    full_rate = ("--fixed", fixed, "--speedup", "50") if fixed else ()
+    # most frequent at 50 %. (On an overloaded machine there are hardly any, for waiting for a core
+    # counts as being paused.)
+    full_rate = (("--fixed", fixed, "--speedup", "50", "--set", 'pause.threshold="1ms"')
+                 if fixed else ())
     return ("attach", "{pid}", "--progress", point, "--duration", duration, "--experiment", "100ms",
             "--min-visits", "1", "--period", "1ms", "--pause-cost", "150us", "--unit", "function",
             *full_rate, "--format", "json", "-o", "{log}", *options)

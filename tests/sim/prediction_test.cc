@@ -85,6 +85,9 @@ TEST_CASE("predictions are true", "[sim]") {
 TEST_CASE("predictions are true where threads wait for cores", "[sim]") {
   check({"pool", pool_of(8, 1, 1, 0), 1, 0.5}, kPrompt, 2);
   check({"pool with a lock", pool_of(8, 1, 1, 0.2), 1, 0.5}, kPrompt, 2);
+  check({"three threads", pool_of(3, 1, 1, 0), 1, 1.0}, kPrompt, 2);
+  check({"16 threads on 4 cores", pool_of(16, 1, 1, 0), 1, 1.0}, kPrompt, 4);
+  check({"64 threads on 16 cores", pool_of(64, 1, 1, 0), 1, 0.5}, kPrompt, 16);
 }
 
 // The controller is told nothing near the truth, and two threads must find it out.

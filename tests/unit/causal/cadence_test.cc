@@ -11,6 +11,7 @@ struct Scene {
   Cadence cadence;
   Nanoseconds now_ns = kSecond;
   Nanoseconds core_wait_ns = 0;
+  Nanoseconds outside_wait_ns = 0;
   Scene() { cadence.start(now_ns); }
   // The target's threads block so often and wait for cores for so long, summed.
   void pass(Nanoseconds time_ns, int blocks, Nanoseconds waited_ns = 0, bool tells = true) {
@@ -18,7 +19,7 @@ struct Scene {
     now_ns += time_ns;
     core_wait_ns += waited_ns;
     cadence.passed(now_ns, tells);
-    cadence.look(now_ns, core_wait_ns);
+    cadence.look(now_ns, core_wait_ns, outside_wait_ns);
   }
 };
 
@@ -110,6 +111,22 @@ TEST_CASE("where threads wait for cores or by spinning ticks are short", "[causa
     CHECK(scene.cadence.oversubscribed());
     scene.pass(4 * kSecond, 0);
     CHECK(scene.cadence.tick_ns() == 8 * kMs);
+  }
+  SECTION("for cores that other programs have") {
+    scene.outside_wait_ns = 100 * kMs;
+    scene.pass(kSecond, 0, 300 * kMs);
+    CHECK(scene.cadence.oversubscribed());
+    CHECK(scene.cadence.threshold_ns() == 10 * kMs);
+    scene.outside_wait_ns += 40 * kMs;
+    scene.pass(kSecond, 0, 300 * kMs);
+    CHECK(scene.cadence.threshold_ns() == 40 * kMs);
+  }
+  SECTION("for cores, in short experiments") {
+    scene.cadence.limit_threshold(20 * kMs);
+    scene.pass(kSecond, 0, 300 * kMs);
+    CHECK(scene.cadence.threshold_ns() == 20 * kMs);
+    scene.cadence.limit_threshold(2 * kMs);
+    CHECK(scene.cadence.threshold_ns() == 5 * kMs);
   }
   SECTION("and the threshold is what was asked for, where it was") {
     scene.cadence.fix_threshold(3 * kMs);

@@ -122,8 +122,8 @@ TEST_CASE("a thread that waited for a core continues where the core was left", "
   }
 }
 
-// A leaves core 0 in virtual time before B comes; B leaves core 1, later, to A, which loses its
-// lead of 10 ms there.
+// A, 10 ms ahead, leaves core 0 in virtual time before B comes, and takes core 1 from C, where it
+// loses its lead.
 TEST_CASE("what one core loses by the order of turns another one is given", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.start_thread(kC, 0, 0);
@@ -159,6 +159,25 @@ TEST_CASE("what one core loses by the order of turns another one is given", "[ca
     ledger.earn(kC, 6 * kMillisecond);
     hand_on_core_1(15 * kMillisecond);
     CHECK(ledger.local(kA) == 10 * kMillisecond);
+  }
+  SECTION("nothing where nobody waited who could have used it") {
+    ledger.switched_out(kA, kCpu0, 13 * kMillisecond, false, false);
+    ledger.switched_in(kB, kCpu0, 13 * kMillisecond);
+    ledger.woken_from_outside(kA, 14 * kMillisecond);
+    hand_on_core_1(15 * kMillisecond);
+    CHECK(ledger.local(kA) == 0);
+  }
+  SECTION("nothing after 20 ms of virtual time") {
+    constexpr Tid kD = 4;
+    constexpr std::uint32_t kCpu2 = 2;
+    ledger.start_thread(kD, 0, 0);
+    ledger.switched_out(kD, kCpu2, 12 * kMillisecond, true, false);
+    ledger.switched_out(kA, kCpu0, 13 * kMillisecond, false, false);
+    ledger.switched_in(kB, kCpu0, 13 * kMillisecond);
+    const bool in_time = GENERATE(true, false);
+    ledger.woken_from_outside(kA, (in_time ? 39 : 41) * kMillisecond);
+    hand_on_core_1(44 * kMillisecond);
+    CHECK(ledger.local(kA) == (in_time ? 7 : 0) * kMillisecond);
   }
   SECTION("nothing where nobody came late") {
     hand_on_core_0(20 * kMillisecond);

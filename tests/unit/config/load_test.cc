@@ -153,6 +153,7 @@ TEST_CASE("single faults", "[config]") {
       {"[sampling]\nperiod = \"1us\"", "must be from 50us to 1s, not 1us"},
       {"[pause]\ncost = \"1s\"", "must be from 1us to 10ms, not 1s"},
       {"[scope]\nunit = \"file\"", "2:8: \"file\" is not a unit"},
+      {"[pause]\nthreshold = \"2s\"", "must be from 100us to 1s, not 2s"},
       {"[pause]\nchannel = \"signal\"", "is not a pause channel"},
       {"[output]\nformat = \"xml\"", "is not a format"},
       {"[ab]\nrounds = 0", "must be from 2 to"},

@@ -89,12 +89,15 @@ TEST_CASE("auto stands over the file, too", "[config]") {
 
 TEST_CASE("--set stands over the file, and under the other options", "[config]") {
   const File file("[pause]\nlongest = \"20ms\"\n[sampling]\nperiod = \"2ms\"\n");
-  const config::Config c =
-      merged({"--config", file.path(), "--set", "pause.longest='30ms'", "--set",
-              "sampling.period='3ms'", "--set", "experiment.min_visits=9", "--period", "4ms"});
+  const config::Config c = merged(
+      {"--config", file.path(), "--set", "pause.longest='30ms'", "--set", "sampling.period='3ms'",
+       "--set", "experiment.min_visits=9", "--period", "4ms", "--set", "pause.threshold='3ms'"});
   CHECK(c.pause.longest_ns == 30 * kMillisecond);
   CHECK(c.sampling.period_ns == 4 * kMillisecond);
   CHECK(c.experiment.min_visits == 9);
+  CHECK(c.pause.threshold_ns == 3 * kMillisecond);
+  CHECK_FALSE(
+      merged({"--config", file.path(), "--set", "pause.threshold='auto'"}).pause.threshold_ns);
   CHECK_FALSE(
       merged({"--config", file.path(), "--set", "sampling.period='auto'"}).sampling.period_ns);
 }
