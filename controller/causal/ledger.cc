@@ -14,9 +14,6 @@ constexpr Nanoseconds kCoreWaitFloor = 50 * kMicrosecond;
 // already when it was left waited for the thread that left it, whoever came between.
 constexpr Nanoseconds kHandOver = 20 * kMicrosecond;
 
-// Core time that nobody has used for so long (in virtual time, after its end) is lost.
-constexpr Nanoseconds kForgotten = 20 * kMillisecond;
-
 // The scheduler may leave a thread that was woken on its waker's core for so long, another one
 // being free: nobody else's doing.
 constexpr Nanoseconds kPlaced = 200 * kMicrosecond;
@@ -58,11 +55,10 @@ void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
 
 void Ledger::reset() {
   find_idlers();
-  for (auto& [tid, thread] : threads_) thread.local_ns = 0;
+  for (auto& [tid, thread] : threads_) thread.local_ns = thread.runs_on_ns = 0;
   for (auto& [cpu, core] : cores_) core.local_ns = 0;
   last_end_.reset();
   lifted_ns_ = 0;
-  unused_ = {};
 }
 
 // A thread that a timer wakes for a moment is not found running when it owes; or it is, by chance,
@@ -142,6 +138,7 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
   enter(thread, ThreadState::running, now_ns);
   const bool own_core = core.left_by == tid && core.left_at_ns == thread.since_ns;
   if (waited) put_on_core(thread, tid, core, now_ns);
+  come_to(core, thread);
   if (before == ThreadState::blocked && !thread.in_pause) {
     thread.from_outside = true;
     thread.up_since_ns = now_ns;
@@ -164,30 +161,23 @@ void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds 
       waited_ns > kCoreWaitFloor && core.left_by != 0 && core.left_by != tid &&
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
   if (for_other) {
-    take_over(thread, core, now_ns);
+    const Nanoseconds most_ns = thread.local_ns + waited_ns;
+    arrive(thread, waited_ns, core.local_ns, core.by_idler);
+    thread.local_ns = std::min(thread.local_ns + thread.runs_on_ns, most_ns);
   } else if (thread.needless) {
     thread.local_ns += waited_ns;  // all of it on the way
   }
 }
 
-// A thread that waited too short for what its core is ahead leaves that core idle, in virtual time,
-// until it comes. But cores are exchangeable: another one of those that wait would have used it. So
-// that time is kept, for a thread that loses its lead to a core that is behind; it need not have
-// been there itself, as others would have made room for it. All cores together neither gain nor
-// lose by the order of turns.
-void Ledger::take_over(Thread& thread, const Core& core, Nanoseconds now_ns) {
-  const Nanoseconds before_ns = thread.local_ns;
-  const Nanoseconds came_v_ns = thread.since_ns - before_ns;
-  arrive(thread, now_ns - thread.since_ns, core.local_ns, core.by_idler);
-  const Nanoseconds idle_ns = core.local_ns - thread.local_ns;
-  if (idle_ns > 0 && own_cores_.waiting() > 0 && !excused(thread)) {
-    unused_ = {unused_.length_ns + idle_ns, std::max(unused_.until_v_ns, came_v_ns)};
-  }
-  if (came_v_ns > unused_.until_v_ns + kForgotten) unused_ = {};
-  const Nanoseconds kept_ns =
-      std::clamp<Nanoseconds>(before_ns - thread.local_ns, 0, unused_.length_ns);
-  thread.local_ns += kept_ns;
-  unused_.length_ns -= kept_ns;
+// In virtual time, who was preempted ran on until its successor came, which is as much later as
+// that one is behind; and has so much less to do when it has a core again.
+void Ledger::come_to(const Core& core, const Thread& successor) {
+  const auto found = threads_.find(core.left_by);
+  if (found == threads_.end() || excused(successor)) return;
+  Thread& before = found->second;
+  const bool left_for_it = before.state == ThreadState::waiting_for_core && before.preempted &&
+                           before.since_ns == core.left_at_ns;
+  if (left_for_it) before.runs_on_ns = std::max(core.local_ns - successor.local_ns, Nanoseconds{0});
 }
 
 void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
@@ -199,6 +189,7 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   enter(thread, preempted ? ThreadState::waiting_for_core : ThreadState::blocked, now_ns);
   thread.seen = true;
   thread.preempted = preempted;
+  thread.runs_on_ns = 0;
   thread.since_ns = now_ns;
   thread.blind_wait = !preempted && !pause_asked;
   thread.in_pause = pause_asked;

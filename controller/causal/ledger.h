@@ -17,10 +17,9 @@
 // Where j's wake-up comes before i's own arrival, in virtual time i does not wait at all, and is
 // credited with the time that the wake-up takes to reach it, too.
 // A core is a resource like a lock: the same rule holds for a thread that waited for a core which a
-// thread of the target left (the core rule); but cores are exchangeable, and what one of them loses
-// by the order that real time has made, another one is given (take_over). Whoever is woken by
-// anything else keeps its local, save for what rules 5 and 7 of docs/virtual-time.md say of joins,
-// spinning and unseen wake-ups.
+// thread of the target left (the core rule), who had it until the next one came. Whoever is woken
+// by anything else keeps its local, save for what rules 5 and 7 of docs/virtual-time.md say of
+// joins, spinning and unseen wake-ups.
 //
 // The global offset G is the largest local of all live threads. debt_i = G - local_i is what thread
 // i still has to stand still for; threads that hardly run and that a timer wakes are excused (rule
@@ -103,7 +102,8 @@ class Ledger {
     bool needless = false;  // the wake-up now under way: in virtual time there was no wait
     bool in_pause = false;  // of ours
     bool preempted = false;
-    bool seen = false;  // a record has told of its state
+    Nanoseconds runs_on_ns = 0;  // in virtual time, after that (see come_to)
+    bool seen = false;           // a record has told of its state
     // A timer or a device has ended its last wait, and nobody of the target has brought it into
     // step since.
     bool from_outside = false;
@@ -124,7 +124,7 @@ class Ledger {
   void enter(Thread& thread, ThreadState state, Nanoseconds now_ns);
   static bool may_be_woken(const Thread& thread);
   void put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
-  void take_over(Thread& thread, const Core& core, Nanoseconds now_ns);
+  void come_to(const Core& core, const Thread& successor);
 
   void find_idlers();
   static bool excused(const Thread& thread) { return thread.idler && thread.from_outside; }
@@ -135,11 +135,6 @@ class Ledger {
 
   std::unordered_map<Tid, Thread> threads_;
   Nanoseconds lifted_ns_ = 0;
-  struct Unused {  // core time, in virtual time (see take_over)
-    Nanoseconds length_ns = 0;
-    Nanoseconds until_v_ns = 0;  // the latest end of what is in it
-  };
-  Unused unused_;
   Nanoseconds latest_ns_ = 0;  // time of the latest switch
   std::unordered_map<std::uint32_t, Core> cores_;
   // The latest end of a thread. Its events are closed before it wakes who joins it, so that there

@@ -27,8 +27,6 @@ class OwnCores {
     waiting_ += waiting;
   }
 
-  int waiting() const { return waiting_; }
-
   // To one thread that waited all the time, until the last change.
   double granted_ns() const { return granted_ns_; }
 

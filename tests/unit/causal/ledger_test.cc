@@ -122,74 +122,59 @@ TEST_CASE("a thread that waited for a core continues where the core was left", "
   }
 }
 
-// A, 10 ms ahead, leaves core 0 in virtual time before B comes, and takes core 1 from C, where it
-// loses its lead.
-TEST_CASE("what one core loses by the order of turns another one is given", "[causal][ledger]") {
+// B takes core 0 from A, which is 10 ms ahead, and C leaves core 1 to A.
+TEST_CASE("who is preempted has run on until its successor came", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.start_thread(kC, 0, 0);
   ledger.switched_in(kA, kCpu0, 0);
-  ledger.switched_in(kB, kCpu1, 0);
+  ledger.switched_in(kC, kCpu1, 0);
   ledger.earn(kA, 10 * kMillisecond);
-  ledger.switched_out(kB, kCpu1, 10 * kMillisecond, true, false);
-  ledger.switched_in(kC, kCpu1, 10 * kMillisecond);
-  const auto hand_on_core_0 = [&](Nanoseconds at_ns) {
-    ledger.switched_out(kA, kCpu0, at_ns, true, false);
+  const auto hand_on = [&](Nanoseconds at_ns, Nanoseconds back_ns, bool preempted = true) {
+    ledger.switched_out(kA, kCpu0, at_ns, preempted, false);
     ledger.switched_in(kB, kCpu0, at_ns);
+    if (!preempted) ledger.woken_from_outside(kA, at_ns);
+    ledger.switched_out(kC, kCpu1, back_ns, true, false);
+    ledger.switched_in(kA, kCpu1, back_ns);
   };
-  const auto hand_on_core_1 = [&](Nanoseconds at_ns) {
-    ledger.switched_out(kC, kCpu1, at_ns, true, false);
-    ledger.switched_in(kA, kCpu1, at_ns);
-  };
-  SECTION("what B left unused by coming late, 7 ms") {
-    hand_on_core_0(13 * kMillisecond);
-    CHECK(ledger.local(kB) == 3 * kMillisecond);
-    hand_on_core_1(15 * kMillisecond);
+  SECTION("by what its successor is behind") {
+    ledger.earn(kB, 3 * kMillisecond);
+    hand_on(13 * kMillisecond, 15 * kMillisecond);
     CHECK(ledger.local(kA) == 7 * kMillisecond);
   }
+  SECTION("beside the credit of the core that it comes to") {
+    ledger.earn(kB, 6 * kMillisecond);
+    ledger.earn(kC, 7 * kMillisecond);
+    hand_on(13 * kMillisecond, 17 * kMillisecond);
+    CHECK(ledger.local(kA) == (7 + 4) * kMillisecond);
+  }
+  SECTION("but it has waited no longer than it has") {
+    ledger.earn(kC, 9 * kMillisecond);
+    hand_on(13 * kMillisecond, 17 * kMillisecond);
+    CHECK(ledger.local(kA) == (10 + 4) * kMillisecond);
+  }
+  SECTION("not where its successor is ahead") {
+    ledger.earn(kB, 11 * kMillisecond);
+    hand_on(13 * kMillisecond, 15 * kMillisecond);
+    CHECK(ledger.local(kA) == 0);
+  }
+  SECTION("not where it left by itself") {
+    hand_on(13 * kMillisecond, 15 * kMillisecond, false);
+    CHECK(ledger.local(kA) == 0);
+  }
   SECTION("once") {
-    hand_on_core_0(13 * kMillisecond);
-    hand_on_core_1(15 * kMillisecond);
-    ledger.switched_out(kB, kCpu0, 17 * kMillisecond, true, false);
-    ledger.switched_out(kA, kCpu1, 17 * kMillisecond, true, false);
-    ledger.switched_in(kA, kCpu0, 20 * kMillisecond);
+    ledger.earn(kB, 3 * kMillisecond);
+    hand_on(13 * kMillisecond, 15 * kMillisecond);
+    ledger.switched_out(kA, kCpu1, 16 * kMillisecond, true, false);
+    ledger.switched_out(kB, kCpu0, 18 * kMillisecond, true, false);
+    ledger.switched_in(kA, kCpu0, 18 * kMillisecond);
     CHECK(ledger.local(kA) == 3 * kMillisecond);
   }
-  SECTION("no more than it loses") {
-    hand_on_core_0(13 * kMillisecond);
-    ledger.earn(kC, 6 * kMillisecond);
-    hand_on_core_1(15 * kMillisecond);
-    CHECK(ledger.local(kA) == 10 * kMillisecond);
-  }
-  SECTION("nothing where nobody waited who could have used it") {
-    ledger.switched_out(kA, kCpu0, 13 * kMillisecond, false, false);
+  SECTION("not in the next experiment") {
+    ledger.switched_out(kA, kCpu0, 13 * kMillisecond, true, false);
     ledger.switched_in(kB, kCpu0, 13 * kMillisecond);
-    ledger.woken_from_outside(kA, 14 * kMillisecond);
-    hand_on_core_1(15 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
-  }
-  SECTION("nothing after 20 ms of virtual time") {
-    constexpr Tid kD = 4;
-    constexpr std::uint32_t kCpu2 = 2;
-    ledger.start_thread(kD, 0, 0);
-    ledger.switched_out(kD, kCpu2, 12 * kMillisecond, true, false);
-    ledger.switched_out(kA, kCpu0, 13 * kMillisecond, false, false);
-    ledger.switched_in(kB, kCpu0, 13 * kMillisecond);
-    const bool in_time = GENERATE(true, false);
-    ledger.woken_from_outside(kA, (in_time ? 39 : 41) * kMillisecond);
-    hand_on_core_1(44 * kMillisecond);
-    CHECK(ledger.local(kA) == (in_time ? 7 : 0) * kMillisecond);
-  }
-  SECTION("nothing where nobody came late") {
-    hand_on_core_0(20 * kMillisecond);
-    CHECK(ledger.local(kB) == 10 * kMillisecond);
-    hand_on_core_1(22 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
-  }
-  SECTION("nothing from an earlier experiment") {
-    hand_on_core_0(13 * kMillisecond);
     ledger.reset();
-    ledger.earn(kA, 4 * kMillisecond);
-    hand_on_core_1(15 * kMillisecond);
+    ledger.switched_out(kC, kCpu1, 15 * kMillisecond, true, false);
+    ledger.switched_in(kA, kCpu1, 15 * kMillisecond);
     CHECK(ledger.local(kA) == 0);
   }
 }
