@@ -26,20 +26,6 @@ std::span<const Experiment> window_of(std::span<const Experiment> all) {
   return count == kBudgetWindow || wall_ns >= kLongestWindow ? all.last(count) : all.last(0);
 }
 
-struct Delays {
-  Nanoseconds warm_up_ns = 0;
-  Nanoseconds experiment_ns = 0;
-  Nanoseconds paid_ns = 0;  // of that by pauses, summed over threads
-};
-
-// Where threads hand on cores and wake-ups, most of the delay is credit, which holds nobody back.
-// Of the warm-ups it is not known how much; as much as of the experiments.
-double held_back_ns(const Delays& delays) {
-  const auto all_ns = static_cast<double>(delays.warm_up_ns + delays.experiment_ns);
-  if (delays.paid_ns >= delays.experiment_ns) return all_ns;
-  return all_ns * static_cast<double>(delays.paid_ns) / static_cast<double>(delays.experiment_ns);
-}
-
 // Lower end of the interval of the share of the rate that sped-up experiments lose (Welch's t with
 // the fewer degrees of freedom); 0 where there is none.
 double lost_rate(std::span<const Experiment> window, std::size_t point) {
@@ -65,19 +51,22 @@ double lost_rate(std::span<const Experiment> window, std::size_t point) {
 
 }  // namespace
 
-Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost) {
+Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost,
+                     Nanoseconds pause_cost_ns) {
   const auto window = window_of(experiments);
   Slowdown slowdown;
   if (window.empty()) return slowdown;
   slowdown.experiments = window.size();
-  Delays delays;
+  Nanoseconds delay_ns = 0;
+  Nanoseconds paid_ns = 0;
   for (const Experiment& each : window) {
-    delays.warm_up_ns += each.warm_up_delay_ns;
-    delays.experiment_ns += each.delay_ns;
-    delays.paid_ns += each.paid_ns;
+    delay_ns += each.warm_up_delay_ns + each.delay_ns;
+    paid_ns += each.paid_ns + static_cast<Nanoseconds>(each.pauses) * pause_cost_ns;
     slowdown.wall_ns += wall_of(each);
   }
-  slowdown.share = held_back_ns(delays) / static_cast<double>(slowdown.wall_ns);
+  // Where threads hand on cores and wake-ups, most of the delay is credit, which holds nobody back.
+  slowdown.share =
+      static_cast<double>(std::min(delay_ns, paid_ns)) / static_cast<double>(slowdown.wall_ns);
   for (std::size_t point = 0; point < window.front().throughput.size(); ++point) {
     const double lost = lost_rate(window, point);
     if (lost <= slowdown.share) continue;

@@ -4,7 +4,7 @@
 // enough to end a run in time, long enough to average over speedups. Two measures:
 //
 // - by pauses: the share of the time by which the target was held back (Coz §3.2, inserted delay),
-//   as far as its threads have paid; needs no progress;
+//   at most what its threads have paid together; needs no progress;
 // - by progress: how much fewer visits a second the sped-up experiments have than the baselines
 //   among them: pauses that cost more than they last show here. It counts with the lower end of its
 //   95 % interval, so that noise ends no run.
@@ -31,9 +31,11 @@ struct Slowdown {
   bool by_progress = false;  // which of the two it is
 };
 
-// Of the end of `experiments`; `sampling_cost`: as Overhead::slowdown has it, 0 where unknown.
+// Of the end of `experiments`; `sampling_cost`: as Overhead::slowdown has it, 0 where unknown;
+// `pause_cost_ns`: of one, besides itself.
 // `experiments` is 0 where there are too few to tell.
-Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost);
+Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost,
+                     Nanoseconds pause_cost_ns = 0);
 
 // The warning that a run ended for it.
 std::string over_budget(const Slowdown& slowdown, double max_slowdown_percent);

@@ -51,10 +51,9 @@ Nanoseconds Cadence::affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wai
   return tick_ns;
 }
 
-void Cadence::look(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds outside_wait_ns) {
+void Cadence::look(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds own_wait_ns) {
   const Nanoseconds passed_ns = now_ns - looked_.at_ns;
   if (passed_ns < kEnoughToSee) return;
-  const Nanoseconds own_wait_ns = core_wait_ns - outside_wait_ns;
   oversubscribed_ = short_of_cores(core_wait_ns - looked_.core_wait_ns, passed_ns);
   own_queue_ = short_of_cores(own_wait_ns - looked_.own_wait_ns, passed_ns);
   looked_ = {now_ns, core_wait_ns, own_wait_ns};

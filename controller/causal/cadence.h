@@ -37,9 +37,9 @@ class Cadence {
   // Whether what there was since the last call tells how often threads block: not when some owed
   // time, for then they stand in pauses instead of waiting for each other.
   void passed(Nanoseconds now_ns, bool tells);
-  // Before an experiment. For how long threads have waited for cores, summed, ever, and for how
-  // much of it because of other programs.
-  void look(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds outside_wait_ns);
+  // Before an experiment. For how long threads have waited for cores, summed, ever, and for each
+  // core the waits for those that other threads of the target had.
+  void look(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds own_wait_ns);
 
   // Whether cores were short between the last two looks.
   bool oversubscribed() const { return oversubscribed_; }

@@ -138,11 +138,11 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
   enter(thread, ThreadState::running, now_ns);
   const bool own_core = core.left_by == tid && core.left_at_ns == thread.since_ns;
   if (waited) put_on_core(thread, tid, core, now_ns);
-  come_to(core, thread);
   if (before == ThreadState::blocked && !thread.in_pause) {
     thread.from_outside = true;
     thread.up_since_ns = now_ns;
   }
+  come_to(core, thread, now_ns);
   thread.running_since_ns = now_ns;
   thread.cpu = cpu;
   thread.seen = true;
@@ -154,8 +154,9 @@ void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds 
   const Nanoseconds waited_ns = std::max<Nanoseconds>(now_ns - thread.since_ns, 0);
   core_wait_ns_ += waited_ns;
   if (thread.preempted || waited_ns > kPlaced) {
-    outside_wait_ns_ +=
-        std::min(waited_ns, static_cast<Nanoseconds>(own_cores_.granted_ns() - thread.granted_ns));
+    const auto granted_ns = static_cast<Nanoseconds>(own_cores_.granted_ns() - thread.granted_ns);
+    outside_wait_ns_ += std::min(waited_ns, granted_ns);
+    own_wait_ns_ += std::max<Nanoseconds>(waited_ns - granted_ns, 0);
   }
   const bool for_other =
       waited_ns > kCoreWaitFloor && core.left_by != 0 && core.left_by != tid &&
@@ -170,13 +171,15 @@ void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds 
 }
 
 // In virtual time, who was preempted ran on until its successor came, which is as much later as
-// that one is behind; and has so much less to do when it has a core again.
-void Ledger::come_to(const Core& core, const Thread& successor) {
+// that one is behind; and has so much less to do when it has a core again. A successor that comes
+// out of a pause is not as far behind as it seems.
+void Ledger::come_to(const Core& core, const Thread& successor, Nanoseconds now_ns) {
   const auto found = threads_.find(core.left_by);
-  if (found == threads_.end() || excused(successor)) return;
+  if (found == threads_.end() || excused(successor) || successor.in_pause) return;
   Thread& before = found->second;
-  const bool left_for_it = before.state == ThreadState::waiting_for_core && before.preempted &&
-                           before.since_ns == core.left_at_ns;
+  const bool left_for_it = before.state == ThreadState::waiting_for_core &&
+                           before.since_ns == core.left_at_ns &&
+                           now_ns - core.left_at_ns < kHandOver;
   if (left_for_it) before.runs_on_ns = std::max(core.local_ns - successor.local_ns, Nanoseconds{0});
 }
 

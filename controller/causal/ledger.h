@@ -91,6 +91,8 @@ class Ledger {
   // Summed over threads, ever growing: waits for a core, and what of them other processes caused.
   Nanoseconds core_wait_ns() const { return core_wait_ns_; }
   Nanoseconds outside_wait_ns() const { return outside_wait_ns_; }
+  // … and other threads of the target. The rest are moments on the way to a core.
+  Nanoseconds own_wait_ns() const { return own_wait_ns_; }
 
  private:
   struct Thread {
@@ -124,7 +126,7 @@ class Ledger {
   void enter(Thread& thread, ThreadState state, Nanoseconds now_ns);
   static bool may_be_woken(const Thread& thread);
   void put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
-  void come_to(const Core& core, const Thread& successor);
+  void come_to(const Core& core, const Thread& successor, Nanoseconds now_ns);
 
   void find_idlers();
   static bool excused(const Thread& thread) { return thread.idler && thread.from_outside; }
@@ -146,6 +148,7 @@ class Ledger {
   std::optional<End> last_end_;
   Nanoseconds core_wait_ns_ = 0;
   Nanoseconds outside_wait_ns_ = 0;
+  Nanoseconds own_wait_ns_ = 0;
   OwnCores own_cores_;
   BlindCredit blind_;
 };

@@ -252,7 +252,7 @@ void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
   begin_counting();
   if (parts_.pauser.looks_at_target()) cadence_.limit(kShortestTick);
   cadence_.passed(window_from_ns_, true);
-  cadence_.look(window_from_ns_, ledger_.core_wait_ns(), ledger_.outside_wait_ns());
+  cadence_.look(window_from_ns_, ledger_.core_wait_ns(), ledger_.own_wait_ns() / parts_.cores);
   credit_.begin(speedup, static_cast<Nanoseconds>(kSmooth * static_cast<double>(period_ns)),
                 unit != last_unit_);
   unit_ = last_unit_ = unit;

@@ -22,7 +22,7 @@ def paused_much(*options):
     """Of blocking_calls: some thirty threads that hardly run, and owe little in a short experiment."""
     return attach("--duration", ENDLESS, "--experiment", "500ms", "--period", "1ms",
                   "--format", "json", "--fixed", LITTLE_LINE, "--speedup", "90",
-                  "--pause-cost", "150us", *options)
+                  "--pause-cost", "150us", "--set", 'pause.threshold="1ms"', *options)
 
 
 def paused_case(name, arguments, target, *, checks=(), during=until_enough, **more):

@@ -39,7 +39,10 @@ TEST_CASE("the budget counts the pauses of a warm-up", "[causal][budget]") {
   auto all = pairs(5, 100 * kMillisecond, 0, 0);
   for (Experiment& each : all) each.warm_up_ns = 250 * kMillisecond;
   CHECK(slowdown_of(all, 0).share == Approx(0.1 / 1.5));
-  for (Experiment& each : all) each.warm_up_delay_ns = 150 * kMillisecond;
+  for (Experiment& each : all) {
+    each.warm_up_delay_ns = 150 * kMillisecond;
+    each.paid_ns += 150 * kMillisecond;
+  }
   CHECK(slowdown_of(all, 0).share == Approx((50.0 + 150.0) / 750));
   for (Experiment& each : all) each.warm_up_ns = 6 * kSecond;  // two of them are enough
   CHECK(slowdown_of(all, 0).experiments == 2);
@@ -51,6 +54,9 @@ TEST_CASE("the budget does not count delay that nobody pays", "[causal][budget]"
   CHECK(slowdown_of(all, 0).share == Approx(0.1));
   for (Experiment& each : all) each.paid_ns = each.delay_ns / 4;
   CHECK(slowdown_of(all, 0).share == Approx(0.025));
+  for (Experiment& each : all) each.pauses = each.delay_ns > 0 ? 10 : 0;
+  CHECK(slowdown_of(all, 0, kMillisecond).share == Approx(0.035));
+  for (Experiment& each : all) each.pauses = 0;
   for (Experiment& each : all) each.paid_ns = 0;
   CHECK(slowdown_of(all, 0).share == 0);
 }

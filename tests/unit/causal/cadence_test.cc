@@ -11,15 +11,17 @@ struct Scene {
   Cadence cadence;
   Nanoseconds now_ns = kSecond;
   Nanoseconds core_wait_ns = 0;
-  Nanoseconds outside_wait_ns = 0;
+  Nanoseconds own_wait_ns = 0;
   Scene() { cadence.start(now_ns); }
   // The target's threads block so often and wait for cores for so long, summed.
-  void pass(Nanoseconds time_ns, int blocks, Nanoseconds waited_ns = 0, bool tells = true) {
+  void pass(Nanoseconds time_ns, int blocks, Nanoseconds waited_ns = 0, bool tells = true,
+            double own_share = 1) {
     for (int i = 0; i < blocks; ++i) cadence.blocked();
     now_ns += time_ns;
     core_wait_ns += waited_ns;
+    own_wait_ns += static_cast<Nanoseconds>(own_share * static_cast<double>(waited_ns));
     cadence.passed(now_ns, tells);
-    cadence.look(now_ns, core_wait_ns, outside_wait_ns);
+    cadence.look(now_ns, core_wait_ns, own_wait_ns);
   }
 };
 
@@ -113,12 +115,10 @@ TEST_CASE("where threads wait for cores or by spinning ticks are short", "[causa
     CHECK(scene.cadence.tick_ns() == 8 * kMs);
   }
   SECTION("for cores that other programs have") {
-    scene.outside_wait_ns = 100 * kMs;
-    scene.pass(kSecond, 0, 300 * kMs);
+    scene.pass(kSecond, 0, 300 * kMs, true, 0.8);
     CHECK(scene.cadence.oversubscribed());
     CHECK(scene.cadence.threshold_ns() == 10 * kMs);
-    scene.outside_wait_ns += 40 * kMs;
-    scene.pass(kSecond, 0, 300 * kMs);
+    scene.pass(kSecond, 0, 300 * kMs, true, 0.9);
     CHECK(scene.cadence.threshold_ns() == 40 * kMs);
   }
   SECTION("for cores, in short experiments") {

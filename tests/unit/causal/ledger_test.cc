@@ -161,6 +161,20 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
     hand_on(13 * kMillisecond, 15 * kMillisecond, false);
     CHECK(ledger.local(kA) == 0);
   }
+  SECTION("not where another program had the core in between") {
+    ledger.switched_out(kA, kCpu0, 13 * kMillisecond, true, false);
+    ledger.switched_in(kB, kCpu0, 14 * kMillisecond);
+    ledger.switched_out(kC, kCpu1, 15 * kMillisecond, true, false);
+    ledger.switched_in(kA, kCpu1, 15 * kMillisecond);
+    CHECK(ledger.local(kA) == 0);
+  }
+  SECTION("not where its successor comes out of a pause, which is not paid yet") {
+    ledger.switched_in(kB, kCpu1, 0);
+    ledger.switched_out(kB, kCpu1, kMillisecond, false, true);
+    ledger.switched_in(kC, kCpu1, kMillisecond);
+    hand_on(13 * kMillisecond, 15 * kMillisecond);
+    CHECK(ledger.local(kA) == 0);
+  }
   SECTION("once") {
     ledger.earn(kB, 3 * kMillisecond);
     hand_on(13 * kMillisecond, 15 * kMillisecond);
