@@ -14,7 +14,7 @@ import time
 import counting_target
 import fixture
 import freezer
-from attaching import ENDLESS
+from attaching import ENDLESS, halved
 from case import (Case, TARGET_SOURCES, digest_same, expect, log_ends_with, patterns, same_or_waits,
                   warns, well_formed)
 from during import end, paused, stop, until_paused, wait_for_pauses
@@ -204,10 +204,9 @@ def by_signal(outcome):
 
 def attach(*options, duration=ENDLESS, point="round_done", fixed="hot_work"):
     # The larger the speedup, the longer a pause lasts: at 100 % as long as its experiment. They are
-    # most frequent at 50 %. (On an overloaded machine there are hardly any, for waiting for a core
-    # counts as being paused.)
-    full_rate = (("--fixed", fixed, "--speedup", "50", "--set", 'pause.threshold="1ms"')
-                 if fixed else ())
+    # most frequent at 50 %. (On an overloaded machine there are few, for waiting for a core counts
+    # as being paused.)
+    full_rate = halved(fixed) if fixed else ()
     return ("attach", "{pid}", "--progress", point, "--duration", duration, "--experiment", "100ms",
             "--min-visits", "1", "--period", "1ms", "--pause-cost", "150us", "--unit", "function",
             *full_rate, "--format", "json", "-o", "{log}", *options)

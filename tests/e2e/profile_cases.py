@@ -7,8 +7,8 @@ import statistics
 import subprocess
 
 import fixture
-from attaching import (A_LINE, ENDLESS, FIGURE1, SHORT, attach, attach_json, attach_short,
-                       figure1, halved, profiled, write)
+from attaching import (A_LINE, ENDLESS, FIGURE1, FULL_RATE, SHORT, attach, attach_json,
+                       attach_short, figure1, halved, profiled, write)
 from case import (Case, ROUNDS, all_units, coz_format, digest_same, expect, experiments_of,
                   experiments_only, line_of, log_complete, log_ends_with, patterns, private_log,
                   units_are, units_include, visits, waits_for_others, warns, well_formed)
@@ -22,7 +22,7 @@ def paused_much(*options):
     """Of blocking_calls: some thirty threads that hardly run, and owe little in a short experiment."""
     return attach("--duration", ENDLESS, "--experiment", "500ms", "--period", "1ms",
                   "--format", "json", "--fixed", LITTLE_LINE, "--speedup", "90",
-                  "--pause-cost", "150us", "--set", 'pause.threshold="1ms"', *options)
+                  "--pause-cost", "150us", *FULL_RATE, *options)
 
 
 def paused_case(name, arguments, target, *, checks=(), during=until_enough, **more):
@@ -248,7 +248,7 @@ CASES = [
                 user=65534, needs={"setpriv": "util-linux"}, checks=(visits("round_done", 10),)),
     # Without the filter on the shot a thread's mask is looked at, which is another one in ppoll().
     paused_case("attach_as_ordinary_user_signals_let_in",
-                attach_json("--fixed", "hot_work", "--unit", "function", "--speedup", "50"),
+                attach_json(*halved("hot_work"), "--unit", "function"),
                 ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
                  "{targets}/matrix_states", "--state", "waits_for_signals"),
                 user=65534, needs={"setpriv": "util-linux"},
