@@ -51,22 +51,17 @@ double lost_rate(std::span<const Experiment> window, std::size_t point) {
 
 }  // namespace
 
-Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost,
-                     Nanoseconds pause_cost_ns) {
+Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost) {
   const auto window = window_of(experiments);
   Slowdown slowdown;
   if (window.empty()) return slowdown;
   slowdown.experiments = window.size();
   Nanoseconds delay_ns = 0;
-  Nanoseconds paid_ns = 0;
   for (const Experiment& each : window) {
     delay_ns += each.warm_up_delay_ns + each.delay_ns;
-    paid_ns += each.paid_ns + static_cast<Nanoseconds>(each.pauses) * pause_cost_ns;
     slowdown.wall_ns += wall_of(each);
   }
-  // Where threads hand on cores and wake-ups, most of the delay is credit, which holds nobody back.
-  slowdown.share =
-      static_cast<double>(std::min(delay_ns, paid_ns)) / static_cast<double>(slowdown.wall_ns);
+  slowdown.share = static_cast<double>(delay_ns) / static_cast<double>(slowdown.wall_ns);
   for (std::size_t point = 0; point < window.front().throughput.size(); ++point) {
     const double lost = lost_rate(window, point);
     if (lost <= slowdown.share) continue;

@@ -3,8 +3,8 @@
 // Looked at are the last kBudgetWindow experiments, as far as they fit into kLongestWindow: short
 // enough to end a run in time, long enough to average over speedups. Two measures:
 //
-// - by pauses: the share of the time by which the target was held back (Coz §3.2, inserted delay),
-//   at most what its threads have paid together; needs no progress;
+// - by pauses: the share of the time by which the target was held back (Coz §3.2, inserted delay);
+//   needs no progress;
 // - by progress: how much fewer visits a second the sped-up experiments have than the baselines
 //   among them: pauses that cost more than they last show here. It counts with the lower end of its
 //   95 % interval, so that noise ends no run.
@@ -31,11 +31,9 @@ struct Slowdown {
   bool by_progress = false;  // which of the two it is
 };
 
-// Of the end of `experiments`; `sampling_cost`: as Overhead::slowdown has it, 0 where unknown;
-// `pause_cost_ns`: of one, besides itself.
+// Of the end of `experiments`; `sampling_cost`: as Overhead::slowdown has it, 0 where unknown.
 // `experiments` is 0 where there are too few to tell.
-Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost,
-                     Nanoseconds pause_cost_ns = 0);
+Slowdown slowdown_of(std::span<const Experiment> experiments, double sampling_cost);
 
 // The warning that a run ended for it.
 std::string over_budget(const Slowdown& slowdown, double max_slowdown_percent);

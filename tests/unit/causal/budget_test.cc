@@ -11,7 +11,7 @@ Experiment experiment(double speedup, Nanoseconds wall_ns, Nanoseconds delay_ns,
   Experiment result;
   result.speedup = speedup;
   result.wall_ns = wall_ns;
-  result.delay_ns = result.paid_ns = delay_ns;
+  result.delay_ns = delay_ns;
   result.throughput.push_back({"point", visits, 0, 0});
   return result;
 }
@@ -39,26 +39,10 @@ TEST_CASE("the budget counts the pauses of a warm-up", "[causal][budget]") {
   auto all = pairs(5, 100 * kMillisecond, 0, 0);
   for (Experiment& each : all) each.warm_up_ns = 250 * kMillisecond;
   CHECK(slowdown_of(all, 0).share == Approx(0.1 / 1.5));
-  for (Experiment& each : all) {
-    each.warm_up_delay_ns = 150 * kMillisecond;
-    each.paid_ns += 150 * kMillisecond;
-  }
+  for (Experiment& each : all) each.warm_up_delay_ns = 150 * kMillisecond;
   CHECK(slowdown_of(all, 0).share == Approx((50.0 + 150.0) / 750));
   for (Experiment& each : all) each.warm_up_ns = 6 * kSecond;  // two of them are enough
   CHECK(slowdown_of(all, 0).experiments == 2);
-}
-
-TEST_CASE("the budget does not count delay that nobody pays", "[causal][budget]") {
-  auto all = pairs(5, 100 * kMillisecond, 0, 0);
-  for (Experiment& each : all) each.paid_ns *= 3;  // three threads owe it
-  CHECK(slowdown_of(all, 0).share == Approx(0.1));
-  for (Experiment& each : all) each.paid_ns = each.delay_ns / 4;
-  CHECK(slowdown_of(all, 0).share == Approx(0.025));
-  for (Experiment& each : all) each.pauses = each.delay_ns > 0 ? 10 : 0;
-  CHECK(slowdown_of(all, 0, kMillisecond).share == Approx(0.035));
-  for (Experiment& each : all) each.pauses = 0;
-  for (Experiment& each : all) each.paid_ns = 0;
-  CHECK(slowdown_of(all, 0).share == 0);
 }
 
 TEST_CASE("the cost of sampling is added to the budget, a gain is not", "[causal][budget]") {
