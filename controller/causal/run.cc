@@ -288,8 +288,7 @@ void Runner::cool_off() {
 
 void Runner::check_budget() {
   if (!config_.budget.max_slowdown_percent) return;
-  const Slowdown slowdown =
-      slowdown_of(run_.experiments, run_.overhead.slowdown.value_or(0));
+  const Slowdown slowdown = slowdown_of(run_.experiments, run_.overhead.slowdown.value_or(0));
   if (slowdown.experiments > 0) keep_budget(slowdown);
 }
 
