@@ -73,7 +73,7 @@ Nanoseconds Cadence::threshold_ns() const {
   if (oversubscribed_ && !own_queue_) return kThresholdOversubscribed;
   const auto usual_ns = static_cast<Nanoseconds>(kThresholdTicks * static_cast<double>(tick_ns_));
   if (!own_queue_) return usual_ns;
-  return std::clamp(longest_threshold_ns_, usual_ns, std::max(usual_ns, kThresholdOwnQueue));
+  return std::max(usual_ns, std::min(longest_threshold_ns_, kThresholdOwnQueue));
 }
 
 }  // namespace causalctl::causal

@@ -30,7 +30,8 @@ class Cadence {
   void waits_by_spinning() { spinning_ = true; }
   // Ticks are at most so long, and at least the shortest.
   void limit(Nanoseconds longest_ns);
-  void fix_threshold(Nanoseconds threshold_ns) { threshold_ns_ = threshold_ns; }
+  // nullopt: by what is known of the target.
+  void fix_threshold(std::optional<Nanoseconds> threshold_ns) { threshold_ns_ = threshold_ns; }
   // Where threads wait for each other's cores the threshold is at most so long.
   void limit_threshold(Nanoseconds longest_ns) { longest_threshold_ns_ = longest_ns; }
 
@@ -60,7 +61,7 @@ class Cadence {
   bool own_queue_ = false;  // … for want of cores that other threads of the target have
   Nanoseconds longest_tick_ns_ = 8 * kMillisecond;
   Nanoseconds tick_ns_ = kShortestTick;
-  std::optional<Nanoseconds> threshold_ns_;  // nullopt: by what is known of the target
+  std::optional<Nanoseconds> threshold_ns_;
   Nanoseconds longest_threshold_ns_ = kSecond;
   bool chosen_ = false;
   Since looked_;

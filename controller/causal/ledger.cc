@@ -154,9 +154,10 @@ void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds 
   const Nanoseconds waited_ns = std::max<Nanoseconds>(now_ns - thread.since_ns, 0);
   core_wait_ns_ += waited_ns;
   if (thread.preempted || waited_ns > kPlaced) {
-    const auto granted_ns = static_cast<Nanoseconds>(own_cores_.granted_ns() - thread.granted_ns);
-    outside_wait_ns_ += std::min(waited_ns, granted_ns);
-    own_wait_ns_ += std::max<Nanoseconds>(waited_ns - granted_ns, 0);
+    const Nanoseconds outside_ns =
+        std::min(waited_ns, static_cast<Nanoseconds>(own_cores_.granted_ns() - thread.granted_ns));
+    outside_wait_ns_ += outside_ns;
+    own_wait_ns_ += waited_ns - outside_ns;
   }
   const bool for_other =
       waited_ns > kCoreWaitFloor && core.left_by != 0 && core.left_by != tid &&
@@ -174,13 +175,15 @@ void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds 
 // that one is behind; and has so much less to do when it has a core again. A successor that comes
 // out of a pause is not as far behind as it seems.
 void Ledger::come_to(const Core& core, const Thread& successor, Nanoseconds now_ns) {
+  const Nanoseconds behind_ns = core.local_ns - successor.local_ns;
+  const bool another_between = now_ns - core.left_at_ns >= kHandOver;
+  if (behind_ns <= 0 || another_between || excused(successor) || successor.in_pause) return;
   const auto found = threads_.find(core.left_by);
-  if (found == threads_.end() || excused(successor) || successor.in_pause) return;
+  if (found == threads_.end()) return;
   Thread& before = found->second;
-  const bool left_for_it = before.state == ThreadState::waiting_for_core &&
-                           before.since_ns == core.left_at_ns &&
-                           now_ns - core.left_at_ns < kHandOver;
-  if (left_for_it) before.runs_on_ns = std::max(core.local_ns - successor.local_ns, Nanoseconds{0});
+  const bool left_for_it =
+      before.state == ThreadState::waiting_for_core && before.since_ns == core.left_at_ns;
+  if (left_for_it) before.runs_on_ns = behind_ns;
 }
 
 void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,

@@ -388,7 +388,7 @@ void Runner::run() {
   experiment_ns_ = config_.experiment.duration_ns;
   stream_.limit_tick(config_.pause.longest_ns / 5);  // or debts grow faster than they can be paid
   stream_.limit_threshold(std::min(config_.pause.longest_ns / 2, experiment_ns_ / 5));
-  if (config_.pause.threshold_ns) stream_.fix_threshold(*config_.pause.threshold_ns);
+  stream_.fix_threshold(config_.pause.threshold_ns);
   parts_.session.start();
   survey();
   warn_of_intrusion();

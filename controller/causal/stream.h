@@ -69,7 +69,9 @@ class Stream {
   Nanoseconds pause_cost_ns() const { return pause_cost_ns_; }
   // Ticks are at most so long (cadence.h).
   void limit_tick(Nanoseconds longest_ns) { cadence_.limit(longest_ns); }
-  void fix_threshold(Nanoseconds threshold_ns) { cadence_.fix_threshold(threshold_ns); }
+  void fix_threshold(std::optional<Nanoseconds> threshold_ns) {
+    cadence_.fix_threshold(threshold_ns);
+  }
   void limit_threshold(Nanoseconds longest_ns) { cadence_.limit_threshold(longest_ns); }
   void begin_counting();  // counts visits from now on, outside of an experiment
   // speedup 0: a baseline. `period_ns`: of sampling, on average.

@@ -83,7 +83,7 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   // What there was at its start says nothing of the rest, and there is no next experiment in it.
   stream.limit_tick(kShortestTick);
   stream.limit_threshold(0);
-  if (config.pause.threshold_ns) stream.fix_threshold(*config.pause.threshold_ns);
+  stream.fix_threshold(config.pause.threshold_ns);
   Ticker ticker(parts, stream, config.scope, run.warnings);
   parts.session.set_stack_bytes(kStackBytes);
   parts.session.set_period(period_ns);

@@ -90,6 +90,23 @@ TEST_CASE("predictions are true where threads wait for cores", "[sim]") {
   check({"64 threads on 16 cores", pool_of(64, 1, 1, 0), 1, 0.5}, kPrompt, 16);
 }
 
+TEST_CASE("threads are paused from the threshold on that the user says", "[sim]") {
+  Question question;
+  question.program = barrier({90, 60});
+  question.duration_ns = 10 * kSecond;
+  const auto pauses = [&](std::optional<Nanoseconds> threshold_ns) {
+    Controller controller;
+    controller.pause_threshold_ns = threshold_ns;
+    std::uint64_t count = 0;
+    for (const auto& each : predict(question, controller).run.experiments) count += each.pauses;
+    return count;
+  };
+  const std::uint64_t usual = pauses(std::nullopt);
+  CHECK(usual > 0);
+  CHECK(pauses(kSecond) == 0);
+  CHECK(pauses(kMillisecond) > 2 * usual);
+}
+
 // The controller is told nothing near the truth, and two threads must find it out.
 TEST_CASE("the cost of a pause is found by sham speedups", "[sim]") {
   const Nanoseconds cost_ns = GENERATE(150, 300) * kMicrosecond;

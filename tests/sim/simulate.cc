@@ -38,6 +38,7 @@ config::Config config_of(const Question& question, const Controller& controller)
       static_cast<unsigned>(std::lround(100 * question.speedup));
   config.experiment.duration_ns = controller.experiment_ns;
   config.sampling.period_ns = controller.period_ns;
+  config.pause.threshold_ns = controller.pause_threshold_ns;
   config.budget.duration_ns = question.duration_ns;
   return config;
 }

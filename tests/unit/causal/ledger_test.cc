@@ -168,6 +168,18 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
     ledger.switched_in(kA, kCpu1, 15 * kMillisecond);
     CHECK(ledger.local(kA) == 0);
   }
+  SECTION("not where it has had another core since") {
+    constexpr Nanoseconds at_ns = 13 * kMillisecond;
+    ledger.earn(kC, 10 * kMillisecond);
+    ledger.switched_out(kA, kCpu0, at_ns, true, false);
+    ledger.switched_in(kA, kCpu1, at_ns + 5000);
+    ledger.switched_out(kA, kCpu1, at_ns + 10'000, true, false);
+    ledger.switched_in(kC, kCpu1, at_ns + 10'000);
+    ledger.switched_in(kB, kCpu0, at_ns + 15'000);
+    ledger.switched_out(kC, kCpu1, 15 * kMillisecond, true, false);
+    ledger.switched_in(kA, kCpu1, 15 * kMillisecond);
+    CHECK(ledger.local(kA) == 10 * kMillisecond);
+  }
   SECTION("not where its successor comes out of a pause, which is not paid yet") {
     ledger.switched_in(kB, kCpu1, 0);
     ledger.switched_out(kB, kCpu1, kMillisecond, false, true);
@@ -283,6 +295,7 @@ TEST_CASE("a wait for a core is other processes' where the target's own cores wo
     meanwhile(ledger);
     ledger.switched_in(kB, kCpu1, 10 * kMillisecond);
     CHECK(ledger.core_wait_ns() >= 9 * kMillisecond);
+    CHECK(ledger.own_wait_ns() == ledger.core_wait_ns() - ledger.outside_wait_ns());
     return ledger.outside_wait_ns();
   };
   CHECK(waits(two_threads(none, 2), [](Ledger&) {}) == 9 * kMillisecond);
@@ -310,21 +323,29 @@ TEST_CASE("a wait for a core is other processes' where the target's own cores wo
         }) == 9 * kMillisecond);
 }
 
-TEST_CASE("a short wait after a wake-up is the scheduler's, not another program's",
-          "[causal][ledger]") {
-  const auto outside_ns = [](bool preempted, Nanoseconds wait_ns) {
-    Ledger ledger = two_threads(Ledger::BlindCredit::none, 2);
+TEST_CASE("a short wait after a wake-up is the scheduler's, nobody else's", "[causal][ledger]") {
+  const auto after_wait = [](int cores, bool preempted, Nanoseconds wait_ns) {
+    Ledger ledger = two_threads(Ledger::BlindCredit::none, cores);
     ledger.switched_in(kA, kCpu0, 0);
     ledger.switched_in(kB, kCpu1, 0);
     ledger.switched_out(kB, kCpu1, kMillisecond, preempted, false);
     if (!preempted) ledger.woken(kB, kA, kMillisecond);
     ledger.switched_in(kB, kCpu1, kMillisecond + wait_ns);
     CHECK(ledger.core_wait_ns() == wait_ns);
-    return ledger.outside_wait_ns();
+    return ledger;
+  };
+  const auto outside_ns = [&](bool preempted, Nanoseconds wait_ns) {
+    return after_wait(2, preempted, wait_ns).outside_wait_ns();
+  };
+  const auto own_ns = [&](bool preempted, Nanoseconds wait_ns) {
+    return after_wait(1, preempted, wait_ns).own_wait_ns();
   };
   CHECK(outside_ns(false, 150 * kMicrosecond) == 0);
   CHECK(outside_ns(false, 250 * kMicrosecond) == 250 * kMicrosecond);
   CHECK(outside_ns(true, 150 * kMicrosecond) == 150 * kMicrosecond);
+  CHECK(own_ns(false, 150 * kMicrosecond) == 0);
+  CHECK(own_ns(false, 250 * kMicrosecond) == 250 * kMicrosecond);
+  CHECK(own_ns(true, 150 * kMicrosecond) == 150 * kMicrosecond);
 }
 
 TEST_CASE("a wait that is none in virtual time costs no wake-up", "[causal][ledger]") {
@@ -454,6 +475,21 @@ TEST_CASE("a core left by an idler hands on no debt", "[causal][ledger]") {
   };
   CHECK(local_after(10 * kMicrosecond) == 5 * kMillisecond);
   CHECK(local_after(200 * kMicrosecond) == 0);
+}
+
+TEST_CASE("an idler comes when its timer says so, not later for what it owes", "[causal][ledger]") {
+  const auto local_after = [](Nanoseconds work_ns) {
+    Housekeeping idler(work_ns);
+    const Nanoseconds now_ns = idler.now_ns;
+    idler.ledger.switched_out(kC, kCpu0, now_ns - 60 * kMicrosecond, false, false);
+    idler.ledger.switched_out(kA, kCpu1, now_ns, true, false);
+    idler.ledger.switched_in(kC, kCpu1, now_ns);
+    idler.ledger.switched_out(kB, kCpu0, now_ns + kMillisecond, true, false);
+    idler.ledger.switched_in(kA, kCpu0, now_ns + kMillisecond);
+    return idler.ledger.local(kA);
+  };
+  CHECK(local_after(10 * kMicrosecond) == 0);
+  CHECK(local_after(200 * kMicrosecond) == 5 * kMillisecond);
 }
 
 TEST_CASE("a thread that spins waits for the one that is ahead", "[causal][ledger]") {

@@ -247,6 +247,25 @@ TEST_CASE("an experiment stays open for what a thread could pay", "[causal][stre
   }
 }
 
+// 40 ms where threads wait for each other's cores, for a quarter of the time and core; else, where
+// they wait at all, 10.
+TEST_CASE("who waits for the target's own cores is paused later", "[causal][stream]") {
+  constexpr Tid kThird = 103;
+  Scene scene(0.5);
+  const int waited_ms = GENERATE(150, 300);
+  scene.add(perf::ThreadStartEvent{Scene::id(kThird), {}, scene.at(0.1)});
+  scene.switches(kOther, 1, kPreempted);
+  scene.switches(kThird, 1, kIn);  // on the same core
+  scene.switches(kThird, 1 + waited_ms, kBlocked);
+  scene.switches(kOther, 1 + waited_ms, kIn);
+  scene.run_until(410);
+  scene.begun_ns = scene.clock.now_ns;
+  scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+  scene.samples(kFast, 1, 100);
+  scene.run_until(70);  // some 35 ms are owed
+  CHECK((scene.most_asked_ns(kOther, 0, 70) > 0) == (waited_ms == 150));
+}
+
 TEST_CASE("a pause is paid as measured, and what it costs besides", "[causal][stream]") {
   Scene scene(0.5);
   scene.stream.set_pause_cost(150 * kMicrosecond);
