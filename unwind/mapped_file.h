@@ -1,6 +1,7 @@
 // The files with code that a process has mapped, from the lines of /proc/PID/maps. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct MappedFile {
   std::vector<MappedRange> code;  // the executable mappings
   bool operator==(const MappedFile&) const = default;
 };
+
+inline constexpr std::size_t kLargestVdso = 1U << 20U;  // bytes of it that are read, at most
 
 // Sorted by address. Files without an executable mapping (data, locale archives) are left out, and
 // so is what the kernel names in brackets, except the vdso. `executable` is the text of

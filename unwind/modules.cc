@@ -18,8 +18,6 @@
 namespace causalctl::unwind {
 namespace {
 
-constexpr std::size_t kLargestVdso = 1U << 20U;
-
 int open_vdso(LoadedModule& module, Elf** elf) {
   const std::size_t size = module.file.end - module.file.start;
   if (size > kLargestVdso) return -1;

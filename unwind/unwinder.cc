@@ -33,7 +33,6 @@ extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t, unw_word_t, 
 namespace causalctl::unwind {
 namespace {
 
-constexpr std::size_t kLargestVdso = 1U << 20U;
 constexpr std::size_t kCachedFrames = 4096;  // register rules by instruction pointer
 
 // libunwind numbers registers as DWARF does, perf as the kernel does.

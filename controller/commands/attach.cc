@@ -22,12 +22,12 @@
 namespace causalctl::commands {
 namespace {
 
-struct Arguments {
+struct AttachArguments {
   Pid pid = 0;
   std::unique_ptr<ProfileOptions> options;
 };
 
-ExitCode attach(const Arguments& arguments) {
+ExitCode attach(const AttachArguments& arguments) {
   config::Config config = arguments.options->config();
   const ConsoleOptions console = arguments.options->console();
   set_log_level(console);
@@ -54,7 +54,7 @@ void add_attach(CLI::App& app, Command& selected) {
       "  causalctl attach 4711 --progress server.c:210 --duration 90s\n"
       "  causalctl attach $(pidof memcached) --progress syscall:sendmsg --duration 2m\n"
       "  causalctl attach 4711 --progress commit --fixed hash.c:217 --speedup 50 --duration 60s");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<AttachArguments>();
   add_pid(sub, arguments->pid, "the process (or [target] of --config names it)");
   arguments->options = std::make_unique<ProfileOptions>(sub, false);
   on_selected(sub, selected, [arguments] { return attach(*arguments); });

@@ -16,12 +16,12 @@
 namespace causalctl::commands {
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::string> logs;
   ReportOptions options;
 };
 
-ExitCode report(const Arguments& arguments) {
+ExitCode report(const ReportArguments& arguments) {
   config::check_format(arguments.options.format, "--format");
   const causal::ReadLog log = causal::read_logs(arguments.logs);
   if (log.runs.empty()) {
@@ -65,7 +65,7 @@ void add_report(CLI::App& app, Command& selected) {
       "  causalctl report profile.jsonl\n"
       "  causalctl report host1.jsonl host2.jsonl --format json -o report.json\n"
       "  causalctl report profile.jsonl --format coz -o profile.coz     for Coz's own viewer");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReportArguments>();
   add_words(sub, "LOG", arguments->logs, "FILE", "experiment logs, as written by attach and run",
             true);
   OptionGroup output(sub, "Output");

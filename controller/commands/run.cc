@@ -17,12 +17,12 @@
 namespace causalctl::commands {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   std::vector<std::string> command;
   std::unique_ptr<ProfileOptions> options;
 };
 
-ExitCode run(const Arguments& arguments) {
+ExitCode run(const RunArguments& arguments) {
   config::Config config = arguments.options->config();
   const ConsoleOptions console = arguments.options->console();
   set_log_level(console);
@@ -56,7 +56,7 @@ void add_run(CLI::App& app, Command& selected) {
                      "  causalctl run --progress item_done --duration 2m -- ./server --port 8080\n"
                      "  causalctl run --end-to-end --duration 5m -- gzip -kc big.tar\n"
                      "  causalctl run --config profile.toml");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunArguments>();
   add_words(sub, "CMD", arguments->command, "", "the program and its arguments, after --");
   arguments->options = std::make_unique<ProfileOptions>(sub, true);
   on_selected(sub, selected, [arguments] { return run(*arguments); });

@@ -21,7 +21,6 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr Address kPage = 4096;
 constexpr std::size_t kThreadsInDetail = 64;  // the injector chooses among so many
 
 // Adds nothing for what cannot be read: it has been unmapped since it was listed.
