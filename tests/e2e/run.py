@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Runs the cases of cases.py: causalctl against real target programs.
 
-Usage: tests/e2e/run.py [-k PATTERN]... [-v] [-l] [--causalctl PATH] [--targets DIR]
+Usage: tests/e2e/run.py [-k PATTERN]... [-v] [-l] [--jobs N] [--causalctl PATH] [--targets DIR]
 
 Around every case: the target is alive and its state is that of before, its output at its end is right,
 and no process of causalctl is left. Prints a line a case and, last, `N passed, N failed`."""
 
 import argparse
 import dataclasses
+import functools
 import json
+import multiprocessing
 import os
 import pathlib
 import resource
@@ -238,6 +240,23 @@ def run_case(options, case):
     return problems, outcome, world
 
 
+def told(options, name):
+    """Runs the case of that name. Returns what is to be printed of it, and whether it is right."""
+    import cases  # after the path is set
+
+    case = next(case for case in cases.CASES if case.name == name)
+    start = time.monotonic()
+    problems, outcome, world = run_case(options, case)
+    seconds = time.monotonic() - start
+    lines = [f"{'FAILED' if problems else 'ok    '} {case.name} ({seconds:.1f} s)",
+             *(f"    {problem}" for problem in problems)]
+    if outcome and (problems or options.v):
+        lines.append(f"    stdout:\n{tail(outcome.stdout)}\n    stderr:\n{tail(outcome.stderr)}")
+    if options.v:
+        lines.append(f"    kept: {world.directory}")
+    return "\n".join(lines), not problems
+
+
 def missing_program(case):
     for program, package in case.needs.items():
         if not shutil.which(program):
@@ -254,6 +273,8 @@ def main():
                         help="only cases whose name contains PATTERN")
     parser.add_argument("-v", action="store_true", help="show and keep all output")
     parser.add_argument("-l", action="store_true", help="list the cases")
+    parser.add_argument("--jobs", type=int, default=1,
+                        help="cases at the same time: their figures mean nothing then")
     parser.add_argument("--causalctl", default=ROOT / "build/causalctl", type=pathlib.Path)
     parser.add_argument("--targets", default=ROOT / "build/tests/targets", type=pathlib.Path)
     options = parser.parse_args()
@@ -272,26 +293,20 @@ def main():
         print(f"{options.causalctl} does not exist: run scripts/build")
         print("0 passed, 1 failed")
         return 1
-    passed = failed = 0
-    not_run = []
-    for case in chosen:
-        reason = missing_program(case)
-        if reason:
-            not_run.append(f"{case.name}: {reason}")
-            failed += 1  # what was not looked at is not right
-            continue
-        start = time.monotonic()
-        problems, outcome, world = run_case(options, case)
-        seconds = time.monotonic() - start
-        print(f"{'FAILED' if problems else 'ok    '} {case.name} ({seconds:.1f} s)", flush=True)
-        for problem in problems:
-            print(f"    {problem}")
-        if outcome and (problems or options.v):
-            print(f"    stdout:\n{tail(outcome.stdout)}\n    stderr:\n{tail(outcome.stderr)}")
-        if options.v:
-            print(f"    kept: {world.directory}")
-        passed += not problems
-        failed += bool(problems)
+    not_run = [f"{case.name}: {reason}" for case in chosen if (reason := missing_program(case))]
+    ready = [case for case in chosen if not missing_program(case)]
+    names = [case.name for case in ready]
+    if options.jobs > 1:
+        # Processes: fixtures fork, which threads do not bear; names: a case cannot be sent to them.
+        pool = multiprocessing.get_context("fork").Pool(options.jobs)
+        results = pool.imap_unordered(functools.partial(told, options), names)
+    else:
+        results = map(functools.partial(told, options), names)
+    good = 0
+    for text, fine in results:
+        print(text, flush=True)
+        good += fine
+    passed, failed = good, len(chosen) - good  # what was not looked at is not right
     for line in not_run:
         print(f"NOT RUN {line}")
     if not chosen:
