@@ -1,5 +1,6 @@
 #include "controller/base/clock.h"
 
+#include <algorithm>
 #include <ctime>
 
 namespace causalctl {
@@ -20,6 +21,14 @@ Nanoseconds process_cpu_now() { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 void sleep_until(Nanoseconds deadline_ns) {
   const timespec deadline{deadline_ns / kSecond, deadline_ns % kSecond};
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr);
+}
+
+bool Patience::over() {
+  constexpr Nanoseconds longest_look_ns = 20 * kMillisecond;
+  const Nanoseconds now_ns = monotonic_now();
+  left_ns_ -= std::min(now_ns - last_ns_, longest_look_ns);
+  last_ns_ = now_ns;
+  return left_ns_ < 0;
 }
 
 }  // namespace causalctl

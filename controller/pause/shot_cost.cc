@@ -95,10 +95,10 @@ Nanoseconds one_shot(const perf::EventFd& event, const Spinner& spinner) {
 bool one_stop(target::Guardian& guardian, const Spinner& spinner,
               std::vector<Nanoseconds>& costs_ns) {
   const Nanoseconds lost_before_ns = spinner.lost_ns();
-  const Nanoseconds deadline_ns = monotonic_now() + kStopPatience;
+  Patience patience(kStopPatience);
   guardian.pause(spinner.tid(), kStop);
   auto finished = guardian.finished_pauses();
-  while (finished.empty() && monotonic_now() < deadline_ns) {
+  while (finished.empty() && !patience.over()) {
     sleep_until(monotonic_now() + kBefore);
     finished = guardian.finished_pauses();
   }

@@ -122,9 +122,9 @@ struct Guardian::Impl {
     }
     involvement.trap_replaced |= response.trap_replaced;
     calls_of_helper = response.stopped_calls;
-    const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
+    Patience patience(limit_ns);
     while (stopped && !is_stopped(target)) {
-      if (monotonic_now() > deadline_ns) {
+      if (patience.over()) {
         if (!procfs::has_ended(target)) {
           problems.push_back(
               fmt::format("process {} was stopped by a signal and runs now", target));

@@ -73,9 +73,8 @@ class GuardianProcess {
     std::vector<std::string> problems;
     try {
       holds_.end_all();
-      take_stops();
-      if (injector_) problems = injector_->restore(held());
       wait_for_holds();
+      if (injector_) problems = injector_->restore(held());
     } catch (const std::exception& error) {
       problems.emplace_back(error.what());
     }
@@ -123,13 +122,12 @@ class GuardianProcess {
   }
 
   // Threads that were interrupted but have not stopped: one that is not scheduled, or sleeps
-  // uninterruptibly. Ending the guardian frees them too, so the wait is for their EINTR only.
+  // uninterruptibly. Ending the guardian frees them too, so the wait is for their EINTR only; and
+  // before the injector, which lets go every thread whose stop it sees, as it has not asked for it.
   void wait_for_holds() {
-    constexpr Nanoseconds limit_ns = 500 * kMillisecond;
-    const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
-    while (!holds_.empty() && monotonic_now() < deadline_ns) {
+    Patience patience(500 * kMillisecond);
+    for (take_stops(); !holds_.empty() && !patience.over(); take_stops()) {
       sleep_until(monotonic_now() + kMillisecond);
-      take_stops();
     }
   }
 

@@ -90,7 +90,7 @@ void Injector::must_write(Address address, std::span<const std::byte> bytes) con
 std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
                                                         Nanoseconds deadline_ns) {
   if (held) return StoppedThread::take_held(pid_, *held, syscall_instruction_);
-  const Nanoseconds spare_until_ns = monotonic_now() + kRankLimit;
+  Patience spare(kRankLimit);
   do {
     const auto ranked = threads_by_rank(pid_, forkers_);
     const bool all_spared =
@@ -106,7 +106,7 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
     }
     for (const auto& [rank, tid] : ranked) {
       if (dispatches({rank, tid})) continue;
-      if (rank == kSpared && !all_spared && monotonic_now() < spare_until_ns) break;
+      if (rank == kSpared && !all_spared && !spare.over()) break;
       const auto limit_ns = monotonic_now() + kStopLimit;  // a stall may have used up the rest
       bool dispatches_now = false;
       if (auto thread =
@@ -284,7 +284,7 @@ std::vector<std::string> Injector::restore_once(std::optional<Tid> held) {
     (void)write_memory(pid_, slot + offsetof(Slot, owed_total_ns),
                        std::as_bytes(std::span(&nothing_owed, 1)));
   }
-  const Nanoseconds deadline_ns = monotonic_now() + kSettleLimit;
+  SettleLimits limits{monotonic_now() + kSettleLimit, Patience(kSpareLimit)};
   // One that was stopped in the stub stays in it, and a frozen one cannot be made to do anything.
   const auto left_until = [&](std::string_view state, std::string_view until) {
     return std::vector{fmt::format(
@@ -293,8 +293,8 @@ std::vector<std::string> Injector::restore_once(std::optional<Tid> held) {
         pid_, state, region_->start, until)};
   };
   if (is_frozen(pid_)) return left_until("frozen by a cgroup", "is thawed");
-  auto problem = restore_handler(held, deadline_ns);
-  if (!problem && !nothing_is_left()) problem = unmap(held, deadline_ns);
+  auto problem = restore_handler(held, limits);
+  if (!problem && !nothing_is_left()) problem = unmap(held, limits);
   if (!problem) {
     forget();
     return {};
@@ -308,11 +308,11 @@ void Injector::touch(Tid tid) {
   if (std::find(touched_.begin(), touched_.end(), tid) == touched_.end()) touched_.push_back(tid);
 }
 
-bool Injector::all_settle(std::optional<Tid> held, Nanoseconds deadline_ns) {
+bool Injector::all_settle(std::optional<Tid> held, SettleLimits& limits) {
   const StubRange stub{region_->start, region_->start + kPage, region_->start + kPage,
                        region_->scratch, region_->scratch};
-  const auto settled = settle(pid_, stub, syscall_instruction_, held.value_or(0), forkers_,
-                              deadline_ns - kSettleLimit + kSpareLimit, deadline_ns);
+  const auto settled =
+      settle(pid_, stub, syscall_instruction_, held.value_or(0), forkers_, limits);
   for (const Tid tid : settled.touched) touch(tid);
   return settled.all;
 }
@@ -331,10 +331,10 @@ std::string Injector::why_unsettled(std::string_view left) const {
 }
 
 std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
-                                                     Nanoseconds deadline_ns) {
+                                                     SettleLimits& limits) {
   if (!previous_action_) return std::nullopt;
-  if (!all_settle(held, deadline_ns)) return why_unsettled("its SIGTRAP handler and its page");
-  auto thread = stop_some_thread(held, deadline_ns);
+  if (!all_settle(held, limits)) return why_unsettled("its SIGTRAP handler and its page");
+  auto thread = stop_some_thread(held, limits.deadline_ns);
   if (nothing_is_left()) return std::nullopt;
   if (!thread) {
     return fmt::format("process {}: no thread could be stopped to restore the SIGTRAP handler",
@@ -351,9 +351,9 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
   return std::nullopt;
 }
 
-std::optional<std::string> Injector::unmap(std::optional<Tid> held, Nanoseconds deadline_ns) {
-  if (!all_settle(held, deadline_ns)) return why_unsettled("its page");
-  auto thread = stop_some_thread(held, deadline_ns);
+std::optional<std::string> Injector::unmap(std::optional<Tid> held, SettleLimits& limits) {
+  if (!all_settle(held, limits)) return why_unsettled("its page");
+  auto thread = stop_some_thread(held, limits.deadline_ns);
   if (nothing_is_left()) return std::nullopt;
   if (!thread) {
     return fmt::format("process {}: no thread could be stopped to unmap the page at {:#x}", pid_,

@@ -30,6 +30,7 @@
 #include "controller/target/forkers.h"
 #include "controller/target/guardian.h"
 #include "controller/target/left_stub.h"
+#include "controller/target/settle.h"
 #include "controller/target/stopped_thread.h"
 #include "controller/target/stub.h"
 
@@ -81,10 +82,10 @@ class Injector {
   std::vector<std::string> restore_once(std::optional<Tid> held);
   void forget();
   void touch(Tid tid);
-  bool all_settle(std::optional<Tid> held, Nanoseconds deadline_ns);
+  bool all_settle(std::optional<Tid> held, SettleLimits& limits);
   std::string why_unsettled(std::string_view left) const;
-  std::optional<std::string> restore_handler(std::optional<Tid> held, Nanoseconds deadline_ns);
-  std::optional<std::string> unmap(std::optional<Tid> held, Nanoseconds deadline_ns);
+  std::optional<std::string> restore_handler(std::optional<Tid> held, SettleLimits& limits);
+  std::optional<std::string> unmap(std::optional<Tid> held, SettleLimits& limits);
   long must_call(StoppedThread& thread, const char* what, long number,
                  std::initializer_list<std::uint64_t> arguments);
 

@@ -95,13 +95,13 @@ bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_in
 class Settling {
  public:
   Settling(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held, Forkers& forkers,
-           Nanoseconds spare_until_ns, std::vector<Tid>& touched)
+           SettleLimits& limits, std::vector<Tid>& touched)
       : pid_(pid),
         stub_(stub),
         syscall_instruction_(syscall_instruction),
         held_(held),
         forkers_(forkers),
-        spare_until_ns_(spare_until_ns),
+        limits_(limits),
         touched_(touched) {
     auto tids = procfs::threads(pid);
     // A listing may leave out who stands behind a thread that ends just then (next_tid() of
@@ -110,14 +110,15 @@ class Settling {
     tids.insert(tids.end(), again.begin(), again.end());
     std::sort(tids.begin(), tids.end());
     tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
-    if (tids.size() == 1) spare_until_ns_ = 0;  // there is no other thread to wake
+    has_others_ = tids.size() > 1;
     for (const Tid tid : tids) {
       if (tid != held && !procfs::is_kernel_worker(pid, tid)) waiting_.emplace(tid, Thread{});
     }
   }
 
   // `spare_ns`: that is left for sleeps after the deadline.
-  bool run(Nanoseconds deadline_ns, Nanoseconds& spare_ns) {
+  bool run(Nanoseconds& spare_ns) {
+    const Nanoseconds deadline_ns = limits_.deadline_ns;
     constexpr Nanoseconds pause_ns = kMillisecond;
     constexpr Nanoseconds stop_ns = 50 * kMicrosecond;  // a stopped thread must not wait for us
     while (!waiting_.empty() && (monotonic_now() < deadline_ns || spare_ns > 0)) {
@@ -160,7 +161,7 @@ class Settling {
   // A child that ends while we stop its parent would wake another thread, see docs/safety.md,
   // "Forking targets".
   bool spare(Tid tid, Thread& thread, Nanoseconds now_ns) {
-    if (now_ns >= spare_until_ns_ || !forkers_.contains(tid)) return false;
+    if (!has_others_ || !forkers_.contains(tid) || limits_.spare.over()) return false;
     thread.look_again_ns = now_ns + kMillisecond;
     return true;
   }
@@ -205,7 +206,8 @@ class Settling {
   Address syscall_instruction_;
   Tid held_;
   Forkers& forkers_;
-  Nanoseconds spare_until_ns_;
+  SettleLimits& limits_;
+  bool has_others_ = false;  // threads that could be woken
   std::vector<Tid>& touched_;
   std::map<Tid, Thread> waiting_;  // not yet settled
 };
@@ -213,16 +215,15 @@ class Settling {
 }  // namespace
 
 Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
-               Forkers& forkers, Nanoseconds spare_until_ns, Nanoseconds deadline_ns) {
+               Forkers& forkers, SettleLimits& limits) {
   Settled settled;
   Nanoseconds spare_ns = kAfterStall;
-  while (monotonic_now() < deadline_ns || spare_ns > 0) {
-    Settling settling(pid, stub, syscall_instruction, held, forkers, spare_until_ns,
-                      settled.touched);
-    if (!settling.run(deadline_ns, spare_ns)) break;
+  while (monotonic_now() < limits.deadline_ns || spare_ns > 0) {
+    Settling settling(pid, stub, syscall_instruction, held, forkers, limits, settled.touched);
+    if (!settling.run(spare_ns)) break;
     settled.all = !someone_within(pid, stub);
     if (settled.all) break;
-    if (monotonic_now() >= deadline_ns) spare_ns -= kMillisecond;
+    if (monotonic_now() >= limits.deadline_ns) spare_ns -= kMillisecond;
     sleep_until(monotonic_now() + kMillisecond);
   }
   return settled;

@@ -25,6 +25,7 @@
 
 #include <vector>
 
+#include "controller/base/clock.h"
 #include "controller/base/types.h"
 #include "controller/target/forkers.h"
 
@@ -43,9 +44,13 @@ struct Settled {
   std::vector<Tid> touched;  // threads that have made a system call for us
 };
 
-// `held` (0: none) is stopped by us already. Until `spare_until_ns` a thread that forks is looked
-// at again instead of being stopped.
+struct SettleLimits {
+  Nanoseconds deadline_ns = 0;  // CLOCK_MONOTONIC
+  Patience spare;  // while it lasts a thread that forks is looked at again instead of being stopped
+};
+
+// `held` (0: none) is stopped by us already.
 Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
-               Forkers& forkers, Nanoseconds spare_until_ns, Nanoseconds deadline_ns);
+               Forkers& forkers, SettleLimits& limits);
 
 }  // namespace causalctl::target

@@ -61,7 +61,8 @@ TEST_CASE("a command's end, its time and its output are told", "[compare]") {
   REQUIRE(contained.output() == "out\nerr\n");
 }
 
-TEST_CASE("CPU time and memory of descendants are counted", "[compare]") {
+// [plain]: a child has once had the memory of this process, with a sanitizer's shadow of it.
+TEST_CASE("CPU time and memory of descendants are counted", "[compare][plain]") {
   // 64 MiB, in a child of the shell.
   Contained contained(
       shell("python3 -c 'x = bytes(range(256)) * (64 << 12)\nfor i in range(1000000): pass'; true"),

@@ -140,7 +140,9 @@ void handle_children_later() {
 
 }  // namespace
 
-TEST_CASE("a target that confines itself by seccomp is not shot, and rid of the stub", "[pause]") {
+// [plain]: the sanitizers' runtime makes calls that the filter forbids.
+TEST_CASE("a target that confines itself by seccomp is not shot, and rid of the stub",
+          "[pause][plain]") {
   const ChildProcess target(confine_itself);
   const auto confined = [&] { return procfs::status(target.pid()).value().seccomp != 0; };
   target::Guardian guardian;

@@ -47,6 +47,11 @@ Child::~Child() {
 
 void Child::go() { REQUIRE(write(go_fd_, "", 1) == 1); }
 
+void Child::wait_for_end() const {
+  siginfo_t info{};
+  REQUIRE(waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) == 0);
+}
+
 void Child::kill() {
   if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);

@@ -25,6 +25,7 @@ class Child {
   Pid pid() const { return pid_; }
   void go();    // lets the body run; again: lets one await_go() in it return
   void kill();  // and reaps
+  void wait_for_end() const;  // of the body; it is not reaped
 
  private:
   Pid pid_ = -1;

@@ -27,6 +27,8 @@ using test::eventually;
 using test::program;
 using test::TargetProcess;
 
+constexpr Pid kNobody = 0x3ffffff;  // above any pid_max
+
 bool clean(Pid pid) {
   const auto status = procfs::status(pid);
   const auto maps = procfs::maps(pid);
@@ -103,8 +105,8 @@ std::string write_32_bit_program() {
 
 TEST_CASE("what cannot be a target is refused with its reason", "[target]") {
   SECTION("no such process") {
-    const auto [what, code] = refusal(4'000'000);
-    CHECK_THAT(what, Contains("no such process: 4000000"));
+    const auto [what, code] = refusal(kNobody);
+    CHECK_THAT(what, Contains("no such process: " + std::to_string(kNobody)));
     CHECK(code == ExitCode::target_gone);
   }
   SECTION("a thread") {
@@ -273,7 +275,7 @@ TEST_CASE("threads in user mode are held, all at once", "[target]") {
   REQUIRE(eventually(30 * kSecond, [&] { return procfs::status(blocked)->state == 'S'; }));
   constexpr Nanoseconds asked_ns = 30 * kMillisecond;
   for (const Tid tid : tids) guardian.pause(tid, asked_ns);
-  guardian.pause(4'000'000, asked_ns);
+  guardian.pause(kNobody, asked_ns);
   std::vector<StopPause> pauses;
   REQUIRE(eventually(3 * kSecond, [&] {
     const auto fresh = guardian.finished_pauses();
@@ -282,7 +284,7 @@ TEST_CASE("threads in user mode are held, all at once", "[target]") {
   }));
   for (const auto& pause : pauses) {
     CAPTURE(pause.tid, pause.end_ns - pause.start_ns);
-    const bool busy = pause.tid != blocked && pause.tid != 4'000'000;
+    const bool busy = pause.tid != blocked && pause.tid != kNobody;
     if (busy) CHECK(pause.end_ns - pause.start_ns >= asked_ns);
     if (!busy) CHECK(pause.end_ns == pause.start_ns);
   }

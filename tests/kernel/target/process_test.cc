@@ -33,6 +33,8 @@ TEST_CASE("the usable cores are those of all threads together", "[target]") {
   const int beside_a_free_one = usable_cores(getpid());
   looked.count_down();
   free.join();
+  // Joined is a thread that still ends: it stands in /proc for a moment.
+  while (procfs::threads(getpid()).size() > 1) sleep_until(monotonic_now() + kMillisecond);
   const int alone = usable_cores(getpid());
   REQUIRE(sched_setaffinity(0, sizeof all, &all) == 0);
 

@@ -54,9 +54,9 @@ class TargetProcess {
 // True as soon as the condition holds, false when it has not after `limit_ns`.
 template <typename Condition>
 bool eventually(Nanoseconds limit_ns, Condition&& condition) {
-  const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
+  Patience patience(limit_ns);
   while (!condition()) {
-    if (monotonic_now() > deadline_ns) return false;
+    if (patience.over()) return false;
     sleep_until(monotonic_now() + kMillisecond);
   }
   return true;

@@ -90,8 +90,8 @@ std::string TargetProgram::receive() {
 }
 
 std::string target_path(const std::string& name) {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "targets" / name)
-      .string();
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "targets";
+  return (std::filesystem::canonical(beside) / name).string();
 }
 
 TemporaryDirectory::TemporaryDirectory() {

@@ -23,7 +23,7 @@ double evidence_against(const std::vector<double>& ratios, std::size_t blocks, d
 
 }  // namespace
 
-TEST_CASE("the truth is refuted at any look in at most 5 of 100 comparisons", "[compare]") {
+TEST_CASE("the truth is refuted at any look in at most 5 of 100 comparisons", "[compare][statistics]") {
   const double log_ratio = GENERATE(0.0, 0.03);
   const Machine machine = GENERATE(Machine{}, Machine{0.005, 0.3, 0.3, 0.01});
   std::mt19937_64 random(41);
@@ -81,7 +81,7 @@ TEST_CASE("the interval is where the evidence against its ends begins", "[compar
   REQUIRE(interval.low > 0);
 }
 
-TEST_CASE("a real effect is found, sooner the larger it is", "[compare]") {
+TEST_CASE("a real effect is found, sooner the larger it is", "[compare][statistics]") {
   const auto blocks_needed = [](double log_ratio) {
     std::mt19937_64 random(47);
     std::vector<double> needed;
