@@ -24,9 +24,8 @@ void sleep_until(Nanoseconds deadline_ns) {
 }
 
 bool Patience::over() {
-  constexpr Nanoseconds longest_look_ns = 20 * kMillisecond;
   const Nanoseconds now_ns = monotonic_now();
-  left_ns_ -= std::min(now_ns - last_ns_, longest_look_ns);
+  left_ns_ -= std::min(now_ns - last_ns_, longest_look_ns_);
   last_ns_ = now_ns;
   return left_ns_ < 0;
 }

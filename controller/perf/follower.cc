@@ -318,17 +318,16 @@ void Follower::rescan(Nanoseconds now_ns) {
     return std::binary_search(listed.begin(), listed.end(), tid);
   };
   std::vector<Tid> gone;
-  std::set<Tid> missing;
   for (const auto& [tid, events] : threads_) {
     // A listing may leave out who stands behind a thread that ends just then (next_tid() of
     // fs/proc/base.c).
-    const bool ended = !is_listed(tid) && !is_alive(target_, tid);
-    // One that executes another program has lost its number before its COMM record tells.
-    if (ended && !missing_.contains(tid)) missing.insert(tid);
-    else if (ended || (lost_since_scan_ && events.ended())) gone.push_back(tid);
+    // One that executes another program loses its number before its COMM record tells, and keeps
+    // its events; those of one that ends are over before its number is (do_exit() of
+    // kernel/exit.c).
+    const bool not_there = !is_listed(tid) && !is_alive(target_, tid);
+    if ((not_there || lost_since_scan_) && events.ended()) gone.push_back(tid);
   }
   for (const Tid tid : gone) finish(tid, now_ns);
-  missing_ = std::move(missing);
   std::erase_if(refused_, [&](Tid tid) { return !is_listed(tid); });
   std::set<Tid> unknown;
   for (const Tid tid : listed) {
@@ -343,7 +342,7 @@ void Follower::rescan(Nanoseconds now_ns) {
                                             [&](Tid tid) { return is_alive(target_, tid); });
   suspects_ = std::move(unknown);
   lost_since_scan_ = false;
-  next_scan_ns_ = now_ns + (suspects_.empty() && missing_.empty() ? kScanInterval : kScanAgain);
+  next_scan_ns_ = now_ns + (suspects_.empty() ? kScanInterval : kScanAgain);
 }
 
 }  // namespace causalctl::perf

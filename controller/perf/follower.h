@@ -86,7 +86,6 @@ class Follower {
   std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;  // by tag
   std::set<Tid> refused_;   // listed in /proc, but not to be opened: a dead leader, no resources
   std::set<Tid> suspects_;  // listed at the last scan, and not known
-  std::set<Tid> missing_;   // followed, and not there at the last scan
   // Number in the initial pid namespace → in ours; stays empty where they are the same.
   std::unordered_map<Tid, Tid> local_tids_;
 

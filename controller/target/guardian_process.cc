@@ -74,7 +74,14 @@ class GuardianProcess {
     try {
       holds_.end_all();
       wait_for_holds();
-      if (injector_) problems = injector_->restore(held());
+    } catch (const std::exception& error) {
+      problems.emplace_back(error.what());
+    }
+    try {
+      if (injector_) {
+        auto more = injector_->restore(held());
+        std::move(more.begin(), more.end(), std::back_inserter(problems));
+      }
     } catch (const std::exception& error) {
       problems.emplace_back(error.what());
     }
@@ -94,6 +101,7 @@ class GuardianProcess {
       pollfd stops{signals_.get(), POLLIN, 0};
       (void)poll(&stops, 1, look_again_ms);
       drain_signals();
+      take_stops();
       if (!stands_still()) problems = undo();
     }
     return problems;
@@ -122,8 +130,8 @@ class GuardianProcess {
   }
 
   // Threads that were interrupted but have not stopped: one that is not scheduled, or sleeps
-  // uninterruptibly. Ending the guardian frees them too, so the wait is for their EINTR only; and
-  // before the injector, which lets go every thread whose stop it sees, as it has not asked for it.
+  // uninterruptibly. Ending the guardian frees them too, so the wait is for their EINTR only. It
+  // comes before the injector's turn, which takes all stops, and lets go whom it has not asked.
   void wait_for_holds() {
     Patience patience(500 * kMillisecond);
     for (take_stops(); !holds_.empty() && !patience.over(); take_stops()) {

@@ -90,7 +90,7 @@ void Injector::must_write(Address address, std::span<const std::byte> bytes) con
 std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
                                                         Nanoseconds deadline_ns) {
   if (held) return StoppedThread::take_held(pid_, *held, syscall_instruction_);
-  Patience spare(kRankLimit);
+  Patience spare(kRankLimit, kStopLimit);  // a look waits for stops
   do {
     const auto ranked = threads_by_rank(pid_, forkers_);
     const bool all_spared =
@@ -311,8 +311,7 @@ void Injector::touch(Tid tid) {
 bool Injector::all_settle(std::optional<Tid> held, SettleLimits& limits) {
   const StubRange stub{region_->start, region_->start + kPage, region_->start + kPage,
                        region_->scratch, region_->scratch};
-  const auto settled =
-      settle(pid_, stub, syscall_instruction_, held.value_or(0), forkers_, limits);
+  const auto settled = settle(pid_, stub, syscall_instruction_, held.value_or(0), forkers_, limits);
   for (const Tid tid : settled.touched) touch(tid);
   return settled.all;
 }

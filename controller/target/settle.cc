@@ -161,7 +161,8 @@ class Settling {
   // A child that ends while we stop its parent would wake another thread, see docs/safety.md,
   // "Forking targets".
   bool spare(Tid tid, Thread& thread, Nanoseconds now_ns) {
-    if (!has_others_ || !forkers_.contains(tid) || limits_.spare.over()) return false;
+    if (!has_others_ || now_ns >= limits_.deadline_ns || !forkers_.contains(tid)) return false;
+    if (limits_.spare.over()) return false;
     thread.look_again_ns = now_ns + kMillisecond;
     return true;
   }

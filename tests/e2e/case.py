@@ -48,6 +48,7 @@ class Case:
     writes_code: bool = False  # the target compiles while it runs
     clean_within: float = 5  # seconds until nothing may be left behind
     alone: bool = False  # nothing that causalctl has started may run on, whatever it is
+    undisturbed: bool = False  # never beside another case: who has the cores is what it looks at
     timeout: float = 60
 
 

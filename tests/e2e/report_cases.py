@@ -1,5 +1,6 @@
 """Cases of `causalctl report`."""
 
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -9,12 +10,17 @@ from attaching import A_LINE, FIGURE1, write
 from case import (Case, coz_format, expect, experiments_of, kept_experiments, patterns, records_in,
                   units_include, visits, warns, well_formed)
 
+# Of the runner, or of each of its processes (--jobs).
 SAMPLES = tempfile.TemporaryDirectory(prefix="causalctl-e2e-sample-")
+
+
+def sample(name):
+    return pathlib.Path(SAMPLES.name, f"{name}-{os.getpid()}.jsonl")
 
 
 def make_log(world, name="sample"):
     """{sample}: the log of a short profile of figure1, made once for all cases."""
-    path = pathlib.Path(SAMPLES.name, name + ".jsonl")
+    path = sample(name)
     if not path.exists():
         target = fixture.Target(world.fill(FIGURE1))
         try:
@@ -45,14 +51,14 @@ def sum_of_both(outcome):
     """The report of two logs has the visits of all their experiments."""
     wanted = 0
     for name in ("sample", "other"):
-        for record in kept_experiments(records_in(pathlib.Path(SAMPLES.name, name + ".jsonl"))):
+        for record in kept_experiments(records_in(sample(name))):
             wanted += record["throughput"][0]["visits"]
     found = outcome.report()["progress"][0]["visits"]
     return expect(found == wanted, f"{found} visits, not {wanted}")
 
 
 def sample_is_whole(outcome):
-    return expect(experiments_of(records_in(pathlib.Path(SAMPLES.name, "sample.jsonl"))),
+    return expect(experiments_of(records_in(sample("sample"))),
                   "the log has no experiments any more")
 
 

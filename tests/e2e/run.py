@@ -7,6 +7,7 @@ Around every case: the target is alive and its state is that of before, its outp
 and no process of causalctl is left. Prints a line a case and, last, `N passed, N failed`."""
 
 import argparse
+import concurrent.futures
 import dataclasses
 import functools
 import json
@@ -257,6 +258,21 @@ def told(options, name):
     return "\n".join(lines), not problems
 
 
+def results_of(options, cases):
+    """What told() returns of each, as they come; with --jobs not in their order."""
+    tell = functools.partial(told, options)
+    if options.jobs > 1:
+        # Processes: fixtures fork, which threads do not bear; names: a case cannot be sent to them.
+        with concurrent.futures.ProcessPoolExecutor(
+                options.jobs, mp_context=multiprocessing.get_context("fork")) as pool:
+            running = [pool.submit(tell, case.name) for case in cases if not case.undisturbed]
+            for done in concurrent.futures.as_completed(running):
+                yield done.result()
+        cases = [case for case in cases if case.undisturbed]
+    for case in cases:
+        yield tell(case.name)
+
+
 def missing_program(case):
     for program, package in case.needs.items():
         if not shutil.which(program):
@@ -295,15 +311,8 @@ def main():
         return 1
     not_run = [f"{case.name}: {reason}" for case in chosen if (reason := missing_program(case))]
     ready = [case for case in chosen if not missing_program(case)]
-    names = [case.name for case in ready]
-    if options.jobs > 1:
-        # Processes: fixtures fork, which threads do not bear; names: a case cannot be sent to them.
-        pool = multiprocessing.get_context("fork").Pool(options.jobs)
-        results = pool.imap_unordered(functools.partial(told, options), names)
-    else:
-        results = map(functools.partial(told, options), names)
     good = 0
-    for text, fine in results:
+    for text, fine in results_of(options, ready):
         print(text, flush=True)
         good += fine
     passed, failed = good, len(chosen) - good  # what was not looked at is not right

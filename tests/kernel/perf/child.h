@@ -23,8 +23,8 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   Pid pid() const { return pid_; }
-  void go();    // lets the body run; again: lets one await_go() in it return
-  void kill();  // and reaps
+  void go();                  // lets the body run; again: lets one await_go() in it return
+  void kill();                // and reaps
   void wait_for_end() const;  // of the body; it is not reaped
 
  private:

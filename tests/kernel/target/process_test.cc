@@ -15,6 +15,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
+#include "tests/kernel/target/target_process.h"
 
 namespace causalctl::target {
 namespace {
@@ -34,7 +35,7 @@ TEST_CASE("the usable cores are those of all threads together", "[target]") {
   looked.count_down();
   free.join();
   // Joined is a thread that still ends: it stands in /proc for a moment.
-  while (procfs::threads(getpid()).size() > 1) sleep_until(monotonic_now() + kMillisecond);
+  REQUIRE(test::eventually(kSecond, [] { return procfs::threads(getpid()).size() == 1; }));
   const int alone = usable_cores(getpid());
   REQUIRE(sched_setaffinity(0, sizeof all, &all) == 0);
 

@@ -52,7 +52,8 @@ TEST_CASE("intervals hold the truth in 95 of 100 cases, on quiet and on stalling
   REQUIRE(result.half_width < 5 * spread / std::sqrt(static_cast<double>(blocks)));
 }
 
-TEST_CASE("the smallest detectable effect is found in about 80 of 100 cases", "[compare][statistics]") {
+TEST_CASE("the smallest detectable effect is found in about 80 of 100 cases",
+          "[compare][statistics]") {
   std::mt19937_64 random(23);
   const Machine machine{0.02, 0, 0, 0};
   double mean = 0;

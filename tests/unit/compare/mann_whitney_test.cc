@@ -55,7 +55,8 @@ TEST_CASE("ties and many values go by the normal approximation", "[compare]") {
   REQUIRE(mann_whitney(a, b).p_value == Approx(exact).epsilon(0.4));
 }
 
-TEST_CASE("when nothing differs, p is at most 5 % in one of twenty cases", "[compare][statistics]") {
+TEST_CASE("when nothing differs, p is at most 5 % in one of twenty cases",
+          "[compare][statistics]") {
   std::mt19937_64 random(11);
   std::normal_distribution<double> normal;
   int rejected = 0;

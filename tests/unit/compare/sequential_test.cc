@@ -23,7 +23,8 @@ double evidence_against(const std::vector<double>& ratios, std::size_t blocks, d
 
 }  // namespace
 
-TEST_CASE("the truth is refuted at any look in at most 5 of 100 comparisons", "[compare][statistics]") {
+TEST_CASE("the truth is refuted at any look in at most 5 of 100 comparisons",
+          "[compare][statistics]") {
   const double log_ratio = GENERATE(0.0, 0.03);
   const Machine machine = GENERATE(Machine{}, Machine{0.005, 0.3, 0.3, 0.01});
   std::mt19937_64 random(41);
