@@ -390,6 +390,7 @@ void Runner::run() {
   stream_.limit_threshold(std::min(config_.pause.longest_ns / 2, experiment_ns_ / 5));
   stream_.fix_threshold(config_.pause.threshold_ns);
   parts_.session.start();
+  if (hooks_.followed) hooks_.followed();
   survey();
   warn_of_intrusion();
   choose_period();

@@ -16,6 +16,8 @@ namespace causalctl::causal {
 struct RunHooks {
   std::function<void(const Status&)> show;  // often; must be cheap
   std::function<int()> interrupts;          // how often the user asked for the end
+  // Once all threads are followed: a program that is held until then executes no other one unseen.
+  std::function<void()> followed;
 };
 
 // Does the work and fills `run` (all but what is known only after the detach: digest; and what was

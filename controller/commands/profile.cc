@@ -264,8 +264,9 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log->run(run);
-    started(guardian);
-    causal::run_experiments(config, parts, hooks, *log, run);
+    causal::RunHooks with_start = hooks;
+    with_start.followed = [&] { started(guardian); };
+    causal::run_experiments(config, parts, with_start, *log, run);
   };
   causal::Run run = watch_target(config, target, guardian, console, work);
   conclude(run, *log, config, console);
