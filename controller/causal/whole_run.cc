@@ -70,7 +70,7 @@ std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, do
 }
 
 void run_whole(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
-               const std::function<void()>& start, const WholeRun& planned, Run& run) {
+               const WholeRun& planned, Run& run) {
   const Nanoseconds period_ns = config.sampling.period_ns.value_or(kPeriod);
   run.overhead.period_ns = period_ns;
   const PauseCost cost = config.pause.cost_ns ? given_pause_cost(*config.pause.cost_ns)
@@ -90,7 +90,7 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   parts.session.enable_sampling(true);
   parts.session.start();
   stream.begin_counting();
-  start();
+  if (hooks.followed) hooks.followed();
   const Nanoseconds cpu_start_ns = process_cpu_now();
   const Watched watched = watch(stream, ticker, parts, hooks, planned, period_ns);
 

@@ -27,11 +27,11 @@ struct WholeRun {
   double speedup = 0;  // 0: a baseline
 };
 
-// `start` lets the program go. Fills `run`: one experiment, the samples, losses, period. The
-// experiment is `discarded` where it says nothing; run.reason is "target-exited", or "interrupted"
-// where the user ended it before the program did.
+// `hooks.followed` lets the program go. Fills `run`: one experiment, the samples, losses, period.
+// The experiment is `discarded` where it says nothing; run.reason is "target-exited", or
+// "interrupted" where the user ended it before the program did.
 void run_whole(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
-               const std::function<void()>& start, const WholeRun& planned, Run& run);
+               const WholeRun& planned, Run& run);
 
 // What Plan::next() draws from: kEntriesByShare units, each as often as its share of all samples so
 // far says (one run is short). `offset`, in [0, 1), decides who gets an entry among units that have

@@ -41,7 +41,7 @@ ExitCode attach(const AttachArguments& arguments) {
   const Pid target =
       config.target.pid ? *config.target.pid : procfs::find_process(config.target.match);
   guardian.adopt(target);
-  return profile(config, target, guardian, console, [](target::Guardian&) {});
+  return profile(config, target, guardian, console);
 }
 
 }  // namespace

@@ -90,8 +90,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log.run(run);
-    causal::run_whole(
-        config, parts, hooks, [&] { guardian.release(); }, planned, run);
+    causal::run_whole(config, parts, hooks, planned, run);
   };
   const causal::Run run = watch_target(config, pid, guardian, console, work);
   if (guardian.was_killed()) {

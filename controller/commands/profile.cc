@@ -221,6 +221,9 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   causal::RunHooks hooks;
   hooks.show = [&](const causal::Status& each) { status.show(each); };
   hooks.interrupts = [&] { return std::max<int>(guardian.was_killed(), Interrupts::count()); };
+  hooks.followed = [&] {
+    if (guardian.is_held()) guardian.release();
+  };
   raise_priority();
   work.experiments(
       {clock, *session, *choice.pauser, attribution, counters, progress::sampled_points(points),
@@ -257,16 +260,14 @@ void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& co
 }
 
 ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
-                 const ConsoleOptions& console, void (*started)(target::Guardian&)) {
+                 const ConsoleOptions& console) {
   std::optional<causal::LogWriter> log;
   Work work;
   work.prepare = [&] { log.emplace(config.output.log); };
   work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log->run(run);
-    causal::RunHooks with_start = hooks;
-    with_start.followed = [&] { started(guardian); };
-    causal::run_experiments(config, parts, with_start, *log, run);
+    causal::run_experiments(config, parts, hooks, *log, run);
   };
   causal::Run run = watch_target(config, target, guardian, console, work);
   conclude(run, *log, config, console);

@@ -20,12 +20,12 @@ struct Work {
   std::function<void()> prepare;  // before the target is touched; may throw; empty: nothing
   // Of one pause, where an earlier run of the program has measured it.
   std::optional<Nanoseconds> pause_cost_ns;
-  // Lets a launched program run, makes experiments, fills the run.
+  // Makes experiments, fills the run.
   std::function<void(const causal::StreamParts&, const causal::RunHooks&, causal::Run&)>
       experiments;
 };
 
-// Attaches, has the work done, detaches. Every way out of here leaves the target clean.
+// Attaches, has the work done, in which a program that is held goes on, detaches. Every way out of here leaves the target clean.
 causal::Run watch_target(const config::Config& config, Pid target, target::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work);
 
@@ -34,9 +34,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
 void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
               const ConsoleOptions& console);
 
-// Attaches, experiments, detaches, prints the report on standard output. `started`: called once all
-// is in place, to let a launched program run.
+// Attaches, experiments, detaches, prints the report on standard output.
 ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
-                 const ConsoleOptions& console, void (*started)(target::Guardian&));
+                 const ConsoleOptions& console);
 
 }  // namespace causalctl::commands

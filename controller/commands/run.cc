@@ -36,8 +36,7 @@ ExitCode run(const RunArguments& arguments) {
   const Pid pid = guardian.launch(launch_of(config.target));
   load_libraries(pid, guardian);
   try {
-    const ExitCode code = profile(config, pid, guardian, console,
-                                  [](target::Guardian& launched) { launched.release(); });
+    const ExitCode code = profile(config, pid, guardian, console);
     end_program(pid, guardian);
     return code;
   } catch (...) {

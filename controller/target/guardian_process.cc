@@ -71,20 +71,21 @@ class GuardianProcess {
   // Undoes everything, whatever fails on the way.
   std::vector<std::string> undo() {
     std::vector<std::string> problems;
-    try {
+    const auto attempt = [&](const auto& step) {
+      try {
+        step();
+      } catch (const std::exception& error) {
+        problems.emplace_back(error.what());
+      }
+    };
+    attempt([&] {
       holds_.end_all();
       wait_for_holds();
-    } catch (const std::exception& error) {
-      problems.emplace_back(error.what());
-    }
-    try {
-      if (injector_) {
-        auto more = injector_->restore(held());
-        std::move(more.begin(), more.end(), std::back_inserter(problems));
-      }
-    } catch (const std::exception& error) {
-      problems.emplace_back(error.what());
-    }
+    });
+    attempt([&] {
+      if (!injector_) return;
+      for (auto& problem : injector_->restore(held())) problems.push_back(std::move(problem));
+    });
     return problems;
   }
 

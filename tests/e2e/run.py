@@ -309,15 +309,14 @@ def main():
         print(f"{options.causalctl} does not exist: run scripts/build")
         print("0 passed, 1 failed")
         return 1
-    not_run = [f"{case.name}: {reason}" for case in chosen if (reason := missing_program(case))]
-    ready = [case for case in chosen if not missing_program(case)]
-    good = 0
-    for text, fine in results_of(options, ready):
+    missing = {case.name: reason for case in chosen if (reason := missing_program(case))}
+    passed = 0
+    for text, fine in results_of(options, [case for case in chosen if case.name not in missing]):
         print(text, flush=True)
-        good += fine
-    passed, failed = good, len(chosen) - good  # what was not looked at is not right
-    for line in not_run:
-        print(f"NOT RUN {line}")
+        passed += fine
+    failed = len(chosen) - passed  # what was not looked at is not right
+    for name, reason in missing.items():
+        print(f"NOT RUN {name}: {reason}")
     if not chosen:
         print("no case has such a name")
         failed += 1

@@ -94,6 +94,7 @@ class Machine {
 
   // What the controller does to it.
   void watch();  // from now on events are recorded
+  bool watched() const { return watched_; }
   // A thread is followed from the first call after its birth: what it did before makes no record,
   // and one that has ended by then is never heard of.
   std::vector<perf::Event> take_events();

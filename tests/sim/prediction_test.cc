@@ -107,6 +107,13 @@ TEST_CASE("threads are paused from the threshold on that the user says", "[sim]"
   CHECK(pauses(kMillisecond) > 2 * usual);
 }
 
+TEST_CASE("a program that is held goes on once, when it is followed", "[sim]") {
+  Question question;
+  question.program = barrier({90, 60});
+  question.duration_ns = kSecond;
+  CHECK(predict(question, {}).let_go == std::vector{true});
+}
+
 // The controller is told nothing near the truth, and two threads must find it out.
 TEST_CASE("the cost of a pause is found by sham speedups", "[sim]") {
   const Nanoseconds cost_ns = GENERATE(150, 300) * kMicrosecond;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "controller/causal/experiment.h"
 #include "controller/report/model.h"
@@ -45,6 +46,7 @@ struct Prediction {
   std::optional<report::Interval> effect;  // nullopt: not enough data
   report::Report report;
   causal::Run run;
+  std::vector<bool> let_go;  // at each RunHooks::followed: were events recorded by then
 };
 
 // What the shipping controller says of the same.
