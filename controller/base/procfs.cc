@@ -198,6 +198,12 @@ std::optional<Status> thread_status(Pid pid, Tid tid) {
   return status.threads > 0 ? std::optional(status) : std::nullopt;
 }
 
+std::optional<Nanoseconds> cpu_time(Pid pid, Tid tid) {
+  const auto text = read_text(fmt::format("/proc/{}/task/{}/schedstat", pid, tid));
+  if (!text || text->empty()) return std::nullopt;
+  return number<Nanoseconds>(*text);
+}
+
 std::optional<std::vector<Map>> maps(Pid pid) {
   auto text = read_text(fmt::format("/proc/{}/maps", pid));
   if (text && text->empty()) {  // its first thread has ended, before the others (pthread_exit)

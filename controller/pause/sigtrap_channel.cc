@@ -140,13 +140,16 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
     // is ending has no handlers any more.
     if (status->state != 'R') return;
     if (const auto why = obstacle(*status); why != Held::none) return give_up(why);
+    // For a moment every thread blocks it that makes another one. It still owes at the next tick.
     if (procfs::has_signal(status->signals_blocked, SIGTRAP)) {
       thread.unblocked_looks = 0;
-      return wait_for_unblocking(tid, thread, now_ns);
+      if (!thread.unreached.look({.now_ns = now_ns, .runs = true, .blocks = true})) return;
+      free_slots_.push_back(thread.slot);
+      return fall_back(tid);
     }
     // It may be on its way into such a call, or out of it.
     if (!filter_ && !thread.reached && ++thread.unblocked_looks < 2) return;
-    thread.blocks_since_ns = 0;
+    thread.unreached = {};
   }
   thread.owed_total_ns = owed_total_ns;
   thread.armed_at_ns = now_ns;
@@ -163,12 +166,8 @@ ShotFilter::Held SigtrapChannel::obstacle(const procfs::Status& status) {
   return status.seccomp != 0 ? Held::seccomp : Held::none;
 }
 
-// For a moment every thread blocks it that forks, or that has just been made. It still owes at the
-// next tick; one that blocks it for long is paused the other way.
-void SigtrapChannel::wait_for_unblocking(Tid tid, Thread& thread, Nanoseconds now_ns) {
-  if (thread.blocks_since_ns == 0) thread.blocks_since_ns = now_ns;
-  if (now_ns - thread.blocks_since_ns < kUnfiredCheck) return;
-  free_slots_.push_back(thread.slot);
+// Its pauses go the other way from now on.
+void SigtrapChannel::fall_back(Tid tid) {
   threads_.erase(tid);
   ++unreached_;
   fallback_.add_thread(tid);
@@ -234,7 +233,8 @@ std::vector<std::string> SigtrapChannel::notices() const {
 bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, Nanoseconds now_ns,
                             std::vector<Paid>& paid) {
   SlotState& state = states_[thread.slot];
-  thread.armed = thread.suspected = false;
+  thread.armed = false;
+  thread.unreached = {};
   --armed_count_;
   auto run = last_run(slot, state.paid_total_ns, now_ns);
   auto left = slot.left;
@@ -264,31 +264,24 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, N
 }
 
 // A thread may have begun to block SIGTRAP for good: its shot is held back, or, where there is no
-// filter, stays pending, and is taken off by the guardian at the end. (For a moment every thread
-// does that forks: two looks must find it so.) Or the target has installed a handler of its own
-// over ours, which took it: then the thread has run since the last look, and the event, spent, has
-// counted nothing of it.
-bool SigtrapChannel::never_entered(Tid tid, Thread& thread) const {
-  const auto status = procfs::thread_status(target_, tid);
-  const auto run_time = procfs::read_text(fmt::format("/proc/{}/task/{}/schedstat", target_, tid));
-  if (!status || !run_time) return false;
-  const bool again = std::exchange(thread.suspected, true);
-  if (procfs::has_signal(status->signals_blocked, SIGTRAP)) return again;
-  if (procfs::has_signal(status->signals_pending, SIGTRAP)) return false;
-  const std::uint64_t count = thread.shot.read_count();
-  const bool spent = std::exchange(thread.event_count, count) == count;
-  const bool ran = std::exchange(thread.run_time, *run_time) != *run_time;
-  return again && spent && ran;
-}
-
-// Such a thread's pauses go the other way from now on.
-void SigtrapChannel::check_unfired(Tid tid, Thread& thread) {
+// filter, stays pending, and is taken off by the guardian at the end. Or the target has installed a
+// handler of its own over ours, which took it.
+void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) {
   thread.armed_at_ns += kUnfiredCheck;  // look again only after as long
-  if (!never_entered(tid, thread)) return;
-  ++unreached_;
-  fallback_.add_thread(tid);
+  const auto status = procfs::thread_status(target_, tid);
+  const auto cpu_ns = procfs::cpu_time(target_, tid);
+  const auto slot = read_slot(thread.slot);  // last: it may be in the stub by now
+  if (!status || !cpu_ns || !slot || slot->entered != states_[thread.slot].left) return;
+  const bool never =
+      thread.unreached.look({.now_ns = now_ns,
+                             .runs = status->state == 'R',
+                             .blocks = procfs::has_signal(status->signals_blocked, SIGTRAP),
+                             .pending = procfs::has_signal(status->signals_pending, SIGTRAP),
+                             .event_count = thread.shot.read_count(),
+                             .cpu_ns = *cpu_ns});
+  if (!never) return;
   --armed_count_;
-  threads_.erase(tid);  // not its slot: the pending shot still writes there
+  fall_back(tid);  // not its slot: the pending shot still writes there
 }
 
 // Where the target is gone what was seen last stays.
@@ -326,7 +319,7 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
     threads_.erase(tid);
     fallback_.add_thread(tid);
   }
-  for (const Tid tid : unfired) check_unfired(tid, threads_.at(tid));
+  for (const Tid tid : unfired) check_unfired(tid, threads_.at(tid), now_ns);
   std::sort(paid.begin(), paid.end(),
             [](const Paid& a, const Paid& b) { return a.end_ns < b.end_ns; });
   return paid;

@@ -30,6 +30,7 @@
 #include "controller/pause/pauser.h"
 #include "controller/pause/ptrace_channel.h"
 #include "controller/pause/shot_filter.h"
+#include "controller/pause/unreached.h"
 #include "controller/perf/event.h"
 #include "controller/target/slot.h"
 
@@ -65,14 +66,10 @@ class SigtrapChannel final : public Pauser {
     unsigned slot = 0;
     bool armed = false;
     Nanoseconds armed_at_ns = 0;
-    Nanoseconds owed_total_ns = 0;    // as last written
-    bool reached = false;             // by an earlier shot
-    Nanoseconds blocks_since_ns = 0;  // SIGTRAP, as seen before its first shot; 0: it does not
-    int unblocked_looks = 0;          // … in a row
-    // Of a shot that seems taken by somebody else: at the first look.
-    bool suspected = false;
-    std::uint64_t event_count = 0;
-    std::string run_time;
+    Nanoseconds owed_total_ns = 0;  // as last written
+    bool reached = false;           // by an earlier shot
+    int unblocked_looks = 0;        // in a row, before its first shot
+    Unreached unreached;
   };
   struct SlotState {  // what collect() last saw; outlives the thread that had the slot
     Nanoseconds paid_total_ns = 0;
@@ -83,10 +80,9 @@ class SigtrapChannel final : public Pauser {
               std::vector<Paid>& paid);
   std::optional<target::Slot> read_slot(unsigned slot) const;  // nullopt: it is not there
   void write_slot(const Thread& thread, bool with_arming);
-  void check_unfired(Tid tid, Thread& thread);
-  bool never_entered(Tid tid, Thread& thread) const;
+  void fall_back(Tid tid);
+  void check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns);
   unsigned take_slot();
-  void wait_for_unblocking(Tid tid, Thread& thread, Nanoseconds now_ns);
   static ShotFilter::Held obstacle(const procfs::Status& status);  // why it must not be shot
   void give_up(ShotFilter::Held why);
   void read_slots();
