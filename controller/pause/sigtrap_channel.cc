@@ -140,16 +140,18 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
     // is ending has no handlers any more.
     if (status->state != 'R') return;
     if (const auto why = obstacle(*status); why != Held::none) return give_up(why);
-    // For a moment every thread blocks it that makes another one. It still owes at the next tick.
+    // For a moment many do. It still owes at the next tick.
     if (procfs::has_signal(status->signals_blocked, SIGTRAP)) {
       thread.unblocked_looks = 0;
-      if (!thread.unreached.look({.now_ns = now_ns, .runs = true, .blocks = true})) return;
+      const auto cpu_ns = procfs::cpu_time(target_, tid);
+      const ShotLook look{
+          .now_ns = now_ns, .runs = true, .blocks = true, .cpu_ns = cpu_ns.value_or(0)};
+      if (!thread.unreached.look(look)) return;
       free_slots_.push_back(thread.slot);
       return fall_back(tid);
     }
     // It may be on its way into such a call, or out of it.
     if (!filter_ && !thread.reached && ++thread.unblocked_looks < 2) return;
-    thread.unreached = {};
   }
   thread.owed_total_ns = owed_total_ns;
   thread.armed_at_ns = now_ns;
@@ -267,9 +269,10 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, N
 // filter, stays pending, and is taken off by the guardian at the end. Or the target has installed a
 // handler of its own over ours, which took it.
 void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) {
-  thread.armed_at_ns += kUnfiredCheck;  // look again only after as long
-  const auto status = procfs::thread_status(target_, tid);
+  thread.armed_at_ns = now_ns;  // look again only after as long
+  const std::uint64_t count = thread.shot.read_count();
   const auto cpu_ns = procfs::cpu_time(target_, tid);
+  const auto status = procfs::thread_status(target_, tid);
   const auto slot = read_slot(thread.slot);  // last: it may be in the stub by now
   if (!status || !cpu_ns || !slot || slot->entered != states_[thread.slot].left) return;
   const bool never =
@@ -277,7 +280,7 @@ void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) 
                              .runs = status->state == 'R',
                              .blocks = procfs::has_signal(status->signals_blocked, SIGTRAP),
                              .pending = procfs::has_signal(status->signals_pending, SIGTRAP),
-                             .event_count = thread.shot.read_count(),
+                             .event_count = count,
                              .cpu_ns = *cpu_ns});
   if (!never) return;
   --armed_count_;

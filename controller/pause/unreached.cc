@@ -3,18 +3,22 @@
 namespace causalctl::pause {
 
 bool Unreached::look(const ShotLook& now) {
-  if (now.runs && !now.blocks) blocked_looks_ = 0;
-  if (now.runs && now.blocks) {
+  if (now.runs && now.blocks && now.cpu_ns > blocked_cpu_ns_) {
+    blocked_cpu_ns_ = now.cpu_ns;
     if (blocked_looks_++ == 0) blocked_since_ns_ = now.now_ns;
-    if (blocked_looks_ >= kBlockedLooks && now.now_ns - blocked_since_ns_ >= kBlockedFor)
+    if (blocked_looks_ >= kBlockedLooks && now.now_ns - blocked_since_ns_ >= kBlockedFor) {
       return true;
+    }
   }
   if (now.blocks || now.pending) {
-    spent_.reset();
+    spent_cpu_ns_ = -1;
     return false;
   }
-  if (!spent_ || spent_->event_count != now.event_count) spent_ = now;
-  return now.cpu_ns - spent_->cpu_ns >= kRunSinceSpent;
+  if (spent_cpu_ns_ < 0 || spent_count_ != now.event_count) {
+    spent_count_ = now.event_count;
+    spent_cpu_ns_ = now.cpu_ns;
+  }
+  return now.cpu_ns - spent_cpu_ns_ >= kRunSinceSpent;
 }
 
 }  // namespace causalctl::pause

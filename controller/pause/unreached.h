@@ -2,13 +2,13 @@
 // handler of the target's own, has to be paused another way: by ptrace, which holds the thread, so
 // that the ends of its children can be seen by others (docs/safety.md, "Forking targets"). So
 // nobody is taken for one who only seems so: a thread blocks all signals while it makes another
-// one, while it starts a program (posix_spawn(3)), and in the stub; one that waits for signals has
-// another mask; and a thread that was shot may have to wait for a core on its way to the stub.
-// Pure.
+// one, while it starts a program (posix_spawn(3)), and in the stub; and a thread that was shot may
+// have to wait for a core on its way to the stub. What clears a thread of suspicion is that it
+// came to the stub, and not a mask that lets SIGTRAP in: in a call that waits for signals every
+// thread may have such a one. Pure.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "controller/base/types.h"
 
@@ -20,17 +20,18 @@ struct ShotLook {
   bool blocks = false;
   bool pending = false;
   std::uint64_t event_count = 0;  // of the shot: counts on until it has fired
-  Nanoseconds cpu_ns = 0;         // CPU time of the thread (schedstat), late by up to a tick
+  Nanoseconds cpu_ns = 0;  // CPU time of the thread, read after the count; late by up to a tick
 };
 
 class Unreached {
  public:
-  // One more look at a thread that is owed a pause and has not come to the stub. True: none of the
-  // shots will get it there.
+  // One more look at a thread that is owed a pause, and has not come to the stub since this was
+  // made. True: take it for one that no shot gets there.
   bool look(const ShotLook& now);
 
-  // As often in a row, and for as long, a running thread must be found to block it; and so much a
-  // thread runs after its shot was spent before somebody else must have taken the signal.
+  // As often, and over as long, a thread must be found to run with it blocked, each time after it
+  // has run on; and so much it runs after its shot was spent before somebody else must have taken
+  // the signal.
   static constexpr int kBlockedLooks = 20;
   static constexpr Nanoseconds kBlockedFor = 200 * kMillisecond;
   static constexpr Nanoseconds kRunSinceSpent = 20 * kMillisecond;
@@ -38,7 +39,10 @@ class Unreached {
  private:
   int blocked_looks_ = 0;
   Nanoseconds blocked_since_ns_ = 0;
-  std::optional<ShotLook> spent_;  // the first look at which the event had this count
+  Nanoseconds blocked_cpu_ns_ = -1;  // at the last of these looks
+  // Of the first look at which the event had this count; -1: none.
+  std::uint64_t spent_count_ = 0;
+  Nanoseconds spent_cpu_ns_ = -1;
 };
 
 }  // namespace causalctl::pause
