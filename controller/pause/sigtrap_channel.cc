@@ -26,6 +26,7 @@ constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;
 
 // A shot that has not fired after this long is looked into: is the thread blocking SIGTRAP?
 constexpr Nanoseconds kUnfiredCheck = 50 * kMillisecond;
+constexpr Nanoseconds kUnfiredCheckAgain = 20 * kMillisecond;
 
 }  // namespace
 
@@ -155,6 +156,7 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
   }
   thread.owed_total_ns = owed_total_ns;
   thread.armed_at_ns = now_ns;
+  thread.check_at_ns = now_ns + kUnfiredCheck;
   write_slot(thread, true);
   thread.shot.refresh(1);
   thread.armed = true;
@@ -269,7 +271,7 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, N
 // filter, stays pending, and is taken off by the guardian at the end. Or the target has installed a
 // handler of its own over ours, which took it.
 void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) {
-  thread.armed_at_ns = now_ns;  // look again only after as long
+  thread.check_at_ns = now_ns + kUnfiredCheckAgain;
   const std::uint64_t count = thread.shot.read_count();
   const auto cpu_ns = procfs::cpu_time(target_, tid);
   const auto status = procfs::thread_status(target_, tid);
@@ -314,7 +316,7 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
       if (!believed || given_up_ != Held::none) finished.push_back(tid);
     } else if (slot.entered != slot.left) {
       ++standing_;
-    } else if (now_ns - thread.armed_at_ns > kUnfiredCheck) {
+    } else if (now_ns > thread.check_at_ns) {
       unfired.push_back(tid);
     }
   }

@@ -66,6 +66,7 @@ class SigtrapChannel final : public Pauser {
     unsigned slot = 0;
     bool armed = false;
     Nanoseconds armed_at_ns = 0;
+    Nanoseconds check_at_ns = 0;    // whether it is reached at all
     Nanoseconds owed_total_ns = 0;  // as last written
     bool reached = false;           // by an earlier shot
     int unblocked_looks = 0;        // in a row, before its first shot

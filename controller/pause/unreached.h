@@ -32,7 +32,7 @@ class Unreached {
   // As often, and over as long, a thread must be found to run with it blocked, each time after it
   // has run on; and so much it runs after its shot was spent before somebody else must have taken
   // the signal.
-  static constexpr int kBlockedLooks = 20;
+  static constexpr int kBlockedLooks = 10;
   static constexpr Nanoseconds kBlockedFor = 200 * kMillisecond;
   static constexpr Nanoseconds kRunSinceSpent = 20 * kMillisecond;
 
