@@ -31,6 +31,12 @@ long insist(__ptrace_request request, Tid tid, std::uint64_t address, std::uint6
   return result >= 0 ? result : raw(request, tid, address, data);
 }
 
+// The same for its stops: one that were taken for ended here would keep our registers.
+pid_t insist_on_wait(Tid tid, int& status) {
+  const pid_t waited = ::waitpid(tid, &status, __WALL | WNOHANG);
+  return waited >= 0 ? waited : ::waitpid(tid, &status, __WALL | WNOHANG);
+}
+
 // True when the call succeeded, false when the thread is gone.
 bool if_alive(const char* name, __ptrace_request request, Tid tid, std::uint64_t address,
               std::uint64_t data) {
@@ -140,7 +146,7 @@ std::optional<Stop> wait_until(Tid tid, Nanoseconds deadline_ns) {
   sigaddset(&child, SIGCHLD);
   for (;;) {
     int status = 0;
-    const pid_t waited = ::waitpid(tid, &status, __WALL | WNOHANG);
+    const pid_t waited = insist_on_wait(tid, status);
     if (waited == tid) return decode_stop(status);
     if (waited < 0 && errno != EINTR) return Ended{};
     const Nanoseconds left_ns = deadline_ns - monotonic_now();
