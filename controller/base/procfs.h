@@ -53,7 +53,8 @@ bool exists(Pid pid);  // a zombie does, too
 std::optional<Status> status(Pid pid);
 bool has_ended(Pid pid);  // gone, or a zombie without other threads
 std::optional<Status> thread_status(Pid pid, Tid tid);
-// From schedstat: of a thread that runs just now late by up to a tick.
+// From schedstat: of a thread that runs just now late by up to a tick; 0 where the kernel counts
+// none (no CONFIG_SCHEDSTATS). nullopt: it is gone.
 std::optional<Nanoseconds> cpu_time(Pid pid, Tid tid);
 std::optional<std::vector<Map>> maps(Pid pid);
 std::vector<Tid> threads(Pid pid);  // empty: gone

@@ -24,7 +24,8 @@ using Held = ShotFilter::Held;
 // A raise of a debt under way smaller than this waits for the next one.
 constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;
 
-// A shot that has not fired after this long is looked into: is the thread blocking SIGTRAP?
+// A shot that has not fired after this long is looked into: is the thread blocking SIGTRAP? And
+// again so long after each look.
 constexpr Nanoseconds kUnfiredCheck = 50 * kMillisecond;
 constexpr Nanoseconds kUnfiredCheckAgain = 20 * kMillisecond;
 
@@ -149,6 +150,7 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
           .now_ns = now_ns, .runs = true, .blocks = true, .cpu_ns = cpu_ns.value_or(0)};
       if (!thread.unreached.look(look)) return;
       free_slots_.push_back(thread.slot);
+      ++unreached_;
       return fall_back(tid);
     }
     // It may be on its way into such a call, or out of it.
@@ -173,7 +175,6 @@ ShotFilter::Held SigtrapChannel::obstacle(const procfs::Status& status) {
 // Its pauses go the other way from now on.
 void SigtrapChannel::fall_back(Tid tid) {
   threads_.erase(tid);
-  ++unreached_;
   fallback_.add_thread(tid);
 }
 
@@ -286,6 +287,7 @@ void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) 
                              .cpu_ns = *cpu_ns});
   if (!never) return;
   --armed_count_;
+  ++unreached_;
   fall_back(tid);  // not its slot: the pending shot still writes there
 }
 
@@ -320,10 +322,7 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
       unfired.push_back(tid);
     }
   }
-  for (const Tid tid : finished) {
-    threads_.erase(tid);
-    fallback_.add_thread(tid);
-  }
+  for (const Tid tid : finished) fall_back(tid);
   for (const Tid tid : unfired) check_unfired(tid, threads_.at(tid), now_ns);
   std::sort(paid.begin(), paid.end(),
             [](const Paid& a, const Paid& b) { return a.end_ns < b.end_ns; });

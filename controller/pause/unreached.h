@@ -20,7 +20,8 @@ struct ShotLook {
   bool blocks = false;
   bool pending = false;
   std::uint64_t event_count = 0;  // of the shot: counts on until it has fired
-  Nanoseconds cpu_ns = 0;  // CPU time of the thread, read after the count; late by up to a tick
+  // CPU time of the thread, read after the count, late by up to a tick; 0: the kernel does not tell
+  Nanoseconds cpu_ns = 0;
 };
 
 class Unreached {

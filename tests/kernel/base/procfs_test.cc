@@ -46,4 +46,35 @@ TEST_CASE("a thread that is ending is gone, not one without handlers", "[base]")
   REQUIRE(sigaction(SIGUSR1, &before, nullptr) == 0);
 }
 
+TEST_CASE("the CPU time of a thread grows while it runs, and only then", "[base]") {
+  constexpr Nanoseconds run_ns = 50 * kMillisecond;
+  constexpr Nanoseconds tick_ns = 10 * kMillisecond;
+  std::atomic<Tid> tid{0};
+  std::atomic<bool> stopping{false};
+  std::thread idle([&] {
+    tid = gettid();
+    tid.notify_one();
+    stopping.wait(false);
+  });
+  tid.wait(0);
+  const auto until = [](Nanoseconds end_ns) {
+    while (process_cpu_now() < end_ns) {
+    }
+  };
+  until(process_cpu_now() + tick_ns);  // the other one sleeps by now
+  const auto mine_ns = procfs::cpu_time(getpid(), gettid());
+  const auto idle_ns = procfs::cpu_time(getpid(), tid);
+  REQUIRE(mine_ns);
+  REQUIRE(idle_ns);
+  until(process_cpu_now() + run_ns);
+  CHECK(*procfs::cpu_time(getpid(), gettid()) - *mine_ns > run_ns - tick_ns);
+  CHECK(*procfs::cpu_time(getpid(), tid) - *idle_ns < tick_ns);
+  stopping = true;
+  stopping.notify_one();
+  idle.join();
+  const Nanoseconds end_ns = monotonic_now() + 5 * kSecond;  // a join may be ahead of the end
+  while (procfs::cpu_time(getpid(), tid) && monotonic_now() < end_ns) std::this_thread::yield();
+  CHECK_FALSE(procfs::cpu_time(getpid(), tid));
+}
+
 }  // namespace causalctl

@@ -102,6 +102,22 @@ void block_signals() {
   stay_busy();
 }
 
+// Most of the time.
+void block_signals_again_and_again() {
+  sigset_t all{};
+  sigfillset(&all);
+  const auto work = [&](int how, Nanoseconds time_ns) {
+    sigprocmask(how, &all, nullptr);
+    const Nanoseconds until_ns = monotonic_now() + time_ns;
+    while (monotonic_now() < until_ns) {
+    }
+  };
+  for (;;) {
+    work(SIG_BLOCK, 70 * kMillisecond);  // long enough to be looked into
+    work(SIG_UNBLOCK, 10 * kMillisecond);
+  }
+}
+
 // At SIGUSR1 it puts itself under a filter that ends it for each call that our stub or our guardian
 // makes in it.
 void confine_itself() {
@@ -248,6 +264,27 @@ TEST_CASE("a thread that blocks SIGTRAP after a pause is not shot", "[pause]") {
   CHECK_FALSE(shot);
   CHECK(paused());  // by ptrace
   CHECK(channel.notices().size() == 1);
+}
+
+// Each time it comes to the stub it is cleared of that.
+TEST_CASE("a thread that blocks SIGTRAP again and again is paused by the stub", "[pause]") {
+  constexpr auto kEnough = 3 * std::uint64_t{Unreached::kBlockedLooks};
+  constexpr Nanoseconds kTick = 2 * kMillisecond;
+  const ChildProcess target(block_signals_again_and_again);
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {.longest_ns = kStanding});
+  channel.add_thread(target.pid());
+  const Nanoseconds end_ns = monotonic_now() + 6 * kPatience;
+  while (channel.totals().pauses < kEnough && monotonic_now() < end_ns) {
+    if (!channel.pausing(target.pid())) {
+      channel.set_debt(target.pid(), 2 * kTick, monotonic_now());
+    }
+    sleep_until(monotonic_now() + kTick);
+    (void)channel.collect(monotonic_now());
+  }
+  CHECK(channel.totals().pauses >= kEnough);
+  CHECK(channel.notices().empty());
 }
 
 // A thread that blocked the signal would have it queued, for another thread's call to be broken.

@@ -43,6 +43,13 @@ TEST_CASE("a thread blocks SIGTRAP for good when it is found so many times, for 
   CHECK(blocked_looks(kMillisecond) == 1 + Unreached::kBlockedFor / kMillisecond);
 }
 
+TEST_CASE("each look counts where the kernel does not tell CPU times", "[pause]") {
+  Unreached thread;
+  int looks = 1;
+  while (looks < kMany && !thread.look({looks * kBetween, true, true, false, 1, 0})) ++looks;
+  CHECK(looks == Unreached::kBlockedLooks);
+}
+
 TEST_CASE("a thread that never runs with SIGTRAP blocked is reached", "[pause]") {
   Looks never;
   Looks asleep;
