@@ -14,7 +14,7 @@ ERRNOS = {
     "dup2": ("EBUSY", "EINTR", "EMFILE"),
     "faccessat2": ("EACCES", "ENOENT", "ENOSYS"),
     "fcntl": ("EINTR", "EMFILE"),
-    "flock": ("EINTR", "ENOLCK", "EWOULDBLOCK"),
+    "flock": ("EINTR", "ENOLCK", "EAGAIN"),
     "fsync": ("EIO", "ENOSPC", "EROFS", "EINVAL", "EDQUOT"),
     "ftruncate": ("EINTR", "EIO", "EPERM"),
     "getdents64": ("ENOENT", "ENOMEM"),
