@@ -1,6 +1,7 @@
 """What cases wait for while causalctl runs, so that none depends on how fast the machine is: on an
 overloaded one there is hardly ever anybody to be paused."""
 
+import collections
 import os
 import signal
 
@@ -16,11 +17,21 @@ def pauses_in(records):
     return sum(record["pauses"]["count"] for record in experiments_of(records))
 
 
+def so_far(world):
+    """What the log holds, for whoever reads that a case waited in vain."""
+    records = records_in(world.log)
+    discarded = collections.Counter(record["discarded"] for record in experiments_of(records)
+                                  if "discarded" in record)
+    ended = "" if world.process.poll() is None else ", causalctl has ended"
+    return (f"{pauses_in(records)} pauses, {len(experiments_of(records))} experiments, discarded: "
+            f"{dict(discarded) or 'none'}{ended}")
+
+
 def wait_for_pauses(world):
     """However long that takes on this machine."""
     wanted = pauses_in(records_in(world.log)) + PAUSES
     if not world.wait_for_log(lambda records: pauses_in(records) >= wanted, PATIENCE, every=0.1):
-        raise RuntimeError(f"waited in vain for {wanted} pauses")
+        raise RuntimeError(f"waited in vain for {wanted} pauses: {so_far(world)}")
 
 
 def stop(world):
@@ -52,10 +63,7 @@ def until_enough(world):
                 all(reached(records) for reached in wanted))
 
     if not world.wait_for_log(enough, PATIENCE, every=0.1):
-        records = records_in(world.log)
-        raise RuntimeError(f"waited in vain: {len(kept_experiments(records))} of "
-                           f"{len(experiments_of(records))} experiments count, "
-                           f"{pauses_in(records)} pauses")
+        raise RuntimeError(f"waited in vain: {so_far(world)}")
     end(world)
 
 

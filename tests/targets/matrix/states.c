@@ -1,7 +1,9 @@
 // A program that works, checks its work, and meanwhile is or does what a program may be or do while
 // it is profiled: --state NAME, of state_table.c. What is done once is done at SIGUSR2. Two threads
 // always work, `hot_work` in one and `other_work` in the other, so that a speedup of the one pauses
-// the other.
+// the other. Where targets are more than cores, waiting for a core is all the pause that the other
+// needs, for minutes on end; a third thread, which sleeps most of the time and hardly ever waits,
+// needs its pauses there too.
 //
 // Every piece of work yields a power of 3 that is known from another way of computing it, so one
 // register or one word of a stack that a pause does not restore shows as `wrong`. Output besides
@@ -32,6 +34,12 @@ static NOINLINE void round_done(void) { count_round(); }
 
 static void measured_work(uint64_t iterations) { (void)other_work(iterations); }
 
+void sleep_ms(double ms) {
+  const int64_t ns = (int64_t)(ms * 1e6);
+  const struct timespec time = {ns / 1000000000, ns % 1000000000};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
 bool little_work(void) { return other_work(little_iterations) == little_result; }
 
 static void* run_hot(void* state) {
@@ -51,10 +59,13 @@ static void* run_other(void* state) {
   return NULL;
 }
 
-void sleep_ms(double ms) {
-  const int64_t ns = (int64_t)(ms * 1e6);
-  const struct timespec time = {ns / 1000000000, ns % 1000000000};
-  clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+static void* run_sleeper(void* state) {
+  if (((const struct state*)state)->in_each_thread) ((const struct state*)state)->in_each_thread();
+  while (!stopping()) {
+    if (!little_work()) wrong++;
+    sleep_ms(2);
+  }
+  return NULL;
 }
 
 void wait_for_word(void) {
@@ -104,9 +115,11 @@ int main(int argc, char** argv) {
   if (state->before) state->before();
   pthread_t hot;
   pthread_t other;
+  pthread_t sleeper;
   pthread_t own_thread_id;
   if (pthread_create(&hot, NULL, run_hot, (void*)state) != 0) die("pthread_create");
   if (pthread_create(&other, NULL, run_other, (void*)state) != 0) die("pthread_create");
+  if (pthread_create(&sleeper, NULL, run_sleeper, (void*)state) != 0) die("pthread_create");
   if (state->step && pthread_create(&own_thread_id, NULL, run_state, (void*)state) != 0) {
     die("pthread_create");
   }
@@ -115,6 +128,7 @@ int main(int argc, char** argv) {
   wait_for_end();
   pthread_join(hot, NULL);
   pthread_join(other, NULL);
+  pthread_join(sleeper, NULL);
   if (state->step) pthread_join(own_thread_id, NULL);
   printf("wrong %llu\ndone %llu\nfailed %llu\n", (unsigned long long)wrong,
          (unsigned long long)state_done, (unsigned long long)state_failed);
