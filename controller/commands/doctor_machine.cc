@@ -163,7 +163,9 @@ Check uprobes() {
 Check system_calls() {
   Check check{"tracefs", Verdict::ok, "", "", false};
   try {
-    check.finding = progress::find_tracefs() + ": system calls as progress points";
+    const auto tracefs = progress::tracefs_of_calls();
+    check.finding = fmt::format("{}: system calls as progress points",
+                                tracefs.is_ours ? "mounted for this process only" : tracefs.path);
   } catch (const Error& error) {
     check.verdict = Verdict::missing;
     check.finding = fmt::format("{}: no system calls as progress points", error.what());
@@ -179,9 +181,7 @@ Check wake_edges() {
   if (format && try_open(perf::waking_attr(format->id), "sched:sched_waking", reason)) return check;
   check.verdict = Verdict::limited;
   check.finding = fmt::format("{}; wake-ups are guessed: less exact", reason);
-  check.remedy =
-      "mount -t tracefs nodev /sys/kernel/tracing; run as root, or with CAP_PERFMON and "
-      "CAP_DAC_READ_SEARCH";
+  check.remedy = "run as root, or with CAP_PERFMON and CAP_DAC_READ_SEARCH";
   return check;
 }
 

@@ -1,16 +1,13 @@
 #include "controller/perf/tracepoint.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <sstream>
-#include <vector>
 
 #include "controller/base/procfs.h"
+#include "controller/base/tracefs.h"
 
 namespace causalctl::perf {
 namespace {
@@ -33,18 +30,6 @@ std::optional<std::size_t> field_offset(std::string_view text, std::string_view 
   if (at == std::string_view::npos) return std::nullopt;
   const auto line = text.substr(at, text.find('\n', at) - at);
   return number_after(line, "size:") == size ? number_after(line, "offset:") : std::nullopt;
-}
-
-std::vector<std::string> tracefs_places() {
-  std::vector<std::string> places = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-  std::istringstream mounts(procfs::read_text("/proc/self/mounts").value_or(""));
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream fields(line);
-    std::string device, place, type;
-    fields >> device >> place >> type;
-    if (type == "tracefs") places.push_back(place);
-  }
-  return places;
 }
 
 }  // namespace
@@ -80,20 +65,17 @@ std::optional<Waking> parse_waking(Bytes raw, const WakingFormat& format) {
 }
 
 std::optional<WakingFormat> find_waking_format(std::string& reason) {
-  bool denied = false;
-  for (const auto& place : tracefs_places()) {
-    const auto path = place + "/events/sched/sched_waking/format";
-    if (const auto text = procfs::read_text(path)) {
-      if (auto format = parse_waking_format(*text)) return format;
-      reason = fmt::format("{} is not understood", path);
-      return std::nullopt;
-    }
-    denied =
-        denied || (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0 && errno == EACCES);
+  const auto tracefs = find_tracefs(reason);
+  if (!tracefs) return std::nullopt;
+  const auto path = tracefs->path + "/events/sched/sched_waking/format";
+  const auto text = procfs::read_text(path);
+  if (!text) {
+    reason = fmt::format("{} cannot be read: {}", path, std::strerror(errno));
+    return std::nullopt;
   }
-  reason = denied ? "tracefs is readable by root only: run as root, or with CAP_DAC_READ_SEARCH"
-                  : "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing";
-  return std::nullopt;
+  auto format = parse_waking_format(*text);
+  if (!format) reason = fmt::format("{} is not understood", path);
+  return format;
 }
 
 }  // namespace causalctl::perf

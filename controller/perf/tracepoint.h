@@ -32,7 +32,7 @@ struct Waking {  // tids as the initial pid namespace numbers them
 std::optional<WakingFormat> parse_waking_format(std::string_view text);     // pure
 std::optional<Waking> parse_waking(Bytes raw, const WakingFormat& format);  // pure
 
-// Reads the format from wherever tracefs is mounted. nullopt with the `reason` and what to do.
+// nullopt with the `reason` and what to do.
 std::optional<WakingFormat> find_waking_format(std::string& reason);
 
 }  // namespace causalctl::perf

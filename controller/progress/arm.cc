@@ -189,7 +189,7 @@ std::string arm_usdt(const Point& point, const UsdtSpec& spec, std::uint32_t tag
 
 std::string arm_syscall(const Point& point, const SyscallSpec& spec, std::uint32_t tag,
                         perf::Session& session) {
-  const auto id = syscall_tracepoint(find_tracefs(), spec.name);
+  const auto id = syscall_tracepoint(tracefs_of_calls().path, spec.name);
   if (!id) throw UsageError(fmt::format("progress point '{}': no such system call", point.name));
   auto event = visit(point, tag, "tracepoint");
   event.attr.type = PERF_TYPE_TRACEPOINT;

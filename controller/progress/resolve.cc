@@ -178,7 +178,7 @@ std::vector<Place> Resolver::operator()(const UsdtSpec& spec) {
 }
 
 std::vector<Place> Resolver::operator()(const SyscallSpec& spec) {
-  const auto tracefs = find_tracefs();
+  const auto tracefs = tracefs_of_calls().path;
   if (!syscall_tracepoint(tracefs, spec.name)) {
     std::vector<std::string> near;
     for (const auto& name : unwind::nearest(spec.name, syscall_names(tracefs), kSuggestions)) {

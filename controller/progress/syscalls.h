@@ -5,17 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "controller/base/tracefs.h"
 
 namespace causalctl::progress {
 
-// Pure: the mount point of tracefs in a text of /proc/self/mounts, "" if none. debugfs brings
-// tracefs with it, under tracing/.
-std::string tracefs_in_mounts(std::string_view mounts);
-
-// Throws Error with a hint where tracefs is not mounted or may not be read.
-std::string find_tracefs();
+// Throws Error with a hint where there is none that we may read, or none with system calls.
+Tracefs tracefs_of_calls();
 
 // The tracepoint's id, nullopt: no such system call. Also finds what the kernel calls newNAME
 // (newstat) or NAME64 (sendfile64). Throws Error where it may not be read.

@@ -27,7 +27,8 @@ DONE = RIGHT + patterns("^failed 0$", r"^rounds [1-9]\d*$")
 FINE = DONE + patterns("^eintr 0$")
 BUSY = FINE + patterns(r"^done [1-9]\d*$")
 
-FEW = "looked at for 4 s, however many pauses that gives"
+BRIEFLY = "4s"  # scripts/matrix has an option for it
+BY_CHANCE = "looked at for {seconds}, however many pauses that gives"
 WORKS, LIMITED, REFUSED = "works", "works with a limit", "refused"
 
 
@@ -352,19 +353,19 @@ PROGRAM_KINDS = [
         checks=by_ptrace_because("handles SIGTRAP itself")), LIMITED, "pauses by ptrace"),
     Row("a pool of processes, threads that compress, a database", "Python 3", profiled(
         "matrix_python", ("/usr/bin/python3", PROGRAMS / "real_use.py", "{dir}/counter"),
-        output=RIGHT, during=None,
-        arguments=attach(point="syscall:write", fixed="_PyEval_EvalFrameDefault", duration="4s")),
-        LIMITED, FEW),
+        output=RIGHT, during=None, arguments=attach("--scope-binary", "*", point="syscall:write",
+                                                    fixed="", duration=BRIEFLY)),
+        LIMITED, BY_CHANCE),
     Row("worker threads, messages, timers", "Node", profiled(
         "matrix_node", ("node", PROGRAMS / "workers.mjs", "{dir}/counter"), output=RIGHT,
         needs={"node": "nodejs"}, writes_code=True,
         during=None, arguments=attach("--scope-binary", "*", point="syscall:pwrite64", fixed="",
-                                      duration="4s")), LIMITED, FEW),
+                                      duration=BRIEFLY)), LIMITED, BY_CHANCE),
     Row("threads, a pool, timers, garbage", "Java", profiled(
         "matrix_java", ("java", PROGRAMS / "Workers.java", "{dir}/counter"), output=RIGHT,
         target_status=(143,), writes_code=True, needs={"javac": "default-jdk-headless"},
         during=None, arguments=attach("--scope-binary", "*", point="syscall:futex", fixed="",
-                                      duration="4s")), LIMITED, FEW),
+                                      duration=BRIEFLY)), LIMITED, BY_CHANCE),
 ]
 
 # In profile_cases.py and refusal_cases.py.

@@ -1,9 +1,9 @@
 #include "controller/base/idle_core.h"
 #include "controller/base/procfs.h"
+#include "controller/base/tracefs.h"
 #include "controller/compare/ready.h"
 #include "controller/compare/usage.h"
 #include "controller/perf/tracepoint.h"
-#include "controller/progress/syscalls.h"
 #include "controller/target/freezer.h"
 #include "controller/target/process.h"
 #include "tests/fuzz/targets.h"
@@ -24,7 +24,7 @@ void read_output(const std::string& text) {
 }
 
 void read_tracefs(const std::string& text, Bytes bytes) {
-  progress::tracefs_in_mounts(text);
+  tracefs_in_mounts(text);
   if (const auto format = perf::parse_waking_format(text)) perf::parse_waking(bytes, *format);
 }
 

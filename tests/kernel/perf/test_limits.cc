@@ -1,4 +1,6 @@
-// What happens without privileges, and when a ring is too small for what is written.
+// What happens without privileges, without tracefs, and when a ring is too small for what is
+// written.
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -7,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -14,6 +17,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
+#include "controller/base/tracefs.h"
 #include "controller/compare/usage.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
@@ -83,6 +87,34 @@ int open_too_many() {
   const rlimit few{50, 100};  // the first can be raised to the second
   if (setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
   return open_until_refused(20, "ulimit -n");  // more than 50 descriptors can be
+}
+
+// Leaves the mount namespace of the others, and has no tracefs in its own.
+bool without_tracefs() {
+  if (unshare(CLONE_NEWNS) != 0) return false;
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+  for (const char* place : {"/sys/kernel/tracing", "/sys/kernel/debug"}) {
+    while (umount2(place, MNT_DETACH) == 0) {
+    }
+  }
+  return tracefs_in_mounts(procfs::read_text("/proc/self/mounts").value_or("")).empty();
+}
+
+int mount_tracefs_unseen() {
+  if (!without_tracefs()) return 1;
+  std::string problem;
+  const auto ours = find_tracefs(problem);
+  if (!ours || !ours->is_ours) return 2;
+  if (!procfs::read_text(ours->path + "/events/sched/sched_waking/format")) return 3;
+  if (!tracefs_in_mounts(procfs::read_text("/proc/self/mounts").value_or("")).empty()) return 4;
+  if (open((ours->path + "/events/enable").c_str(), O_WRONLY) >= 0 || errno != EROFS) return 5;
+  {
+    Child child([] {});  // ended by root
+    if (!Session(child.pid(), {}).limits().wake_edges) return 6;
+  }
+  if (!become_nobody()) return 7;
+  if (find_tracefs(problem)) return 8;
+  return problem.find("is not mounted") == std::string::npos ? 9 : 0;
 }
 
 // In a pid namespace of our own, tracepoints number threads otherwise than records do.
@@ -162,6 +194,15 @@ TEST_CASE("Without privileges everything but kernel samples and wake edges works
 TEST_CASE("The limit of descriptors is raised, and when that is not enough, explained", "[perf]") {
   if (!perf_is_allowed()) return;
   REQUIRE(in_a_fork(open_too_many) == 0);
+}
+
+TEST_CASE("tracefs that nobody has mounted is read all the same, and seen by nobody", "[perf]") {
+  if (!perf_is_allowed()) return;
+  if (geteuid() != 0) {
+    WARN("not root: cannot mount, nothing tested");
+    return;
+  }
+  REQUIRE(in_a_fork(mount_tracefs_unseen) == 0);
 }
 
 TEST_CASE("Wake edges name threads as our pid namespace does", "[perf]") {

@@ -118,7 +118,7 @@ TEST_CASE("files that are no ELF files are left out", "[progress]") {
 }
 
 TEST_CASE("system-call tracepoints", "[progress]") {
-  const auto tracefs = find_tracefs();
+  const auto tracefs = tracefs_of_calls().path;
   CHECK(syscall_tracepoint(tracefs, "getppid").value_or(0) > 0);
   CHECK_FALSE(syscall_tracepoint(tracefs, "no_such_call"));
   CHECK(syscall_tracepoint(tracefs, "stat") == syscall_tracepoint(tracefs, "newstat"));

@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 
 #include "controller/progress/naming.h"
-#include "controller/progress/syscalls.h"
 
 using namespace causalctl::progress;
 using Names = std::vector<std::string>;
@@ -30,13 +29,4 @@ TEST_CASE("which of several files a line is in", "[progress]") {
   CHECK(places.size() == 2);  // copies of one line
   places.clear();
   CHECK(files_meant(places, "x.c").empty());
-}
-
-TEST_CASE("the mount point of tracefs", "[progress]") {
-  CHECK(tracefs_in_mounts("proc /proc proc rw 0 0\nnodev /sys/kernel/tracing tracefs rw 0 0\n") ==
-        "/sys/kernel/tracing");
-  CHECK(tracefs_in_mounts("d /dbg debugfs rw 0 0\nt /my\\040trace tracefs rw 0 0") == "/my trace");
-  CHECK(tracefs_in_mounts("d /dbg debugfs rw 0 0\n") == "/dbg/tracing");
-  CHECK(tracefs_in_mounts("proc /proc proc rw 0 0\n\nx\n x\n").empty());
-  CHECK(tracefs_in_mounts("").empty());
 }
