@@ -22,7 +22,10 @@ def so_far(world):
     records = records_in(world.log)
     discarded = collections.Counter(record["discarded"] for record in experiments_of(records)
                                   if "discarded" in record)
-    ended = "" if world.process.poll() is None else ", causalctl has ended"
+    ended = ""
+    if world.process.poll() is not None:
+        said = (world.directory / "stderr").read_text(errors="replace").strip()
+        ended = f", causalctl has ended: {said[-500:]}"
     return (f"{pauses_in(records)} pauses, {len(experiments_of(records))} experiments, discarded: "
             f"{dict(discarded) or 'none'}{ended}")
 
