@@ -353,8 +353,8 @@ PROGRAM_KINDS = [
         checks=by_ptrace_because("handles SIGTRAP itself")), LIMITED, "pauses by ptrace"),
     Row("a pool of processes, threads that compress, a database", "Python 3", profiled(
         "matrix_python", ("/usr/bin/python3", PROGRAMS / "real_use.py", "{dir}/counter"),
-        output=RIGHT, during=None, arguments=attach("--scope-binary", "*", point="syscall:write",
-                                                    fixed="", duration=BRIEFLY)),
+        output=RIGHT, during=None, arguments=attach(point="syscall:write", fixed="_PyEval_EvalFrameDefault",
+                                                    duration=BRIEFLY)),
         LIMITED, BY_CHANCE),
     Row("worker threads, messages, timers", "Node", profiled(
         "matrix_node", ("node", PROGRAMS / "workers.mjs", "{dir}/counter"), output=RIGHT,
