@@ -4,7 +4,9 @@
 #include <linux/capability.h>
 #include <sched.h>
 
+#include <charconv>
 #include <fstream>
+#include <string>
 #include <utility>
 
 #include "controller/base/procfs.h"
@@ -12,8 +14,33 @@
 namespace causalctl::target {
 namespace {
 
+constexpr int kHurried = SCHED_FIFO | SCHED_RESET_ON_FORK;
+
+int lowest_priority() { return sched_get_priority_min(SCHED_FIFO); }
+
 std::string timer_slack_path(Tid tid) {
   return tid == 0 ? "/proc/self/timerslack_ns" : fmt::format("/proc/{}/timerslack_ns", tid);
+}
+
+std::uint64_t timer_slack_ns(Tid tid) {
+  const auto text = procfs::read_text(timer_slack_path(tid)).value_or("");
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+bool is_ordinary(int policy) {
+  const int kind = policy & ~SCHED_RESET_ON_FORK;
+  return policy >= 0 && (kind == SCHED_OTHER || kind == SCHED_BATCH || kind == SCHED_IDLE);
+}
+
+void set_back(Tid tid, const Unhurried& before) {
+  const sched_param none{0};  // the nice value was not touched
+  const int policy = static_cast<int>(before.policy);
+  // Twice, if need be: the target's own priority is at stake.
+  if (sched_setscheduler(tid, policy, &none) != 0) sched_setscheduler(tid, policy, &none);
+  if (before.timer_slack_ns == 0 || timer_slack_ns(tid) == before.timer_slack_ns) return;
+  std::ofstream(timer_slack_path(tid)) << before.timer_slack_ns;
 }
 
 // With a limit of RLIMIT_RTPRIO, too, the policy may be set; but the flag taken back by nobody
@@ -31,30 +58,36 @@ bool may_take_back() {
 
 }  // namespace
 
+std::optional<Unhurried> unhurried(Tid tid) {
+  const int policy = sched_getscheduler(tid);
+  if (!is_ordinary(policy)) return std::nullopt;
+  return Unhurried{static_cast<std::uint64_t>(tid), policy, timer_slack_ns(tid)};
+}
+
+void put_back(Pid pid, const Unhurried& before) {
+  const auto tid = static_cast<Tid>(before.tid);
+  const auto policy = static_cast<int>(before.policy);
+  if (tid <= 0 || !is_ordinary(policy) || !procfs::thread_status(pid, tid)) return;
+  sched_param now{};
+  if (sched_getscheduler(tid) != kHurried || sched_getparam(tid, &now) != 0) return;
+  if (now.sched_priority == lowest_priority()) set_back(tid, before);
+}
+
 Hurry::Hurry(Tid tid) : tid_(tid) {
   if (!may_take_back()) return;
-  const int policy = sched_getscheduler(tid);
-  const int kind = policy & ~SCHED_RESET_ON_FORK;
-  if (policy < 0 || (kind != SCHED_OTHER && kind != SCHED_BATCH && kind != SCHED_IDLE)) return;
-  timer_slack_ = procfs::read_text(timer_slack_path(tid)).value_or("");
-  const sched_param lowest{sched_get_priority_min(SCHED_FIFO)};
+  const auto before = unhurried(tid);
+  const sched_param lowest{lowest_priority()};
   // A thread that it starts before its stop must not stay so.
-  if (sched_setscheduler(tid, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0) policy_ = policy;
+  if (before && sched_setscheduler(tid, kHurried, &lowest) == 0) before_ = before;
 }
 
 Hurry::Hurry(Hurry&& other) noexcept
-    : tid_(other.tid_),
-      policy_(std::exchange(other.policy_, std::nullopt)),
-      timer_slack_(std::move(other.timer_slack_)) {}
+    : tid_(other.tid_), before_(std::exchange(other.before_, std::nullopt)) {}
 
 void Hurry::end() {
-  if (!policy_) return;
-  const sched_param none{0};  // the nice value was not touched
-  // Twice, if need be: the target's own priority is at stake.
-  if (sched_setscheduler(tid_, *policy_, &none) != 0) sched_setscheduler(tid_, *policy_, &none);
-  policy_.reset();
-  const auto path = timer_slack_path(tid_);
-  if (procfs::read_text(path) != timer_slack_) std::ofstream(path) << timer_slack_;
+  if (!before_) return;
+  set_back(tid_, *before_);
+  before_.reset();
 }
 
 }  // namespace causalctl::target

@@ -7,15 +7,31 @@
 // Needs CAP_SYS_NICE; without it, or for a thread with a real-time policy of its own, nothing
 // happens. Nothing inherits it: the thread executes nothing of its own meanwhile but the few
 // instructions up to its stop, and what it starts in these is reset by the kernel. A guardian that
-// is itself killed in this time (see stopped_thread.h) leaves the policy behind.
+// is itself killed in this time (see stopped_thread.h) leaves the policy behind; what was there is
+// noted beside the stub (left_stub.h), and the next causalctl puts it back.
 #pragma once
 
+#include <cstdint>
 #include <optional>
-#include <string>
 
 #include "controller/base/types.h"
 
 namespace causalctl::target {
+
+// How a thread was scheduled before it was hurried. Lies in the target's memory, so not to be
+// believed without a look.
+struct Unhurried {
+  std::uint64_t tid = 0;  // 0: none
+  std::int64_t policy = 0;
+  std::uint64_t timer_slack_ns = 0;
+};
+
+// nullopt: gone, or of a policy that Hurry leaves alone.
+std::optional<Unhurried> unhurried(Tid tid);
+
+// Of a thread of `pid` that was left with exactly what Hurry sets: back to this. Else nothing
+// happens.
+void put_back(Pid pid, const Unhurried& before);
 
 class Hurry {
  public:
@@ -30,8 +46,7 @@ class Hurry {
 
  private:
   Tid tid_;
-  std::optional<int> policy_;  // to go back to; nullopt: nothing was changed
-  std::string timer_slack_;
+  std::optional<Unhurried> before_;  // to go back to; nullopt: nothing was changed
 };
 
 }  // namespace causalctl::target

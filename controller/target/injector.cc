@@ -109,6 +109,7 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
       if (rank == kSpared && !all_spared && !spare.over()) break;
       const auto limit_ns = monotonic_now() + kStopLimit;  // a stall may have used up the rest
       bool dispatches_now = false;
+      note_unhurried(tid);
       if (auto thread =
               StoppedThread::stop(pid_, tid, syscall_instruction_, limit_ns, &dispatches_now)) {
         touch(tid);
@@ -214,6 +215,13 @@ bool Injector::write_owner() const {
   return write_memory(pid_, owner_address(region_->scratch), std::as_bytes(std::span(&owner_, 1)));
 }
 
+// For whoever finds the stub after a guardian that was killed while it had the thread stopped. The
+// note may outlive the stop: put_back() looks whether it still holds.
+void Injector::note_unhurried(Tid tid) {
+  owner_.hurried = unhurried(tid).value_or(Unhurried{});
+  if (region_) (void)write_owner();
+}
+
 // It is known by its bytes, and its parameters tell the rest. The disposition of before was the
 // default: inject() sees to it.
 bool Injector::take_over(const LeftStub& left) {
@@ -224,6 +232,7 @@ bool Injector::take_over(const LeftStub& left) {
   region_ = Region{left.code, scratch + kPage - left.code, scratch};
   image_ = stub_image(left.parameters);
   previous_action_ = KernelSigaction{};
+  put_back(pid_, left.owner.hurried);
   owner_ = make_owner(pid_, controller_, getpid());
   if (!write_owner()) owner_ = left.owner;
   return true;

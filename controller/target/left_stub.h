@@ -12,6 +12,7 @@
 
 #include "controller/base/procfs.h"
 #include "controller/base/types.h"
+#include "controller/target/hurry.h"
 #include "controller/target/stub.h"
 
 namespace causalctl::target {
@@ -28,6 +29,7 @@ struct Owner {
   ProcessMark target;
   ProcessMark controller;
   ProcessMark guardian;
+  Unhurried hurried;  // the thread that the guardian has stopped last
 };
 
 enum class OwnerState {

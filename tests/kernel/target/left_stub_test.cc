@@ -2,6 +2,8 @@
 #include "controller/target/left_stub.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -182,6 +184,51 @@ TEST_CASE("the stub of one that was killed with its guardian is removed", "[targ
   CHECK(find_left_stub(target.pid()));
   CHECK(guardian.restore() == std::vector<std::string>{});
   CHECK(differences(before, guardian.digest()).empty());
+}
+
+// Killed while it had a thread stopped, the guardian leaves it in the hurry that it was in.
+TEST_CASE("who was left in a hurry is scheduled as before", "[target]") {
+  if (geteuid() != 0) {
+    WARN("needs root, for real-time priority");
+    return;
+  }
+  TargetProcess target({program("target_waits"), "futex", "10000"});
+  OtherController other(target.pid());
+  other.kill_both();
+  const auto left = find_left_stub(target.pid());
+  REQUIRE(left);
+  REQUIRE(eventually(10 * kSecond,
+                     [&] { return state_of(left->owner, target.pid()) == OwnerState::gone; }));
+  const auto stopped = static_cast<Tid>(left->owner.hurried.tid);
+  REQUIRE(procfs::thread_status(target.pid(), stopped));
+  const int before = sched_getscheduler(stopped);
+  // One priority more is what the target itself has set.
+  const int own = GENERATE(0, 1);
+  const sched_param priority{sched_get_priority_min(SCHED_FIFO) + own};
+  REQUIRE(sched_setscheduler(stopped, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0);
+  Guardian guardian;
+  guardian.adopt(target.pid());
+  const int after = own != 0 ? SCHED_FIFO | SCHED_RESET_ON_FORK : before;
+  CHECK(sched_getscheduler(stopped) == after);
+}
+
+TEST_CASE("what is noted of a thread is believed of the target's own only", "[target]") {
+  TargetProcess target({program("target_waits"), "futex", "10000"});
+  TargetProcess stranger({program("target_waits"), "futex", "10000"});
+  const int hurried = SCHED_FIFO | SCHED_RESET_ON_FORK;
+  const sched_param lowest{sched_get_priority_min(SCHED_FIFO)};
+  if (sched_setscheduler(stranger.pid(), hurried, &lowest) != 0) {
+    WARN("needs root, for real-time priority");
+    return;
+  }
+  const Unhurried note{static_cast<std::uint64_t>(stranger.pid()), SCHED_OTHER, 50'000};
+  put_back(target.pid(), note);
+  CHECK(sched_getscheduler(stranger.pid()) == hurried);
+  put_back(stranger.pid(), {note.tid, SCHED_RR, 50'000});
+  CHECK(sched_getscheduler(stranger.pid()) == hurried);
+  put_back(stranger.pid(), note);
+  CHECK(sched_getscheduler(stranger.pid()) == SCHED_OTHER);
+  CHECK(procfs::read_text(fmt::format("/proc/{}/timerslack_ns", stranger.pid())) == "50000\n");
 }
 
 TEST_CASE("a stub is removed only if its causalctl is certainly gone", "[target]") {
