@@ -86,6 +86,7 @@ std::uint64_t parse_flags(std::string_view stat);  // PF_… of the kernel's <li
 bool is_kernel_worker(Pid pid, Tid tid);           // false: gone
 bool is_kernel_worker(Pid pid, std::string_view stat_of_thread);  // as thread_stat() gives it
 char parse_state(std::string_view stat);  // as in Status; '?': there is none
+inline bool is_blocked(char state) { return state == 'S' || state == 'D'; }
 std::optional<std::string> thread_stat(Pid pid, Tid tid);
 // Where the program's own code begins, once the loader is done, in the bytes of /proc/PID/auxv
 // (getauxval(3), AT_ENTRY); 0: not said. Pure.

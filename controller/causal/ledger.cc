@@ -41,15 +41,25 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool block
   }
 }
 
+void Ledger::start_outsider(Tid thread, Nanoseconds now_ns, bool blocked) {
+  start_thread(thread, 0, now_ns);
+  Thread& started = threads_[thread];
+  started.outside = true;
+  if (blocked) enter(started, ThreadState::blocked, now_ns);
+}
+
+bool Ledger::is_outsider(Tid thread) const {
+  const auto found = threads_.find(thread);
+  return found != threads_.end() && found->second.outside;
+}
+
 void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
-  enter(thread, ThreadState::unknown, now_ns);
   last_end_ = {now_ns, thread.local_ns};
-  if (thread.cpu) {  // no switch record comes
-    cores_[*thread.cpu] = {tid, now_ns, thread.local_ns, excused(thread)};
-  }
+  if (thread.cpu) leave(cores_[*thread.cpu], tid, thread, now_ns, false);  // no switch record comes
+  enter(thread, ThreadState::unknown, now_ns);
   threads_.erase(found);
 }
 
@@ -57,6 +67,7 @@ void Ledger::reset() {
   find_idlers();
   for (auto& [tid, thread] : threads_) thread.local_ns = thread.runs_on_ns = 0;
   for (auto& [cpu, core] : cores_) core.local_ns = 0;
+  pool_.reset();
   last_end_.reset();
   lifted_ns_ = 0;
 }
@@ -68,6 +79,7 @@ void Ledger::find_idlers() {
   std::vector<Thread*> by_cpu;
   Nanoseconds all_ns = 0;
   for (auto& [tid, thread] : threads_) {
+    if (thread.outside) continue;
     if (thread.state == ThreadState::running) {
       thread.cpu_ns += std::max<Nanoseconds>(latest_ns_ - thread.running_since_ns, 0);
       thread.running_since_ns = latest_ns_;
@@ -87,12 +99,24 @@ void Ledger::find_idlers() {
 }
 
 void Ledger::earn(Tid thread, Nanoseconds amount_ns) {
+  pay(thread, amount_ns);
+  pool_.earn(amount_ns);
+}
+
+void Ledger::pay(Tid thread, Nanoseconds amount_ns) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
     found->second.local_ns += amount_ns;
   }
 }
 
-void Ledger::pay(Tid thread, Nanoseconds amount_ns) { earn(thread, amount_ns); }
+// The rest of the machine stands still, too: it has nothing to pay with.
+void Ledger::lift(Nanoseconds amount_ns) {
+  lifted_ns_ += amount_ns;
+  pool_.lift(amount_ns);
+  for (auto& [tid, thread] : threads_) {
+    if (thread.outside) thread.local_ns += amount_ns;
+  }
+}
 
 void Ledger::visited(Tid thread) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
@@ -109,10 +133,43 @@ void Ledger::ran(Tid thread) {
 }
 
 void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
-  const auto change = [&](ThreadState which) { return (state == which) - (thread.state == which); };
-  own_cores_.change(now_ns, change(ThreadState::running), change(ThreadState::waiting_for_core));
+  if (!thread.outside) {
+    const auto change = [&](ThreadState of) { return (state == of) - (thread.state == of); };
+    own_cores_.change(now_ns, change(ThreadState::running), change(ThreadState::waiting_for_core));
+  }
   thread.state = state;
+  count_runnable(thread, now_ns);
   if (state == ThreadState::waiting_for_core) thread.granted_ns = own_cores_.granted_ns();
+}
+
+void Ledger::count_runnable(Thread& thread, Nanoseconds now_ns) {
+  const bool can_run =
+      thread.state == ThreadState::running || thread.state == ThreadState::waiting_for_core;
+  const bool counts = can_run && (!thread.outside || (thread.cpu && cores_[*thread.cpu].of_target));
+  if (counts == thread.runnable_at.has_value()) return;
+  if (counts) {
+    thread.runnable_at = runnable_.size();
+    runnable_.push_back(&thread);
+  } else {
+    runnable_.back()->runnable_at = thread.runnable_at;
+    runnable_[*thread.runnable_at] = runnable_.back();
+    runnable_.pop_back();
+    thread.runnable_at.reset();
+  }
+  const bool were_busy = pool_.busy();
+  pool_.runnable(now_ns, static_cast<int>(runnable_.size()));
+  if (!were_busy && pool_.busy()) pool_.begin(local_of_runnable());
+}
+
+double Ledger::local_of_runnable() const {
+  double sum_ns = 0;
+  int threads = 0;
+  for (const Thread* thread : runnable_) {
+    if (excused(*thread)) continue;
+    sum_ns += static_cast<double>(thread->local_ns);
+    ++threads;
+  }
+  return threads > 0 ? sum_ns / threads : static_cast<double>(pool_.local_ns());
 }
 
 void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns,
@@ -133,6 +190,8 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
     arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->local_ns);
   }
   const Core& core = cores_[cpu];
+  if (!thread.outside) cores_[cpu].of_target = true;
+  thread.cpu = cpu;
   const ThreadState before = thread.state;
   const bool waited = before == ThreadState::waiting_for_core;
   enter(thread, ThreadState::running, now_ns);
@@ -144,7 +203,6 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
   }
   come_to(core, thread, now_ns);
   thread.running_since_ns = now_ns;
-  thread.cpu = cpu;
   thread.seen = true;
   thread.blind_wait = thread.needless = false;
   return waited && own_core ? now_ns - thread.since_ns : 0;
@@ -152,19 +210,22 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
 
 void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns) {
   const Nanoseconds waited_ns = std::max<Nanoseconds>(now_ns - thread.since_ns, 0);
-  core_wait_ns_ += waited_ns;
-  if (thread.preempted || waited_ns > kPlaced) {
+  if (!thread.outside) core_wait_ns_ += waited_ns;
+  if (!thread.outside && (thread.preempted || waited_ns > kPlaced)) {
     const Nanoseconds outside_ns =
         std::min(waited_ns, static_cast<Nanoseconds>(own_cores_.granted_ns() - thread.granted_ns));
     outside_wait_ns_ += outside_ns;
     own_wait_ns_ += waited_ns - outside_ns;
   }
+  // Then for any core.
+  const bool short_all_along = core.short_since_ns <= thread.since_ns;
+  const bool waited = waited_ns > kCoreWaitFloor || (short_all_along && !core.preempted);
   const bool for_other =
-      waited_ns > kCoreWaitFloor && core.left_by != 0 && core.left_by != tid &&
+      waited && core.left_by != 0 && core.left_by != tid &&
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
   if (for_other) {
     const Nanoseconds most_ns = thread.local_ns + waited_ns;
-    arrive(thread, waited_ns, core.local_ns, core.by_idler);
+    arrive(thread, waited_ns, short_all_along ? pool_.local_ns() : core.local_ns, core.by_idler);
     thread.local_ns = std::min(thread.local_ns + thread.runs_on_ns, most_ns);
   } else if (thread.needless) {
     thread.local_ns += waited_ns;  // all of it on the way
@@ -192,6 +253,7 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
+  leave(cores_[cpu], tid, thread, now_ns, preempted);
   enter(thread, preempted ? ThreadState::waiting_for_core : ThreadState::blocked, now_ns);
   thread.seen = true;
   thread.preempted = preempted;
@@ -200,7 +262,16 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   thread.blind_wait = !preempted && !pause_asked;
   thread.in_pause = pause_asked;
   thread.cpu_ns += std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0);
-  cores_[cpu] = {tid, now_ns, thread.local_ns, excused(thread)};
+}
+
+// REQUIRES: its state is still that of before.
+void Ledger::leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted) {
+  core.left_by = tid;
+  core.left_at_ns = now_ns;
+  core.local_ns = thread.local_ns;
+  core.by_idler = excused(thread);
+  core.preempted = preempted;
+  core.short_since_ns = pool_.short_since_ns();
 }
 
 // A thread's records begin up to a tick after its birth, or with the attach: it may have blocked
@@ -274,6 +345,7 @@ std::vector<Ledger::Debt> Ledger::debts() const {
   std::vector<Debt> debts;
   debts.reserve(threads_.size());
   for (const auto& [tid, thread] : threads_) {
+    if (thread.outside) continue;
     const Nanoseconds debt_ns = excused(thread) ? 0 : target_ns - thread.local_ns;
     debts.push_back({tid, debt_ns, thread.state});
   }

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/causal/core_pool.h"
 #include "controller/causal/own_cores.h"
 
 namespace causalctl::causal {
@@ -46,10 +47,13 @@ class Ledger {
 
   // `cores`: on which the target may run.
   explicit Ledger(BlindCredit blind = BlindCredit::none, int cores = 1)
-      : own_cores_(cores), blind_(blind) {}
+      : own_cores_(cores), pool_(cores), blind_(blind) {}
 
   // `parent` 0: unknown, owes nothing. `blocked`: so it was found when its records began.
   void start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool blocked = false);
+  // Of another process: it cannot be paused and earns nothing, but locals pass through it (rule 5).
+  void start_outsider(Tid thread, Nanoseconds now_ns, bool blocked);
+  bool is_outsider(Tid thread) const;
   void end_thread(Tid thread, Nanoseconds now_ns);
 
   // Forgets all locals (between experiments); states and block times stay.
@@ -57,7 +61,7 @@ class Ledger {
 
   void earn(Tid thread, Nanoseconds amount_ns);
   // All threads owe that much more, and nobody has earned it: a sham speedup.
-  void lift(Nanoseconds amount_ns) { lifted_ns_ += amount_ns; }
+  void lift(Nanoseconds amount_ns);
   void pay(Tid thread, Nanoseconds amount_ns);
 
   void visited(Tid thread);  // a progress point: in its virtual time progress is measured
@@ -115,16 +119,24 @@ class Ledger {
     double granted_ns = 0;   // see OwnCores, when it began to wait for a core
     bool visits = false;
     bool idler = false;
+    bool outside = false;
+    std::optional<std::size_t> runnable_at;  // in runnable_
   };
   struct Core {
+    bool of_target = false;  // a thread of the target has run on it
     Tid left_by = 0;
     Nanoseconds left_at_ns = 0;
     Nanoseconds local_ns = 0;  // of the thread that left it, then
     bool by_idler = false;
+    bool preempted = false;
+    Nanoseconds short_since_ns = 0;  // of the pool, then
   };
 
   void enter(Thread& thread, ThreadState state, Nanoseconds now_ns);
+  void count_runnable(Thread& thread, Nanoseconds now_ns);
+  double local_of_runnable() const;
   static bool may_be_woken(const Thread& thread);
+  void leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted);
   void put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
   void come_to(const Core& core, const Thread& successor, Nanoseconds now_ns);
 
@@ -150,6 +162,8 @@ class Ledger {
   Nanoseconds outside_wait_ns_ = 0;
   Nanoseconds own_wait_ns_ = 0;
   OwnCores own_cores_;
+  CorePool pool_;
+  std::vector<Thread*> runnable_;  // outsiders, too, where they run on cores of the target
   BlindCredit blind_;
 };
 

@@ -111,6 +111,15 @@ bool Stream::near_breakpoint(const perf::SampleEvent& event) const {
 
 void Stream::apply(const perf::SwitchEvent& event) {
   const Tid tid = event.thread.tid;
+  if (ledger_.is_outsider(tid)) {
+    if (event.kind == perf::SwitchKind::in) {
+      ledger_.switched_in(tid, event.cpu, event.time_ns);
+    } else {
+      ledger_.switched_out(tid, event.cpu, event.time_ns,
+                           event.kind == perf::SwitchKind::out_preempted, false);
+    }
+    return;
+  }
   if (event.kind == perf::SwitchKind::in) {
     const Nanoseconds stolen_ns = ledger_.switched_in(tid, event.cpu, event.time_ns);
     const Nanoseconds by_us_ns = stolen_by_us(event, stolen_ns);
@@ -155,7 +164,7 @@ void Stream::apply(const perf::WakeEvent& event) {
     return;
   }
   const Tid waker = event.waker.tid;
-  if (ledger_.may_be_woken(event.woken) && event.woken != waker) {
+  if (ledger_.may_be_woken(event.woken) && event.woken != waker && !ledger_.is_outsider(waker)) {
     earn(waker, credit_.woke_another(waker, event.time_ns), event.time_ns);
   }
   ledger_.woken(event.woken, waker, event.time_ns);
@@ -173,6 +182,9 @@ void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
 }
 
 void Stream::apply(const perf::ThreadStartEvent& event) {
+  if (event.outside) {
+    return ledger_.start_outsider(event.thread.tid, event.time_ns, event.blocked);
+  }
   ledger_.start_thread(event.thread.tid, event.parent.tid, event.time_ns, event.blocked);
   if (!executed_) parts_.pauser.add_thread(event.thread.tid);
 }

@@ -127,10 +127,12 @@ causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbo
   return run;
 }
 
-perf::SessionOptions session_options(const config::Config& config, std::uint64_t seed) {
+perf::SessionOptions session_options(const config::Config& config, std::uint64_t seed,
+                                     const target::Guardian& guardian) {
   perf::SessionOptions options;
   if (config.sampling.period_ns) options.period_ns = *config.sampling.period_ns;
   options.seed = seed;
+  options.ours = {getpid(), guardian.helper()};
   return options;
 }
 
@@ -188,7 +190,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
 
   const Interrupts interrupts;
   std::vector<Address> breakpoints;
-  auto session = std::make_unique<perf::Session>(target, session_options(config, run.seed));
+  auto session =
+      std::make_unique<perf::Session>(target, session_options(config, run.seed, guardian));
   for (std::uint32_t tag = 0; tag < points.resolved.size(); ++tag) {
     const std::string counted_by = progress::arm(points.resolved[tag], tag, target, *session);
     if (points.resolved[tag].places.size() > 1) {

@@ -36,25 +36,16 @@ bool is_alive(Pid pid, Tid tid) {
   return status && status->state != 'Z' && status->state != 'X';
 }
 
-// To be asked when its events are open: who blocks later tells so by a record.
-bool is_blocked(std::string_view stat) {
-  const char state = procfs::parse_state(stat);
-  return state == 'S' || state == 'D';
-}
-
-SwitchKind switch_kind(const SwitchRecord& record) {
-  if (!record.out) return SwitchKind::in;
-  return record.preempted ? SwitchKind::out_preempted : SwitchKind::out_blocked;
-}
-
 }  // namespace
 
-Follower::Follower(Pid target, ThreadPlan plan, WakingFormat waking, std::uint64_t seed)
+Follower::Follower(Pid target, ThreadPlan plan, WakingFormat waking, std::uint64_t seed,
+                   std::set<Pid> ours)
     : target_(target),
       plan_(std::move(plan)),
       waking_(waking),
       random_(seed),
-      may_lock_(procfs::has_capability(CAP_IPC_LOCK)) {}
+      may_lock_(procfs::has_capability(CAP_IPC_LOCK)),
+      peers_((ours.insert(target), std::move(ours)), waking, may_lock_) {}
 
 void Follower::open_all() {
   scan_until_stable();
@@ -64,6 +55,7 @@ void Follower::open_all() {
 void Follower::start() {
   plan_.running = true;
   for (auto& [tid, events] : threads_) events.start(plan_);
+  if (plan_.waking) peers_.start(*plan_.waking);
   // Until now nothing told of births and deaths.
   lost_since_scan_ = true;
   scan_until_stable();
@@ -115,6 +107,7 @@ Nanoseconds Follower::draw_period() {
 
 std::vector<Event> Follower::drain(Nanoseconds now_ns) {
   for (auto& [tid, events] : threads_) read(events);
+  losses_.records_lost += peers_.read(merger_);
   move_renamed();
   for (const ThreadId thread : std::exchange(exits_, {})) {
     const auto entry = threads_.find(thread.tid);
@@ -145,12 +138,14 @@ bool Follower::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   plan_.ring_pages = ring_pages(std::max(threads_.size(), expected_threads_), may_lock_);
   auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
   if (!events) return false;
-  // One read for both: a thread may live for less than a second one takes.
+  // One read for both: a thread may live for less than a second one takes. Asked when its events
+  // are open: who blocks later tells so by a record.
   const std::string stat = procfs::thread_stat(target_, tid).value_or("");
   // The kernel's own: it cannot be paused, and whom it wakes is woken as by a device.
   if (tid != target_ && procfs::is_kernel_worker(target_, stat)) return false;
   ++last_serial_;
-  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns, is_blocked(stat)});
+  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns,
+                                procfs::is_blocked(procfs::parse_state(stat))});
   threads_.insert_or_assign(tid, std::move(*events));
   suspects_.erase(tid);
   return true;
@@ -261,6 +256,8 @@ void Follower::handle_wake(ThreadId thread, const SampleRecord& record) {
     const auto known = local_tids_.find(woken);
     woken = known == local_tids_.end() ? 0 : known->second;
   }
+  // In a hardware interrupt anybody's timer may have expired.
+  if (waking->context != WakeContext::hardirq && !threads_.contains(woken)) peers_.woken(woken);
   merger_.push(WakeEvent{thread, woken, record.common.time_ns, waking->context});
 }
 
@@ -340,6 +337,7 @@ void Follower::rescan(Nanoseconds now_ns) {
   }
   alive_ = !threads_.empty() || std::any_of(listed.begin(), listed.end(),
                                             [&](Tid tid) { return is_alive(target_, tid); });
+  peers_.scan(now_ns, last_serial_, merger_);
   suspects_ = std::move(unknown);
   lost_since_scan_ = false;
   next_scan_ns_ = now_ns + (suspects_.empty() ? kScanInterval : kScanAgain);

@@ -20,6 +20,7 @@
 
 #include "controller/perf/events.h"
 #include "controller/perf/merge.h"
+#include "controller/perf/peers.h"
 #include "controller/perf/session.h"
 #include "controller/perf/thread_events.h"
 #include "controller/perf/tracepoint.h"
@@ -29,7 +30,9 @@ namespace causalctl::perf {
 class Follower {
  public:
   // `waking` describes plan.waking, if that is there.
-  Follower(Pid target, ThreadPlan plan, WakingFormat waking, std::uint64_t seed);
+  // `ours`: see SessionOptions.
+  Follower(Pid target, ThreadPlan plan, WakingFormat waking, std::uint64_t seed,
+           std::set<Pid> ours);
 
   void open_all();  // throws TargetGone if there is no thread to open
   void start();
@@ -46,6 +49,7 @@ class Follower {
   bool alive() const { return alive_; }
   std::vector<ThreadId> threads() const;
   const SessionLosses& losses() const { return losses_; }
+  const Peers& peers() const { return peers_; }
   // Why some threads could not be opened.
   const std::vector<std::string>& reasons() const { return reasons_; }
 
@@ -76,6 +80,7 @@ class Follower {
   std::mt19937_64 random_;
   bool may_lock_;  // as much memory as it likes
   Merger merger_;
+  Peers peers_;
   SessionLosses losses_;
   std::vector<std::string> reasons_;
   bool alive_ = true;

@@ -64,7 +64,7 @@ Decision decide(const SessionOptions& options) {
 struct Session::Impl {
   Impl(Pid target, const SessionOptions& options, Decision decision)
       : limits(std::move(decision.limits)),
-        follower(target, std::move(decision.plan), decision.waking, options.seed) {}
+        follower(target, std::move(decision.plan), decision.waking, options.seed, options.ours) {}
 
   SessionLimits limits;
   Follower follower;
@@ -98,12 +98,16 @@ void Session::jitter() { impl_->follower.jitter(); }
 
 std::vector<Event> Session::drain(Nanoseconds now_ns) {
   auto events = impl_->follower.drain(now_ns);
-  for (const auto& reason : impl_->follower.reasons()) {
+  const auto add = [this](const std::vector<std::string>& found) {
     auto& reasons = impl_->limits.reasons;
-    if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
-      reasons.push_back(reason);
+    for (const auto& reason : found) {
+      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
+        reasons.push_back(reason);
+      }
     }
-  }
+  };
+  add(impl_->follower.reasons());
+  add(impl_->follower.peers().reasons());
   return events;
 }
 

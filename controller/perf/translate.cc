@@ -19,6 +19,11 @@ std::vector<Address> user_callers(const SampleRecord& sample) {
   return callers;
 }
 
+SwitchKind switch_kind(const SwitchRecord& record) {
+  if (!record.out) return SwitchKind::in;
+  return record.preempted ? SwitchKind::out_preempted : SwitchKind::out_blocked;
+}
+
 SampleEvent to_sample_event(const SampleRecord& sample, ThreadId thread, Nanoseconds period_ns,
                             std::uint64_t user_registers) {
   SampleEvent event;

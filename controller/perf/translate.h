@@ -15,4 +15,6 @@ std::vector<Address> user_callers(const SampleRecord& sample);
 SampleEvent to_sample_event(const SampleRecord& sample, ThreadId thread, Nanoseconds period_ns,
                             std::uint64_t user_registers);
 
+SwitchKind switch_kind(const SwitchRecord& record);
+
 }  // namespace causalctl::perf

@@ -291,6 +291,8 @@ std::vector<std::string> Guardian::restore() {
   return problems;
 }
 
+Pid Guardian::helper() const { return impl_->helper; }
+
 bool Guardian::was_killed() const { return impl_->helper_was_killed || !impl_->helper_is_alive(); }
 
 StoppedCalls Guardian::stopped_calls() const {

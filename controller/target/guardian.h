@@ -97,6 +97,8 @@ class Guardian {
   // its place since (restore()).
   bool was_killed() const;
 
+  Pid helper() const;  // its process
+
   // As of the last inject() or restore().
   StoppedCalls stopped_calls() const;
 

@@ -67,11 +67,13 @@ class Machine {
     start(thread, body(thread, arguments...));
     return thread;
   }
-  // A thread of another process: the controller sees nothing of it.
+  // A thread of another process: the controller sees when it runs and whom it wakes (perf/peers.h),
+  // or, of one on another machine, nothing.
   template <typename Body, typename... Arguments>
-  Thread& spawn_foreign(Body body, Arguments... arguments) {
+  Thread& spawn_foreign(bool seen, Body body, Arguments... arguments) {
     Thread& thread = add_thread();
     thread.foreign_ = true;
+    thread.seen_ = seen;
     start(thread, body(thread, arguments...));
     return thread;
   }

@@ -208,22 +208,24 @@ struct Inbox {
 };
 
 struct ServiceState {
+  Service options;
   Mutex lock;
   std::deque<Inbox> inboxes;
   std::deque<Client> clients;
 };
 
-Task answer_requests(Thread& self, Inbox* inbox, Mutex* lock, double first_ms, double second_ms) {
+Task answer_requests(Thread& self, Inbox* inbox, Mutex* lock, const Service* options) {
   for (;;) {
     co_await inbox->filled.take(self);
     Client* client = inbox->requests.front();
     inbox->requests.pop_front();
-    co_await self.compute(1, ns(first_ms));
+    co_await self.compute(1, ns(options->first_ms));
     if (lock != nullptr) co_await lock->lock(self);
-    co_await self.compute(2, ns(second_ms));
+    co_await self.compute(2, ns(options->second_ms));
     if (lock != nullptr) lock->unlock(self);
     done(self);
     client->answers.post(self.machine());
+    if (options->after_ms > 0) co_await self.compute(1, ns(options->after_ms));
   }
 }
 
@@ -409,14 +411,16 @@ Program requests(double interval_ms, double first_ms, double second_ms) {
 Program service(const Service& options) {
   return [=](Machine& machine) {
     auto state = std::make_shared<ServiceState>();
+    state->options = options;
     Mutex* lock = options.locked ? &state->lock : nullptr;
     for (unsigned i = 0; i < options.workers; ++i) {
       Inbox& inbox = state->inboxes.emplace_back();
-      machine.spawn(answer_requests, &inbox, lock, options.first_ms, options.second_ms);
+      machine.spawn(answer_requests, &inbox, lock, &state->options);
     }
     if (options.housekeeping_ms > 0) machine.spawn(keep_house, lock, options.housekeeping_ms);
     for (unsigned i = 0; i < options.clients; ++i) {
-      machine.spawn_foreign(send_requests, &state->inboxes[i % options.workers],
+      const bool same_machine = options.network_ms == 0;
+      machine.spawn_foreign(same_machine, send_requests, &state->inboxes[i % options.workers],
                             &state->clients.emplace_back(), options.client_ms, options.network_ms);
     }
     return state;

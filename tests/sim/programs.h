@@ -31,6 +31,7 @@ struct Service {
   double client_ms = 0;
   double network_ms = 0;
   double housekeeping_ms = 0;  // of a thread that wakes every millisecond
+  double after_ms = 0;         // of the first part's code, when the answer has gone
   bool locked = false;         // … and does it under a lock that the workers take for each answer
 };
 Program service(const Service& options);

@@ -92,35 +92,54 @@ void add_outside(std::vector<Scenario>& all) {
   all.back().beyond = true;
 }
 
+Scenario beside_clients(std::string name, const Service& options, unsigned cores) {
+  Scenario scenario{"service", std::move(name), service(options), {1}};
+  scenario.cores = cores;
+  scenario.oversubscribed = options.workers + options.clients > cores;
+  return scenario;
+}
+
 // A server and its load generator, on the same machine or elsewhere.
 void add_services(std::vector<Scenario>& all) {
-  const std::size_t first = all.size();
   const Service near{2, 0.016, 0.004, 8, 0.01, 0};
-  all.push_back({"service", "2 workers 16+4 us, 8 clients beside it", service(near), {1}});
-  all.back().cores = 2;
-  all.back().oversubscribed = true;
-  all.push_back({"service", "2 workers 16+4 us, 8 clients on other cores", service(near), {1}});
-  all.back().cores = 16;
+  all.push_back(beside_clients("2 workers 16+4 us, 8 clients beside it", near, 2));
+  all.push_back(beside_clients("2 workers 16+4 us, 8 clients on other cores", near, 16));
   Service kept = near;
   kept.housekeeping_ms = 0.02;
-  all.push_back({"service", "… and housekeeping, beside it", service(kept), {1}});
-  all.back().cores = 2;
-  all.back().oversubscribed = true;
+  all.push_back(beside_clients("… and housekeeping, beside it", kept, 2));
   kept.locked = true;
-  all.push_back({"service", "… and locked housekeeping, beside it", service(kept), {1}});
-  all.back().cores = 2;
-  all.back().oversubscribed = true;
-  all.push_back({"service", "… and locked housekeeping, on other cores", service(kept), {1}});
-  all.back().cores = 16;
+  all.push_back(beside_clients("… and locked housekeeping, beside it", kept, 2));
+  all.push_back(beside_clients("… and locked housekeeping, on other cores", kept, 16));
+  all.back().beyond = true;  // a lock that becomes the bottleneck
   const Service slow{2, 1.6, 0.4, 8, 1, 0};
-  all.push_back({"service", "2 workers 1.6+0.4, 8 clients of 1 beside it", service(slow), {1}});
-  all.back().cores = 2;
-  all.back().oversubscribed = true;
+  all.push_back(beside_clients("2 workers 1.6+0.4, 8 clients of 1 beside it", slow, 2));
   const Service far{2, 0.16, 0.04, 8, 0, 0.5};
   all.push_back({"service", "2 workers .16+.04, 8 clients 0.5 away", service(far), {1}});
+  all.back().beyond = true;
   const Service idle{2, 0.16, 0.04, 2, 0, 0.5};
   all.push_back({"service", "2 workers .16+.04, 2 clients 0.5 away", service(idle), {1}});
-  for (std::size_t i = first; i < all.size(); ++i) all[i].beyond = true;
+}
+
+// As many clients as workers: each waits for the other, and both for a core.
+void add_services_of_pairs(std::vector<Scenario>& all) {
+  const auto add = [&all](const Service& each, unsigned cores) {
+    const std::string after = each.after_ms > 0 ? fmt::format(", {:g} after", each.after_ms) : "";
+    all.push_back(beside_clients(
+        fmt::format("{} workers {:g}+{:g}{}, a client of {:g} each, {} cores", each.workers,
+                    each.first_ms, each.second_ms, after, each.client_ms, cores),
+        each, cores));
+  };
+  for (const double scale : {0.001, 0.01, 0.1}) {
+    Service pairs{4, 16 * scale, 4 * scale, 4, 20 * scale, 0};
+    for (const unsigned cores : {1U, 2U, 4U, 8U}) add(pairs, cores);
+    pairs.client_ms = 5 * scale;
+    add(pairs, 2);
+    pairs = {16, 16 * scale, 4 * scale, 16, 20 * scale, 0};
+    add(pairs, 2);
+    pairs = {4, 8 * scale, 4 * scale, 4, 20 * scale, 0};
+    pairs.after_ms = 8 * scale;
+    for (const unsigned cores : {1U, 2U, 4U}) add(pairs, cores);
+  }
 }
 
 void add_without_wakes(std::vector<Scenario>& all) {
@@ -221,6 +240,7 @@ std::vector<Scenario> all_scenarios() {
   add_woken_by_devices(all);
   add_outside(all);
   add_services(all);
+  add_services_of_pairs(all);
   add_without_wakes(all);
   add_many(all);
   add_sizes(all);

@@ -73,6 +73,7 @@ class Thread {
   std::uint32_t core_ = 0;  // where it runs or ran last
   std::uint64_t timer_version_ = 0;
   bool foreign_ = false;
+  bool seen_ = true;
   bool followed_ = false;
   bool woken_ = false;  // the timer is the rest of a wake-up
 

@@ -29,10 +29,10 @@ void Machine::emit_switch(const Core& core, perf::SwitchKind kind) {
 void Machine::watch() {
   watched_ = true;
   for (Thread* thread : live_) {
-    if (thread->foreign_) continue;
+    if (!thread->seen_) continue;
     thread->followed_ = true;
     const bool blocked = thread->state_ == State::blocked;
-    events_.push_back(perf::ThreadStartEvent{thread->id_, {}, now_ns_, blocked});
+    events_.push_back(perf::ThreadStartEvent{thread->id_, {}, now_ns_, blocked, thread->foreign_});
   }
 }
 

@@ -10,7 +10,8 @@ namespace {
 constexpr Tid kA = 1, kB = 2, kC = 3;
 constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
 
-Ledger two_threads(Ledger::BlindCredit blind = Ledger::BlindCredit::none, int cores = 1) {
+// On more cores than threads: who waits for one waits for this one, which other programs may have.
+Ledger two_threads(Ledger::BlindCredit blind = Ledger::BlindCredit::none, int cores = 4) {
   Ledger ledger(blind, cores);
   ledger.start_thread(kA, 0, 0);
   ledger.start_thread(kB, 0, 0);
@@ -490,6 +491,141 @@ TEST_CASE("an idler comes when its timer says so, not later for what it owes", "
   };
   CHECK(local_after(10 * kMicrosecond) == 0);
   CHECK(local_after(200 * kMicrosecond) == 5 * kMillisecond);
+}
+
+// A and B run on the two cores, C and D wait; A is 10 ms ahead when the cores become busy.
+struct FourOnTwo {
+  static constexpr Tid kD = 4;
+  Ledger ledger{Ledger::BlindCredit::none, 2};
+
+  FourOnTwo() {
+    for (const Tid each : {kA, kB, kC, kD}) ledger.start_thread(each, 0, 0);
+    ledger.switched_in(kA, kCpu0, 0);
+    ledger.earn(kA, 10 * kMillisecond);
+    ledger.switched_in(kB, kCpu1, 0);
+    for (const Tid each : {kC, kD}) {
+      ledger.switched_out(each, kCpu1, 0, false, false);
+      ledger.woken(each, kB, kMillisecond);
+    }
+  }
+};
+
+TEST_CASE("while all cores are busy they have one local", "[causal][ledger]") {
+  constexpr Nanoseconds end_ns = 31 * kMillisecond;
+  FourOnTwo four;
+  Ledger& ledger = four.ledger;
+  SECTION("at first that of those who run, on average") {
+    ledger.switched_out(kB, kCpu1, end_ns, false, false);  // it is at 0 itself
+    ledger.switched_in(kC, kCpu1, end_ns);
+    CHECK(ledger.local(kC) == 5 * kMillisecond);
+  }
+  SECTION("it grows by each core's part of what is earned on any") {
+    ledger.earn(kA, 4 * kMillisecond);
+    ledger.switched_out(kB, kCpu1, end_ns, true, false);
+    ledger.switched_in(kC, kCpu1, end_ns);
+    CHECK(ledger.local(kC) == (5 + 2) * kMillisecond);
+  }
+  SECTION("not by what is paid") {
+    ledger.pay(kA, 4 * kMillisecond);
+    ledger.switched_out(kB, kCpu1, end_ns, false, false);
+    ledger.switched_in(kC, kCpu1, end_ns);
+    CHECK(ledger.local(kC) == 5 * kMillisecond);
+  }
+  SECTION("who waits is credited for no longer than it waited") {
+    ledger.switched_out(kB, kCpu1, 3 * kMillisecond, false, false);
+    ledger.switched_in(kC, kCpu1, 3 * kMillisecond);
+    CHECK(ledger.local(kC) == 2 * kMillisecond);
+  }
+  SECTION("a short wait is one, too") {
+    ledger.switched_out(kB, kCpu1, kMillisecond + 10'000, false, false);
+    ledger.switched_in(kC, kCpu1, kMillisecond + 10'000);
+    CHECK(ledger.local(kC) == 10'000);
+  }
+  SECTION("but not that of one that came by preempting") {
+    ledger.earn(kC, 9 * kMillisecond);
+    ledger.switched_out(kB, kCpu1, kMillisecond + 10'000, true, false);
+    ledger.switched_in(kC, kCpu1, kMillisecond + 10'000);
+    CHECK(ledger.local(kC) == 9 * kMillisecond);
+  }
+  SECTION("who is ahead of it waits as long as the others") {
+    ledger.switched_out(kA, kCpu0, 2 * kMillisecond, true, false);
+    ledger.switched_in(kC, kCpu0, 2 * kMillisecond);
+    ledger.switched_out(kB, kCpu1, end_ns, false, false);
+    ledger.switched_in(kA, kCpu1, end_ns);
+    CHECK(ledger.local(kA) == (5 + 9) * kMillisecond);  // C was 9 ms behind: A has run on
+  }
+  SECTION("it is forgotten when a core was idle") {
+    ledger.earn(kB, 20 * kMillisecond);
+    ledger.switched_out(kA, kCpu0, 2 * kMillisecond, false, false);
+    ledger.switched_in(kC, kCpu0, 2 * kMillisecond);
+    ledger.switched_out(kC, kCpu0, 3 * kMillisecond, false, false);
+    ledger.switched_in(FourOnTwo::kD, kCpu0, 3 * kMillisecond);
+    ledger.switched_out(FourOnTwo::kD, kCpu0, 4 * kMillisecond, false, false);
+    ledger.switched_out(kB, kCpu1, 5 * kMillisecond, false, false);
+    // C and D, at 1 and 2 ms, are woken to run, and A waits.
+    ledger.switched_in(kC, kCpu0, 6 * kMillisecond);
+    ledger.switched_in(FourOnTwo::kD, kCpu1, 6 * kMillisecond);
+    ledger.woken_from_outside(kA, 6 * kMillisecond);
+    ledger.switched_out(FourOnTwo::kD, kCpu1, 7 * kMillisecond, false, false);
+    ledger.switched_in(kA, kCpu1, 7 * kMillisecond);
+    CHECK(ledger.local(kA) == (1 + 2) * kMillisecond / 2);
+  }
+}
+
+TEST_CASE("what is gained passes through a thread of another process", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.start_outsider(kC, 0, true);
+  CHECK(ledger.is_outsider(kC));
+  CHECK_FALSE(ledger.is_outsider(kA));
+  SECTION("to whom it wakes, and no more than it has waited") {
+    ledger.earn(kA, 5 * kMillisecond);
+    ledger.switched_out(kB, kCpu1, 2 * kMillisecond, false, false);
+    ledger.woken(kC, kA, 3 * kMillisecond);  // it has waited for 3 ms
+    CHECK(ledger.local(kC) == 3 * kMillisecond);
+    ledger.woken(kB, kC, 6 * kMillisecond);
+    CHECK(ledger.local(kB) == 3 * kMillisecond);
+  }
+  SECTION("one that has gained nothing holds up those who wait for it") {
+    ledger.switched_in(kC, kCpu0, 0);
+    ledger.earn(kA, 5 * kMillisecond);
+    ledger.switched_out(kA, kCpu0, 2 * kMillisecond, false, false);
+    ledger.woken(kA, kC, 6 * kMillisecond);
+    CHECK(ledger.local(kA) == 0);
+  }
+  SECTION("it owes nothing, for it cannot be paused") {
+    ledger.earn(kA, 5 * kMillisecond);
+    for (const auto& each : ledger.debts()) CHECK(each.thread != kC);
+  }
+  SECTION("its waits for a core are none of the target's") {
+    ledger.woken(kC, kA, kMillisecond);
+    ledger.switched_out(kA, kCpu0, 5 * kMillisecond, false, false);
+    ledger.switched_in(kC, kCpu0, 5 * kMillisecond);
+    CHECK(ledger.core_wait_ns() == 0);
+  }
+  SECTION("in a sham speedup it stands still with all others") {
+    ledger.lift(3 * kMillisecond);
+    CHECK(ledger.local(kC) == 3 * kMillisecond);
+    CHECK(ledger.local(kA) == 0);
+  }
+}
+
+// One core for A and B, and C runs elsewhere: it takes no core from them.
+TEST_CASE("a thread of another process counts where the target's threads run", "[causal][ledger]") {
+  const auto credit = [](std::uint32_t where) {
+    Ledger ledger = two_threads(Ledger::BlindCredit::none, 2);
+    ledger.start_outsider(kC, 0, true);
+    ledger.switched_in(kB, kCpu1, 0);
+    ledger.switched_in(kA, kCpu0, 0);
+    ledger.switched_out(kA, kCpu0, 1000, false, false);
+    ledger.switched_in(kC, where, 1000);
+    ledger.earn(kB, 4 * kMillisecond);
+    ledger.woken_from_outside(kA, 2000);
+    ledger.switched_out(kB, kCpu1, 2000 + 10'000, false, false);
+    ledger.switched_in(kA, kCpu1, 2000 + 10'000);
+    return ledger.local(kA);
+  };
+  CHECK(credit(kCpu0) == 10'000);  // A waited for a core …
+  CHECK(credit(7) == 0);           // … or was on its way to one
 }
 
 TEST_CASE("a thread that spins waits for the one that is ahead", "[causal][ledger]") {

@@ -1,0 +1,125 @@
+// Processes that the target exchanges wake-ups with: their threads are followed, too.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <thread>
+
+#include "tests/kernel/perf/child.h"
+
+using namespace causalctl;
+using namespace causalctl::perf;
+using namespace causalctl::perf::test;
+
+namespace {
+
+struct Line {  // both ends of a conversation
+  std::array<int, 2> ends{};
+  Line() { REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0); }
+  ~Line() {
+    for (const int end : ends) close(end);
+  }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+};
+
+void answer(int end) {
+  char request = 0;
+  while (read(end, &request, 1) == 1 && write(end, &request, 1) == 1) {
+  }
+}
+
+void ask(int end, int times) {
+  char request = 'r';
+  for (int i = 0; i < times && write(end, &request, 1) == 1 && read(end, &request, 1) == 1; ++i) {
+    usleep(1000);
+  }
+}
+
+std::vector<ThreadStartEvent> outsiders(const std::vector<Event>& events) {
+  auto found = only<ThreadStartEvent>(events);
+  std::erase_if(found, [](const ThreadStartEvent& start) { return !start.outside; });
+  return found;
+}
+
+bool wakes_are_recorded(const Session& session) {
+  if (session.limits().wake_edges) return true;
+  WARN("wake edges cannot be had here");
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("Who talks to the target is followed, with all its threads", "[perf]") {
+  if (!perf_is_allowed()) return;
+  const Line line;
+  Child target([&] { answer(line.ends[0]); });
+  Child client([&] {
+    std::thread other([] { usleep(10'000'000); });
+    ask(line.ends[1], 10'000);
+  });
+  Session session(target.pid(), {});
+  if (!wakes_are_recorded(session)) return;
+  session.start();
+  target.go();
+  client.go();
+  std::vector<Event> events;
+  const auto both = [](const auto& so_far) { return outsiders(so_far).size() == 2; };
+  REQUIRE(drain_until(session, events, both));
+  std::set<Tid> theirs;
+  for (const auto& start : outsiders(events)) theirs.insert(start.thread.tid);
+  CHECK(theirs.contains(client.pid()));
+
+  // It wakes the target and is woken by it, and both run.
+  events.clear();
+  const auto enough = [&](const auto& so_far) { return so_far.size() > 200; };
+  REQUIRE(drain_until(session, events, enough));
+  int asked = 0, answered = 0, ran = 0;
+  for (const auto& wake : only<WakeEvent>(events)) {
+    asked += wake.waker.tid == client.pid() && wake.woken == target.pid();
+    answered += wake.waker.tid == target.pid() && wake.woken == client.pid();
+  }
+  for (const auto& change : only<SwitchEvent>(events)) ran += change.thread.tid == client.pid();
+  CHECK(asked > 10);
+  CHECK(answered > 10);
+  CHECK(ran > 10);
+  for (const auto& sample : only<SampleEvent>(events))
+    CHECK_FALSE(theirs.contains(sample.thread.tid));
+
+  // It ends, and is forgotten.
+  client.kill();
+  const auto gone = [&](const auto& so_far) {
+    const auto ended = only<ThreadExitEvent>(so_far);
+    return std::all_of(theirs.begin(), theirs.end(), [&](Tid tid) {
+      return std::any_of(ended.begin(), ended.end(),
+                         [&](const ThreadExitEvent& end) { return end.thread.tid == tid; });
+    });
+  };
+  CHECK(drain_until(session, events, gone));
+  CHECK(session.target_alive());
+}
+
+TEST_CASE("Who got a message or two is not followed", "[perf]") {
+  if (!perf_is_allowed()) return;
+  const Line line;
+  Child target([&] {
+    answer(line.ends[0]);
+    await_go();
+  });
+  Child client([&] {
+    ask(line.ends[1], 5);
+    await_go();
+  });
+  Session session(target.pid(), {});
+  if (!wakes_are_recorded(session)) return;
+  session.start();
+  target.go();
+  client.go();
+  std::vector<Event> events;
+  drain_until(
+      session, events, [](const auto&) { return false; }, 500 * kMillisecond);
+  CHECK_FALSE(only<WakeEvent>(events).empty());
+  CHECK(outsiders(events).empty());
+}
