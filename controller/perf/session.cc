@@ -70,7 +70,7 @@ struct Session::Impl {
   Follower follower;
 };
 
-Session::Session(Pid target, SessionOptions options)
+Session::Session(Pid target, const SessionOptions& options)
     : impl_(std::make_unique<Impl>(target, options, decide(options))) {
   impl_->follower.open_all();
 }

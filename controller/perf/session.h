@@ -48,7 +48,7 @@ class Session final : public EventSource {
  public:
   // Opens everything, disabled, on all threads. Throws Error (permission, limits) with a hint;
   // TargetGone if the process is not there. What is optional and not permitted goes to limits().
-  Session(Pid target, SessionOptions options);
+  Session(Pid target, const SessionOptions& options);
   ~Session() override;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

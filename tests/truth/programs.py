@@ -51,6 +51,8 @@ PIPELINE = (second_line("consumer", "--consumer-factor"),
 HELD = first_line("held", "--held-factor")
 POOL = (second_line("task", "--task-factor"), first_line("take", "--take-factor"))
 DECOY = (CHAIN[1], Unit("decoy", "z < iterations", "--decoy-factor", zero=True))
+SERVICE = (first_line("answer", "--answer-factor"), second_line("after", "--after-factor"))
+HIDDEN = (SERVICE[0], second_line("after", "--after-factor", zero=True))
 
 
 def pair(name, *arguments, longer=1):
@@ -64,6 +66,8 @@ def queue(via):
 # In `lock-…` the work under the lock outweighs the rest, so that two threads on two cores queue for
 # it. Where rounds are short the work outside is not quite without effect: a thread that comes back
 # at once finds the lock free and saves a wake-up, a tenth of such a round.
+# In `service` the clients are another process, and four of each queue for the cores; in
+# `service-1` its one worker works behind its client's back, on the other core.
 # In `io` a()'s thread waits for a device as long as it works.
 PROGRAMS = (
     Program("serial", "chain", "round_done", CHAIN),
@@ -83,6 +87,9 @@ PROGRAMS = (
     Program("decoy", "chain", "round_done", DECOY, ("--decoy-ms", "4")),
     Program("workers", "chain", "round_done", CHAIN, ("--threads", "2")),
     Program("pool", "pool", "item_done", POOL, ("--threads", "8")),
+    Program("service", "service", "request_done", SERVICE),
+    Program("service-1", "service", "request_done", HIDDEN,
+            ("--workers", "1", "--after-us", "100")),
     pair("io", "--round-ms", "5", "--wait-ms", "5"),
     pair("spin", "--round-ms", "10", "--spin", "1"),
 )

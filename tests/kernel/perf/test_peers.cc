@@ -25,9 +25,10 @@ struct Line {  // both ends of a conversation
   Line& operator=(const Line&) = delete;
 };
 
+// Late enough that who asked is waiting.
 void answer(int end) {
   char request = 0;
-  while (read(end, &request, 1) == 1 && write(end, &request, 1) == 1) {
+  while (read(end, &request, 1) == 1 && usleep(500) == 0 && write(end, &request, 1) == 1) {
   }
 }
 
@@ -120,6 +121,6 @@ TEST_CASE("Who got a message or two is not followed", "[perf]") {
   std::vector<Event> events;
   drain_until(
       session, events, [](const auto&) { return false; }, 500 * kMillisecond);
-  CHECK_FALSE(only<WakeEvent>(events).empty());
+  CHECK(only<WakeEvent>(events).size() >= 3);
   CHECK(outsiders(events).empty());
 }
