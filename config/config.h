@@ -53,6 +53,7 @@ struct Experiment {
 
 struct Sampling {
   std::optional<Nanoseconds> period_ns;  // nullopt: auto
+  bool peers = true;                     // processes that it exchanges wake-ups with are followed
 };
 
 struct Pause {

@@ -120,6 +120,7 @@ const Key kKeys[] = {
     {"experiment.speedup",
      SET(l.config.experiment.fixed_speedup_percent = integer_or(l, n, kSpeedupPercent, 0U))},
     {"sampling.period", SET(set_duration_or_auto(l, n, kPeriodNs, l.config.sampling.period_ns))},
+    {"sampling.peers", SET(l.boolean(n, l.config.sampling.peers))},
     {"pause.channel", SET(l.checked(n, l.config.pause.channel, check_channel))},
     {"pause.cost", SET(set_duration_or_auto(l, n, kPauseCostNs, l.config.pause.cost_ns))},
     {"pause.threshold",

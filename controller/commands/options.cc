@@ -289,21 +289,23 @@ std::string config_json(const config::Config& config) {
     budget["max_slowdown"] = *config.budget.max_slowdown_percent;
   }
   if (config.budget.until_certain) budget["until_certain"] = true;
-  const Json json = {{"target", target_json(config.target)},
-                     {"progress", progress_json(config.progress)},
-                     {"scope",
-                      {{"binary", config.scope.binaries},
-                       {"file", config.scope.files},
-                       {"unit", config::unit_name(config.scope.unit)}}},
-                     {"experiment", experiment_json(config.experiment)},
-                     {"sampling", {{"period", time_or_auto(config.sampling.period_ns)}}},
-                     {"pause",
-                      {{"channel", config.pause.channel},
-                       {"cost", time_or_auto(config.pause.cost_ns)},
-                       {"longest", config::duration_text(config.pause.longest_ns)},
-                       {"threshold", time_or_auto(config.pause.threshold_ns)}}},
-                     {"budget", budget},
-                     {"output", {{"log", config.output.log}, {"format", config.output.format}}}};
+  const Json json = {
+      {"target", target_json(config.target)},
+      {"progress", progress_json(config.progress)},
+      {"scope",
+       {{"binary", config.scope.binaries},
+        {"file", config.scope.files},
+        {"unit", config::unit_name(config.scope.unit)}}},
+      {"experiment", experiment_json(config.experiment)},
+      {"sampling",
+       {{"period", time_or_auto(config.sampling.period_ns)}, {"peers", config.sampling.peers}}},
+      {"pause",
+       {{"channel", config.pause.channel},
+        {"cost", time_or_auto(config.pause.cost_ns)},
+        {"longest", config::duration_text(config.pause.longest_ns)},
+        {"threshold", time_or_auto(config.pause.threshold_ns)}}},
+      {"budget", budget},
+      {"output", {{"log", config.output.log}, {"format", config.output.format}}}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

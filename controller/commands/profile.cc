@@ -132,6 +132,7 @@ perf::SessionOptions session_options(const config::Config& config, std::uint64_t
   perf::SessionOptions options;
   if (config.sampling.period_ns) options.period_ns = *config.sampling.period_ns;
   options.seed = seed;
+  options.peers = config.sampling.peers;
   options.ours = {getpid(), guardian.helper()};
   return options;
 }

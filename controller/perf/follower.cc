@@ -55,7 +55,7 @@ void Follower::open_all() {
 void Follower::start() {
   plan_.running = true;
   for (auto& [tid, events] : threads_) events.start(plan_);
-  if (plan_.waking) peers_.start(*plan_.waking);
+  if (plan_.peers && plan_.waking) peers_.start(*plan_.waking);
   // Until now nothing told of births and deaths.
   lost_since_scan_ = true;
   scan_until_stable();

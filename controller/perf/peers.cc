@@ -15,6 +15,7 @@ namespace causalctl::perf {
 namespace {
 
 constexpr std::uint64_t kConversation = 20;  // wake-ups
+constexpr std::size_t kMostCounted = 10'000;
 
 // Of all peers: each costs a ring, and is read at each tick.
 constexpr std::size_t kMostThreads = 256;
@@ -90,12 +91,14 @@ void Peers::scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger)
 }
 
 void Peers::find_processes() {
+  if (wakes_.size() > kMostCounted) wakes_.clear();  // of a target that wakes ever new threads
   for (auto& [tid, count] : wakes_) {
     if (count < kConversation) continue;
     count = 0;
     const Pid process = process_of(tid);
     if (process == 0 || none_.contains(process) || !processes_.insert(process).second) continue;
-    log::verbose("the target wakes process {}: its threads are followed, too", process);
+    log::note("{} (process {}) exchanges wake-ups with the target: its switches are watched, too",
+              procfs::status(process).value_or(procfs::Status{}).name, process);
   }
 }
 

@@ -39,6 +39,7 @@ Decision decide(const SessionOptions& options) {
                    .call_chain_depth = options.call_chain_depth,
                    .stack_bytes = options.stack_bytes};
   plan.sample = options.sampling;
+  plan.peers = options.peers;
   plan.switches = options.sampling;
   if (plan.sample && plan.sampling.kernel &&
       !permitted(sampling_attr(plan.sampling), "task-clock sampling", reason)) {

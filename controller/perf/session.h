@@ -41,6 +41,7 @@ struct SessionOptions {
   unsigned call_chain_depth = 32;  // 0: address only
   unsigned stack_bytes = 0;        // > 0: copy registers and this much stack (multiple of 8)
   std::uint64_t seed = 1;          // of the jitter
+  bool peers = true;               // see peers.h; needs wake edges
   std::set<Pid> ours = {};         // not followed as peers, though the target wakes them
 };
 

@@ -28,6 +28,7 @@ struct Visit {  // a VisitTemplate made ready
 struct ThreadPlan {
   bool sample = true;    // false: no sampling event at all
   bool switches = true;  // records of switches
+  bool peers = true;     // those of other processes, too (peers.h)
   SamplingFields sampling;
   std::optional<perf_event_attr> waking;
   std::vector<Visit> visits;

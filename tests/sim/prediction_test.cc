@@ -90,6 +90,19 @@ TEST_CASE("predictions are true where threads wait for cores", "[sim]") {
   check({"64 threads on 16 cores", pool_of(64, 1, 1, 0), 1, 0.5}, kPrompt, 16);
 }
 
+// 0.12 ms of work for an answer, 0.08 when it is sent, and 0.2 of the client's.
+TEST_CASE("predictions are true of a server beside its clients", "[sim]") {
+  const Service pairs{4, 0.16, 0.04, 4, 0.2, 0};
+  check({"as many cores as threads", service(pairs), 1, 0.5}, kPrompt, 8);
+  check({"two cores", service(pairs), 1, 0.5}, kPrompt, 2);
+  Service after = pairs;
+  after.first_ms = after.after_ms = 0.08;
+  check({"half of the work when the answer is sent", service(after), 1, 0.5}, kPrompt, 2);
+  check({"… more cores", service(after), 1, 0.5}, kLate, 4);
+  check({"many more threads than cores", service({16, 0.16, 0.04, 16, 0.2, 0}), 1, 0.5}, kPrompt,
+        2);
+}
+
 TEST_CASE("threads are paused from the threshold on that the user says", "[sim]") {
   Question question;
   question.program = barrier({90, 60});

@@ -102,6 +102,28 @@ TEST_CASE("Who talks to the target is followed, with all its threads", "[perf]")
   CHECK(session.target_alive());
 }
 
+TEST_CASE("Nobody is followed who is ours, or where that is not asked for", "[perf]") {
+  if (!perf_is_allowed()) return;
+  const bool ours = GENERATE(false, true);
+  const Line line;
+  Child target([&] { answer(line.ends[0]); });
+  Child client([&] { ask(line.ends[1], 10'000); });
+  SessionOptions options;
+  options.peers = ours;
+  if (ours) options.ours = {client.pid()};
+  Session session(target.pid(), options);
+  if (!wakes_are_recorded(session)) return;
+  session.start();
+  target.go();
+  client.go();
+  std::vector<Event> events;
+  const auto woken_often = [](const auto& so_far) { return only<WakeEvent>(so_far).size() > 100; };
+  REQUIRE(drain_until(session, events, woken_often));
+  drain_until(
+      session, events, [](const auto&) { return false; }, 300 * kMillisecond);
+  CHECK(outsiders(events).empty());
+}
+
 TEST_CASE("Who got a message or two is not followed", "[perf]") {
   if (!perf_is_allowed()) return;
   const Line line;

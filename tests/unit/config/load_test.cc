@@ -49,6 +49,7 @@ fixed = "hash.c:217"
 speedup = 35
 [sampling]
 period = "250us"
+peers = false
 [pause]
 channel = "ptrace"
 cost = "120us"
@@ -88,6 +89,7 @@ predict = { log = "profile.jsonl", unit = "hash.c:217", speedup = 96 }
   CHECK(c.experiment.fixed_unit == "hash.c:217");
   CHECK(c.experiment.fixed_speedup_percent == 35U);
   CHECK(c.sampling.period_ns == 250 * kMicrosecond);
+  CHECK_FALSE(c.sampling.peers);
   CHECK(c.pause.channel == "ptrace");
   CHECK(c.pause.cost_ns == 120 * kMicrosecond);
   CHECK(c.pause.longest_ns == 50 * kMillisecond);
@@ -104,6 +106,7 @@ TEST_CASE("an empty configuration has the defaults", "[config]") {
   CHECK(c.experiment.duration_ns == 500 * kMillisecond);
   CHECK(c.experiment.speedups_percent.size() == 21);
   CHECK_FALSE(c.sampling.period_ns);
+  CHECK(c.sampling.peers);
   CHECK(c.scope.binaries == std::vector<std::string>{"MAIN"});
 }
 
