@@ -57,8 +57,10 @@ void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
-  last_end_ = {now_ns, thread.local_ns};
-  if (thread.cpu) leave(cores_[*thread.cpu], tid, thread, now_ns, false);  // no switch record comes
+  if (!thread.outside) last_end_ = {now_ns, thread.local_ns};
+  if (thread.cpu && thread.state == ThreadState::running) {  // no switch record comes
+    leave(cores_[*thread.cpu], tid, thread, now_ns, false);
+  }
   enter(thread, ThreadState::unknown, now_ns);
   threads_.erase(found);
 }

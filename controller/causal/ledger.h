@@ -16,10 +16,10 @@
 // the debt. Coz's rule (section 3.4.1), full credit, is the case of a long W and a j that has paid.
 // Where j's wake-up comes before i's own arrival, in virtual time i does not wait at all, and is
 // credited with the time that the wake-up takes to reach it, too.
-// A core is a resource like a lock: the same rule holds for a thread that waited for a core which a
-// thread of the target left (the core rule), who had it until the next one came. Whoever is woken
-// by anything else keeps its local, save for what rules 5 and 7 of docs/virtual-time.md say of
-// joins, spinning and unseen wake-ups.
+// A core is a resource like a lock: the same rule holds for a thread that waited for a core (the
+// core rule), with the local that all cores have while they are busy (core_pool.h), or of the
+// thread that left this one. Whoever is woken by anything else keeps its local, save for what rules
+// 5 and 7 of docs/virtual-time.md say of joins, spinning and unseen wake-ups.
 //
 // The global offset G is the largest local of all live threads. debt_i = G - local_i is what thread
 // i still has to stand still for; threads that hardly run and that a timer wakes are excused (rule
@@ -48,6 +48,7 @@ class Ledger {
   // `cores`: on which the target may run.
   explicit Ledger(BlindCredit blind = BlindCredit::none, int cores = 1)
       : own_cores_(cores), pool_(cores), blind_(blind) {}
+  Ledger(Ledger&&) = default;
 
   // `parent` 0: unknown, owes nothing. `blocked`: so it was found when its records began.
   void start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool blocked = false);

@@ -14,13 +14,17 @@
 namespace causalctl::perf {
 namespace {
 
-constexpr std::uint64_t kConversation = 20;  // wake-ups
-constexpr std::size_t kMostCounted = 10'000;
+// Wake-ups of one thread, in that time.
+constexpr std::uint64_t kConversation = 20;
+constexpr Nanoseconds kForget = 10 * kSecond;
+constexpr std::uint64_t kAsked = std::uint64_t{1} << 62;  // its process was looked up since
+
+constexpr unsigned kMostLosses = 5;  // readings
 
 // Of all peers: each costs a ring, and is read at each tick.
 constexpr std::size_t kMostThreads = 256;
 constexpr std::size_t kMostThreadsLocked = 16;  // without the right to lock memory
-constexpr unsigned kRingPages = 64, kRingPagesLocked = 4;
+constexpr unsigned kRingPages = 64, kRingPagesLocked = 8;
 
 // 0: it is gone, or a kernel thread.
 Pid process_of(Tid tid) {
@@ -51,81 +55,121 @@ void Peers::woken(Tid tid) {
 }
 
 std::uint64_t Peers::read(Merger& merger) {
-  std::uint64_t lost = 0;
-  for (auto& [tid, events] : threads_) {
-    const ThreadId thread = events.thread();
-    lost += events.read([&](const Record& record) {
-      if (const auto* change = std::get_if<SwitchRecord>(&record)) {
-        merger.push(
-            SwitchEvent{thread, change->common.time_ns, change->common.cpu, switch_kind(*change)});
-      } else if (const auto* sample = std::get_if<SampleRecord>(&record)) {
-        const auto waking = parse_waking(sample->raw, waking_);
-        if (waking) {
-          merger.push(WakeEvent{thread, waking->woken, sample->common.time_ns, waking->context});
-        }
-      } else if (const auto* missing = std::get_if<LostRecord>(&record)) {
-        lost += missing->count;
-      }
-    });
+  std::uint64_t all_lost = 0;
+  for (auto& [tid, thread] : threads_) {
+    const std::uint64_t lost = read(thread, merger);
+    if (lost > 0) ++processes_[thread.process];
+    all_lost += lost;
   }
+  return all_lost;
+}
+
+std::uint64_t Peers::read(Thread& thread, Merger& merger) {
+  ThreadEvents& events = thread.events;
+  const ThreadId id = events.thread();
+  std::uint64_t lost = 0;
+  lost += events.read([&](const Record& record) {
+    if (const auto* change = std::get_if<SwitchRecord>(&record)) {
+      merger.push(
+          SwitchEvent{id, change->common.time_ns, change->common.cpu, switch_kind(*change)});
+    } else if (const auto* sample = std::get_if<SampleRecord>(&record)) {
+      const auto waking = parse_waking(sample->raw, waking_);
+      if (waking) {
+        merger.push(WakeEvent{id, waking->woken, sample->common.time_ns, waking->context});
+      }
+    } else if (const auto* exit = std::get_if<ExitRecord>(&record)) {
+      if (exit->tid != id.tid || events.exit_seen()) return;
+      events.see_exit();
+      merger.push(ThreadExitEvent{id, exit->common.time_ns});
+    } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
+      if (comm->exec) executed_.insert(thread.process);
+    } else if (const auto* missing = std::get_if<LostRecord>(&record)) {
+      lost += missing->count;
+    }
+  });
   return lost;
 }
 
 void Peers::scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger) {
   if (!plan_.running) return;
-  find_processes();
-  std::erase_if(threads_, [&](auto& entry) {
-    if (!entry.second.ended()) return false;
-    merger.push(ThreadExitEvent{entry.second.thread(), now_ns});
+  find_processes(now_ns);
+  std::erase_if(threads_, [&](const auto& entry) {
+    const ThreadEvents& events = entry.second.events;
+    if (!events.ended()) return false;
+    if (!events.exit_seen()) merger.push(ThreadExitEvent{events.thread(), now_ns});
     return true;
   });
-  for (const Pid process : std::set(processes_)) {
-    const auto tids = procfs::threads(process);
-    if (tids.empty()) processes_.erase(process);
-    for (const Tid tid : tids) {
-      if (!threads_.contains(tid) && processes_.contains(process)) {
-        open(process, tid, now_ns, last_serial, merger);
-      }
-    }
+  for (const Pid process : std::exchange(executed_, {})) close(process, now_ns, merger);
+  for (const auto& [process, losses] : std::map(processes_)) {
+    if (losses > kMostLosses) refuse(process, "its records come faster than they can be read");
+    look_at(process, now_ns, last_serial, merger);
+    if (!processes_.contains(process)) close(process, now_ns, merger);
   }
 }
 
-void Peers::find_processes() {
-  if (wakes_.size() > kMostCounted) wakes_.clear();  // of a target that wakes ever new threads
+void Peers::find_processes(Nanoseconds now_ns) {
   for (auto& [tid, count] : wakes_) {
-    if (count < kConversation) continue;
-    count = 0;
+    if (count < kConversation || count >= kAsked) continue;
+    count = kAsked;
     const Pid process = process_of(tid);
-    if (process == 0 || none_.contains(process) || !processes_.insert(process).second) continue;
+    if (process == 0 || none_.contains(process)) continue;
+    if (!processes_.emplace(process, 0).second) continue;
     log::note("{} (process {}) exchanges wake-ups with the target: its switches are watched, too",
               procfs::status(process).value_or(procfs::Status{}).name, process);
   }
+  if (now_ns < forget_at_ns_) return;
+  wakes_.clear();
+  forget_at_ns_ = now_ns + kForget;
 }
 
-void Peers::open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial,
-                 Merger& merger) {
-  if (threads_.size() >= most_threads_) {
-    return refuse(process, fmt::format("more than {} threads", most_threads_));
+// Opens its threads that are not yet.
+void Peers::look_at(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger) {
+  if (!processes_.contains(process)) return;
+  auto fresh = procfs::threads(process);
+  if (fresh.empty()) processes_.erase(process);
+  std::erase_if(fresh, [this](Tid tid) { return threads_.contains(tid); });
+  if (threads_.size() + fresh.size() > most_threads_) {
+    return refuse(process, fmt::format("all together have more than {} threads", most_threads_));
   }
+  for (const Tid tid : fresh) {
+    if (!open(process, tid, now_ns, last_serial, merger)) return;
+  }
+}
+
+bool Peers::open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial,
+                 Merger& merger) {
   try {
     auto events = ThreadEvents::open({tid, last_serial + 1}, monotonic_now(), 0, plan_);
-    if (!events) return;
+    if (!events) return true;  // it is ending
     ++last_serial;
     // Asked when its events are open: who blocks later tells so by a record.
     const char state = procfs::parse_state(procfs::thread_stat(process, tid).value_or(""));
     merger.push(ThreadStartEvent{events->thread(), {}, now_ns, procfs::is_blocked(state), true});
-    threads_.emplace(tid, std::move(*events));
+    threads_.emplace(tid, Thread{process, std::move(*events)});
+    return true;
   } catch (const Error& error) {
     refuse(process, error.hint().empty() ? error.what() : error.hint());
+    return false;
   }
 }
 
-void Peers::refuse(Pid process, std::string reason) {
+void Peers::close(Pid process, Nanoseconds now_ns, Merger& merger) {
+  std::erase_if(threads_, [&](const auto& entry) {
+    if (entry.second.process != process) return false;
+    const ThreadEvents& events = entry.second.events;
+    if (!events.exit_seen()) merger.push(ThreadExitEvent{events.thread(), now_ns});
+    return true;
+  });
+}
+
+void Peers::refuse(Pid process, const std::string& cause) {
   processes_.erase(process);
   none_.insert(process);
-  reasons_.push_back(
-      fmt::format("process {}, which the target exchanges wake-ups with, is not followed: {}",
-                  process, std::move(reason)));
+  std::string reason = "some processes that the target exchanges wake-ups with are not followed: ";
+  reason += cause;
+  if (std::find(reasons_.begin(), reasons_.end(), reason) == reasons_.end()) {
+    reasons_.push_back(std::move(reason));
+  }
 }
 
 }  // namespace causalctl::perf

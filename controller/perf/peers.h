@@ -3,9 +3,10 @@
 // target has gained passes through them to the next one (docs/virtual-time.md, "Other processes").
 // Nothing is put into them, and nothing of theirs is sampled.
 //
-// A process is followed, with all its threads, from the scan after the target has woken it often
-// enough: that is a conversation, not a message. Kernel threads are devices. What may not or cannot
-// be followed is left out: it is then the outside world, which runs on the target's clock.
+// A process is followed, with all its threads, from the scan after the target has woken one of them
+// often enough in a short time: that is a conversation, not a message. Kernel threads are devices.
+// A process that may not or cannot be followed as a whole is not followed at all: it is then the
+// outside world, which runs on the target's clock.
 #pragma once
 
 #include <cstdint>
@@ -36,22 +37,31 @@ class Peers {
   // Opens what is new, closes what has ended. `last_serial`: of ThreadIds, is counted up.
   void scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
 
-  const std::set<Pid>& processes() const { return processes_; }
-  // Why some of them are not followed.
+  // Why some are not followed; each cause once.
   const std::vector<std::string>& reasons() const { return reasons_; }
 
  private:
-  void find_processes();
-  void open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
-  void refuse(Pid process, std::string reason);
+  struct Thread {
+    Pid process = 0;
+    ThreadEvents events;
+  };
+
+  std::uint64_t read(Thread& thread, Merger& merger);
+  void find_processes(Nanoseconds now_ns);
+  void look_at(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
+  bool open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
+  void close(Pid process, Nanoseconds now_ns, Merger& merger);
+  void refuse(Pid process, const std::string& cause);
 
   std::set<Pid> none_;  // not, or not any more
   WakingFormat waking_;
   ThreadPlan plan_;
   std::size_t most_threads_;
-  std::unordered_map<Tid, std::uint64_t> wakes_;  // of threads that are not followed
-  std::set<Pid> processes_;
-  std::map<Tid, ThreadEvents> threads_;
+  std::unordered_map<Tid, std::uint64_t> wakes_;  // of threads that are not followed, of late
+  Nanoseconds forget_at_ns_ = 0;
+  std::map<Pid, unsigned> processes_;  // and how often records of theirs were lost
+  std::set<Pid> executed_;             // other programs: their threads have changed their numbers
+  std::map<Tid, Thread> threads_;
   std::vector<std::string> reasons_;
 };
 

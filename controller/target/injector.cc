@@ -219,7 +219,9 @@ bool Injector::write_owner() const {
 // note may outlive the stop: put_back() looks whether it still holds.
 void Injector::note_unhurried(Tid tid) {
   owner_.hurried = unhurried(tid).value_or(Unhurried{});
-  if (region_) (void)write_owner();
+  if (!region_ || nothing_is_left()) return;
+  const Address at = owner_address(region_->scratch) + offsetof(Owner, hurried);
+  (void)write_memory(pid_, at, std::as_bytes(std::span(&owner_.hurried, 1)));
 }
 
 // It is known by its bytes, and its parameters tell the rest. The disposition of before was the

@@ -52,8 +52,8 @@ bool is_laid_out(const procfs::Map& code, const procfs::Map& data,
 }
 
 Owner make_owner(Pid target, Pid controller, Pid guardian) {
-  return {own_namespace("pid"), own_namespace("time"), mark(target),
-          mark(controller),     mark(guardian),        {}};
+  return {{},           own_namespace("pid"), own_namespace("time"),
+          mark(target), mark(controller),     mark(guardian)};
 }
 
 OwnerState state_of(const Owner& owner, Pid target) {

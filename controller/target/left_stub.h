@@ -23,13 +23,15 @@ struct ProcessMark {
 };
 
 struct Owner {
+  // The thread that the guardian has stopped last. In front, for the rest stands at the end of the
+  // page, where earlier versions look for it and have put it.
+  Unhurried hurried;
   // Inodes of those in which the numbers hold; 0: nobody has written an owner.
   std::uint64_t pid_namespace = 0;
   std::uint64_t time_namespace = 0;
   ProcessMark target;
   ProcessMark controller;
   ProcessMark guardian;
-  Unhurried hurried;  // the thread that the guardian has stopped last
 };
 
 enum class OwnerState {

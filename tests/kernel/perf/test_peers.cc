@@ -17,7 +17,7 @@ namespace {
 
 struct Line {  // both ends of a conversation
   std::array<int, 2> ends{};
-  Line() { REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0); }
+  Line() { REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0); }
   ~Line() {
     for (const int end : ends) close(end);
   }
@@ -145,4 +145,38 @@ TEST_CASE("Who got a message or two is not followed", "[perf]") {
       session, events, [](const auto&) { return false; }, 500 * kMillisecond);
   CHECK(only<WakeEvent>(events).size() >= 3);
   CHECK(outsiders(events).empty());
+}
+
+TEST_CASE("A peer that executes another program is followed under its new number", "[perf]") {
+  if (!perf_is_allowed()) return;
+  const Line line;
+  Child target([&] { answer(line.ends[0]); });
+  Child client([&] {
+    // By a thread that is not the first: it takes the first one's number.
+    std::thread([&] {
+      ask(line.ends[1], 300);  // until it is followed
+      dup2(line.ends[1], 0);
+      dup2(line.ends[1], 1);
+      execl("/bin/sh", "sh", "-c", "while printf r && head -c 1 >/dev/null; do :; done", nullptr);
+    }).join();
+  });
+  Session session(target.pid(), {});
+  if (!wakes_are_recorded(session)) return;
+  session.start();
+  target.go();
+  client.go();
+  std::vector<Event> events;
+  std::set<Tid> alive;
+  const auto one_left = [&](const auto& so_far) {
+    alive.clear();
+    std::size_t born = 0;
+    for (const Event& event : so_far) {
+      const auto* start = std::get_if<ThreadStartEvent>(&event);
+      const auto* end = std::get_if<ThreadExitEvent>(&event);
+      if (start != nullptr && start->outside) ++born, alive.insert(start->thread.tid);
+      if (end != nullptr) alive.erase(end->thread.tid);
+    }
+    return born >= 3 && alive == std::set<Tid>{client.pid()};
+  };
+  CHECK(drain_until(session, events, one_left));
 }
