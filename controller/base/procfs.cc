@@ -260,6 +260,11 @@ std::uint64_t parse_flags(std::string_view stat) {
   return number<std::uint64_t>(field_of_stat(stat, 9));
 }
 
+bool parse_is_kernel_thread(std::string_view stat) {
+  constexpr std::uint64_t kernel_thread = 0x00200000;  // PF_KTHREAD
+  return (parse_flags(stat) & kernel_thread) != 0;
+}
+
 bool is_kernel_worker(Pid pid, Tid tid) {
   if (tid == pid) return false;
   const auto stat = thread_stat(pid, tid);

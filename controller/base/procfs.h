@@ -83,7 +83,8 @@ std::uint64_t parse_start_ticks(std::string_view stat);
 // thread and of the first one, which is none: older kernels use one of the bits otherwise. Pure.
 bool parse_is_kernel_worker(std::string_view stat, std::string_view stat_of_first);
 std::uint64_t parse_flags(std::string_view stat);  // PF_… of the kernel's <linux/sched.h>. Pure.
-bool is_kernel_worker(Pid pid, Tid tid);           // false: gone
+bool parse_is_kernel_thread(std::string_view stat);               // Pure.
+bool is_kernel_worker(Pid pid, Tid tid);                          // false: gone
 bool is_kernel_worker(Pid pid, std::string_view stat_of_thread);  // as thread_stat() gives it
 char parse_state(std::string_view stat);  // as in Status; '?': there is none
 inline bool is_blocked(char state) { return state == 'S' || state == 'D'; }

@@ -28,10 +28,9 @@ constexpr unsigned kRingPages = 64, kRingPagesLocked = 8;
 
 // 0: it is gone, or a kernel thread.
 Pid process_of(Tid tid) {
-  constexpr std::uint64_t kernel_thread = 0x00200000;  // PF_KTHREAD
   const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", tid));
   const auto status = procfs::status(tid);
-  if (!stat || !status || (procfs::parse_flags(*stat) & kernel_thread) != 0) return 0;
+  if (!stat || !status || procfs::parse_is_kernel_thread(*stat)) return 0;
   return status->tgid;
 }
 
@@ -90,21 +89,29 @@ std::uint64_t Peers::read(Thread& thread, Merger& merger) {
   return lost;
 }
 
-void Peers::scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger) {
-  if (!plan_.running) return;
-  find_processes(now_ns);
+template <typename Which>
+void Peers::close(Nanoseconds now_ns, Merger& merger, Which&& which) {
   std::erase_if(threads_, [&](const auto& entry) {
+    if (!which(entry.second)) return false;
     const ThreadEvents& events = entry.second.events;
-    if (!events.ended()) return false;
     if (!events.exit_seen()) merger.push(ThreadExitEvent{events.thread(), now_ns});
     return true;
   });
-  for (const Pid process : std::exchange(executed_, {})) close(process, now_ns, merger);
+}
+
+void Peers::scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger) {
+  if (!plan_.running) return;
+  find_processes(now_ns);
+  const auto executed = std::exchange(executed_, {});
+  close(now_ns, merger, [&](const Thread& thread) {
+    return thread.events.ended() || executed.contains(thread.process);
+  });
   for (const auto& [process, losses] : std::map(processes_)) {
     if (losses > kMostLosses) refuse(process, "its records come faster than they can be read");
     look_at(process, now_ns, last_serial, merger);
-    if (!processes_.contains(process)) close(process, now_ns, merger);
   }
+  // Some may have been refused.
+  close(now_ns, merger, [&](const Thread& thread) { return !processes_.contains(thread.process); });
 }
 
 void Peers::find_processes(Nanoseconds now_ns) {
@@ -151,15 +158,6 @@ bool Peers::open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_s
     refuse(process, error.hint().empty() ? error.what() : error.hint());
     return false;
   }
-}
-
-void Peers::close(Pid process, Nanoseconds now_ns, Merger& merger) {
-  std::erase_if(threads_, [&](const auto& entry) {
-    if (entry.second.process != process) return false;
-    const ThreadEvents& events = entry.second.events;
-    if (!events.exit_seen()) merger.push(ThreadExitEvent{events.thread(), now_ns});
-    return true;
-  });
 }
 
 void Peers::refuse(Pid process, const std::string& cause) {

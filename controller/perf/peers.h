@@ -50,7 +50,8 @@ class Peers {
   void find_processes(Nanoseconds now_ns);
   void look_at(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
   bool open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
-  void close(Pid process, Nanoseconds now_ns, Merger& merger);
+  template <typename Which>
+  void close(Nanoseconds now_ns, Merger& merger, Which&& which);
   void refuse(Pid process, const std::string& cause);
 
   std::set<Pid> none_;  // not, or not any more

@@ -21,9 +21,8 @@ namespace {
 std::string named(Pid pid) { return fmt::format("{} ({})", pid, process_name(pid)); }
 
 bool is_kernel_thread(Pid pid) {
-  constexpr std::uint64_t kernel_thread = 0x00200000;  // PF_KTHREAD
   const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", pid));
-  return stat && (procfs::parse_flags(*stat) & kernel_thread) != 0;
+  return stat && procfs::parse_is_kernel_thread(*stat);
 }
 
 std::string permission_hint(uid_t owner) {

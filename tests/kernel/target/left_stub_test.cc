@@ -87,6 +87,18 @@ class OtherController {
   Pid guardian_ = 0;
 };
 
+// By a controller and its guardian that are gone.
+LeftStub left_by_killed(Pid target) {
+  OtherController other(target);
+  other.kill_both();
+  const auto left = find_left_stub(target);
+  REQUIRE(left);
+  // The guardian is nobody's child that waits for it.
+  REQUIRE(
+      eventually(10 * kSecond, [&] { return state_of(left->owner, target) == OwnerState::gone; }));
+  return *left;
+}
+
 TEST_CASE("what a causalctl that is at work has put there stays", "[target]") {
   TargetProcess target({program("target_waits"), "futex", "10000"});
   OtherController other(target.pid());
@@ -167,13 +179,7 @@ TEST_CASE("who is paused by another causalctl is being profiled, not debugged", 
 
 TEST_CASE("the stub of one that was killed with its guardian is removed", "[target]") {
   TargetProcess target({program("target_waits"), "futex", "10000"});
-  OtherController other(target.pid());
-  other.kill_both();
-  const auto left = find_left_stub(target.pid());
-  REQUIRE(left);
-  // The guardian is nobody's child that waits for it.
-  CHECK(eventually(10 * kSecond,
-                   [&] { return state_of(left->owner, target.pid()) == OwnerState::gone; }));
+  (void)left_by_killed(target.pid());
   Guardian guardian;
   guardian.adopt(target.pid());
   CHECK_FALSE(handler_is_installed(target.pid()));
@@ -193,13 +199,7 @@ TEST_CASE("who was left in a hurry is scheduled as before", "[target]") {
     return;
   }
   TargetProcess target({program("target_waits"), "futex", "10000"});
-  OtherController other(target.pid());
-  other.kill_both();
-  const auto left = find_left_stub(target.pid());
-  REQUIRE(left);
-  REQUIRE(eventually(10 * kSecond,
-                     [&] { return state_of(left->owner, target.pid()) == OwnerState::gone; }));
-  const auto stopped = static_cast<Tid>(left->owner.hurried.tid);
+  const auto stopped = static_cast<Tid>(left_by_killed(target.pid()).owner.hurried.tid);
   REQUIRE(procfs::thread_status(target.pid(), stopped));
   const int before = sched_getscheduler(stopped);
   // One priority more is what the target itself has set.
