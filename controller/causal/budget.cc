@@ -77,7 +77,7 @@ std::string over_budget(const Slowdown& slowdown, double max_slowdown_percent) {
       "ended early: the target ran {:.1f} % slower over the last {:.1f} s (by {}), --max-slowdown "
       "is {:.1f} %",
       100 * slowdown.share, static_cast<double>(slowdown.wall_ns) / 1e9,
-      slowdown.by_progress ? "progress" : "pauses", max_slowdown_percent);
+      slowdown.by_progress ? "progress" : "pauses and visits", max_slowdown_percent);
 }
 
 }  // namespace causalctl::causal

@@ -172,6 +172,8 @@ void Stream::apply(const perf::WakeEvent& event) {
 
 void Stream::apply(const perf::VisitEvent& event) {
   visit(event.tag, event.thread.tid, event.time_ns);
+  // Its trap is none of the program's time, in a baseline no more than in a treatment.
+  ledger_.earn(event.thread.tid, parts_.visit_cost_ns);
 }
 
 void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {

@@ -2,15 +2,19 @@
 
 #include <linux/hw_breakpoint.h>
 
+#include <vector>
+
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/statistics.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
 
 namespace causalctl::progress {
 namespace {
 
-constexpr int kHits = 200;
+constexpr int kBatches = 25;  // their median: a stall of the machine spoils one
+constexpr int kHits = 10;
 
 __attribute__((noinline, aligned(64))) void visited() { __asm__ volatile(""); }
 
@@ -27,9 +31,13 @@ Nanoseconds measure_visit_cost() {
     const auto event = perf::EventFd::open(perf::visit_attr(attr), 0, "breakpoint on ourselves");
     if (!event) return 0;
     event->enable();
-    const Nanoseconds start_ns = monotonic_now();
-    for (int i = 0; i < kHits; ++i) visited();
-    return (monotonic_now() - start_ns) / kHits;
+    std::vector<double> batches_ns;
+    for (int batch = 0; batch < kBatches; ++batch) {
+      const Nanoseconds start_ns = monotonic_now();
+      for (int i = 0; i < kHits; ++i) visited();
+      batches_ns.push_back(static_cast<double>(monotonic_now() - start_ns) / kHits);
+    }
+    return static_cast<Nanoseconds>(statistics::median(batches_ns));
   } catch (const Error&) {  // no register is free, or no permission: arm() will say so
     return 0;
   }

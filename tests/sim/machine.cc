@@ -108,6 +108,7 @@ void Machine::visit(std::uint32_t tag) {
   if (visits.count++ == 0) visits.first_ns = now_ns_;
   visits.last_ns = now_ns_;
   emit(*current_, perf::VisitEvent{current_->id_, now_ns_, tag});
+  if (watched_) cores_[current_->core_].since_ns += options_.visit_cost_ns;
 }
 
 void Machine::compute(Thread& thread, Line line, Nanoseconds mean_ns) {

@@ -41,9 +41,10 @@ struct MachineOptions {
   Nanoseconds timer_slack_ns = 60 * kMicrosecond;  // pauses last longer by up to this
   Nanoseconds pause_cost_ns = 8 * kMicrosecond;    // what a pause costs a thread besides
   Nanoseconds sample_cost_ns = 2 * kMicrosecond;
-  double lost_share = 0;  // of records
-  Line fast_line = 0;     // the truth: computations on this line …
-  double speedup = 0;     // … take (1 - speedup) of their time
+  Nanoseconds visit_cost_ns = 0;  // of a visit of a progress point that is watched
+  double lost_share = 0;          // of records
+  Line fast_line = 0;             // the truth: computations on this line …
+  double speedup = 0;             // … take (1 - speedup) of their time
   std::uint64_t seed = 1;
 };
 

@@ -90,6 +90,29 @@ TEST_CASE("predictions are true where threads wait for cores", "[sim]") {
   check({"64 threads on 16 cores", pool_of(64, 1, 1, 0), 1, 0.5}, kPrompt, 16);
 }
 
+// A visit stops its core, and those who wait for one begin later; the twin has no visits.
+TEST_CASE("predictions are of the program without breakpoints where threads wait for cores",
+          "[sim]") {
+  Question question;
+  question.program = pool_of(8, 0.25, 0.25, 0);
+  question.machine.cores = 2;
+  question.machine.visit_cost_ns = 40 * kMicrosecond;
+  Controller controller;
+  controller.latency = kPrompt;
+  const double truth = true_effect(question);
+  const auto prediction = [&](Nanoseconds visit_cost_ns) {
+    controller.visit_cost_ns = visit_cost_ns;
+    const auto effect = predict(question, controller).effect;
+    REQUIRE(effect);
+    return *effect;
+  };
+  const report::Interval effect = prediction(question.machine.visit_cost_ns);
+  CAPTURE(truth, effect.value, effect.low, effect.high);
+  CHECK(std::abs(effect.value - truth) <=
+        kSystematic + kStandardErrors * (effect.high - effect.low) / 2);
+  CHECK(prediction(0).value < truth - kSystematic);
+}
+
 // 0.12 ms of work for an answer, 0.08 when it is sent, and 0.2 of the client's.
 TEST_CASE("predictions are true of a server beside its clients", "[sim]") {
   const Service pairs{4, 0.16, 0.04, 4, 0.2, 0};

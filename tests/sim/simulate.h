@@ -34,6 +34,7 @@ struct Controller {
   Nanoseconds tick_cost_ns = 60 * kMicrosecond;
   Nanoseconds arming_ns = 10 * kMicrosecond;
   Nanoseconds credited_cost_ns = 8 * kMicrosecond;  // that the controller believes a pause costs
+  Nanoseconds visit_cost_ns = 0;                    // … a visit
   Nanoseconds experiment_ns = 500 * kMillisecond;
   std::optional<Nanoseconds> pause_threshold_ns;
   bool pauses_arrive = true;  // false: none that is asked for is ever made

@@ -127,8 +127,9 @@ struct Scene {
   Stream stream;
   Nanoseconds begun_ns = 0;
 
-  explicit Scene(double speedup, int cores = 2)
-      : stream({clock, source, pauser, attribution, counters, {}, 0, cores, {}, 0, {}}) {
+  explicit Scene(double speedup, int cores = 2, Nanoseconds visit_cost_ns = 0)
+      : stream(
+            {clock, source, pauser, attribution, counters, {}, 0, cores, {}, visit_cost_ns, {}}) {
     for (const Tid tid : {kFast, kOther}) {
       add(perf::ThreadStartEvent{id(tid), {}, kStart});
       add(perf::SwitchEvent{id(tid), kStart + 1, core(tid), perf::SwitchKind::in});
@@ -186,6 +187,21 @@ TEST_CASE("a sample in the unit is owed by the running others", "[causal][stream
   CHECK(scene.most_asked_ns(kOther, 0, 60) == 20 * kMs);
   CHECK(scene.most_asked_ns(kFast, 0, 60) == 0);
   CHECK(scene.stream.samples_in_unit() == 40);
+}
+
+TEST_CASE("the trap of a visit takes no virtual time, in a baseline no more than else",
+          "[causal][stream]") {
+  const double speedup = GENERATE(0.0, 0.5);
+  Scene scene(speedup, 2, 2 * kMs);
+  scene.run_until(2);
+  scene.stream.begin_window();
+  for (int i = 0; i < 4; ++i) scene.visit(kFast, 10 + 10 * i);
+  scene.run_until(50);
+  const auto done = scene.done();
+  CHECK(done.visits == 4);
+  CHECK(done.last_ns - done.first_ns == 3 * 8 * kMs);
+  CHECK(scene.stream.delay_ns() == 8 * kMs);
+  CHECK(scene.pauser.asked.empty());  // it makes nobody pause by itself
 }
 
 TEST_CASE("nothing is owed in a baseline, nor after the end of earning", "[causal][stream]") {
