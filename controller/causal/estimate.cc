@@ -205,7 +205,8 @@ void describe(const std::vector<Run>& runs, const Point& point, ProgressResult& 
       result.visits += visits;
       if (experiment.speedup != 0) continue;
       baseline_visits += visits;
-      baseline_s += static_cast<double>(experiment.effective_ns) / kSecond;
+      // In real time: virtual time has not what the visits themselves take.
+      baseline_s += static_cast<double>(experiment.wall_ns) / kSecond;
       if (!point.latency) continue;
       if (const auto latency = period_s(experiment, point)) mean_s.push_back(*latency);
       for (const LatencyCount& count : experiment.latency) {
@@ -322,6 +323,9 @@ void sum_run(const Run& run, Report& report) {
     report.slowdown_low = run.overhead.slowdown_low;
     report.slowdown_high = run.overhead.slowdown_high;
   }
+  std::set<std::string> peers(report.peers.begin(), report.peers.end());
+  peers.insert(run.peers.begin(), run.peers.end());
+  report.peers.assign(peers.begin(), peers.end());
   if (run.digest.starts_with("changed")) {
     report.digest = "changed";
   } else if (run.digest == "same" && report.digest == "unknown") {

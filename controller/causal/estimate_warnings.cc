@@ -193,9 +193,12 @@ void warn_of_selfcheck(Report& report) {
   if (report.outside_share > kBesideOthers) {
     report.warnings.push_back(fmt::format(
         "the target's threads waited for cores {:.0f} % of the time because of other processes (or "
-        "a limit of CPU time): effects hold under that load, under which most code looks worth "
+        "a limit of CPU time){}: effects hold under that load, under which most code looks worth "
         "optimising; repeat it without, if that is not what you are after",
-        percent(report.outside_share)));
+        percent(report.outside_share),
+        report.peers.empty()
+            ? ""
+            : fmt::format(", among them {}, which it talks to", fmt::join(report.peers, ", "))));
   }
   const double own_share = report.oversubscribed_share - report.outside_share;
   if (report.oversubscribed_share > kOversubscribed && own_share > kBesideOthers) {

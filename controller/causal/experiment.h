@@ -93,6 +93,7 @@ struct Run {
   Losses losses;
   std::string digest;  // same | changed | unknown
   StoppedCalls stopped_calls;
+  std::vector<std::string> peers;  // other processes that were followed: "client (process 12)"
   // Why something of ours is still in the target, if it is, is the last warning. Not in the log.
   bool left_in_target = false;
   std::string log_failure;  // why the log is not complete; empty: it is

@@ -161,6 +161,7 @@ void LogWriter::end(const Run& run) {
                        {"repeated", run.stopped_calls.repeated},
                        {"broken", run.stopped_calls.broken},
                        {"shortened", run.stopped_calls.shortened}}},
+                     {"peers", run.peers},
                      {"warnings", run.warnings}};
   append(text(line));
 }

@@ -144,10 +144,14 @@ void read_end(const Json& line, Run& run) {
     get(*calls, "broken", run.stopped_calls.broken);
     if (calls->contains("shortened")) get(*calls, "shortened", run.stopped_calls.shortened);
   }
-  run.warnings.clear();
-  for (const Json& warning : line.value("warnings", Json::array())) {
-    convert(warning, "warnings", run.warnings.emplace_back());
-  }
+  const auto get_texts = [&](const char* key, std::vector<std::string>& texts) {
+    texts.clear();
+    for (const Json& text : line.value(key, Json::array())) {
+      convert(text, key, texts.emplace_back());
+    }
+  };
+  get_texts("warnings", run.warnings);
+  get_texts("peers", run.peers);
 }
 
 class Reader {

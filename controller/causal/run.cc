@@ -349,15 +349,16 @@ void Runner::warn_of_intrusion() {
   Intrusion intrusion;
   intrusion.spinning_share = stream_.look_for_spinning();
   for (std::uint32_t tag = 0; tag < parts_.counters.points().size(); ++tag) {
+    // What is counted otherwise than by a breakpoint costs less.
+    if (parts_.visit_cost_ns(tag) == 0) continue;
     if (parts_.counters.total_visits(tag) < intrusion.visits) continue;
     intrusion.visits = parts_.counters.total_visits(tag);
     intrusion.point = parts_.counters.points()[tag].name;
+    intrusion.visit_cost_ns = parts_.visit_cost_ns(tag);
   }
-  intrusion.visit_cost_ns = parts_.visit_cost_ns;
   intrusion.target_cpu_ns = stream_.cpu_time_ns();
   intrusion.samples = parts_.attribution.total();
   intrusion.samples_near_breakpoint = stream_.samples_near_breakpoint();
-  if (parts_.breakpoints.empty()) intrusion.visits = 0;  // what is counted otherwise costs less
   for (std::string& warning : warnings_of(intrusion)) {
     log::note("warning: {}", warning);
     run_.warnings.push_back(std::move(warning));

@@ -44,10 +44,14 @@ struct StreamParts {
   progress::Counters& counters;
   std::vector<std::pair<std::string, std::uint32_t>> sampled_points;  // "file:line" → tag
   Nanoseconds shot_cost_ns = 0;
-  int cores = 1;                     // on which the target may run
-  std::vector<Address> breakpoints;  // armed by debug register
-  Nanoseconds visit_cost_ns = 0;     // of one hit of them
+  int cores = 1;                            // on which the target may run
+  std::vector<Address> breakpoints;         // armed by debug register
+  std::vector<Nanoseconds> visit_costs_ns;  // of one visit, by tag: what is not there is not known
   Spinning::Read read_target;
+
+  Nanoseconds visit_cost_ns(std::uint32_t tag) const {
+    return tag < visit_costs_ns.size() ? visit_costs_ns[tag] : 0;
+  }
 };
 
 class Stream {

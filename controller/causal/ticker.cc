@@ -43,6 +43,7 @@ void add_totals(const StreamParts& parts, Nanoseconds cpu_start_ns, Run& run) {
   run.losses.stacks_truncated = parts.attribution.stacks_cut_off();
   run.losses.samples_unknown = parts.attribution.unknown();
   run.losses.samples_total = parts.attribution.total();
+  run.peers = parts.session.peers();
 }
 
 }  // namespace causalctl::causal

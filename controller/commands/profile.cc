@@ -73,6 +73,15 @@ progress::CountedPoints resolve_points(const config::Config& config, Pid target,
   }
 }
 
+// By tag, of which there are `tags`; what is counted otherwise than by a breakpoint is not known.
+std::vector<Nanoseconds> visit_costs(const std::vector<std::uint32_t>& trapped, std::size_t tags) {
+  std::vector<Nanoseconds> costs_ns(tags);
+  if (trapped.empty()) return costs_ns;
+  const Nanoseconds cost_ns = progress::measure_visit_cost();
+  for (const std::uint32_t tag : trapped) costs_ns[tag] = cost_ns;
+  return costs_ns;
+}
+
 // What turned out during the profile.
 void warn_of_threads(const perf::Session& session, causal::Run& run) {
   for (const std::string& reason : session.limits().reasons) {
@@ -191,6 +200,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
 
   const Interrupts interrupts;
   std::vector<Address> breakpoints;
+  std::vector<std::uint32_t> trapped;  // tags of the points that are counted by them
   auto session =
       std::make_unique<perf::Session>(target, session_options(config, run.seed, guardian));
   for (std::uint32_t tag = 0; tag < points.resolved.size(); ++tag) {
@@ -201,6 +211,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
       log::verbose("{}: counted by {}", points.resolved[tag].name, counted_by);
     }
     if (counted_by.find("breakpoint") == std::string::npos) continue;
+    trapped.push_back(tag);
     for (const unwind::Place& place : points.resolved[tag].places) {
       breakpoints.push_back(place.address);
     }
@@ -232,7 +243,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   work.experiments(
       {clock, *session, *choice.pauser, attribution, counters, progress::sampled_points(points),
        choice.pause_cost_ns, target::usable_cores(target), breakpoints,
-       breakpoints.empty() ? 0 : progress::measure_visit_cost(),
+       visit_costs(trapped, points.resolved.size()),
        [target](Address address, std::span<std::byte> bytes) {
          return unwind::TargetMemory(target).read(address, bytes);
        }},

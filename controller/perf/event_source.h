@@ -44,6 +44,8 @@ class EventSource {
   virtual bool target_alive() const = 0;
   virtual const SessionLimits& limits() const = 0;
   virtual SessionLosses losses() const = 0;
+  // Other processes that are followed, by name (perf/peers.h).
+  virtual std::vector<std::string> peers() const { return {}; }
 };
 
 }  // namespace causalctl::perf

@@ -121,8 +121,10 @@ void Peers::find_processes(Nanoseconds now_ns) {
     const Pid process = process_of(tid);
     if (process == 0 || none_.contains(process)) continue;
     if (!processes_.emplace(process, 0).second) continue;
-    log::note("{} (process {}) exchanges wake-ups with the target: its switches are watched, too",
-              procfs::status(process).value_or(procfs::Status{}).name, process);
+    std::string& name = names_[process];
+    name = fmt::format("{} (process {})", procfs::status(process).value_or(procfs::Status{}).name,
+                       process);
+    log::note("{} exchanges wake-ups with the target: its switches are watched, too", name);
   }
   if (now_ns < forget_at_ns_) return;
   wakes_.clear();
@@ -160,8 +162,15 @@ bool Peers::open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_s
   }
 }
 
+std::vector<std::string> Peers::names() const {
+  std::vector<std::string> names;
+  for (const auto& [process, name] : names_) names.push_back(name);
+  return names;
+}
+
 void Peers::refuse(Pid process, const std::string& cause) {
   processes_.erase(process);
+  names_.erase(process);
   none_.insert(process);
   std::string reason = "some processes that the target exchanges wake-ups with are not followed: ";
   reason += cause;

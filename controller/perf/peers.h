@@ -37,6 +37,8 @@ class Peers {
   // Opens what is new, closes what has ended. `last_serial`: of ThreadIds, is counted up.
   void scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
 
+  // Those that are or were followed: "name (process 12)".
+  std::vector<std::string> names() const;
   // Why some are not followed; each cause once.
   const std::vector<std::string>& reasons() const { return reasons_; }
 
@@ -60,6 +62,7 @@ class Peers {
   std::size_t most_threads_;
   std::unordered_map<Tid, std::uint64_t> wakes_;  // of threads that are not followed, of late
   Nanoseconds forget_at_ns_ = 0;
+  std::map<Pid, std::string> names_;
   std::map<Pid, unsigned> processes_;  // and how often records of theirs were lost
   std::set<Pid> executed_;             // other programs: their threads have changed their numbers
   std::map<Tid, Thread> threads_;

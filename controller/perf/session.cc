@@ -117,5 +117,6 @@ bool Session::target_alive() const { return impl_->follower.alive(); }
 std::vector<ThreadId> Session::threads() const { return impl_->follower.threads(); }
 const SessionLimits& Session::limits() const { return impl_->limits; }
 SessionLosses Session::losses() const { return impl_->follower.losses(); }
+std::vector<std::string> Session::peers() const { return impl_->follower.peers().names(); }
 
 }  // namespace causalctl::perf

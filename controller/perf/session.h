@@ -73,6 +73,7 @@ class Session final : public EventSource {
   std::vector<ThreadId> threads() const;
   const SessionLimits& limits() const override;
   SessionLosses losses() const override;
+  std::vector<std::string> peers() const override;
 
  private:
   struct Impl;

@@ -121,7 +121,8 @@ std::string render_json(const Report& report) {
                      {"target",
                       {{"digest", report.digest},
                        {"oversubscribed_share", json_number(report.oversubscribed_share)},
-                       {"outside_share", json_number(report.outside_share)}}},
+                       {"outside_share", json_number(report.outside_share)},
+                       {"peers", report.peers}}},
                      {"warnings", report.warnings}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -86,6 +86,7 @@ struct Report {
   std::string digest = "unknown";   // same | changed | unknown
   double oversubscribed_share = 0;  // runnable wait / (wait + run)
   double outside_share = 0;         // … of waits owed to other processes
+  std::vector<std::string> peers;   // other processes that were followed, sorted
   std::vector<std::string> warnings;
   // for the header of the text report and the coz format
   std::string executable;

@@ -302,6 +302,10 @@ void write_checks(const Report& report, Text& out) {
       "cores        threads waited for a core {} % of the time they wanted to run, {} % because of "
       "other processes",
       percent(report.oversubscribed_share), percent(report.outside_share));
+  if (!report.peers.empty()) {
+    out.line("followed     {}: what the target gains passes through them",
+             printable(fmt::format("{}", fmt::join(report.peers, ", "))));
+  }
   for (const std::string& warning : report.warnings) {
     out.line("{}      {}", out.colored("warning", kRed), printable(warning));
   }

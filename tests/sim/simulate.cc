@@ -86,7 +86,7 @@ Prediction predict(const Question& question, const Controller& controller) {
                                   .shot_cost_ns = controller.credited_cost_ns,
                                   .cores = static_cast<int>(question.machine.cores),
                                   .breakpoints = {},
-                                  .visit_cost_ns = controller.visit_cost_ns,
+                                  .visit_costs_ns = {controller.visit_cost_ns},
                                   .read_target = read};
 
   Prediction result;

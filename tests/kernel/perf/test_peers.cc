@@ -75,6 +75,8 @@ TEST_CASE("Who talks to the target is followed, with all its threads", "[perf]")
   std::set<Tid> theirs;
   for (const auto& start : outsiders(events)) theirs.insert(start.thread.tid);
   CHECK(theirs.contains(client.pid()));
+  REQUIRE(session.peers().size() == 1);
+  CHECK_THAT(session.peers()[0], Catch::EndsWith("(process " + std::to_string(client.pid()) + ")"));
 
   // It wakes the target and is woken by it, and both run.
   events.clear();

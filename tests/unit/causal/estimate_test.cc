@@ -263,6 +263,15 @@ TEST_CASE("progress periods", "[causal]") {
   CHECK_FALSE(period_s(e, request));
 }
 
+TEST_CASE("the rate is of real time, though visits take no virtual time", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.3)}, .noise = 0, .period_ns = 1e6});
+  for (Experiment& e : run.experiments) {
+    e.delay_ns = e.effective_ns;
+    e.wall_ns = 2 * e.effective_ns;
+  }
+  CHECK(estimate({run}).progress.at(0).rate_per_s == Approx(500));
+}
+
 TEST_CASE("latency is estimated like a period", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}, .noise = 0});
   for (Experiment& e : run.experiments) {

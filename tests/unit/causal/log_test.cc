@@ -76,6 +76,7 @@ Run full_run() {
   run.losses = {22, 23, 24, 25};
   run.digest = "same";
   run.stopped_calls = {3, 2, 1, 4};
+  run.peers = {"client (process 35)"};
   run.warnings = {"w"};
   return run;
 }
@@ -134,6 +135,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.stopped_calls.broken == 1);
   CHECK(r.stopped_calls.shortened == 4);
   CHECK(r.warnings == run.warnings);
+  CHECK(r.peers == run.peers);
   REQUIRE(r.samples.size() == 1);
   CHECK(r.samples[0].count == 18);
   CHECK(r.samples[0].baseline_count == 17);

@@ -123,13 +123,14 @@ struct Scene {
   ScriptedSource source;
   ScriptedPauser pauser;
   Attribution attribution{std::make_unique<TwoUnits>(), nullptr};
-  progress::Counters counters{{{"done", progress::CountedPoint::Kind::throughput}}};
+  progress::Counters counters{{{"done", progress::CountedPoint::Kind::throughput},
+                               {"called", progress::CountedPoint::Kind::throughput}}};
   Stream stream;
   Nanoseconds begun_ns = 0;
 
   explicit Scene(double speedup, int cores = 2, Nanoseconds visit_cost_ns = 0)
       : stream(
-            {clock, source, pauser, attribution, counters, {}, 0, cores, {}, visit_cost_ns, {}}) {
+            {clock, source, pauser, attribution, counters, {}, 0, cores, {}, {visit_cost_ns}, {}}) {
     for (const Tid tid : {kFast, kOther}) {
       add(perf::ThreadStartEvent{id(tid), {}, kStart});
       add(perf::SwitchEvent{id(tid), kStart + 1, core(tid), perf::SwitchKind::in});
@@ -195,7 +196,10 @@ TEST_CASE("the trap of a visit takes no virtual time, in a baseline no more than
   Scene scene(speedup, 2, 2 * kMs);
   scene.run_until(2);
   scene.stream.begin_window();
-  for (int i = 0; i < 4; ++i) scene.visit(kFast, 10 + 10 * i);
+  for (int i = 0; i < 4; ++i) {
+    scene.visit(kFast, 10 + 10 * i);
+    scene.add(perf::VisitEvent{Scene::id(kFast), scene.at(15 + 10 * i), 1});  // not by a trap
+  }
   scene.run_until(50);
   const auto done = scene.done();
   CHECK(done.visits == 4);
