@@ -92,7 +92,8 @@ def by_coz(programs, directory, task, arguments, seconds):
             except subprocess.TimeoutExpired:
                 return Prediction(problem="the program under Coz did not end")
             if status != 0 or not os.path.exists(profile):
-                return Prediction(problem=f"coz ended with {status}: {(err + out).strip()[-200:]}")
+                last = (err + out).strip().splitlines()[-1:] or ["without a word"]
+                return Prediction(problem=f"coz ended with {status}: {last[0][-200:]}")
             with open(profile, encoding="utf-8") as file:
                 add_profile(totals, file)
     if any(visits <= 0 or duration_ns <= 0 for duration_ns, visits in totals.values()):
