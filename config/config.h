@@ -49,6 +49,7 @@ struct Experiment {
   std::optional<std::uint64_t> seed;
   std::string fixed_unit;  // empty: random plan
   std::optional<unsigned> fixed_speedup_percent;
+  bool pace_test = true;  // whether progress comes at its own pace is found out before
 };
 
 struct Sampling {

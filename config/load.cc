@@ -119,6 +119,7 @@ const Key kKeys[] = {
     {"experiment.fixed", SET(l.string(n, l.config.experiment.fixed_unit))},
     {"experiment.speedup",
      SET(l.config.experiment.fixed_speedup_percent = integer_or(l, n, kSpeedupPercent, 0U))},
+    {"experiment.pace_test", SET(l.boolean(n, l.config.experiment.pace_test))},
     {"sampling.period", SET(set_duration_or_auto(l, n, kPeriodNs, l.config.sampling.period_ns))},
     {"sampling.peers", SET(l.boolean(n, l.config.sampling.peers))},
     {"pause.channel", SET(l.checked(n, l.config.pause.channel, check_channel))},

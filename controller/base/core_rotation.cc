@@ -15,17 +15,13 @@ constexpr Nanoseconds kStay = 25 * kMillisecond;
 constexpr Nanoseconds kLook = 900 * kMillisecond;
 
 std::vector<int> allowed_cores() {
-  std::vector<int> cores;
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return cores;
-  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &allowed)) cores.push_back(static_cast<int>(core));
-  }
-  return cores;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return {};
+  return cores_in(allowed);
 }
 
 std::vector<CoreTimes> times_of(const std::vector<int>& cores) {
-  std::vector<CoreTimes> times = parse_core_times(procfs::read_text("/proc/stat").value_or(""));
+  std::vector<CoreTimes> times = core_times_now();
   std::erase_if(times, [&](const CoreTimes& each) {
     return std::find(cores.begin(), cores.end(), each.core) == cores.end();
   });
@@ -33,6 +29,18 @@ std::vector<CoreTimes> times_of(const std::vector<int>& cores) {
 }
 
 }  // namespace
+
+std::vector<int> cores_in(const cpu_set_t& set) {
+  std::vector<int> cores;
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(static_cast<int>(core));
+  }
+  return cores;
+}
+
+std::vector<CoreTimes> core_times_now() {
+  return parse_core_times(procfs::read_text("/proc/stat").value_or(""));
+}
 
 CoreRotation::CoreRotation(std::uint64_t seed)
     : cores_(allowed_cores()),

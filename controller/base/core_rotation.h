@@ -8,6 +8,8 @@
 // fewer threads a treatment leaves running, the less it would cost.
 #pragma once
 
+#include <sched.h>
+
 #include <random>
 #include <vector>
 
@@ -15,6 +17,9 @@
 #include "controller/base/idle_core.h"
 
 namespace causalctl {
+
+std::vector<int> cores_in(const cpu_set_t& set);
+std::vector<CoreTimes> core_times_now();  // empty: /proc/stat cannot be read
 
 class CoreRotation final : public Clock {
  public:

@@ -39,6 +39,18 @@ std::vector<CoreTimes> parse_core_times(std::string_view stat) {
   return result;
 }
 
+std::optional<Nanoseconds> idle_time(const std::vector<CoreTimes>& now,
+                                     const std::vector<int>& cores, long ticks_per_second) {
+  Nanoseconds sum_ns = 0;
+  for (const int core : cores) {
+    const auto found = std::find_if(now.begin(), now.end(),
+                                    [&](const CoreTimes& each) { return each.core == core; });
+    if (found == now.end()) return std::nullopt;
+    sum_ns += static_cast<Nanoseconds>(found->idle) * (kSecond / ticks_per_second);
+  }
+  return sum_ns;
+}
+
 std::optional<int> IdleCore::look(std::vector<CoreTimes> now) {
   const std::vector<CoreTimes> before = std::exchange(before_, std::move(now));
   double most = 0;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/types.h"
+
 namespace causalctl {
 
 struct CoreTimes {  // since boot, in ticks
@@ -16,6 +18,10 @@ struct CoreTimes {  // since boot, in ticks
 
 // The lines cpuN of /proc/stat; see proc(5).
 std::vector<CoreTimes> parse_core_times(std::string_view stat);
+
+// Of `cores` together, since boot. nullopt: not all are there.
+std::optional<Nanoseconds> idle_time(const std::vector<CoreTimes>& now,
+                                     const std::vector<int>& cores, long ticks_per_second);
 
 class IdleCore {
  public:

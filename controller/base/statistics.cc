@@ -88,6 +88,10 @@ double student_t_quantile(double tail, std::size_t degrees_of_freedom) {
   return high;
 }
 
+double half_interval_of_mean(std::span<const double> values) {
+  return student_t_quantile(0.025, values.size() - 1) * standard_error(values);
+}
+
 double clipped(double residual, double deviation) {
   return std::clamp(residual, -kClip * deviation, kClip * deviation);
 }

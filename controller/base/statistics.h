@@ -23,6 +23,8 @@ double robust_deviation(std::span<const double> values);
 double student_t_cdf(double t, std::size_t degrees_of_freedom);  // REQUIRES: at least 1
 // The t that exceeds all but `tail` of the distribution; REQUIRES: 0 < tail <= 0.5.
 double student_t_quantile(double tail, std::size_t degrees_of_freedom);
+// Half of the 95 % interval of the mean (Student's t); REQUIRES: two values or more.
+double half_interval_of_mean(std::span<const double> values);
 
 inline constexpr double kNormal95 = 1.96;  // standard errors on each side of a 95 % interval
 

@@ -17,15 +17,20 @@ constexpr Nanoseconds kUnmeasured = 4 * kMillisecond;
 constexpr Nanoseconds kPhase = 150 * kMillisecond;
 constexpr std::uint64_t kPhaseVisits = 6;
 constexpr double kShamRate = 0.6;
-constexpr Nanoseconds kDearestPause = 2 * kMillisecond;
-// A shot at a thread of our own sees a part of the cost, but not as little as this part.
-constexpr int kMostUnseen = 6;
-// Of the cost, for its dependence on the length of a pause: in experiments pauses are up to 25
-// times as long as in the calibration (docs/virtual-time.md, "What a pause costs").
-constexpr double kLengthError = 0.5;
-constexpr Nanoseconds kUnknownCost = 100 * kMicrosecond;
+constexpr double kOfWaiting = 0.7;
+constexpr double kGentlest = 0.05;  // less is lost in the noise of the rates
+constexpr double kLeastGentle = 0.2;
+constexpr double kFewIdle = 0.1;
+constexpr double kMuchStalled = 0.05;
+constexpr Nanoseconds kPacePhase = 300 * kMillisecond;
+// Before it counts: more requests wait for the target in a sham than without, and the difference
+// must not be counted as lost, or in the next phase as gained.
+constexpr Nanoseconds kPaceSettle = 100 * kMillisecond;
+constexpr Nanoseconds kLongestPaceTest = 3;  // budgets, where it cannot be told yet
+// Of the delay, by all threads together and, on average, by each that passes progress points: or
+// the sham has not held the target back.
+constexpr double kPaidAtLeast = 0.8;
 constexpr std::size_t kMaxPairs = 12;
-constexpr std::size_t kMinPairs = 3;
 
 // The progress period over one phase, by the point with the most visits; 0: fewer than two visits.
 double visits_period(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
@@ -51,18 +56,18 @@ double phase_period(Stream& stream, const StreamParts& parts, Nanoseconds longes
   return visits_period(stream, parts, longest_ns, stop);
 }
 
-// With which it pays the delay, their costs included.
-double pauses_of_a_thread(Nanoseconds delay_ns, Nanoseconds paid_ns, std::uint64_t pauses,
-                          Nanoseconds cost_ns) {
-  if (pauses == 0) return 0;
-  const double pause_ns =
-      static_cast<double>(paid_ns) / static_cast<double>(pauses) + static_cast<double>(cost_ns);
-  return pause_ns > 0 ? static_cast<double>(delay_ns) / pause_ns : 0;
+void end_sham(Stream& stream, const StreamParts& parts) {
+  stream.end();
+  const Nanoseconds patience_ns = parts.clock.now() + kSecond;
+  do {
+    stream.step();
+  } while (!parts.pauser.idle() && parts.clock.now() < patience_ns);
 }
 
 struct Phase {
   double period_ns = 0;
   double pauses_per_ns = 0;  // of one thread, by its virtual time
+  double pause_ns = 0;       // mean length
 };
 
 Phase sham_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
@@ -74,16 +79,13 @@ Phase sham_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_n
   phase.period_ns = visits_period(stream, parts, longest_ns, stop);
   const Nanoseconds delay_ns = stream.delay_ns();
   const Nanoseconds virtual_ns = parts.clock.now() - start_ns - delay_ns;
-  stream.end();
-  const Nanoseconds patience_ns = parts.clock.now() + kSecond;
-  do {
-    stream.step();
-  } while (!parts.pauser.idle() && parts.clock.now() < patience_ns);
+  end_sham(stream, parts);
   const auto after = parts.pauser.totals();
   const Nanoseconds paid_ns = after.paid_ns - before.paid_ns;
-  if (paid_ns > 0 && virtual_ns > 0) {
-    phase.pauses_per_ns = pauses_of_a_thread(delay_ns, paid_ns, after.pauses - before.pauses,
-                                             stream.pause_cost_ns()) /
+  const std::uint64_t pauses = after.pauses - before.pauses;
+  if (paid_ns > 0 && pauses > 0 && virtual_ns > 0) {
+    phase.pause_ns = mean_pause_ns(paid_ns, pauses);
+    phase.pauses_per_ns = pauses_for(delay_ns, phase.pause_ns, stream.pause_cost_ns()) /
                           static_cast<double>(virtual_ns);
   }
   return phase;
@@ -99,7 +101,7 @@ Pairs alternate(const StreamParts& parts, Nanoseconds budget_ns, const std::func
   Pairs pairs;
   bool off_first = true;
   const auto overdraft_ns = [&] {
-    return !pairs.empty() && pairs.size() < kMinPairs ? budget_ns : 0;
+    return !pairs.empty() && pairs.size() < kFewestPairs ? budget_ns : 0;
   };
   while (pairs.size() < kMaxPairs && parts.clock.now() < deadline_ns + overdraft_ns() && !stop()) {
     std::pair<double, double> pair;
@@ -117,9 +119,49 @@ std::vector<double> log_ratios(const Pairs& pairs) {
 }
 
 // Of the mean of log(on/off): half of its 95 % interval, by Student's t.
-double reach_of(const Pairs& pairs) {
-  return statistics::student_t_quantile(0.025, pairs.size() - 1) *
-         statistics::standard_error(log_ratios(pairs));
+double reach_of(const Pairs& pairs) { return statistics::half_interval_of_mean(log_ratios(pairs)); }
+
+struct PacePhase {
+  std::vector<double> rates;  // visits a second, of each throughput point
+  double held_back = 0;
+  double waited = 0;  // see PacePair
+  bool valid = true;
+};
+
+PacePhase pace_phase(Stream& stream, const StreamParts& parts, double sham_rate,
+                     const std::function<bool()>& stop) {
+  const auto pass = [&](Nanoseconds duration_ns) {
+    const Nanoseconds end_ns = parts.clock.now() + duration_ns;
+    while (!stop() && parts.clock.now() < end_ns) stream.step();
+  };
+  const bool sham = sham_rate > 0;
+  sham ? stream.begin_sham(sham_rate, true) : stream.begin_counting();
+  pass(kPaceSettle);
+  stream.begin_window();
+  const Nanoseconds start_ns = parts.clock.now();
+  const Nanoseconds paid_before_ns = parts.pauser.totals().paid_ns;
+  const Nanoseconds debt_before_ns = stream.mean_debt_ns();
+  const Nanoseconds waited_before_ns = stream.mean_wait_ns();
+  pass(kPacePhase);
+  const auto wall_ns = static_cast<double>(parts.clock.now() - start_ns);
+  PacePhase phase;
+  phase.waited = static_cast<double>(stream.mean_wait_ns() - waited_before_ns) / wall_ns;
+  for (const ThroughputCount& count : parts.counters.throughput()) {
+    phase.rates.push_back(1e9 * static_cast<double>(count.visits) / wall_ns);
+  }
+  if (!sham) return phase;
+  const auto delay_ns = static_cast<double>(stream.delay_ns());
+  const auto paid_each_ns = delay_ns - static_cast<double>(stream.mean_debt_ns() - debt_before_ns);
+  phase.held_back = paid_each_ns / wall_ns;
+  end_sham(stream, parts);
+  const auto paid_ns = static_cast<double>(parts.pauser.totals().paid_ns - paid_before_ns);
+  phase.valid = std::min(paid_ns, paid_each_ns) > kPaidAtLeast * delay_ns;
+  return phase;
+}
+
+bool none_unknown(const std::vector<Pacing>& all) {
+  return std::none_of(all.begin(), all.end(),
+                      [](const Pacing& pacing) { return pace_of(pacing) == Pace::unknown; });
 }
 
 SamplingCost measure(Stream& stream, const StreamParts& parts, Nanoseconds period_ns,
@@ -141,7 +183,7 @@ SamplingCost measure(Stream& stream, const StreamParts& parts, Nanoseconds perio
 }  // namespace
 
 std::optional<double> cost_of_pairs(const std::vector<std::pair<double, double>>& off_on_periods) {
-  if (off_on_periods.size() < kMinPairs) return std::nullopt;
+  if (off_on_periods.size() < kFewestPairs) return std::nullopt;
   std::vector<double> logs = log_ratios(off_on_periods);
   std::sort(logs.begin(), logs.end());
   const std::size_t trim = logs.size() / 4;
@@ -168,40 +210,11 @@ SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affo
   return measure(stream, parts, period_ns, budget_ns / 2, stop);
 }
 
-PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns) {
-  return {shot_cost_ns, shot_cost_ns > 0 ? shot_cost_ns : kUnknownCost};
-}
-
-PauseCost given_pause_cost(Nanoseconds cost_ns) {
-  return {cost_ns, static_cast<Nanoseconds>(kLengthError * static_cast<double>(cost_ns))};
-}
-
-Nanoseconds error_of_pauses(const Experiment& experiment, const Overhead& overhead) {
-  const double pauses = std::min(pauses_of_a_thread(experiment.delay_ns, experiment.paid_ns,
-                                                    experiment.pauses, overhead.pause_cost_ns),
-                                 static_cast<double>(experiment.pauses));
-  return static_cast<Nanoseconds>(pauses * static_cast<double>(overhead.pause_cost_error_ns));
-}
-
-// N pauses of cost c in virtual time V leave V - N c for work, and V / (V - N c) = 1 + loss.
-PauseCost pause_cost_of(double loss, double loss_error, double pauses_per_ns,
-                        Nanoseconds counted_ns) {
-  const auto counted = static_cast<double>(counted_ns);
-  const double unseen_ns = loss / (1 + loss) / pauses_per_ns;
-  const double most_ns =
-      counted_ns > 0 ? kMostUnseen * counted : static_cast<double>(kDearestPause);
-  const double cost_ns = std::clamp(counted + unseen_ns, counted, most_ns);
-  const double error_ns = loss_error / (1 + loss) / pauses_per_ns;
-  const double cut_off_ns = counted + unseen_ns - cost_ns;
-  return {static_cast<Nanoseconds>(cost_ns),
-          static_cast<Nanoseconds>(
-              std::hypot(error_ns, std::hypot(kLengthError * cost_ns, cut_off_ns)))};
-}
-
 std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& parts,
                                             Nanoseconds budget_ns,
                                             const std::function<bool()>& stop) {
-  double pauses_per_ns = 0;  // summed over the sham phases
+  double pauses_per_ns = 0;  // this and the next summed over the sham phases
+  double pause_ns = 0;
   double shams = 0;
   bool too_few_visits = false;
   const Pairs pairs = alternate(
@@ -217,6 +230,7 @@ std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& p
         too_few_visits |= phase.period_ns <= 0;
         if (sham && !too_few_visits) {
           pauses_per_ns += phase.pauses_per_ns;
+          pause_ns += phase.pause_ns;
           ++shams;
         }
         return too_few_visits ? 0 : phase.period_ns;
@@ -225,7 +239,49 @@ std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& p
   if (!loss) return std::nullopt;
   // The error of few pairs is not known well itself: as far as its Student's t goes.
   return pause_cost_of(*loss, reach_of(pairs) / statistics::kNormal95, pauses_per_ns / shams,
-                       stream.pause_cost_ns());
+                       static_cast<Nanoseconds>(pause_ns / shams), stream.pause_cost_ns());
+}
+
+double gentle_rate(double waiting_share, double most) {
+  return std::min(std::clamp(kOfWaiting * waiting_share, kGentlest, kLeastGentle), most);
+}
+
+std::optional<PaceTest> gentle_test(const Spare& spare, double most) {
+  if (!spare.cores_short) return PaceTest{gentle_rate(spare.waiting, most), false};
+  const double idle = spare.idle.value_or(0);
+  if (idle < kFewIdle || spare.stalled > kMuchStalled) return std::nullopt;
+  return PaceTest{gentle_rate(std::min(spare.waiting, idle), most), true};
+}
+
+std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, const PaceTest& test,
+                                   Nanoseconds budget_ns, const std::function<bool()>& stop) {
+  const auto points = parts.counters.throughput();
+  std::vector<std::vector<PacePair>> pairs(points.size());
+  const auto pacing = [&] {
+    std::vector<Pacing> all;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      auto one = pacing_of(points[i].name, pairs[i], test.cores_short);
+      if (one) all.push_back(std::move(*one));
+    }
+    return all;
+  };
+  const Nanoseconds begin_ns = parts.clock.now();
+  for (bool sham_first = false; !stop(); sham_first = !sham_first) {
+    const Nanoseconds passed_ns = parts.clock.now() - begin_ns;
+    if (passed_ns > kLongestPaceTest * budget_ns) break;
+    if (passed_ns > budget_ns && none_unknown(pacing())) break;  // or there is nothing
+    PacePhase phases[2];                                         // without, with
+    for (const bool sham : {sham_first, !sham_first}) {
+      phases[sham ? 1 : 0] = pace_phase(stream, parts, sham ? test.sham_rate : 0, stop);
+    }
+    if (stop()) break;
+    if (!phases[1].valid) continue;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      pairs[i].push_back({phases[0].rates[i], phases[1].rates[i], phases[1].held_back,
+                          phases[0].waited, phases[1].waited});
+    }
+  }
+  return pacing();
 }
 
 }  // namespace causalctl::causal

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "controller/causal/experiment.h"
+#include "controller/causal/pacing.h"
+#include "controller/causal/pause_cost.h"
 #include "controller/causal/stream.h"
 
 namespace causalctl::causal {
@@ -40,29 +41,6 @@ Nanoseconds affordable_period(Nanoseconds measured_ns, double cost, double affor
 SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affordable,
                            Nanoseconds budget_ns, const std::function<bool()>& stop);
 
-struct PauseCost {
-  Nanoseconds cost_ns = 0;
-  Nanoseconds error_ns = 0;  // standard; in it, what longer pauses may cost more or less
-};
-
-// Pure: where nothing could be measured. A shot at a thread of our own sees a third to a half. 0:
-// that is not known either.
-PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns);
-
-// Pure: as the user says; longer pauses may cost more or less.
-PauseCost given_pause_cost(Nanoseconds cost_ns);
-
-// Pure: from what was lost in progress (a fraction; the standard error of log(1 + loss)) with so
-// many pauses of one thread per nanosecond of its virtual time, when `counted_ns` of a pause were
-// counted as paid.
-PauseCost pause_cost_of(double loss, double loss_error, double pauses_per_ns,
-                        Nanoseconds counted_ns);
-
-// Pure: the standard error of a thread's virtual time in the experiment. A thread makes at most so
-// many pauses that it pays the delay with them, costs included; what it was credited for, it has
-// not paid, and then it makes no more than all threads together.
-Nanoseconds error_of_pauses(const Experiment& experiment, const Overhead& overhead);
-
 // What a pause costs its thread besides the time in the stub: the interrupt that arms it, signal
 // frame, context switches, cold caches. On this target, as it runs: phases with and without a sham
 // speedup, in which all threads stand still for the same part of the time. Nothing is faster then,
@@ -71,5 +49,31 @@ Nanoseconds error_of_pauses(const Experiment& experiment, const Overhead& overhe
 std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& parts,
                                             Nanoseconds budget_ns,
                                             const std::function<bool()>& stop);
+
+// For what part of the time a target may be held back whose threads wait for so much of it: one
+// that answers requests at their own pace must keep up with them meanwhile. At `most` what the
+// user allows. Pure.
+double gentle_rate(double waiting_share, double most = 1);
+
+struct PaceTest {
+  double sham_rate = 0;      // the part of the time for which all threads stand still in a sham
+  bool cores_short = false;  // see Pacing
+};
+// What a target has to spare: shares of the time.
+struct Spare {
+  double waiting = 0;  // for which threads that pass progress points wait
+  bool cores_short = false;
+  std::optional<double> idle;  // of the cores that it may use
+  double stalled = 0;          // for which none of its threads runs though some want to
+};
+// How to test a target gently. nullopt: cores are so short that progress may wait for them, and in
+// a sham others use those that the target leaves; or a limit keeps its threads from idle ones.
+// Pure.
+std::optional<PaceTest> gentle_test(const Spare& spare, double most = 1);
+
+// Of each throughput point: whether it comes at its own pace (pacing.h). Points that are too rare
+// are left out, and all where the threads could not be held back.
+std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, const PaceTest& test,
+                                   Nanoseconds budget_ns, const std::function<bool()>& stop);
 
 }  // namespace causalctl::causal

@@ -11,6 +11,7 @@
 #include "controller/base/statistics.h"
 #include "controller/causal/estimate_effect.h"
 #include "controller/causal/estimate_warnings.h"
+#include "controller/causal/pacing.h"
 #include "controller/causal/unit_names.h"
 
 namespace causalctl::causal {
@@ -243,6 +244,7 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Totals& totals
   result.name = point.name;
   result.latency = point.latency;
   describe(runs, point, result);
+  if (!point.latency) result.pacing = described_pacing(runs, point.name);
 
   std::map<std::string, std::vector<Effect>> by_unit;
   for (const auto& [name, unit] : totals.units) by_unit[name];
@@ -312,9 +314,9 @@ void sum_run(const Run& run, Report& report) {
       std::max(report.sample_to_pause_p50_ns, run.overhead.sample_to_pause_p50_ns);
   report.sample_to_pause_p99_ns =
       std::max(report.sample_to_pause_p99_ns, run.overhead.sample_to_pause_p99_ns);
-  report.pause_cost_ns = std::max(report.pause_cost_ns, run.overhead.pause_cost_ns);
+  report.pause_cost_ns = std::max(report.pause_cost_ns, run.overhead.pause_cost.cost_ns);
   report.pause_cost_error_ns =
-      std::max(report.pause_cost_error_ns, run.overhead.pause_cost_error_ns);
+      std::max(report.pause_cost_error_ns, run.overhead.pause_cost.error_ns);
   report.period_ns = std::max(report.period_ns, run.overhead.period_ns);
   report.controller_cpu_share =
       std::max(report.controller_cpu_share, run.overhead.controller_cpu_share);

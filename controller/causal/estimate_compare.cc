@@ -38,17 +38,25 @@ double throughput_s(const Experiment& experiment, const ThroughputCount& count) 
   return seconds(count.last_ns - count.first_ns) / static_cast<double>(count.visits - 1);
 }
 
+// What is unfelt of the time that the program stood still is real time for the point.
+double partly_real(double virtual_s, const Experiment& experiment, const ThroughputCount& count,
+                   double unfelt) {
+  if (unfelt == 0 || virtual_s <= 0) return virtual_s;
+  const double real_s = seconds(experiment.wall_ns) / static_cast<double>(count.visits);
+  return std::pow(virtual_s, 1 - unfelt) * std::pow(real_s, unfelt);
+}
+
 struct Observation {
   const Experiment* experiment;
   double log_period;
 };
 
 // Those that count and have data, in time order.
-std::vector<Observation> observe(const Run& run, const Point& point) {
+std::vector<Observation> observe(const Run& run, const Point& point, double unfelt) {
   std::vector<Observation> all;
   for (const Experiment& experiment : run.experiments) {
     if (!experiment.discarded.empty()) continue;
-    if (const auto period = period_s(experiment, point)) {
+    if (const auto period = period_s(experiment, point, unfelt)) {
       all.push_back({&experiment, std::log(*period)});
     }
   }
@@ -117,7 +125,7 @@ struct Baselines {
 };
 
 void compare_run(const std::vector<Observation>& all, const Baselines& baselines,
-                 std::vector<Effect>& treatments) {
+                 const Unfelt& unfelt, std::vector<Effect>& treatments) {
   std::ptrdiff_t passed = 0;
   for (const Observation& observation : all) {
     if (is_baseline(observation)) {
@@ -126,6 +134,7 @@ void compare_run(const std::vector<Observation>& all, const Baselines& baselines
     }
     if (auto effect =
             against(observation, baselines.nearest(passed - 1, -1), baselines.nearest(passed, 1))) {
+      effect->unfelt = unfelt;
       treatments.push_back(*effect);
     }
   }
@@ -145,14 +154,16 @@ void compare_nulls(const Baselines& baselines, std::vector<Effect>& nulls) {
 
 }  // namespace
 
-std::optional<double> period_s(const Experiment& experiment, const Point& point) {
+std::optional<double> period_s(const Experiment& experiment, const Point& point, double unfelt) {
   double period = 0;
   if (point.latency) {
     const LatencyCount* count = find(experiment.latency, point.name);
     if (count != nullptr) period = latency_s(experiment, *count);
   } else {
     const ThroughputCount* count = find(experiment.throughput, point.name);
-    if (count != nullptr) period = throughput_s(experiment, *count);
+    if (count != nullptr) {
+      period = partly_real(throughput_s(experiment, *count), experiment, *count, unfelt);
+    }
   }
   return period > 0 ? std::optional(period) : std::nullopt;
 }
@@ -169,9 +180,10 @@ std::uint64_t visits_of(const Experiment& experiment, const Point& point) {
 PointEffects compare(const std::vector<Run>& runs, const Point& point) {
   PointEffects effects;
   for (const Run& run : runs) {
-    const std::vector<Observation> all = observe(run, point);
+    const Unfelt unfelt = point.latency ? Unfelt{} : unfelt_of(run, point.name);
+    const std::vector<Observation> all = observe(run, point, unfelt.share);
     const Baselines baselines(all);
-    compare_run(all, baselines, effects.treatments);
+    compare_run(all, baselines, unfelt, effects.treatments);
     compare_nulls(baselines, effects.nulls);
   }
   return effects;
@@ -180,14 +192,20 @@ PointEffects compare(const std::vector<Run>& runs, const Point& point) {
 double systematic_error(std::span<const Effect> effects, std::span<const double> weights) {
   double cost = 0;
   double model = 0;
+  double pace = 0;
   for (std::size_t i = 0; i < effects.size(); ++i) {
     const Experiment& treatment = *effects[i].experiment;
-    if (treatment.effective_ns <= 0) continue;
-    const double weight = weights[i] / static_cast<double>(treatment.effective_ns);
+    const Unfelt& unfelt = effects[i].unfelt;
+    if (treatment.effective_ns <= 0 || treatment.wall_ns <= 0) continue;
+    pace += weights[i] * unfelt.error *
+            std::log(seconds(treatment.wall_ns) / seconds(treatment.effective_ns));
+    // Virtual time, and what falsifies it, counts for what is felt.
+    const double weight =
+        weights[i] * (1 - unfelt.share) / static_cast<double>(treatment.effective_ns);
     cost += weight * static_cast<double>(treatment.cost_error_ns);
     model += weight * static_cast<double>(treatment.model_error_ns);
   }
-  return std::hypot(cost, model);
+  return std::hypot(cost, model, pace);
 }
 
 double variance_factor(std::span<const Effect> effects, std::span<const double> weights) {

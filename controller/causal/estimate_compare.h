@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "controller/causal/experiment.h"
+#include "controller/causal/pacing.h"
 
 namespace causalctl::causal {
 
@@ -33,6 +34,7 @@ struct Effect {
   const Experiment* experiment = nullptr;
   std::array<const Experiment*, 2> baselines = {};  // before, after; one may be null
   double log_ratio = 0;                             // log(period / mean period of the baselines)
+  Unfelt unfelt = {};                               // of the point, in that run
 };
 
 struct PointEffects {
@@ -40,17 +42,18 @@ struct PointEffects {
   std::vector<Effect> nulls;       // baselines against their neighbouring baselines
 };
 
-// Time per visit, in virtual seconds (latency: time from begin to end); nullopt: no data.
-std::optional<double> period_s(const Experiment& experiment, const Point& point);
+// Time per visit, in virtual seconds (latency: time from begin to end); nullopt: no data. What of
+// the time that the program stood still is `unfelt` by a throughput point counts for it.
+std::optional<double> period_s(const Experiment& experiment, const Point& point, double unfelt = 0);
 
 std::uint64_t visits_of(const Experiment& experiment, const Point& point);  // latency: ends
 
 PointEffects compare(const std::vector<Run>& runs, const Point& point);
 
 // The standard error of the weighted sum of log ratios by what is not known of the cost of pauses,
-// and by what the model leaves open. All experiments err together, those of other runs, too (the
-// guess of the cost that it begins with, its dependence on a pause's length): more of them do not
-// make it smaller.
+// by what the model leaves open, and by what is not known of the point's own pace. All experiments
+// err together, those of other runs, too (the guess of the cost that it begins with, its dependence
+// on a pause's length): more of them do not make it smaller.
 double systematic_error(std::span<const Effect> effects, std::span<const double> weights);
 
 // The variance of the weighted sum of log ratios over that of one log period, were all experiments

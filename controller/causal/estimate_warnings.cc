@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "controller/base/statistics.h"
+#include "controller/causal/pause_cost.h"
 
 namespace causalctl::causal {
 namespace {
@@ -70,6 +71,27 @@ void warn_of_impossible(const ProgressResult& point, Report& report) {
   }
 }
 
+void warn_of_pace(const ProgressResult& point, Report& report) {
+  if (!point.pacing || point.pacing->pace == report::Pace::of_program) return;
+  const auto& [pace, held_back, rate] = *point.pacing;
+  const std::string seen = fmt::format(
+      "while all threads stood still for {:.0f} % of the time it came {:.0f} % as often "
+      "[{:.0f}, {:.0f}]",
+      percent(held_back), percent(rate.value), percent(rate.low), percent(rate.high));
+  if (pace == report::Pace::own) {
+    report.warnings.push_back(fmt::format(
+        "{} comes at its own pace: {}. Its source does not wait for the program, so faster code "
+        "does not make it come more often; what faster code changes is latency: use --latency",
+        point.name, seen));
+  } else {
+    report.warnings.push_back(fmt::format(
+        "whether {} waits for the program or comes at its own pace could not be told ({}): "
+        "intervals hold both, also that nothing is gained; profile for longer, or at a time when "
+        "the program has more to spare",
+        point.name, seen));
+  }
+}
+
 void warn_of_points(Report& report) {
   for (const ProgressResult& point : report.progress) {
     if (point.visits == 0) {
@@ -78,6 +100,7 @@ void warn_of_points(Report& report) {
           "(causalctl points PID)",
           point.name));
     } else {
+      warn_of_pace(point, report);
       warn_of_small_effects(point, report);
       warn_of_impossible(point, report);
     }
@@ -126,6 +149,7 @@ void warn_of_losses(const std::vector<Run>& runs, Report& report) {
 void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
   struct Sums {
     Nanoseconds error_ns = 0;
+    double pauses = 0;  // of one thread
     Nanoseconds effective_ns = 0;
   };
   std::map<std::pair<std::string, double>, Sums> sums;  // by unit and speedup
@@ -134,25 +158,27 @@ void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
       if (!experiment.discarded.empty() || experiment.speedup == 0) continue;
       Sums& sum = sums[{experiment.unit.name, experiment.speedup}];
       sum.error_ns += experiment.cost_error_ns;
+      sum.pauses += pauses_of_one_thread(experiment, run.overhead);
       sum.effective_ns += experiment.effective_ns;
     }
   }
   double largest = 0;
+  double of_one_ns = 0;  // pause, there
   std::string of;
   for (const auto& [what, sum] : sums) {
     if (sum.effective_ns <= 0) continue;
     const double error = static_cast<double>(sum.error_ns) / static_cast<double>(sum.effective_ns);
     if (error <= largest) continue;
     largest = error;
+    of_one_ns = static_cast<double>(sum.error_ns) / sum.pauses;
     of = fmt::format("{}, {:.0f} % faster", what.first, percent(what.second));
   }
   if (largest <= kPauseErrorTold) return;
   report.warnings.push_back(fmt::format(
-      "what a pause costs its thread is known to ±{} µs only (standard error), which alone makes "
-      "effects uncertain by up to ±{:.0f} points (here: {}); each interval contains its own share "
-      "of "
-      "it; profile at a quieter time or for longer, or give --pause-cost",
-      report.pause_cost_error_ns / kMicrosecond, 100 * statistics::kNormal95 * largest, of));
+      "what a pause costs its thread is known to ±{:.0f} µs only (standard error), which alone "
+      "makes effects uncertain by up to ±{:.0f} points (here: {}); each interval contains its own "
+      "share of it; profile at a quieter time or for longer",
+      of_one_ns / kMicrosecond, 100 * statistics::kNormal95 * largest, of));
 }
 
 // Of which point a check speaks, where there are several.

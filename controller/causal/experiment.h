@@ -55,6 +55,13 @@ struct UnitSamples {
   std::uint64_t baseline_count = 0;  // during baselines that count, whichever unit they were for
 };
 
+// To a thread of one pause, besides the pause; counted as paid.
+struct PauseCost {
+  Nanoseconds cost_ns = 0;
+  Nanoseconds error_ns = 0;   // standard, of pauses of that length
+  Nanoseconds length_ns = 0;  // mean, of those it was measured with; 0: not known
+};
+
 struct Overhead {
   std::optional<double> slowdown;  // of the target's progress while attached, all speedups 0
   std::optional<double> slowdown_low, slowdown_high;  // 95 %; nullopt: not known
@@ -64,8 +71,22 @@ struct Overhead {
   Nanoseconds sample_to_pause_p50_ns = 0;
   Nanoseconds sample_to_pause_p99_ns = 0;
   Nanoseconds period_ns = 0;
-  Nanoseconds pause_cost_ns = 0;        // to its thread, besides the pause; counted as paid
-  Nanoseconds pause_cost_error_ns = 0;  // its standard error
+  PauseCost pause_cost;
+};
+
+// What a point's rate did while all threads of the target stood still for a part of the time, and
+// nothing was faster (pacing.h).
+struct Pacing {
+  std::string point;
+  double held_back = 0;  // that part
+  // Visits in real time, over those without: 1 - held_back where progress waits for the program
+  // alone, 1 where it comes at its own pace. Low and high: 95 %.
+  double rate = 1, low = 0, high = 1;
+  bool cores_short = false;  // threads queued for cores then, though these were not always busy
+  // The part of the time that threads stand still by which their waits for other things than cores
+  // are the shorter, visit by visit: 1 where it comes at its own pace, 0 where it waits for the
+  // program. Low and high: 95 %.
+  double absorbed = 0, absorbed_low = 0, absorbed_high = 0;
 };
 
 struct Losses {
@@ -93,6 +114,7 @@ struct Run {
   Losses losses;
   std::string digest;  // same | changed | unknown
   StoppedCalls stopped_calls;
+  std::vector<Pacing> pacing;      // of the throughput points for which it was measured
   std::vector<std::string> peers;  // other processes that were followed: "client (process 12)"
   // Why something of ours is still in the target, if it is, is the last warning. Not in the log.
   bool left_in_target = false;

@@ -139,6 +139,8 @@ void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
     const auto change = [&](ThreadState of) { return (state == of) - (thread.state == of); };
     own_cores_.change(now_ns, change(ThreadState::running), change(ThreadState::waiting_for_core));
   }
+  const bool wait_ends = thread.state == ThreadState::blocked && state != ThreadState::blocked;
+  if (wait_ends && thread.visits && !thread.in_pause) waited_ns_ += now_ns - thread.since_ns;
   thread.state = state;
   count_runnable(thread, now_ns);
   if (state == ThreadState::waiting_for_core) thread.granted_ns = own_cores_.granted_ns();
@@ -201,6 +203,7 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
   if (waited) put_on_core(thread, tid, core, now_ns);
   if (before == ThreadState::blocked && !thread.in_pause) {
     thread.from_outside = true;
+    ++ended_from_outside_;
     thread.up_since_ns = now_ns;
   }
   come_to(core, thread, now_ns);
@@ -295,6 +298,7 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   if (other == threads_.end()) return woken_from_outside(tid, now_ns);
   Thread& thread = found->second;
   if (!may_be_woken(thread)) return;
+  ++ended_by_known_;
   thread.seen = true;
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
   thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
@@ -305,6 +309,24 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   thread.since_ns = now_ns;
 }
 
+Nanoseconds Ledger::mean_wait_ns() const {
+  const auto visitors = std::count_if(threads_.begin(), threads_.end(),
+                                      [](const auto& each) { return each.second.visits; });
+  return visitors > 0 ? waited_ns_ / visitors : 0;
+}
+
+Nanoseconds Ledger::mean_debt_ns() const {
+  const Nanoseconds all_ns = global();
+  Nanoseconds sum_ns = 0;
+  Nanoseconds visitors = 0;
+  for (const auto& [tid, thread] : threads_) {
+    if (!thread.visits) continue;
+    sum_ns += all_ns - thread.local_ns;
+    ++visitors;
+  }
+  return visitors > 0 ? sum_ns / visitors : 0;
+}
+
 // Not from a pause of ours: what it waits for a core after that is in the pause as measured.
 void Ledger::woken_from_outside(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
@@ -312,9 +334,10 @@ void Ledger::woken_from_outside(Tid tid, Nanoseconds now_ns) {
   Thread& thread = found->second;
   if (!may_be_woken(thread) || thread.in_pause) return;
   thread.seen = thread.from_outside = true;
-  thread.up_since_ns = thread.since_ns = now_ns;
+  ++ended_from_outside_;
   thread.blind_wait = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
+  thread.up_since_ns = thread.since_ns = now_ns;
 }
 
 // Who waited for an idler since before it woke up has waited for its timer, and inherits what it
@@ -329,12 +352,14 @@ void Ledger::spun(Tid tid, Nanoseconds amount_ns) {
   }
 }
 
+// In a sham nothing is earned: who stood still for longer than it owed, because it did not get a
+// core afterwards, is ahead of the others, and they owe nothing for that.
 Nanoseconds Ledger::global() const {
-  if (threads_.empty()) return lifted_ns_;
+  if (threads_.empty() || lifted_ns_ > 0) return lifted_ns_;
   const auto largest = std::max_element(
       threads_.begin(), threads_.end(),
       [](const auto& a, const auto& b) { return a.second.local_ns < b.second.local_ns; });
-  return lifted_ns_ > 0 ? std::max(lifted_ns_, largest->second.local_ns) : largest->second.local_ns;
+  return largest->second.local_ns;
 }
 
 Nanoseconds Ledger::local(Tid thread) const {

@@ -93,11 +93,20 @@ class Ledger {
   // Nothing is asked of an idler that was woken from outside.
   std::vector<Debt> debts() const;
 
+  // Ever growing: waits, of peers too, that threads known here have ended, and that none of them
+  // has; and for how long threads that pass progress points have waited for whatever, on average of
+  // those there are.
+  std::uint64_t waits_ended_by_known() const { return ended_by_known_; }
+  std::uint64_t waits_ended_from_outside() const { return ended_from_outside_; }
+  Nanoseconds mean_wait_ns() const;
+  Nanoseconds mean_debt_ns() const;  // of the target's threads that pass progress points, too
+
   // Summed over threads, ever growing: waits for a core, and what of them other processes caused.
   Nanoseconds core_wait_ns() const { return core_wait_ns_; }
   Nanoseconds outside_wait_ns() const { return outside_wait_ns_; }
   // … and other threads of the target. The rest are moments on the way to a core.
   Nanoseconds own_wait_ns() const { return own_wait_ns_; }
+  Nanoseconds stalled_ns() const { return own_cores_.stalled_ns(); }  // see OwnCores
 
  private:
   struct Thread {
@@ -150,6 +159,8 @@ class Ledger {
 
   std::unordered_map<Tid, Thread> threads_;
   Nanoseconds lifted_ns_ = 0;
+  std::uint64_t ended_by_known_ = 0, ended_from_outside_ = 0;
+  Nanoseconds waited_ns_ = 0;  // by threads that pass progress points
   Nanoseconds latest_ns_ = 0;  // time of the latest switch
   std::unordered_map<std::uint32_t, Core> cores_;
   // The latest end of a thread. Its events are closed before it wakes who joins it, so that there

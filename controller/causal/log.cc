@@ -103,6 +103,22 @@ void LogWriter::run(const Run& run) {
   append(text(line));
 }
 
+void LogWriter::pacing(const Run& run) {
+  for (const Pacing& pacing : run.pacing) {
+    append(text({{"type", "pacing"},
+                 {"run", run.id},
+                 {"point", pacing.point},
+                 {"held_back", pacing.held_back},
+                 {"rate", pacing.rate},
+                 {"low", pacing.low},
+                 {"high", pacing.high},
+                 {"cores_short", pacing.cores_short},
+                 {"absorbed", pacing.absorbed},
+                 {"absorbed_low", pacing.absorbed_low},
+                 {"absorbed_high", pacing.absorbed_high}}));
+  }
+}
+
 void LogWriter::experiment(const Run& run, const Experiment& experiment) {
   Json line = {{"type", "experiment"}, {"run", run.id}};
   put_unit(line, experiment.unit);
@@ -139,8 +155,9 @@ void LogWriter::end(const Run& run) {
                    {"attach_stop_ns", run.overhead.attach_stop_ns},
                    {"sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns},
                    {"sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns},
-                   {"pause_cost_ns", run.overhead.pause_cost_ns},
-                   {"pause_cost_error_ns", run.overhead.pause_cost_error_ns},
+                   {"pause_cost_ns", run.overhead.pause_cost.cost_ns},
+                   {"pause_cost_error_ns", run.overhead.pause_cost.error_ns},
+                   {"pause_cost_length_ns", run.overhead.pause_cost.length_ns},
                    {"period_ns", run.overhead.period_ns}};
   if (run.overhead.slowdown) overhead["slowdown"] = *run.overhead.slowdown;
   if (run.overhead.slowdown_low) overhead["slowdown_low"] = *run.overhead.slowdown_low;

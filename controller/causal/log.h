@@ -21,7 +21,8 @@ class LogWriter {
   // Each appends one line. A line that does not fit (full disk) is cut off again so that the file
   // stays readable, and Error is thrown: once, so that a caller who then writes the end of the run
   // is not stopped a second time. Later lines are still tried.
-  void run(const Run& run);  // {"type":"run",…}
+  void run(const Run& run);     // {"type":"run",…}
+  void pacing(const Run& run);  // {"type":"pacing",…}, one for each point
   void experiment(const Run& run, const Experiment& experiment);
   void samples(const Run& run, const UnitSamples& samples);
   void end(const Run& run);  // {"type":"end",…}

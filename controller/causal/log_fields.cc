@@ -34,6 +34,11 @@ void convert(const Json& value, std::string_view key, double& out) {
   out = value.get<double>();
 }
 
+void convert(const Json& value, std::string_view key, bool& out) {
+  if (!value.is_boolean()) throw BadField{fmt::format("\"{}\" is neither true nor false", key)};
+  out = value.get<bool>();
+}
+
 void get_time(const Json& object, std::string_view key, Nanoseconds& out) {
   get(object, key, out);
   if (out < -kLongest || out > kLongest) {

@@ -32,6 +32,7 @@ struct BadField {
 
 void convert(const Json& value, std::string_view key, std::string& out);
 void convert(const Json& value, std::string_view key, double& out);
+void convert(const Json& value, std::string_view key, bool& out);
 
 template <std::integral T>
 void convert(const Json& value, std::string_view key, T& out) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -97,6 +98,25 @@ Experiment read_experiment(const Json& line) {
   return experiment;
 }
 
+Pacing read_pacing(const Json& line) {
+  Pacing pacing;
+  get(line, "point", pacing.point);
+  get(line, "held_back", pacing.held_back);
+  get(line, "rate", pacing.rate);
+  get(line, "low", pacing.low);
+  get(line, "high", pacing.high);
+  get(line, "cores_short", pacing.cores_short);
+  get(line, "absorbed", pacing.absorbed);
+  get(line, "absorbed_low", pacing.absorbed_low);
+  get(line, "absorbed_high", pacing.absorbed_high);
+  const bool good = pacing.held_back > 0 && pacing.held_back < 1 && pacing.low > 0 &&
+                    pacing.low <= pacing.rate && pacing.rate <= pacing.high &&
+                    pacing.absorbed_low <= pacing.absorbed &&
+                    pacing.absorbed <= pacing.absorbed_high;
+  if (!good) throw BadField{"\"held_back\", \"rate\" or \"absorbed\" is out of range"};
+  return pacing;
+}
+
 void read_run(const Json& line, Run& run) {
   get(line, "host", run.host);
   get(line, "pid", run.pid);
@@ -128,8 +148,9 @@ void read_end(const Json& line, Run& run) {
     get_time(*overhead, "attach_stop_ns", run.overhead.attach_stop_ns);
     get_time(*overhead, "sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns);
     get_time(*overhead, "sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns);
-    get_time(*overhead, "pause_cost_ns", run.overhead.pause_cost_ns);
-    get_time(*overhead, "pause_cost_error_ns", run.overhead.pause_cost_error_ns);
+    get_time(*overhead, "pause_cost_ns", run.overhead.pause_cost.cost_ns);
+    get_time(*overhead, "pause_cost_error_ns", run.overhead.pause_cost.error_ns);
+    get_time(*overhead, "pause_cost_length_ns", run.overhead.pause_cost.length_ns);
     get_time(*overhead, "period_ns", run.overhead.period_ns);
   }
   if (const Json* losses = object_field(line, "losses")) {
@@ -152,6 +173,19 @@ void read_end(const Json& line, Run& run) {
   };
   get_texts("warnings", run.warnings);
   get_texts("peers", run.peers);
+}
+
+// In place of one of the same name that was read before.
+template <typename Item, typename Name>
+void keep(std::vector<Item>& all, Item item, Name name) {
+  const auto same = std::find_if(all.begin(), all.end(), [&](const Item& other) {
+    return std::invoke(name, other) == std::invoke(name, item);
+  });
+  if (same != all.end()) {
+    *same = std::move(item);
+  } else {
+    all.push_back(std::move(item));
+  }
 }
 
 class Reader {
@@ -265,20 +299,15 @@ void Reader::dispatch(const Json& line, std::string_view text) {
       add_time(time_ns);
     }
     run_of(line).experiments.push_back(std::move(experiment));
+  } else if (type == "pacing") {
+    keep(run_of(line).pacing, read_pacing(line), &Pacing::point);
   } else if (type == "samples") {
     UnitSamples samples;
     samples.unit = read_unit(line);
     get(line, "count", samples.count);
     get(line, "baseline_count", samples.baseline_count);
-    std::vector<UnitSamples>& all = run_of(line).samples;
-    const auto same = std::find_if(all.begin(), all.end(), [&](const UnitSamples& other) {
-      return other.unit.name == samples.unit.name;
-    });
-    if (same != all.end()) {
-      *same = std::move(samples);
-    } else {
-      all.push_back(std::move(samples));
-    }
+    keep(run_of(line).samples, std::move(samples),
+         [](const UnitSamples& each) { return each.unit.name; });
   } else if (type == "end") {
     Run& run = run_of(line);
     read_end(line, run);

@@ -21,6 +21,7 @@ class OwnCores {
     if (waiting_ > 0 && now_ns > at_ns_) {
       const double share = static_cast<double>(std::max(cores_ - running_, 0)) / waiting_;
       granted_ns_ += std::min(share, 1.0) * static_cast<double>(now_ns - at_ns_);
+      if (running_ == 0) stalled_ns_ += now_ns - at_ns_;
     }
     at_ns_ = std::max(at_ns_, now_ns);
     running_ += running;
@@ -29,6 +30,9 @@ class OwnCores {
 
   // To one thread that waited all the time, until the last change.
   double granted_ns() const { return granted_ns_; }
+  // None ran though some wanted to, summed. The scheduler may put two threads on one core while
+  // another is idle; what keeps all of them from all cores is other processes or a limit.
+  Nanoseconds stalled_ns() const { return stalled_ns_; }
 
  private:
   int cores_;
@@ -36,6 +40,7 @@ class OwnCores {
   int waiting_ = 0;
   Nanoseconds at_ns_ = 0;
   double granted_ns_ = 0;
+  Nanoseconds stalled_ns_ = 0;
 };
 
 }  // namespace causalctl::causal

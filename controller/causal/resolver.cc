@@ -111,9 +111,10 @@ std::string nothing_in_scope(const config::Scope& scope, std::uint64_t samples) 
 }
 
 SymbolizingThread::SymbolizingThread(std::unique_ptr<unwind::Symbolizer> symbolizer,
-                                     config::Scope scope)
+                                     config::Scope scope, Haste haste)
     : symbolizer_(std::move(symbolizer)),
       scope_(std::move(scope)),
+      haste_(haste),
       thread_(start_thread("the debug information", [this] { work(); })) {}
 
 SymbolizingThread::~SymbolizingThread() {
@@ -184,7 +185,7 @@ std::optional<Unit> SymbolizingThread::resolve(Address address) {
 }
 
 void SymbolizingThread::work() {
-  setpriority(PRIO_PROCESS, 0, 10);  // this thread only: the target comes first
+  if (haste_ == Haste::low_priority) setpriority(PRIO_PROCESS, 0, 10);  // this thread only
   LineInformation found = look_for_lines();
   std::unique_lock lock(mutex_);
   lines_ = std::move(found);

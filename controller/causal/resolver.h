@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -51,9 +52,15 @@ class Resolver {
   virtual std::optional<LineInformation> lines() = 0;  // nullopt: not known yet
 };
 
+// Where a target runs meanwhile that there is time to learn about, it comes first. Of a run that
+// lasts less than a second the samples would be known too late: on a busy machine answers took 6 to
+// 63 ms from the start at a low priority, 6 to 22 ms without (six busy loops on two cores).
+enum class Haste : std::uint8_t { low_priority, ordinary };
+
 class SymbolizingThread final : public Resolver {
  public:
-  SymbolizingThread(std::unique_ptr<unwind::Symbolizer> symbolizer, config::Scope scope);
+  SymbolizingThread(std::unique_ptr<unwind::Symbolizer> symbolizer, config::Scope scope,
+                    Haste haste = Haste::low_priority);
   ~SymbolizingThread() override;
   SymbolizingThread(const SymbolizingThread&) = delete;
   SymbolizingThread& operator=(const SymbolizingThread&) = delete;
@@ -70,6 +77,7 @@ class SymbolizingThread final : public Resolver {
 
   std::unique_ptr<unwind::Symbolizer> symbolizer_;  // the thread's alone
   config::Scope scope_;
+  Haste haste_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Address> questions_;        // guarded by mutex_

@@ -9,9 +9,10 @@
 #include "controller/base/log.h"
 #include "controller/causal/budget.h"
 #include "controller/causal/cadence.h"
-#include "controller/causal/calibrate.h"
 #include "controller/causal/intrusion.h"
 #include "controller/causal/model_error.h"
+#include "controller/causal/pause_cost.h"
+#include "controller/causal/set_up.h"
 #include "controller/causal/ticker.h"
 #include "controller/causal/until_certain.h"
 
@@ -46,9 +47,6 @@ class Runner {
   void idle(Nanoseconds duration_ns);
   void survey();
   void decide_stacks();
-  void choose_period();
-  void calibrate_pauses();
-  Nanoseconds share_of_run_ns(double share, Nanoseconds longest_ns) const;
   std::vector<UnitId> candidates();
   Experiment experiment(const PlannedExperiment& planned);
   void warm_up(Experiment& experiment);
@@ -132,58 +130,6 @@ void Runner::decide_stacks() {
   if (!stacks) parts_.session.set_stack_bytes(0);
   log::verbose("callers: {} samples, {} needed a caller, {} differ by frame pointer: stacks {}",
                check.samples, check.needed_caller, check.disagreed, stacks ? "copied" : "off");
-}
-
-void Runner::choose_period() {
-  if (config_.sampling.period_ns) {
-    run_.overhead.period_ns = *config_.sampling.period_ns;
-    parts_.session.set_period(run_.overhead.period_ns);
-    return;
-  }
-  show("calibration");
-  const double affordable = short_of_cores(stream_.core_wait_ns(), parts_.clock.now() - start_ns_)
-                                ? kAffordableShortOfCores
-                                : kAffordable;
-  const SamplingCost cost = causal::choose_period(
-      stream_, parts_, affordable, share_of_run_ns(0.08, 5 * kSecond), [this] { return tick(); });
-  run_.overhead.period_ns = cost.period_ns;
-  run_.overhead.slowdown = cost.cost;
-  if (cost.cost) {
-    run_.overhead.slowdown_low = cost.low;
-    run_.overhead.slowdown_high = cost.high;
-  }
-  log::verbose("sampling period {:.1f} ms, measured cost {}", cost.period_ns / 1e6,
-               cost.cost ? fmt::format("{:.1f} %", 100 * *cost.cost) : "unknown (too few visits)");
-}
-
-// Of the duration, where there is one.
-Nanoseconds Runner::share_of_run_ns(double share, Nanoseconds longest_ns) const {
-  if (!config_.budget.duration_ns) return longest_ns;
-  const auto all_ns = static_cast<double>(*config_.budget.duration_ns);
-  return std::min(longest_ns, static_cast<Nanoseconds>(share * all_ns));
-}
-
-// Not under a limit of slowdown: the target stands still for a third of it.
-void Runner::calibrate_pauses() {
-  const auto keep = [this](const PauseCost& cost) {
-    stream_.set_pause_cost(cost.cost_ns);
-    run_.overhead.pause_cost_ns = cost.cost_ns;
-    run_.overhead.pause_cost_error_ns = cost.error_ns;
-  };
-  if (config_.pause.cost_ns) {
-    keep(given_pause_cost(*config_.pause.cost_ns));
-    return;
-  }
-  keep(guessed_pause_cost(stream_.pause_cost_ns()));
-  if (config_.budget.max_slowdown_percent) return;
-  show("calibration");
-  const auto cost = measure_pause_cost(stream_, parts_, share_of_run_ns(0.1, 10 * kSecond),
-                                       [this] { return tick(); });
-  if (cost) keep(*cost);
-  log::verbose(
-      "a pause costs its thread {} ± {} µs besides, {}; {} µs were supposed",
-      run_.overhead.pause_cost_ns / kMicrosecond, run_.overhead.pause_cost_error_ns / kMicrosecond,
-      cost ? "measured" : "not measured (too few visits)", parts_.shot_cost_ns / kMicrosecond);
 }
 
 std::vector<UnitId> Runner::candidates() {
@@ -384,7 +330,8 @@ void Runner::finish() {
 }
 
 void Runner::run() {
-  start_ns_ = named_at_ns_ = parts_.clock.now();
+  const Beginning beginning = beginning_of(parts_);
+  start_ns_ = named_at_ns_ = beginning.at_ns;
   cpu_start_ns_ = process_cpu_now();
   experiment_ns_ = config_.experiment.duration_ns;
   stream_.limit_tick(config_.pause.longest_ns / 5);  // or debts grow faster than they can be paid
@@ -394,8 +341,8 @@ void Runner::run() {
   if (hooks_.followed) hooks_.followed();
   survey();
   warn_of_intrusion();
-  choose_period();
-  calibrate_pauses();
+  show("calibration");
+  set_up(config_, parts_, stream_, beginning, log_, run_, [this] { return tick(); });
 
   Plan plan(plan_options(config_.experiment, run_.seed));
   while (!stop()) {

@@ -17,7 +17,9 @@ struct Status {
   std::string unit;
   double speedup = 0;
   double visits_per_s = 0;  // in the last experiment
-  double paused_share = 0;  // of the wall time of experiments, so far
+  // By pauses, of the wall time of experiments so far: the delay, and at most what threads were
+  // paused.
+  double held_back_share = 0;
   std::uint64_t records_lost = 0;
 };
 

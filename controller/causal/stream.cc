@@ -1,6 +1,7 @@
 #include "controller/causal/stream.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "controller/causal/intrusion.h"
@@ -9,6 +10,8 @@ namespace causalctl::causal {
 namespace {
 
 constexpr Nanoseconds kThresholdSham = kMillisecond;
+constexpr Nanoseconds kLump = kMillisecond;  // of a prompt sham
+constexpr double kSpread = 0.5;              // of a tick, from the shortest to the longest
 
 // The controller gives the core back sooner than this; what is longer others have taken.
 constexpr Nanoseconds kLongestStep = kMillisecond / 2;
@@ -35,7 +38,7 @@ Stream::Step Stream::step() {
   now_ns = parts_.clock.now();
   wake_ups_[steps_++ % wake_ups_.size()] = {now_ns, parts_.clock.core()};
   const Step result{now_ns - next_tick_ns_};
-  next_tick_ns_ = std::max(next_tick_ns_ + cadence_.tick_ns(), now_ns + cadence_.tick_ns() / 2);
+  next_tick_ns_ = std::max(next_tick_ns_ + to_next_tick_ns(), now_ns + cadence_.tick_ns() / 2);
 
   // Events first, then pauses: a pause that ended before an event of its thread is then known.
   const auto events = parts_.session.drain(now_ns);
@@ -58,6 +61,15 @@ Stream::Step Stream::step() {
   settle();
   parts_.attribution.absorb();
   return result;
+}
+
+// Of a target that works for a moment every 2 ms, ticks in step with it might never find a thread
+// on a core. Evenly spread by the golden ratio, the same in every run.
+Nanoseconds Stream::to_next_tick_ns() const {
+  if (!prompt_) return cadence_.tick_ns();
+  constexpr double golden = 0.6180339887;
+  const double spread = std::fmod(golden * static_cast<double>(steps_), 1.0) - 0.5;
+  return static_cast<Nanoseconds>(static_cast<double>(kShortestTick) * (1 + kSpread * spread));
 }
 
 void Stream::apply(const perf::SampleEvent& event) {
@@ -206,7 +218,10 @@ void Stream::apply(const perf::ExecEvent& /*event*/) { executed_ = true; }
 
 void Stream::lift(Nanoseconds now_ns) {
   if (sham_rate_ == 0) return;
-  ledger_.lift(static_cast<Nanoseconds>(sham_rate_ * static_cast<double>(now_ns - lifted_at_ns_)));
+  const auto due_ns =
+      static_cast<Nanoseconds>(sham_rate_ * static_cast<double>(now_ns - lifted_at_ns_));
+  if (prompt_ && due_ns < kLump) return;  // all at the same time
+  ledger_.lift(due_ns);
   lifted_at_ns_ = now_ns;
   owing_ = true;
 }
@@ -215,9 +230,12 @@ void Stream::settle() {
   if (!owing_ || executed_) return;  // a new program has no stub
   for (const Ledger::Debt& debt : ledger_.debts()) {
     const bool pausing = parts_.pauser.pausing(debt.thread);
-    // Never arm a thread that is not on a core: its shot would fire right after the wake-up, before
-    // the credit of that wake-up is known.
-    if (pausing || (debt.state == ThreadState::running && debt.debt_ns > threshold_ns())) {
+    // Never arm a thread that is blocked: its shot would fire right after the wake-up, before the
+    // credit of that wake-up is known. One that waits for a core is to stand still only where all
+    // are; else it may earn meanwhile what it owes.
+    const bool gets_on_core = debt.state == ThreadState::running ||
+                              (prompt_ && debt.state == ThreadState::waiting_for_core);
+    if (pausing || (gets_on_core && debt.debt_ns > threshold_ns())) {
       if (!pausing && earning_) asked_for_sample_at_ns_[debt.thread] = last_earned_at_ns_;
       // By now, not since the tick: what the step took would count as the shot's delay.
       parts_.pauser.set_debt(debt.thread, debt.debt_ns, parts_.clock.now());
@@ -255,10 +273,11 @@ void Stream::begin_counting() {
   begin_window();
 }
 
-void Stream::begin_sham(double rate) {
+void Stream::begin_sham(double rate, bool prompt) {
   begin_counting();
   cadence_.passed(window_from_ns_, true);
   sham_rate_ = rate;
+  prompt_ = prompt;
   lifted_at_ns_ = window_from_ns_;
 }
 
@@ -275,6 +294,7 @@ void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
 }
 
 Nanoseconds Stream::threshold_ns() const {
+  if (prompt_) return kLump / 10;
   if (sham_rate_ > 0) return kThresholdSham;  // many pauses: it is their cost that is to be seen
   return cadence_.threshold_ns();
 }
@@ -306,6 +326,7 @@ void Stream::end() {
   cadence_.passed(parts_.clock.now(), !owing_);
   earning_ = owing_ = false;
   sham_rate_ = 0;
+  prompt_ = false;
   unit_.reset();
   credit_.end();
   if (executed_) return;

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -44,8 +45,9 @@ struct StreamParts {
   progress::Counters& counters;
   std::vector<std::pair<std::string, std::uint32_t>> sampled_points;  // "file:line" → tag
   Nanoseconds shot_cost_ns = 0;
-  int cores = 1;                            // on which the target may run
-  std::vector<Address> breakpoints;         // armed by debug register
+  int cores = 1;                                        // on which the target may run
+  std::function<std::optional<Nanoseconds>()> idle_ns;  // theirs, since some moment; may be empty
+  std::vector<Address> breakpoints;                     // armed by debug register
   std::vector<Nanoseconds> visit_costs_ns;  // of one visit, by tag: what is not there is not known
   Spinning::Read read_target;
 
@@ -67,7 +69,8 @@ class Stream {
 
   // A sham speedup: `rate` of the time all threads stand still, and nothing is faster. Ended by
   // end(), like an experiment.
-  void begin_sham(double rate);
+  // `prompt`: pauses come as soon as they can, and not in step with what the target does.
+  void begin_sham(double rate, bool prompt = false);
   // What a pause costs its thread besides, from now on counted as paid.
   void set_pause_cost(Nanoseconds cost_ns) { pause_cost_ns_ = cost_ns; }
   Nanoseconds pause_cost_ns() const { return pause_cost_ns_; }
@@ -94,6 +97,11 @@ class Stream {
   // … because of other processes, without what the controller takes. May fall for a moment: clamp
   // differences.
   Nanoseconds outside_wait_ns() const { return ledger_.outside_wait_ns() - core_wait_for_us_ns_; }
+  Nanoseconds stalled_ns() const { return ledger_.stalled_ns(); }
+  std::uint64_t waits_ended_by_known() const { return ledger_.waits_ended_by_known(); }
+  std::uint64_t waits_ended_from_outside() const { return ledger_.waits_ended_from_outside(); }
+  Nanoseconds mean_wait_ns() const { return ledger_.mean_wait_ns(); }
+  Nanoseconds mean_debt_ns() const { return ledger_.mean_debt_ns(); }
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
   Nanoseconds sample_to_pause_ns(double quantile) const;    // 0: there was no pause
   // Looks whether the threads sampled so far were spinning; if they were, pauses come sooner from
@@ -120,12 +128,14 @@ class Stream {
   void note_latency(const pause::Paid& paid);
   void settle();
   void lift(Nanoseconds now_ns);
+  Nanoseconds to_next_tick_ns() const;
   Nanoseconds threshold_ns() const;  // of a debt, to be settled
 
   StreamParts parts_;
   Ledger ledger_;
   Nanoseconds pause_cost_ns_ = 0;
   double sham_rate_ = 0;
+  bool prompt_ = false;
   Nanoseconds lifted_at_ns_ = 0;
   Nanoseconds core_wait_for_us_ns_ = 0;
   Nanoseconds next_tick_ns_ = 0;

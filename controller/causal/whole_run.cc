@@ -6,8 +6,8 @@
 
 #include "controller/base/clock.h"
 #include "controller/causal/cadence.h"
-#include "controller/causal/calibrate.h"
 #include "controller/causal/model_error.h"
+#include "controller/causal/pause_cost.h"
 #include "controller/causal/ticker.h"
 
 namespace causalctl::causal {
@@ -75,8 +75,7 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   run.overhead.period_ns = period_ns;
   const PauseCost cost = config.pause.cost_ns ? given_pause_cost(*config.pause.cost_ns)
                                               : guessed_pause_cost(parts.shot_cost_ns);
-  run.overhead.pause_cost_ns = cost.cost_ns;
-  run.overhead.pause_cost_error_ns = cost.error_ns;
+  run.overhead.pause_cost = cost;
   wait_for_symbols(parts, hooks);
   Stream stream(parts);
   stream.set_pause_cost(cost.cost_ns);

@@ -87,6 +87,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   const Pid pid = guardian.launch(launch_of(config.target));
   Work work;
   work.pause_cost_ns = pause_cost_ns;
+  work.symbolizing = causal::Haste::ordinary;  // the program is held while the most is read
   work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log.run(run);
@@ -200,7 +201,7 @@ Execution Runs::next(const causal::WholeRun& planned) {
   if (config.experiment.seed) config.experiment.seed = *config.experiment.seed + executions_;
   // Measured in the first run only.
   std::optional<Nanoseconds> pause_cost_ns;
-  if (executions_ > 0) pause_cost_ns = run_.overhead.pause_cost_ns;
+  if (executions_ > 0) pause_cost_ns = run_.overhead.pause_cost.cost_ns;
   Execution execution = execute(config, console_, planned, pause_cost_ns);
   status_.clear();
   ++executions_;
@@ -234,8 +235,8 @@ void Runs::learn(const causal::Run& run, bool baseline) {
   most.controller_cpu_share =
       std::max(most.controller_cpu_share, run.overhead.controller_cpu_share);
   most.attach_stop_ns = std::max(most.attach_stop_ns, run.overhead.attach_stop_ns);
-  most.pause_cost_ns = std::max(most.pause_cost_ns, run.overhead.pause_cost_ns);
-  most.pause_cost_error_ns = std::max(most.pause_cost_error_ns, run.overhead.pause_cost_error_ns);
+  most.pause_cost.cost_ns = std::max(most.pause_cost.cost_ns, run.overhead.pause_cost.cost_ns);
+  most.pause_cost.error_ns = std::max(most.pause_cost.error_ns, run.overhead.pause_cost.error_ns);
   most.period_ns = run.overhead.period_ns;
   run_.stopped_calls += run.stopped_calls;
   for (const std::string& warning : run.warnings) {

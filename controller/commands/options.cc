@@ -259,6 +259,7 @@ Json experiment_json(const config::Experiment& experiment) {
                {"min_visits", experiment.min_visits},
                {"speedups", experiment.speedups_percent},
                {"baseline_share", experiment.baseline_share}};
+  if (!experiment.pace_test) json["pace_test"] = false;
   if (experiment.seed) json["seed"] = *experiment.seed;
   if (!experiment.fixed_unit.empty()) json["fixed"] = experiment.fixed_unit;
   if (experiment.fixed_speedup_percent) json["speedup"] = *experiment.fixed_speedup_percent;

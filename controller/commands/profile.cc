@@ -228,10 +228,11 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   if (!choice.reason.empty()) run.warnings.push_back("pauses by ptrace: " + choice.reason);
 
   progress::Counters counters(points.counted);
-  causal::Attribution attribution(
-      std::make_unique<causal::SymbolizingThread>(std::move(symbolizer), config.scope),
-      std::make_unique<unwind::Unwinder>(target));
+  causal::Attribution attribution(std::make_unique<causal::SymbolizingThread>(
+                                      std::move(symbolizer), config.scope, work.symbolizing),
+                                  std::make_unique<unwind::Unwinder>(target));
   CoreRotation clock(run.seed);
+  const std::vector<int> cores = target::usable_cores(target);
   StatusLine status(console.quiet);
   causal::RunHooks hooks;
   hooks.show = [&](const causal::Status& each) { status.show(each); };
@@ -242,7 +243,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   raise_priority();
   work.experiments(
       {clock, *session, *choice.pauser, attribution, counters, progress::sampled_points(points),
-       choice.pause_cost_ns, target::usable_cores(target), breakpoints,
+       choice.pause_cost_ns, static_cast<int>(cores.size()),
+       [&cores] { return idle_time(core_times_now(), cores, sysconf(_SC_CLK_TCK)); }, breakpoints,
        visit_costs(trapped, points.resolved.size()),
        [target](Address address, std::span<std::byte> bytes) {
          return unwind::TargetMemory(target).read(address, bytes);

@@ -8,6 +8,7 @@
 #include "controller/base/error.h"
 #include "controller/base/types.h"
 #include "controller/causal/log.h"
+#include "controller/causal/resolver.h"
 #include "controller/causal/run.h"
 #include "controller/causal/stream.h"
 #include "controller/commands/options.h"
@@ -20,6 +21,7 @@ struct Work {
   std::function<void()> prepare;  // before the target is touched; may throw; empty: nothing
   // Of one pause, where an earlier run of the program has measured it.
   std::optional<Nanoseconds> pause_cost_ns;
+  causal::Haste symbolizing = causal::Haste::low_priority;
   // Makes experiments, fills the run.
   std::function<void(const causal::StreamParts&, const causal::RunHooks&, causal::Run&)>
       experiments;

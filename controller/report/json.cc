@@ -56,6 +56,18 @@ Json unit_json(const UnitResult& unit) {
           {"summary", curve_json(unit.summary)}};
 }
 
+const char* pace_name(Pace pace) {
+  switch (pace) {
+    case Pace::of_program:
+      return "program";
+    case Pace::own:
+      return "own";
+    case Pace::unknown:
+      return "unknown";
+  }
+  return "";
+}
+
 Json progress_json(const ProgressResult& point) {
   Json units = Json::array();
   for (const UnitResult& unit : point.units) units.push_back(unit_json(unit));
@@ -66,6 +78,13 @@ Json progress_json(const ProgressResult& point) {
                {"null_effect", json_number(point.null_effect, &Interval::value)},
                {"null_low", json_number(point.null_effect, &Interval::low)},
                {"null_high", json_number(point.null_effect, &Interval::high)}};
+  if (const auto& pacing = point.pacing) {
+    json["pacing"] = {{"pace", pace_name(pacing->pace)},
+                      {"held_back", json_number(pacing->held_back)},
+                      {"rate", json_number(pacing->rate.value)},
+                      {"rate_low", json_number(pacing->rate.low)},
+                      {"rate_high", json_number(pacing->rate.high)}};
+  }
   if (point.latency) {
     json["mean_latency_s"] = json_number(point.mean_latency_s);
     json["p50_latency_s"] = json_number(point.p50_latency_s);

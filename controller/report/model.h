@@ -48,6 +48,15 @@ struct UnitResult {
   double phase_factor = 1;  // (t_obs/s_obs)·(s/T), Coz eq. 8, already in the effects
 };
 
+// Whether progress waits for the program, or comes at its own pace (docs/virtual-time.md).
+enum class Pace : std::uint8_t { of_program, own, unknown };
+
+struct Pacing {
+  Pace pace = Pace::unknown;
+  double held_back = 0;  // the part of the time for which all threads stood still
+  Interval rate;         // of visits meanwhile, over that without; not an effect
+};
+
 struct ProgressResult {
   std::string name;
   bool latency = false;
@@ -55,7 +64,8 @@ struct ProgressResult {
   double rate_per_s = 0;
   std::optional<double> mean_latency_s, p50_latency_s, p99_latency_s;  // of the baselines
   std::optional<Interval> null_effect;                                 // baseline against baseline
-  std::vector<UnitResult> units;                                       // ranked
+  std::optional<Pacing> pacing;   // of the first run that has it
+  std::vector<UnitResult> units;  // ranked
 };
 
 struct SelfCheck {
@@ -75,7 +85,7 @@ struct Report {
   Nanoseconds sample_to_pause_p50_ns = 0;
   Nanoseconds sample_to_pause_p99_ns = 0;
   Nanoseconds pause_cost_ns = 0;        // to its thread, besides the pause
-  Nanoseconds pause_cost_error_ns = 0;  // its standard error, which is in every interval
+  Nanoseconds pause_cost_error_ns = 0;  // its standard error, for pauses as long as those measured
   Nanoseconds period_ns = 0;
   std::uint64_t records_lost = 0;  // before and between the experiments, too
   std::uint64_t experiments = 0;

@@ -228,6 +228,7 @@ void write_progress(const ProgressResult& progress, Text& out) {
     add_time("p50", progress.p50_latency_s);
     add_time("p99", progress.p99_latency_s);
   }
+  if (progress.pacing && progress.pacing->pace == Pace::own) head += ", at its own pace";
   out.line("{}", out.colored(head, kBold));
   if (progress.units.empty()) {
     out.line("  no unit was measured");

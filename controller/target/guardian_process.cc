@@ -43,6 +43,15 @@ using protocol::Request;
 using protocol::Response;
 
 constexpr int kSocket = 3;
+constexpr int kFirstThreadEnded = SIGUSR1;  // the controller's; others may live on
+
+sigset_t signals_of_interest() {
+  sigset_t signals{};
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  sigaddset(&signals, kFirstThreadEnded);
+  return signals;
+}
 
 void put_text(std::array<char, protocol::kTextSize>& into, std::string_view text) {
   const auto length = std::min(text.size(), into.size() - 1);
@@ -53,10 +62,8 @@ void put_text(std::array<char, protocol::kTextSize>& into, std::string_view text
 class GuardianProcess {
  public:
   explicit GuardianProcess(Pid controller) : controller_(controller) {
-    sigset_t child{};
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    signals_ = Fd(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+    const sigset_t signals = signals_of_interest();
+    signals_ = Fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!signals_) throw Error::from_errno("signalfd", errno);
   }
 
@@ -156,9 +163,14 @@ class GuardianProcess {
     return (looked && fds[0].revents == 0) || serve();
   }
 
+  // A controller that is killed is gone, with its events, when its last thread is: one that works
+  // at a low priority. Not before that may the handler go, for which an event may have a signal
+  // yet.
   void drain_signals() const {
     signalfd_siginfo info{};
-    while (read(signals_.get(), &info, sizeof info) > 0) continue;
+    while (read(signals_.get(), &info, sizeof info) > 0) {
+      if (info.ssi_signo == kFirstThreadEnded) hurry_end_of(controller_);
+    }
   }
 
   bool serve() {
@@ -335,10 +347,9 @@ void become_guardian(int socket) {
     if (!fault) std::signal(signal, SIG_IGN);
   }
   std::signal(SIGCHLD, SIG_DFL);
-  sigset_t child{};
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  sigprocmask(SIG_SETMASK, &child, nullptr);
+  const sigset_t signals = signals_of_interest();
+  sigprocmask(SIG_SETMASK, &signals, nullptr);
+  prctl(PR_SET_PDEATHSIG, kFirstThreadEnded);
   const int null = open("/dev/null", O_RDWR);
   dup2(null, STDIN_FILENO);
   dup2(null, STDOUT_FILENO);

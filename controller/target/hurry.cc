@@ -73,6 +73,14 @@ void put_back(Pid pid, const Unhurried& before) {
   if (now.sched_priority == lowest_priority()) set_back(tid, before);
 }
 
+void hurry_end_of(Pid pid) {
+  constexpr std::uint64_t exiting = 0x4;  // PF_EXITING
+  const auto first = procfs::thread_stat(pid, pid);
+  if (!first || (procfs::parse_flags(*first) & exiting) == 0) return;
+  const sched_param lowest{lowest_priority()};
+  for (const Tid tid : procfs::threads(pid)) (void)sched_setscheduler(tid, kHurried, &lowest);
+}
+
 Hurry::Hurry(Tid tid) : tid_(tid) {
   if (!may_take_back()) return;
   const auto before = unhurried(tid);

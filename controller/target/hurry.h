@@ -33,6 +33,11 @@ std::optional<Unhurried> unhurried(Tid tid);
 // happens.
 void put_back(Pid pid, const Unhurried& before);
 
+// Of a process that ends, as its first thread shows: what is left of it runs before others for
+// good. Threads of low priority else keep its files open for seconds where cores are taken. Without
+// CAP_SYS_NICE, or where it does not end, nothing happens.
+void hurry_end_of(Pid pid);
+
 class Hurry {
  public:
   explicit Hurry(Tid tid);  // 0: the calling process

@@ -9,8 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <numeric>
 #include <sstream>
 
+#include "controller/base/core_rotation.h"
 #include "controller/base/procfs.h"
 
 namespace causalctl::target {
@@ -105,15 +107,19 @@ int trace_error(Pid pid) {
   return allowed ? 0 : errno;
 }
 
-int usable_cores(Pid pid) {
+std::vector<int> usable_cores(Pid pid) {
   cpu_set_t all;
   CPU_ZERO(&all);
   for (const Tid tid : procfs::threads(pid)) {
     cpu_set_t set;
     if (sched_getaffinity(tid, sizeof set, &set) == 0) CPU_OR(&all, &all, &set);
   }
-  if (CPU_COUNT(&all) > 0) return CPU_COUNT(&all);
-  return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));  // more than 1,024
+  std::vector<int> cores = cores_in(all);
+  if (cores.empty()) {  // more than 1,024
+    cores.resize(static_cast<std::size_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)));
+    std::iota(cores.begin(), cores.end(), 0);
+  }
+  return cores;
 }
 
 std::optional<Traced> traced_by_other(Pid pid) {

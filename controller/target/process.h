@@ -46,7 +46,7 @@ std::optional<Address> find_syscall_instruction(Pid pid);
 // 0 where the kernel lets us ptrace it, else the errno with which it refuses.
 int trace_error(Pid pid);
 
-int usable_cores(Pid pid);  // by the affinities of all threads; at least 1
+std::vector<int> usable_cores(Pid pid);  // by the affinities of all threads; never empty
 
 struct Traced {
   Tid thread = 0;

@@ -12,7 +12,8 @@ def figure1(name="figure1", directory="{targets}"):
 
 FIGURE1 = figure1()
 A_LINE = f"figure1.c:{line_of('figure1.c', 'x < iterations')}"
-SHORT = ("--experiment", "200ms", "--period", "4ms", "--pause-cost", "150us")
+NO_PACE_TEST = ("--set", "experiment.pace_test=false")
+SHORT = ("--experiment", "200ms", "--period", "4ms", "--pause-cost", "150us", *NO_PACE_TEST)
 
 # Until something else ends it, which on an overloaded machine may take as long as during.PATIENCE.
 ENDLESS = "300s"

@@ -49,6 +49,10 @@ class Case:
     clean_within: float = 5  # seconds until nothing may be left behind
     alone: bool = False  # nothing that causalctl has started may run on, whatever it is
     undisturbed: bool = False  # never beside another case: who has the cores is what it looks at
+    measures: bool = False  # compares speeds: nor this, unless --no-figures
+    # It resets SIGTRAP, which may meet one of our signals on its way, and ends it (docs/safety.md,
+    # "A target that changes what SIGTRAP does": once in some hundred tries). Then it is tried again.
+    may_meet_shot: bool = False
     timeout: float = 60
 
 

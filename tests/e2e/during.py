@@ -74,8 +74,14 @@ def until_paused_after_change(world):
     """Before and after the target has changed its handler; it is ended too, as its state is its own
     doing from then on."""
     wait_for_pauses(world)
-    if not fixture.wait_until(lambda: "SIGTRAP changed" in world.target.output(), 30):
-        raise RuntimeError("the target has not changed its SIGTRAP handler")
+    def changed():
+        return "SIGTRAP changed" in world.target.output()
+
+    fixture.wait_until(lambda: changed() or not world.target.alive(), 30)
+    if not changed():
+        status = world.target.process.poll()
+        raise RuntimeError("the target has not changed its SIGTRAP handler" +
+                           (f": it ended with {status}" if status is not None else ""))
     until_paused(world)
     world.process.wait(timeout=30)
     world.target.process.send_signal(signal.SIGTERM)

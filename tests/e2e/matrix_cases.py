@@ -73,13 +73,13 @@ def measure_rate(world):
 
 
 def goes_on(world):
-    """As fast as before; on a shared machine that may need more than one look. Beside another case
-    (--jobs): at all."""
+    """As fast as before; on a shared machine that may need more than one look. With --no-figures:
+    at all."""
     if not world.target.alive():
         return [f"the target ended with {world.target.process.returncode}"]
     if "rate" not in world.names:
         return []
-    before = world.names["rate"] if world.options.jobs == 1 else (0.01, 0.01)
+    before = world.names["rate"] if not world.options.no_figures else (0.01, 0.01)
     deadline = time.monotonic() + counting_target.PASSING
     after = rate(world, 0.4)
     while any(now < counting_target.SLOWER * then for now, then in zip(after, before)):
@@ -211,7 +211,7 @@ def attach(*options, duration=ENDLESS, point="round_done", fixed="hot_work"):
     full_rate = halved(fixed) if fixed else ()
     return ("attach", "{pid}", "--progress", point, "--duration", duration, "--experiment", "100ms",
             "--min-visits", "1", "--period", "1ms", "--pause-cost", "150us", "--unit", "function",
-            *full_rate, "--format", "json", "-o", "{log}", *options)
+            "--set", "experiment.pace_test=false", *full_rate, "--format", "json", "-o", "{log}", *options)
 
 
 def states(state, *options, program=STATES):
@@ -379,4 +379,5 @@ ELSEWHERE = [
 ]
 
 ROWS = LIFE + SIGNALS + CONFINED + PROGRAM_KINDS + ELSEWHERE
-CASES = [row.case for row in ROWS if isinstance(row.case, Case)]
+CASES = [dataclasses.replace(row.case, measures=True)
+         for row in ROWS if isinstance(row.case, Case)]

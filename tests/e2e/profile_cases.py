@@ -7,7 +7,7 @@ import statistics
 import subprocess
 
 import fixture
-from attaching import (A_LINE, ENDLESS, FIGURE1, FULL_RATE, SHORT, attach, attach_json,
+from attaching import (A_LINE, ENDLESS, FIGURE1, FULL_RATE, NO_PACE_TEST, SHORT, attach, attach_json,
                        attach_short, figure1, halved, profiled, write)
 from case import (Case, ROUNDS, all_units, coz_format, digest_same, expect, experiments_of,
                   experiments_only, line_of, log_complete, log_ends_with, patterns, private_log,
@@ -15,6 +15,7 @@ from case import (Case, ROUNDS, all_units, coz_format, digest_same, expect, expe
 from during import paused, stop, until_enough, until_paused_after_change
 
 LITTLE_LINE = f"blocking_calls.c:{line_of('blocking_calls.c', 'x < iterations')}"
+PACED_LINE = f"paced.c:{line_of('paced.c', 'x < iterations')}"
 BUSY_LINE = f"changes.c:{line_of('changes.c', 'x < iterations')}"
 
 
@@ -22,7 +23,7 @@ def paused_much(*options):
     """Of blocking_calls: some thirty threads that hardly run, and owe little in a short experiment."""
     return attach("--duration", ENDLESS, "--experiment", "500ms", "--period", "1ms",
                   "--format", "json", "--fixed", LITTLE_LINE, "--speedup", "90",
-                  "--pause-cost", "150us", *FULL_RATE, *options)
+                  "--pause-cost", "150us", *NO_PACE_TEST, *FULL_RATE, *options)
 
 
 def paused_case(name, arguments, target, *, checks=(), during=until_enough, **more):
@@ -34,9 +35,26 @@ def paused_case(name, arguments, target, *, checks=(), during=until_enough, **mo
 def costs_known(outcome):
     """Of sampling, with its interval, and of a pause."""
     overhead = outcome.report()["overhead"]
+    length_ns = outcome.log()[-1]["overhead"]["pause_cost_length_ns"]
     return expect(overhead["slowdown_low"] <= overhead["slowdown"] <= overhead["slowdown_high"] and
                   overhead["pause_cost_ns"] > 0 and overhead["pause_cost_error_ns"] > 0,
-                  f"costs not measured: {overhead}")
+                  f"costs not measured: {overhead}") + expect(
+                      length_ns > 500_000, f"a pause was measured that is {length_ns} ns long")
+
+
+def own_pace(outcome):
+    """Told so, and no code that is worth anything."""
+    point = outcome.report()["progress"][0]
+    worth = [unit["unit"] for unit in point["units"] if unit["verdict"] == "optimise"]
+    pacing = [line for line in outcome.log() if line["type"] == "pacing"]
+    return expect(point.get("pacing", {}).get("pace") == "own" and not worth and len(pacing) == 1,
+                  f"pacing {point.get('pacing')}, {pacing} in the log, worth optimising: {worth}")
+
+
+def no_pace_test(outcome):
+    """Though its threads wait for clocks and devices."""
+    found = [line for line in outcome.log() if line["type"] == "pacing"]
+    return expect(not found, f"a pace was looked for: {found}")
 
 
 def given_cost(outcome):
@@ -123,7 +141,7 @@ def sigtrap_changes(name, *options):
     its four threads can be on its way then."""
     return paused_case(name, attach_json(*halved(BUSY_LINE)),
                        ("{targets}/changes", "--blocked", "0", *options), target_ends=True,
-                       during=until_paused_after_change,
+                       during=until_paused_after_change, may_meet_shot=True,
                        target_output=ROUNDS + patterns("^failed_children 0$",
                                                        "^foreign_traps [0-4]$"),
                        checks=(warns("changed its SIGTRAP handler"), paused_to_the_end))
@@ -139,6 +157,12 @@ CASES = [
     profiled("attach_costs_measured", attach("--duration", ENDLESS, "--format", "json", "--verbose"),
              FIGURE1, stderr=patterns(r"sampling period .*cost -?\d", "besides, measured"),
              checks=(well_formed, costs_known)),
+    profiled("attach_own_pace",
+             attach("--duration", ENDLESS, "--experiment", "200ms", "--format", "json", "--verbose",
+                    "--fixed", PACED_LINE, "--speedup", "50", point="request_done"),
+             ("{targets}/paced", "--random-gaps", "0", "--answer-us", "500"), undisturbed=True,
+             stderr=patterns(r"cores idle \d+ %"),
+             checks=(well_formed, digest_same, own_pace, warns("comes at its own pace"))),
     profiled("attach_coz", attach_short("--format", "coz"), FIGURE1, checks=(coz_format,)),
     profiled("attach_line_point",
              attach_json(point=f"figure1.c:{line_of('figure1.c', 'round_done();')}"), FIGURE1,
@@ -166,7 +190,7 @@ CASES = [
              checks=(well_formed, visits("round_done", 10), digest_same)),
     paused_case("attach_longest_pause", attach_json(*halved(A_LINE), "--config", "{dir}/c.toml"),
                 FIGURE1, before=write("c.toml", '[pause]\nlongest = "1ms"\n'),
-                checks=(pauses_are_short,)),
+                checks=(pauses_are_short,), undisturbed=True),
     profiled("attach_quiet", attach_short("--quiet"), FIGURE1,
              stdout=patterns("round_done"), checks=(
                  lambda outcome: expect(outcome.stderr == "", "something on stderr"),)),
@@ -204,7 +228,7 @@ CASES = [
     profiled("attach_beside_busy_loops", attach_json(), FIGURE1, with_target=occupy_cores,
              checks=(well_formed, digest_same, waits_for_others(0.5, 1)), undisturbed=True),
     profiled("attach_blocking_calls", attach_json(), ("{targets}/blocking_calls",),
-             checks=(well_formed, visits("round_done", 100), digest_same),
+             checks=(well_formed, visits("round_done", 100), digest_same, no_pace_test),
              target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
                                              "^wrong_total 0$")),
     # Threads that end before the controller has heard of them: it must say what it did not see. They

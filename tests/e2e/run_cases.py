@@ -7,7 +7,8 @@ import time
 
 import fixture
 from attaching import A_LINE, ENDLESS, FIGURE1, SHORT, halved, profiled
-from case import Case, expect, kept_experiments, line_of, log_complete, log_ends_with, patterns
+from case import (Case, expect, experiments_of, kept_experiments, line_of, log_complete,
+                  log_ends_with, patterns, records_in)
 from during import end, interrupt
 
 STRLEN_LINE = f"in_library.c:{line_of('in_library.c', 'here it spends its time')}"
@@ -52,6 +53,26 @@ def kill_while_it_loads(world):
         raise RuntimeError("it is traced still, a second after the end of causalctl")
     if not fixture.status_fields(f"/proc/{pid}")["State"].startswith("S"):
         raise RuntimeError("it does not go on loading")
+
+
+def interrupt_none_behind(world):
+    """Its runs are short: no thread of causalctl may be behind the program's."""
+    behind = set()
+
+    def two_experiments():
+        for pid in world.left_over():
+            for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+                try:
+                    behind.add(int(stat.read_text().rpartition(")")[2].split()[16]) > 0)
+                except (FileNotFoundError, ProcessLookupError):
+                    continue
+        return len(experiments_of(records_in(world.log))) >= 2
+
+    if not fixture.wait_until(two_experiments, 30):
+        raise RuntimeError("waited in vain for 2 experiments in the log")
+    if behind != {False}:
+        raise RuntimeError("a thread of causalctl ran at a low priority")
+    end(world)
 
 
 def program_named(world, name):
@@ -214,7 +235,7 @@ CASES = [
          stderr=patterns("ended before the first experiment")),
     Case("end_to_end_interrupted", ("run", "--end-to-end", "--duration", "100s", "-o", "{log}",
                                     "--", *ROUNDS),
-         during=interrupt, timeout=30, clean_within=6, alone=True,
+         during=interrupt_none_behind, timeout=30, clean_within=6, alone=True,
          stdout=patterns("end-to-end"),
          checks=(log_complete, log_ends_with("interrupted"))),
 ]

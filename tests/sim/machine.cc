@@ -194,7 +194,17 @@ void Machine::schedule() {
   fresh_.clear();
 }
 
+Nanoseconds Machine::idle_ns() const {
+  return idle_ns_ + static_cast<Nanoseconds>(cores_.size() - busy_) * (now_ns_ - idle_until_ns_);
+}
+
+void Machine::count_idle() {
+  idle_ns_ = idle_ns();
+  idle_until_ns_ = now_ns_;
+}
+
 void Machine::dispatch(Core& core, Thread& thread) {
+  count_idle();
   ++busy_;
   core.thread = &thread;
   core.stolen = now_ns_ < core.stolen_until_ns;
@@ -212,6 +222,7 @@ void Machine::leave(Core& core, perf::SwitchKind kind) {
   core.thread->state_ = kind == perf::SwitchKind::out_blocked ? State::blocked : State::runnable;
   core.thread = nullptr;
   ++core.version;
+  count_idle();
   --busy_;
 }
 

@@ -92,6 +92,7 @@ class Machine {
   void run_until(Nanoseconds time_ns);
   Nanoseconds now() const { return now_ns_; }
   bool alive() const { return !live_.empty(); }
+  Nanoseconds idle_ns() const;  // of all cores, since the beginning
   Visits visits(std::uint32_t tag) const;
   void forget_visits() { visits_.clear(); }
 
@@ -142,6 +143,7 @@ class Machine {
   Core* idle_core_for(const Thread& thread);
   Core* core_to_preempt();
   void dispatch(Core& core, Thread& thread);
+  void count_idle();
   void leave(Core& core, perf::SwitchKind kind);
   void preempt(Core& core);
   void advance(Core& core);
@@ -176,6 +178,7 @@ class Machine {
   Thread* current_ = nullptr;  // whose code is being executed
   unsigned computed_in_this_instant_ = 0;
   unsigned busy_ = 0;  // cores with a thread
+  Nanoseconds idle_ns_ = 0, idle_until_ns_ = 0;
 
   bool watched_ = false;
   bool sampling_ = false;

@@ -75,11 +75,69 @@ TEST_CASE("predictions are true", "[sim]") {
       {"lock of 0.2 ms, outside", contended_lock(0.2, 0.3, 3), 2, 0.5},
       {"lock of 2 ms, outside", contended_lock(2, 3, 3), 2, 1.0},
       {"a new thread that waits at once", new_worker_waits(10, 10), 1, 0.5},
+      {"requests at their own pace", requests(5, 1.5, 1), 1, 0.5},
+      {"requests at their own pace", requests(5, 1.5, 1), 1, 1.0},
   };
   for (const Case& each : cases) {
     check(each, kPrompt);
     check(each, kLate);
   }
+}
+
+// Threads that work for a moment every 6 ms, which ticks of 2 ms in step with them never meet.
+TEST_CASE("a pace is looked for where threads wait for things outside, and only there", "[sim]") {
+  const auto pacing_of = [](const Program& program) {
+    Question question;
+    question.program = program;
+    question.unit = 1;
+    question.speedup = 0.5;
+    question.duration_ns = 60 * kSecond;
+    return predict(question, Controller{}).report.progress.at(0).pacing;
+  };
+  CHECK_FALSE(pacing_of(serial_chain(3, 7)));
+  const auto requests_every_5 = pacing_of(requests(5, 1.5, 1));
+  REQUIRE(requests_every_5);
+  CHECK(requests_every_5->pace == report::Pace::own);
+  CHECK(requests_every_5->rate.value == Approx(1).margin(0.02));
+  const auto busy_device = pacing_of(device_bound(1, 2, 3));
+  REQUIRE(busy_device);
+  CHECK(busy_device->pace != report::Pace::of_program);
+}
+
+// Cores are taken by turns and all at once, and idle between.
+TEST_CASE("a pace is looked for where threads queue for cores that are not always busy", "[sim]") {
+  const auto predicted = [](const Program& program) {
+    Question question;
+    question.program = program;
+    question.machine.cores = 2;
+    question.machine.spread = 0.5;
+    return predict(question, Controller{});
+  };
+  const auto warned = [](const Prediction& prediction) {
+    return std::any_of(
+        prediction.run.warnings.begin(), prediction.run.warnings.end(),
+        [](const std::string& each) { return each.find("(cores are short)") != each.npos; });
+  };
+  const Prediction by_clock = predicted(requests_of_pool(16, 1 / (2 * 0.5), 1, 8));
+  REQUIRE(by_clock.run.pacing.size() == 1);
+  CHECK(by_clock.run.pacing[0].cores_short);
+  CHECK(by_clock.report.progress.at(0).pacing->pace == report::Pace::own);
+  CHECK_FALSE(warned(by_clock));
+  REQUIRE(by_clock.effect);
+  CHECK(by_clock.effect->low < 0);
+  CHECK(std::abs(by_clock.effect->value) < 0.05);  // by half as much work
+  const Prediction in_turn = predicted(many_waiting(4, 2, 1, 4));
+  REQUIRE(in_turn.run.pacing.size() == 1);
+  CHECK(in_turn.run.pacing[0].cores_short);
+  CHECK(in_turn.report.progress.at(0).pacing->pace == report::Pace::of_program);
+  // Cores that are never idle: nothing is there to hold the target back for.
+  const Prediction busy = predicted(requests_of_pool(16, 1 / (2 * 0.99), 1, 8));
+  CHECK(busy.run.pacing.empty());
+  CHECK(warned(busy));
+  // … and there the few waits for devices do not make a point's pace doubtful.
+  const Prediction pool = predicted(pool_of(8, 1, 1, 0));
+  CHECK(pool.run.pacing.empty());
+  CHECK_FALSE(warned(pool));
 }
 
 TEST_CASE("predictions are true where threads wait for cores", "[sim]") {
@@ -159,7 +217,7 @@ TEST_CASE("the cost of a pause is found by sham speedups", "[sim]") {
   Controller controller;
   controller.credited_cost_ns = 60 * kMicrosecond;
   const auto found_ns =
-      static_cast<double>(predict(question, controller).run.overhead.pause_cost_ns);
+      static_cast<double>(predict(question, controller).run.overhead.pause_cost.cost_ns);
   // With 12 pairs of phases, whose periods differ by 2 % / sqrt(n): a few hundredths of the loss.
   CHECK(found_ns > 0.7 * static_cast<double>(cost_ns) - 15'000);
   CHECK(found_ns < 1.3 * static_cast<double>(cost_ns) + 15'000);

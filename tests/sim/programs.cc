@@ -198,6 +198,24 @@ Task serve(Thread& self, double interval_ms, double first_ms, double second_ms) 
   }
 }
 
+Task send_by_clock(Thread& self, Semaphore* waiting, double interval_ms, unsigned at_once) {
+  Nanoseconds next_ns = self.machine().now();
+  for (;;) {
+    next_ns += ns(self.machine().random().uniform(0, 2 * interval_ms * at_once));
+    const Nanoseconds until_ns = next_ns - self.machine().now();
+    if (until_ns > 0) co_await self.device_io(until_ns);
+    for (unsigned i = 0; i < at_once; ++i) waiting->post(self.machine());
+  }
+}
+
+Task answer_whoever_waits(Thread& self, Semaphore* waiting, double work_ms) {
+  for (;;) {
+    co_await waiting->take(self);
+    co_await self.compute(1, ns(work_ms));
+    done(self);
+  }
+}
+
 struct Client {
   Semaphore answers{0};
 };
@@ -405,6 +423,17 @@ Program requests(double interval_ms, double first_ms, double second_ms) {
   return [=](Machine& machine) {
     machine.spawn(serve, interval_ms, first_ms, second_ms);
     return nullptr;
+  };
+}
+
+Program requests_of_pool(unsigned workers, double interval_ms, double work_ms, unsigned at_once) {
+  return [=](Machine& machine) {
+    auto waiting = std::make_shared<Semaphore>(0);
+    for (unsigned i = 0; i < workers; ++i) {
+      machine.spawn(answer_whoever_waits, waiting.get(), work_ms);
+    }
+    machine.spawn_foreign(false, send_by_clock, waiting.get(), interval_ms, at_once);
+    return waiting;
   };
 }
 

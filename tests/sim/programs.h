@@ -22,6 +22,10 @@ Program io_wait(double before_ms, double device_ms, double after_ms);
 Program io_barrier(double before_ms, double device_ms, double other_ms);
 Program device_bound(double before_ms, double device_ms, unsigned threads);  // one at a time
 Program requests(double interval_ms, double first_ms, double second_ms);
+// Workers of one queue, into which another machine puts requests by its clock, so many at once, at
+// random times; the interval is the mean between two requests.
+Program requests_of_pool(unsigned workers, double interval_ms, double work_ms,
+                         unsigned at_once = 1);
 // Workers that answer clients of another process, each of which sends its next request when it has
 // the answer, after computing and, where `network_ms` > 0, that long on the way there and back.
 struct Service {

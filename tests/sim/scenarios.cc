@@ -73,6 +73,27 @@ void add_woken_by_devices(std::vector<Scenario>& all) {
   all.back().oversubscribed = true;
 }
 
+// … of which some idle now and then, though threads queue for them. Work that varies: where it
+// never does such threads fall into a pattern that every disturbance changes.
+void add_queues_beside_idle_cores(std::vector<Scenario>& all) {
+  struct Queue {
+    unsigned threads, cores;
+    double device_ms;
+  };
+  for (const Queue& queue : {Queue{3, 2, 4}, Queue{4, 2, 4}, Queue{5, 2, 4}, Queue{6, 2, 8},
+                             Queue{8, 2, 12}, Queue{20, 8, 8}, Queue{24, 8, 8}, Queue{40, 8, 16}}) {
+    all.push_back({"spare",
+                   fmt::format("{} threads 2+1, device {}, {} cores", queue.threads,
+                               queue.device_ms, queue.cores),
+                   many_waiting(queue.threads, 2, 1, queue.device_ms),
+                   {1},
+                   {0.5}});
+    all.back().cores = queue.cores;
+    all.back().spread = 0.5;
+    all.back().oversubscribed = true;
+  }
+}
+
 // As in tests/truth/programs.py; nearly all of the work is the unit.
 void add_pool_of_truth(std::vector<Scenario>& all) {
   Scenario pool{"pool", "8 threads on 2 cores, 0.5, lock 0.02", pool_of(8, 0.5, 0, 0.02), {1, 3}};
@@ -87,9 +108,27 @@ void add_outside(std::vector<Scenario>& all) {
   all.push_back({"io", "one device of 2, 3 threads of 1", device_bound(1, 2, 3), {1}});
   all.back().beyond = true;
   all.push_back({"requests", "every 5, work 1.5+1", requests(5, 1.5, 1), {1}});
-  all.back().beyond = true;
   all.push_back({"requests", "every 2, work 1.5+1", requests(2, 1.5, 1), {1}});
   all.back().beyond = true;
+  for (const unsigned workers : {2U, 4U, 16U}) {
+    for (const double busy : {0.3, 0.5, 0.7}) {
+      all.push_back({"requests",
+                     fmt::format("{} workers, cores busy {}", workers, busy),
+                     requests_of_pool(workers, 1 / (2 * busy), 1),
+                     {1},
+                     {0.5, 0.75}});
+      all.back().cores = 2;
+    }
+  }
+  for (const double busy : {0.3, 0.5, 0.7}) {
+    all.push_back({"requests",
+                   fmt::format("8 at once, 16 workers, cores busy {}", busy),
+                   requests_of_pool(16, 1 / (2 * busy), 1, 8),
+                   {1},
+                   {0.5, 0.75}});
+    all.back().cores = 2;
+    all.back().oversubscribed = true;
+  }
 }
 
 Scenario beside_clients(std::string name, const Service& options, unsigned cores) {
@@ -238,6 +277,7 @@ std::vector<Scenario> all_scenarios() {
   add_oversubscribed(all);
   add_pool_of_truth(all);
   add_woken_by_devices(all);
+  add_queues_beside_idle_cores(all);
   add_outside(all);
   add_services(all);
   add_services_of_pairs(all);

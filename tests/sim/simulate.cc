@@ -85,6 +85,7 @@ Prediction predict(const Question& question, const Controller& controller) {
                                   .sampled_points = {},
                                   .shot_cost_ns = controller.credited_cost_ns,
                                   .cores = static_cast<int>(question.machine.cores),
+                                  .idle_ns = [&machine] { return machine.idle_ns(); },
                                   .breakpoints = {},
                                   .visit_costs_ns = {controller.visit_cost_ns},
                                   .read_target = read};

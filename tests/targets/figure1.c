@@ -28,6 +28,7 @@ static NOINLINE void round_done(void) { count_round(); }
 // What turns the program into others of the truth suite (docs/truth.md).
 static double wait_ms = 0;
 static double spin = 0;
+static double bound = 0;
 static _Atomic uint64_t arrived;
 
 // Both threads arrive once a round, so neither can arrive again before both have.
@@ -46,6 +47,7 @@ static NOINLINE void meet(void) {
 }
 
 static void* run_a(void* unused) {
+  if (bound != 0) bind_to_core(0);
   for (uint64_t round = 0;; round++) {
     a(a_iterations);
     wait_for_device(wait_ms);
@@ -57,6 +59,7 @@ static void* run_a(void* unused) {
 }
 
 static void* run_b(void* unused) {
+  if (bound != 0) bind_to_core(1);
   for (uint64_t round = 0;; round++) {
     b(b_iterations);
     meet();
@@ -71,6 +74,7 @@ int main(int argc, char** argv) {
       {"--b-factor", &b_factor, NULL, "the same for b()"},
       {"--wait-ms", &wait_ms, NULL, "after a(), its thread waits so long for a device (0)"},
       {"--spin", &spin, NULL, "1: they wait for each other by spinning (0)"},
+      {"--bound", &bound, NULL, "1: each thread is bound to a core of its own (0)"},
       {NULL, NULL, NULL, NULL}};
   harness_start(argc, argv, "two threads, 6.7 to 6.4, a barrier a round; point: round_done", own);
   a_iterations = (uint64_t)(calibrate("a", a) * round_ms * a_factor);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +161,18 @@ void wait_for_device(double wait_ms) {
   if (clock_nanosleep(CLOCK_MONOTONIC, 0, &wait, NULL) == EINTR) {
     atomic_fetch_add(&interrupted_calls, 1);
   }
+}
+
+void bind_to_core(int number) {
+  cpu_set_t usable;
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) die("sched_getaffinity");
+  number %= CPU_COUNT(&usable);
+  int core = 0;
+  while (!CPU_ISSET(core, &usable) || number-- > 0) core++;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  if (sched_setaffinity(0, sizeof one, &one) != 0) die("sched_setaffinity");
 }
 
 uint64_t rounds_done(void) { return atomic_load(rounds); }

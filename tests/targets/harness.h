@@ -57,5 +57,9 @@ int finish(void);
 // Sleeps as one who waits for a device: woken by a timer, by no thread of the program. 0: returns.
 void wait_for_device(double wait_ms);
 
+// The calling thread runs on one core from now on: the `number`th of those that it may use, modulo
+// their number.
+void bind_to_core(int number);
+
 int64_t now_ns(void);
 void die(const char* what);

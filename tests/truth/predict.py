@@ -67,6 +67,7 @@ def of_report(report, line, speedup):
             if abs(point["speedup"] - speedup / 100) < 0.005:
                 told = {key: report[key] for key in ("selfcheck", "overhead", "losses", "warnings")
                         if key in report}
+                told["pacing"] = report["progress"][0].get("pacing")
                 return Prediction(point["effect"], point["low"], point["high"], unit["verdict"],
                                   report=told)
     return Prediction(problem=f"the report has no effect of {line} at {speedup} %")

@@ -125,6 +125,19 @@ def start_script(fake, *arguments):
         env=dict(os.environ, FAKE=fake, **dict([MARKER])))
 
 
+def what_a_target_has_started_is_stopped_with_it():
+    """The source of requests is another process."""
+    with tempfile.TemporaryDirectory() as directory:
+        counted = twins.Counted(directory, TARGETS / "paced", ["--per-ms", "100000"])
+        states = []
+        for act in (lambda: None, counted.go, counted.stop):
+            act()
+            states.append([fixture.status_fields(f"/proc/{pid}")["State"][0] == "T"
+                           for pid in (counted.pid, *counted.children)])
+        counted.end()
+    return states == [[True, True], [False, False], [True, True]]
+
+
 def script(fake, *arguments):
     """(status, stdout) of scripts/truth with such a causalctl, on one unit of one program."""
     process = start_script(fake, "-k", "serial/first", "--pairs", "6", "--window", "0.3",
@@ -257,7 +270,7 @@ def interrupt_of_bench_leaves_nothing():
     return running and process.returncode == 130 and not fixture.processes_with("=".join(MARKER))
 
 
-TESTS = (student_interval, good_rows_pass, large_error_is_found, bad_program_is_found,
+TESTS = (student_interval, what_a_target_has_started_is_stopped_with_it, good_rows_pass, large_error_is_found, bad_program_is_found,
          narrow_interval_is_found, noise_of_the_truth_is_no_miss, unknown_truth_is_found,
          zero_not_called_is_found, zero_that_is_none_is_found, missing_prediction_is_found,
          profile_of_coz_is_read, windows_hold_many_rounds, verdict_is_of_what_was_measured,

@@ -49,24 +49,29 @@ def truth_of(log_ratios):
 
 
 class Counted:
-    """A running target whose counter of rounds is mapped here. Stopped until `go`."""
+    """A running target whose counter of rounds is mapped here. Stopped until `go`, and with it the
+    processes that it has started: requests must not pile up meanwhile."""
 
     def __init__(self, directory, program, arguments):
         counter = pathlib.Path(directory, f"counter-{uuid.uuid4()}")
         self.target = fixture.Target([str(program), *arguments, "--counter", str(counter)])
         self.pid = self.target.pid
+        self.children = [int(child) for tasks in pathlib.Path(f"/proc/{self.pid}/task").iterdir()
+                         for child in (tasks / "children").read_text().split()]
         with open(counter, "rb") as file:
             self.rounds = mmap.mmap(file.fileno(), 8, prot=mmap.PROT_READ)
         self.stop()
 
     def stop(self):
-        os.kill(self.pid, signal.SIGSTOP)
-        if not fixture.wait_until(
-                lambda: fixture.status_fields(f"/proc/{self.pid}")["State"].startswith("T"), 10):
-            raise RuntimeError(f"the target {self.pid} did not stop")
+        for pid in (*self.children, self.pid):
+            os.kill(pid, signal.SIGSTOP)
+            if not fixture.wait_until(
+                    lambda: fixture.status_fields(f"/proc/{pid}")["State"].startswith("T"), 10):
+                raise RuntimeError(f"the target {self.pid}: its process {pid} did not stop")
 
     def go(self):
-        os.kill(self.pid, signal.SIGCONT)
+        for pid in (self.pid, *self.children):
+            os.kill(pid, signal.SIGCONT)
 
     def period_s(self, window_s, settle_s):
         """The time of a round, in a window of at least this length."""
@@ -103,6 +108,7 @@ class Counted:
         return struct.unpack("Q", self.rounds[:8])[0]
 
     def end(self):
+        self.go()
         if self.target.end() is None:
             raise RuntimeError(f"the target {self.pid} had to be killed")
 

@@ -3,8 +3,10 @@
 #include "controller/target/guardian.h"
 
 #include <elf.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "controller/base/procfs.h"
 #include "controller/target/process.h"
@@ -204,6 +207,39 @@ TEST_CASE("a killed controller leaves the target clean", "[target]") {
   WARN("clean " << (monotonic_now() - killed_ns) / kMillisecond << " ms after the kill");
   CHECK_FALSE(target.ended());
   CHECK(procfs::status(target.pid())->state != 'T');
+}
+
+TEST_CASE("what is left of a controller whose first thread has ended is hurried to its end",
+          "[target]") {
+  TargetProcess target({program("target_waits"), "busy", "1"});
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const bool first_ends = GENERATE(true, false);
+  CAPTURE(first_ends);
+  Child controller{fork()};
+  if (controller.pid == 0) {
+    Guardian guardian;
+    guardian.adopt(target.pid());  // so it is ready
+    std::thread other([&] {
+      const Tid tid = gettid();
+      (void)!write(ends[1], &tid, sizeof tid);
+      for (;;) pause();
+    });
+    if (first_ends) syscall(SYS_exit, 0);  // this thread only
+    kill(guardian.helper(), SIGUSR1);      // what the kernel would send
+    for (;;) pause();
+  }
+  Tid other = 0;
+  REQUIRE(read(ends[0], &other, sizeof other) == sizeof other);
+  close(ends[0]);
+  close(ends[1]);
+  const auto hurried = [&] { return sched_getscheduler(other) != SCHED_OTHER; };
+  if (first_ends) {
+    CHECK(eventually(3 * kSecond, hurried));
+  } else {
+    sleep_until(monotonic_now() + 100 * kMillisecond);
+    CHECK_FALSE(hurried());
+  }
 }
 
 TEST_CASE("a killed controller lets a launched program run", "[target]") {

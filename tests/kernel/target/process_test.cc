@@ -31,16 +31,17 @@ TEST_CASE("the usable cores are those of all threads together", "[target]") {
   std::latch looked(1);
   std::thread free([&looked] { looked.wait(); });
   REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
-  const int beside_a_free_one = usable_cores(getpid());
+  const auto beside_a_free_one = usable_cores(getpid());
   looked.count_down();
   free.join();
   // Joined is a thread that still ends: it stands in /proc for a moment.
   REQUIRE(test::eventually(kSecond, [] { return procfs::threads(getpid()).size() == 1; }));
-  const int alone = usable_cores(getpid());
+  const auto alone = usable_cores(getpid());
   REQUIRE(sched_setaffinity(0, sizeof all, &all) == 0);
 
-  CHECK(beside_a_free_one == CPU_COUNT(&all));
-  CHECK(alone == 1);
+  CHECK(beside_a_free_one.size() == static_cast<std::size_t>(CPU_COUNT(&all)));
+  REQUIRE(alone.size() == 1);
+  CHECK(CPU_ISSET(alone.front(), &one));
 }
 
 // Its first thread has ended by pthread_exit, and another one holds the memory.

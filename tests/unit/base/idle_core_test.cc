@@ -30,6 +30,12 @@ TEST_CASE("counters of /proc/stat, iowait being idle and guest time counted once
   CHECK((times[1].core == 12 && times[1].idle == 9 && times[1].all == 36));
 }
 
+TEST_CASE("the time for which some cores were idle", "[base]") {
+  const std::vector<CoreTimes> now = {{0, 150, 400}, {1, 250, 400}, {3, 50, 400}};
+  CHECK(idle_time(now, {1, 3}, 100) == 3 * kSecond);
+  CHECK(idle_time(now, {1, 2}, 100) == std::nullopt);  // offline, or not shown in a container
+}
+
 TEST_CASE("an idle core is kept while it is idle", "[base]") {
   TwoCores cores;
   IdleCore idle(cores.times);

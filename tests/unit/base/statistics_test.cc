@@ -23,6 +23,8 @@ TEST_CASE("Student's t: tables, tails, and the normal limit", "[causal]") {
   CHECK(student_t_quantile(0.025, 10) == Approx(2.22814).epsilon(1e-5));
   CHECK(student_t_quantile(0.005, 5) == Approx(4.03214).epsilon(1e-5));
   CHECK(student_t_quantile(0.0005, 30) == Approx(3.64596).epsilon(1e-5));
+  CHECK(half_interval_of_mean(std::vector<double>{1, 3, 5}) ==
+        Approx(4.30265 * std::sqrt(4.0 / 3)).epsilon(1e-5));
   CHECK(student_t_quantile(0.025, 1'000'000) == Approx(1.95996).epsilon(1e-5));
   CHECK(student_t_cdf(0, 7) == Approx(0.5));
   CHECK(student_t_cdf(-2.228139, 10) == Approx(0.025).epsilon(1e-5));

@@ -6,9 +6,9 @@
 #include <random>
 #include <utility>
 
-#include "controller/causal/calibrate.h"
 #include "controller/causal/estimate.h"
 #include "controller/causal/model_error.h"
+#include "controller/causal/pause_cost.h"
 #include "tests/unit/causal/synthetic.h"
 
 namespace causalctl::causal {
@@ -16,15 +16,14 @@ namespace {
 
 // 20 pauses of 10 ms and a cost of 90 us each in 0.5 s of virtual time: an error of 60 us is 0.24
 // %.
-Run with_pauses(Run run, Nanoseconds error_ns) {
-  constexpr Nanoseconds kCost = 90 * kMicrosecond;
-  run.overhead.pause_cost_ns = kCost;
-  run.overhead.pause_cost_error_ns = error_ns;
+Run with_pauses(Run run, Nanoseconds error_ns, Nanoseconds cost_ns = 90 * kMicrosecond,
+                Nanoseconds measured_with_ns = 10 * kMillisecond) {
+  run.overhead.pause_cost = {cost_ns, error_ns, measured_with_ns};
   for (Experiment& e : run.experiments) {
     if (e.speedup == 0) continue;
     e.pauses = 20;
     e.paid_ns = e.asked_ns = 200 * kMillisecond;
-    e.delay_ns = e.paid_ns + 20 * kCost;
+    e.delay_ns = e.paid_ns + 20 * cost_ns;
     e.cost_error_ns = error_of_pauses(e, run.overhead);
   }
   return run;
@@ -53,12 +52,32 @@ TEST_CASE("a thread makes no more pauses than were made", "[causal]") {
   e.delay_ns = 400 * kMillisecond;
   e.paid_ns = 100 * kMillisecond;
   Overhead cost;
-  cost.pause_cost_error_ns = 50 * kMicrosecond;
+  cost.pause_cost.error_ns = 50 * kMicrosecond;
   CHECK(error_of_pauses(e, cost) == 0);
   e.pauses = 100;  // of a millisecond; of 400 asked for, credit has cancelled 300
   CHECK(error_of_pauses(e, cost) == 100 * 50 * kMicrosecond);
   e.delay_ns = 10 * kMillisecond;
   CHECK(error_of_pauses(e, cost) == 10 * 50 * kMicrosecond);
+}
+
+TEST_CASE("pauses of another length may cost more or less than those measured", "[causal]") {
+  Experiment e;
+  e.pauses = 100;  // of 4 ms, by each of two threads
+  e.paid_ns = 400 * kMillisecond;
+  e.delay_ns = 205 * kMillisecond;
+  Overhead cost;
+  cost.pause_cost.cost_ns = 100 * kMicrosecond;
+  const auto of_one = [&](Nanoseconds measured_with_ns) {
+    cost.pause_cost.length_ns = measured_with_ns;
+    return error_of_pauses(e, cost) / 50;
+  };
+  CHECK(of_one(4 * kMillisecond) == 0);
+  CHECK(of_one(2 * kMillisecond) == 25 * kMicrosecond);  // half as long: half of what is open
+  CHECK(of_one(8 * kMillisecond) == 25 * kMicrosecond);
+  CHECK(of_one(kMillisecond / 1000) == Approx(50 * kMicrosecond).epsilon(0.001));
+  CHECK(of_one(0) == 50 * kMicrosecond);  // not known
+  cost.pause_cost.error_ns = 25 * kMicrosecond;
+  CHECK(of_one(2 * kMillisecond) == Approx(std::sqrt(2) * 25 * kMicrosecond));
 }
 
 TEST_CASE("what is not known of the cost of pauses is in every interval", "[causal]") {
@@ -85,6 +104,10 @@ TEST_CASE("it is told when the cost of pauses is what makes intervals wide", "[c
   REQUIRE(warns_of_pauses(report));
   CHECK(report.warnings.back().find("±700 µs only") != std::string::npos);
   CHECK(report.warnings.back().find("±5 points (here: ") != std::string::npos);
+  // Of an unknown length: half of the cost is open.
+  const auto lengthless = estimate({with_pauses(plain, 600 * kMicrosecond, 2 * kMillisecond, 0)});
+  REQUIRE(warns_of_pauses(lengthless));
+  CHECK(lengthless.warnings.back().find("±1166 µs only") != std::string::npos);
   CHECK(report.warnings.back().find(report.progress.at(0).units.at(0).unit + ", ") !=
         std::string::npos);
 }

@@ -48,6 +48,23 @@ TEST_CASE("baselines that differ from each other fail the self-check", "[causal]
   CHECK(warnings_of(report).empty());
 }
 
+TEST_CASE("a point that comes at its own pace is told, and one of which that is not known",
+          "[causal]") {
+  report::Report report = sound();
+  auto& pacing = report.progress[0].pacing;
+  pacing = report::Pacing{report::Pace::of_program, 0.2, {0.8, 0.78, 0.82}};
+  CHECK(warnings_of(report).empty());
+  pacing = report::Pacing{report::Pace::own, 0.2, {0.99, 0.97, 1.01}};
+  auto warnings = warnings_of(report);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], StartsWith("p comes at its own pace: while all threads stood still for "
+                                     "20 % of the time it came 99 % as often [97, 101]"));
+  pacing->pace = report::Pace::unknown;
+  warnings = warnings_of(report);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], StartsWith("whether p waits") && Contains("could not be told"));
+}
+
 TEST_CASE("each progress point has its own self-check", "[causal]") {
   report::Report report = sound();
   report.progress.push_back(report.progress[0]);

@@ -34,6 +34,39 @@ TEST_CASE("a sample puts the others in debt, a pause pays it", "[causal][ledger]
   CHECK(debt(ledger, kB) == 0);
 }
 
+TEST_CASE("how long those who make progress wait, and how often for things outside",
+          "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  CHECK(ledger.mean_wait_ns() == 0);
+  ledger.visited(kA);
+  ledger.switched_out(kA, kCpu0, 1000, false, false);
+  SECTION("told by an interrupt") { ledger.woken_from_outside(kA, 4000); }
+  SECTION("seen when it runs") { ledger.switched_in(kA, kCpu0, 4000); }
+  CHECK(ledger.mean_wait_ns() == 3000);
+  CHECK(ledger.waits_ended_from_outside() == 1);
+  CHECK(ledger.waits_ended_by_known() == 0);
+  // Who makes no progress does not count, and a known waker is not outside.
+  ledger.switched_out(kB, kCpu1, 5000, false, false);
+  ledger.woken(kB, kA, 6000);
+  CHECK(ledger.mean_wait_ns() == 3000);
+  CHECK(ledger.waits_ended_from_outside() == 1);
+  CHECK(ledger.waits_ended_by_known() == 1);
+  ledger.visited(kB);
+  CHECK(ledger.mean_wait_ns() == 1500);
+}
+
+TEST_CASE("what those who make progress owe, on average", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.start_thread(kC, 0, 0);
+  ledger.lift(100);
+  CHECK(ledger.mean_debt_ns() == 0);
+  ledger.visited(kA);
+  ledger.visited(kB);
+  CHECK(ledger.mean_debt_ns() == 100);
+  ledger.pay(kA, 60);
+  CHECK(ledger.mean_debt_ns() == 70);
+}
+
 TEST_CASE("where all threads run the unit, earned cancels debt", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.earn(kA, 100);
@@ -322,6 +355,36 @@ TEST_CASE("a wait for a core is other processes' where the target's own cores wo
           ledger.start_thread(kC, kA, kMillisecond);
           ledger.switched_in(kC, kCpu0, 10 * kMillisecond);
         }) == 9 * kMillisecond);
+}
+
+TEST_CASE("a target stalls while none of its threads runs though some want to",
+          "[causal][ledger]") {
+  Ledger ledger = two_threads(Ledger::BlindCredit::none, 2);
+  ledger.switched_in(kA, kCpu0, 0);
+  ledger.switched_in(kB, kCpu1, 0);
+  ledger.switched_out(kA, kCpu0, 1000, true, false);  // B runs on
+  ledger.switched_out(kB, kCpu1, 3000, true, false);
+  ledger.switched_in(kA, kCpu0, 7000);
+  CHECK(ledger.stalled_ns() == 4000);
+  ledger.switched_in(kB, kCpu1, 9000);
+  ledger.switched_out(kA, kCpu0, 9000, false, false);  // nobody wants to
+  ledger.switched_out(kB, kCpu1, 9000, false, false);
+  ledger.switched_in(kA, kCpu0, 20000);
+  CHECK(ledger.stalled_ns() == 4000);
+}
+
+TEST_CASE("in a sham nobody owes what another stood still for too long", "[causal][ledger]") {
+  Ledger ledger = two_threads();
+  ledger.lift(1000);
+  ledger.pay(kA, 1700);
+  CHECK(ledger.global() == 1000);
+  for (const Ledger::Debt& debt : ledger.debts()) {
+    CHECK(debt.debt_ns == (debt.thread == kA ? -700 : 1000));
+  }
+  ledger.lift(500);  // A has paid it
+  for (const Ledger::Debt& debt : ledger.debts()) {
+    CHECK(debt.debt_ns == (debt.thread == kA ? -200 : 1500));
+  }
 }
 
 TEST_CASE("a short wait after a wake-up is the scheduler's, nobody else's", "[causal][ledger]") {

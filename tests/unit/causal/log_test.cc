@@ -72,17 +72,19 @@ Run full_run() {
   run.ended = true;
   run.reason = "duration";
   run.wall_ns = 19;
-  run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21, 33, 34};
+  run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21, {33, 34, 37}};
   run.losses = {22, 23, 24, 25};
   run.digest = "same";
   run.stopped_calls = {3, 2, 1, 4};
   run.peers = {"client (process 35)"};
+  run.pacing = {{"work", 0.2, 0.8, 0.75, 0.85, true, 0.9, 0.7, 1.1}};
   run.warnings = {"w"};
   return run;
 }
 
 void write(LogWriter& log, const Run& run) {
   log.run(run);
+  log.pacing(run);
   for (const Experiment& e : run.experiments) log.experiment(run, e);
   for (const UnitSamples& s : run.samples) log.samples(run, s);
   log.end(run);
@@ -121,8 +123,9 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.overhead.sample_to_pause_p50_ns == 31);
   CHECK(r.overhead.sample_to_pause_p99_ns == 32);
   CHECK(r.overhead.period_ns == 21);
-  CHECK(r.overhead.pause_cost_ns == 33);
-  CHECK(r.overhead.pause_cost_error_ns == 34);
+  CHECK(r.overhead.pause_cost.cost_ns == 33);
+  CHECK(r.overhead.pause_cost.error_ns == 34);
+  CHECK(r.overhead.pause_cost.length_ns == 37);
   CHECK(r.experiments.at(0).cost_error_ns == 35);
   CHECK(r.experiments.at(0).model_error_ns == 36);
   CHECK(r.losses.records_lost == 22);
@@ -136,6 +139,16 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.stopped_calls.shortened == 4);
   CHECK(r.warnings == run.warnings);
   CHECK(r.peers == run.peers);
+  REQUIRE(r.pacing.size() == 1);
+  CHECK(r.pacing[0].point == "work");
+  CHECK(r.pacing[0].held_back == 0.2);
+  CHECK(r.pacing[0].rate == 0.8);
+  CHECK(r.pacing[0].low == 0.75);
+  CHECK(r.pacing[0].high == 0.85);
+  CHECK(r.pacing[0].cores_short);
+  CHECK(r.pacing[0].absorbed == 0.9);
+  CHECK(r.pacing[0].absorbed_low == 0.7);
+  CHECK(r.pacing[0].absorbed_high == 1.1);
   REQUIRE(r.samples.size() == 1);
   CHECK(r.samples[0].count == 18);
   CHECK(r.samples[0].baseline_count == 17);

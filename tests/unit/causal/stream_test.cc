@@ -129,8 +129,18 @@ struct Scene {
   Nanoseconds begun_ns = 0;
 
   explicit Scene(double speedup, int cores = 2, Nanoseconds visit_cost_ns = 0)
-      : stream(
-            {clock, source, pauser, attribution, counters, {}, 0, cores, {}, {visit_cost_ns}, {}}) {
+      : stream({clock,
+                source,
+                pauser,
+                attribution,
+                counters,
+                {},
+                0,
+                cores,
+                {},
+                {},
+                {visit_cost_ns},
+                {}}) {
     for (const Tid tid : {kFast, kOther}) {
       add(perf::ThreadStartEvent{id(tid), {}, kStart});
       add(perf::SwitchEvent{id(tid), kStart + 1, core(tid), perf::SwitchKind::in});
@@ -417,6 +427,31 @@ TEST_CASE("the target is looked at as seldom as its threads block", "[causal][st
     scene.pauser.looks = true;
     scene.run_until(600);
     CHECK(tick_ns() == 2 * kMs);
+  }
+}
+
+// One runs, one waits for its core.
+TEST_CASE("a sham that is to hold all back at once asks those who wait for a core, too",
+          "[causal][stream]") {
+  Scene scene(0);
+  scene.switches(kOther, 1, kPreempted);
+  scene.run_until(5);
+  scene.pauser.asked.clear();
+  SECTION("in lumps of a millisecond, of all at the same moment") {
+    scene.stream.begin_sham(0.1, true);
+    scene.run_until(60);
+    const Nanoseconds first_ns = scene.pauser.asked.front().debt_ns;
+    CHECK(first_ns >= kMillisecond);
+    CHECK(scene.most_asked_ns(kOther, 0, 60) == scene.most_asked_ns(kFast, 0, 60));
+    for (std::size_t i = 1; i < scene.pauser.asked.size(); i += 2) {
+      CHECK(scene.pauser.asked[i].debt_ns == scene.pauser.asked[i - 1].debt_ns);
+    }
+  }
+  SECTION("any other asks who runs") {
+    scene.stream.begin_sham(0.1);
+    scene.run_until(60);
+    CHECK(scene.most_asked_ns(kFast, 0, 60) > 0);
+    CHECK(scene.most_asked_ns(kOther, 0, 60) == 0);
   }
 }
 

@@ -47,6 +47,7 @@ baseline_share = 0.3
 seed = 42
 fixed = "hash.c:217"
 speedup = 35
+pace_test = false
 [sampling]
 period = "250us"
 peers = false
@@ -88,6 +89,7 @@ predict = { log = "profile.jsonl", unit = "hash.c:217", speedup = 96 }
   CHECK(c.experiment.seed == 42U);
   CHECK(c.experiment.fixed_unit == "hash.c:217");
   CHECK(c.experiment.fixed_speedup_percent == 35U);
+  CHECK_FALSE(c.experiment.pace_test);
   CHECK(c.sampling.period_ns == 250 * kMicrosecond);
   CHECK_FALSE(c.sampling.peers);
   CHECK(c.pause.channel == "ptrace");
@@ -105,6 +107,7 @@ TEST_CASE("an empty configuration has the defaults", "[config]") {
   const config::Config c = parse("", "c.toml");
   CHECK(c.experiment.duration_ns == 500 * kMillisecond);
   CHECK(c.experiment.speedups_percent.size() == 21);
+  CHECK(c.experiment.pace_test);
   CHECK_FALSE(c.sampling.period_ns);
   CHECK(c.sampling.peers);
   CHECK(c.scope.binaries == std::vector<std::string>{"MAIN"});
