@@ -34,6 +34,7 @@
 #include "controller/target/run_held.h"
 #include "controller/target/stopped_thread.h"
 #include "controller/target/target_lock.h"
+#include "controller/target/undo_until_done.h"
 
 namespace causalctl::target {
 namespace {
@@ -98,21 +99,20 @@ class GuardianProcess {
 
   // However long the target is frozen or stopped: nobody waits for this process any more.
   std::vector<std::string> undo_once_it_goes_on() {
-    constexpr int look_again_ms = 100;
-    auto problems = undo();
     // … or in the hands of a debugger.
     const auto stands_still = [this] {
-      return is_frozen(target_) || is_stopped(target_) || traced_by_other(target_).has_value();
+      return target_ != 0 &&
+             (is_frozen(target_) || is_stopped(target_) || traced_by_other(target_).has_value());
     };
-    while (!problems.empty() && target_ != 0 && stands_still()) {
-      // Threads that were asked to stop do so when they go on, and must not stand for long.
+    // Threads that were asked to stop do so when they go on, and must not stand for long.
+    const auto wait = [this] {
+      constexpr int look_again_ms = 100;
       pollfd stops{signals_.get(), POLLIN, 0};
       (void)poll(&stops, 1, look_again_ms);
       drain_signals();
       take_stops();
-      if (!stands_still()) problems = undo();
-    }
-    return problems;
+    };
+    return undo_until_done([this] { return undo(); }, stands_still, wait);
   }
 
   void let_held_go() {

@@ -1,0 +1,22 @@
+// Undoing what was done to a target that may stand still: frozen, stopped, or in a debugger's hands.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace causalctl::target {
+
+// Calls `undo` (the problems it met) until it meets none or has failed in a target that stood still
+// neither before nor after it; `wait` while `stands_still`. One that goes on in the midst of an
+// attempt, or just after it, was not to blame for what failed: it is tried once more.
+template <class Undo, class StandsStill, class Wait>
+std::vector<std::string> undo_until_done(Undo&& undo, StandsStill&& stands_still, Wait&& wait) {
+  for (;;) {
+    const bool stood_still = stands_still();
+    std::vector<std::string> problems = undo();
+    if (problems.empty() || (!stood_still && !stands_still())) return problems;
+    while (stands_still()) wait();
+  }
+}
+
+}  // namespace causalctl::target
