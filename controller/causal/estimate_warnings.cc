@@ -71,14 +71,25 @@ void warn_of_impossible(const ProgressResult& point, Report& report) {
   }
 }
 
-void warn_of_pace(const ProgressResult& point, Report& report) {
-  if (!point.pacing || point.pacing->pace == report::Pace::of_program) return;
-  const auto& [pace, held_back, rate] = *point.pacing;
-  const std::string seen = fmt::format(
+std::string seen_of_pace(const report::Pacing& pacing) {
+  const auto& rate = pacing.rate;
+  auto seen = fmt::format(
       "while all threads stood still for {:.0f} % of the time it came {:.0f} % as often "
       "[{:.0f}, {:.0f}]",
-      percent(held_back), percent(rate.value), percent(rate.low), percent(rate.high));
-  if (pace == report::Pace::own) {
+      percent(pacing.held_back), percent(rate.value), percent(rate.low), percent(rate.high));
+  if (const auto& absorbed = pacing.absorbed) {
+    seen += fmt::format(
+        ", and {:.0f} % of that [{:.0f}, {:.0f}] was taken from what its threads wait for "
+        "otherwise than for a core",
+        percent(absorbed->value), percent(absorbed->low), percent(absorbed->high));
+  }
+  return seen;
+}
+
+void warn_of_pace(const ProgressResult& point, Report& report) {
+  if (!point.pacing || point.pacing->pace == report::Pace::of_program) return;
+  const std::string seen = seen_of_pace(*point.pacing);
+  if (point.pacing->pace == report::Pace::own) {
     report.warnings.push_back(fmt::format(
         "{} comes at its own pace: {}. Its source does not wait for the program, so faster code "
         "does not make it come more often; what faster code changes is latency: use --latency",

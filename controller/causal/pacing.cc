@@ -75,8 +75,12 @@ std::optional<report::Pacing> described_pacing(const std::vector<Run>& runs,
   for (const Run& run : runs) {
     const Pacing* pacing = find_pacing(run, point);
     if (pacing == nullptr) continue;
-    return report::Pacing{
-        pace_of(*pacing), pacing->held_back, {pacing->rate, pacing->low, pacing->high}};
+    report::Pacing described{
+        pace_of(*pacing), pacing->held_back, {pacing->rate, pacing->low, pacing->high}, {}};
+    if (pacing->cores_short) {
+      described.absorbed = {pacing->absorbed, pacing->absorbed_low, pacing->absorbed_high};
+    }
+    return described;
   }
   return std::nullopt;
 }

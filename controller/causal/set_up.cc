@@ -96,8 +96,11 @@ void SetUp::look_for_pace() const {
   }
   run.pacing = measure_pacing(stream, parts, *test, share_of_run_ns(0.08, 6 * kSecond), stop);
   for (const Pacing& pacing : run.pacing) {
-    log::verbose("{}: {:.2f} of its rate [{:.2f}, {:.2f}] while held back for {:.2f} of the time",
-                 pacing.point, pacing.rate, pacing.low, pacing.high, pacing.held_back);
+    log::verbose(
+        "{}: {:.2f} of its rate [{:.2f}, {:.2f}] while held back for {:.2f} of the time; {:.2f} of "
+        "it absorbed [{:.2f}, {:.2f}]",
+        pacing.point, pacing.rate, pacing.low, pacing.high, pacing.held_back, pacing.absorbed,
+        pacing.absorbed_low, pacing.absorbed_high);
   }
   write_or_end(run, [&] { log.pacing(run); });
   if (!stop()) warn_of_unknown_pace("it is too rare, or the threads could not be held back");

@@ -83,7 +83,10 @@ Json progress_json(const ProgressResult& point) {
                       {"held_back", json_number(pacing->held_back)},
                       {"rate", json_number(pacing->rate.value)},
                       {"rate_low", json_number(pacing->rate.low)},
-                      {"rate_high", json_number(pacing->rate.high)}};
+                      {"rate_high", json_number(pacing->rate.high)},
+                      {"absorbed", json_number(pacing->absorbed, &Interval::value)},
+                      {"absorbed_low", json_number(pacing->absorbed, &Interval::low)},
+                      {"absorbed_high", json_number(pacing->absorbed, &Interval::high)}};
   }
   if (point.latency) {
     json["mean_latency_s"] = json_number(point.mean_latency_s);

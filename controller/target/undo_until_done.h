@@ -1,4 +1,5 @@
-// Undoing what was done to a target that may stand still: frozen, stopped, or in a debugger's hands.
+// Undoing what was done to a target that may stand still: frozen, stopped, or in the hands of a
+// debugger.
 #pragma once
 
 #include <string>

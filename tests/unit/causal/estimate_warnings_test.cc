@@ -52,13 +52,18 @@ TEST_CASE("a point that comes at its own pace is told, and one of which that is 
           "[causal]") {
   report::Report report = sound();
   auto& pacing = report.progress[0].pacing;
-  pacing = report::Pacing{report::Pace::of_program, 0.2, {0.8, 0.78, 0.82}};
+  pacing = report::Pacing{report::Pace::of_program, 0.2, {0.8, 0.78, 0.82}, {}};
   CHECK(warnings_of(report).empty());
-  pacing = report::Pacing{report::Pace::own, 0.2, {0.99, 0.97, 1.01}};
+  pacing = report::Pacing{report::Pace::own, 0.2, {0.99, 0.97, 1.01}, {}};
   auto warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], StartsWith("p comes at its own pace: while all threads stood still for "
-                                     "20 % of the time it came 99 % as often [97, 101]"));
+                                     "20 % of the time it came 99 % as often [97, 101]. "));
+  pacing->absorbed = report::Interval{0.9, 0.8, 1};  // threads queue for cores: this tells
+  warnings = warnings_of(report);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0],
+             Contains("as often [97, 101], and 90 % of that [80, 100] was taken from"));
   pacing->pace = report::Pace::unknown;
   warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);

@@ -83,6 +83,11 @@ TEST_CASE("where threads queue for cores their other waits tell whose the pace i
   CHECK(unfelt_of(run, "request").share == 0);
   // Not known: the interval holds that nothing is felt, and all.
   run.pacing = {queued(0.11, 0.05)};
+  const auto described = described_pacing({run}, "request");
+  REQUIRE(described);
+  REQUIRE(described->absorbed);  // the reader sees what decided
+  CHECK(described->absorbed->low < 0.5);
+  CHECK(described->absorbed->high > 0.5);
   const Unfelt unknown = unfelt_of(run, "request");
   CHECK(unknown.share == 0.5);
   CHECK(unknown.share + 1.97 * unknown.error >= 1);
