@@ -47,6 +47,7 @@ class Attribution {
   std::size_t units() const { return units_.size(); }
   std::uint64_t unknown() const { return unknown_; }  // samples that no unit got
   std::uint64_t total() const { return total_; }
+  std::size_t pending() const { return pending_.size(); }  // samples not counted yet
 
   // The unit that the user calls `name`: its identity, its name, FILE:LINE or FILE:FUNCTION by a
   // longer path, BINARY:FUNCTION. nullopt: not seen.

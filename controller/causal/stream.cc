@@ -191,6 +191,7 @@ void Stream::apply(const perf::VisitEvent& event) {
 void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
   ledger_.visited(thread);
   if (time_ns < window_from_ns_) return parts_.counters.late_visit(tag, thread);
+  if (notes_delay_) delay_at_visit_ns_ = delay_ns();
   const Nanoseconds gained_ns = ledger_.local(thread) - window_offset_ns_;
   parts_.counters.visit(tag, thread, time_ns - gained_ns - window_from_ns_);
 }

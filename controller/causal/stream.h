@@ -92,6 +92,11 @@ class Stream {
   void end();  // forgives all debts
 
   Nanoseconds delay_ns() const { return ledger_.global() - window_offset_ns_; }
+  // … as it was at the latest visit, however late the controller saw it: threads that have ended
+  // meanwhile are in no global offset. Kept where note_delay_at_visits() has asked for it, for each
+  // visit asks all threads.
+  void note_delay_at_visits() { notes_delay_ = true; }
+  Nanoseconds delay_at_visit_ns() const { return delay_at_visit_ns_; }
   std::uint64_t samples_in_unit() const { return samples_in_unit_; }  // of the window
   Nanoseconds core_wait_ns() const { return ledger_.core_wait_ns(); }
   // … because of other processes, without what the controller takes. May fall for a moment: clamp
@@ -149,6 +154,8 @@ class Stream {
   std::optional<UnitId> last_unit_;
   bool earning_ = false;
   bool owing_ = false;  // something was earned since begin(): debts may exist
+  bool notes_delay_ = false;
+  Nanoseconds delay_at_visit_ns_ = 0;
   std::uint64_t samples_in_unit_ = 0;
   Nanoseconds cpu_time_ns_ = 0;
   std::uint64_t near_breakpoint_ = 0;

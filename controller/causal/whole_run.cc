@@ -1,5 +1,7 @@
 #include "controller/causal/whole_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -15,6 +17,8 @@ namespace {
 
 constexpr Nanoseconds kPeriod = kMillisecond;  // nothing is calibrated: runs may be short
 constexpr Nanoseconds kSymbolsPatience = 30 * kSecond;
+constexpr Nanoseconds kAnswersPatience = kSecond;
+constexpr double kMostLate = 0.1;
 
 // The program is held meanwhile: were the debug information first read when the program runs, its
 // first samples would be charged to nothing.
@@ -25,10 +29,20 @@ void wait_for_symbols(const StreamParts& parts, const RunHooks& hooks) {
   }
 }
 
+// The program has ended, and is not kept from a core.
+void wait_for_answers(const StreamParts& parts, const RunHooks& hooks) {
+  const Nanoseconds deadline_ns = parts.clock.now() + kAnswersPatience;
+  parts.attribution.absorb();
+  while (parts.attribution.pending() > 0 && parts.clock.now() < deadline_ns &&
+         hooks.interrupts() == 0) {
+    parts.clock.sleep_until(parts.clock.now() + kMillisecond);
+    parts.attribution.absorb();
+  }
+}
+
 struct Watched {
   Nanoseconds wall_ns = 0;    // until the end was noticed
   Nanoseconds window_ns = 0;  // after the start: from here on virtual time is counted
-  Nanoseconds delay_ns = 0;   // the ledger forgets threads that have ended
 };
 
 Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const RunHooks& hooks,
@@ -39,7 +53,6 @@ Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const Ru
   while (parts.session.target_alive() && !stream.executed_other_program() &&
          hooks.interrupts() == 0) {
     ticker.step();
-    if (parts.session.target_alive()) watched.delay_ns = stream.delay_ns();
     if (unit || planned.unit.empty()) continue;
     // Known from its first sample on; until then nothing could be earned, nor owed.
     unit = parts.attribution.find(planned.unit);
@@ -53,6 +66,13 @@ Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const Ru
 }
 
 }  // namespace
+
+std::string known_too_late(std::uint64_t in_time, std::uint64_t all) {
+  const std::uint64_t late = all - std::min(in_time, all);
+  if (static_cast<double>(late) <= kMostLate * static_cast<double>(all)) return "";
+  return fmt::format("{} of {} samples of the unit were known too late to earn anything", late,
+                     all);
+}
 
 // Systematic sampling: entries stand at equal distances on the line of all samples.
 std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, double offset) {
@@ -79,6 +99,7 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   wait_for_symbols(parts, hooks);
   Stream stream(parts);
   stream.set_pause_cost(cost.cost_ns);
+  stream.note_delay_at_visits();  // the one at its end
   // What there was at its start says nothing of the rest, and there is no next experiment in it.
   stream.limit_tick(kShortestTick);
   stream.limit_threshold(0);
@@ -92,15 +113,18 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   if (hooks.followed) hooks.followed();
   const Nanoseconds cpu_start_ns = process_cpu_now();
   const Watched watched = watch(stream, ticker, parts, hooks, planned, period_ns);
+  wait_for_answers(parts, hooks);
 
   Experiment result;
+  result.speedup = planned.speedup;
+  result.samples = stream.samples_in_unit();
+  std::string late;
   if (const auto unit = parts.attribution.find(planned.unit)) {
     result.unit = parts.attribution.unit(*unit);
+    late = known_too_late(result.samples, parts.attribution.count(*unit));
   } else {
     result.unit.name = planned.unit;
   }
-  result.speedup = planned.speedup;
-  result.samples = stream.samples_in_unit();
   result.runnable_wait_ns = stream.core_wait_ns();
   result.outside_wait_ns =
       std::clamp<Nanoseconds>(stream.outside_wait_ns(), 0, result.runnable_wait_ns);
@@ -115,11 +139,13 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
     result.discarded = "the program executed another one";
   } else if (end.visits != 1) {
     result.discarded = "the program did not end by itself";
+  } else if (!late.empty()) {
+    result.discarded = late;
   } else {
     ticker.judge(result);
   }
   result.effective_ns = watched.window_ns + end.last_ns;
-  result.delay_ns = watched.delay_ns;
+  result.delay_ns = stream.delay_at_visit_ns();
   result.wall_ns = result.effective_ns + result.delay_ns;
   result.cost_error_ns = error_of_pauses(result, run.overhead);
   result.model_error_ns = model_error_of(result);

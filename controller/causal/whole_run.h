@@ -33,6 +33,11 @@ struct WholeRun {
 void run_whole(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
                const WholeRun& planned, Run& run);
 
+// Why a run does not count in which too many of the unit's samples earned nothing, as what they are
+// was known too late: more than a tenth of all of it. Its treatment would be none. Empty: it
+// counts. Pure.
+std::string known_too_late(std::uint64_t in_time, std::uint64_t all);
+
 // What Plan::next() draws from: kEntriesByShare units, each as often as its share of all samples so
 // far says (one run is short). `offset`, in [0, 1), decides who gets an entry among units that have
 // less than one; where it is drawn anew each time, each has its share. Empty: no samples. Pure.

@@ -218,6 +218,23 @@ TEST_CASE("the trap of a visit takes no virtual time, in a baseline no more than
   CHECK(scene.pauser.asked.empty());  // it makes nobody pause by itself
 }
 
+TEST_CASE("the delay at a visit is known whenever it is seen, also when its thread has ended",
+          "[causal][stream]") {
+  Scene scene(0.5);
+  scene.stream.note_delay_at_visits();
+  scene.samples(kFast, 1, 40);
+  scene.visit(kFast, 45);
+  for (const Tid tid : {kFast, kOther}) {
+    scene.switches(tid, 46, perf::SwitchKind::out_blocked);
+    scene.add(perf::ThreadExitEvent{Scene::id(tid), scene.at(46)});
+  }
+  scene.clock.now_ns = scene.at(60);  // the controller stalls
+  scene.run_until(61);
+  CHECK(scene.stream.delay_ns() == 0);  // nobody is left
+  CHECK(scene.stream.delay_at_visit_ns() == 20 * kMs);
+  CHECK(scene.done().last_ns == 45 * kMs - 20 * kMs);
+}
+
 TEST_CASE("nothing is owed in a baseline, nor after the end of earning", "[causal][stream]") {
   Scene baseline(0);
   baseline.samples(kFast, 1, 40);

@@ -25,6 +25,16 @@ std::map<UnitId, std::size_t> entries_of_each(const std::vector<UnitSamples>& sa
 
 }  // namespace
 
+TEST_CASE("a run whose samples were known too late does not count", "[causal][whole_run]") {
+  CHECK(known_too_late(0, 0).empty());  // the unit did not run
+  CHECK(known_too_late(50, 50).empty());
+  CHECK(known_too_late(45, 50).empty());
+  CHECK(known_too_late(44, 50) ==
+        "6 of 50 samples of the unit were known too late to earn anything");
+  CHECK_FALSE(known_too_late(0, 1).empty());
+  CHECK(known_too_late(51, 50).empty());
+}
+
 TEST_CASE("no samples, no entries", "[causal][whole_run]") {
   CHECK(entries_by_share({}, 0).empty());
   CHECK(entries_by_share(samples_of({0, 0}), 0.5).empty());
