@@ -78,6 +78,7 @@ Spare SetUp::spare() const {
 
 // Where nothing waits for the outside, progress has no pace of its own.
 void SetUp::look_for_pace() const {
+  if (parts.counters.throughput().empty()) return;  // latency has none
   const auto waits = static_cast<Nanoseconds>(stream.waits_ended_from_outside());
   const auto other_waits = static_cast<Nanoseconds>(stream.waits_ended_by_known());
   const auto test = gentle_test(spare(), config.budget.max_slowdown_percent.value_or(100) / 100);

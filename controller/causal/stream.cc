@@ -184,8 +184,10 @@ void Stream::apply(const perf::WakeEvent& event) {
 
 void Stream::apply(const perf::VisitEvent& event) {
   visit(event.tag, event.thread.tid, event.time_ns);
-  // Its trap is none of the program's time, in a baseline no more than in a treatment.
-  ledger_.earn(event.thread.tid, parts_.visit_cost_ns(event.tag));
+  // Its trap is none of the program's time, in a baseline no more than in a treatment. A prompt
+  // sham is compared with real time, in which the trap counts: it must not be taken for standing
+  // still.
+  if (!prompt_) ledger_.earn(event.thread.tid, parts_.visit_cost_ns(event.tag));
 }
 
 void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {

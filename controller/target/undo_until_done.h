@@ -9,15 +9,18 @@ namespace causalctl::target {
 
 // Calls `undo` (the problems it met) until it meets none or has failed in a target that stood still
 // neither before nor after it; `wait` while `stands_still`. One that goes on in the midst of an
-// attempt, or just after it, was not to blame for what failed: it is tried once more.
+// attempt, or just after it, was not to blame for what failed: it is tried once more. The first
+// attempt comes at once, for threads may be held, and looking at a target takes a while; so it is
+// repeated, too, if it fails.
 template <class Undo, class StandsStill, class Wait>
 std::vector<std::string> undo_until_done(Undo&& undo, StandsStill&& stands_still, Wait&& wait) {
-  for (;;) {
-    const bool stood_still = stands_still();
-    std::vector<std::string> problems = undo();
-    if (problems.empty() || (!stood_still && !stands_still())) return problems;
+  std::vector<std::string> problems = undo();
+  while (!problems.empty()) {
     while (stands_still()) wait();
+    problems = undo();
+    if (!stands_still()) break;
   }
+  return problems;
 }
 
 }  // namespace causalctl::target

@@ -218,6 +218,17 @@ TEST_CASE("the trap of a visit takes no virtual time, in a baseline no more than
   CHECK(scene.pauser.asked.empty());  // it makes nobody pause by itself
 }
 
+TEST_CASE("where all are held back as real time goes a visit's trap is work like any other",
+          "[causal][stream]") {
+  Scene scene(0, 2, 2 * kMs);
+  scene.run_until(2);
+  scene.stream.begin_sham(0.2, true);
+  for (int i = 0; i < 20; ++i) scene.visit(kFast, 10 + 5 * i);
+  scene.run_until(112);
+  CHECK(scene.most_asked_ns(kFast, 0, 112) >= 20 * kMs);  // as much as the other
+  CHECK(scene.most_asked_ns(kFast, 0, 112) == scene.most_asked_ns(kOther, 0, 112));
+}
+
 TEST_CASE("the delay at a visit is known whenever it is seen, also when its thread has ended",
           "[causal][stream]") {
   Scene scene(0.5);
