@@ -269,8 +269,11 @@ std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, con
   for (bool sham_first = false; !stop(); sham_first = !sham_first) {
     const Nanoseconds passed_ns = parts.clock.now() - begin_ns;
     if (passed_ns > kLongestPaceTest * budget_ns) break;
-    if (passed_ns > budget_ns && none_unknown(pacing())) break;  // or there is nothing
-    PacePhase phases[2];                                         // without, with
+    // Or there is nothing to tell: a point that is never visited. Fewer pairs than say anything are
+    // those of a short run, or of a machine that stalls.
+    const bool some = !pairs.empty() && pairs.front().size() >= kFewestPairs;
+    if (passed_ns > budget_ns && some && none_unknown(pacing())) break;
+    PacePhase phases[2];  // without, with
     for (const bool sham : {sham_first, !sham_first}) {
       phases[sham ? 1 : 0] = pace_phase(stream, parts, sham ? test.sham_rate : 0, stop);
     }
