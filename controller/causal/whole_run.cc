@@ -20,24 +20,28 @@ constexpr Nanoseconds kSymbolsPatience = 30 * kSecond;
 constexpr Nanoseconds kAnswersPatience = kSecond;
 constexpr double kMostLate = 0.1;
 
-// The program is held meanwhile: were the debug information first read when the program runs, its
-// first samples would be charged to nothing.
-void wait_for_symbols(const StreamParts& parts, const RunHooks& hooks) {
-  const Nanoseconds deadline_ns = parts.clock.now() + kSymbolsPatience;
-  while (!parts.attribution.lines() && parts.clock.now() < deadline_ns && hooks.interrupts() == 0) {
+template <class Done>
+void wait_until(Done&& done, Nanoseconds patience_ns, const StreamParts& parts,
+                const RunHooks& hooks) {
+  const Nanoseconds deadline_ns = parts.clock.now() + patience_ns;
+  while (!done() && parts.clock.now() < deadline_ns && hooks.interrupts() == 0) {
     parts.clock.sleep_until(parts.clock.now() + kMillisecond);
   }
 }
 
+// The program is held meanwhile: were the debug information first read when the program runs, its
+// first samples would be charged to nothing.
+void wait_for_symbols(const StreamParts& parts, const RunHooks& hooks) {
+  wait_until([&] { return parts.attribution.lines().has_value(); }, kSymbolsPatience, parts, hooks);
+}
+
 // The program has ended, and is not kept from a core.
 void wait_for_answers(const StreamParts& parts, const RunHooks& hooks) {
-  const Nanoseconds deadline_ns = parts.clock.now() + kAnswersPatience;
-  parts.attribution.absorb();
-  while (parts.attribution.pending() > 0 && parts.clock.now() < deadline_ns &&
-         hooks.interrupts() == 0) {
-    parts.clock.sleep_until(parts.clock.now() + kMillisecond);
+  const auto all_counted = [&] {
     parts.attribution.absorb();
-  }
+    return parts.attribution.pending() == 0;
+  };
+  wait_until(all_counted, kAnswersPatience, parts, hooks);
 }
 
 struct Watched {
