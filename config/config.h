@@ -25,10 +25,15 @@ struct Target {
   std::string directory;
 };
 
+// How code points are counted: by hardware breakpoints where they were seen to fire and registers
+// are free, otherwise by uprobes; or by one of the two only.
+enum class CountBy : std::uint8_t { automatic, breakpoint, uprobe };
+
 struct Progress {
   std::vector<std::string> throughput;  // SPECs
   std::vector<LatencyPoint> latency;
   bool end_to_end = false;
+  CountBy count_by = CountBy::automatic;
 };
 
 enum class Unit : std::uint8_t { automatic, line, function };

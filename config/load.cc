@@ -79,6 +79,13 @@ void set_unit(Loader& loader, const toml::node& node) {
   });
 }
 
+void set_count_by(Loader& loader, const toml::node& node) {
+  std::string text;
+  loader.checked(node, text, [&](const std::string& name, std::string_view what) {
+    loader.config.progress.count_by = parse_count_by(name, what);
+  });
+}
+
 void set_duration_or_auto(Loader& loader, const toml::node& node, Limits<Nanoseconds> limits,
                           std::optional<Nanoseconds>& into) {
   if (node.value_exact<std::string>() == "auto") return into.reset();
@@ -104,6 +111,7 @@ const Key kKeys[] = {
     {"progress.throughput", SET(l.strings(n, l.config.progress.throughput))},
     {"progress.latency", set_latency},
     {"progress.end_to_end", SET(l.boolean(n, l.config.progress.end_to_end))},
+    {"progress.count_by", set_count_by},
     {"scope.binary", SET(l.strings(n, l.config.scope.binaries))},
     {"scope.file", SET(l.strings(n, l.config.scope.files))},
     {"scope.unit", set_unit},

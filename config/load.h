@@ -33,6 +33,8 @@ void check_format(std::string_view format, std::string_view what);         // te
 void check_ab_format(std::string_view format, std::string_view what);      // text, json or csv
 Unit parse_unit(std::string_view text, std::string_view what);
 std::string_view unit_name(Unit unit);  // which parse_unit reads
+CountBy parse_count_by(std::string_view text, std::string_view what);
+std::string_view count_by_name(CountBy count_by);  // which parse_count_by reads
 void check_channel(std::string_view channel, std::string_view what);
 
 // Limits of numbers and times, shared with the command line; inclusive.

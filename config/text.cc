@@ -17,6 +17,8 @@ namespace causalctl::config {
 namespace {
 
 constexpr std::array<std::string_view, 3> kUnitNames = {"auto", "line", "function"};  // by Unit
+constexpr std::array<std::string_view, 3> kCountByNames = {"auto", "breakpoint",
+                                                           "uprobe"};  // by CountBy
 
 struct TimeUnit {
   std::string_view name;
@@ -138,6 +140,17 @@ Unit parse_unit(std::string_view text, std::string_view what) {
 }
 
 std::string_view unit_name(Unit unit) { return kUnitNames.at(static_cast<std::size_t>(unit)); }
+
+CountBy parse_count_by(std::string_view text, std::string_view what) {
+  const auto found = std::find(kCountByNames.begin(), kCountByNames.end(), text);
+  if (found != kCountByNames.end()) return static_cast<CountBy>(found - kCountByNames.begin());
+  throw UsageError(fmt::format("{}\"{}\" is not a way of counting: auto, breakpoint or uprobe",
+                               lead_in(what), printable(text)));
+}
+
+std::string_view count_by_name(CountBy count_by) {
+  return kCountByNames.at(static_cast<std::size_t>(count_by));
+}
 
 void check_channel(std::string_view channel, std::string_view what) {
   if (channel == "auto" || channel == "sigtrap" || channel == "ptrace") return;

@@ -237,6 +237,17 @@ void judge_all(std::vector<UnitResult>& units, double alpha) {
   for (UnitResult* unit : measured) judge(*unit, alpha);
 }
 
+void describe_counting(const std::vector<Run>& runs, ProgressResult& result) {
+  for (const Run& run : runs) {
+    for (const Counting& counting : run.counting) {
+      if (counting.point != result.name) continue;
+      result.counted_by = counting.by;
+      result.visit_cost_ns = counting.visit_cost_ns;
+      return;
+    }
+  }
+}
+
 ProgressResult estimate_point(const std::vector<Run>& runs, const Totals& totals,
                               const Point& point, const PointEffects& effects,
                               std::uint64_t samples_total, double alpha) {
@@ -245,6 +256,8 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Totals& totals
   result.latency = point.latency;
   describe(runs, point, result);
   if (!point.latency) result.pacing = described_pacing(runs, point.name);
+
+  describe_counting(runs, result);
 
   std::map<std::string, std::vector<Effect>> by_unit;
   for (const auto& [name, unit] : totals.units) by_unit[name];

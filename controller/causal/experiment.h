@@ -89,6 +89,13 @@ struct Pacing {
   double absorbed = 0, absorbed_low = 0, absorbed_high = 0;
 };
 
+// How a progress point was counted on this machine.
+struct Counting {
+  std::string point;              // its name; a latency's twice, for begin and end
+  std::string by;                 // "hardware breakpoint", "uprobe at 6 places", "tracepoint", …
+  Nanoseconds visit_cost_ns = 0;  // of one visit, to its thread; 0: next to nothing, or unknown
+};
+
 struct Losses {
   std::uint64_t records_lost = 0;
   std::uint64_t stacks_truncated = 0;
@@ -114,6 +121,7 @@ struct Run {
   Losses losses;
   std::string digest;  // same | changed | unknown
   StoppedCalls stopped_calls;
+  std::vector<Counting> counting;  // by tag
   std::vector<Pacing> pacing;      // of the throughput points for which it was measured
   std::vector<std::string> peers;  // other processes that were followed: "client (process 12)"
   // Why something of ours is still in the target, if it is, is the last warning. Not in the log.

@@ -18,7 +18,7 @@ inline constexpr Address kCacheLine = 64;
 inline constexpr double kSpinning = 0.02;  // of the samples: the target waits by spinning
 
 struct Intrusion {
-  std::string point;  // the point that is visited most, and is counted by a trap
+  std::string point;  // the point whose counting takes most of the time
   std::uint64_t visits = 0;
   Nanoseconds visit_cost_ns = 0;  // of one, as measured on this machine
   Nanoseconds target_cpu_ns = 0;  // that the target used meanwhile

@@ -100,6 +100,11 @@ void LogWriter::run(const Run& run) {
   Json config = Json::parse(run.config_json, nullptr, false);
   line["config"] = config.is_discarded() ? Json(run.config_json) : std::move(config);
   line["seed"] = run.seed;
+  for (const Counting& counting : run.counting) {
+    line["counting"].push_back({{"point", counting.point},
+                                {"by", counting.by},
+                                {"visit_cost_ns", counting.visit_cost_ns}});
+  }
   append(text(line));
 }
 

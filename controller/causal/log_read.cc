@@ -117,6 +117,19 @@ Pacing read_pacing(const Json& line) {
   return pacing;
 }
 
+std::vector<Counting> read_counting(const Json& line) {
+  std::vector<Counting> all;
+  const auto list = line.find("counting");
+  if (list == line.end() || !list->is_array()) return all;
+  for (const Json& item : *list) {
+    Counting& counting = all.emplace_back();
+    get(item, "point", counting.point);
+    get(item, "by", counting.by);
+    get_time(item, "visit_cost_ns", counting.visit_cost_ns);
+  }
+  return all;
+}
+
 void read_run(const Json& line, Run& run) {
   get(line, "host", run.host);
   get(line, "pid", run.pid);
@@ -124,6 +137,7 @@ void read_run(const Json& line, Run& run) {
   get(line, "build_id", run.build_id);
   get(line, "started_ns", run.started_ns);
   get(line, "seed", run.seed);
+  run.counting = read_counting(line);
   if (const auto config = line.find("config"); config != line.end()) {
     run.config_json = config->is_string() ? config->get<std::string>() : config->dump();
   }

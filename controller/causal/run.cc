@@ -295,9 +295,9 @@ void Runner::warn_of_intrusion() {
   Intrusion intrusion;
   intrusion.spinning_share = stream_.look_for_spinning();
   for (std::uint32_t tag = 0; tag < parts_.counters.points().size(); ++tag) {
-    // What is counted otherwise than by a breakpoint costs less.
-    if (parts_.visit_cost_ns(tag) == 0) continue;
-    if (parts_.counters.total_visits(tag) < intrusion.visits) continue;
+    const Nanoseconds taken_ns =
+        static_cast<Nanoseconds>(parts_.counters.total_visits(tag)) * parts_.visit_cost_ns(tag);
+    if (taken_ns <= static_cast<Nanoseconds>(intrusion.visits) * intrusion.visit_cost_ns) continue;
     intrusion.visits = parts_.counters.total_visits(tag);
     intrusion.point = parts_.counters.points()[tag].name;
     intrusion.visit_cost_ns = parts_.visit_cost_ns(tag);

@@ -20,7 +20,6 @@
 #include "controller/compare/runs.h"
 #include "controller/compare/schedule.h"
 #include "controller/compare/sequential.h"
-#include "controller/progress/visit_cost.h"
 #include "controller/report/comparison.h"
 #include "controller/report/text.h"
 
@@ -111,8 +110,6 @@ ExitCode ab(const AbOptions& options) {
       if (status.due()) status.show(describe(progress));
     };
     hooks.interrupts = Interrupts::count;
-    const bool counts = !config.progress.throughput.empty() || !config.progress.latency.empty();
-    if (counts) hooks.visit_cost_ns = progress::measure_visit_cost();
     compared = compare::run_comparison(config, hooks);
   }
   report::Comparison& comparison = compared.comparison;

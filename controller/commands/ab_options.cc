@@ -19,6 +19,7 @@ struct AbOptions::Values {
   std::vector<std::string> settings;
   std::string a, b, load, ready, ready_port, ready_delay, cpus, load_cpus;
   std::vector<std::string> progress, latency;
+  std::string count_by;
   std::string measure, warm_up, time_limit, grace;
   std::string rounds, null_rounds, seed, resolution, fail_if_slower, nice;
   bool until_certain = false;
@@ -103,6 +104,7 @@ void AbOptions::Values::add_runs(CLI::App& app) {
   measured.list("--progress", progress, "SPEC",
                 "progress point, as of attach; the first one decides");
   measured.list("--latency", latency, "NAME=BEGIN,END", "latency from one SPEC to another");
+  add_count_by(measured, count_by);
   measured.value("--measure", measure, "TIME",
                  "length of a measurement [until the load ends; 1s without load]");
   measured.value("--warm-up", warm_up, "TIME", "before it, not measured [0s]");
@@ -204,7 +206,7 @@ config::Config AbOptions::config() const {
   given.merge_sides(config.ab);
   given.merge_runs(config.ab);
   given.merge_rule(config.ab);
-  merge_points(given.progress, given.latency, config.progress);
+  merge_points(given.progress, given.latency, given.count_by, config.progress);
   if (!given.format.empty()) {
     config::check_ab_format(given.format, "--format");
     config.output.format = given.format;

@@ -62,7 +62,7 @@ struct ProfileOptions::Values {
   bool end_to_end = false;
   bool until_certain = false;
   std::string duration, experiment, cooloff, period, channel, pause_cost;
-  std::string unit, fixed, speedup, max_slowdown, min_visits;
+  std::string count_by, unit, fixed, speedup, max_slowdown, min_visits;
   std::optional<std::uint64_t> seed;
   std::string output, format;
   ConsoleOptions console;
@@ -87,6 +87,7 @@ void ProfileOptions::Values::add_progress(CLI::App& app, bool runs_command) {
       "(repeatable)");
   points.list("--latency", latency, "NAME=BEGIN,END",
               "latency from one SPEC to another (repeatable)");
+  add_count_by(points, count_by);
   if (!runs_command) return;
   points.flag("--end-to-end", end_to_end,
               "one run of the program is one unit of work; repeats the run");
@@ -135,7 +136,7 @@ void ProfileOptions::Values::add_output(CLI::App& app) {
 }
 
 void ProfileOptions::Values::merge_progress(config::Progress& into) const {
-  merge_points(progress, latency, into);
+  merge_points(progress, latency, count_by, into);
   if (end_to_end) into.end_to_end = true;
 }
 
@@ -229,8 +230,16 @@ void add_console_options(OptionGroup& group, ConsoleOptions& console) {
               "--verbose", console.verbose, "say what is done, on standard error");
 }
 
+void add_count_by(OptionGroup& group, std::string& count_by) {
+  group.value("--count-by", count_by, "auto|breakpoint|uprobe",
+              "how code points are counted [auto: by breakpoints where they were seen to fire, "
+              "otherwise by uprobes]");
+}
+
 void merge_points(const std::vector<std::string>& throughput,
-                  const std::vector<std::string>& latency, config::Progress& into) {
+                  const std::vector<std::string>& latency, const std::string& count_by,
+                  config::Progress& into) {
+  if (!count_by.empty()) into.count_by = config::parse_count_by(count_by, "--count-by");
   if (!throughput.empty()) into.throughput = throughput;
   if (!latency.empty()) into.latency.clear();
   for (const std::string& text : latency) {
@@ -273,7 +282,8 @@ Json progress_json(const config::Progress& progress) {
   }
   return {{"throughput", progress.throughput},
           {"latency", latency},
-          {"end_to_end", progress.end_to_end}};
+          {"end_to_end", progress.end_to_end},
+          {"count_by", config::count_by_name(progress.count_by)}};
 }
 
 }  // namespace

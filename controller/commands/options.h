@@ -54,9 +54,11 @@ void add_console_options(OptionGroup& group, ConsoleOptions& console);
 config::Config read_config(const std::string& file, const std::vector<std::string>& settings);
 void add_settings(CLI::App& app, std::vector<std::string>& settings);
 
-// Progress points as --progress and --latency gave them, in place of those of the file.
+void add_count_by(OptionGroup& group, std::string& count_by);
+// Progress points as --progress, --latency and --count-by gave them, in place of those of the file.
 void merge_points(const std::vector<std::string>& throughput,
-                  const std::vector<std::string>& latency, config::Progress& into);
+                  const std::vector<std::string>& latency, const std::string& count_by,
+                  config::Progress& into);
 
 // What was used, for the experiment log: the keys of the TOML file, as JSON.
 std::string config_json(const config::Config& config);

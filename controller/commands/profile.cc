@@ -5,8 +5,9 @@
 //   2. perf events on all threads, progress points armed: kernel objects that die with us (Watch)
 //   3. the pause channel: the only thing that is put into the target
 //   4. experiments, in real-time priority where permitted: profile() has causal/run.cc make them
-//   5. the pause channel's events closed, then the guardian takes the stub out again, then the
-//      digest of the target's state is compared with that of before  (detach)
+//   5. the pause channel's events closed, then the guardian takes the stub out again, while all
+//      other events are closed; then the digest of the target's state is compared with that of
+//      before  (detach)
 #include "controller/commands/profile.h"
 
 #include <fmt/format.h>
@@ -18,6 +19,8 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "controller/base/clock.h"
@@ -37,7 +40,6 @@
 #include "controller/perf/session.h"
 #include "controller/progress/counted.h"
 #include "controller/progress/progress.h"
-#include "controller/progress/visit_cost.h"
 #include "controller/target/process.h"
 #include "unwind/symbolizer.h"
 #include "unwind/target_memory.h"
@@ -73,13 +75,31 @@ progress::CountedPoints resolve_points(const config::Config& config, Pid target,
   }
 }
 
-// By tag, of which there are `tags`; what is counted otherwise than by a breakpoint is not known.
-std::vector<Nanoseconds> visit_costs(const std::vector<std::uint32_t>& trapped, std::size_t tags) {
-  std::vector<Nanoseconds> costs_ns(tags);
-  if (trapped.empty()) return costs_ns;
-  const Nanoseconds cost_ns = progress::measure_visit_cost();
-  for (const std::uint32_t tag : trapped) costs_ns[tag] = cost_ns;
-  return costs_ns;
+// How the progress points of a run are counted.
+struct Armory {
+  std::vector<Address> breakpoints;         // addresses that have one
+  std::vector<Nanoseconds> visit_costs_ns;  // by tag
+};
+
+Armory arm_points(const config::Config& config, const progress::CountedPoints& points, Pid target,
+                  perf::Session& session, causal::Run& run) {
+  Armory armory;
+  const auto all = progress::arm(points.resolved, target, config.progress.count_by, session);
+  for (std::size_t tag = 0; tag < all.size(); ++tag) {
+    const progress::Point& point = points.resolved[tag];
+    const progress::Armed& armed = all[tag];
+    const std::string text = progress::text_of(armed);
+    if (armed.places > 1) {
+      log::note("{}: counted by {}, all as one point", point.name, text);
+    } else {
+      log::verbose("{}: counted by {}", point.name, text);
+    }
+    armory.visit_costs_ns.push_back(armed.visit_cost_ns);
+    run.counting.push_back({points.counted[tag].name, text, armed.visit_cost_ns});
+    if (armed.by != progress::CountedBy::breakpoint) continue;
+    for (const unwind::Place& place : point.places) armory.breakpoints.push_back(place.address);
+  }
+  return armory;
 }
 
 // What turned out during the profile.
@@ -146,11 +166,24 @@ perf::SessionOptions session_options(const config::Config& config, std::uint64_t
   return options;
 }
 
-void detach(std::unique_ptr<pause::Pauser>& pauser, target::Guardian& guardian,
-            const target::Digest& before, const std::vector<Address>& places, causal::Run& run) {
+// With it the kernel takes its uprobes out of the target's text, for which it needs some time.
+std::jthread close_beside(std::unique_ptr<perf::Session>& session) {
+  try {
+    return std::jthread([&session] { session.reset(); });
+  } catch (const std::system_error&) {
+    session.reset();
+    return {};
+  }
+}
+
+void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Pauser>& pauser,
+            target::Guardian& guardian, const target::Digest& before,
+            const std::vector<Address>& places, causal::Run& run) {
   for (std::string& notice : pauser->notices()) run.warnings.push_back(std::move(notice));
   pauser.reset();  // closes the pause events: from here on no shot can fire
+  std::jthread closing = close_beside(session);
   const auto left = guardian.restore();
+  if (closing.joinable()) closing.join();
   run.left_in_target = !left.empty();
   run.stopped_calls = guardian.stopped_calls();
   const auto say_what_is_left = [&] {
@@ -199,23 +232,9 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   const target::Digest before = guardian.digest(places);
 
   const Interrupts interrupts;
-  std::vector<Address> breakpoints;
-  std::vector<std::uint32_t> trapped;  // tags of the points that are counted by them
   auto session =
       std::make_unique<perf::Session>(target, session_options(config, run.seed, guardian));
-  for (std::uint32_t tag = 0; tag < points.resolved.size(); ++tag) {
-    const std::string counted_by = progress::arm(points.resolved[tag], tag, target, *session);
-    if (points.resolved[tag].places.size() > 1) {
-      log::note("{}: counted by {}, all as one point", points.resolved[tag].name, counted_by);
-    } else {
-      log::verbose("{}: counted by {}", points.resolved[tag].name, counted_by);
-    }
-    if (counted_by.find("breakpoint") == std::string::npos) continue;
-    trapped.push_back(tag);
-    for (const unwind::Place& place : points.resolved[tag].places) {
-      breakpoints.push_back(place.address);
-    }
-  }
+  const Armory armory = arm_points(config, points, target, *session, run);
 
   pause::PauserOptions pauser_options;
   pauser_options.channel = config.pause.channel;
@@ -244,8 +263,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   work.experiments(
       {clock, *session, *choice.pauser, attribution, counters, progress::sampled_points(points),
        choice.pause_cost_ns, static_cast<int>(cores.size()),
-       [&cores] { return idle_time(core_times_now(), cores, sysconf(_SC_CLK_TCK)); }, breakpoints,
-       visit_costs(trapped, points.resolved.size()),
+       [&cores] { return idle_time(core_times_now(), cores, sysconf(_SC_CLK_TCK)); },
+       armory.breakpoints, armory.visit_costs_ns,
        [target](Address address, std::span<std::byte> bytes) {
          return unwind::TargetMemory(target).read(address, bytes);
        }},
@@ -253,8 +272,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   status.clear();
   warn_of_threads(*session, run);
   if (guardian.was_killed()) run.warnings.emplace_back(kGuardianKilled);
-  session.reset();  // with it the kernel takes its uprobes out of the target's text
-  detach(choice.pauser, guardian, before, places, run);
+  detach(session, choice.pauser, guardian, before, places, run);
   run.ended = true;
   return run;
 }

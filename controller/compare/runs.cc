@@ -91,6 +91,7 @@ class Comparing {
     result.values = std::move(run->values);
     records_lost_ += run->records_lost;
     visits_per_s_ = std::max(visits_per_s_, run->visits_per_s);
+    counting_share_ = std::max(counting_share_, run->counting_share);
     runs_.push_back(std::move(result));
     return true;
   }
@@ -144,13 +145,12 @@ class Comparing {
                       "be wrong; name a rarer progress point",
                       records_lost_));
     }
-    const double share = visits_per_s_ * static_cast<double>(hooks_.visit_cost_ns) / kSecond;
-    if (share > kCostWorthTelling) {
-      warnings.push_back(fmt::format(
-          "counting costs the sides about {:.1f} % of a core ({:.0f} visits a second, {:.1f} µs "
-          "each), both alike, so that effects look smaller by up to that share; name a rarer "
-          "progress point",
-          kPercent * share, visits_per_s_, static_cast<double>(hooks_.visit_cost_ns) / 1000));
+    if (counting_share_ > kCostWorthTelling) {
+      warnings.push_back(
+          fmt::format("counting costs each side up to {:.1f} % of a core ({:.0f} visits a second): "
+                      "effects look "
+                      "smaller by up to that share. Name a rarer progress point",
+                      kPercent * counting_share_, visits_per_s_));
     }
   }
 
@@ -163,6 +163,7 @@ class Comparing {
   std::string reason_ = "rounds";
   std::uint64_t records_lost_ = 0;
   double visits_per_s_ = 0;
+  double counting_share_ = 0;
 };
 
 }  // namespace

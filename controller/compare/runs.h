@@ -23,7 +23,6 @@ struct Progress {
 struct RunsHooks {
   std::function<void(const Progress&)> show;  // once a run
   std::function<int()> interrupts;            // how often the user asked for the end
-  Nanoseconds visit_cost_ns = 0;              // of one visit of a progress point, to its thread
 };
 
 struct Compared {

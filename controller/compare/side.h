@@ -24,7 +24,8 @@ struct RunOptions {
 struct OneRun {
   std::vector<Measured> values;
   std::uint64_t records_lost = 0;
-  double visits_per_s = 0;  // of all progress points
+  double visits_per_s = 0;    // of all progress points
+  double counting_share = 0;  // what counting them took, of one core
 };
 
 // nullopt: interrupted. However it is left, nothing that was started runs on. Throws UsageError

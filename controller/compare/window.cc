@@ -33,8 +33,8 @@ Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
     : points_(resolve(progress, pid)),
       session_(pid, {.sampling = false, .wake_edges = false, .seed = seed}),
       counters_(points_.counted) {
-  for (std::uint32_t tag = 0; tag < points_.resolved.size(); ++tag) {
-    progress::arm(points_.resolved[tag], tag, pid, session_);
+  for (const auto& armed : progress::arm(points_.resolved, pid, progress.count_by, session_)) {
+    visit_costs_ns_.push_back(armed.visit_cost_ns);
   }
   session_.start();
 }
@@ -103,6 +103,11 @@ std::vector<Measured> Window::end() {
     add("p99", count.p99_ns);
   }
   visits_per_s_ = static_cast<double>(all) * kSecond / static_cast<double>(length_ns_);
+  counting_share_ = 0;
+  for (std::size_t i = 0; i < visit_costs_ns_.size(); ++i) {
+    counting_share_ += static_cast<double>(counts_after[i] - counts_before_[i]) *
+                       static_cast<double>(visit_costs_ns_[i]) / static_cast<double>(length_ns_);
+  }
   return values;
 }
 

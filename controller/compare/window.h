@@ -28,7 +28,9 @@ class Window {
   // In the window, or just before it: the kernel tells late. Throughputs are right nevertheless,
   // latencies may not be.
   std::uint64_t records_lost() const;
-  double visits_per_s() const { return visits_per_s_; }  // of all points together, after end()
+  // After end(): what counting took of the window, of one core, and all points' visits a second.
+  double counting_share() const { return counting_share_; }
+  double visits_per_s() const { return visits_per_s_; }
 
  private:
   void collect_until(Nanoseconds watermark_ns);
@@ -36,6 +38,7 @@ class Window {
   std::vector<std::uint64_t> exact_counts() const;  // by tag
 
   progress::CountedPoints points_;
+  std::vector<Nanoseconds> visit_costs_ns_;  // by tag
   perf::Session session_;
   progress::Counters counters_;
   Nanoseconds begin_ns_ = 0;
@@ -45,6 +48,7 @@ class Window {
   Nanoseconds length_ns_ = 0;
   std::uint64_t units_ = 0;
   double visits_per_s_ = 0;
+  double counting_share_ = 0;
 };
 
 inline constexpr Nanoseconds kCollectEvery = 20 * kMillisecond;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
@@ -33,6 +34,7 @@ class EventFd {
                                                    const EventFd* output = nullptr);
 
   int get() const { return fd_.get(); }
+  Fd release() { return std::move(fd_); }
   explicit operator bool() const { return static_cast<bool>(fd_); }
   std::uint64_t id() const { return id_; }  // PERF_SAMPLE_IDENTIFIER of its records
   const perf_event_attr& attr() const { return attr_; }

@@ -10,6 +10,7 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/perf/translate.h"
+#include "controller/perf/visit_trial.h"
 
 namespace causalctl::perf {
 namespace {
@@ -19,6 +20,9 @@ constexpr Nanoseconds kGuard = 20 * kMicrosecond;
 constexpr Nanoseconds kScanInterval = 100 * kMillisecond;
 constexpr Nanoseconds kScanAgain = 5 * kMillisecond;  // when something unexplained was seen
 constexpr int kMostScansAtStart = 20;
+constexpr std::size_t kMostUprobeEvents = 64;
+// A thread that hits a uprobe and is not known within two scans has ended before it was seen.
+constexpr Nanoseconds kLongestUnknown = 3 * kScanInterval;
 
 // Fewer pages for many threads: the rings' memory is locked. A thread that blocks and wakes another
 // 50,000 times a second writes 12 MB: 512 KiB outlast a controller that is 40 ms late. Who must not
@@ -55,21 +59,62 @@ void Follower::open_all() {
 void Follower::start() {
   plan_.running = true;
   for (auto& [tid, events] : threads_) events.start(plan_);
+  if (uprobes_) uprobes_->start();
   if (plan_.peers && plan_.waking) peers_.start(*plan_.waking);
   // Until now nothing told of births and deaths.
   lost_since_scan_ = true;
   scan_until_stable();
 }
 
-void Follower::add(Visit visit) {
-  std::vector<std::pair<ThreadEvents*, EventFd>> opened;
-  for (auto& [tid, events] : threads_) {
-    if (auto event = events.open_visit(visit)) opened.emplace_back(&events, std::move(*event));
+void Follower::add(std::vector<Visit> visits) {
+  struct Opened {
+    ThreadEvents* events;
+    EventFd event;
+    std::uint32_t tag;
+  };
+  std::vector<Opened> opened;
+  for (const Visit& visit : visits) {
+    for (auto& [tid, events] : threads_) {
+      auto event = events.open_visit(visit);
+      if (event) opened.push_back({&events, std::move(*event), visit.tag});
+    }
   }
-  for (auto& [events, event] : opened) {
-    events->commit_visit(std::move(event), visit.tag, plan_.running);
+  for (auto& [events, event, tag] : opened) {
+    events->commit_visit(std::move(event), tag, plan_.running);
   }
-  plan_.visits.push_back(std::move(visit));
+  for (Visit& visit : visits) plan_.visits.push_back(std::move(visit));
+}
+
+// False: they cannot be counted by a program; why not is in `reason`.
+bool Follower::make_uprobes(std::string& reason) {
+  if (uprobes_) return true;
+  const UprobeTrial& trial = uprobe_trial();
+  reason = trial.reason;
+  if (!trial.means) return false;
+  try {
+    uprobes_.emplace(target_, *trial.means);
+  } catch (const Error& error) {
+    reason = error.what();
+    return false;
+  }
+  if (plan_.running) uprobes_->start();
+  return true;
+}
+
+void Follower::add_uprobes(const std::vector<UprobePlace>& places, const std::string& what) {
+  std::string reason;
+  if (make_uprobes(reason)) return uprobes_->add(places);
+  if (places.size() * threads_.size() > kMostUprobeEvents) {
+    throw Error(fmt::format("{} in {} threads would need {} perf events, of which each takes the "
+                            "kernel 50 ms to close: {}",
+                            what, threads_.size(), places.size() * threads_.size(), reason),
+                "run as root or with CAP_BPF, or name a point with fewer places");
+  }
+  std::vector<Visit> visits;
+  for (const UprobePlace& place : places) {
+    visits.push_back({visit_attr(uprobe_attr(place)), place.tag, what, ""});
+  }
+  add(std::move(visits));
 }
 
 void Follower::enable_sampling(bool on) {
@@ -108,6 +153,7 @@ Nanoseconds Follower::draw_period() {
 std::vector<Event> Follower::drain(Nanoseconds now_ns) {
   for (auto& [tid, events] : threads_) read(events);
   losses_.records_lost += peers_.read(merger_);
+  read_uprobes(now_ns);
   move_renamed();
   for (const ThreadId thread : std::exchange(exits_, {})) {
     const auto entry = threads_.find(thread.tid);
@@ -117,6 +163,7 @@ std::vector<Event> Follower::drain(Nanoseconds now_ns) {
     return left.common.time_ns < right.common.time_ns;
   });
   for (const auto& fork : std::exchange(forks_, {})) handle_fork(fork);
+  give_hits(now_ns - kLongestUnknown);  // of threads that are known by now
   if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
   return merger_.take_until(now_ns - kGuard);
 }
@@ -124,6 +171,7 @@ std::vector<Event> Follower::drain(Nanoseconds now_ns) {
 std::uint64_t Follower::count(std::uint32_t tag) const {
   const auto finished = finished_counts_.find(tag);
   std::uint64_t sum = finished == finished_counts_.end() ? 0 : finished->second;
+  if (uprobes_ && tag < Uprobes::kMostTags) sum += uprobes_->count(tag);
   for (const auto& [tid, events] : threads_) sum += events.count(tag);
   return sum;
 }
@@ -191,6 +239,7 @@ void Follower::finish(Tid tid, Nanoseconds exit_ns) {
   if (events.thread().tid != tid) return;  // alive, by exec under another number
   for (const auto& [tag, event] : events.visits()) finished_counts_[tag] += event.read_count();
   if (!events.exit_seen()) merger_.push(ThreadExitEvent{events.thread(), exit_ns});
+  closer_.close(events.take_uprobes());
   threads_.erase(entry);
   if (!local_tids_.empty()) {
     std::erase_if(local_tids_, [&](const auto& pair) { return pair.second == tid; });
@@ -199,6 +248,25 @@ void Follower::finish(Tid tid, Nanoseconds exit_ns) {
 
 void Follower::read(ThreadEvents& events) {
   losses_.records_lost += events.read([&](const Record& record) { handle(events, record); });
+}
+
+// After all rings of threads, so that the hits of a thread whose end was read are all there, and
+// before it is forgotten.
+void Follower::read_uprobes(Nanoseconds now_ns) {
+  if (!uprobes_) return;
+  losses_.records_lost += uprobes_->read(hits_);
+  give_hits(now_ns - kLongestUnknown);
+}
+
+// Those of threads that are not known stay until they are, or are older than that. What a thread
+// did that was never watched is missing, its visits with it (SessionLosses::threads_missed).
+void Follower::give_hits(Nanoseconds older_than_ns) {
+  std::erase_if(hits_, [&](const UprobeHit& hit) {
+    const auto thread = threads_.find(hit.tid);
+    if (thread == threads_.end()) return hit.time_ns < older_than_ns;
+    merger_.push(VisitEvent{thread->second.thread(), hit.time_ns, hit.tag});
+    return true;
+  });
 }
 
 void Follower::handle(ThreadEvents& events, const Record& record) {

@@ -18,12 +18,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "controller/perf/event_closer.h"
 #include "controller/perf/events.h"
 #include "controller/perf/merge.h"
 #include "controller/perf/peers.h"
 #include "controller/perf/session.h"
 #include "controller/perf/thread_events.h"
 #include "controller/perf/tracepoint.h"
+#include "controller/perf/uprobes.h"
 
 namespace causalctl::perf {
 
@@ -36,7 +38,8 @@ class Follower {
 
   void open_all();  // throws TargetGone if there is no thread to open
   void start();
-  void add(Visit visit);  // on all threads, or, when it throws, on none
+  void add(std::vector<Visit> visits);  // on all threads, or, when it throws, none on any
+  void add_uprobes(const std::vector<UprobePlace>& places, const std::string& what);
   void enable_sampling(bool on);
   void set_stack_bytes(unsigned bytes);
   void set_period(Nanoseconds period_ns);  // mean; each thread's is drawn around it
@@ -71,6 +74,9 @@ class Follower {
   void handle_wake(ThreadId thread, const SampleRecord& record);
   void handle_exec(ThreadEvents& events, const CommRecord& comm);
   void move_renamed();
+  bool make_uprobes(std::string& reason);
+  void read_uprobes(Nanoseconds now_ns);
+  void give_hits(Nanoseconds older_than_ns);
   void handle_fork(const ForkRecord& fork);
   void rescan(Nanoseconds now_ns);
 
@@ -85,6 +91,9 @@ class Follower {
   std::vector<std::string> reasons_;
   bool alive_ = true;
 
+  std::optional<Uprobes> uprobes_;
+  std::vector<UprobeHit> hits_;  // read, and not yet given to the merger
+  EventCloser closer_;
   std::map<Tid, ThreadEvents> threads_;
   std::size_t expected_threads_ = 0;
   std::uint32_t last_serial_ = 0;

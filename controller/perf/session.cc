@@ -78,8 +78,16 @@ Session::Session(Pid target, const SessionOptions& options)
 
 Session::~Session() = default;
 
-void Session::add(const VisitTemplate& visit) {
-  impl_->follower.add({visit_attr(visit.attr), visit.tag, visit.what, visit.filter});
+void Session::add(const std::vector<VisitTemplate>& visits) {
+  std::vector<Visit> ready;
+  for (const VisitTemplate& visit : visits) {
+    ready.push_back({visit_attr(visit.attr), visit.tag, visit.what, visit.filter});
+  }
+  impl_->follower.add(std::move(ready));
+}
+
+void Session::add_uprobes(const std::vector<UprobePlace>& places, const std::string& what) {
+  impl_->follower.add_uprobes(places, what);
 }
 
 void Session::start() { impl_->follower.start(); }

@@ -2,8 +2,9 @@
 //
 // Each thread has a ring, into which all of its events write (samples with copied stacks have one
 // of their own): samples (task-clock), switches, task records, wake edges (sched:sched_waking) and
-// one event per place of a progress point. New threads are followed by FORK records and a look into
-// /proc/PID/task, so that a thread is never counted twice and its serial is never reused.
+// one event per breakpoint of a progress point. Uprobes report all threads through one ring. New
+// threads are followed by FORK records and a look into /proc/PID/task, so that a thread is never
+// counted twice and its serial is never reused.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -17,6 +18,7 @@
 #include "controller/base/types.h"
 #include "controller/perf/event_source.h"
 #include "controller/perf/events.h"
+#include "controller/perf/uprobe_place.h"
 
 namespace causalctl::perf {
 
@@ -54,9 +56,13 @@ class Session final : public EventSource {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Arms `visit` on all threads. Throws Error with errno ENOSPC when no hardware breakpoint
-  // register is free, leaving nothing armed.
-  void add(const VisitTemplate& visit);
+  // Arms all `visits` on all threads. Throws Error with errno ENOSPC when fewer hardware breakpoint
+  // registers are free, leaving none of them armed.
+  void add(const std::vector<VisitTemplate>& visits);
+  // Arms uprobes for all threads, present and future (uprobes.h); where that is not permitted, by
+  // an event for each thread and place. When it throws, none of them is armed. `what`: for
+  // messages. REQUIRES: each tag below Uprobes::kMostTags.
+  void add_uprobes(const std::vector<UprobePlace>& places, const std::string& what);
 
   void start() override;
   void enable_sampling(bool on) override;

@@ -132,4 +132,15 @@ std::uint64_t ThreadEvents::count(std::uint32_t tag) const {
   return sum;
 }
 
+std::vector<EventFd> ThreadEvents::take_uprobes() {
+  std::vector<EventFd> taken;
+  for (auto& [tag, event] : visits_) {
+    // The types of PMUs that are no part of the interface, uprobes among them, are above the
+    // others.
+    if (event.attr().type >= PERF_TYPE_MAX) taken.push_back(std::move(event));
+  }
+  std::erase_if(visits_, [](const auto& visit) { return !visit.second; });
+  return taken;
+}
+
 }  // namespace causalctl::perf

@@ -83,6 +83,8 @@ class ThreadEvents {
   void see_exit() { exit_seen_ = true; }
   std::uint64_t count(std::uint32_t tag) const;
   const std::vector<std::pair<std::uint32_t, EventFd>>& visits() const { return visits_; }
+  // Those of them that the kernel takes long to close, for somebody to close beside.
+  std::vector<EventFd> take_uprobes();
 
  private:
   ThreadEvents() = default;

@@ -1,25 +1,23 @@
-// Arming a resolved point through perf::Session, one event per place, all with the point's tag.
+// Arming a resolved point through perf::Session: all places of a point in one way, with its tag.
 //
 // perf_event_open(2): PERF_TYPE_BREAKPOINT with HW_BREAKPOINT_X uses one of the four debug
 // registers of a thread; the kernel switches them with the thread and removes them with us. A
-// uprobe (PMU "uprobe", Documentation/trace/uprobetracer.rst) is named by file and file offset; its
-// int3 is put into the target's private page by the kernel, which takes it away with us too.
-// Both are reported before the instruction executes, once per execution.
+// uprobe is named by file and file offset; its int3 is put into the target's private page by the
+// kernel, which takes it away with us too. Both are reported before the instruction executes, once
+// per execution.
 #include <fmt/format.h>
 #include <linux/hw_breakpoint.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <mutex>
-#include <set>
 
 #include "controller/base/error.h"
-#include "controller/base/procfs.h"
+#include "controller/perf/visit_trial.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/syscalls.h"
+#include "controller/progress/uprobe_address.h"
 #include "controller/progress/usdt.h"
 
 namespace causalctl::progress {
@@ -30,15 +28,6 @@ constexpr std::size_t kPlacesNamed = 8;  // in a message
 constexpr const char* kUprobeHint =
     "uprobes need root or CAP_PERFMON; without them, use at most four places in all, which fit "
     "into the hardware breakpoint registers";
-
-// perf_event_attr holds the path of a uprobe by pointer, and the session opens the event anew for
-// each thread to come: the text must outlive every session. There are as few as files probed.
-const char* keep_forever(const std::string& text) {
-  static std::mutex lock;
-  static std::set<std::string> texts;
-  const std::lock_guard guard(lock);
-  return texts.insert(text).first->c_str();
-}
 
 perf::VisitTemplate visit(const Point& point, std::uint32_t tag, const char* kind) {
   perf::VisitTemplate result;
@@ -54,40 +43,6 @@ perf::VisitTemplate breakpoint(const Point& point, std::uint32_t tag, Address ad
   result.attr.bp_type = HW_BREAKPOINT_X;
   result.attr.bp_addr = address;
   result.attr.bp_len = sizeof(long);  // what the kernel demands of an execution breakpoint
-  result.attr.exclude_kernel = 1;
-  result.attr.exclude_hv = 1;
-  return result;
-}
-
-std::uint32_t uprobe_type() {
-  const auto text = procfs::read_text("/sys/bus/event_source/devices/uprobe/type");
-  std::uint32_t type = 0;
-  if (!text || std::from_chars(text->data(), text->data() + text->size(), type).ec != std::errc{}) {
-    throw Error("this kernel has no uprobe events (/sys/bus/event_source/devices/uprobe)",
-                "needs Linux 4.17 with CONFIG_UPROBE_EVENTS");
-  }
-  return type;
-}
-
-perf::VisitTemplate uprobe(const Point& point, std::uint32_t tag, Pid target, Address address,
-                           std::uint64_t semaphore_offset) {
-  const auto place = file_place(target, address);
-  if (!place) {
-    throw Error(fmt::format("progress point '{}': the file that is mapped at 0x{:x} cannot be "
-                            "reached",
-                            point.name, address),
-                "if it was deleted or replaced, run as root");
-  }
-  // The format says ref_ctr_offset is config:32-63.
-  if (semaphore_offset >> 32 != 0) {
-    throw Error(
-        fmt::format("progress point '{}': the semaphore is beyond 4 GB in its file", point.name));
-  }
-  auto result = visit(point, tag, "uprobe");
-  result.attr.type = uprobe_type();
-  result.attr.config = semaphore_offset << 32;
-  result.attr.uprobe_path = reinterpret_cast<std::uint64_t>(keep_forever(place->readable));
-  result.attr.probe_offset = place->offset;
   result.attr.exclude_kernel = 1;
   result.attr.exclude_hv = 1;
   return result;
@@ -110,49 +65,165 @@ std::string uprobe_hint(const Point& point, Pid target) {
   return hint;
 }
 
-void add_uprobe(const perf::VisitTemplate& visit, const Point& point, Pid target,
-                perf::Session& session) {
+// "lock add dword ptr [rip + 0x2f], 1 at prog+0x1234"
+std::string instruction_at(Pid target, Address address) {
+  const auto bytes = read_code(target, address, address);
+  const auto instruction = disasm::Decoder().decode(bytes, address);
+  const std::string place = name_by_offset(target, address);
+  if (!instruction) return "the code at " + place;
+  return fmt::format("'{} {}' at {}", instruction->mnemonic, instruction->operands, place);
+}
+
+[[noreturn]] void refuse_instruction(const Point& point, Pid target, Address address) {
+  throw Error(
+      fmt::format("progress point '{}': the kernel lets no uprobe stand on {}, and no neighbour is "
+                  "certain to be executed as often",
+                  point.name, instruction_at(target, address)),
+      "name the line before or after it; or --count-by breakpoint, where those fire");
+}
+
+perf::UprobePlace uprobe(const Point& point, std::uint32_t tag, Pid target, std::size_t index,
+                         std::uint64_t semaphore_offset) {
+  const Address address = point.places[index].address;
+  const auto moved = point.uprobe_addresses.at(index);
+  if (!moved) refuse_instruction(point, target, address);
+  const auto place = file_place(target, *moved);
+  if (!place) {
+    throw Error(fmt::format("progress point '{}': the file that is mapped at 0x{:x} cannot be "
+                            "reached",
+                            point.name, address),
+                "if it was deleted or replaced, run as root");
+  }
+  return {place->readable, place->offset, semaphore_offset, tag};
+}
+
+void require_uprobes(const Point& point) {
+  const perf::UprobeTrial& trial = perf::uprobe_trial();
+  if (trial.seen) return;
+  std::string what =
+      fmt::format("progress point '{}': uprobes do not work here: {}", point.name, trial.reason);
+  if (const auto& breakpoints = perf::breakpoint_trial(); !breakpoints.seen) {
+    what += fmt::format("; neither do hardware breakpoints: {}", breakpoints.reason);
+  }
+  throw Error(what, kUprobeHint);
+}
+
+// Of one visit, on average over the places.
+Nanoseconds uprobe_cost_ns(const Point& point, Pid target) {
+  const perf::UprobeTrial& trial = perf::uprobe_trial();
+  Nanoseconds sum_ns = 0;
+  disasm::Decoder decoder;
+  for (const auto& address : point.uprobe_addresses) {
+    const auto bytes = read_code(target, *address, *address);
+    const auto instruction = decoder.decode(bytes, *address);
+    const bool emulated =
+        instruction && perf::is_emulated(std::span(bytes).first(instruction->size));
+    sum_ns += emulated ? trial.emulated_cost_ns : trial.visit_cost_ns;
+  }
+  return sum_ns / static_cast<Nanoseconds>(point.uprobe_addresses.size());
+}
+
+class Arming {
+ public:
+  Arming(Pid target, config::CountBy count_by, perf::Session& session)
+      : target_(target), count_by_(count_by), session_(session) {}
+
+  Armed arm(const Point& point, std::uint32_t tag);
+  void add_uprobes();  // those of all points at once: one link is closed as fast as one uprobe
+
+ private:
+  Armed code(const Point& point, std::uint32_t tag);
+  Armed usdt(const Point& point, const UsdtSpec& spec, std::uint32_t tag);
+  Armed system_call(const Point& point, const SyscallSpec& spec, std::uint32_t tag);
+  std::optional<Armed> by_breakpoint(const Point& point, std::uint32_t tag);
+  Armed by_breakpoint_only(const Point& point, std::uint32_t tag);
+  // `semaphores`: by place, offsets in the file.
+  Armed by_uprobe(const Point& point, std::uint32_t tag,
+                  const std::vector<std::uint64_t>& semaphores);
+  void find_refused() const;
+
+  struct Waiting {
+    const Point* point;
+    std::size_t place;  // its index
+  };
+
+  Pid target_;
+  config::CountBy count_by_;
+  perf::Session& session_;
+  std::vector<perf::UprobePlace> uprobes_;
+  std::vector<Waiting> waiting_;  // what each of them is for
+};
+
+Armed Arming::by_uprobe(const Point& point, std::uint32_t tag,
+                        const std::vector<std::uint64_t>& semaphores) {
+  require_uprobes(point);
+  for (std::size_t i = 0; i < point.places.size(); ++i) {
+    uprobes_.push_back(uprobe(point, tag, target_, i, semaphores[i]));
+    waiting_.push_back({&point, i});
+  }
+  return {CountedBy::uprobe, point.places.size(), uprobe_cost_ns(point, target_)};
+}
+
+void Arming::add_uprobes() {
+  if (uprobes_.empty()) return;
+  const Point& first = *waiting_.front().point;
+  const std::string what = fmt::format("uprobes for progress point '{}'", first.name);
   try {
-    session.add(visit);
+    session_.add_uprobes(uprobes_, what);
   } catch (const Error& error) {
-    if (!is_permission(error)) throw;
-    throw Error::from_errno(visit.what, error.error_number(), uprobe_hint(point, target));
+    if (is_permission(error)) {
+      throw Error::from_errno(what, error.error_number(), uprobe_hint(first, target_));
+    }
+    if (error.error_number() == perf::kNotSupported) find_refused();
+    throw;
   }
 }
 
-// false: no register is free.
-bool add_breakpoint(const perf::VisitTemplate& visit, perf::Session& session) {
-  try {
-    session.add(visit);
-    return true;
-  } catch (const Error& error) {
-    if (error.error_number() != ENOSPC) throw;
-    return false;
-  }
-}
-
-std::string kinds(bool breakpoints, bool uprobes, std::size_t places) {
-  std::string kinds = uprobes ? "uprobe" : "hardware breakpoint";
-  if (breakpoints && uprobes) kinds = "hardware breakpoint and uprobe";
-  return places > 1 ? fmt::format("{} at {} places", kinds, places) : kinds;
-}
-
-std::string arm_code(const Point& point, std::uint32_t tag, Pid target, perf::Session& session) {
-  // A point that needs more registers than there are would take them all from other points.
-  bool registers_free = point.places.size() <= kDebugRegisters;
-  bool breakpoints = false;
-  bool uprobes = false;
-  for (const auto& place : point.places) {
-    registers_free =
-        registers_free && add_breakpoint(breakpoint(point, tag, place.address), session);
-    if (registers_free) {
-      breakpoints = true;
-    } else {
-      add_uprobe(uprobe(point, tag, target, place.address, 0), point, target, session);
-      uprobes = true;
+// The kernel says only that it refuses one of them.
+void Arming::find_refused() const {
+  for (std::size_t i = 0; i < uprobes_.size(); ++i) {
+    try {
+      session_.add_uprobes({uprobes_[i]}, "a uprobe");
+    } catch (const Error& error) {
+      if (error.error_number() != perf::kNotSupported) throw;
+      const Waiting& refused = waiting_[i];
+      refuse_instruction(*refused.point, target_, refused.point->places[refused.place].address);
     }
   }
-  return kinds(breakpoints, uprobes, point.places.size());
+}
+
+// nullopt: too few registers are free.
+std::optional<Armed> Arming::by_breakpoint(const Point& point, std::uint32_t tag) {
+  if (point.places.size() > kDebugRegisters) return std::nullopt;
+  std::vector<perf::VisitTemplate> visits;
+  for (const auto& place : point.places) visits.push_back(breakpoint(point, tag, place.address));
+  try {
+    session_.add(visits);
+  } catch (const Error& error) {
+    if (error.error_number() != ENOSPC) throw;
+    return std::nullopt;
+  }
+  return Armed{CountedBy::breakpoint, visits.size(), perf::breakpoint_trial().visit_cost_ns};
+}
+
+Armed Arming::by_breakpoint_only(const Point& point, std::uint32_t tag) {
+  if (const auto& trial = perf::breakpoint_trial(); !trial.seen) {
+    throw Error(fmt::format("progress point '{}': {}", point.name, trial.reason),
+                "use --count-by uprobe, or auto");
+  }
+  if (auto armed = by_breakpoint(point, tag)) return *armed;
+  throw Error(fmt::format("progress point '{}': {} places, and fewer of the four hardware "
+                          "breakpoint registers are free",
+                          point.name, point.places.size()),
+              "use --count-by uprobe, or auto");
+}
+
+Armed Arming::code(const Point& point, std::uint32_t tag) {
+  if (count_by_ == config::CountBy::breakpoint) return by_breakpoint_only(point, tag);
+  if (count_by_ == config::CountBy::automatic && perf::breakpoint_trial().seen) {
+    if (const auto armed = by_breakpoint(point, tag)) return *armed;
+  }
+  return by_uprobe(point, tag, std::vector<std::uint64_t>(point.places.size()));
 }
 
 std::uint64_t semaphore_of(const std::vector<UsdtSite>& sites, const UsdtSpec& spec,
@@ -164,58 +235,78 @@ std::uint64_t semaphore_of(const std::vector<UsdtSite>& sites, const UsdtSpec& s
   return 0;
 }
 
-// By uprobe, whose registration holds the semaphore up. Where uprobes are not permitted, a probe
-// without a semaphore is as well a place for a breakpoint.
-std::string arm_usdt(const Point& point, const UsdtSpec& spec, std::uint32_t tag, Pid target,
-                     perf::Session& session) {
-  const auto sites = usdt_sites(target);
-  bool breakpoints = false;
-  bool uprobes = false;
+// By uprobe, whose registration holds the semaphore up. Where uprobes do not work or are not
+// permitted, a probe without a semaphore is as well a place for a breakpoint.
+Armed Arming::usdt(const Point& point, const UsdtSpec& spec, std::uint32_t tag) {
+  const auto sites = usdt_sites(target_);
+  std::vector<std::uint64_t> semaphores;
   for (const auto& place : point.places) {
-    const auto semaphore = semaphore_of(sites, spec, place.address);
-    try {
-      add_uprobe(uprobe(point, tag, target, place.address, semaphore), point, target, session);
-      uprobes = true;
-    } catch (const Error& error) {
-      if (!is_permission(error) || semaphore != 0 ||
-          !add_breakpoint(breakpoint(point, tag, place.address), session)) {
-        throw;
-      }
-      breakpoints = true;
-    }
+    semaphores.push_back(semaphore_of(sites, spec, place.address));
   }
-  return kinds(breakpoints, uprobes, point.places.size());
+  const bool any = std::any_of(semaphores.begin(), semaphores.end(),
+                               [](std::uint64_t semaphore) { return semaphore != 0; });
+  const bool only_uprobes = any || count_by_ == config::CountBy::uprobe;
+  if (count_by_ == config::CountBy::breakpoint && !any) return by_breakpoint_only(point, tag);
+  if (!only_uprobes && !perf::uprobe_trial().seen && perf::breakpoint_trial().seen) {
+    if (const auto armed = by_breakpoint(point, tag)) return *armed;
+  }
+  return by_uprobe(point, tag, semaphores);
 }
 
-std::string arm_syscall(const Point& point, const SyscallSpec& spec, std::uint32_t tag,
-                        perf::Session& session) {
+Armed Arming::system_call(const Point& point, const SyscallSpec& spec, std::uint32_t tag) {
   const auto id = syscall_tracepoint(tracefs_of_calls().path, spec.name);
   if (!id) throw UsageError(fmt::format("progress point '{}': no such system call", point.name));
   auto event = visit(point, tag, "tracepoint");
   event.attr.type = PERF_TYPE_TRACEPOINT;
   event.attr.config = *id;  // fires in the kernel: exclude_kernel would hide it
   try {
-    session.add(event);
+    session_.add({event});
   } catch (const Error& error) {
     if (!is_permission(error)) throw;
     throw Error::from_errno(event.what, error.error_number(),
                             "tracepoints need root, CAP_PERFMON or perf_event_paranoid -1");
   }
-  return "tracepoint";
+  return {CountedBy::tracepoint, 1, 0};
+}
+
+Armed Arming::arm(const Point& point, std::uint32_t tag) {
+  if (std::holds_alternative<SampledSpec>(point.spec)) return {CountedBy::samples, 0, 0};
+  if (const auto* spec = std::get_if<SyscallSpec>(&point.spec)) {
+    return system_call(point, *spec, tag);
+  }
+  INVARIANT(!point.places.empty() && point.uprobe_addresses.size() == point.places.size());
+  if (const auto* spec = std::get_if<UsdtSpec>(&point.spec)) return usdt(point, *spec, tag);
+  return code(point, tag);
 }
 
 }  // namespace
 
-std::string arm(const Point& point, std::uint32_t tag, Pid target, perf::Session& session) {
-  if (std::holds_alternative<SampledSpec>(point.spec)) return "samples";
-  if (const auto* spec = std::get_if<SyscallSpec>(&point.spec)) {
-    return arm_syscall(point, *spec, tag, session);
+std::string text_of(const Armed& armed) {
+  const auto places = [&armed](const char* kind) {
+    return armed.places > 1 ? fmt::format("{} at {} places", kind, armed.places) : kind;
+  };
+  switch (armed.by) {
+    case CountedBy::samples:
+      return "samples";
+    case CountedBy::tracepoint:
+      return "tracepoint";
+    case CountedBy::breakpoint:
+      return places("hardware breakpoint");
+    case CountedBy::uprobe:
+      return places("uprobe");
   }
-  INVARIANT(!point.places.empty());
-  if (const auto* spec = std::get_if<UsdtSpec>(&point.spec)) {
-    return arm_usdt(point, *spec, tag, target, session);
+  return "";
+}
+
+std::vector<Armed> arm(const std::vector<Point>& points, Pid target, config::CountBy count_by,
+                       perf::Session& session, std::uint32_t first_tag) {
+  Arming arming(target, count_by, session);
+  std::vector<Armed> armed;
+  for (const Point& point : points) {
+    armed.push_back(arming.arm(point, first_tag + static_cast<std::uint32_t>(armed.size())));
   }
-  return arm_code(point, tag, target, session);
+  arming.add_uprobes();
+  return armed;
 }
 
 }  // namespace causalctl::progress

@@ -68,7 +68,8 @@ std::vector<std::byte> read_some(const std::string& path, std::uint64_t offset, 
   return bytes;
 }
 
-// From `start` to the end of the instruction that holds `address`.
+}  // namespace
+
 std::vector<std::byte> read_code(Pid target, Address start, Address address) {
   const std::size_t size = address - start + kLongestInstruction;
   if (const auto place = file_place(target, start)) {
@@ -77,6 +78,8 @@ std::vector<std::byte> read_code(Pid target, Address start, Address address) {
   }
   return read_some(fmt::format("/proc/{}/mem", target), start, size);
 }
+
+namespace {
 
 struct Neighbours {
   std::optional<Address> before;

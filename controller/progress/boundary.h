@@ -9,8 +9,10 @@
 
 #include <libelf.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/base/types.h"
 #include "unwind/symbolizer.h"
@@ -21,6 +23,10 @@ namespace causalctl::progress {
 // point in the message. REQUIRES: address in an executable mapping of a file.
 void require_boundary(const std::string& what, Pid target, Address address,
                       unwind::Symbolizer& symbolizer);
+
+// The code from `start` to the end of the instruction that holds `address`, and perhaps more; what
+// the file or the memory does not have is missing.
+std::vector<std::byte> read_code(Pid target, Address start, Address address);
 
 // "binary+0xOFFSET" as a SPEC would name the address (link-time), or "0xADDRESS".
 std::string name_by_offset(Pid target, Address address);

@@ -2,11 +2,14 @@
 // Coz §3.3. The forms are listed in docs/progress-points.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "config/config.h"
 #include "controller/base/types.h"
 #include "controller/perf/session.h"
 #include "unwind/symbolizer.h"
@@ -41,23 +44,47 @@ using Spec = std::variant<LineSpec, FunctionSpec, OffsetSpec, UsdtSpec, SyscallS
 // Pure. Throws UsageError that lists the forms.
 Spec parse_spec(const std::string& text);
 
+// More places than that are no progress point but a header's inlined helper: each costs memory in
+// the target, and together they are passed far too often.
+inline constexpr std::size_t kMostPlaces = 64;
+
 // A spec found in a target. `places` are all addresses that count as a visit (inlined and other
 // copies of a line, all probes of one USDT name); empty for system calls.
 struct Point {
   std::string name;  // the SPEC text: how logs and reports call it
   Spec spec;
   std::vector<unwind::Place> places;
+  // For each place where a uprobe can count it (uprobe_address.h); nullopt: nowhere. Empty for
+  // points that are not code.
+  std::vector<std::optional<Address>> uprobe_addresses{};
 };
 
+enum class CountedBy : std::uint8_t { samples, tracepoint, breakpoint, uprobe };
+
+// How a point is counted. All its places are counted in the same way.
+struct Armed {
+  CountedBy by = CountedBy::samples;
+  std::size_t places = 0;
+  // What one visit costs its thread, as measured on this machine; 0: next to nothing, or unknown.
+  Nanoseconds visit_cost_ns = 0;
+};
+
+// "hardware breakpoint", "uprobe at 6 places", "tracepoint", "samples".
+std::string text_of(const Armed& armed);
+
 // Throws UsageError listing the nearest matches when unknown or ambiguous, when an address is not
-// an instruction boundary, when a USDT probe or system call does not exist.
+// an instruction boundary, when a USDT probe or system call does not exist, or when there are more
+// than kMostPlaces.
 Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolizer);
 
-// Arms the point on all threads of the session: a hardware breakpoint per place, uprobes when no
-// debug register is free, the syscalls:sys_enter_* tracepoint. Visits arrive as VisitEvents with
-// `tag`. Returns how it is counted ("hardware breakpoint", "uprobe at 6 places", "tracepoint",
-// "samples") for messages. Throws Error with a hint. Sampled points arm nothing.
-std::string arm(const Point& point, std::uint32_t tag, Pid target, perf::Session& session);
+// Arms the points on all threads of the session. Visits arrive as VisitEvents, whose tags count up
+// from `first_tag` in the order of the points, as the results do. Code is counted by a hardware
+// breakpoint for each place, where breakpoints were seen to fire here and registers are free for
+// all of them, otherwise by uprobes; `count_by` may demand one of the two. A USDT probe is counted
+// by uprobes, which hold its semaphore up, a system call by its tracepoint; sampled points arm
+// nothing. Throws Error with a hint.
+std::vector<Armed> arm(const std::vector<Point>& points, Pid target, config::CountBy count_by,
+                       perf::Session& session, std::uint32_t first_tag = 0);
 
 // What could serve as a progress point, for `causalctl points`: USDT probes in the target.
 std::vector<UsdtSpec> usdt_probes(Pid target);

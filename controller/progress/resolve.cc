@@ -14,6 +14,7 @@
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/syscalls.h"
+#include "controller/progress/uprobe_address.h"
 #include "controller/progress/usdt.h"
 #include "unwind/names.h"
 
@@ -24,12 +25,14 @@ using unwind::Place;
 
 constexpr std::size_t kSuggestions = 5;
 
+void require_few(const std::string& what, const std::vector<Place>& places);
+
 class Resolver {
  public:
   Resolver(std::string text, Pid target, unwind::Symbolizer& symbolizer)
       : text_(std::move(text)), target_(target), symbolizer_(symbolizer) {}
 
-  std::vector<Place> operator()(const LineSpec& spec) { return line(spec.file, spec.line); }
+  std::vector<Place> operator()(const LineSpec& spec);
   std::vector<Place> operator()(const SampledSpec& spec) { return line(spec.file, spec.line); }
   std::vector<Place> operator()(const FunctionSpec& spec);
   std::vector<Place> operator()(const OffsetSpec& spec);
@@ -70,6 +73,12 @@ std::vector<Place> Resolver::line(const std::string& file, int number) {
     for (std::string& name : names) name += fmt::format(":{}", number);
     ambiguous("several files have this name", names);
   }
+  return places;
+}
+
+std::vector<Place> Resolver::operator()(const LineSpec& spec) {
+  auto places = line(spec.file, spec.line);
+  require_few(what(), places);
   for (const auto& place : places) require_boundary(what(), target_, place.address, symbolizer_);
   return places;
 }
@@ -189,16 +198,41 @@ std::vector<Place> Resolver::operator()(const SyscallSpec& spec) {
   return {};
 }
 
+// Names the functions that hold most of too many places.
+void require_few(const std::string& what, const std::vector<Place>& places) {
+  if (places.size() <= kMostPlaces) return;
+  std::map<std::string, std::size_t> by_function;
+  for (const Place& place : places) {
+    if (!place.function.empty()) ++by_function[place.function];
+  }
+  std::vector<std::pair<std::size_t, std::string>> most;
+  for (const auto& [function, count] : by_function) most.emplace_back(count, function);
+  std::sort(most.rbegin(), most.rend());
+  std::string hint =
+      "name a line or function that is passed once for each unit of work; most of the places are "
+      "in:";
+  for (std::size_t i = 0; i < std::min(most.size(), kSuggestions); ++i) {
+    hint += fmt::format("\n    {} ({})", most[i].second, most[i].first);
+  }
+  throw UsageError(fmt::format("{}: compiled to {} places, and at most {} can be counted", what,
+                               places.size(), kMostPlaces),
+                   most.empty() ? "" : hint);
+}
+
 }  // namespace
 
 Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolizer) {
-  Point point{text, parse_spec(text), {}};
+  Point point{text, parse_spec(text), {}, {}};
   point.places = std::visit(Resolver(text, target, symbolizer), point.spec);
   std::sort(point.places.begin(), point.places.end(),
             [](const Place& a, const Place& b) { return a.address < b.address; });
   const auto same = [](const Place& a, const Place& b) { return a.address == b.address; };
   point.places.erase(std::unique(point.places.begin(), point.places.end(), same),
                      point.places.end());
+  if (std::holds_alternative<SampledSpec>(point.spec)) return point;
+  for (const Place& place : point.places) {
+    point.uprobe_addresses.push_back(uprobe_address(target, place.address, symbolizer));
+  }
   return point;
 }
 

@@ -75,6 +75,8 @@ Json progress_json(const ProgressResult& point) {
                {"kind", point.latency ? "latency" : "throughput"},
                {"visits", point.visits},
                {"rate_per_s", json_number(point.rate_per_s)},
+               {"counted_by", point.counted_by},
+               {"visit_cost_ns", point.visit_cost_ns},
                {"null_effect", json_number(point.null_effect, &Interval::value)},
                {"null_low", json_number(point.null_effect, &Interval::low)},
                {"null_high", json_number(point.null_effect, &Interval::high)}};

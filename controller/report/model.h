@@ -67,6 +67,8 @@ struct ProgressResult {
   std::optional<double> mean_latency_s, p50_latency_s, p99_latency_s;  // of the baselines
   std::optional<Interval> null_effect;                                 // baseline against baseline
   std::optional<Pacing> pacing;   // of the first run that has it
+  std::string counted_by;         // "uprobe at 6 places"; of the first run that says it
+  Nanoseconds visit_cost_ns = 0;  // of one visit, to its thread; 0: next to nothing, or unknown
   std::vector<UnitResult> units;  // ranked
 };
 

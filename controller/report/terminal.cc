@@ -230,6 +230,12 @@ void write_progress(const ProgressResult& progress, Text& out) {
   }
   if (progress.pacing && progress.pacing->pace == Pace::own) head += ", at its own pace";
   out.line("{}", out.colored(head, kBold));
+  if (!progress.counted_by.empty()) {
+    const std::string cost = progress.visit_cost_ns > 0
+                                 ? fmt::format(", {} a visit", duration(progress.visit_cost_ns))
+                                 : "";
+    out.line("  counted by {}{}", progress.counted_by, cost);
+  }
   if (progress.units.empty()) {
     out.line("  no unit was measured");
     return;

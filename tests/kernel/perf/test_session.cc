@@ -271,7 +271,7 @@ TEST_CASE("Every hit of a breakpoint is counted and reported in order, on all th
   visit.tag = 7;
   visit.what = "breakpoint at breakpoint_here";
   try {
-    session.add(visit);
+    session.add({visit});
   } catch (const Error& error) {
     {
       WARN("no hardware breakpoints here, nothing tested: " << error.what());
@@ -310,7 +310,7 @@ TEST_CASE("A fifth breakpoint is refused with a hint, and the others stay", "[pe
   std::string hint;
   for (; armed < 5; ++armed) {
     try {
-      session.add(visit);
+      session.add({visit});
     } catch (const Error& error) {
       error_number = error.error_number();
       hint = error.hint();

@@ -37,6 +37,27 @@ PROBED void six_inlined_copies() {
 const int pair_line_number = __LINE__ + 1;
 [[gnu::always_inline]] static inline void paired() { sink = 13; }
 
+static long counter = 0;
+const int locked_line_number = __LINE__ + 2;
+PROBED void locked() {
+  __atomic_add_fetch(&counter, 1, __ATOMIC_SEQ_CST);
+  sink = sink + 3;
+}
+
+#define SIX(statement) statement statement statement statement statement statement
+const int everywhere_line_number = __LINE__ + 1;
+[[gnu::always_inline]] static inline void spread() { sink = 17; }
+// clang-format off
+PROBED void everywhere() {
+  SIX(spread(); sink = sink + 1;) SIX(spread(); sink = sink + 1;)
+  SIX(spread(); sink = sink + 1;) SIX(spread(); sink = sink + 1;)
+  SIX(spread(); sink = sink + 1;) SIX(spread(); sink = sink + 1;)
+  SIX(spread(); sink = sink + 1;) SIX(spread(); sink = sink + 1;)
+  SIX(spread(); sink = sink + 1;) SIX(spread(); sink = sink + 1;)
+  SIX(spread(); sink = sink + 1;)
+}
+// clang-format on
+
 const int unrolled_line_number = __LINE__ + 5;
 PROBED void unrolled() {
 #pragma GCC unroll 4

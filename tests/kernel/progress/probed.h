@@ -20,6 +20,10 @@ extern const int inlined_line_number;  // inlined into six_inlined_copies six ti
 void six_inlined_copies();
 extern const int pair_line_number;  // two copies
 void two_inlined_copies();
+extern const int locked_line_number;  // begins with an instruction that has a lock prefix
+void locked();
+extern const int everywhere_line_number;  // 66 copies
+void everywhere();
 extern const int unrolled_line_number;  // executed four times; gcc makes four copies of it
 void unrolled();
 

@@ -33,6 +33,7 @@ void hit_all(unsigned times) {
     hit_line();
     six_inlined_copies();
     two_inlined_copies();
+    locked();
     unrolled();
     call_twin_a();
     call_twin_b();

@@ -32,9 +32,10 @@ struct Rig {
     return result;
   }
 
-  std::string arm(const std::string& spec, std::uint32_t tag) {
+  std::string arm(const std::string& spec, std::uint32_t tag,
+                  config::CountBy count_by = config::CountBy::automatic) {
     const auto point = resolve(spec, child.pid(), symbolizer);
-    return progress::arm(point, tag, child.pid(), session);
+    return text_of(progress::arm({point}, child.pid(), count_by, session, tag).at(0));
   }
 
   // Collects visits; bounded.
@@ -70,10 +71,11 @@ struct Rig {
 // kernel_tests is one executable; the twin functions and lines are in it.
 std::string line_spec(int line) { return fmt::format("progress/probed.cc:{}", line); }
 
-void check_exact(const std::string& spec, const std::string& expected_kind, unsigned per_hit) {
-  CAPTURE(spec);
+void check_exact(const std::string& spec, const std::string& expected_kind, unsigned per_hit,
+                 config::CountBy count_by = config::CountBy::automatic) {
+  CAPTURE(spec, expected_kind);
   Rig rig;
-  CHECK(rig.arm(spec, 7) == expected_kind);
+  CHECK(rig.arm(spec, 7, count_by) == expected_kind);
   rig.session.start();
   const auto before = monotonic_now();
   rig.child.hit(kHits);
@@ -99,6 +101,15 @@ TEST_CASE("each form counts exactly", "[progress]") {
   check_exact("usdt:causalctl_test:plain", "uprobe at 2 places", 2);
   check_exact("usdt:causalctl_test:guarded", "uprobe", 1);
   check_exact("syscall:getppid", "tracepoint", 1);
+}
+
+TEST_CASE("code counts exactly by uprobes, where they are asked for", "[progress]") {
+  constexpr auto kUprobe = config::CountBy::uprobe;
+  check_exact("probed::function_1", "uprobe", 1, kUprobe);
+  check_exact("kernel_tests:probed::function_2", "uprobe", 1, kUprobe);
+  check_exact(line_spec(probed::hit_line_number), "uprobe", 1, kUprobe);
+  check_exact(line_spec(probed::inlined_line_number), "uprobe at 6 places", 6, kUprobe);
+  check_exact("usdt:causalctl_test:plain", "uprobe at 2 places", 2, kUprobe);
 }
 
 TEST_CASE("an offset counts exactly, also where a uprobe has changed the code", "[progress]") {
@@ -156,14 +167,29 @@ TEST_CASE("all copies of an inlined line count as one point", "[progress]") {
     CHECK(rig.visits(3).size() == 4 * kHits);
   }
 #endif
-  SECTION("registers for some of them") {
+  SECTION("registers for some of them only: all by uprobe") {
     Rig rig;
     for (unsigned i = 1; i <= 3; ++i) rig.arm(fmt::format("probed::function_{}", i), i);
-    CHECK(rig.arm(line_spec(probed::pair_line_number), 9) ==
-          "hardware breakpoint and uprobe at 2 places");
+    CHECK(rig.arm(line_spec(probed::pair_line_number), 9) == "uprobe at 2 places");
     rig.session.start();
     rig.child.hit(kHits);
     CHECK(rig.session.count(9) == 2 * kHits);
+  }
+}
+
+TEST_CASE("an instruction on which no uprobe can stand is counted at its neighbour", "[progress]") {
+  check_exact(line_spec(probed::locked_line_number), "uprobe", 1, config::CountBy::uprobe);
+}
+
+TEST_CASE("more places than can be counted are refused, with better ones", "[progress]") {
+  Rig rig;
+  const std::string spec = line_spec(probed::everywhere_line_number);
+  try {
+    rig.arm(spec, 1);
+    FAIL("it was armed");
+  } catch (const UsageError& error) {
+    CHECK(std::string(error.what()).find("66 places, and at most 64") != std::string::npos);
+    CHECK(error.hint().find("(66)") != std::string::npos);
   }
 }
 
@@ -176,7 +202,8 @@ TEST_CASE("a probe's semaphore is up while it is armed, and back to 0 after", "[
     const auto point = resolve("usdt:causalctl_test:guarded", child.pid(), symbolizer);
     CHECK(point.places.size() == 1);
     CHECK(point.places[0].file.ends_with("probed_guarded.cc"));
-    CHECK(arm(point, 1, child.pid(), session) == "uprobe");
+    const auto armed = arm({point}, child.pid(), config::CountBy::automatic, session, 1);
+    CHECK(text_of(armed.at(0)) == "uprobe");
     CHECK(child.semaphore() > 0);
   }
   CHECK(child.semaphore() == 0);

@@ -1,0 +1,48 @@
+#include "controller/perf/event_closer.h"
+
+#include <iterator>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/base/thread.h"
+
+namespace causalctl::perf {
+
+EventCloser::~EventCloser() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard guard(lock_);
+    ending_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void EventCloser::close(std::vector<EventFd> events) {
+  if (events.empty()) return;
+  if (!thread_.joinable()) {
+    try {
+      thread_ = start_thread("closing events", [this] { work(); });
+    } catch (const Error&) {
+      return;  // they are closed here
+    }
+  }
+  const std::lock_guard guard(lock_);
+  waiting_.insert(waiting_.end(), std::make_move_iterator(events.begin()),
+                  std::make_move_iterator(events.end()));
+  changed_.notify_one();
+}
+
+void EventCloser::work() {
+  std::unique_lock guard(lock_);
+  for (;;) {
+    changed_.wait(guard, [this] { return ending_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    std::vector<EventFd> now = std::exchange(waiting_, {});
+    guard.unlock();
+    now.clear();
+    guard.lock();
+  }
+}
+
+}  // namespace causalctl::perf

@@ -1,0 +1,52 @@
+#include "controller/perf/uprobe_place.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <mutex>
+#include <set>
+
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+
+namespace causalctl::perf {
+namespace {
+
+// perf_event_attr holds the path by pointer, and an event may be opened anew for each thread to
+// come: the text must outlive every session. There are only as many as files probed.
+const char* keep_forever(const std::string& text) {
+  static std::mutex lock;
+  static std::set<std::string> texts;
+  const std::lock_guard guard(lock);
+  return texts.insert(text).first->c_str();
+}
+
+std::uint32_t uprobe_type() {
+  const auto text = procfs::read_text("/sys/bus/event_source/devices/uprobe/type");
+  std::uint32_t type = 0;
+  if (!text || std::from_chars(text->data(), text->data() + text->size(), type).ec != std::errc{}) {
+    throw Error("this kernel has no uprobe events (/sys/bus/event_source/devices/uprobe)",
+                "needs Linux 4.17 with CONFIG_UPROBE_EVENTS");
+  }
+  return type;
+}
+
+}  // namespace
+
+perf_event_attr uprobe_attr(const UprobePlace& place) {
+  constexpr int half = 32;  // the format says: ref_ctr_offset is config:32-63
+  if (place.semaphore_offset >> half != 0) {
+    throw Error(fmt::format("the semaphore of a probe is beyond 4 GB in {}", place.path));
+  }
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = uprobe_type();
+  attr.config = place.semaphore_offset << half;
+  attr.uprobe_path = reinterpret_cast<std::uint64_t>(keep_forever(place.path));
+  attr.probe_offset = place.offset;
+  attr.exclude_kernel = 1;
+  attr.exclude_hv = 1;
+  return attr;
+}
+
+}  // namespace causalctl::perf

@@ -1,0 +1,60 @@
+// Counts the visits of places in one process by uprobes, all its threads together, present and
+// future.
+//
+// A uprobe stands in the memory of a process, whatever the thread, but a perf event of it reports
+// only one thread; an event for each thread and place would take the kernel some 50 ms each to
+// close. So a BPF program reports the hits of all threads, through one ring:
+//
+//   links   one link holds all places in a file (BPF_TRACE_UPROBE_MULTI, Linux 6.6). It is closed
+//           in one grace period of the kernel, some 40 ms, however many places it has.
+//   events  one perf event a place, whose program runs for all threads (Linux 5.15). The kernel
+//           closes one after the other.
+//
+// Both are kernel objects that end with us: the kernel then takes its int3 out of the target.
+// Sources: bpf(2); kernel/trace/bpf_trace.c, kernel/trace/trace_uprobe.c.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/perf/uprobe_place.h"
+
+namespace causalctl::perf {
+
+struct UprobeHit {
+  Tid tid = 0;
+  Nanoseconds time_ns = 0;
+  std::uint32_t tag = 0;
+};
+
+class Uprobes {
+ public:
+  enum class Means : std::uint8_t { links, events };
+  static constexpr std::uint32_t kMostTags = 256;
+
+  // Loads the program for `target`. Throws Error with a hint: BPF is not permitted, the kernel is
+  // older, or the target's threads have other numbers here than in the kernel (pid namespaces).
+  Uprobes(Pid target, Means means);
+  ~Uprobes();  // closes, which takes a grace period of the kernel for a link, or for each event
+  Uprobes(Uprobes&&) noexcept;
+  Uprobes& operator=(Uprobes&&) noexcept;
+
+  // All of them, or, when it throws, none. Hits of before start() are not counted. Throws Error
+  // with error_number() kNotSupported where a uprobe cannot stand on one of the instructions.
+  // REQUIRES: each tag below kMostTags.
+  void add(const std::vector<UprobePlace>& places);
+  void start();
+
+  // Appends the hits since the last time, each thread's in order. Returns how many were lost since
+  // the last time because the ring was full; count() has them.
+  std::uint64_t read(std::vector<UprobeHit>& hits);
+  std::uint64_t count(std::uint32_t tag) const;  // since start()
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace causalctl::perf

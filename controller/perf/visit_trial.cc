@@ -1,0 +1,198 @@
+#include "controller/perf/visit_trial.h"
+
+#include <fmt/format.h>
+#include <linux/hw_breakpoint.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/facility.h"
+#include "controller/base/procfs.h"
+#include "controller/base/statistics.h"
+#include "controller/perf/attrs.h"
+#include "controller/perf/event.h"
+
+namespace causalctl::perf {
+namespace {
+
+constexpr int kBatches = 15;  // their median: a stall of the machine spoils one
+constexpr int kHits = 10;
+
+// Begins with an instruction that is not emulated.
+extern "C" void causalctl_stepped();
+extern "C" void causalctl_emulated();
+__asm__(
+    ".pushsection .text\n"
+    ".balign 64\n"
+    "causalctl_stepped: xorl %eax, %eax\n"
+    "ret\n"
+    ".balign 64\n"
+    "causalctl_emulated: pushq %rbp\n"
+    "popq %rbp\n"
+    "ret\n"
+    ".popsection\n");
+
+using Visited = void (*)();
+
+// Calls the function, and compares with what was counted. `what` is what was opened.
+VisitTrial visit(Facility facility, const char* what, Visited visited,
+                 const std::function<std::uint64_t()>& count) {
+  VisitTrial trial;
+  const std::uint64_t before = count();
+  std::vector<double> batches_ns;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const Nanoseconds start_ns = monotonic_now();
+    for (int i = 0; i < kHits; ++i) visited();
+    batches_ns.push_back(static_cast<double>(monotonic_now() - start_ns) / kHits);
+  }
+  const std::uint64_t counted = is_pretended_broken(facility) ? 0 : count() - before;
+  trial.seen = counted == std::uint64_t{kBatches} * kHits;
+  if (trial.seen) {
+    trial.visit_cost_ns = static_cast<Nanoseconds>(statistics::median(batches_ns));
+  } else {
+    trial.reason = counted == 0 ? fmt::format("{} can be opened here, but never fire", what)
+                                : fmt::format("{} fired at {} of {} visits only", what, counted,
+                                              kBatches * kHits);
+  }
+  return trial;
+}
+
+// nullopt: /proc does not tell.
+std::optional<UprobePlace> place_of(Visited function, std::uint32_t tag) {
+  const auto address = reinterpret_cast<Address>(function);
+  const auto maps = procfs::maps(getpid());
+  if (!maps) return std::nullopt;
+  for (const procfs::Map& map : *maps) {
+    if (address < map.start || address >= map.end) continue;
+    return UprobePlace{"/proc/self/exe", address - map.start + map.offset, 0, tag};
+  }
+  return std::nullopt;
+}
+
+// Closing waits for the kernel, some 50 ms: beside, as nobody needs it to be over.
+template <typename Closable>
+void close_beside(Closable closable) {
+  auto shared = std::make_shared<Closable>(std::move(closable));
+  try {
+    std::thread([shared = std::move(shared)]() mutable { shared.reset(); }).detach();
+  } catch (const std::system_error&) {  // no thread can be had: it is closed here
+    return;
+  }
+}
+
+UprobeTrial both(const VisitTrial& stepped, const VisitTrial& emulated) {
+  UprobeTrial trial;
+  static_cast<VisitTrial&>(trial) = stepped;
+  trial.emulated_cost_ns = emulated.visit_cost_ns;
+  return trial;
+}
+
+UprobeTrial try_program(const std::array<UprobePlace, 2>& places, Uprobes::Means means) {
+  Uprobes uprobes(getpid(), means);
+  uprobes.add({places.begin(), places.end()});
+  uprobes.start();
+  const auto visit_of = [&uprobes](Visited function, std::uint32_t tag) {
+    return visit(Facility::uprobe, "uprobes", function, [&uprobes, tag] {
+      std::vector<UprobeHit> hits;
+      uprobes.read(hits);
+      return uprobes.count(tag);
+    });
+  };
+  UprobeTrial trial = both(visit_of(causalctl_stepped, 0), visit_of(causalctl_emulated, 1));
+  if (trial.seen) trial.means = means;
+  close_beside(std::move(uprobes));
+  return trial;
+}
+
+UprobeTrial try_events(const std::array<UprobePlace, 2>& places) {
+  const auto visit_of = [](const UprobePlace& place, Visited function) {
+    auto event = EventFd::open(visit_attr(uprobe_attr(place)), 0, "uprobe on ourselves");
+    if (!event) throw Error("our own thread is gone");
+    event->enable();
+    VisitTrial trial =
+        visit(Facility::uprobe, "uprobes", function, [&event] { return event->read_count(); });
+    close_beside(std::move(*event));
+    return trial;
+  };
+  return both(visit_of(places[0], causalctl_stepped), visit_of(places[1], causalctl_emulated));
+}
+
+}  // namespace
+
+bool is_emulated(std::span<const std::byte> instruction) {
+  const auto byte = [&](std::size_t i) {
+    return i < instruction.size() ? std::to_integer<unsigned>(instruction[i]) : 0U;
+  };
+  std::size_t i = 0;
+  while (byte(i) == 0x66) ++i;                  // of a long nop
+  if (byte(i) >= 0x40 && byte(i) <= 0x4f) ++i;  // REX
+  const unsigned opcode = byte(i);
+  if (opcode == 0x0f) {
+    return byte(i + 1) == 0x1f || (byte(i + 1) >= 0x80 && byte(i + 1) <= 0x8f);  // nop, jcc
+  }
+  return (opcode >= 0x50 && opcode <= 0x57) || (opcode >= 0x70 && opcode <= 0x7f) ||
+         opcode == 0x90 || opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb;
+}
+
+VisitTrial try_breakpoint() {
+  perf_event_attr attr{};
+  attr.type = PERF_TYPE_BREAKPOINT;
+  attr.bp_type = HW_BREAKPOINT_X;
+  attr.bp_addr = reinterpret_cast<Address>(&causalctl_stepped);
+  attr.bp_len = sizeof(long);
+  attr.exclude_kernel = 1;
+  try {
+    const auto event = EventFd::open(visit_attr(attr), 0, "breakpoint on ourselves");
+    if (!event) return {false, 0, "our own thread is gone"};
+    event->enable();
+    return visit(Facility::breakpoint, "hardware breakpoints", causalctl_stepped,
+                 [&event] { return event->read_count(); });
+  } catch (const Error& error) {
+    return {false, 0, error.what()};
+  }
+}
+
+UprobeTrial try_uprobes() {
+  UprobeTrial failed;
+  const auto stepped = place_of(causalctl_stepped, 0);
+  const auto emulated = place_of(causalctl_emulated, 1);
+  if (!stepped || !emulated) {
+    failed.reason = "/proc/self/maps does not have our own code";
+    return failed;
+  }
+  const std::array places = {*stepped, *emulated};
+  for (const auto means : {Uprobes::Means::links, Uprobes::Means::events}) {
+    try {
+      UprobeTrial trial = try_program(places, means);
+      if (trial.seen) return trial;
+    } catch (const Error&) {  // an older kernel, or no right: the next way is tried
+      continue;
+    }
+  }
+  try {
+    return try_events(places);
+  } catch (const Error& error) {
+    failed.reason = error.what();
+    return failed;
+  }
+}
+
+const VisitTrial& breakpoint_trial() {
+  static const VisitTrial trial = try_breakpoint();
+  return trial;
+}
+
+const UprobeTrial& uprobe_trial() {
+  static const UprobeTrial trial = try_uprobes();
+  return trial;
+}
+
+}  // namespace causalctl::perf

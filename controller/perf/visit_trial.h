@@ -1,0 +1,44 @@
+// Which ways of counting visits were seen to work on this machine, and what one visit costs there.
+//
+// A hypervisor may let a hardware breakpoint be opened that never fires. So each way is tried once
+// a process, on a function of ours: it counts as available only if every call was counted.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "controller/base/types.h"
+#include "controller/perf/uprobes.h"
+
+namespace causalctl::perf {
+
+struct VisitTrial {
+  bool seen = false;
+  // What one visit costs the thread that makes it: the trap, and the record of it.
+  Nanoseconds visit_cost_ns = 0;
+  std::string reason;  // why it was not seen
+};
+
+// `visit_cost_ns` is that of an instruction that the kernel executes by a single step, elsewhere,
+// which takes a second trap.
+struct UprobeTrial : VisitTrial {
+  Nanoseconds emulated_cost_ns = 0;     // of one that the kernel emulates (is_emulated())
+  std::optional<Uprobes::Means> means;  // nullopt: only by an event for each thread and place
+};
+
+// Pure. By the bytes of one instruction: whether the kernel emulates it at a uprobe: nops, near
+// jumps and calls, pushes of a register (arch/x86/kernel/uprobes.c, branch_setup_xol_ops() and
+// push_setup_xol_ops()).
+bool is_emulated(std::span<const std::byte> instruction);
+
+// Some milliseconds each. Never throw.
+VisitTrial try_breakpoint();
+UprobeTrial try_uprobes();
+
+// What they found at their first call in this process.
+const VisitTrial& breakpoint_trial();
+const UprobeTrial& uprobe_trial();
+
+}  // namespace causalctl::perf

@@ -1,0 +1,108 @@
+// Uprobes in all threads of a real process, by each means, and the trials of ways to count.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <set>
+
+#include "controller/base/error.h"
+#include "controller/base/facility.h"
+#include "controller/perf/uprobes.h"
+#include "controller/perf/visit_trial.h"
+#include "controller/progress/image.h"
+#include "controller/progress/progress.h"
+#include "tests/kernel/progress/probed.h"
+#include "tests/kernel/progress/probed_child.h"
+
+using namespace causalctl;
+using perf::UprobePlace;
+using perf::Uprobes;
+
+namespace {
+
+constexpr unsigned kHits = 40;
+
+UprobePlace place_of(probed::Child& child, const std::string& function, std::uint32_t tag) {
+  unwind::Symbolizer symbolizer(child.pid());
+  const auto point = progress::resolve(function, child.pid(), symbolizer);
+  const auto place = progress::file_place(child.pid(), point.places.at(0).address);
+  REQUIRE(place);
+  return {place->readable, place->offset, 0, tag};
+}
+
+void counts_in_all_threads(Uprobes::Means means) {
+  probed::Child child;
+  Uprobes uprobes(child.pid(), means);
+  uprobes.add({place_of(child, "probed::function_1", 3), place_of(child, "probed::function_2", 5)});
+  child.hit(7);  // before the start: not counted
+  uprobes.start();
+  child.start_thread();
+  child.hit(kHits);
+  child.hit_in_thread(kHits);
+  std::vector<perf::UprobeHit> hits;
+  CHECK(uprobes.read(hits) == 0);
+  for (const std::uint32_t tag : {3U, 5U}) {
+    CAPTURE(tag);
+    CHECK(uprobes.count(tag) == 2 * kHits);
+    std::set<Tid> threads;
+    std::size_t records = 0;
+    for (const auto& hit : hits) {
+      if (hit.tag != tag) continue;
+      threads.insert(hit.tid);
+      ++records;
+    }
+    CHECK(records == 2 * kHits);
+    CHECK(threads.size() == 2);
+    CHECK(threads.contains(child.pid()));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Uprobes report all threads, present and future, by each means", "[perf]") {
+  SECTION("one link") { counts_in_all_threads(Uprobes::Means::links); }
+  SECTION("an event for each place") { counts_in_all_threads(Uprobes::Means::events); }
+}
+
+TEST_CASE("Uprobes of which one cannot be had are none at all", "[perf]") {
+  probed::Child child;
+  Uprobes uprobes(child.pid(), Uprobes::Means::links);
+  auto outside = place_of(child, "probed::function_2", 2);
+  outside.offset = std::uint64_t{1} << 40;
+  CHECK_THROWS_AS(uprobes.add({place_of(child, "probed::function_1", 1), outside}), Error);
+  uprobes.start();
+  child.hit(kHits);
+  CHECK(uprobes.count(1) == 0);
+}
+
+TEST_CASE("Trials see every way of counting that works here, and its cost", "[perf]") {
+  const auto& uprobe = perf::uprobe_trial();
+  CAPTURE(uprobe.reason);
+  REQUIRE(uprobe.seen == !is_pretended_broken(Facility::uprobe));
+  if (!uprobe.seen) return;
+  CHECK(uprobe.visit_cost_ns > 100);
+  CHECK(uprobe.visit_cost_ns < kMillisecond);
+  CHECK(uprobe.emulated_cost_ns > 100);
+  CHECK(uprobe.emulated_cost_ns < kMillisecond);
+  const auto& breakpoint = perf::breakpoint_trial();
+  if (breakpoint.seen) CHECK(breakpoint.visit_cost_ns > 100);
+  if (!breakpoint.seen) CHECK(!breakpoint.reason.empty());
+}
+
+TEST_CASE("What never fires is seen by its trial", "[perf]") {
+  setenv("CAUSALCTL_PRETEND_BROKEN", "breakpoint,uprobe", 1);
+  const auto breakpoint = perf::try_breakpoint();
+  const auto uprobe = perf::try_uprobes();
+  unsetenv("CAUSALCTL_PRETEND_BROKEN");
+  CHECK(!breakpoint.seen);
+  CHECK(breakpoint.reason == "hardware breakpoints can be opened here, but never fire");
+  CHECK(!uprobe.seen);
+  CHECK(!uprobe.means);
+  CHECK(uprobe.reason == "uprobes can be opened here, but never fire");
+}
+
+TEST_CASE("Without BPF uprobes are counted by events", "[perf]") {
+  setenv("CAUSALCTL_PRETEND_BROKEN", "bpf", 1);
+  const auto uprobe = perf::try_uprobes();
+  unsetenv("CAUSALCTL_PRETEND_BROKEN");
+  CHECK(uprobe.seen);
+  CHECK(!uprobe.means);
+}
