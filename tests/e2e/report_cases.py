@@ -24,9 +24,9 @@ def make_log(world, name="sample"):
     if not path.exists():
         target = fixture.Target(world.fill(FIGURE1))
         try:
-            subprocess.run([world.options.causalctl, "attach", str(target.pid), "--progress",
-                            "round_done", "--duration", "6s", "--experiment", "100ms", "--period",
-                            "4ms", "--fixed", A_LINE, "--speedup", "50", "-o", path],
+            subprocess.run(world.command(("attach", target.pid, "--progress", "round_done",
+                                          "--duration", "6s", "--experiment", "100ms", "--period",
+                                          "4ms", "--fixed", A_LINE, "--speedup", "50", "-o", path)),
                            check=True, capture_output=True, timeout=60)
         finally:
             target.end()
