@@ -149,10 +149,12 @@ def sigtrap_changes(name, *options):
 
 
 CASES = [
-    Case("attach_json", attach_json(duration="10s"), FIGURE1,
-         checks=(well_formed, digest_same, visits("round_done", 50), units_include(A_LINE),
-                 units_are("line"), log_complete, log_ends_with("duration"), private_log,
-                 given_cost)),
+    profiled("attach_json", attach_json(), FIGURE1,
+             checks=(well_formed, digest_same, visits("round_done", 50), units_include(A_LINE),
+                     units_are("line"), log_complete, log_ends_with("interrupted"), private_log,
+                     given_cost)),
+    Case("attach_ends_by_duration", attach_json(duration="4s"), FIGURE1,
+         checks=(well_formed, digest_same, log_complete, log_ends_with("duration"))),
     profiled("attach_text", attach_short(), FIGURE1,
              stdout=patterns("round_done", r"figure1\.c:\d+", "95 ?%|interval|low")),
     profiled("attach_costs_measured", attach("--duration", ENDLESS, "--format", "json", "--verbose"),
@@ -180,11 +182,16 @@ CASES = [
              checks=(well_formed, experiments_only(A_LINE, (0, 0.5)))),
     profiled("attach_scope_file", attach_json("--scope-file", "*figure1.c"), FIGURE1,
              checks=(well_formed, in_file("figure1.c"), units_include(A_LINE))),
-    Case("attach_toml", ("attach", "{pid}", "--config", "{dir}/c.toml"), FIGURE1,
-         before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[experiment]\n'
-                      'duration = "200ms"\n[budget]\nduration = "8s"\n[output]\n'
-                      'format = "json"\n'),
-         checks=(well_formed, visits("round_done", 10), log_complete, log_ends_with("duration"))),
+    profiled("attach_toml", ("attach", "{pid}", "--config", "{dir}/c.toml"), FIGURE1,
+             before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[experiment]\n'
+                          f'duration = "200ms"\npace_test = false\n[budget]\nduration = "{ENDLESS}"\n'
+                          '[pause]\ncost = "150us"\n[sampling]\nperiod = "4ms"\n[output]\n'
+                          'format = "json"\n'),
+             checks=(well_formed, visits("round_done", 10), log_complete,
+                     log_ends_with("interrupted"))),
+    Case("attach_toml_duration", ("attach", "{pid}", "--config", "{dir}/c.toml", *SHORT), FIGURE1,
+         before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[budget]\n'
+                      'duration = "4s"\n'), checks=(log_complete, log_ends_with("duration"))),
     profiled("attach_match", ("attach", "--config", "{dir}/c.toml", "--progress", "round_done",
                               "--duration", ENDLESS, "--experiment", "200ms", "--format", "json"),
              ("{dir}/by_its_name", "--round-ms", "15"), before=copy_and_match,

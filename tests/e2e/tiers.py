@@ -17,7 +17,6 @@ LEFT_TO_FULL = {
     "attach_ends_by_budget": "it needs 10 seconds; budget_exceeded is quick",
     "attach_pipeline_mutex": "attach_pipeline_pipe is quick, and the same but for how threads wait",
     "attach_pipeline_futex": "the same",
-    "attach_toml": "it needs 8 seconds; attach_match has a configuration file, too",
     "attach_sqlite": "SQLite is fetched by npm and compiled for half a minute",
     "attach_go": "it needs Go, half a gigabyte",
     "budget_without_progress": "it needs 20 seconds; budget_exceeded is quick",
