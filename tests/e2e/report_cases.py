@@ -37,13 +37,14 @@ def make_log(world, name="sample"):
             profile = subprocess.Popen(
                 world.command(("attach", target.pid, "--progress", "round_done", "--duration",
                                ENDLESS, *SHORT, "--fixed", A_LINE, "--speedup", "50", "-o", path)),
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             fixture.wait_until(lambda: is_enough(records_in(path)) or profile.poll() is not None,
                                PATIENCE, 0.1)
             profile.send_signal(signal.SIGINT)
-            if profile.wait(timeout=60) != 0 or not is_enough(records_in(path)):
+            _, said = profile.communicate(timeout=60)
+            if profile.returncode != 0 or not is_enough(records_in(path)):
                 path.unlink(missing_ok=True)
-                raise RuntimeError("no profile to report could be made")
+                raise RuntimeError(f"no profile to report: it ended with {profile.returncode}: {said}")
         finally:
             if profile and profile.poll() is None:
                 profile.kill()

@@ -30,7 +30,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from case import experiments_of, records_in, something_counted  # noqa: E402
+from case import experiments_of, has_counted, records_in, something_counted  # noqa: E402
 import fixture  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -88,7 +88,12 @@ class World:
         return reached(records_in(self.log))
 
     def wait_for_experiments(self, count, seconds=30):
-        if not self.wait_for_log(lambda records: len(experiments_of(records)) >= count, seconds):
+        """In which something is counted, too, where that is asked."""
+        def reached(records):
+            return (len(experiments_of(records)) >= count and
+                    (not self.case.must_count() or has_counted(records)))
+
+        if not self.wait_for_log(reached, seconds):
             raise RuntimeError(f"waited in vain for {count} experiments in the log")
 
     def start(self):
@@ -354,7 +359,10 @@ def main():
     parser.add_argument("--causalctl", default=ROOT / "build/causalctl", type=pathlib.Path)
     parser.add_argument("--targets", default=ROOT / "build/tests/targets", type=pathlib.Path)
     options = parser.parse_args()
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what nohup ignores is handed on to all we start
+    # What nohup and a shell's & ignore would be handed on to all we start.
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     options.causalctl = options.causalctl.resolve()
     options.targets = options.targets.resolve()
     if options.pretend_broken:

@@ -1,4 +1,6 @@
-"""Which cases `scripts/test` leaves to `scripts/test full`, and why. All others are in the quick tier."""
+#!/usr/bin/env python3
+"""Which cases `scripts/test` leaves to `scripts/test full`, and why. All others are in the quick tier.
+Prints the table."""
 
 import fnmatch
 
@@ -35,3 +37,8 @@ def left_to_full(name):
     """The reason; None: the case is in the quick tier."""
     return next((reason for pattern, reason in LEFT_TO_FULL.items()
                  if fnmatch.fnmatchcase(name, pattern)), None)
+
+
+if __name__ == "__main__":
+    for each, why in LEFT_TO_FULL.items():
+        print(f"  {each:{max(map(len, LEFT_TO_FULL))}}  {why}")
