@@ -222,7 +222,8 @@ def make_cases():
              checks=(metric_is("wall", "wall", -5, -0.5),)),
         Case("ab_csv", ab("--rounds", "4", "--null-rounds", "4", "--format", "csv", a="true",
                           b="true"), alone=True, checks=(csv_rows,)),
-        Case("ab_pids", ab("--progress", "round_done", "--measure", "100ms", *SHORT, "--format",
+        # So long that even a busy machine lets enough rounds be done.
+        Case("ab_pids", ab("--progress", "round_done", "--measure", "300ms", *SHORT, "--format",
                            "json", a="{pid}", b="{pid}"),
              ("{targets}/chain", "--first-ms", "1", "--second-ms", "1"),
              checks=(ab_well_formed, metric_is("round_done", "throughput", -0.9, 0.9))),

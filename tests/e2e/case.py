@@ -6,6 +6,7 @@ import json
 import math
 import pathlib
 import re
+import signal
 
 TARGET_SOURCES = pathlib.Path(__file__).resolve().parent.parent / "targets"
 
@@ -53,7 +54,19 @@ class Case:
     # It resets SIGTRAP, which may meet one of our signals on its way, and ends it (docs/safety.md,
     # "A target that changes what SIGTRAP does": once in some hundred tries). Then it is tried again.
     may_meet_shot: bool = False
+    # Why nothing may be counted. Otherwise a profile without visits of each of its points fails.
+    counts_nothing: str = ""
+    # Why it needs a breakpoint register that fires; where none does, it is skipped.
+    needs_breakpoint: str = ""
     timeout: float = 60
+
+    def profiles(self):
+        """Whether it is expected to make a profile, to its end or until it is killed."""
+        return (self.arguments[:1] in (("attach",), ("run",)) and "--help" not in self.arguments
+                and any(status in self.exit for status in (0, -signal.SIGKILL)))
+
+    def must_count(self):
+        return self.profiles() and not self.counts_nothing
 
 
 def line_of(source, text):
@@ -194,6 +207,28 @@ def experiments_of(records):
 def kept_experiments(records):
     """Those that count for the report."""
     return [record for record in experiments_of(records) if "discarded" not in record]
+
+
+def counted(records):
+    """Visits of each progress point, by its name, in all experiments."""
+    visits_of = {}
+    for record in experiments_of(records):
+        for kind, count in (("throughput", "visits"), ("latency", "ends")):
+            for point in record[kind]:
+                visits_of[point["name"]] = visits_of.get(point["name"], 0) + point[count]
+    return visits_of
+
+
+def has_counted(records):
+    visits_of = counted(records)
+    return bool(visits_of) and all(visits_of.values())
+
+
+def something_counted(outcome):
+    """What every profile is asked (Case.must_count)."""
+    records = outcome.log()
+    return expect(has_counted(records),
+                  f"nothing was counted: {counted(records) or 'there is no experiment'}")
 
 
 def log_complete(outcome):

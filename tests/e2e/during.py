@@ -6,7 +6,7 @@ import os
 import signal
 
 import fixture
-from case import expect, experiments_of, kept_experiments, records_in
+from case import expect, experiments_of, has_counted, kept_experiments, records_in
 
 PAUSES = 30  # fewer, and a case has shown nothing
 EXPERIMENTS = 6  # the same; of any three one has a speedup
@@ -60,6 +60,8 @@ def until_paused(world):
 def until_enough(world):
     """Until the log has as many experiments, and all that the checks want of it."""
     wanted = [check.reached for check in world.case.checks if hasattr(check, "reached")]
+    if world.case.must_count():
+        wanted.append(has_counted)
 
     def enough(records):
         return (len(kept_experiments(records)) >= EXPERIMENTS and

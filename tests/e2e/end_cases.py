@@ -67,8 +67,8 @@ def kill_guardian(world):
 def leave_a_stub(world):
     """As a causalctl does that is killed together with its guardian, in the midst of a run."""
     log = world.directory / "killed.jsonl"
-    other = subprocess.Popen(world.fill((world.options.causalctl, *attach_short(*halved(A_LINE)),
-                                         "--quiet", "-o", log)),
+    other = subprocess.Popen(world.command((*attach_short(*halved(A_LINE)), "--quiet",
+                                            "-o", log)),
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         if not fixture.wait_until(lambda: pauses_in(records_in(log)) > 0, PATIENCE):
@@ -86,8 +86,8 @@ def leave_a_stub(world):
 def profile_by_ptrace(world):
     """Another causalctl is at work, by the pauses that leave nothing in the target to be seen."""
     log = world.directory / "other.jsonl"
-    other = subprocess.Popen(world.fill((world.options.causalctl, *attach_short(*halved(A_LINE)),
-                                         "--pause-channel", "ptrace", "--quiet", "-o", log)),
+    other = subprocess.Popen(world.command((*attach_short(*halved(A_LINE)),
+                                            "--pause-channel", "ptrace", "--quiet", "-o", log)),
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     world.helpers.append(other)
     if not fixture.wait_until(lambda: pauses_in(records_in(log)) > 0, PATIENCE):

@@ -165,7 +165,9 @@ def differences(pid, before, texts_may_change=False, writes_code=False):
                             f"{after.policies[thread]}")
     known = {(mapping[0], mapping[1], mapping[2]) for mapping in before.executable}
     for start, end, permissions, _, path in after.executable:
-        if path in ("[vdso]", "[vsyscall]"):  # the kernel's own, and elsewhere after an exec
+        # The kernel's own: elsewhere after an exec, or there since it stepped an instruction under a
+        # uprobe (docs/safety.md).
+        if path in ("[vdso]", "[vsyscall]", "[uprobes]"):
             continue
         if writes_code and not is_stub(pid, start):  # a compiler within the target
             continue

@@ -297,6 +297,7 @@ SIGNALS = [
         profiled("matrix_stacks", states("stacks"), output=BUSY)),
     Row("is stopped (SIGSTOP) before", "C", Case(
         "matrix_stopped_before", attach(duration="1s"), states("plain"),
+        counts_nothing="the target is stopped",
         with_target=stop_and_measure, after=stays_stopped_then_goes_on, target_output=DONE,
         checks=(well_formed, digest_same, warns("no experiment"))), LIMITED,
         "nothing to measure; it stays stopped"),

@@ -16,6 +16,7 @@ from during import paused, stop, until_enough, until_paused_after_change
 
 LITTLE_LINE = f"blocking_calls.c:{line_of('blocking_calls.c', 'x < iterations')}"
 PACED_LINE = f"paced.c:{line_of('paced.c', 'x < iterations')}"
+ORDINARY_USER = "uprobes are for root"
 BUSY_LINE = f"changes.c:{line_of('changes.c', 'x < iterations')}"
 
 
@@ -148,10 +149,12 @@ def sigtrap_changes(name, *options):
 
 
 CASES = [
-    Case("attach_json", attach_json(duration="10s"), FIGURE1,
-         checks=(well_formed, digest_same, visits("round_done", 50), units_include(A_LINE),
-                 units_are("line"), log_complete, log_ends_with("duration"), private_log,
-                 given_cost)),
+    profiled("attach_json", attach_json(), FIGURE1,
+             checks=(well_formed, digest_same, visits("round_done", 50), units_include(A_LINE),
+                     units_are("line"), log_complete, log_ends_with("interrupted"), private_log,
+                     given_cost)),
+    Case("attach_ends_by_duration", attach_json(duration="4s"), FIGURE1,
+         checks=(well_formed, digest_same, log_complete, log_ends_with("duration"))),
     profiled("attach_text", attach_short(), FIGURE1,
              stdout=patterns("round_done", r"figure1\.c:\d+", "95 ?%|interval|low")),
     profiled("attach_costs_measured", attach("--duration", ENDLESS, "--format", "json", "--verbose"),
@@ -179,11 +182,16 @@ CASES = [
              checks=(well_formed, experiments_only(A_LINE, (0, 0.5)))),
     profiled("attach_scope_file", attach_json("--scope-file", "*figure1.c"), FIGURE1,
              checks=(well_formed, in_file("figure1.c"), units_include(A_LINE))),
-    Case("attach_toml", ("attach", "{pid}", "--config", "{dir}/c.toml"), FIGURE1,
-         before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[experiment]\n'
-                      'duration = "200ms"\n[budget]\nduration = "8s"\n[output]\n'
-                      'format = "json"\n'),
-         checks=(well_formed, visits("round_done", 10), log_complete, log_ends_with("duration"))),
+    profiled("attach_toml", ("attach", "{pid}", "--config", "{dir}/c.toml"), FIGURE1,
+             before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[experiment]\n'
+                          f'duration = "200ms"\npace_test = false\n[budget]\nduration = "{ENDLESS}"\n'
+                          '[pause]\ncost = "150us"\n[sampling]\nperiod = "4ms"\n[output]\n'
+                          'format = "json"\n'),
+             checks=(well_formed, visits("round_done", 10), log_complete,
+                     log_ends_with("interrupted"))),
+    Case("attach_toml_duration", ("attach", "{pid}", "--config", "{dir}/c.toml", *SHORT), FIGURE1,
+         before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[budget]\n'
+                      'duration = "4s"\n'), checks=(log_complete, log_ends_with("duration"))),
     profiled("attach_match", ("attach", "--config", "{dir}/c.toml", "--progress", "round_done",
                               "--duration", ENDLESS, "--experiment", "200ms", "--format", "json"),
              ("{dir}/by_its_name", "--round-ms", "15"), before=copy_and_match,
@@ -242,7 +250,8 @@ CASES = [
     # Threads that end before the controller has heard of them: it must say what it did not see. They
     # are hardly ever sampled, so there may be nothing to make experiments with.
     Case("attach_threads_storm", attach_json(point="item_done", duration="4s"),
-         ("{targets}/threads_storm",), absent=patterns("some threads are not profiled"),
+         ("{targets}/threads_storm",), counts_nothing="there may be no experiment",
+         absent=patterns("some threads are not profiled"),
          checks=(well_formed, digest_same, warns(r"\d+ threads ended before"))),
     profiled("attach_threads_come_and_go", attach_json(point="item_done"),
              ("{targets}/threads_storm", "--rate", "30", "--work-us", "30000"),
@@ -252,6 +261,7 @@ CASES = [
     profiled("attach_many_threads", attach_json(), ("{targets}/many_threads",),
              checks=(well_formed, visits("round_done", 50), digest_same)),
     Case("attach_idle", attach_json(point="main", duration="3s"), ("{targets}/idle",),
+         counts_nothing="the target does nothing",
          target_output=patterns("^rounds 0$", "^eintr 0$"), checks=(well_formed, digest_same)),
     profiled("attach_target_forks_and_blocks_signals", attach_json(), ("{targets}/changes",),
              target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps 0$"),
@@ -278,13 +288,13 @@ CASES = [
                 checks=(visits("round_done", 20),)),
     paused_case("attach_as_ordinary_user", attach_json(*halved(A_LINE)),
                 ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *FIGURE1),
-                user=65534, needs={"setpriv": "util-linux"}, checks=(visits("round_done", 10),)),
+                user=65534, needs_breakpoint=ORDINARY_USER, needs={"setpriv": "util-linux"}, checks=(visits("round_done", 10),)),
     # Without the filter on the shot a thread's mask is looked at, which is another one in ppoll().
     paused_case("attach_as_ordinary_user_signals_let_in",
                 attach_json(*halved("hot_work"), "--unit", "function"),
                 ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
                  "{targets}/matrix_states", "--state", "waits_for_signals"),
-                user=65534, needs={"setpriv": "util-linux"},
+                user=65534, needs_breakpoint=ORDINARY_USER, needs={"setpriv": "util-linux"},
                 target_output=ROUNDS + patterns("^failed 0$", "^wrong 0$", "^eintr 0$"),
                 checks=(visits("round_done", 10),)),
     Case("attach_ends_by_budget", attach_json("--max-slowdown", "0.1", "-o", "{log}",
@@ -295,6 +305,7 @@ CASES = [
          target_output=ROUNDS + patterns("^executing itself$", "^failed_children 0$"),
          checks=(well_formed, visits("round_done", 10), log_ends_with("target-exited"))),
     Case("attach_stopped_target", attach_json(duration="2s"), FIGURE1, with_target=stop_target,
+         counts_nothing="the target is stopped",
          target_output=patterns(r"^rounds \d+$"),
          checks=(well_formed, digest_same, warns("no experiment"))),
     profiled("attach_memcached", attach_json("--unit", "function", point="syscall:sendmsg"),

@@ -2,13 +2,15 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 
 import fixture
-from attaching import A_LINE, FIGURE1, write
+from attaching import A_LINE, ENDLESS, FIGURE1, SHORT, write
 from case import (Case, coz_format, expect, experiments_of, kept_experiments, patterns, records_in,
                   units_include, visits, warns, well_formed)
+from during import EXPERIMENTS, PATIENCE
 
 # Of the runner, or of each of its processes (--jobs).
 SAMPLES = tempfile.TemporaryDirectory(prefix="causalctl-e2e-sample-")
@@ -18,17 +20,35 @@ def sample(name):
     return pathlib.Path(SAMPLES.name, f"{name}-{os.getpid()}.jsonl")
 
 
+SOME_VISITS = visits("round_done", 20)
+
+
+def is_enough(records):
+    return len(kept_experiments(records)) >= EXPERIMENTS and SOME_VISITS.reached(records)
+
+
 def make_log(world, name="sample"):
     """{sample}: the log of a short profile of figure1, made once for all cases."""
     path = sample(name)
     if not path.exists():
         target = fixture.Target(world.fill(FIGURE1))
+        profile = None
         try:
-            subprocess.run([world.options.causalctl, "attach", str(target.pid), "--progress",
-                            "round_done", "--duration", "6s", "--experiment", "100ms", "--period",
-                            "4ms", "--fixed", A_LINE, "--speedup", "50", "-o", path],
-                           check=True, capture_output=True, timeout=60)
+            profile = subprocess.Popen(
+                world.command(("attach", target.pid, "--progress", "round_done", "--duration",
+                               ENDLESS, *SHORT, "--fixed", A_LINE, "--speedup", "50", "-o", path)),
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            fixture.wait_until(lambda: is_enough(records_in(path)) or profile.poll() is not None,
+                               PATIENCE, 0.1)
+            profile.send_signal(signal.SIGINT)
+            _, said = profile.communicate(timeout=60)
+            if profile.returncode != 0 or not is_enough(records_in(path)):
+                path.unlink(missing_ok=True)
+                raise RuntimeError(f"no profile to report: it ended with {profile.returncode}: {said}")
         finally:
+            if profile and profile.poll() is None:
+                profile.kill()
+                profile.wait()
             target.end()
     world.names[name] = path
 
@@ -66,7 +86,7 @@ CASES = [
     Case("report_text", ("report", "{sample}"), before=make_log,
          stdout=patterns("round_done", r"figure1\.c:\d+")),
     Case("report_json", ("report", "{sample}", "--format", "json"), before=make_log,
-         checks=(well_formed, visits("round_done", 20), units_include(A_LINE))),
+         checks=(well_formed, SOME_VISITS, units_include(A_LINE))),
     Case("report_coz", ("report", "{sample}", "--format", "coz"), before=make_log,
          checks=(coz_format,)),
     Case("report_output_file", ("report", "{sample}", "--format", "json", "-o", "{dir}/out.json"),

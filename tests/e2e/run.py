@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Runs the cases of cases.py: causalctl against real target programs.
 
-Usage: tests/e2e/run.py [-k PATTERN]... [-v] [-l] [--jobs N] [--no-figures] [--causalctl PATH]
+Usage: tests/e2e/run.py [-k PATTERN]... [-v] [-l] [--quick] [--jobs N] [--no-figures]
+                        [--count-by WAY] [--pretend-broken FACILITY,...] [--causalctl PATH]
                         [--targets DIR]
 
 Around every case: the target is alive and its state is that of before, its output at its end is right,
-and no process of causalctl is left. Prints a line a case and, last, `N passed, N failed`."""
+no process of causalctl is left, and a profile has counted visits of its progress points. Prints a
+line a case and, last, `N passed, N failed`; the cases that this machine cannot show are listed as
+SKIPPED, each with its reason, and counted in a line before the last."""
 
 import argparse
 import concurrent.futures
@@ -27,7 +30,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from case import experiments_of, records_in  # noqa: E402
+from case import experiments_of, has_counted, records_in, something_counted  # noqa: E402
 import fixture  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -70,6 +73,14 @@ class World:
         names = dict(self.names, pid=self.target.pid if self.target else self.names.get("pid", 0))
         return [str(word).format(**names) for word in words]
 
+    def command(self, arguments):
+        """causalctl with these arguments, and the way of counting that the runner was told."""
+        words = self.fill([self.options.causalctl, *arguments])
+        if self.options.count_by and arguments[:1] in (("attach",), ("run",)):
+            at = words.index("--") if "--" in words else len(words)
+            words[at:at] = ["--set", f'progress.count_by="{self.options.count_by}"']
+        return words
+
     def wait_for_log(self, reached, seconds, every=0.02):
         """Whether what the log holds fulfils `reached(records)` in time, or when causalctl has ended."""
         fixture.wait_until(lambda: reached(records_in(self.log)) or
@@ -77,12 +88,17 @@ class World:
         return reached(records_in(self.log))
 
     def wait_for_experiments(self, count, seconds=30):
-        if not self.wait_for_log(lambda records: len(experiments_of(records)) >= count, seconds):
+        """In which something is counted, too, where that is asked."""
+        def reached(records):
+            return (len(experiments_of(records)) >= count and
+                    (not self.case.must_count() or has_counted(records)))
+
+        if not self.wait_for_log(reached, seconds):
             raise RuntimeError(f"waited in vain for {count} experiments in the log")
 
     def start(self):
         environment = dict(os.environ, **dict([self.marker.split("=", 1)]))
-        command = self.fill([self.options.causalctl, *self.case.arguments])
+        command = self.command(self.case.arguments)
         extra = {}
         if self.case.user is not None:
             command[0] = str(self.program_for_everyone())
@@ -169,7 +185,7 @@ def problems_of_outcome(case, outcome):
     for pattern in case.absent:
         if pattern.search(both):
             problems.append(f"the output matches {pattern.pattern!r}")
-    for check in case.checks:
+    for check in (*case.checks, *((something_counted,) if case.must_count() else ())):
         try:
             problems += check(outcome)
         except (KeyError, IndexError, TypeError, ValueError, OSError) as error:
@@ -306,6 +322,22 @@ def missing_program(case):
     return None
 
 
+def never_fires(options):
+    """Why no breakpoint register counts in this run; None: one does."""
+    if options.count_by == "uprobe":
+        return "counted by uprobes"
+    if subprocess.run([options.targets / "breakpoint_fires"], check=False).returncode != 0:
+        return "no breakpoint fires here"
+    return None
+
+
+def skipped(options, cases):
+    """Name → reason of the cases that this machine, or this way of counting, cannot show."""
+    needy = [case for case in cases if case.needs_breakpoint]
+    reason = never_fires(options) if needy else None
+    return {case.name: f"{reason}, and {case.needs_breakpoint}" for case in needy if reason}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -318,17 +350,30 @@ def main():
                              "has the cores, come after them, one by one")
     parser.add_argument("--no-figures", action="store_true",
                         help="no speeds are compared, as with a causalctl that sanitizers slow down")
+    parser.add_argument("--quick", action="store_true",
+                        help="not the cases that tiers.py leaves to `scripts/test full`")
+    parser.add_argument("--count-by", choices=("breakpoint", "uprobe"),
+                        help="how every profile counts visits, where it is not left to causalctl")
+    parser.add_argument("--pretend-broken", metavar="FACILITY,...",
+                        help="facilities that causalctl must take for broken (facility.h)")
     parser.add_argument("--causalctl", default=ROOT / "build/causalctl", type=pathlib.Path)
     parser.add_argument("--targets", default=ROOT / "build/tests/targets", type=pathlib.Path)
     options = parser.parse_args()
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what nohup ignores is handed on to all we start
+    # What nohup and a shell's & ignore would be handed on to all we start.
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     options.causalctl = options.causalctl.resolve()
     options.targets = options.targets.resolve()
+    if options.pretend_broken:
+        os.environ["CAUSALCTL_PRETEND_BROKEN"] = options.pretend_broken
 
     import cases  # after the path is set
+    import tiers
 
     chosen = [case for case in cases.CASES
-              if not options.k or any(pattern in case.name for pattern in options.k)]
+              if (not options.k or any(pattern in case.name for pattern in options.k))
+              and not (options.quick and tiers.left_to_full(case.name))]
     if options.l:
         print("\n".join(case.name for case in chosen))
         return 0
@@ -336,17 +381,23 @@ def main():
         print(f"{options.causalctl} does not exist: run scripts/build")
         print("0 passed, 1 failed")
         return 1
-    missing = {case.name: reason for case in chosen if (reason := missing_program(case))}
+    left_out = skipped(options, chosen)
+    for name, reason in left_out.items():
+        print(f"SKIPPED {name}: {reason}")
+    looked_at = [case for case in chosen if case.name not in left_out]
+    missing = {case.name: reason for case in looked_at if (reason := missing_program(case))}
     passed = 0
-    for text, fine in results_of(options, [case for case in chosen if case.name not in missing]):
+    for text, fine in results_of(options, [case for case in looked_at if case.name not in missing]):
         print(text, flush=True)
         passed += fine
-    failed = len(chosen) - passed  # what was not looked at is not right
+    failed = len(looked_at) - passed  # what was not looked at is not right
     for name, reason in missing.items():
         print(f"NOT RUN {name}: {reason}")
     if not chosen:
         print("no case has such a name")
         failed += 1
+    if left_out:
+        print(f"{len(left_out)} skipped")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Proves which cases run.py runs at the same time, and that none is lost when a process is killed.
+"""Proves which cases run.py runs, and which at the same time, that none is lost when a process is
+killed, and that a profile which counts nothing fails.
 
-Usage: tests/e2e/test_run.py. The last line is `N passed, N failed`."""
+Usage: tests/e2e/test_run.py, after a build. The last line is `N passed, N failed`."""
 
 import argparse
 import dataclasses
+import fnmatch
 import os
 import signal
 import sys
 import time
 
 import run
+import tiers
+from case import Case, has_counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,11 +109,102 @@ def only_a_foreseen_end_is_tried_again_and_once():
             ends_told(True, [0]) == (1, True, False))
 
 
+def options(**more):
+    given = {"causalctl": run.ROOT / "build/causalctl", "targets": run.ROOT / "build/tests/targets",
+             "count_by": None, "v": False, "no_figures": True}
+    return argparse.Namespace(**{**given, **more})
+
+
+def named(*names):
+    import cases
+    return [case for case in cases.CASES if case.name in names]
+
+
+def broken(case):
+    """The case with a progress point that is never visited, for as long as a few experiments take."""
+    words = {"round_done": "main", "300s": "2s"}
+    return dataclasses.replace(case, arguments=tuple(words.get(word, word) for word in case.arguments),
+                               during=None)
+
+
+def a_profile_that_counts_nothing_fails():
+    """Of each command; what it checks besides would let attach_fixed pass."""
+    chosen = named("attach_fixed", "attach_functions", "run_static_pie")
+    found = [run.run_case(options(), broken(case))[0] for case in chosen]
+    return len(found) == 3 and all(
+        any(problem.startswith("nothing was counted") for problem in problems) for problems in found)
+
+
+def experiment(**visits):
+    return {"type": "experiment", "latency": [],
+            "throughput": [{"name": name, "visits": count} for name, count in visits.items()]}
+
+
+def every_point_must_be_counted():
+    lasts = experiment(a=0)
+    lasts["latency"] = [{"name": "lasts", "ends": 0}]
+    return (has_counted([experiment(a=0), experiment(a=3)]) and not has_counted([]) and
+            not has_counted([experiment(a=3, b=0)]) and
+            not has_counted([experiment(a=3), lasts]))
+
+
+def whoever_is_to_profile_must_count():
+    def must_count(*arguments, **more):
+        return Case("", arguments, **more).must_count()
+
+    return (must_count("attach", "{pid}") and must_count("run", "--", "x", exit=(0, 1)) and
+            must_count("attach", exit=(-signal.SIGKILL,)) and
+            not must_count("attach", counts_nothing="a reason") and
+            not must_count("attach", exit=(2,)) and not must_count("attach", "--help") and
+            not must_count("report", "x") and not must_count())
+
+
+def a_way_of_counting_is_handed_on():
+    def command(count_by, *arguments):
+        world = run.World(options(count_by=count_by, causalctl="c"), None)
+        world.clean()
+        return world.command(arguments)
+
+    given = ["--set", 'progress.count_by="uprobe"']
+    return (command("uprobe", "attach", "1") == ["c", "attach", "1", *given] and
+            command("uprobe", "run", "--", "x", "--") == ["c", "run", *given, "--", "x", "--"] and
+            command("uprobe", "report", "x") == ["c", "report", "x"] and
+            command(None, "attach", "1") == ["c", "attach", "1"])
+
+
+def what_needs_a_breakpoint_is_skipped_where_none_fires():
+    chosen = named("attach_as_ordinary_user", "attach_text")
+    os.environ["CAUSALCTL_PRETEND_BROKEN"] = "breakpoint"
+    try:
+        pretended = run.skipped(options(), chosen)
+    finally:
+        del os.environ["CAUSALCTL_PRETEND_BROKEN"]
+    by_uprobes = run.skipped(options(count_by="uprobe"), chosen)
+    return (list(pretended) == list(by_uprobes) == ["attach_as_ordinary_user"] and
+            pretended["attach_as_ordinary_user"].startswith("no breakpoint fires here, and ") and
+            by_uprobes["attach_as_ordinary_user"].startswith("counted by uprobes, and "))
+
+
+def the_quick_tier_has_every_command_and_channel():
+    import cases
+    names = [case.name for case in cases.CASES]
+    quick = [case.arguments for case in cases.CASES if not tiers.left_to_full(case.name)]
+    commands = {words[0] for words in quick if words}
+    channels = {words[words.index("--pause-channel") + 1] for words in quick
+                if "--pause-channel" in words}
+    return (all(fnmatch.filter(names, pattern) for pattern in tiers.LEFT_TO_FULL) and
+            {"attach", "run", "report", "ab", "doctor", "points"} <= commands and
+            "ptrace" in channels and any("--end-to-end" in words for words in quick))
+
+
 def main():
     failed = 0
     tests = (cases_that_compare_speeds_are_alone, without_figures_only_the_undisturbed_are,
              a_killed_process_fails_its_case_and_the_rest_is_told,
-             only_a_foreseen_end_is_tried_again_and_once)
+             only_a_foreseen_end_is_tried_again_and_once, a_profile_that_counts_nothing_fails,
+             every_point_must_be_counted, whoever_is_to_profile_must_count,
+             a_way_of_counting_is_handed_on, what_needs_a_breakpoint_is_skipped_where_none_fires,
+             the_quick_tier_has_every_command_and_channel)
     for test in tests:
         if not test():
             print(f"FAILED {test.__name__}")

@@ -9,6 +9,7 @@
 
 #include "controller/base/clock.h"
 #include "tests/kernel/perf/child.h"
+#include "tests/support/skip.h"
 
 using namespace causalctl;
 using namespace causalctl::perf;
@@ -247,7 +248,7 @@ TEST_CASE("Two threads that wake each other give edges with the right ends", "[p
 }
 
 TEST_CASE("Every hit of a breakpoint is counted and reported in order, on all threads", "[perf]") {
-  if (!perf_is_allowed()) return;
+  if (!perf_is_allowed() || !causalctl::test::test_has_breakpoints()) return;
   constexpr int kHits = 500;
   const bool sampling = GENERATE(true, false);
   Child child([] {

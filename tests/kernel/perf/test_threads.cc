@@ -36,13 +36,14 @@ int open_descriptors() {
 TEST_CASE("Threads there at the attach and those started later are all sampled", "[perf]") {
   if (!perf_is_allowed()) return;
   Child child([] {
-    // Long enough to outlive the opening of the session, which others on the machine may delay.
-    for (int i = 0; i < 3; ++i) std::thread(spin_for, 200 * kMillisecond).detach();
-    spin_for(200 * kMillisecond);
-    std::atomic<bool> stopping = false;
-    std::thread later([&] {
+    static std::atomic<bool> stopping = false;
+    const auto spin = [] {
       while (!stopping) spin_for(kMillisecond);
-    });
+    };
+    for (int i = 0; i < 3; ++i) std::thread(spin).detach();
+    await_go();  // the session is open
+    spin_for(20 * kMillisecond);
+    std::thread later(spin);
     await_go();
     stopping = true;
     later.join();
@@ -52,6 +53,7 @@ TEST_CASE("Threads there at the attach and those started later are all sampled",
   while (cpu_time_of(child.pid()) < 5 * kMillisecond) sleep_until(monotonic_now() + kMillisecond);
   Session session(child.pid(), {.period_ns = 500 * kMicrosecond});
   session.start();
+  child.go();
   std::vector<Event> events;
   const auto sampled_threads = [&] {
     std::set<ThreadId> threads;

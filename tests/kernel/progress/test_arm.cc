@@ -13,6 +13,7 @@
 #include "controller/progress/usdt.h"
 #include "tests/kernel/progress/probed.h"
 #include "tests/kernel/progress/probed_child.h"
+#include "tests/support/skip.h"
 
 using namespace causalctl;
 using namespace causalctl::progress;
@@ -94,10 +95,14 @@ void check_exact(const std::string& spec, const std::string& expected_kind, unsi
 
 }  // namespace
 
-TEST_CASE("each form counts exactly", "[progress]") {
+TEST_CASE("a breakpoint on each form of code counts exactly", "[progress]") {
+  if (!test::test_has_breakpoints()) return;
   check_exact("probed::function_1", "hardware breakpoint", 1);
   check_exact("kernel_tests:probed::function_2", "hardware breakpoint", 1);
   check_exact(line_spec(probed::hit_line_number), "hardware breakpoint", 1);
+}
+
+TEST_CASE("each form that needs no breakpoint counts exactly", "[progress]") {
   check_exact("usdt:causalctl_test:plain", "uprobe at 2 places", 2);
   check_exact("usdt:causalctl_test:guarded", "uprobe", 1);
   check_exact("syscall:getppid", "tracepoint", 1);
@@ -126,6 +131,7 @@ TEST_CASE("an offset counts exactly, also where a uprobe has changed the code", 
 }
 
 TEST_CASE("the fifth point is a uprobe, and all count", "[progress]") {
+  if (!test::test_has_breakpoints()) return;
   Rig rig;
   for (unsigned i = 1; i <= 5; ++i) {
     CHECK(rig.arm(fmt::format("probed::function_{}", i), i) ==
@@ -146,6 +152,7 @@ TEST_CASE("the fifth point is a uprobe, and all count", "[progress]") {
 }
 
 TEST_CASE("all copies of an inlined line count as one point", "[progress]") {
+  if (!test::test_has_breakpoints()) return;
   SECTION("more than four: uprobes") {
     Rig rig;
     const auto spec = line_spec(probed::inlined_line_number);
