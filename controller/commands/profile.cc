@@ -189,10 +189,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
                          const ConsoleOptions& console, const Work& work) {
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
   const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
-  // What may be in a library that is not loaded yet shows when it runs.
-  if (!guardian.is_held()) {
-    check_fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
-  }
+  const std::string fixed = fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);
@@ -231,6 +228,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   causal::Attribution attribution(std::make_unique<causal::SymbolizingThread>(
                                       std::move(symbolizer), config.scope, work.symbolizing),
                                   std::make_unique<unwind::Unwinder>(target));
+  if (!fixed.empty()) attribution.call(fixed, config.experiment.fixed_unit);
   CoreRotation clock(run.seed);
   const std::vector<int> cores = target::usable_cores(target);
   StatusLine status(console.quiet);
