@@ -28,7 +28,7 @@
 #include "controller/causal/attribution.h"
 #include "controller/causal/resolver.h"
 #include "controller/causal/run.h"
-#include "controller/causal/unit_names.h"
+#include "controller/causal/run_groups.h"
 #include "controller/commands/fixed_unit.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/report.h"
@@ -260,9 +260,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
 void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
               const ConsoleOptions& console) {
   if (run.log_failure.empty()) causal::write_or_end(run, [&] { log.end(run); });
-  std::vector<causal::Run> runs = {run};
-  causal::join_units(runs);
-  write_report(runs, {}, {config.output.format, "", console.color});
+  write_report(causal::group_runs({run}), {}, {config.output.format, "", console.color});
   if (run.digest == "changed") {
     throw Error(fmt::format("process {} is not as it was before: {}", run.pid, run.warnings.back()),
                 run.left_in_target ? "" : "please report it, with the output of --verbose");
