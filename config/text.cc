@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -42,6 +43,41 @@ std::size_t edits(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+constexpr std::string_view kOperator = "operator";
+// Longest first: none is the beginning of one after it.
+constexpr std::string_view kBracketOperators[] = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<",
+                                                  ">>",  "<=",  ">=",  "->",  "<",  ">",  ","};
+
+bool is_word(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// The operator that a C++ name has at `at` ("operator<<"), whose brackets are none; 0: no operator.
+std::size_t operator_length(std::string_view text, std::size_t at) {
+  if (text.substr(at, kOperator.size()) != kOperator) return 0;
+  if (at > 0 && is_word(text[at - 1])) return 0;
+  const std::string_view rest = text.substr(at + kOperator.size());
+  for (const std::string_view symbol : kBracketOperators) {
+    if (rest.substr(0, symbol.size()) == symbol) return kOperator.size() + symbol.size();
+  }
+  return 0;
+}
+
+// The first comma from `from` on outside of (), [] and <>, which C++ names have; npos: none.
+std::size_t separating_comma(std::string_view text, std::size_t from) {
+  int depth = 0;
+  for (std::size_t i = from; i < text.size(); ++i) {
+    if (const std::size_t length = operator_length(text, i); length > 0) {
+      i += length - 1;
+      continue;
+    }
+    const char c = text[i];
+    const bool arrow = c == '>' && i > 0 && text[i - 1] == '-';
+    if (c == '(' || c == '[' || c == '<') ++depth;
+    if ((c == ')' || c == ']' || c == '>') && depth > 0 && !arrow) --depth;
+    if (c == ',' && depth == 0) return i;
+  }
+  return std::string_view::npos;
 }
 
 std::string lead_in(std::string_view what) { return what.empty() ? "" : fmt::format("{}: ", what); }
@@ -98,7 +134,7 @@ Nanoseconds parse_duration(std::string_view text, std::string_view what) {
 
 LatencyPoint parse_latency(std::string_view text, std::string_view what) {
   const std::size_t equals = text.find('=');
-  const std::size_t comma = equals == text.npos ? text.npos : text.find(',', equals);
+  const std::size_t comma = equals == text.npos ? text.npos : separating_comma(text, equals);
   LatencyPoint point;
   if (comma != text.npos) {
     point = {std::string(text.substr(0, equals)),
@@ -106,8 +142,10 @@ LatencyPoint parse_latency(std::string_view text, std::string_view what) {
              std::string(text.substr(comma + 1))};
   }
   if (point.name.empty() || point.begin.empty() || point.end.empty()) {
-    throw UsageError(fmt::format("{}\"{}\" is not a latency point", lead_in(what), printable(text)),
-                     "write NAME=BEGIN,END: --latency request=conn_new,conn_close");
+    throw UsageError(
+        fmt::format("{}\"{}\" is not a latency point", lead_in(what), printable(text)),
+        "write NAME=BEGIN,END: --latency request=conn_new,conn_close; or name begin and "
+        "end apart in a file for --config, under progress.latency");
   }
   return point;
 }

@@ -128,7 +128,16 @@ void Attribution::mappings_changed() {
   resolver_->refresh();
 }
 
+void Attribution::call(std::string identity, std::string name) {
+  identity_of_called_ = std::move(identity);
+  called_ = std::move(name);
+}
+
 std::optional<UnitId> Attribution::find(const std::string& name) const {
+  if (!called_.empty() && name == called_) {
+    const auto found = by_identity_.find(identity_of_called_);
+    return found == by_identity_.end() ? std::nullopt : std::optional(found->second);
+  }
   if (const auto found = by_identity_.find(name); found != by_identity_.end()) return found->second;
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
   const auto unit = std::find_if(units_.begin(), units_.end(),

@@ -49,6 +49,8 @@ class Attribution {
   std::uint64_t total() const { return total_; }
   std::size_t pending() const { return pending_.size(); }  // samples not counted yet
 
+  // From now on find(name) is the unit of this identity (unit_names.h), and no other.
+  void call(std::string identity, std::string name);
   // The unit that the user calls `name`: its identity, its name, FILE:LINE or FILE:FUNCTION by a
   // longer path, BINARY:FUNCTION. nullopt: not seen.
   std::optional<UnitId> find(const std::string& name) const;
@@ -84,6 +86,7 @@ class Attribution {
   std::vector<std::uint64_t> counts_;
   std::unordered_map<std::string, UnitId> by_identity_;  // unit_names.h
   std::unordered_map<std::string, UnitId> by_name_;
+  std::string called_, identity_of_called_;
   std::deque<UnitId> recent_;
   std::uint64_t unknown_ = 0;
   std::uint64_t total_ = 0;

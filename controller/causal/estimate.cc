@@ -10,9 +10,9 @@
 
 #include "controller/base/statistics.h"
 #include "controller/causal/estimate_effect.h"
+#include "controller/causal/estimate_totals.h"
 #include "controller/causal/estimate_warnings.h"
 #include "controller/causal/pacing.h"
-#include "controller/causal/unit_names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -23,80 +23,7 @@ using report::Report;
 using report::UnitResult;
 using report::Verdict;
 
-constexpr double kPhaseErrors = 3;     // standard errors below 1 that a phase factor must be
-constexpr double kCeilingErrors = 3;   // standard errors of a count
 constexpr double kSmallSpeedup = 0.1;  // how far a slope alone is believed
-
-// What all runs together know of a unit.
-struct UnitTotals {
-  Unit unit;
-  std::uint64_t samples = 0;         // over whole runs, where known
-  std::uint64_t in_baselines = 0;    // s: during all baselines
-  std::uint64_t observed = 0;        // s_obs: during this unit's own baselines
-  Nanoseconds observed_ns = 0;       // t_obs
-  std::uint64_t samples_in_all = 0;  // during any experiment of the unit, in cut-off runs, too
-  double cpu_in_baselines_ns = 0;    // in_baselines, each worth its run's period; 0: not known
-};
-
-struct Totals {
-  std::map<std::string, UnitTotals> units;
-  Nanoseconds baseline_ns = 0;  // T: of all baselines, runs with an end only
-};
-
-// A run without its end has neither its length nor its samples: it says nothing about phases.
-Totals add_up(const std::vector<Run>& runs) {
-  Totals totals;
-  for (const Run& run : runs) {
-    for (const Experiment& experiment : run.experiments) {
-      if (!experiment.discarded.empty() || experiment.unit.name.empty()) continue;
-      UnitTotals& unit = totals.units[experiment.unit.name];
-      learn(unit.unit, experiment.unit);
-      unit.samples_in_all += experiment.samples;
-      if (!run.ended || experiment.speedup > 0) continue;
-      unit.observed += experiment.samples;
-      unit.observed_ns += experiment.effective_ns;
-      totals.baseline_ns += experiment.effective_ns;
-    }
-    if (!run.ended) continue;
-    for (const UnitSamples& samples : run.samples) {
-      UnitTotals& unit = totals.units[samples.unit.name];
-      learn(unit.unit, samples.unit);
-      unit.samples += samples.count;
-      unit.in_baselines += samples.baseline_count;
-      unit.cpu_in_baselines_ns +=
-          static_cast<double>(samples.baseline_count) * static_cast<double>(run.overhead.period_ns);
-    }
-  }
-  return totals;
-}
-
-// Coz eq. 8: (t_obs / s_obs) · (s / T), the share of the run in which the unit is active at all.
-// All four are taken from baselines: a treatment changes how many samples fall in a unit per
-// effective time, which would look like a phase where there is none. Samples are counts: the
-// factor's relative variance is 1/s_obs + 1/s. A unit cannot be active for longer than the program
-// ran, and a factor that may as well be 1 is 1: to cut only what is above would make every effect
-// too small.
-Factor phase_factor(const UnitTotals& unit, Nanoseconds baseline_ns) {
-  if (unit.observed == 0 || unit.in_baselines == 0 || baseline_ns <= 0) return {};
-  const double observed = static_cast<double>(unit.observed);
-  const double in_baselines = static_cast<double>(unit.in_baselines);
-  const double active_ns = static_cast<double>(unit.observed_ns) / observed * in_baselines;
-  const double factor = active_ns / static_cast<double>(baseline_ns);
-  const double relative_error = std::sqrt(1 / observed + 1 / in_baselines);
-  if (std::log(factor) > -kPhaseErrors * relative_error) return {};
-  return {factor, relative_error};
-}
-
-// Of the time per unit of work, making a unit faster by s saves at most s of what the unit takes on
-// the critical path, which is at most the time in which a thread executes it. So effect / s is at
-// most the mean number of threads in it, and at most 1 (docs/estimator.md, "What a unit can give").
-// Samples are counts: the number is taken kCeilingErrors above what was counted.
-double ceiling_of(const UnitTotals& unit, Nanoseconds baseline_ns) {
-  if (unit.in_baselines == 0 || unit.cpu_in_baselines_ns <= 0 || baseline_ns <= 0) return 1;
-  const double threads = unit.cpu_in_baselines_ns / static_cast<double>(baseline_ns);
-  const double error = kCeilingErrors / std::sqrt(static_cast<double>(unit.in_baselines));
-  return std::min(1.0, threads * (1 + error));
-}
 
 // The pool with the largest effect that is certain: slopes understate a unit that saturates.
 std::optional<report::CurvePoint> best_of(const std::vector<report::CurvePoint>& pools,
@@ -131,8 +58,8 @@ void judge(UnitResult& unit, double alpha) {
   }
 }
 
-UnitResult result_of(const UnitTotals& totals, Nanoseconds baseline_ns, const CleanUnit& unit,
-                     const Point& point, double alpha) {
+UnitResult result_of(const UnitTotals& totals, const CleanUnit& unit, const Point& point,
+                     double alpha) {
   UnitResult result;
   result.unit = totals.unit.name;
   result.is_line = totals.unit.is_line;
@@ -140,9 +67,10 @@ UnitResult result_of(const UnitTotals& totals, Nanoseconds baseline_ns, const Cl
   result.file = totals.unit.file;
   result.line = totals.unit.line;
   result.samples = totals.samples > 0 ? totals.samples : totals.samples_in_all;
-  const Factor factor = phase_factor(totals, baseline_ns);
+  result.runs = totals.runs;
+  const Factor factor = phase_factor(totals);
   result.phase_factor = factor.value;
-  if (!point.latency) result.ceiling = ceiling_of(totals, baseline_ns);
+  if (!point.latency) result.ceiling = ceiling_of(totals);
   if (const auto slope = slope_of(unit)) {
     result.p_value = p_value_of(*slope);
     result.slope = interval_of(scaled(*slope, factor), alpha);
@@ -195,12 +123,12 @@ std::optional<double> mean_of(const std::vector<double>& values) {
 }
 
 // What the target does without any speedup.
-void describe(const std::vector<Run>& runs, const Point& point, ProgressResult& result) {
+void describe(const std::vector<const Run*>& runs, const Point& point, ProgressResult& result) {
   double baseline_s = 0;
   std::uint64_t baseline_visits = 0;
   std::vector<double> mean_s, p50_s, p99_s;
-  for (const Run& run : runs) {
-    for (const Experiment& experiment : run.experiments) {
+  for (const Run* run : runs) {
+    for (const Experiment& experiment : run->experiments) {
       if (!experiment.discarded.empty()) continue;
       const std::uint64_t visits = visits_of(experiment, point);
       result.visits += visits;
@@ -248,13 +176,27 @@ void describe_counting(const std::vector<Run>& runs, ProgressResult& result) {
   }
 }
 
-ProgressResult estimate_point(const std::vector<Run>& runs, const Totals& totals,
-                              const Point& point, const PointEffects& effects,
-                              std::uint64_t samples_total, double alpha) {
+// Another run has other samples, and may have had another load: it says nothing of this point.
+std::vector<const Run*> runs_with(const std::vector<Run>& runs, const Point& point) {
+  std::vector<const Run*> found;
+  for (const Run& run : runs) {
+    const bool counted =
+        std::any_of(run.experiments.begin(), run.experiments.end(),
+                    [&](const Experiment& experiment) { return was_counted(experiment, point); });
+    if (counted) found.push_back(&run);
+  }
+  return found;
+}
+
+ProgressResult estimate_point(const std::vector<Run>& runs, const Point& point,
+                              const PointEffects& effects, double alpha) {
+  const std::vector<const Run*> counted = runs_with(runs, point);
+  const Totals totals = add_up(counted);
   ProgressResult result;
   result.name = point.name;
   result.latency = point.latency;
-  describe(runs, point, result);
+  result.runs = counted.size();
+  describe(counted, point, result);
   if (!point.latency) result.pacing = described_pacing(runs, point.name);
 
   describe_counting(runs, result);
@@ -271,9 +213,10 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Totals& totals
   std::size_t next = 0;
   for (const auto& [name, unit] : totals.units) {
     const CleanUnit& of_unit = cleaned[next++];
-    UnitResult one = result_of(unit, totals.baseline_ns, of_unit, point, alpha);
-    if (samples_total > 0) {
-      one.sample_share = static_cast<double>(one.samples) / static_cast<double>(samples_total);
+    UnitResult one = result_of(unit, of_unit, point, alpha);
+    if (totals.samples_total > 0) {
+      one.sample_share =
+          static_cast<double>(one.samples) / static_cast<double>(totals.samples_total);
     }
     if (!of_unit.effects.empty() || one.sample_share >= kWorthListing) {
       result.units.push_back(std::move(one));
@@ -314,9 +257,7 @@ void sum_run(const Run& run, Report& report) {
     report.selfcheck.delay_asked_ns += experiment.asked_ns;
     report.selfcheck.delay_paid_ns += experiment.paid_ns;
   }
-  std::uint64_t attributed = 0;
-  for (const UnitSamples& samples : run.samples) attributed += samples.count;
-  report.samples_total += std::max(run.losses.samples_total, attributed);
+  report.samples_total += samples_of(run);
   report.records_lost += std::max(run.losses.records_lost, lost);
   report.stacks_truncated += run.losses.stacks_truncated;
   report.samples_unknown += run.losses.samples_unknown;
@@ -347,6 +288,7 @@ void sum_run(const Run& run, Report& report) {
     report.digest = "same";
   }
   if (report.executable.empty()) report.executable = run.executable;
+  if (report.build_id.empty()) report.build_id = run.build_id;
   if (run.ended) report.reason = run.reason;
 }
 
@@ -383,14 +325,12 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
   for (const Run& run : runs) sum_run(run, report);
   add_core_waits(runs, report);
 
-  const Totals totals = add_up(runs);
   const std::vector<Point> points = points_of(runs);
   // One of them that fails for nothing is enough, so their intervals hold together.
   const double null_alpha = alpha / static_cast<double>(std::max<std::size_t>(points.size(), 1));
   for (const Point& point : points) {
     const PointEffects effects = compare(runs, point);
-    report.progress.push_back(
-        estimate_point(runs, totals, point, effects, report.samples_total, alpha));
+    report.progress.push_back(estimate_point(runs, point, effects, alpha));
     if (effects.nulls.size() < kFewestForSlope) continue;
     const CleanUnit nulls = clean_nulls(effects.nulls);
     auto& null = report.progress.back().null_effect =

@@ -168,6 +168,11 @@ std::optional<double> period_s(const Experiment& experiment, const Point& point,
   return period > 0 ? std::optional(period) : std::nullopt;
 }
 
+bool was_counted(const Experiment& experiment, const Point& point) {
+  return point.latency ? find(experiment.latency, point.name) != nullptr
+                       : find(experiment.throughput, point.name) != nullptr;
+}
+
 std::uint64_t visits_of(const Experiment& experiment, const Point& point) {
   if (point.latency) {
     const LatencyCount* count = find(experiment.latency, point.name);

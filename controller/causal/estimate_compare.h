@@ -46,6 +46,7 @@ struct PointEffects {
 // the time that the program stood still is `unfelt` by a throughput point counts for it.
 std::optional<double> period_s(const Experiment& experiment, const Point& point, double unfelt = 0);
 
+bool was_counted(const Experiment& experiment, const Point& point);
 std::uint64_t visits_of(const Experiment& experiment, const Point& point);  // latency: ends
 
 PointEffects compare(const std::vector<Run>& runs, const Point& point);

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "controller/base/statistics.h"
+#include "controller/causal/estimate_compare.h"
+#include "controller/causal/pacing.h"
 #include "controller/causal/pause_cost.h"
 
 namespace causalctl::causal {
@@ -103,7 +104,36 @@ void warn_of_pace(const ProgressResult& point, Report& report) {
   }
 }
 
-void warn_of_points(Report& report) {
+// What several runs found of a point's pace, one of which the report shows.
+void warn_of_paces(const std::vector<Run>& runs, const ProgressResult& point, Report& report) {
+  std::size_t own = 0, of_program = 0, not_looked_for = 0;
+  for (const Run& run : runs) {
+    const bool counted =
+        std::any_of(run.experiments.begin(), run.experiments.end(), [&](const Experiment& one) {
+          return was_counted(one, {point.name, point.latency});
+        });
+    if (!counted || point.latency) continue;
+    const Pacing* pacing = find_pacing(run, point.name);
+    const auto pace = pacing == nullptr ? std::nullopt : std::optional(pace_of(*pacing));
+    own += pace == Pace::own ? 1 : 0;
+    of_program += pace == Pace::of_program ? 1 : 0;
+    not_looked_for += pace ? 0 : 1;
+  }
+  if (own > 0 && of_program > 0) {
+    report.warnings.push_back(fmt::format(
+        "{}: {} runs found that it comes at its own pace, {} that it waits for the program. "
+        "Their loads differ: report them one by one",
+        point.name, own, of_program));
+  }
+  if (own > 0 && not_looked_for > 0) {
+    report.warnings.push_back(
+        fmt::format("{}: {} runs found that it comes at its own pace, {} did not look. "
+                    "Effects in the latter may be too large: report them one by one",
+                    point.name, own, not_looked_for));
+  }
+}
+
+void warn_of_points(const std::vector<Run>& runs, Report& report) {
   for (const ProgressResult& point : report.progress) {
     if (point.visits == 0) {
       report.warnings.push_back(fmt::format(
@@ -112,6 +142,7 @@ void warn_of_points(Report& report) {
           point.name));
     } else {
       warn_of_pace(point, report);
+      warn_of_paces(runs, point, report);
       warn_of_small_effects(point, report);
       warn_of_impossible(point, report);
     }
@@ -247,7 +278,6 @@ void warn_of_selfcheck(Report& report) {
 }
 
 void warn_of_runs(const std::vector<Run>& runs, Report& report) {
-  std::set<std::string> builds;
   for (const Run& run : runs) {
     if (!run.ended) {
       report.warnings.push_back(
@@ -257,7 +287,6 @@ void warn_of_runs(const std::vector<Run>& runs, Report& report) {
       report.warnings.push_back(
           fmt::format("run {}: the target is not as it was before ({})", run.id, run.digest));
     }
-    if (!run.build_id.empty()) builds.insert(run.build_id);
     for (const std::string& warning : run.warnings) {
       if (std::find(report.warnings.begin(), report.warnings.end(), warning) ==
           report.warnings.end()) {
@@ -265,17 +294,12 @@ void warn_of_runs(const std::vector<Run>& runs, Report& report) {
       }
     }
   }
-  if (builds.size() > 1) {
-    report.warnings.push_back(fmt::format(
-        "the runs are of {} different builds; a line's number may not mean the same code in all",
-        builds.size()));
-  }
 }
 
 }  // namespace
 
 void add_warnings(const std::vector<Run>& runs, Report& report) {
-  warn_of_points(report);
+  warn_of_points(runs, report);
   if (report.experiments == 0) report.warnings.push_back("no experiment was finished");
   warn_of_selfcheck(report);
   for (const ProgressResult& point : report.progress) warn_of_weak_null(point, report);

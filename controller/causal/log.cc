@@ -9,8 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "controller/base/error.h"
 #include "controller/base/output_file.h"
@@ -19,6 +22,8 @@ namespace causalctl::causal {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kAnother = "name another file with --output FILE";
 
 void put_unit(Json& line, const Unit& unit) {
   line["unit"] = unit.name;
@@ -77,14 +82,63 @@ bool ends_inside_line(int fd) {
   return last != '\n';
 }
 
+// What a log can begin with: a line of ours, or what a full disk has left of one.
+bool begins_as_log(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+  static constexpr std::string_view kTypes[] = {"run", "experiment", "pacing", "samples", "end"};
+  return std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view type) {
+    const std::string begin = fmt::format("{{\"type\":\"{}\"", type);
+    return text.substr(0, begin.size()) == std::string_view(begin).substr(0, text.size());
+  });
+}
+
+void check_content(const std::string& path) {
+  const Fd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!reader) throw Error::from_errno(fmt::format("open({})", path), errno, kAnother);
+  std::string text(64, '\0');
+  const ssize_t count = ::pread(reader.get(), text.data(), text.size(), 0);
+  if (count < 0) throw Error::from_errno(fmt::format("read({})", path), errno, kAnother);
+  text.resize(static_cast<std::size_t>(count));
+  if (begins_as_log(text)) return;
+  throw UsageError(fmt::format("{} is not an experiment log, so none is appended to it", path),
+                   kAnother);
+}
+
+// Of a file that is not there yet.
+void check_directory(const std::string& path) {
+  const auto slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    throw Error::from_errno(fmt::format("open({})", path), errno, kAnother);
+  }
+}
+
 }  // namespace
 
-LogWriter::LogWriter(const std::string& path) : path_(path) {
+void check_log(const std::string& path) {
   if (path == "-") {
     throw UsageError("the experiment log cannot go to standard output, where the report goes",
                      "name a file with --output FILE");
   }
-  fd_ = open_output(path, "name another file with --output FILE");
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT || path.empty()) {
+      throw Error::from_errno(fmt::format("open({})", path), errno, kAnother);
+    }
+    return check_directory(path);
+  }
+  if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode) && !S_ISCHR(status.st_mode)) {
+    throw Error(fmt::format("{} is {}, and an experiment log is a file", path,
+                            S_ISDIR(status.st_mode) ? "a directory" : "a pipe, socket or disk"),
+                kAnother);
+  }
+  open_output(path, kAnother);  // it is there: nothing is created
+  if (S_ISREG(status.st_mode) && status.st_size > 0) check_content(path);
+}
+
+LogWriter::LogWriter(const std::string& path) : path_(path) {
+  check_log(path);
+  fd_ = open_output(path, kAnother);
   if (ends_inside_line(fd_.get())) append("\n");
 }
 

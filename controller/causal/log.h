@@ -13,9 +13,14 @@ namespace causalctl::causal {
 
 inline constexpr int kLogVersion = 1;  // readers refuse a newer one
 
+// Throws what LogWriter(path) would throw, without creating the file: before anything else is done.
+// Refused are, besides what base/output_file.h refuses: a directory, pipe, socket or disk; and, as
+// UsageErrors, standard output and a file that begins with something else than a line of a log.
+void check_log(const std::string& path);
+
 class LogWriter {
  public:
-  // Creates `path` or appends to it, by the rules of base/output_file.h. Throws Error with a hint.
+  // Creates `path` or appends to it. Throws Error with a hint.
   explicit LogWriter(const std::string& path);
 
   // Each appends one line. A line that does not fit (full disk) is cut off again so that the file
@@ -48,8 +53,8 @@ struct ReadLog {
 
 // Reads logs of any number of runs, in any mixture. A line that is cut off is a warning; a line
 // that is not ours is an Error with file and line; a run without its end is kept; a line that was
-// read before (the same log given twice) counts once. Units of one name are one unit afterwards,
-// and each has one name (join_units).
+// read before (the same log given twice) counts once. What may be averaged, and which units of
+// several runs are one, is for run_groups.h.
 ReadLog read_logs(const std::vector<std::string>& paths);
 ReadLog parse_log(const std::string& text, const std::string& name);
 

@@ -18,7 +18,6 @@
 #include "controller/base/error.h"
 #include "controller/causal/log.h"
 #include "controller/causal/log_fields.h"
-#include "controller/causal/unit_names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -211,6 +210,7 @@ class Reader {
   void read_line(std::string_view line, bool last);
   std::optional<Json> parse(std::string_view line, bool last);
   void dispatch(const Json& line, std::string_view text);
+  [[noreturn]] void refuse_line() const;
   Run& run_of(const Json& line);
   std::string where() const { return fmt::format("{}:{}", name_, line_); }
   // Sums of any of them are sound then. Throws BadField.
@@ -224,7 +224,7 @@ class Reader {
 
   ReadLog log_;
   std::map<std::string, std::size_t> index_;        // run id → log_.runs
-  std::set<std::string> headed_;                    // runs whose "run" line was seen
+  std::map<std::string, std::string> heads_;        // run id → its "run" line
   std::set<std::string, std::less<>> experiments_;  // lines seen
   std::set<std::string> unknown_types_;
   std::uint64_t repeated_ = 0;
@@ -249,6 +249,11 @@ void Reader::read(const std::string& text, const std::string& name) {
   }
 }
 
+void Reader::refuse_line() const {
+  throw Error(fmt::format("{}: not a line of an experiment log", where()),
+              "causalctl report reads what attach and run wrote (docs/log-format.md)");
+}
+
 // What a killed run left may stand alone, or have the next log's first line glued to it by cat.
 std::optional<Json> Reader::parse(std::string_view line, bool last) {
   if (nesting(line) > kDeepestNesting) {
@@ -259,8 +264,7 @@ std::optional<Json> Reader::parse(std::string_view line, bool last) {
   if (json.is_object()) return json;
   const bool ours = line.substr(0, kLineBegin.size()) == kLineBegin.substr(0, line.size());
   if (!ours && !(last && line.front() == '{')) {
-    throw Error(fmt::format("{}: not a line of an experiment log", where()),
-                "causalctl report reads what attach and run wrote (docs/log-format.md)");
+    refuse_line();
   }
   const std::size_t glued = line.rfind(kLineBegin);
   if (glued != 0 && glued != std::string_view::npos) {
@@ -289,6 +293,7 @@ void Reader::read_line(std::string_view line, bool last) {
 void Reader::dispatch(const Json& line, std::string_view text) {
   std::string type;
   get(line, "type", type);
+  if (type.empty()) refuse_line();
   if (type == "run") {
     int version = 0;
     get(line, "version", version);
@@ -298,7 +303,9 @@ void Reader::dispatch(const Json& line, std::string_view text) {
                   "use a newer causalctl to read it");
     }
     Run& run = run_of(line);
-    headed_.insert(run.id);
+    if (const auto [head, is_new] = heads_.emplace(run.id, text); !is_new && head->second != text) {
+      throw BadField{"another run has this id"};
+    }
     read_run(line, run);
   } else if (type == "experiment") {
     if (!experiments_.emplace(text).second) {
@@ -341,7 +348,7 @@ Run& Reader::run_of(const Json& line) {
 
 ReadLog Reader::take() {
   for (const Run& run : log_.runs) {
-    if (!headed_.contains(run.id)) {
+    if (!heads_.contains(run.id)) {
       log_.warnings.push_back(fmt::format("run {}: its first line is missing", run.id));
     }
   }
@@ -349,7 +356,6 @@ ReadLog Reader::take() {
     log_.warnings.push_back(
         fmt::format("{} experiments were given twice and count once", repeated_));
   }
-  join_units(log_.runs);
   return std::move(log_);
 }
 

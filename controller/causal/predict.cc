@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "controller/base/error.h"
 #include "controller/causal/estimate.h"
+#include "controller/causal/estimate_compare.h"
 #include "controller/causal/estimate_effect.h"
+#include "controller/causal/run_groups.h"
 
 namespace causalctl::causal {
 namespace {
@@ -68,10 +71,38 @@ std::string list(const std::set<std::string>& names) {
       fmt::format("profile with --fixed {} --speedup {:.0f}", unit, 100 * speedup));
 }
 
+bool tried(const RunGroup& group, const std::string& point, const std::string& unit) {
+  return std::any_of(group.runs.begin(), group.runs.end(), [&](const Run& run) {
+    return std::any_of(run.experiments.begin(), run.experiments.end(), [&](const Experiment& one) {
+      return is_near(one, unit, 1, 1) &&
+             (was_counted(one, {point, false}) || was_counted(one, {point, true}));
+    });
+  });
+}
+
+// A prediction is of one program: of the group that has tried the unit.
+std::vector<Run> runs_for(const std::vector<Run>& runs, const std::string& point,
+                          const std::string& unit) {
+  std::vector<RunGroup> groups = group_runs(runs);
+  if (groups.size() == 1) return std::move(groups.front().runs);
+  std::vector<RunGroup> fitting;
+  for (const RunGroup& group : groups) {
+    if (tried(group, point, unit)) fitting.push_back(group);
+  }
+  if (fitting.size() == 1) return std::move(fitting.front().runs);
+  throw UsageError(
+      fmt::format("predict: {} of the {} groups of runs in the profile have experiments with {} "
+                  "for {}, not one:{}",
+                  fitting.size(), groups.size(), unit, point,
+                  list_of(fitting.empty() ? groups : fitting)),
+      "take the lines of one run: grep '\"run\":\"ID\"' LOG > OTHER-LOG");
+}
+
 }  // namespace
 
-PredictedEffect predicted_effect(const std::vector<Run>& runs, const std::string& point,
+PredictedEffect predicted_effect(const std::vector<Run>& all, const std::string& point,
                                  const std::string& unit, double speedup) {
+  const std::vector<Run> runs = runs_for(all, point, unit);
   for (const double tolerance : kTolerances) {
     PredictedEffect found;
     found.lowest = found.highest = speedup;

@@ -18,8 +18,9 @@ struct PredictedEffect {
 
 // From the experiments of the unit at this speedup, or, where these are fewer than three, at those
 // within 5, then 10 points of it. Throws UsageError, with what is there, when the logs have no such
-// point or unit, or too few experiments. `speedup`: 0 to 1.
-PredictedEffect predicted_effect(const std::vector<Run>& runs, const std::string& point,
+// point or unit, or too few experiments, or when more than one group of runs (run_groups.h) has
+// them. `speedup`: 0 to 1.
+PredictedEffect predicted_effect(const std::vector<Run>& all, const std::string& point,
                                  const std::string& unit, double speedup);
 
 }  // namespace causalctl::causal

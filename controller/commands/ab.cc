@@ -54,9 +54,13 @@ std::optional<report::Prediction> read_prediction(const config::Config& config) 
 
 // A gate that can never fail, or a prediction that is never judged, is worse than none.
 void check_pairs(const config::Ab& ab) {
-  if (!ab.fail_if_slower_percent && !ab.predict && !ab.until_certain) return;
   const std::size_t fewest = compare::fewest_blocks(ab.until_certain);
   if (compare::blocks_for(compare::planned_pairs(ab)) >= fewest) return;
+  if (!ab.fail_if_slower_percent && !ab.predict && !ab.until_certain) {
+    log::note("{} pairs are too few for an interval: it takes {} at least (--rounds)",
+              compare::planned_pairs(ab), compare::kPairsOfBlock * fewest);
+    return;
+  }
   throw UsageError(
       fmt::format("{} pairs are too few to be certain of anything: it takes {} at least",
                   compare::planned_pairs(ab), compare::kPairsOfBlock * fewest),

@@ -14,6 +14,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/causal/log.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/commands/profile.h"
@@ -37,6 +38,7 @@ ExitCode attach(const AttachArguments& arguments) {
     throw UsageError("the configuration names a command to start, not a process to attach to",
                      "use `causalctl run`, or give a PID");
   }
+  causal::check_log(config.output.log);
   target::Guardian guardian;
   const Pid target =
       config.target.pid ? *config.target.pid : procfs::find_process(config.target.match);

@@ -80,8 +80,13 @@ void write_output(const std::string& path, std::string_view text, const std::str
 
 bool use_color(Color color, int fd) {
   if (color != Color::automatic) return color == Color::always;
-  const char* no_color = std::getenv("NO_COLOR");
-  return ::isatty(fd) == 1 && (no_color == nullptr || *no_color == '\0');
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  const std::string_view terminal = variable("TERM");
+  return ::isatty(fd) == 1 && variable("NO_COLOR").empty() && !terminal.empty() &&
+         terminal != "dumb";
 }
 
 int terminal_width(int fd) {

@@ -15,7 +15,8 @@ void write_output(const std::string& path, std::string_view text, const std::str
 // Throws what write_output() would throw of the file's name; for the time before long work.
 void check_output(const std::string& path, const std::string& hint);
 
-bool use_color(Color color, int fd);  // automatic: a terminal, and NO_COLOR is not set
-int terminal_width(int fd);           // 100 where `fd` is no terminal
+// Automatic: on a terminal that TERM says more of than "dumb", unless NO_COLOR is set.
+bool use_color(Color color, int fd);
+int terminal_width(int fd);  // 100 where `fd` is no terminal
 
 }  // namespace causalctl::commands

@@ -31,7 +31,7 @@
 #include "controller/causal/attribution.h"
 #include "controller/causal/resolver.h"
 #include "controller/causal/run.h"
-#include "controller/causal/unit_names.h"
+#include "controller/causal/run_groups.h"
 #include "controller/commands/fixed_unit.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/report.h"
@@ -222,10 +222,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
                          const ConsoleOptions& console, const Work& work) {
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
   const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
-  // What may be in a library that is not loaded yet shows when it runs.
-  if (!guardian.is_held()) {
-    check_fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
-  }
+  const std::string fixed = fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);
@@ -250,6 +247,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   causal::Attribution attribution(std::make_unique<causal::SymbolizingThread>(
                                       std::move(symbolizer), config.scope, work.symbolizing),
                                   std::make_unique<unwind::Unwinder>(target));
+  if (!fixed.empty()) attribution.call(fixed, config.experiment.fixed_unit);
   CoreRotation clock(run.seed);
   const std::vector<int> cores = target::usable_cores(target);
   StatusLine status(console.quiet);
@@ -280,9 +278,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
 void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
               const ConsoleOptions& console) {
   if (run.log_failure.empty()) causal::write_or_end(run, [&] { log.end(run); });
-  std::vector<causal::Run> runs = {run};
-  causal::join_units(runs);
-  write_report(runs, {}, {config.output.format, "", console.color});
+  write_report(causal::group_runs({run}), {}, {config.output.format, "", console.color});
   if (run.digest == "changed") {
     throw Error(fmt::format("process {} is not as it was before: {}", run.pid, run.warnings.back()),
                 run.left_in_target ? "" : "please report it, with the output of --verbose");

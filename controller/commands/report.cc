@@ -1,11 +1,15 @@
 #include "controller/commands/report.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 #include "config/load.h"
+#include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/number.h"
 #include "controller/causal/coz_format.h"
 #include "controller/causal/estimate.h"
 #include "controller/causal/log.h"
@@ -18,33 +22,70 @@ namespace {
 
 struct ReportArguments {
   std::vector<std::string> logs;
+  std::string group;  // "": all
   ReportOptions options;
 };
 
+constexpr const char* kHint = "the experiment log still has everything: causalctl report LOG";
+
+// Puts the group that the user chose in place of all.
+void choose(std::vector<causal::RunGroup>& groups, const std::string& wanted) {
+  const auto number = parse_number<std::size_t>(wanted, 10);
+  if (!number || *number < 1 || *number > groups.size()) {
+    throw UsageError(fmt::format("--group {}: the logs have no such group", wanted),
+                     "they have:" + causal::list_of(groups));
+  }
+  groups = {std::move(groups[*number - 1])};
+}
+
 ExitCode report(const ReportArguments& arguments) {
   config::check_format(arguments.options.format, "--format");
-  const causal::ReadLog log = causal::read_logs(arguments.logs);
+  causal::ReadLog log = causal::read_logs(arguments.logs);
   if (log.runs.empty()) {
-    throw Error("no run in the experiment logs", "they are empty; profile first: causalctl attach");
+    throw Error(fmt::format("there is no run in {}", fmt::join(arguments.logs, ", ")),
+                "profile first: causalctl attach, causalctl run");
   }
-  write_report(log.runs, log.warnings, arguments.options);
+  std::vector<causal::RunGroup> groups = causal::group_runs(std::move(log.runs));
+  if (!arguments.group.empty()) choose(groups, arguments.group);
+  const std::vector<std::string> remarks = causal::remarks_on(groups);
+  log.warnings.insert(log.warnings.begin(), remarks.begin(), remarks.end());
+  write_report(groups, log.warnings, arguments.options);
   return ExitCode::ok;
 }
 
-constexpr const char* kHint = "the experiment log still has everything: causalctl report LOG";
+std::string text_of(const std::vector<causal::RunGroup>& groups,
+                    const std::vector<std::string>& warnings, bool color, int width) {
+  if (groups.size() == 1) {
+    report::Report report = causal::estimate(groups.front().runs);
+    report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
+    return report::render_text(report, color, width);
+  }
+  std::string text = report::render_warnings(warnings, color);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    text += report::render_heading(i + 1, groups.size(), groups[i].name, color);
+    text += report::render_text(causal::estimate(groups[i].runs), color, width);
+  }
+  return text;
+}
 
 }  // namespace
 
-void write_report(const std::vector<causal::Run>& runs, const std::vector<std::string>& warnings,
-                  const ReportOptions& options) {
+void write_report(const std::vector<causal::RunGroup>& groups,
+                  const std::vector<std::string>& warnings, const ReportOptions& options) {
+  if (options.format != "text" && groups.size() > 1) {
+    throw UsageError(
+        fmt::format("the logs have {} groups of runs, which cannot be averaged; {} holds one:{}",
+                    groups.size(), options.format, causal::list_of(groups)),
+        "choose one with --group N, or name the logs of one group only");
+  }
   if (options.format == "coz") {
     for (const std::string& warning : warnings) log::note("{}", warning);  // no place in the format
-    write_output(options.path, causal::coz_profile(runs), kHint);
+    write_output(options.path, causal::coz_profile(groups.front().runs), kHint);
     return;
   }
-  report::Report report = causal::estimate(runs);
-  report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
   if (options.format == "json") {
+    report::Report report = causal::estimate(groups.front().runs);
+    report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
     write_output(options.path, report::render_json(report), kHint);
     return;
   }
@@ -52,10 +93,8 @@ void write_report(const std::vector<causal::Run>& runs, const std::vector<std::s
   const bool color =
       to_terminal ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always;
   const int no_terminal = -1;
-  write_output(
-      options.path,
-      report::render_text(report, color, terminal_width(to_terminal ? STDOUT_FILENO : no_terminal)),
-      kHint);
+  const int width = terminal_width(to_terminal ? STDOUT_FILENO : no_terminal);
+  write_output(options.path, text_of(groups, warnings, color, width), kHint);
 }
 
 void add_report(CLI::App& app, Command& selected) {
@@ -64,11 +103,16 @@ void add_report(CLI::App& app, Command& selected) {
       "Examples:\n"
       "  causalctl report profile.jsonl\n"
       "  causalctl report host1.jsonl host2.jsonl --format json -o report.json\n"
+      "  causalctl report profile.jsonl --group 2 --format json    of several programs, the "
+      "second\n"
       "  causalctl report profile.jsonl --format coz -o profile.coz     for Coz's own viewer");
   auto arguments = std::make_shared<ReportArguments>();
   add_words(sub, "LOG", arguments->logs, "FILE", "experiment logs, as written by attach and run",
             true);
   OptionGroup output(sub, "Output");
+  output.value(
+      "--group", arguments->group, "N",
+      "of runs that are not averaged (other programs, builds, units, scopes) the N-th [all]");
   output.value("--format", arguments->options.format, "text|json|coz", "what to write [text]");
   output.value("-o,--output", arguments->options.path, "OUT",
                "where to [standard output]; created readable by its owner only");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "controller/causal/experiment.h"
+#include "controller/causal/run_groups.h"
 #include "controller/commands/output.h"
 
 namespace causalctl::commands {
@@ -15,8 +16,10 @@ struct ReportOptions {
   Color color = Color::automatic;
 };
 
-// Estimates from `runs` and writes the report. `warnings` are added to those of the estimate.
-void write_report(const std::vector<causal::Run>& runs, const std::vector<std::string>& warnings,
-                  const ReportOptions& options);
+// Estimates from each group and writes the report. `warnings`, of the logs as a whole, are added to
+// those of the estimate of a group alone, and come before those of several. Throws UsageError for
+// several groups in a format that holds one.
+void write_report(const std::vector<causal::RunGroup>& groups,
+                  const std::vector<std::string>& warnings, const ReportOptions& options);
 
 }  // namespace causalctl::commands

@@ -7,6 +7,7 @@
 
 #include "config/load.h"
 #include "controller/base/error.h"
+#include "controller/causal/log.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/end_to_end.h"
 #include "controller/commands/launched.h"
@@ -31,6 +32,7 @@ ExitCode run(const RunArguments& arguments) {
   if (config.target.command.empty()) {
     throw UsageError("no program to run", "give it after --, or as `command` in [target]");
   }
+  causal::check_log(config.output.log);
   if (config.progress.end_to_end) return run_end_to_end(config, console);
   target::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));

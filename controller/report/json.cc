@@ -44,6 +44,7 @@ Json unit_json(const UnitResult& unit) {
           {"line", unit.line},
           {"samples", unit.samples},
           {"sample_share", json_number(unit.sample_share)},
+          {"runs", unit.runs},
           {"slope", json_number(unit.slope, &Interval::value)},
           {"slope_low", json_number(unit.slope, &Interval::low)},
           {"slope_high", json_number(unit.slope, &Interval::high)},
@@ -74,6 +75,7 @@ Json progress_json(const ProgressResult& point) {
   Json json = {{"name", point.name},
                {"kind", point.latency ? "latency" : "throughput"},
                {"visits", point.visits},
+               {"runs", point.runs},
                {"rate_per_s", json_number(point.rate_per_s)},
                {"counted_by", point.counted_by},
                {"visit_cost_ns", point.visit_cost_ns},
@@ -119,6 +121,7 @@ std::string render_json(const Report& report) {
   for (const ProgressResult& point : report.progress) progress.push_back(progress_json(point));
   const Json json = {{"version", 1},
                      {"executable", report.executable},
+                     {"build_id", report.build_id},
                      {"runs", report.runs},
                      {"reason", report.reason},
                      {"wall_ns", report.wall_ns},

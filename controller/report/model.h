@@ -35,6 +35,7 @@ struct UnitResult {
   int line = 0;
   std::uint64_t samples = 0;
   double sample_share = 0;
+  std::uint64_t runs = 0;         // that tried it
   std::optional<Interval> slope;  // nullopt: not enough data
   std::optional<double> p_value;  // of no effect at all, adjusted for the number of units
   // The pool whose effect is the most certain; its interval holds for all pools at once.
@@ -63,6 +64,7 @@ struct ProgressResult {
   std::string name;
   bool latency = false;
   std::uint64_t visits = 0;
+  std::uint64_t runs = 0;  // that counted it
   double rate_per_s = 0;
   std::optional<double> mean_latency_s, p50_latency_s, p99_latency_s;  // of the baselines
   std::optional<Interval> null_effect;                                 // baseline against baseline
@@ -104,6 +106,7 @@ struct Report {
   std::vector<std::string> warnings;
   // for the header of the text report and the coz format
   std::string executable;
+  std::string build_id;
   std::string reason;
   Nanoseconds wall_ns = 0;
   std::uint64_t runs = 0;

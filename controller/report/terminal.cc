@@ -195,7 +195,9 @@ std::string pooled(const UnitResult& unit, double low, double high) {
   return "·";
 }
 
-void write_unit(std::size_t rank, const UnitResult& unit, std::size_t unit_width, Text& out) {
+// `runs`: that could have tried it.
+void write_unit(std::size_t rank, const UnitResult& unit, std::uint64_t runs,
+                std::size_t unit_width, Text& out) {
   const std::string verdict = verdict_words(unit.verdict);
   const std::size_t function_width = out.width() - kBesideNames - unit_width;
   std::string shown = verdict;
@@ -214,9 +216,11 @@ void write_unit(std::size_t rank, const UnitResult& unit, std::size_t unit_width
            padded(pooled(unit, 0, 0.375), kEffectWidth),
            padded(pooled(unit, 0.375, 0.725), kEffectWidth),
            padded(pooled(unit, 0.725, 1.001), kEffectWidth), small_curve(unit.curve));
+  if (unit.runs < runs) out.line("  (from {} of {} runs)", unit.runs, runs);
 }
 
-void write_progress(const ProgressResult& progress, Text& out) {
+// `runs`: of the whole report.
+void write_progress(const ProgressResult& progress, std::uint64_t runs, Text& out) {
   std::string head =
       fmt::format("{}: {} visits, {:.6g} a second without speedup", printable(progress.name),
                   grouped(progress.visits), progress.rate_per_s);
@@ -229,6 +233,7 @@ void write_progress(const ProgressResult& progress, Text& out) {
     add_time("p99", progress.p99_latency_s);
   }
   if (progress.pacing && progress.pacing->pace == Pace::own) head += ", at its own pace";
+  if (progress.runs < runs) head += fmt::format(", in {} of {} runs", progress.runs, runs);
   out.line("{}", out.colored(head, kBold));
   if (!progress.counted_by.empty()) {
     const std::string cost = progress.visit_cost_ns > 0
@@ -256,10 +261,16 @@ void write_progress(const ProgressResult& progress, Text& out) {
                                          padded("~100 % (75-100)", kEffectWidth)),
                              kDim));
   for (std::size_t i = 0; i < std::min(kRows, progress.units.size()); ++i) {
-    write_unit(i + 1, progress.units[i], unit_width, out);
+    write_unit(i + 1, progress.units[i], progress.runs, unit_width, out);
   }
   if (progress.units.size() > kRows) {
     out.line("    … {} more units; --format json has all", progress.units.size() - kRows);
+  }
+}
+
+void write_warnings(const std::vector<std::string>& warnings, Text& out) {
+  for (const std::string& warning : warnings) {
+    out.line("{}      {}", out.colored("warning", kRed), printable(warning));
   }
 }
 
@@ -313,9 +324,7 @@ void write_checks(const Report& report, Text& out) {
     out.line("followed     {}: what the target gains passes through them",
              printable(fmt::format("{}", fmt::join(report.peers, ", "))));
   }
-  for (const std::string& warning : report.warnings) {
-    out.line("{}      {}", out.colored("warning", kRed), printable(warning));
-  }
+  write_warnings(report.warnings, out);
 }
 
 }  // namespace
@@ -330,10 +339,26 @@ std::string render_text(const Report& report, bool color, int width) {
            report.reason.empty() ? "" : fmt::format(", ended by {}", printable(report.reason)));
   for (const ProgressResult& progress : report.progress) {
     out.blank();
-    write_progress(progress, out);
+    write_progress(progress, report.runs, out);
   }
   out.blank();
   write_checks(report, out);
+  return out.take();
+}
+
+std::string render_warnings(const std::vector<std::string>& warnings, bool color) {
+  Text out(color, 0);
+  write_warnings(warnings, out);
+  return out.take();
+}
+
+std::string render_heading(std::size_t number, std::size_t count, const std::string& name,
+                           bool color) {
+  Text out(color, 0);
+  out.blank();
+  out.line(
+      "{}",
+      out.colored(fmt::format("== group {} of {}: {} ==", number, count, printable(name)), kBold));
   return out.take();
 }
 

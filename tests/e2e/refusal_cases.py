@@ -1,6 +1,7 @@
 """What cannot be done: the message names the cause and says what to do."""
 
 import dataclasses
+import os
 import subprocess
 
 import fixture
@@ -30,6 +31,14 @@ def trace_target(world):
 
     if not fixture.wait_until(traced, 10):
         raise RuntimeError("strace does not trace")
+
+
+def make_fifo(world):
+    os.mkfifo(world.directory / "fifo")
+
+
+def notes_untouched(outcome):
+    return expect((outcome.directory / "notes").read_text() == "my notes\n", "the notes changed")
 
 
 def link_untouched(outcome):
@@ -95,6 +104,23 @@ CASES = [
          exit=(1,), stderr=patterns("missing/p.jsonl")),
     Case("linked_output", attach("--duration", "2s", "-o", "{log}"), FIGURE1, before=link_log,
          exit=(1,), stderr=patterns("profile.jsonl"), checks=(link_untouched,)),
+    # Nothing is attached to, or started, for a log that cannot be written.
+    Case("output_is_no_log", attach("--duration", "2s", "-o", "{dir}/notes"), FIGURE1,
+         before=write("notes", "my notes\n"), exit=(2,), checks=(notes_untouched,),
+         stderr=patterns("notes is not an experiment log")),
+    Case("run_output_is_no_log", ("run", "--progress", "main", "-o", "{dir}/notes", "--", "sh", "-c",
+                                  "touch {dir}/it_ran"),
+         before=write("notes", "my notes\n"), exit=(2,), checks=(notes_untouched,),
+         stderr=patterns("notes is not an experiment log"),
+         after=lambda world: expect(not (world.directory / "it_ran").exists(), "the program ran")),
+    Case("output_is_directory", attach("--duration", "2s", "-o", "{dir}"), FIGURE1, exit=(1,),
+         stderr=patterns("is a directory")),
+    Case("output_is_fifo", attach("--duration", "2s", "-o", "{dir}/fifo"), FIGURE1,
+         before=make_fifo, exit=(1,), stderr=patterns("fifo is a pipe")),
+    Case("fixed_function_of_lines", attach("--duration", "2s", "--fixed", "round_done"), FIGURE1,
+         exit=(2,), stderr=patterns("lines are the units", "--unit function", r"figure1\.c:\d+")),
+    Case("fixed_unknown_function", attach("--duration", "2s", "--fixed", "round_don"), FIGURE1,
+         exit=(2,), stderr=patterns("--fixed round_don: no such function", "round_done")),
     Case("full_output", attach("--duration", "3s", *SHORT, "-o", "/dev/full"), FIGURE1, exit=(1,),
          stderr=patterns("/dev/full.*no space")),
     Case("log_to_standard_output", attach("--duration", "2s", "-o", "-"), FIGURE1, exit=(2,),

@@ -1,5 +1,6 @@
 """Cases of `causalctl report`."""
 
+import json
 import os
 import pathlib
 import signal
@@ -67,6 +68,32 @@ def make_cut_log(world):
     (world.directory / "cut.jsonl").write_text(cut)
 
 
+def make_strangers(world):
+    """Logs that must not be averaged with {sample}: {rebuilt}, {functions}, {scoped}."""
+    make_log(world)
+    text = world.names["sample"].read_text()
+    run = records_in(sample("sample"))[0]
+    changes = {
+        "rebuilt": text.replace(run["build_id"], "0123456789abcdef"),
+        "functions": text.replace('"kind":"line"', '"kind":"function"'),
+        "scoped": text.replace('"binary":["MAIN"]', '"binary":["MAIN","libc*"]'),
+    }
+    for name, changed in changes.items():
+        path = world.directory / f"{name}.jsonl"
+        path.write_text(changed.replace(run["run"], name))
+        world.names[name] = path
+    alone = subprocess.run([world.options.causalctl, "report", world.names["sample"], "--format",
+                            "json"], check=True, capture_output=True, timeout=60)
+    (world.directory / "alone.json").write_bytes(alone.stdout)
+
+
+def same_as_alone(outcome):
+    """The first group: what a report of its log alone has."""
+    alone = json.loads((outcome.directory / "alone.json").read_text())["progress"]
+    found = outcome.report()["progress"]
+    return expect(found == alone, f"{found}, not {alone}")
+
+
 def sum_of_both(outcome):
     """The report of two logs has the visits of all their experiments."""
     wanted = 0
@@ -100,6 +127,24 @@ CASES = [
          before=make_two_logs, checks=(well_formed, sum_of_both)),
     Case("report_same_log_twice", ("report", "{sample}", "{sample}", "--format", "json"),
          before=make_log, checks=(well_formed, warns("given twice"))),
+    Case("report_of_strangers", ("report", "{sample}", "{rebuilt}", "{functions}", "{scoped}"),
+         before=make_strangers, stdout=patterns(
+             "4 groups of runs, which differ in build, kind of unit, scope; they are not averaged",
+             "causalctl ab compares builds", "== group 1 of 4: figure1, build ",
+             "== group 2 of 4: figure1, build 0123456789ab, by line, scope MAIN ==",
+             "== group 3 of 4: .* by function, scope MAIN ==",
+             r"== group 4 of 4: .*scope MAIN libc\*", "figure1: 1 run, ")),
+    Case("report_json_of_strangers", ("report", "{sample}", "{functions}", "--format", "json"),
+         before=make_strangers, exit=(2,), stderr=patterns(
+             "2 groups of runs, which cannot be averaged; json holds one", "1  figure1, by line",
+             "2  figure1, by function", "--group N")),
+    Case("report_coz_of_strangers", ("report", "{sample}", "{rebuilt}", "--format", "coz"),
+         before=make_strangers, exit=(2,), stderr=patterns("coz holds one")),
+    Case("report_one_of_strangers", ("report", "{sample}", "{functions}", "{rebuilt}", "--format",
+                                     "json", "--group", "1"),
+         before=make_strangers, checks=(well_formed, same_as_alone)),
+    Case("report_no_such_group", ("report", "{sample}", "--group", "2"), before=make_log,
+         exit=(2,), stderr=patterns("--group 2: the logs have no such group", "1  figure1: 1 run")),
     Case("report_cut_log", ("report", "{dir}/cut.jsonl", "--format", "json"), before=make_cut_log,
          checks=(well_formed, warns(r"cut\.jsonl:\d+|cut off"))),
     Case("report_csv_later", ("report", "{sample}", "--format", "csv"), before=make_log,
@@ -109,6 +154,9 @@ CASES = [
     Case("report_not_a_log", ("report", "{dir}/poem"), exit=(1,),
          before=write("poem", "Shall I compare thee\nto a summer's day?\n"),
          stderr=patterns("poem:1")),
+    Case("report_of_other_json", ("report", "{dir}/data.json"), exit=(1,),
+         before=write("data.json", '{"answer":42}\n'),
+         stderr=patterns("data.json:1: not a line of an experiment log")),
     Case("report_missing_log", ("report", "{dir}/missing.jsonl"), exit=(1,),
          stderr=patterns("missing.jsonl")),
 ]

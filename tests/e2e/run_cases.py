@@ -179,7 +179,7 @@ CASES = [
     # Where a profile fails, what it has started does not go on by itself.
     Case("run_fixed_unknown", ("run", "--progress", "round_done", "--fixed", "no_such_function",
                                *SHORT, "-o", "{log}", "--", *FIGURE1),
-         exit=(2,), alone=True, stderr=patterns("no sample fell in the unit no_such_function")),
+         exit=(2,), alone=True, stderr=patterns("--fixed no_such_function: no such function")),
     Case("run_executes_another", ("run", "--progress", "syscall:write", "--duration", "20s", "-o",
                                   "{log}", "--", "env", "VARIABLE=1", *FIGURE1),
          exit=(1,), alone=True, stderr=patterns("executed another program")),

@@ -1,8 +1,12 @@
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "controller/base/error.h"
 #include "controller/causal/coz_format.h"
 #include "controller/causal/estimate.h"
 #include "controller/causal/log.h"
-#include "controller/causal/predict.h"
+#include "controller/causal/run_groups.h"
 #include "controller/report/render.h"
 #include "tests/fuzz/targets.h"
 
@@ -15,15 +19,20 @@ void read_log(Bytes bytes) {
   } catch (const Error&) {
     return;
   }
-  report::Report report = causal::estimate(log.runs);
-  report.warnings.insert(report.warnings.end(), log.warnings.begin(), log.warnings.end());
-  report::render_json(report);
-  const std::string text = report::render_text(report, false, 80);
+  const std::vector<causal::RunGroup> groups = causal::group_runs(std::move(log.runs));
+  std::string text = report::render_warnings(causal::remarks_on(groups), false);
+  for (const causal::RunGroup& group : groups) {
+    report::Report report = causal::estimate(group.runs);
+    report.warnings.insert(report.warnings.end(), log.warnings.begin(), log.warnings.end());
+    report::render_json(report);
+    text += report::render_heading(1, groups.size(), group.name, false);
+    text += report::render_text(report, false, 80);
+    causal::coz_profile(group.runs);
+  }
   for (const char c : text) {
     // A terminal would obey it.
     INVARIANT(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
   }
-  causal::coz_profile(log.runs);
 }
 
 }  // namespace causalctl::fuzz

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -35,7 +36,7 @@ class Folder {
   fs::path path_;
 };
 
-void put(const std::string& path, const char* text) { std::ofstream(path) << text; }
+void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
@@ -93,14 +94,18 @@ TEST_CASE("Nothing is written to a file that somebody else has put there", "[out
   constexpr uid_t kSomebody = 65534;
   const Folder folder;
   const auto write = GENERATE(write_report, write_log);
-  put(folder.file("planted"), "planted");
+  const std::string planted = R"({"type":"end","run":"planted"})";
+  put(folder.file("planted"), planted);
   REQUIRE(::chown(folder.file("planted").c_str(), kSomebody, kSomebody) == 0);
   CHECK_THROWS_WITH(write(folder.file("planted")), Catch::Contains("belongs to uid 65534"));
-  CHECK(text_of(folder.file("planted")) == "planted");
+  CHECK(text_of(folder.file("planted")) == planted);
 
   // In a directory of that user's it is meant.
   REQUIRE(::chown(fs::path(folder.file("x")).parent_path().c_str(), kSomebody, kSomebody) == 0);
-  CHECK_NOTHROW(write(folder.file("planted")));
+  CHECK_NOTHROW(write_log(folder.file("planted")));
+  put(folder.file("theirs"), "a report");
+  REQUIRE(::chown(folder.file("theirs").c_str(), kSomebody, kSomebody) == 0);
+  CHECK_NOTHROW(write_report(folder.file("theirs")));
 }
 
 TEST_CASE("An output file that is there is replaced by a report, and added to by a log",
@@ -108,11 +113,75 @@ TEST_CASE("An output file that is there is replaced by a report, and added to by
   const Folder folder;
   put(folder.file("old"), "longer than the report\n");
   ::chmod(folder.file("old").c_str(), 0640);
-  write_log(folder.file("old"));
-  CHECK_THAT(text_of(folder.file("old")), Catch::StartsWith("longer than the report\n{\"type\""));
   write_report(folder.file("old"));
   CHECK(text_of(folder.file("old")) == "report");
   CHECK((status_of(folder.file("old")).st_mode & 07777) == 0640);  // its owner's choice
+  const std::string line = R"({"type":"run","version":1,"run":"r"})"
+                           "\n";
+  put(folder.file("log"), line);
+  write_log(folder.file("log"));
+  CHECK_THAT(text_of(folder.file("log")), Catch::StartsWith(line + "{\"type\":\"end\""));
+}
+
+TEST_CASE("What is no log gets none appended", "[output]") {
+  const Folder folder;
+  for (const char* text : {"int main(void) {}\n", "\n\nnotes", "{\"type\":\"Feature\"}", "{}",
+                           "\x7f"
+                           "ELF",
+                           "{\"version\": 1}", " "}) {
+    put(folder.file("file"), text);
+    const auto refused = [](const UsageError& error) { return error.code() == ExitCode::usage; };
+    CHECK_THROWS_MATCHES(causal::check_log(folder.file("file")), UsageError,
+                         Catch::Predicate<UsageError>(refused));
+    CHECK_THROWS_WITH(write_log(folder.file("file")),
+                      Catch::Contains("/file is not an experiment log"));
+    CHECK(text_of(folder.file("file")) == text);
+  }
+  // What a full disk left of a first line, and what a killed run left before it.
+  for (const char* text :
+       {"", "\n", "{\"ty", "{\"type\":\"ex", "\n{\"type\":\"samples\",", "{\"type\":\"end\"}\n"}) {
+    put(folder.file("file"), text);
+    CHECK_NOTHROW(causal::check_log(folder.file("file")));
+    CHECK_NOTHROW(write_log(folder.file("file")));
+  }
+}
+
+TEST_CASE("Where no log can be is found out without making one", "[output]") {
+  const Folder folder;
+  CHECK_NOTHROW(causal::check_log(folder.file("new")));
+  CHECK_FALSE(fs::exists(folder.file("new")));
+  fs::create_directory(folder.file("directory"));
+  CHECK_THROWS_WITH(causal::check_log(folder.file("directory")), Catch::Contains("a directory"));
+  REQUIRE(::mkfifo(folder.file("fifo").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(causal::check_log(folder.file("fifo")), Catch::Contains("a pipe"));
+  CHECK_THROWS_WITH(causal::check_log(folder.file("missing/log")), Catch::Contains("missing/log"));
+  fs::create_symlink(folder.file("nowhere"), folder.file("link"));
+  CHECK_THROWS_WITH(causal::check_log(folder.file("link")), Catch::Contains("link"));
+  CHECK_NOTHROW(causal::check_log("/dev/null"));
+}
+
+TEST_CASE("A terminal that can only print gets no colours", "[output]") {
+  const Fd terminal(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  REQUIRE(terminal);
+  REQUIRE(::grantpt(terminal.get()) == 0);
+  REQUIRE(::unlockpt(terminal.get()) == 0);
+  const Fd end(::open(::ptsname(terminal.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  REQUIRE(end);
+  const auto colored = [&](const char* term, const char* no_color, commands::Color color) {
+    term != nullptr ? ::setenv("TERM", term, 1) : ::unsetenv("TERM");
+    ::setenv("NO_COLOR", no_color, 1);
+    return commands::use_color(color, end.get());
+  };
+  const std::string before = ::getenv("TERM") == nullptr ? "" : ::getenv("TERM");
+  CHECK(colored("xterm", "", commands::Color::automatic));
+  CHECK_FALSE(colored("xterm", "1", commands::Color::automatic));
+  CHECK_FALSE(colored("dumb", "", commands::Color::automatic));
+  CHECK_FALSE(colored("", "", commands::Color::automatic));
+  CHECK_FALSE(colored(nullptr, "", commands::Color::automatic));
+  CHECK(colored("dumb", "1", commands::Color::always));
+  CHECK_FALSE(colored("xterm", "", commands::Color::never));
+  ::setenv("TERM", before.c_str(), 1);
+  ::unsetenv("NO_COLOR");
 }
 
 TEST_CASE("Devices and pipes can be written to", "[output]") {

@@ -40,6 +40,10 @@ TEST_CASE("a unit is found by its whole path before any shorter name", "[causal]
   CHECK(file_of("util.c:10") == "util.c");
   CHECK(file_of("src/util.c:10") == "/src/util.c");
   CHECK_FALSE(attribution.find("til.c:10").has_value());
+  attribution.call("/src/util.c:10", "util.c:10");
+  CHECK(file_of("util.c:10") == "/src/util.c");
+  attribution.call("/not/yet/util.c:10", "util.c:10");
+  CHECK_FALSE(attribution.find("util.c:10").has_value());
 }
 
 // What decides whether stacks are copied must not be decided by samples of which nothing is known,

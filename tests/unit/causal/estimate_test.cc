@@ -331,17 +331,13 @@ TEST_CASE("warnings", "[causal]") {
     e.outside_wait_ns = 100 * kMillisecond;
     e.throughput.push_back({"never", 0, 0, 0});
   }
-  Run other = run;
-  run.build_id = "1234";
-  other.build_id = "5678";
-  const auto report = estimate({run, other});
+  const auto report = estimate({run, run});
   CHECK(warned(report, "cut off"));
   CHECK(warned(report, "not as it was before"));
   CHECK(warned(report, "were paid"));
   CHECK(warned(report, "more of them wanted to run"));
   CHECK(warned(report, "because of other processes"));
   CHECK(warned(report, "never: never visited"));
-  CHECK(warned(report, "different builds"));
   CHECK(std::count(report.warnings.begin(), report.warnings.end(), "pauses by ptrace") == 1);
   CHECK(report.digest == "changed");
 }

@@ -92,6 +92,15 @@ void write(LogWriter& log, const Run& run) {
 
 }  // namespace
 
+TEST_CASE("two runs of one id are refused, a run that is given twice is not", "[causal][log]") {
+  const std::string run = R"({"type":"run","version":1,"run":"a","executable":"/bin/x"})"
+                          "\n";
+  CHECK(parse_log(run + run, "l").runs.size() == 1);
+  std::string other = run;
+  other.replace(other.find("/bin/x"), 6, "/bin/y");
+  CHECK_THROWS_WITH(parse_log(run + other, "l"), Contains("l:2: another run has this id"));
+}
+
 TEST_CASE("a run survives the log", "[causal]") {
   const Folder folder;
   const std::string path = folder.file("a.jsonl");

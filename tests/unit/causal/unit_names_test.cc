@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "controller/causal/log.h"
+#include "controller/causal/run_groups.h"
 
 namespace causalctl::causal {
 namespace {
@@ -129,12 +130,17 @@ TEST_CASE("a report of two logs keeps two files of one name apart", "[causal][un
            R"({"type":"samples",)" + unit + R"(,"count":50})" + "\n" + R"({"type":"end","run":")" +
            run + R"("})" + "\n";
   };
-  const ReadLog two = parse_log(log("1", "/a/u.c") + log("2", "/b/u.c"), "log");
-  REQUIRE(two.runs.size() == 2);
-  CHECK(two.runs[0].samples[0].unit.name == "a/u.c:10");
-  CHECK(two.runs[1].experiments[0].unit.name == "b/u.c:10");
-  const ReadLog one = parse_log(log("1", "/a/u.c") + log("2", "/a/u.c"), "log");
-  CHECK(one.runs[1].samples[0].unit.name == "u.c:10");
+  const auto runs_of = [](const std::string& text) {
+    const auto groups = group_runs(parse_log(text, "log").runs);
+    REQUIRE(groups.size() == 1);
+    return groups[0].runs;
+  };
+  const auto two = runs_of(log("1", "/a/u.c") + log("2", "/b/u.c"));
+  REQUIRE(two.size() == 2);
+  CHECK(two[0].samples[0].unit.name == "a/u.c:10");
+  CHECK(two[1].experiments[0].unit.name == "b/u.c:10");
+  const auto one = runs_of(log("1", "/a/u.c") + log("2", "/a/u.c"));
+  CHECK(one[1].samples[0].unit.name == "u.c:10");
 }
 
 }  // namespace

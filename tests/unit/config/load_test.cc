@@ -222,6 +222,25 @@ TEST_CASE("latency points", "[config]") {
   }
 }
 
+TEST_CASE("commas of C++ names do not separate the ends of a latency point", "[config]") {
+  const auto ends = [](const std::string& text) {
+    const auto point = config::parse_latency("q=" + text, "--latency");
+    return std::pair(point.begin, point.end);
+  };
+  using Ends = std::pair<std::string, std::string>;
+  CHECK(ends("ns::enter(int, int),ns::leave<int, 3>") ==
+        Ends("ns::enter(int, int)", "ns::leave<int, 3>"));
+  CHECK(ends("f<g(int, int), 2>::h,k(a<1, 2>, b)") ==
+        Ends("f<g(int, int), 2>::h", "k(a<1, 2>, b)"));
+  CHECK(ends("f[abi:x,y],g") == Ends("f[abi:x,y]", "g"));
+  CHECK(ends("operator<<(std::ostream&, int),g") == Ends("operator<<(std::ostream&, int)", "g"));
+  CHECK(ends("ns::operator<,g") == Ends("ns::operator<", "g"));
+  CHECK(ends("p::operator->,g") == Ends("p::operator->", "g"));
+  CHECK(ends("p::operator,(q, r),g") == Ends("p::operator,(q, r)", "g"));
+  CHECK(ends("operators<int, 2>,g") == Ends("operators<int, 2>", "g"));
+  CHECK_THROWS_AS(ends("ns::enter(int, int)"), UsageError);
+}
+
 TEST_CASE("what no single key shows", "[config]") {
   config::Config good;
   good.target.pid = 1;

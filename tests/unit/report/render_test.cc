@@ -77,6 +77,11 @@ Report example() {
   request.units = {unit("hash.c:217", "hashtable_search", 0.3, 0.05, Verdict::optimise)};
   work.null_effect = Interval{-0.001, -0.006, 0.005};
   request.null_effect = Interval{0.004, -0.02, 0.03};
+  work.runs = 2;
+  for (UnitResult& each : work.units) each.runs = 2;
+  work.units[2].runs = 1;
+  request.runs = 1;
+  request.units[0].runs = 1;
   report.progress = {work, request};
   report.selfcheck = {Interval{-0.001, -0.006, 0.005}, 7'500'000'000, 7'481'000'000, {3, 1, 0}};
   report.slowdown = 0.013;

@@ -1,0 +1,94 @@
+// --fixed against functions of this program, which has line information.
+#include "controller/commands/fixed_unit.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "controller/base/error.h"
+
+// By all of these names they must stay what they are.
+namespace fixed_unit_test {
+
+volatile double sink;
+
+__attribute__((noinline, noclone)) void work_once(double by) { sink = sink + by; }
+__attribute__((noinline, noclone)) void work_twice(int by) { sink = sink + by; }
+__attribute__((noinline, noclone)) void work_twice(double by) { sink = sink * by; }
+template <typename Number, int kFactor>
+__attribute__((noinline, noclone)) void work_any(Number by) {
+  sink = sink + kFactor * by;
+}
+
+}  // namespace fixed_unit_test
+
+namespace causalctl::commands {
+namespace {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
+
+class Asked {
+ public:
+  Asked() { scope.unit = config::Unit::function; }
+  std::string operator()(const std::string& name) { return fixed_unit(name, scope, symbolizer_); }
+  std::string refusal(const std::string& name) {
+    try {
+      (*this)(name);
+    } catch (const UsageError& error) {
+      return std::string(error.what()) + "\n" + error.hint();
+    }
+    return "";
+  }
+  config::Scope scope;
+
+ private:
+  unwind::Symbolizer symbolizer_{getpid()};
+};
+
+}  // namespace
+
+TEST_CASE("--fixed takes names as progress points do, and refuses what gets no sample",
+          "[causal][fixed]") {
+  fixed_unit_test::work_once(1);
+  fixed_unit_test::work_twice(1);
+  fixed_unit_test::work_twice(1.5);
+  fixed_unit_test::work_any<int, 3>(1);
+  Asked asked;
+
+  SECTION("short, with a namespace, whole, with a file or a binary") {
+    const char* whole = ":fixed_unit_test::work_once(double)";
+    for (const char* name :
+         {"work_once", "fixed_unit_test::work_once", whole + 1, "fixed_unit_test.cc:work_once",
+          "kernel_tests:work_once", "kernel*:fixed_unit_test::work_once"}) {
+      INFO(name);
+      CHECK_THAT(asked(name), EndsWith(whole));
+    }
+    CHECK_THAT(asked("work_any"), Contains("fixed_unit_test::work_any<int, 3>(int)"));
+    CHECK(asked(asked("work_once")) == asked("work_once"));
+  }
+  SECTION("several are listed") {
+    CHECK_THAT(asked.refusal("work_twice"), Contains("is ambiguous") &&
+                                                Contains("fixed_unit_test::work_twice(int)") &&
+                                                Contains("fixed_unit_test::work_twice(double)"));
+    CHECK_THAT(asked("fixed_unit_test::work_twice(int)"), EndsWith("work_twice(int)"));
+  }
+  SECTION("what is nowhere, or elsewhere") {
+    CHECK_THAT(asked.refusal("work_onc"), Contains("no such function") && Contains("work_once"));
+    CHECK_THAT(asked.refusal("other.cc:work_once"), Contains("there is:"));
+    CHECK_THAT(asked.refusal("qsort"), Contains("not in scope") && Contains("--scope-binary MAIN"));
+    asked.scope.binaries.emplace_back("libnotloadedyet.so");
+    CHECK(asked("no_such_function") == "");
+  }
+  SECTION("a unit of the other kind") {
+    CHECK_THAT(asked.refusal("fixed_unit_test.cc:15"), Contains("--unit function"));
+    asked.scope.unit = config::Unit::automatic;
+    CHECK(asked("fixed_unit_test.cc:15") == "");
+    CHECK_THAT(asked.refusal("work_once"),
+               Contains("lines are the units") && Contains("fixed_unit_test.cc:15"));
+    asked.scope.binaries = {"libc.so.6"};
+    CHECK_THAT(asked.refusal("fixed_unit_test.cc:15"), Contains("not in scope"));
+  }
+}
+
+}  // namespace causalctl::commands
