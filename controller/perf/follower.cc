@@ -107,7 +107,7 @@ Nanoseconds Follower::draw_period() {
 
 std::vector<Event> Follower::drain(Nanoseconds now_ns) {
   for (auto& [tid, events] : threads_) read(events);
-  losses_.records_lost += peers_.read(merger_);
+  losses_.records_lost += peers_.read(merger_, [this](Tid tid) { return threads_.contains(tid); });
   move_renamed();
   for (const ThreadId thread : std::exchange(exits_, {})) {
     const auto entry = threads_.find(thread.tid);
