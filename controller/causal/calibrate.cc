@@ -11,7 +11,6 @@ namespace {
 
 using Pairs = std::vector<std::pair<double, double>>;  // off, on
 
-constexpr Nanoseconds kShortest = kMillisecond;
 constexpr Nanoseconds kLongest = 10 * kMillisecond;
 constexpr Nanoseconds kUnmeasured = 4 * kMillisecond;
 constexpr Nanoseconds kPhase = 150 * kMillisecond;
@@ -195,18 +194,20 @@ std::optional<double> cost_of_pairs(const std::vector<std::pair<double, double>>
 Nanoseconds affordable_period(Nanoseconds measured_ns, double cost, double affordable) {
   const double factor = std::max(cost / affordable, 1.0);
   const double period_ns = static_cast<double>(measured_ns) * factor;
-  return std::clamp(static_cast<Nanoseconds>(period_ns), kShortest, kLongest);
+  return std::clamp(static_cast<Nanoseconds>(period_ns), kFinestPeriod, kLongest);
 }
 
 SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affordable,
-                           Nanoseconds budget_ns, const std::function<bool()>& stop) {
-  const SamplingCost shortest = measure(stream, parts, kShortest, budget_ns / 2, stop);
+                           Nanoseconds shortest_ns, Nanoseconds budget_ns,
+                           const std::function<bool()>& stop) {
+  const SamplingCost shortest = measure(stream, parts, shortest_ns, budget_ns / 2, stop);
   if (!shortest.cost) {
-    parts.session.set_period(kUnmeasured);
-    return {kUnmeasured, std::nullopt};
+    const Nanoseconds period_ns = std::max(shortest_ns, kUnmeasured);
+    parts.session.set_period(period_ns);
+    return {period_ns, std::nullopt};
   }
-  const Nanoseconds period_ns = affordable_period(kShortest, *shortest.cost, affordable);
-  if (period_ns == kShortest) return shortest;
+  const Nanoseconds period_ns = affordable_period(shortest_ns, *shortest.cost, affordable);
+  if (period_ns <= shortest_ns) return shortest;
   return measure(stream, parts, period_ns, budget_ns / 2, stop);
 }
 

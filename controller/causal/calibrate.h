@@ -36,10 +36,13 @@ inline constexpr double kAffordableShortOfCores = 0.03;
 // Pure: the period that costs `affordable`, if a period of `measured_ns` costs `cost`.
 Nanoseconds affordable_period(Nanoseconds measured_ns, double cost, double affordable);
 
+inline constexpr Nanoseconds kFinestPeriod = kMillisecond;  // that is chosen
+
 // Runs the comparison, for at most `budget_ns` in all; `stop` ends it early. Leaves sampling on at
-// the chosen period.
+// the chosen period, which is `shortest_ns` at least.
 SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affordable,
-                           Nanoseconds budget_ns, const std::function<bool()>& stop);
+                           Nanoseconds shortest_ns, Nanoseconds budget_ns,
+                           const std::function<bool()>& stop);
 
 // What a pause costs its thread besides the time in the stub: the interrupt that arms it, signal
 // frame, context switches, cold caches. On this target, as it runs: phases with and without a sham

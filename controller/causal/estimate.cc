@@ -261,6 +261,8 @@ void sum_run(const Run& run, Report& report) {
   report.records_lost += std::max(run.losses.records_lost, lost);
   report.stacks_truncated += run.losses.stacks_truncated;
   report.samples_unknown += run.losses.samples_unknown;
+  report.throttles += run.losses.throttles;
+  report.stacks_copied_in_part += run.losses.stacks_copied_in_part;
   report.selfcheck.stopped_calls += run.stopped_calls;
   report.wall_ns += run.wall_ns;
   report.attach_stop_ns = std::max(report.attach_stop_ns, run.overhead.attach_stop_ns);

@@ -22,6 +22,7 @@ using report::Verdict;
 
 // With a period this long it is not samples that fill the kernel's rings.
 constexpr Nanoseconds kFewSamples = 5 * kMillisecond;
+constexpr double kThrottlesTold = 0.05;  // of the samples
 
 double percent(double fraction) { return 100 * fraction; }
 
@@ -167,6 +168,14 @@ void warn_of_losses(const std::vector<Run>& runs, Report& report) {
         report.period_ns < kFewSamples ? "use a longer --period"
                                        : "the controller was too late for them: leave it a core, "
                                          "or profile at a quieter time"));
+  }
+  // Below that most samples come when they are to.
+  if (static_cast<double>(report.throttles) >
+      kThrottlesTold * static_cast<double>(report.samples_total)) {
+    report.warnings.push_back(fmt::format(
+        "after {} of {} samples the kernel took none for a while: what comes next stands for that "
+        "time, too, as if the period were longer; raise kernel.perf_event_max_sample_rate",
+        report.throttles, report.samples_total));
   }
   if (static_cast<double>(report.experiments_discarded) >
       kManyDiscarded * static_cast<double>(report.experiments)) {

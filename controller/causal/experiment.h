@@ -101,6 +101,8 @@ struct Losses {
   std::uint64_t stacks_truncated = 0;
   std::uint64_t samples_unknown = 0;
   std::uint64_t samples_total = 0;
+  std::uint64_t throttles = 0;              // samples after which the kernel took none for a while
+  std::uint64_t stacks_copied_in_part = 0;  // of samples, whatever unit they got
 };
 
 struct Run {

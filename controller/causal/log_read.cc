@@ -171,6 +171,8 @@ void read_end(const Json& line, Run& run) {
     get(*losses, "stacks_truncated", run.losses.stacks_truncated);
     get(*losses, "samples_unknown", run.losses.samples_unknown);
     get(*losses, "samples_total", run.losses.samples_total);
+    get(*losses, "throttles", run.losses.throttles);
+    get(*losses, "stacks_copied_in_part", run.losses.stacks_copied_in_part);
   }
   if (const Json* calls = object_field(line, "stopped_calls")) {
     get(*calls, "continued", run.stopped_calls.continued);

@@ -12,6 +12,7 @@
 #include "controller/causal/intrusion.h"
 #include "controller/causal/model_error.h"
 #include "controller/causal/pause_cost.h"
+#include "controller/causal/sampling_limit.h"
 #include "controller/causal/set_up.h"
 #include "controller/causal/ticker.h"
 #include "controller/causal/until_certain.h"
@@ -37,7 +38,8 @@ class Runner {
         log_(log),
         run_(run),
         stream_(parts),
-        ticker_(parts_, stream_, config.scope, run.warnings) {}
+        ticker_(parts_, stream_, config.scope, run.warnings),
+        limit_(parts.session, run.warnings) {}
 
   void run();
 
@@ -55,6 +57,8 @@ class Runner {
   void check_budget_of_window();
   void keep_budget(const Slowdown& slowdown);
   void look();
+  void keep_to_limit();
+  void note_mean_period();
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts);
   std::vector<UnitSamples> samples() const;
   void warn_of_intrusion();
@@ -69,8 +73,12 @@ class Runner {
   Run& run_;
   Stream stream_;
   Ticker ticker_;
+  SamplingLimit limit_;
   Nanoseconds start_ns_ = 0;
   Nanoseconds cpu_start_ns_ = 0;
+  Nanoseconds cpu_set_up_ns_ = 0;  // of the target, by its samples, when it was set up
+  std::uint64_t samples_set_up_ = 0;
+  bool period_fell_short_ = false;   // samples stand for more than the period that was set first
   Nanoseconds experiment_ns_ = 0;    // doubled where visits are few
   Nanoseconds window_begin_ns_ = 0;  // of the warm-up or window under way; 0: none
   std::optional<UnitId> fixed_;
@@ -112,7 +120,8 @@ void Runner::idle(Nanoseconds duration_ns) {
 void Runner::survey() {
   show("survey");
   parts_.session.set_stack_bytes(kStackBytes);
-  parts_.session.set_period(config_.sampling.period_ns.value_or(2 * kMillisecond));
+  parts_.session.set_period(
+      std::max(limit_.shortest_ns(), config_.sampling.period_ns.value_or(2 * kMillisecond)));
   parts_.session.enable_sampling(true);
   idle(kSurvey);
   decide_stacks();
@@ -154,7 +163,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   Experiment result;
   result.unit = parts_.attribution.unit(planned.unit);
   result.speedup = planned.speedup;
-  ticker_.forget_lateness();
+  ticker_.begin_experiment();
   const auto pauses_before = parts_.pauser.totals();
   const auto lost_before = parts_.session.losses().records_lost;
   stream_.begin(planned.unit, planned.speedup, run_.overhead.period_ns);
@@ -263,6 +272,23 @@ void Runner::look() {
   if (enough(std::move(so_far), looks_, only_unit)) run_.reason = "certain";
 }
 
+// Between two experiments, too.
+void Runner::keep_to_limit() {
+  const Nanoseconds period_ns = limit_.still_allowed(run_.overhead.period_ns, parts_.clock.now());
+  if (period_ns == run_.overhead.period_ns) return;
+  run_.overhead.period_ns = period_ns;
+  parts_.session.set_period(period_ns);
+  period_fell_short_ = true;
+}
+
+// What counts of samples are multiplied with must be what one stands for on average.
+void Runner::note_mean_period() {
+  const std::uint64_t samples = parts_.attribution.total() - samples_set_up_;
+  if ((!period_fell_short_ && run_.losses.throttles == 0) || samples == 0) return;
+  run_.overhead.period_ns =
+      (stream_.cpu_time_ns() - cpu_set_up_ns_) / static_cast<Nanoseconds>(samples);
+}
+
 void Runner::show(const char* phase, const Experiment* now) {
   status_ = status_of(run_, phase, now);
   status_.records_lost = parts_.session.losses().records_lost;
@@ -314,6 +340,7 @@ void Runner::warn_of_intrusion() {
 void Runner::finish() {
   run_.wall_ns = parts_.clock.now() - start_ns_;
   add_totals(parts_, cpu_start_ns_, run_);
+  note_mean_period();
   run_.samples = samples();
   for (const UnitSamples& unit : run_.samples) {
     write_or_end(run_, [&] { log_.samples(run_, unit); });
@@ -342,7 +369,9 @@ void Runner::run() {
   survey();
   warn_of_intrusion();
   show("calibration");
-  set_up(config_, parts_, stream_, beginning, log_, run_, [this] { return tick(); });
+  set_up(config_, parts_, stream_, beginning, log_, run_, limit_, [this] { return tick(); });
+  cpu_set_up_ns_ = stream_.cpu_time_ns();
+  samples_set_up_ = parts_.attribution.total();
 
   Plan plan(plan_options(config_.experiment, run_.seed));
   while (!stop()) {
@@ -361,6 +390,7 @@ void Runner::run() {
       experiment_ns_ = std::min(2 * experiment_ns_, kLongestExperiment);
     }
     check_budget();
+    keep_to_limit();
     look();
   }
   finish();

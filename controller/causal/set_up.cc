@@ -22,6 +22,7 @@ struct SetUp {
   Beginning since;
   LogWriter& log;
   Run& run;
+  SamplingLimit& limit;
   const std::function<bool()>& stop;
 
   Nanoseconds passed_ns() const { return parts.clock.now() - since.at_ns; }
@@ -43,14 +44,15 @@ Nanoseconds SetUp::share_of_run_ns(double share, Nanoseconds longest_ns) const {
 
 void SetUp::choose_period() const {
   if (config.sampling.period_ns) {
-    run.overhead.period_ns = *config.sampling.period_ns;
+    run.overhead.period_ns = limit.allowed(*config.sampling.period_ns);
     parts.session.set_period(run.overhead.period_ns);
     return;
   }
   const double affordable =
       short_of_cores(stream.core_wait_ns(), passed_ns()) ? kAffordableShortOfCores : kAffordable;
   const SamplingCost cost =
-      causal::choose_period(stream, parts, affordable, share_of_run_ns(0.08, 5 * kSecond), stop);
+      causal::choose_period(stream, parts, affordable, limit.allowed(kFinestPeriod),
+                            share_of_run_ns(0.08, 5 * kSecond), stop);
   run.overhead.period_ns = cost.period_ns;
   run.overhead.slowdown = cost.cost;
   if (cost.cost) {
@@ -147,8 +149,9 @@ Beginning beginning_of(const StreamParts& parts) {
 }
 
 void set_up(const config::Config& config, const StreamParts& parts, Stream& stream,
-            const Beginning& since, LogWriter& log, Run& run, const std::function<bool()>& stop) {
-  const SetUp steps{config, parts, stream, since, log, run, stop};
+            const Beginning& since, LogWriter& log, Run& run, SamplingLimit& limit,
+            const std::function<bool()>& stop) {
+  const SetUp steps{config, parts, stream, since, log, run, limit, stop};
   steps.choose_period();
   steps.look_for_pace();
   steps.calibrate_pauses();

@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "controller/causal/log.h"
+#include "controller/causal/sampling_limit.h"
 #include "controller/causal/stream.h"
 
 namespace causalctl::causal {
@@ -20,6 +21,7 @@ Beginning beginning_of(const StreamParts& parts);  // now
 // Leaves sampling on at the chosen period, and what was found in `run` and its log. `since`: when
 // the target began to be watched; `stop` ends it early.
 void set_up(const config::Config& config, const StreamParts& parts, Stream& stream,
-            const Beginning& since, LogWriter& log, Run& run, const std::function<bool()>& stop);
+            const Beginning& since, LogWriter& log, Run& run, SamplingLimit& limit,
+            const std::function<bool()>& stop);
 
 }  // namespace causalctl::causal

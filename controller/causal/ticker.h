@@ -23,8 +23,9 @@ class Ticker {
   // information it is looked at, once.
   void step();
 
-  void forget_lateness() { worst_late_ns_ = 0; }
-  // An experiment says nothing when the controller was late in it or records were lost.
+  void begin_experiment();
+  // An experiment says nothing when the controller was late in it, records were lost, or the kernel
+  // has left out much of what was to be sampled.
   // REQUIRES: its lost_records are known, and it is not discarded yet.
   void judge(Experiment& experiment) const;
 
@@ -34,6 +35,8 @@ class Ticker {
   const config::Scope& scope_;
   std::vector<std::string>& warnings_;
   Nanoseconds worst_late_ns_ = 0;
+  Nanoseconds cpu_before_ns_ = 0;  // of the experiment
+  Nanoseconds unsampled_before_ns_ = 0;
   Nanoseconds drawn_at_ns_ = 0;
   bool lines_checked_ = false;
 };

@@ -10,6 +10,7 @@
 #include "controller/causal/cadence.h"
 #include "controller/causal/model_error.h"
 #include "controller/causal/pause_cost.h"
+#include "controller/causal/sampling_limit.h"
 #include "controller/causal/ticker.h"
 
 namespace causalctl::causal {
@@ -95,7 +96,8 @@ std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, do
 
 void run_whole(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
                const WholeRun& planned, Run& run) {
-  const Nanoseconds period_ns = config.sampling.period_ns.value_or(kPeriod);
+  SamplingLimit limit(parts.session, run.warnings);
+  const Nanoseconds period_ns = limit.allowed(config.sampling.period_ns.value_or(kPeriod));
   run.overhead.period_ns = period_ns;
   const PauseCost cost = config.pause.cost_ns ? given_pause_cost(*config.pause.cost_ns)
                                               : guessed_pause_cost(parts.shot_cost_ns);

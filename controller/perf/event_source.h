@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,11 @@ struct SessionLimits {
 
 struct SessionLosses {
   std::uint64_t records_lost = 0;
-  std::uint64_t throttles = 0;
-  std::uint64_t stacks_truncated = 0;
-  std::uint64_t threads_missed = 0;  // died before their events were open
-  Nanoseconds unseen_ns = 0;         // of others, from their birth until then, summed
+  std::uint64_t throttles = 0;         // samples after which the kernel took none for a while
+  std::uint64_t stacks_truncated = 0;  // of samples, deeper than what was copied of them
+  std::uint64_t threads_missed = 0;    // died before their events were open
+  Nanoseconds unseen_ns = 0;           // of others, from their birth until then, summed
+  Nanoseconds unsampled_ns = 0;        // CPU time for which no sample stands, owing to throttles
 };
 
 class EventSource {
@@ -44,6 +46,8 @@ class EventSource {
   virtual bool target_alive() const = 0;
   virtual const SessionLimits& limits() const = 0;
   virtual SessionLosses losses() const = 0;
+  // kernel.perf_event_max_sample_rate, now; nullopt: not known.
+  virtual std::optional<std::uint64_t> sample_rate_limit() const { return std::nullopt; }
   // Other processes that are followed, by name (perf/peers.h).
   virtual std::vector<std::string> peers() const { return {}; }
 };

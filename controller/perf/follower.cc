@@ -152,7 +152,7 @@ Nanoseconds Follower::draw_period() {
 
 std::vector<Event> Follower::drain(Nanoseconds now_ns) {
   for (auto& [tid, events] : threads_) read(events);
-  losses_.records_lost += peers_.read(merger_);
+  losses_.records_lost += peers_.read(merger_, [this](Tid tid) { return threads_.contains(tid); });
   read_uprobes(now_ns);
   move_renamed();
   for (const ThreadId thread : std::exchange(exits_, {})) {
@@ -275,6 +275,7 @@ void Follower::handle(ThreadEvents& events, const Record& record) {
     handle_sample(events, *sample);
   } else if (const auto* change = std::get_if<SwitchRecord>(&record)) {
     const auto& common = change->common;
+    if (change->out) events.throttling().end(common.time_ns);
     merger_.push(SwitchEvent{thread, common.time_ns, common.cpu, switch_kind(*change)});
   } else if (const auto* fork = std::get_if<ForkRecord>(&record)) {
     if (fork->pid == target_ && fork->parent_pid == target_) forks_.push_back(*fork);
@@ -292,14 +293,21 @@ void Follower::handle(ThreadEvents& events, const Record& record) {
     losses_.records_lost += lost->count;
     lost_since_scan_ = true;
   } else if (const auto* throttle = std::get_if<ThrottleRecord>(&record)) {
-    if (throttle->on) ++losses_.throttles;
+    if (throttle->on) {
+      ++losses_.throttles;
+      events.throttling().begin(throttle->common.time_ns);
+    } else {
+      events.throttling().end(throttle->common.time_ns);
+    }
   }
 }
 
 void Follower::handle_sample(ThreadEvents& events, const SampleRecord& record) {
   const ThreadId thread = events.thread();
   if (events.is_sample(record)) {
-    auto sample = to_sample_event(record, thread, events.sample_period(record), kUserRegisters);
+    const auto [sampled_ns, unsampled_ns] = events.sample_worth(record);
+    losses_.unsampled_ns += unsampled_ns;
+    auto sample = to_sample_event(record, thread, sampled_ns, kUserRegisters);
     if (sample.user.truncated) ++losses_.stacks_truncated;
     merger_.push(std::move(sample));
   } else if (events.is_wake(record)) {

@@ -14,16 +14,17 @@
 namespace causalctl::perf {
 namespace {
 
-// Wake-ups of one thread, in that time.
-constexpr std::uint64_t kConversation = 20;
-constexpr Nanoseconds kForget = 10 * kSecond;
-constexpr std::uint64_t kAsked = std::uint64_t{1} << 62;  // its process was looked up since
-
 constexpr unsigned kMostLosses = 5;  // readings
+
+constexpr std::string_view kNotFollowed =
+    "some processes that the target exchanges wake-ups with are not followed";
+constexpr std::string_view kNotTried =
+    "whether some processes that the target wakes also wake it cannot be seen";
 
 // Of all peers: each costs a ring, and is read at each tick.
 constexpr std::size_t kMostThreads = 256;
 constexpr std::size_t kMostThreadsLocked = 16;  // without the right to lock memory
+constexpr std::ptrdiff_t kMostTried = 64;       // of one process on trial
 constexpr unsigned kRingPages = 64, kRingPagesLocked = 8;
 
 // 0: it is gone, or a kernel thread.
@@ -50,10 +51,16 @@ void Peers::start(const perf_event_attr& waking) {
 }
 
 void Peers::woken(Tid tid) {
-  if (plan_.running && tid > 0 && !threads_.contains(tid)) ++wakes_[tid];
+  if (!plan_.running || tid <= 0 || threads_.contains(tid)) return;
+  if (const auto tried = tried_.find(tid); tried != tried_.end()) {
+    trials_.asked(tried->second.process);
+  } else {
+    trials_.woken(tid);
+  }
 }
 
-std::uint64_t Peers::read(Merger& merger) {
+std::uint64_t Peers::read(Merger& merger, const std::function<bool(Tid)>& of_target) {
+  for (auto& [tid, thread] : tried_) read_tried(thread, of_target);
   std::uint64_t all_lost = 0;
   for (auto& [tid, thread] : threads_) {
     const std::uint64_t lost = read(thread, merger);
@@ -89,6 +96,18 @@ std::uint64_t Peers::read(Thread& thread, Merger& merger) {
   return lost;
 }
 
+// What is lost here says nothing: there is more of it.
+void Peers::read_tried(Thread& thread, const std::function<bool(Tid)>& of_target) {
+  thread.events.read([&](const Record& record) {
+    const auto* sample = std::get_if<SampleRecord>(&record);
+    if (sample == nullptr) return;
+    const auto waking = parse_waking(sample->raw, waking_);
+    if (waking && waking->context != WakeContext::hardirq && of_target(waking->woken)) {
+      trials_.answered(thread.process);
+    }
+  });
+}
+
 template <typename Which>
 void Peers::close(Nanoseconds now_ns, Merger& merger, Which&& which) {
   std::erase_if(threads_, [&](const auto& entry) {
@@ -101,34 +120,68 @@ void Peers::close(Nanoseconds now_ns, Merger& merger, Which&& which) {
 
 void Peers::scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger) {
   if (!plan_.running) return;
-  find_processes(now_ns);
+  find_peers(now_ns);
+  find_candidates(now_ns);
   const auto executed = std::exchange(executed_, {});
   close(now_ns, merger, [&](const Thread& thread) {
     return thread.events.ended() || executed.contains(thread.process);
   });
   for (const auto& [process, losses] : std::map(processes_)) {
-    if (losses > kMostLosses) refuse(process, "its records come faster than they can be read");
+    if (losses > kMostLosses)
+      refuse(process, kNotFollowed, "its records come faster than they can be read");
     look_at(process, now_ns, last_serial, merger);
   }
   // Some may have been refused.
   close(now_ns, merger, [&](const Thread& thread) { return !processes_.contains(thread.process); });
 }
 
-void Peers::find_processes(Nanoseconds now_ns) {
-  for (auto& [tid, count] : wakes_) {
-    if (count < kConversation || count >= kAsked) continue;
-    count = kAsked;
+void Peers::find_candidates(Nanoseconds now_ns) {
+  std::map<Pid, std::vector<Tid>> woken;
+  for (const Tid tid : trials_.take_woken_often(now_ns)) {
     const Pid process = process_of(tid);
-    if (process == 0 || none_.contains(process)) continue;
-    if (!processes_.emplace(process, 0).second) continue;
+    if (process == 0 || none_.contains(process) || processes_.contains(process)) continue;
+    if (trials_.begin(process, now_ns)) woken[process].push_back(tid);
+  }
+  for (const Pid process : trials_.on_trial()) try_out(process, std::move(woken[process]));
+}
+
+// Opens its threads that are not yet: these `first`, then the others, as far as there is room.
+void Peers::try_out(Pid process, std::vector<Tid> first) {
+  ThreadPlan plan = plan_;
+  plan.switches = false;
+  plan.ring_pages = kRingPagesLocked;
+  const std::vector<Tid> listed = procfs::threads(process);
+  if (listed.empty()) return trials_.end(process);
+  first.insert(first.end(), listed.begin(), listed.end());
+  auto tried = std::count_if(tried_.begin(), tried_.end(), [process](const auto& entry) {
+    return entry.second.process == process;
+  });
+  try {
+    for (const Tid tid : first) {
+      if (tried >= kMostTried || threads_.size() + tried_.size() >= most_threads_) return;
+      if (tried_.contains(tid)) continue;
+      auto events = ThreadEvents::open({tid, 0}, monotonic_now(), 0, plan);
+      if (!events) continue;  // it is ending
+      tried_.emplace(tid, Thread{process, std::move(*events)});
+      ++tried;
+    }
+  } catch (const Error& error) {
+    trials_.end(process);
+    refuse(process, kNotTried, error.hint().empty() ? error.what() : error.hint());
+  }
+}
+
+void Peers::find_peers(Nanoseconds now_ns) {
+  for (const Pid process : trials_.take_peers(now_ns)) {
+    processes_.emplace(process, 0);
     std::string& name = names_[process];
     name = fmt::format("{} (process {})", procfs::status(process).value_or(procfs::Status{}).name,
                        process);
     log::note("{} exchanges wake-ups with the target: its switches are watched, too", name);
   }
-  if (now_ns < forget_at_ns_) return;
-  wakes_.clear();
-  forget_at_ns_ = now_ns + kForget;
+  std::erase_if(tried_, [this](const auto& entry) {
+    return !trials_.on_trial(entry.second.process) || entry.second.events.ended();
+  });
 }
 
 // Opens its threads that are not yet.
@@ -138,7 +191,8 @@ void Peers::look_at(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial,
   if (fresh.empty()) processes_.erase(process);
   std::erase_if(fresh, [this](Tid tid) { return threads_.contains(tid); });
   if (threads_.size() + fresh.size() > most_threads_) {
-    return refuse(process, fmt::format("all together have more than {} threads", most_threads_));
+    return refuse(process, kNotFollowed,
+                  fmt::format("all together have more than {} threads", most_threads_));
   }
   for (const Tid tid : fresh) {
     if (!open(process, tid, now_ns, last_serial, merger)) return;
@@ -157,7 +211,7 @@ bool Peers::open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_s
     threads_.emplace(tid, Thread{process, std::move(*events)});
     return true;
   } catch (const Error& error) {
-    refuse(process, error.hint().empty() ? error.what() : error.hint());
+    refuse(process, kNotFollowed, error.hint().empty() ? error.what() : error.hint());
     return false;
   }
 }
@@ -168,12 +222,11 @@ std::vector<std::string> Peers::names() const {
   return names;
 }
 
-void Peers::refuse(Pid process, const std::string& cause) {
+void Peers::refuse(Pid process, std::string_view what, const std::string& cause) {
   processes_.erase(process);
   names_.erase(process);
   none_.insert(process);
-  std::string reason = "some processes that the target exchanges wake-ups with are not followed: ";
-  reason += cause;
+  std::string reason = fmt::format("{}: {}", what, cause);
   if (std::find(reasons_.begin(), reasons_.end(), reason) == reasons_.end()) {
     reasons_.push_back(std::move(reason));
   }

@@ -3,21 +3,24 @@
 // target has gained passes through them to the next one (docs/virtual-time.md, "Other processes").
 // Nothing is put into them, and nothing of theirs is sampled.
 //
-// A process is followed, with all its threads, from the scan after the target has woken one of them
-// often enough in a short time: that is a conversation, not a message. Kernel threads are devices.
-// A process that may not or cannot be followed as a whole is not followed at all: it is then the
+// A process is followed, with all its threads, from the scan after it was seen that the target has
+// woken one of them often in a short time, and that it wakes threads of the target in turn: that is
+// a conversation, not a message, and no accident (peer_trials.h). Kernel threads are devices. A
+// process that may not or cannot be followed as a whole is not followed at all: it is then the
 // outside world, which runs on the target's clock.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 #include "controller/base/types.h"
 #include "controller/perf/merge.h"
+#include "controller/perf/peer_trials.h"
 #include "controller/perf/thread_events.h"
 #include "controller/perf/tracepoint.h"
 
@@ -32,8 +35,8 @@ class Peers {
   void start(const perf_event_attr& waking);  // from now on threads are opened, and records flow
   void woken(Tid tid);  // by a thread of the target, which is not itself one of these
 
-  // Reads all rings. Returns how many records were lost.
-  std::uint64_t read(Merger& merger);
+  // Reads all rings. Returns how many records were lost. `of_target`: whether it is a thread of it.
+  std::uint64_t read(Merger& merger, const std::function<bool(Tid)>& of_target);
   // Opens what is new, closes what has ended. `last_serial`: of ThreadIds, is counted up.
   void scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
 
@@ -49,19 +52,22 @@ class Peers {
   };
 
   std::uint64_t read(Thread& thread, Merger& merger);
-  void find_processes(Nanoseconds now_ns);
+  void read_tried(Thread& thread, const std::function<bool(Tid)>& of_target);
+  void find_candidates(Nanoseconds now_ns);
+  void try_out(Pid process, std::vector<Tid> first);
+  void find_peers(Nanoseconds now_ns);
   void look_at(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
   bool open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
   template <typename Which>
   void close(Nanoseconds now_ns, Merger& merger, Which&& which);
-  void refuse(Pid process, const std::string& cause);
+  void refuse(Pid process, std::string_view what, const std::string& cause);
 
   std::set<Pid> none_;  // not, or not any more
   WakingFormat waking_;
   ThreadPlan plan_;
   std::size_t most_threads_;
-  std::unordered_map<Tid, std::uint64_t> wakes_;  // of threads that are not followed, of late
-  Nanoseconds forget_at_ns_ = 0;
+  PeerTrials trials_;
+  std::map<Tid, Thread> tried_;  // of processes on trial: only whom they wake
   std::map<Pid, std::string> names_;
   std::map<Pid, unsigned> processes_;  // and how often records of theirs were lost
   std::set<Pid> executed_;             // other programs: their threads have changed their numbers

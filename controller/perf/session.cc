@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/procfs.h"
 #include "controller/perf/follower.h"
 
 namespace causalctl::perf {
@@ -125,6 +128,16 @@ bool Session::target_alive() const { return impl_->follower.alive(); }
 std::vector<ThreadId> Session::threads() const { return impl_->follower.threads(); }
 const SessionLimits& Session::limits() const { return impl_->limits; }
 SessionLosses Session::losses() const { return impl_->follower.losses(); }
+std::optional<std::uint64_t> Session::sample_rate_limit() const {
+  const auto text = procfs::read_text("/proc/sys/kernel/perf_event_max_sample_rate");
+  std::uint64_t limit = 0;
+  if (!text ||
+      std::from_chars(text->data(), text->data() + text->size(), limit).ec != std::errc{}) {
+    return std::nullopt;
+  }
+  return limit;
+}
+
 std::vector<std::string> Session::peers() const { return impl_->follower.peers().names(); }
 
 }  // namespace causalctl::perf

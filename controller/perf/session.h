@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -79,6 +80,7 @@ class Session final : public EventSource {
   std::vector<ThreadId> threads() const;
   const SessionLimits& limits() const override;
   SessionLosses losses() const override;
+  std::optional<std::uint64_t> sample_rate_limit() const override;
   std::vector<std::string> peers() const override;
 
  private:

@@ -97,14 +97,14 @@ std::optional<std::uint32_t> ThreadEvents::visit_tag(const SampleRecord& record)
   return visit == visits_.end() ? std::nullopt : std::optional(visit->first);
 }
 
-Nanoseconds ThreadEvents::sample_period(const SampleRecord& record) {
+Throttling::Worth ThreadEvents::sample_worth(const SampleRecord& record) {
   sampled_ = true;
   const auto passed = static_cast<Nanoseconds>(record.count - last_count_);
   last_count_ = record.count;
   const Nanoseconds nominal =
       record.common.time_ns < period_since_ns_ ? earlier_period_ns_ : period_ns_;
   const Nanoseconds most = kernel_ ? 2 * nominal : nominal;
-  return passed > 0 ? std::min(passed, most) : nominal;
+  return passed > 0 ? throttling_.take_worth(passed, most) : Throttling::Worth{nominal};
 }
 
 void ThreadEvents::start(const ThreadPlan& plan) {

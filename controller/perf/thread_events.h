@@ -14,6 +14,7 @@
 #include "controller/perf/event.h"
 #include "controller/perf/record.h"
 #include "controller/perf/ring.h"
+#include "controller/perf/throttling.h"
 
 namespace causalctl::perf {
 
@@ -65,7 +66,8 @@ class ThreadEvents {
   // with, whatever it was changed to (measured: Linux 6.18), so the event's own count is used. It
   // is limited, so that time without samples (lost, excluded kernel code) is not charged to the
   // next.
-  Nanoseconds sample_period(const SampleRecord& record);
+  Throttling::Worth sample_worth(const SampleRecord& record);
+  Throttling& throttling() { return throttling_; }
 
   // nullopt: the thread is gone. Not armed until commit.
   [[nodiscard]] std::optional<EventFd> open_visit(const Visit& visit) const;
@@ -103,6 +105,7 @@ class ThreadEvents {
   bool exit_seen_ = false;
   bool kernel_ = true;
   std::uint64_t last_count_ = 0;
+  Throttling throttling_;
   bool sampled_ = false;  // since the period was last set
   Nanoseconds period_ns_ = 0;
   Nanoseconds earlier_period_ns_ = 0;  // until period_since_ns_

@@ -99,6 +99,8 @@ struct Report {
   std::uint64_t stacks_truncated = 0;
   std::uint64_t samples_unknown = 0;
   std::uint64_t samples_total = 0;
+  std::uint64_t throttles = 0;  // samples after which the kernel took none for a while
+  std::uint64_t stacks_copied_in_part = 0;
   std::string digest = "unknown";   // same | changed | unknown
   double oversubscribed_share = 0;  // runnable wait / (wait + run)
   double outside_share = 0;         // … of waits owed to other processes

@@ -311,11 +311,12 @@ void write_checks(const Report& report, Text& out) {
     overhead += fmt::format(", a sample every {}", duration(report.period_ns));
   out.line("overhead     {}", overhead);
   out.line(
-      "losses       {} records, {} of {} experiments discarded, {} stacks cut off, {} of {} "
-      "samples unknown",
+      "losses       {} records, {} of {} experiments discarded, {} stacks cut off ({} copied in "
+      "part), {} of {} samples unknown, {} throttled",
       grouped(report.records_lost), grouped(report.experiments_discarded),
       grouped(report.experiments), grouped(report.stacks_truncated),
-      grouped(report.samples_unknown), grouped(report.samples_total));
+      grouped(report.stacks_copied_in_part), grouped(report.samples_unknown),
+      grouped(report.samples_total), grouped(report.throttles));
   out.line(
       "cores        threads waited for a core {} % of the time they wanted to run, {} % because of "
       "other processes",

@@ -125,6 +125,15 @@ def digest_same(outcome):
     return expect(digest == "same", f"digest: {digest}")
 
 
+def follows(name):
+    """Only this other process is followed."""
+    def check_peers(outcome):
+        peers = outcome.report()["target"]["peers"]
+        return expect(len(peers) == 1 and peers[0].startswith(f"{name} (process "),
+                      f"followed: {peers}, not {name} alone")
+    return check_peers
+
+
 def visits(name, at_least, kind="throughput"):
     """In the report, and in a log, where they are waited for (during.py, until_enough)."""
     def check_visits(outcome):

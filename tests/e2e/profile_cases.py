@@ -10,7 +10,7 @@ import fixture
 from attaching import (A_LINE, ENDLESS, FIGURE1, FULL_RATE, NO_PACE_TEST, SHORT, attach, attach_json,
                        attach_short, figure1, halved, profiled, write)
 from case import (Case, ROUNDS, all_units, coz_format, digest_same, expect, experiments_of,
-                  experiments_only, line_of, log_complete, log_ends_with, patterns, private_log,
+                  experiments_only, follows, line_of, log_complete, log_ends_with, patterns, private_log,
                   units_are, units_include, visits, waits_for_others, warns, well_formed)
 from during import paused, stop, until_enough, until_paused_after_change
 
@@ -312,10 +312,12 @@ CASES = [
              ("{root}/scripts/load/memcached",), needs={"memcached": "memcached"},
              target_output=ROUNDS + patterns("^wrong_answers 0$", "^eintr 0$"),
              checks=(well_formed, visits("syscall:sendmsg", 1000), units_are("function"),
-                     digest_same)),
+                     follows("memcached_load"), digest_same)),
     profiled("attach_redis", attach_json(point="syscall:write"), ("{root}/scripts/load/redis",),
              needs={"redis-server": "redis-server", "redis-benchmark": "redis-tools"},
-             target_output=ROUNDS, checks=(well_formed, visits("syscall:write", 100), digest_same)),
+             target_output=ROUNDS,
+             checks=(well_formed, visits("syscall:write", 100), follows("redis-benchmark"),
+                     digest_same)),
     profiled("attach_sqlite", attach_json(point="transaction_done"),
              ("{root}/third_party/sqlite/sqlite_inserts",), timeout=120,
              target_output=ROUNDS + patterns("^eintr 0$", "^failed_statements 0$"),

@@ -101,7 +101,7 @@ void Machine::take_sample(Core& core) {
   sample.thread = thread.id_;
   sample.time_ns = now_ns_;
   sample.cpu = index_of(core);
-  // Limited as ThreadEvents::sample_period limits it.
+  // Limited as ThreadEvents::sample_worth limits it.
   sample.period_ns = std::min(thread.cpu_ns_ - thread.last_sample_cpu_ns_, 2 * thread.period_ns_);
   sample.callers = {address_of(thread.line_)};
   thread.last_sample_cpu_ns_ = thread.cpu_ns_;

@@ -124,6 +124,37 @@ TEST_CASE("Nobody is followed who is ours, or where that is not asked for", "[pe
   CHECK(outsiders(events).empty());
 }
 
+TEST_CASE("Who is woken by the target, but does not wake it, is not followed", "[perf]") {
+  if (!perf_is_allowed()) return;
+  const Line line;
+  const Line apart;
+  Child target([&] {
+    char request = 'r';
+    while (write(line.ends[0], &request, 1) == 1 && usleep(500) == 0) {
+    }
+  });
+  // It answers, but to somebody else.
+  Child listener([&] {
+    char request = 0;
+    while (read(line.ends[1], &request, 1) == 1 && write(apart.ends[1], &request, 1) == 1) {
+    }
+  });
+  Child stranger([&] {
+    char request = 0;
+    while (read(apart.ends[0], &request, 1) == 1) {
+    }
+  });
+  stranger.go();
+  Session session(target.pid(), {});
+  if (!begin(session, target, listener)) return;
+  std::vector<Event> events;
+  const auto woken_often = [](const auto& so_far) { return only<WakeEvent>(so_far).size() > 1000; };
+  REQUIRE(drain_until(session, events, woken_often));
+  CHECK(outsiders(events).empty());
+  CHECK(session.peers().empty());
+  CHECK(session.losses().records_lost == 0);
+}
+
 TEST_CASE("Who got a message or two is not followed", "[perf]") {
   if (!perf_is_allowed()) return;
   const Line line;

@@ -342,6 +342,18 @@ TEST_CASE("warnings", "[causal]") {
   CHECK(report.digest == "changed");
 }
 
+TEST_CASE("a kernel that limits samples is told of where it limits many", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.3)}});
+  run.losses.throttles = 40;
+  run.losses.stacks_copied_in_part = 3;
+  const auto few = estimate({run, run});
+  CHECK(few.throttles == 80);
+  CHECK(few.stacks_copied_in_part == 6);
+  CHECK(few.warnings.empty());
+  run.losses.throttles = few.samples_total / 10;
+  CHECK(warned(estimate({run}), "kernel.perf_event_max_sample_rate"));
+}
+
 TEST_CASE("lost records are warned of where they cost experiments", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}});
   run.losses.records_lost = 20;

@@ -73,7 +73,7 @@ Run full_run() {
   run.reason = "duration";
   run.wall_ns = 19;
   run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21, {33, 34, 37}};
-  run.losses = {22, 23, 24, 25};
+  run.losses = {22, 23, 24, 25, 38, 39};
   run.digest = "same";
   run.stopped_calls = {3, 2, 1, 4};
   run.peers = {"client (process 35)"};
@@ -141,6 +141,8 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.losses.stacks_truncated == 23);
   CHECK(r.losses.samples_unknown == 24);
   CHECK(r.losses.samples_total == 25);
+  CHECK(r.losses.throttles == 38);
+  CHECK(r.losses.stacks_copied_in_part == 39);
   CHECK(r.digest == "same");
   CHECK(r.stopped_calls.continued == 3);
   CHECK(r.stopped_calls.repeated == 2);

@@ -96,6 +96,8 @@ Report example() {
   report.experiments_discarded = 4;
   report.samples_unknown = 3;
   report.samples_total = 35'804;
+  report.throttles = 12;
+  report.stacks_copied_in_part = 1'024;
   report.digest = "same";
   report.oversubscribed_share = 0.012;
   report.outside_share = 0.004;

@@ -1,0 +1,62 @@
+// Which other processes the target is in conversation with: those that its threads wake, and that
+// wake its threads. Pure.
+//
+// Whom the target wakes its own records tell, but not rightly: an interrupt, or what follows one,
+// is charged to the thread that runs just then, which is how a busy process beside the target seems
+// to be woken by it. So who was woken often is only a candidate. Whom a candidate wakes is looked
+// at for the time of a trial. It is a peer once it has woken threads of the target several times,
+// and not much more rarely than it was woken; who is none by the end of the trial is left alone for
+// a while.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/base/types.h"
+
+namespace causalctl::perf {
+
+// Wake-ups of one thread by the target, of late, which make its process a candidate.
+inline constexpr std::uint64_t kWokenOften = 20;
+inline constexpr Nanoseconds kForgetWakes = 10 * kSecond;
+
+inline constexpr Nanoseconds kTrial = 5 * kSecond;
+inline constexpr std::uint64_t kAnswers = 5;          // in a trial, at least
+inline constexpr std::uint64_t kWakesPerAnswer = 20;  // at most
+inline constexpr Nanoseconds kRest = 10 * kSecond;    // after a trial that showed no peer
+
+class PeerTrials {
+ public:
+  void woken(Tid tid) { ++wakes_[tid]; }  // by the target; not of a process on trial
+  // Threads that were woken often, each once in kForgetWakes.
+  std::vector<Tid> take_woken_often(Nanoseconds now_ns);
+
+  // False: its last trial was too short a time ago, or it is on trial.
+  bool begin(Pid process, Nanoseconds now_ns);
+  void end(Pid process) { trials_.erase(process); }  // it is gone, or cannot be looked at
+
+  void asked(Pid process);     // the target has woken a thread of it; nothing where not on trial
+  void answered(Pid process);  // a thread of it has woken one of the target
+  // Ends the trials that are over. Returns those processes that are peers.
+  std::vector<Pid> take_peers(Nanoseconds now_ns);
+
+  std::vector<Pid> on_trial() const;
+  bool on_trial(Pid process) const { return trials_.contains(process); }
+
+ private:
+  struct Trial {
+    Nanoseconds end_ns = 0;
+    std::uint64_t asked = 0, answered = 0;
+  };
+
+  std::unordered_map<Tid, std::uint64_t> wakes_;
+  std::set<Tid> taken_;  // since wakes_ was last cleared
+  Nanoseconds forget_at_ns_ = 0;
+  std::map<Pid, Trial> trials_;
+  std::map<Pid, Nanoseconds> rests_until_ns_;
+};
+
+}  // namespace causalctl::perf

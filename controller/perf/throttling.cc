@@ -1,0 +1,31 @@
+#include "controller/perf/throttling.h"
+
+#include <utility>
+
+namespace causalctl::perf {
+namespace {
+
+constexpr Nanoseconds kLongestTick = 10 * kMillisecond;  // HZ is 100 to 1000
+
+}  // namespace
+
+// The mean period is two of the kernel's: with the shortest that jitter makes of it the samples of
+// a tick are one fewer than are allowed.
+Nanoseconds shortest_period(std::uint64_t limit_per_s) {
+  const auto limit = static_cast<Nanoseconds>(std::clamp<std::uint64_t>(limit_per_s, 1, kSecond));
+  return std::min(2 * kSecond / limit, kLongestTick);
+}
+
+void Throttling::end(Nanoseconds time_ns) {
+  if (since_ns_ > 0) stopped_ns_ += std::max<Nanoseconds>(0, time_ns - since_ns_);
+  since_ns_ = 0;
+}
+
+Throttling::Worth Throttling::take_worth(Nanoseconds passed_ns, Nanoseconds most_ns) {
+  const Nanoseconds stopped_ns = std::exchange(stopped_ns_, 0);
+  if (passed_ns < stopped_ns) return {std::min(passed_ns, most_ns), stopped_ns};
+  const Nanoseconds sampled_ns = std::min(passed_ns, most_ns + std::min(stopped_ns, kLongestTick));
+  return {sampled_ns, stopped_ns > 0 ? passed_ns - sampled_ns : 0};
+}
+
+}  // namespace causalctl::perf
