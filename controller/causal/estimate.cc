@@ -9,6 +9,7 @@
 #include <set>
 
 #include "controller/base/statistics.h"
+#include "controller/causal/elsewhere.h"
 #include "controller/causal/estimate_effect.h"
 #include "controller/causal/estimate_warnings.h"
 #include "controller/causal/pacing.h"
@@ -31,6 +32,7 @@ constexpr double kSmallSpeedup = 0.1;  // how far a slope alone is believed
 struct UnitTotals {
   Unit unit;
   std::uint64_t samples = 0;         // over whole runs, where known
+  std::uint64_t inherited = 0;       // … as the caller of code out of scope
   std::uint64_t in_baselines = 0;    // s: during all baselines
   std::uint64_t observed = 0;        // s_obs: during this unit's own baselines
   Nanoseconds observed_ns = 0;       // t_obs
@@ -62,6 +64,7 @@ Totals add_up(const std::vector<Run>& runs) {
       UnitTotals& unit = totals.units[samples.unit.name];
       learn(unit.unit, samples.unit);
       unit.samples += samples.count;
+      unit.inherited += samples.inherited;
       unit.in_baselines += samples.baseline_count;
       unit.cpu_in_baselines_ns +=
           static_cast<double>(samples.baseline_count) * static_cast<double>(run.overhead.period_ns);
@@ -261,6 +264,8 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Totals& totals
     UnitResult one = result_of(unit, totals.baseline_ns, of_unit, point, alpha);
     if (samples_total > 0) {
       one.sample_share = static_cast<double>(one.samples) / static_cast<double>(samples_total);
+      one.everybodys_caller =
+          is_everybodys_caller({unit.unit, one.samples, 0, unit.inherited}, samples_total);
     }
     if (!of_unit.effects.empty() || one.sample_share >= kWorthListing) {
       result.units.push_back(std::move(one));

@@ -103,9 +103,19 @@ void warn_of_pace(const ProgressResult& point, Report& report) {
   }
 }
 
-void warn_of_points(Report& report) {
+// With its reason (silence.h).
+bool told_of_silence(const std::vector<Run>& runs, const std::string& point) {
+  return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
+    return std::any_of(run.warnings.begin(), run.warnings.end(), [&](const std::string& warning) {
+      return warning.starts_with(point + ": no visit in ");
+    });
+  });
+}
+
+void warn_of_points(const std::vector<Run>& runs, Report& report) {
   for (const ProgressResult& point : report.progress) {
     if (point.visits == 0) {
+      if (told_of_silence(runs, point.name)) continue;
       report.warnings.push_back(fmt::format(
           "{}: never visited during an experiment; choose a point that the work passes through "
           "(causalctl points PID)",
@@ -275,7 +285,7 @@ void warn_of_runs(const std::vector<Run>& runs, Report& report) {
 }  // namespace
 
 void add_warnings(const std::vector<Run>& runs, Report& report) {
-  warn_of_points(report);
+  warn_of_points(runs, report);
   if (report.experiments == 0) report.warnings.push_back("no experiment was finished");
   warn_of_selfcheck(report);
   for (const ProgressResult& point : report.progress) warn_of_weak_null(point, report);

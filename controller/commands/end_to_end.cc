@@ -282,6 +282,7 @@ ExitCode Runs::finish(ExitCode code) {
     causal::write_or_end(run_, [&] { log_.samples(run_, samples); });
   }
   conclude(run_, log_, config_, console_);
+  if (code == ExitCode::ok) require_result(run_);
   return code;
 }
 

@@ -29,6 +29,7 @@
 #include "controller/causal/resolver.h"
 #include "controller/causal/run.h"
 #include "controller/causal/unit_names.h"
+#include "controller/commands/evidence.h"
 #include "controller/commands/fixed_unit.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/report.h"
@@ -193,6 +194,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   if (!guardian.is_held()) {
     check_fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
   }
+  check_scope(config.scope, *symbolizer, guardian.is_held());
+  std::vector<causal::PointCode> point_codes = codes_of(points, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);
@@ -248,7 +251,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
        visit_costs(trapped, points.resolved.size()),
        [target](Address address, std::span<std::byte> bytes) {
          return unwind::TargetMemory(target).read(address, bytes);
-       }},
+       },
+       std::move(point_codes), [target] { return state_of(target); }},
       hooks, run);
   status.clear();
   warn_of_threads(*session, run);
@@ -276,6 +280,10 @@ void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& co
   }
 }
 
+void require_result(const causal::Run& run) {
+  if (const auto none = causal::no_result(run)) throw Error(none->what, none->hint);
+}
+
 ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
                  const ConsoleOptions& console) {
   std::optional<causal::LogWriter> log;
@@ -301,6 +309,7 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   if (guardian.was_killed()) {
     throw Error(kGuardianKilled, "look for the out-of-memory killer in the kernel's log");
   }
+  require_result(run);
   return ExitCode::ok;
 }
 

@@ -2,7 +2,9 @@
 // Coz §3.3. The forms are listed in docs/progress-points.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -40,6 +42,12 @@ using Spec = std::variant<LineSpec, FunctionSpec, OffsetSpec, UsdtSpec, SyscallS
 
 // Pure. Throws UsageError that lists the forms.
 Spec parse_spec(const std::string& text);
+// "syscal:write" → "syscall:write": where the word before the first ':' is nearly one of usdt,
+// syscall and sampled. nullopt: it is not. Pure.
+std::optional<std::string> spelled_right(const std::string& text);
+
+// More places than this are not armed, and not offered: each is an event on each thread.
+inline constexpr std::size_t kMostPlaces = 64;
 
 // A spec found in a target. `places` are all addresses that count as a visit (inlined and other
 // copies of a line, all probes of one USDT name); empty for system calls.
