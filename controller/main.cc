@@ -33,8 +33,8 @@ constexpr const char* kFooter =
     "\n"
     "SUBCOMMAND --help tells each one's options.\n"
     "\n"
-    "Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 the target was gone before there was\n"
-    "a result, 70 a bug in causalctl.";
+    "Exit codes: 0 ok, 1 failed or no result, 2 usage or configuration, 3 the target was gone\n"
+    "before there was a result, 70 a bug in causalctl.";
 
 // A pipe that closed and a file that grew over its limit shall be errors of write(2), not deaths:
 // a target must be let go first. Handlers, unlike SIG_IGN, are not inherited by what we exec.

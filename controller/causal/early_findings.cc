@@ -16,8 +16,8 @@ constexpr Nanoseconds kLookEvery = 250 * kMillisecond;
 constexpr Nanoseconds kAskAfter = 3 * kSecond;   // for what takes the symbolizer a while
 constexpr Nanoseconds kSayAfter = 5 * kSecond;   // without a visit
 constexpr Nanoseconds kSayAtLast = 8 * kSecond;  // whether or not all reasons are known
-constexpr std::uint64_t kEnough = 100;           // samples, to tell where they are
-constexpr std::uint64_t kManyMore = 1000;        // … where some are in scope
+constexpr std::uint64_t kEnough = 50;            // samples, to tell where they are
+constexpr std::uint64_t kManyMore = 200;         // … where some are in scope
 constexpr std::size_t kMostPlaces = 2;           // of inlined calls that are named
 constexpr std::size_t kMostNear = 3;             // files that are named
 
