@@ -194,7 +194,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   if (!guardian.is_held()) {
     check_fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
   }
-  check_scope(config.scope, *symbolizer, guardian.is_held());
+  // Told once, not in each run of the program.
+  if (!work.pause_cost_ns) check_scope(config.scope, *symbolizer, guardian.is_held());
   std::vector<causal::PointCode> point_codes = codes_of(points, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   if (work.prepare) work.prepare();
