@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/printable.h"
 #include "controller/base/signal_state.h"
+#include "controller/commands/command_line.h"
 #include "controller/commands/commands.h"
 
 namespace {
@@ -29,8 +33,8 @@ constexpr const char* kFooter =
     "\n"
     "SUBCOMMAND --help tells each one's options.\n"
     "\n"
-    "Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 the target was gone before there was\n"
-    "a result, 70 a bug in causalctl.";
+    "Exit codes: 0 ok, 1 failed or no result, 2 usage or configuration, 3 the target was gone\n"
+    "before there was a result, 70 a bug in causalctl.";
 
 // A pipe that closed and a file that grew over its limit shall be errors of write(2), not deaths:
 // a target must be let go first. Handlers, unlike SIG_IGN, are not inherited by what we exec.
@@ -79,8 +83,12 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return fail(error.what(), "causalctl --help and causalctl SUBCOMMAND --help tell the options",
-                ExitCode::usage);
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const std::string hint = causalctl::commands::hint_for(app, words);
+    return fail(
+        error.what(),
+        hint.empty() ? "causalctl --help and causalctl SUBCOMMAND --help tell the options" : hint,
+        ExitCode::usage);
   }
   // CLI11's own check of it would not name the word that is no subcommand.
   if (!selected) {

@@ -51,4 +51,26 @@ std::vector<MappedFile> mapped_files(const std::vector<procfs::Map>& maps,
   return files;
 }
 
+bool is_loader(const std::string& executable) {
+  const std::string name = executable.substr(executable.rfind('/') + 1);
+  return name.starts_with("ld-linux") || name == "ld.so" || name.starts_with("ld-musl") ||
+         (name.starts_with("ld-2.") && name.ends_with(".so"));
+}
+
+void take_program_of_loader(std::vector<MappedFile>& files, std::string_view cmdline) {
+  while (!cmdline.empty()) {
+    const auto end = std::min(cmdline.find('\0'), cmdline.size());
+    const std::string_view word = cmdline.substr(0, end);
+    cmdline.remove_prefix(std::min(end + 1, cmdline.size()));
+    const std::string_view name = word.substr(word.rfind('/') + 1);  // 0 where there is none
+    const auto program = std::find_if(files.begin(), files.end(), [&](const MappedFile& file) {
+      return !file.main && !name.empty() && file.path.ends_with("/" + std::string(name));
+    });
+    if (program == files.end()) continue;
+    for (MappedFile& file : files) file.main = false;
+    program->main = true;
+    return;
+  }
+}
+
 }  // namespace causalctl::unwind

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/base/procfs.h"
@@ -37,5 +38,12 @@ inline constexpr std::size_t kLargestVdso = 1U << 20U;  // bytes of it that are 
 // /proc/PID/exe.
 std::vector<MappedFile> mapped_files(const std::vector<procfs::Map>& maps,
                                      const std::string& executable);
+
+// A program may be started through its dynamic loader (`ld.so ./prog`), which is then the text of
+// /proc/PID/exe.
+bool is_loader(const std::string& executable);
+// Makes the first file that a word of /proc/PID/cmdline names the executable, in the loader's
+// place; where there is none it stays.
+void take_program_of_loader(std::vector<MappedFile>& files, std::string_view cmdline);
 
 }  // namespace causalctl::unwind

@@ -130,6 +130,20 @@ std::optional<ModuleIndex::Named> ModuleIndex::symbol_at(Address address) {
   return Named{demangle(std::string(split_clone(without_version(name)).base)), start};
 }
 
+std::optional<std::pair<Address, Address>> ModuleIndex::function_range(Address address) {
+  GElf_Off offset = 0;
+  GElf_Sym entry;
+  const char* name =
+      dwfl_module_addrinfo(module_.dwfl, address, &offset, &entry, nullptr, nullptr, nullptr);
+  if (name != nullptr && offset < entry.st_size) {
+    return std::pair(address - offset, address - offset + entry.st_size);
+  }
+  load_bounds();
+  const auto* range = bounds_->find(address - bias_);
+  if (range == nullptr) return std::nullopt;
+  return std::pair(range->low + bias_, range->high + bias_);
+}
+
 void ModuleIndex::load_bounds() {
   if (bounds_) return;
   bounds_.emplace();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -40,6 +41,7 @@ class ModuleIndex {
   std::vector<LineMatch> find_line(const std::string& file, int line);
   std::optional<Address> runtime_address(std::uint64_t link_time);  // nullopt: not in its code
 
+  std::optional<std::pair<Address, Address>> function_range(Address address);
   std::vector<std::string> function_names();
   DebugInfo& debug_info();
 

@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "unwind/target_file.h"
 #include "unwind/target_memory.h"
@@ -48,12 +50,40 @@ void bound_debuginfod() {
   if (::getenv("DEBUGINFOD_URLS") == nullptr) return;
   ::setenv("DEBUGINFOD_TIMEOUT", "5", 0);
   ::setenv("DEBUGINFOD_MAXTIME", "60", 0);
+  ::setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);  // or a silent server costs three times that
+}
+
+// libdwfl asks debuginfod last. A server that has let one question time out lets them all: it is
+// not asked again by this process, for which libdebuginfod must find no URL.
+int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base,
+                   const char* file, const char* link, GElf_Word checksum, char** found) {
+  const char* urls = ::getenv("DEBUGINFOD_URLS");
+  const char* timeout = ::getenv("DEBUGINFOD_TIMEOUT");
+  const Nanoseconds begin_ns = monotonic_now();
+  const int fd =
+      dwfl_standard_find_debuginfo(module, user_data, name, base, file, link, checksum, found);
+  if (fd >= 0 || urls == nullptr || *urls == 0 || timeout == nullptr) return fd;
+  const Nanoseconds timeout_ns = std::atoi(timeout) * kSecond;
+  if (timeout_ns <= 0 || 10 * (monotonic_now() - begin_ns) < 9 * timeout_ns) return fd;
+  log::note(
+      "warning: the debuginfod server did not answer within {} s, and is not asked again in this "
+      "run "
+      "({})",
+      timeout_ns / kSecond, urls);
+  ::unsetenv("DEBUGINFOD_URLS");
+  return fd;
 }
 
 std::vector<MappedFile> read_mapped_files(Pid target) {
   const auto maps = procfs::maps(target);
   if (!maps || maps->empty()) return {};
-  return mapped_files(*maps, procfs::executable(target));
+  const std::string executable = procfs::executable(target);
+  auto files = mapped_files(*maps, executable);
+  if (is_loader(executable)) {
+    const auto words = procfs::read_text(fmt::format("/proc/{}/cmdline", target));
+    take_program_of_loader(files, words.value_or(""));
+  }
+  return files;
 }
 
 [[noreturn]] void throw_unreadable(Pid target) {
@@ -101,7 +131,7 @@ void Modules::begin_session() {
   if (const char* more = ::getenv("CAUSALCTL_DEBUG_PATH")) debug_path_ += fmt::format(":{}", more);
   debug_path_text_ = debug_path_.data();
   callbacks_.find_elf = find_elf;
-  callbacks_.find_debuginfo = dwfl_standard_find_debuginfo;
+  callbacks_.find_debuginfo = find_debuginfo;
   callbacks_.section_address = dwfl_offline_section_address;
   callbacks_.debuginfo_path = &debug_path_text_;
   dwfl_ = dwfl_begin(&callbacks_);

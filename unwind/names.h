@@ -27,7 +27,9 @@ std::string normal_path(std::string_view path, std::string_view directory);
 // Trailing components: "b/c.c" fits "/x/b/c.c" and not "/xb/c.c".
 bool path_ends_with(std::string_view path, std::string_view wanted);
 
-// Glob (fnmatch) on the whole path or on the file name.
+// The name or the path of a binary, as it is or as a glob (fnmatch). A name is no pattern where a
+// binary has it, brackets and all: binary_is() is asked for all of them first.
+bool binary_is(const std::string& path, const std::string& name);
 bool binary_matches(const std::string& path, const std::string& glob);
 
 // Levenshtein; more than `limit` is limit + 1, at cost O(limit * length).

@@ -41,9 +41,14 @@ struct Symbolizer::Impl {
   template <typename Find>
   std::vector<Place> search(const std::string& binary_glob, Find find) {
     std::vector<Place> places;
-    for (LoadedModule* module : ordered()) {
+    const auto all = ordered();
+    const bool named = std::any_of(all.begin(), all.end(), [&](const LoadedModule* module) {
+      return binary_is(module->file.path, binary_glob);
+    });
+    for (LoadedModule* module : all) {
       const bool wanted = binary_glob.empty() || (binary_glob == "MAIN" && module->file.main) ||
-                          binary_matches(module->file.path, binary_glob);
+                          (named ? binary_is(module->file.path, binary_glob)
+                                 : binary_matches(module->file.path, binary_glob));
       if (!wanted) continue;
       const auto found = find(index(*module));
       places.insert(places.end(), found.begin(), found.end());
@@ -99,6 +104,25 @@ std::vector<Frame> Symbolizer::frames(Address address) {
 bool Symbolizer::has_lines(Address address) {
   LoadedModule* module = impl_->modules.at(address);
   return module != nullptr && impl_->index(*module).has_lines();
+}
+
+std::optional<std::pair<Address, Address>> Symbolizer::function_range(Address address) {
+  LoadedModule* module = impl_->modules.at(address);
+  if (module == nullptr) return std::nullopt;
+  return impl_->index(*module).function_range(address);
+}
+
+std::vector<std::string> Symbolizer::files(Address address) {
+  LoadedModule* module = impl_->modules.at(address);
+  if (module == nullptr) return {};
+  return impl_->index(*module).debug_info().files();
+}
+
+std::vector<std::string> Symbolizer::inlined_at(Address address, const std::string& function,
+                                                std::size_t count) {
+  LoadedModule* module = impl_->modules.at(address);
+  if (module == nullptr) return {};
+  return impl_->index(*module).debug_info().inlined_at(function, count);
 }
 
 std::vector<Place> Symbolizer::find_function(const std::string& name,

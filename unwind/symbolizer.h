@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -60,6 +61,14 @@ class Symbolizer {
   // pass address - 1.
   std::vector<Frame> frames(Address address);
   bool has_lines(Address address);  // does the module at the address have line information?
+  // [start, end) of the function at the address, by its symbol or the unwind table.
+  std::optional<std::pair<Address, Address>> function_range(Address address);
+  // Source files that have code in the module at the address.
+  std::vector<std::string> files(Address address);
+  // Lines ("file:line") into which calls of the function are inlined in the module at the address;
+  // at most `count`. Reads all of its debug information: seconds, where it is large.
+  std::vector<std::string> inlined_at(Address address, const std::string& function,
+                                      std::size_t count);
 
   // Entry of functions of this name (plain, demangled with or without arguments, or mangled), in
   // modules whose path or file name matches `binary_glob` (empty: main executable first, and if it

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kRecent = 256;
 constexpr std::size_t kMaxPending = 4096;  // older ones become `unknown`
 constexpr std::size_t kChainDepth = 32;
+constexpr std::size_t kLatestStacks = 64;
 
 unwind::Registers registers_of(const perf::UserStack& user) {
   unwind::Registers registers;
@@ -27,6 +28,15 @@ unwind::Registers registers_of(const perf::UserStack& user) {
 
 }  // namespace
 
+bool on_chain(const std::vector<Address>& chain, const std::vector<CodeRange>& code) {
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Address address = i == 0 ? chain[i] : chain[i] - 1;  // the call, not what follows it
+    const auto holds = [&](const CodeRange& range) { return range.contains(address); };
+    if (std::any_of(code.begin(), code.end(), holds)) return true;
+  }
+  return false;
+}
+
 Attribution::Attribution(std::unique_ptr<Resolver> resolver,
                          std::unique_ptr<unwind::Unwinder> unwinder)
     : unwinder_(std::move(unwinder)), resolver_(std::move(resolver)) {}
@@ -39,20 +49,21 @@ Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain)
       if (asked_.emplace(address, true).second) resolver_->ask(address);
       return {Outcome::pending, 0};
     }
-    if (known->second) return {Outcome::unit, *known->second};
+    if (known->second.unit) return {Outcome::unit, *known->second.unit};
   }
   return {Outcome::out_of_scope, 0};
 }
 
 Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   ++total_;
+  look_for_watched(sample);
   const std::vector<Address>* chain = &sample.callers;
   Charge charge = charge_chain(*chain);
   std::vector<Address> unwound;
   const auto own = sample.callers.empty() ? known_.end() : known_.find(sample.callers.front());
   const bool comparable = own != known_.end() && !sample.user.registers.empty();
   if (comparable) ++caller_check_.samples;
-  if (comparable && !own->second) {
+  if (comparable && !own->second.unit) {
     if (std::exchange(unwinder_is_stale_, false)) unwinder_->refresh();
     unwound = unwinder_->unwind(registers_of(sample.user), sample.user.stack, kChainDepth);
     // In a system call the registers are those of its entry, so the chain starts at the same place.
@@ -72,17 +83,45 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
     }
     pending_.push_back(*chain);
   } else {
-    count(charge);
+    count(charge, *chain);
   }
   return charge;
 }
 
-void Attribution::count(const Charge& charge) {
+void Attribution::watch(std::vector<std::vector<CodeRange>> codes) {
+  watched_ = std::move(codes);
+  seen_in_.assign(watched_.size(), 0);
+}
+
+void Attribution::look_for_watched(const perf::SampleEvent& sample) {
+  if (watched_.empty()) return;
+  for (std::size_t i = 0; i < watched_.size(); ++i) {
+    if (on_chain(sample.callers, watched_[i])) ++seen_in_[i];
+  }
+  if (sample.user.registers.empty()) return;
+  if (latest_stacks_.size() == kLatestStacks) latest_stacks_.pop_front();
+  latest_stacks_.push_back(sample.user);
+}
+
+std::vector<std::vector<Address>> Attribution::latest_stacks() {
+  std::vector<std::vector<Address>> chains;
+  if (!unwinder_) return chains;
+  for (const perf::UserStack& user : latest_stacks_) {
+    chains.push_back(unwinder_->unwind(registers_of(user), user.stack, kChainDepth));
+  }
+  return chains;
+}
+
+void Attribution::count(const Charge& charge, const std::vector<Address>& chain) {
+  const auto own = chain.empty() ? known_.end() : known_.find(chain.front());
+  const bool own_unit = own != known_.end() && own->second.unit;
+  if (own != known_.end() && !own_unit) ++elsewhere_[own->second.binary];
   if (charge.outcome == Outcome::out_of_scope) {
     ++unknown_;
     return;
   }
   ++counts_[charge.unit];
+  if (!own_unit) ++inherited_[charge.unit];
   recent_.push_back(charge.unit);
   if (recent_.size() > kRecent) recent_.pop_front();
 }
@@ -99,15 +138,17 @@ UnitId Attribution::intern(Unit unit) {
   by_name_.emplace(unit.name, id);
   units_.push_back(std::move(unit));
   counts_.push_back(0);
+  inherited_.push_back(0);
   return id;
 }
 
 void Attribution::absorb() {
   auto answers = resolver_->answers();
   if (answers.empty()) return;
-  for (auto& [address, unit] : answers) {
-    asked_.erase(address);
-    known_[address] = unit ? std::optional(intern(std::move(*unit))) : std::nullopt;
+  for (Resolver::Answer& answer : answers) {
+    asked_.erase(answer.address);
+    known_[answer.address] = answer.unit ? Known{intern(std::move(*answer.unit)), {}}
+                                         : Known{std::nullopt, std::move(answer.binary)};
   }
   std::deque<std::vector<Address>> waiting;
   std::swap(waiting, pending_);
@@ -116,14 +157,14 @@ void Attribution::absorb() {
     if (charge.outcome == Outcome::pending) {
       pending_.push_back(std::move(chain));
     } else {
-      count(charge);
+      count(charge, chain);
     }
   }
 }
 
 void Attribution::mappings_changed() {
   // What lay outside every module may be inside one now; what is in a unit stays.
-  std::erase_if(known_, [](const auto& entry) { return !entry.second; });
+  std::erase_if(known_, [](const auto& entry) { return !entry.second.unit; });
   unwinder_is_stale_ = true;
   resolver_->refresh();
 }

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,10 +21,14 @@
 #include "controller/causal/experiment.h"
 #include "controller/causal/plan.h"
 #include "controller/causal/resolver.h"
+#include "controller/causal/silence.h"
 #include "controller/perf/events.h"
 #include "unwind/unwinder.h"
 
 namespace causalctl::causal {
+
+// Whether one of the chain's calls, or its innermost instruction, is in the code.
+bool on_chain(const std::vector<Address>& chain, const std::vector<CodeRange>& code);
 
 class Attribution {
  public:
@@ -41,16 +47,34 @@ class Attribution {
   void mappings_changed();
   std::optional<LineInformation> lines() { return resolver_->lines(); }
 
+  // As Resolver::ask_later().
+  void ask_later(std::function<void(unwind::Symbolizer&)> job) {
+    resolver_->ask_later(std::move(job));
+  }
+
   const Unit& unit(UnitId id) const { return units_.at(id); }
   std::uint64_t count(UnitId id) const { return counts_.at(id); }
   const std::vector<std::uint64_t>& counts() const { return counts_; }  // by unit
   std::size_t units() const { return units_.size(); }
+  // Those of count() that the unit got as the caller of code out of scope.
+  std::uint64_t inherited(UnitId id) const { return inherited_.at(id); }
+  // Samples in code out of scope, by the file name of its binary (empty: in no file), whether or
+  // not a caller got them.
+  const std::map<std::string, std::uint64_t>& elsewhere() const { return elsewhere_; }
   std::uint64_t unknown() const { return unknown_; }  // samples that no unit got
   std::uint64_t total() const { return total_; }
   std::size_t pending() const { return pending_.size(); }  // samples not counted yet
 
   // From now on find(name) is the unit of this identity (unit_names.h), and no other.
   void call(std::string identity, std::string name);
+  // From now on it is counted in how many samples' chains, as the kernel gives them, each of these
+  // pieces of code is; by index. Of code without frame pointers only the innermost is certain.
+  void watch(std::vector<std::vector<CodeRange>> codes);
+  std::uint64_t seen_in(std::size_t code) const { return seen_in_.at(code); }
+  // The whole chains of the latest samples that came with a copied stack, at most 64. Unwinds them:
+  // some milliseconds.
+  std::vector<std::vector<Address>> latest_stacks();
+
   // The unit that the user calls `name`: its identity, its name, FILE:LINE or FILE:FUNCTION by a
   // longer path, BINARY:FUNCTION. nullopt: not seen.
   std::optional<UnitId> find(const std::string& name) const;
@@ -73,17 +97,27 @@ class Attribution {
 
  private:
   Charge charge_chain(const std::vector<Address>& chain);
-  void count(const Charge& charge);
+  void count(const Charge& charge, const std::vector<Address>& chain);
+  void look_for_watched(const perf::SampleEvent& sample);
   UnitId intern(Unit unit);
 
   std::unique_ptr<unwind::Unwinder> unwinder_;
   bool unwinder_is_stale_ = false;
   std::unique_ptr<Resolver> resolver_;
-  std::unordered_map<Address, std::optional<UnitId>> known_;  // nullopt: out of scope
+  struct Known {
+    std::optional<UnitId> unit;  // nullopt: out of scope
+    std::string binary;          // of what is out of scope
+  };
+  std::unordered_map<Address, Known> known_;
   std::unordered_map<Address, bool> asked_;
   std::deque<std::vector<Address>> pending_;
   std::vector<Unit> units_;
   std::vector<std::uint64_t> counts_;
+  std::vector<std::uint64_t> inherited_;  // by unit
+  std::map<std::string, std::uint64_t> elsewhere_;
+  std::vector<std::vector<CodeRange>> watched_;
+  std::vector<std::uint64_t> seen_in_;  // by index of watched_
+  std::deque<perf::UserStack> latest_stacks_;
   std::unordered_map<std::string, UnitId> by_identity_;  // unit_names.h
   std::unordered_map<std::string, UnitId> by_name_;
   std::string called_, identity_of_called_;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "controller/base/statistics.h"
+#include "controller/causal/elsewhere.h"
 #include "controller/causal/estimate_effect.h"
 #include "controller/causal/estimate_totals.h"
 #include "controller/causal/estimate_warnings.h"
@@ -217,6 +218,8 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Point& point,
     if (totals.samples_total > 0) {
       one.sample_share =
           static_cast<double>(one.samples) / static_cast<double>(totals.samples_total);
+      one.everybodys_caller =
+          is_everybodys_caller({unit.unit, one.samples, 0, unit.inherited}, totals.samples_total);
     }
     if (!of_unit.effects.empty() || one.sample_share >= kWorthListing) {
       result.units.push_back(std::move(one));

@@ -37,6 +37,7 @@ void add_presence(const Run& run, Totals& totals) {
     UnitTotals& unit = totals.units[samples.unit.name];
     learn(unit.unit, samples.unit);
     unit.samples += samples.count;
+    unit.inherited += samples.inherited;
     const auto in_baselines = static_cast<double>(samples.baseline_count);
     const Presence here = {in_baselines * static_cast<double>(run.overhead.period_ns), baselines_ns,
                            samples.baseline_count};

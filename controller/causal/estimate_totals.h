@@ -27,6 +27,7 @@ struct Presence {
 struct UnitTotals {
   Unit unit;
   std::uint64_t samples = 0;         // over whole runs, where known
+  std::uint64_t inherited = 0;       // of them, as the caller of code out of scope
   std::uint64_t samples_in_all = 0;  // during any experiment of the unit, in cut-off runs, too
   std::uint64_t runs = 0;            // that tried it: have a treatment of it that counts
   Presence where_tried;

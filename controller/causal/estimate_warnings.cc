@@ -134,9 +134,19 @@ void warn_of_paces(const std::vector<Run>& runs, const ProgressResult& point, Re
   }
 }
 
+// With its reason (silence.h).
+bool told_of_silence(const std::vector<Run>& runs, const std::string& point) {
+  return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
+    return std::any_of(run.warnings.begin(), run.warnings.end(), [&](const std::string& warning) {
+      return warning.starts_with(point + ": no visit in ");
+    });
+  });
+}
+
 void warn_of_points(const std::vector<Run>& runs, Report& report) {
   for (const ProgressResult& point : report.progress) {
     if (point.visits == 0) {
+      if (told_of_silence(runs, point.name)) continue;
       report.warnings.push_back(fmt::format(
           "{}: never visited during an experiment; choose a point that the work passes through "
           "(causalctl points PID)",

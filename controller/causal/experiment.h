@@ -53,6 +53,7 @@ struct UnitSamples {
   Unit unit;
   std::uint64_t count = 0;           // over the whole run
   std::uint64_t baseline_count = 0;  // during baselines that count, whichever unit they were for
+  std::uint64_t inherited = 0;       // of `count`, as the caller of code out of scope
 };
 
 // To a thread of one pause, besides the pause; counted as paid.

@@ -206,6 +206,7 @@ void LogWriter::samples(const Run& run, const UnitSamples& samples) {
   put_unit(line, samples.unit);
   line["count"] = samples.count;
   line["baseline_count"] = samples.baseline_count;
+  line["inherited"] = samples.inherited;
   append(text(line));
 }
 

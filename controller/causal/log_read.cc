@@ -329,6 +329,7 @@ void Reader::dispatch(const Json& line, std::string_view text) {
     samples.unit = read_unit(line);
     get(line, "count", samples.count);
     get(line, "baseline_count", samples.baseline_count);
+    get(line, "inherited", samples.inherited);
     keep(run_of(line).samples, std::move(samples),
          [](const UnitSamples& each) { return each.unit.name; });
   } else if (type == "end") {

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <set>
 #include <string_view>
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/thread.h"
+#include "unwind/names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -21,8 +23,9 @@ std::string_view base_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+// What is the text of a name or a path is not taken for a pattern.
 bool matches(const std::string& glob, const std::string& path) {
-  return fnmatch(glob.c_str(), path.c_str(), 0) == 0 ||
+  return unwind::path_ends_with(path, glob) || fnmatch(glob.c_str(), path.c_str(), 0) == 0 ||
          fnmatch(glob.c_str(), std::string(base_name(path)).c_str(), 0) == 0 ||
          fnmatch(("*/" + glob).c_str(), path.c_str(), 0) == 0;
 }
@@ -103,11 +106,25 @@ std::optional<std::string> missing_lines(const LineInformation& lines, const con
   throw UsageError(text, "compile with -g, install its debug package, or use --unit function");
 }
 
-std::string nothing_in_scope(const config::Scope& scope, std::uint64_t samples) {
-  std::string text = fmt::format("none of {} samples has a frame in scope (--scope-binary {}",
-                                 samples, fmt::join(scope.binaries, ", "));
-  if (!scope.files.empty()) text += fmt::format(" --scope-file {}", fmt::join(scope.files, ", "));
-  return text + "): causalctl points PID tells where the time goes";
+std::string unmatched_files(const config::Scope& scope, unwind::Symbolizer& symbolizer,
+                            std::size_t nearest) {
+  std::set<std::string> files;
+  for (const unwind::Module& module : symbolizer.modules()) {
+    if (!module_in_scope(module, scope)) continue;
+    const auto of_module = symbolizer.files(module.start);
+    files.insert(of_module.begin(), of_module.end());
+  }
+  std::vector<std::string> names;
+  for (const std::string& file : files) names.emplace_back(base_name(file));
+  std::vector<std::string> texts;
+  for (const std::string& glob : scope.files) {
+    const auto fits = [&](const std::string& file) { return matches(glob, file); };
+    if (std::any_of(files.begin(), files.end(), fits)) continue;
+    const auto near = unwind::nearest(base_name(glob), names, nearest);
+    texts.push_back(fmt::format("no source file matches --scope-file '{}'", glob));
+    if (!near.empty()) texts.back() += fmt::format(" (nearest: {})", fmt::join(near, ", "));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 SymbolizingThread::SymbolizingThread(std::unique_ptr<unwind::Symbolizer> symbolizer,
@@ -130,6 +147,14 @@ void SymbolizingThread::ask(Address address) {
   {
     const std::lock_guard lock(mutex_);
     questions_.push_back(address);
+  }
+  wake_.notify_one();
+}
+
+void SymbolizingThread::ask_later(std::function<void(unwind::Symbolizer&)> job) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
   }
   wake_.notify_one();
 }
@@ -168,20 +193,23 @@ LineInformation SymbolizingThread::look_for_lines() {
   return found;
 }
 
-std::optional<Unit> SymbolizingThread::resolve(Address address) {
+Resolver::Answer SymbolizingThread::resolve(Address address) {
+  Answer answer{address, std::nullopt};
   try {
     const auto module = symbolizer_->module_at(address);
-    if (!module || !module_in_scope(*module, scope_)) return std::nullopt;
+    if (!module) return answer;
+    answer.binary = base_name(module->path);
+    if (!module_in_scope(*module, scope_)) return answer;
     const auto frames = symbolizer_->frames(address);
-    auto unit = unit_of(frames, symbolizer_->has_lines(address), scope_);
-    if (!unit) return std::nullopt;
-    unit->module = base_name(module->path);
-    if (!unit->is_line) place_at_entry(*unit, frames.back().entry, *symbolizer_);
-    return unit;
+    answer.unit = unit_of(frames, symbolizer_->has_lines(address), scope_);
+    if (!answer.unit) return answer;
+    answer.unit->module = answer.binary;
+    if (!answer.unit->is_line) place_at_entry(*answer.unit, frames.back().entry, *symbolizer_);
   } catch (const std::exception& error) {  // a broken file must not end the profile of the others
     log::verbose("{:#x}: {}", address, error.what());
-    return std::nullopt;
+    answer.unit.reset();
   }
+  return answer;
 }
 
 void SymbolizingThread::work() {
@@ -190,18 +218,22 @@ void SymbolizingThread::work() {
   std::unique_lock lock(mutex_);
   lines_ = std::move(found);
   while (true) {
-    wake_.wait(lock, [this] { return stop_ || !questions_.empty(); });
+    wake_.wait(lock, [this] { return stop_ || !questions_.empty() || !jobs_.empty(); });
     if (stop_) return;
     const std::vector<Address> questions = std::exchange(questions_, {});
-    const bool refresh = std::exchange(refresh_, false);
+    const auto jobs = std::exchange(jobs_, {});
+    const bool refresh = !questions.empty() && std::exchange(refresh_, false);
     for (const Address address : questions) {
       if (stop_) return;
       lock.unlock();
       if (refresh && address == questions.front()) symbolizer_->refresh();
-      Answer answer{address, resolve(address)};
+      Answer answer = resolve(address);
       lock.lock();
       answers_.push_back(std::move(answer));
     }
+    lock.unlock();
+    for (const auto& job : jobs) job(*symbolizer_);
+    lock.lock();
   }
 }
 

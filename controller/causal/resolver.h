@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,15 +39,25 @@ struct LineInformation {
 // asked for and there are none at all: no experiment could ever be made.
 std::optional<std::string> missing_lines(const LineInformation& lines, const config::Scope& scope);
 
-// The warning for a run in which no sample could be charged.
-std::string nothing_in_scope(const config::Scope& scope, std::uint64_t samples);
+// "no source file matches 'x.c'; nearest: y.c": of the patterns of --scope-file that no file of the
+// binaries in scope matches. Empty: there is none. Reads all of their debug information.
+std::string unmatched_files(const config::Scope& scope, unwind::Symbolizer& symbolizer,
+                            std::size_t nearest);
 
 class Resolver {
  public:
   virtual ~Resolver() = default;
 
-  using Answer = std::pair<Address, std::optional<Unit>>;
+  struct Answer {
+    Answer(Address of, std::optional<Unit> its_unit, std::string its_binary = {})
+        : address(of), unit(std::move(its_unit)), binary(std::move(its_binary)) {}
+    Address address;
+    std::optional<Unit> unit;  // nullopt: out of scope
+    std::string binary;        // file name; empty: in no file
+  };
   virtual void ask(Address address) = 0;
+  // Does `job` where the symbolizer is, after the questions that are there; maybe never.
+  virtual void ask_later(std::function<void(unwind::Symbolizer&)> /*job*/) {}
   virtual void refresh() = 0;                          // mappings changed
   virtual std::vector<Answer> answers() = 0;           // since the last call; never blocks for long
   virtual std::optional<LineInformation> lines() = 0;  // nullopt: not known yet
@@ -66,13 +77,14 @@ class SymbolizingThread final : public Resolver {
   SymbolizingThread& operator=(const SymbolizingThread&) = delete;
 
   void ask(Address address) override;
+  void ask_later(std::function<void(unwind::Symbolizer&)> job) override;
   void refresh() override;
   std::vector<Answer> answers() override;
   std::optional<LineInformation> lines() override;
 
  private:
   void work();
-  std::optional<Unit> resolve(Address address);
+  Answer resolve(Address address);
   LineInformation look_for_lines();
 
   std::unique_ptr<unwind::Symbolizer> symbolizer_;  // the thread's alone
@@ -80,12 +92,13 @@ class SymbolizingThread final : public Resolver {
   Haste haste_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Address> questions_;        // guarded by mutex_
-  std::vector<Answer> answers_;           // guarded by mutex_
-  std::optional<LineInformation> lines_;  // guarded by mutex_
-  bool refresh_ = false;                  // guarded by mutex_
-  bool stop_ = false;                     // guarded by mutex_
-  std::thread thread_;                    // last: it uses all of the above
+  std::vector<Address> questions_;                              // guarded by mutex_
+  std::vector<Answer> answers_;                                 // guarded by mutex_
+  std::vector<std::function<void(unwind::Symbolizer&)>> jobs_;  // guarded by mutex_
+  std::optional<LineInformation> lines_;                        // guarded by mutex_
+  bool refresh_ = false;                                        // guarded by mutex_
+  bool stop_ = false;                                           // guarded by mutex_
+  std::thread thread_;                                          // last: it uses all of the above
 };
 
 }  // namespace causalctl::causal

@@ -9,6 +9,7 @@
 #include "controller/base/log.h"
 #include "controller/causal/budget.h"
 #include "controller/causal/cadence.h"
+#include "controller/causal/early_findings.h"
 #include "controller/causal/intrusion.h"
 #include "controller/causal/model_error.h"
 #include "controller/causal/pause_cost.h"
@@ -39,7 +40,8 @@ class Runner {
         run_(run),
         stream_(parts),
         ticker_(parts_, stream_, config.scope, run.warnings),
-        limit_(parts.session, run.warnings) {}
+        limit_(parts.session, run.warnings),
+        early_(parts_, stream_, config.scope) {}
 
   void run();
 
@@ -74,6 +76,7 @@ class Runner {
   Stream stream_;
   Ticker ticker_;
   SamplingLimit limit_;
+  EarlyFindings early_;
   Nanoseconds start_ns_ = 0;
   Nanoseconds cpu_start_ns_ = 0;
   Nanoseconds cpu_set_up_ns_ = 0;  // of the target, by its samples, when it was set up
@@ -105,6 +108,7 @@ bool Runner::stop() {
 // In every loop that takes long.
 bool Runner::tick() {
   show_time();
+  early_.look();
   return stop();
 }
 
@@ -311,7 +315,8 @@ std::vector<UnitSamples> Runner::samples() const {
   std::vector<UnitSamples> all;
   for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
     const std::uint64_t in_baselines = id < baseline_counts_.size() ? baseline_counts_[id] : 0;
-    all.push_back({parts_.attribution.unit(id), parts_.attribution.count(id), in_baselines});
+    all.push_back({parts_.attribution.unit(id), parts_.attribution.count(id), in_baselines,
+                   parts_.attribution.inherited(id)});
   }
   return all;
 }
@@ -347,9 +352,8 @@ void Runner::finish() {
   }
   run_.overhead.sample_to_pause_p50_ns = stream_.sample_to_pause_ns(0.5);
   run_.overhead.sample_to_pause_p99_ns = stream_.sample_to_pause_ns(0.99);
-  if (parts_.attribution.units() == 0 && parts_.attribution.total() >= kCallersEnough &&
-      parts_.attribution.lines()) {
-    run_.warnings.push_back(nothing_in_scope(config_.scope, parts_.attribution.total()));
+  for (std::string& warning : early_.at_the_end(run_.samples)) {
+    run_.warnings.push_back(std::move(warning));
   }
   const auto pauses = parts_.pauser.totals();
   log::verbose("{} pauses; {} shots were void: too late for what they were fired for",
@@ -359,6 +363,7 @@ void Runner::finish() {
 void Runner::run() {
   const Beginning beginning = beginning_of(parts_);
   start_ns_ = named_at_ns_ = beginning.at_ns;
+  early_.begin(start_ns_);
   cpu_start_ns_ = process_cpu_now();
   experiment_ns_ = config_.experiment.duration_ns;
   stream_.limit_tick(config_.pause.longest_ns / 5);  // or debts grow faster than they can be paid

@@ -30,6 +30,7 @@
 #include "controller/causal/credit.h"
 #include "controller/causal/ledger.h"
 #include "controller/causal/plan.h"
+#include "controller/causal/silence.h"
 #include "controller/causal/spinning.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/event_source.h"
@@ -50,6 +51,8 @@ struct StreamParts {
   std::vector<Address> breakpoints;                     // armed by debug register
   std::vector<Nanoseconds> visit_costs_ns;  // of one visit, by tag: what is not there is not known
   Spinning::Read read_target;
+  std::vector<PointCode> point_codes{};         // by tag
+  std::function<TargetState()> target_state{};  // now; may be empty
 
   Nanoseconds visit_cost_ns(std::uint32_t tag) const {
     return tag < visit_costs_ns.size() ? visit_costs_ns[tag] : 0;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
 
 #include "config/text.h"
+#include "unwind/names.h"
 
 namespace causalctl::commands {
 
@@ -18,6 +20,42 @@ CLI::App& add_subcommand(CLI::App& app, const std::string& name, const std::stri
 
 void on_selected(CLI::App& subcommand, Command& selected, Command command) {
   subcommand.callback([&selected, command = std::move(command)] { selected = command; });
+}
+
+namespace {
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), word) != names.end()) return {};
+  const auto near = unwind::nearest(word, names, 1);
+  return near.empty() ? "" : fmt::format("did you mean {}?", near.front());
+}
+
+}  // namespace
+
+std::string hint_for(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty()) return {};
+  const std::string& first = words.front();
+  std::vector<std::string> subcommands;
+  const CLI::App* selected = nullptr;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    subcommands.push_back(each->get_name());
+    if (each->get_name() == first) selected = each;
+  }
+  if (selected == nullptr) return did_you_mean(first, subcommands);
+  std::vector<std::string> options;
+  for (const CLI::Option* option : selected->get_options()) {
+    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+  }
+  const auto end = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin() + 1; word != end; ++word) {
+    if (!word->starts_with("--")) continue;
+    if (auto hint = did_you_mean(word->substr(0, word->find('=')), options); !hint.empty()) {
+      return hint;
+    }
+  }
+  if (first != "run" || end != words.end()) return {};
+  return "the program and its arguments come after --, as in causalctl run --progress main -- ls "
+         "-la";
 }
 
 void add_pid(CLI::App& app, Pid& pid, const std::string& text, bool required) {

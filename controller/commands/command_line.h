@@ -28,6 +28,10 @@ CLI::App& add_subcommand(CLI::App& app, const std::string& name, const std::stri
 // When the command line names `subcommand`, `selected` becomes `command`.
 void on_selected(CLI::App& subcommand, Command& selected, Command command);
 
+// What was probably meant by words that the command line does not know: a subcommand or an option
+// that is spelled otherwise, a program after `run` without the `--`. Empty: no idea.
+std::string hint_for(const CLI::App& app, const std::vector<std::string>& words);
+
 // The positional argument PID.
 void add_pid(CLI::App& app, Pid& pid, const std::string& text, bool required = false);
 // Outside any group: positional arguments, and options under no heading of their own. Empty `type`:

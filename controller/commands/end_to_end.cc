@@ -225,6 +225,7 @@ void Runs::learn(const causal::Run& run, bool baseline) {
     if (is_new) run_.samples.push_back({named(samples.unit), 0, 0});
     causal::UnitSamples& sum = run_.samples[known->second];
     sum.count += samples.count;
+    sum.inherited += samples.inherited;
     if (baseline) sum.baseline_count += samples.count;
   }
   run_.losses.records_lost += run.losses.records_lost;
@@ -282,6 +283,7 @@ ExitCode Runs::finish(ExitCode code) {
     causal::write_or_end(run_, [&] { log_.samples(run_, samples); });
   }
   conclude(run_, log_, config_, console_);
+  if (code == ExitCode::ok) require_result(run_);
   return code;
 }
 

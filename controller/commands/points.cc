@@ -24,6 +24,7 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/commands/output.h"
+#include "controller/commands/status_line.h"
 #include "controller/perf/session.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/progress.h"
@@ -101,7 +102,7 @@ void count_chain(const std::vector<Address>& chain, unwind::Symbolizer& symboliz
   }
 }
 
-Findings sample(Pid target, unwind::Symbolizer& symbolizer) {
+Findings sample(Pid target, unwind::Symbolizer& symbolizer, StatusLine& status) {
   perf::SessionOptions options;
   options.wake_edges = false;
   options.period_ns = kPeriod;
@@ -113,6 +114,7 @@ Findings sample(Pid target, unwind::Symbolizer& symbolizer) {
   const auto end_ns = monotonic_now() + kSampling;
   while (monotonic_now() < end_ns && session.target_alive()) {
     sleep_until(std::min(end_ns, monotonic_now() + kDrainEvery));
+    status.show(fmt::format("sampling, reading debug information: {} samples", findings.samples));
     for (const auto& event : session.drain(monotonic_now())) {
       if (std::holds_alternative<perf::MapEvent>(event)) {
         symbolizer.refresh();
@@ -176,7 +178,7 @@ class Namer {
   unwind::Symbolizer& symbolizer_;
 };
 
-std::string list_functions(const Findings& findings, Namer& namer) {
+std::string list_functions(const Findings& findings, Namer& namer, StatusLine& status) {
   std::vector<Function> ranked;
   for (const auto& [entry, function] : findings.functions) ranked.push_back(function);
   std::stable_sort(ranked.begin(), ranked.end(), [](const Function& a, const Function& b) {
@@ -191,6 +193,7 @@ std::string list_functions(const Findings& findings, Namer& namer) {
     if (std::find(std::begin(kStartup), std::end(kStartup), function.name) != std::end(kStartup)) {
       continue;
     }
+    status.show(fmt::format("looking where {} can be counted", function.name));
     const auto spec = namer.function(function);
     if (!spec) continue;
     const auto percent = 100.0 / static_cast<double>(findings.samples);
@@ -202,7 +205,7 @@ std::string list_functions(const Findings& findings, Namer& namer) {
   return text;
 }
 
-std::string list_lines(const Findings& findings, Namer& namer) {
+std::string list_lines(const Findings& findings, Namer& namer, StatusLine& status) {
   std::vector<std::pair<std::uint64_t, std::pair<std::string, int>>> ranked;
   for (const auto& [line, samples] : findings.lines) ranked.emplace_back(samples, line);
   std::stable_sort(ranked.begin(), ranked.end(),
@@ -211,9 +214,11 @@ std::string list_lines(const Findings& findings, Namer& namer) {
   std::string text = "\n# lines: time in them\n";
   std::size_t shown = 0;
   for (const auto& [samples, line] : ranked) {
+    status.show(fmt::format("looking where {}:{} can be counted", line.first, line.second));
     const auto point = namer.line(line.first, line.second);
     if (!point) continue;
     const std::size_t places = point->places.size();
+    if (places > progress::kMostPlaces) continue;
     text +=
         fmt::format("{:<48}  # {:5.1f} %{}\n", printable(point->name),
                     100.0 * static_cast<double>(samples) / static_cast<double>(findings.samples),
@@ -227,6 +232,14 @@ std::string list_lines(const Findings& findings, Namer& namer) {
 
 int run_points(Pid target) {
   if (!procfs::status(target)) throw TargetGone(fmt::format("no process {}", target));
+  const auto stat = procfs::thread_stat(target, target);
+  if (stat && procfs::parse_is_kernel_thread(*stat)) {
+    throw Error(fmt::format("process {} is a kernel thread", target),
+                "only programs have code that can be counted");
+  }
+  StatusLine status(false);
+  status.show(
+      fmt::format("points of process {}: this takes a few seconds; Ctrl-C ends it", target));
   unwind::Symbolizer symbolizer(target);
   std::string text = fmt::format(
       "# Progress points for process {}: pass one with --progress. Best is what happens once "
@@ -237,18 +250,21 @@ int run_points(Pid target) {
     text += printable(fmt::format("usdt:{}:{}", probe.provider, probe.name)) + "\n";
   }
   if (probes.empty()) text += "# none\n";
-  write_output("", text);
+  const auto print = [&status](const std::string& part) {
+    status.clear();
+    write_output("", part);
+  };
+  print(text);
 
-  const auto findings = sample(target, symbolizer);
+  const auto findings = sample(target, symbolizer, status);
   if (findings.samples == 0) {
-    write_output("",
-                 fmt::format("\n# no functions or lines: the process used no CPU time in {} s\n",
-                             kSampling / kSecond));
+    print(fmt::format("\n# no functions or lines: the process used no CPU time in {} s\n",
+                      kSampling / kSecond));
     return static_cast<int>(ExitCode::ok);
   }
   Namer namer(target, symbolizer);
-  write_output("", list_functions(findings, namer));
-  if (!findings.lines.empty()) write_output("", list_lines(findings, namer));
+  print(list_functions(findings, namer, status));
+  if (!findings.lines.empty()) print(list_lines(findings, namer, status));
   return static_cast<int>(ExitCode::ok);
 }
 

@@ -32,6 +32,7 @@
 #include "controller/causal/resolver.h"
 #include "controller/causal/run.h"
 #include "controller/causal/run_groups.h"
+#include "controller/commands/evidence.h"
 #include "controller/commands/fixed_unit.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/report.h"
@@ -223,6 +224,9 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
   const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
   const std::string fixed = fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
+  // Told once, not in each run of the program.
+  if (!work.pause_cost_ns) check_scope(config.scope, *symbolizer, guardian.is_held());
+  std::vector<causal::PointCode> point_codes = codes_of(points, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);
@@ -265,7 +269,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
        armory.breakpoints, armory.visit_costs_ns,
        [target](Address address, std::span<std::byte> bytes) {
          return unwind::TargetMemory(target).read(address, bytes);
-       }},
+       },
+       std::move(point_codes), [target] { return state_of(target); }},
       hooks, run);
   status.clear();
   warn_of_threads(*session, run);
@@ -288,6 +293,10 @@ void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& co
                     (run.digest == "same" ? "; the target is as before" : ""),
                 "what was measured is in the report above; choose another --output");
   }
+}
+
+void require_result(const causal::Run& run) {
+  if (const auto none = causal::no_result(run)) throw Error(none->what, none->hint);
 }
 
 ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
@@ -315,6 +324,7 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
   if (guardian.was_killed()) {
     throw Error(kGuardianKilled, "look for the out-of-memory killer in the kernel's log");
   }
+  require_result(run);
   return ExitCode::ok;
 }
 

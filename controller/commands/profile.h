@@ -37,6 +37,9 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
 void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
               const ConsoleOptions& console);
 
+// Throws Error where there is none (causal/silence.h), after the report.
+void require_result(const causal::Run& run);
+
 // Attaches, experiments, detaches, prints the report on standard output.
 ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
                  const ConsoleOptions& console);

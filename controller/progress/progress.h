@@ -43,6 +43,9 @@ using Spec = std::variant<LineSpec, FunctionSpec, OffsetSpec, UsdtSpec, SyscallS
 
 // Pure. Throws UsageError that lists the forms.
 Spec parse_spec(const std::string& text);
+// "syscal:write" → "syscall:write": where the word before the first ':' is nearly one of usdt,
+// syscall and sampled. nullopt: it is not. Pure.
+std::optional<std::string> spelled_right(const std::string& text);
 
 // More places than that are no progress point but a header's inlined helper: each costs memory in
 // the target, and together they are passed far too often.

@@ -66,7 +66,10 @@ void Resolver::ambiguous(const std::string& why, const std::vector<std::string>&
 std::vector<Place> Resolver::line(const std::string& file, int number) {
   auto places = symbolizer_.find_line(file, number);
   if (places.empty()) {
-    unknown("no code is at this line", symbolizer_.similar_lines(file, number, kSuggestions));
+    auto meant = spelled_right(text_);
+    unknown("no code is at this line", meant
+                                           ? std::vector{std::move(*meant)}
+                                           : symbolizer_.similar_lines(file, number, kSuggestions));
   }
   std::vector<std::string> names = files_meant(places, file);
   if (names.size() > 1) {
@@ -86,19 +89,22 @@ std::vector<Place> Resolver::operator()(const LineSpec& spec) {
 std::vector<std::string> Resolver::matching_modules(const std::string& glob) {
   std::vector<std::string> paths;
   std::vector<std::string> all;
+  bool named = false;
   for (const auto& module : symbolizer_.modules()) {
     const auto file_name = std::filesystem::path(module.path).filename().string();
     all.push_back(file_name);
-    if ((module.main && glob == "MAIN") || module.path == glob ||
-        unwind::binary_matches(module.path, glob)) {
+    const bool is_named = unwind::binary_is(module.path, glob);
+    if (is_named && !named) paths.clear();
+    named = named || is_named;
+    if (is_named || (!named && ((module.main && glob == "MAIN") ||
+                                unwind::binary_matches(module.path, glob)))) {
       paths.push_back(module.path);
     }
   }
-  if (paths.empty()) {
-    unknown(fmt::format("the target has no binary '{}'", glob),
-            unwind::nearest(glob, all, kSuggestions));
-  }
-  return paths;
+  if (!paths.empty()) return paths;
+  auto near = unwind::nearest(glob, all, kSuggestions);
+  if (auto meant = spelled_right(text_)) near.insert(near.begin(), std::move(*meant));
+  unknown(fmt::format("the target has no binary '{}'", glob), near);
 }
 
 std::string Resolver::module_path(const Place& place) {

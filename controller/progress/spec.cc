@@ -12,6 +12,7 @@
 #include "controller/base/error.h"
 #include "controller/base/number.h"
 #include "controller/progress/progress.h"
+#include "unwind/names.h"
 
 namespace causalctl::progress {
 namespace {
@@ -27,8 +28,13 @@ constexpr const char* kForms =
     "  sampled:file.c:210     samples in a line";
 
 [[noreturn]] void reject(const std::string& text, std::string_view why) {
-  throw UsageError(fmt::format("progress point '{}': {}", text, why), kForms);
+  const auto meant = spelled_right(text);
+  throw UsageError(fmt::format("progress point '{}': {}{}", text, why,
+                               meant ? fmt::format("; did you mean {}?", *meant) : ""),
+                   kForms);
 }
+
+constexpr std::size_t kMostTypos = 2;
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -102,12 +108,30 @@ FunctionSpec parse_function(const std::string& text) {
     if (spec.binary.empty()) reject(text, "no binary is named before the ':'");
   }
   if (spec.name.empty()) reject(text, "no function is named");
-  if (is_digit(spec.name[0])) reject(text, "neither a line nor a function follows the ':'");
+  if (colon == std::string::npos && text.starts_with("0x")) {
+    reject(text, fmt::format("an offset needs its binary: BINARY+{}", text));
+  }
+  if (is_digit(spec.name[0])) {
+    reject(text, colon == std::string::npos ? "no function's name begins with a digit"
+                                            : "neither a line nor a function follows the ':'");
+  }
   if (find_separator(spec.name) != std::string::npos) reject(text, "a ':' too many");
   return spec;
 }
 
 }  // namespace
+
+std::optional<std::string> spelled_right(const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon == std::string::npos) return std::nullopt;
+  const std::string_view word = std::string_view(text).substr(0, colon);
+  for (const std::string_view right : {"usdt", "syscall", "sampled"}) {
+    const std::size_t distance = unwind::edit_distance(word, right, kMostTypos);
+    const bool near = distance > 0 && distance <= kMostTypos && 2 * distance < right.size();
+    if (near) return std::string(right) + text.substr(colon);
+  }
+  return std::nullopt;
+}
 
 Spec parse_spec(const std::string& text) {
   const std::string_view whole = text;

@@ -51,6 +51,7 @@ Json unit_json(const UnitResult& unit) {
           {"p_value", json_number(unit.p_value)},
           {"best", unit.best ? curve_json({*unit.best}).front() : Json(nullptr)},
           {"verdict", verdict_name(unit.verdict)},
+          {"everybodys_caller", unit.everybodys_caller},
           {"phase_factor", json_number(unit.phase_factor)},
           {"ceiling", json_number(unit.ceiling)},
           {"curve", curve_json(unit.curve)},

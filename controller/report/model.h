@@ -46,6 +46,8 @@ struct UnitResult {
   // What it can give at most, per speedup: the threads that execute it, on average, at most 1
   // (docs/estimator.md, "What a unit can give"); nullopt: no such bound (latency).
   std::optional<double> ceiling;
+  // It is on nearly all stacks, as what starts the program is: its effect says nothing.
+  bool everybodys_caller = false;
   double phase_factor = 1;  // (t_obs/s_obs)·(s/T), Coz eq. 8, already in the effects
 };
 

@@ -166,14 +166,28 @@ std::string finding(const UnitResult& unit, const ProgressResult& progress) {
                      what, percent(effect.low), percent(effect.high));
 }
 
+bool only_callers_of_everything(const Report& report) {
+  const auto worth = [](const UnitResult& unit) { return unit.verdict == Verdict::optimise; };
+  return std::any_of(report.progress.begin(), report.progress.end(), [&](const auto& progress) {
+    return std::any_of(progress.units.begin(), progress.units.end(), worth);
+  });
+}
+
 void write_finding(const Report& report, Text& out) {
   for (const ProgressResult& progress : report.progress) {
-    if (progress.units.empty()) continue;
-    const UnitResult& best = progress.units.front();
-    if (best.verdict != Verdict::optimise && best.verdict != Verdict::contention) continue;
+    const auto best = std::find_if(progress.units.begin(), progress.units.end(),
+                                   [](const UnitResult& unit) { return !unit.everybodys_caller; });
+    if (best == progress.units.end()) continue;
+    if (best->verdict != Verdict::optimise && best->verdict != Verdict::contention) continue;
     const std::string point =
         report.progress.size() > 1 ? fmt::format(" ({})", printable(progress.name)) : "";
-    out.line("{}", out.colored(finding(best, progress) + point, kBold));
+    out.line("{}", out.colored(finding(*best, progress) + point, kBold));
+    return;
+  }
+  if (only_callers_of_everything(report)) {
+    out.line("{}", out.colored("No finding: of the code in scope only what starts the program and "
+                               "calls all the rest matters.",
+                               kBold));
     return;
   }
   // The warnings say why, and how large an effect could still be.

@@ -39,6 +39,7 @@ class Case:
     after: object = None  # the same, once causalctl has ended; returns a list of problems
     user: object = None  # uid to run causalctl as
     closed: tuple = ()  # descriptors that causalctl is started without
+    environment: tuple = ()  # "NAME=VALUE" that causalctl is started with; as the words above
     ignored: tuple = ()  # signals that it is started with as ignored
     descriptors: int = 0  # that it may have open (the soft limit); 0: as many as we
     needs: dict = dataclasses.field(default_factory=dict)  # program → Debian package

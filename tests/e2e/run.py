@@ -97,7 +97,8 @@ class World:
             raise RuntimeError(f"waited in vain for {count} experiments in the log")
 
     def start(self):
-        environment = dict(os.environ, **dict([self.marker.split("=", 1)]))
+        environment = dict(os.environ, **dict(
+            each.split("=", 1) for each in (self.marker, *self.fill(self.case.environment))))
         command = self.command(self.case.arguments)
         extra = {}
         if self.case.user is not None:

@@ -30,7 +30,6 @@ LEFT_TO_FULL = {
     "run_unwinds_through_libraries": "it needs 10 seconds",
     "run_fixed_unknown": "it needs 10 seconds",
     "end_to_end_for_a_while": "it needs 8 seconds; end_to_end_interrupted is quick",
-    "scope_without_code": "it needs 6 seconds",
 }
 
 

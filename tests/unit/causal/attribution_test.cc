@@ -1,6 +1,9 @@
 #include "controller/causal/attribution.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,6 +81,55 @@ class ThreeParsers final : public Resolver {
  private:
   std::vector<Answer> answers_;
 };
+
+// A line at 1, called by nobody; code of a library from 100 on, which a line at 50 may have called.
+class ALibrary final : public Resolver {
+ public:
+  void ask(Address address) override {
+    if (address >= 1000) return answers_.emplace_back(address, std::nullopt), void();
+    if (address >= 100) return answers_.emplace_back(address, std::nullopt, "libx.so"), void();
+    const int line = address == 1 ? 1 : 50;
+    answers_.emplace_back(address, Unit{fmt::format("a.c:{}", line), true, "f", "/src/a.c", line});
+  }
+  void refresh() override {}
+  std::vector<Answer> answers() override { return std::exchange(answers_, {}); }
+  std::optional<LineInformation> lines() override { return LineInformation{}; }
+
+ private:
+  std::vector<Answer> answers_;
+};
+
+TEST_CASE("samples out of scope are counted by binary, whoever is charged", "[causal]") {
+  Attribution attribution(std::make_unique<ALibrary>(), nullptr);
+  const std::vector<std::vector<Address>> chains = {{1}, {100, 51}, {100}, {1000}};
+  for (int round = 0; round < 4; ++round) {  // the answers are there in the last rounds
+    for (const auto& chain : chains) {
+      perf::SampleEvent sample;
+      sample.callers = chain;
+      attribution.charge(sample);
+      attribution.absorb();
+    }
+  }
+  REQUIRE(attribution.pending() == 0);
+  REQUIRE(attribution.units() == 2);
+  CHECK(attribution.inherited(attribution.find("a.c:1").value()) == 0);
+  CHECK(attribution.inherited(attribution.find("a.c:50").value()) == 4);
+  const std::map<std::string, std::uint64_t> expected = {{"", 4}, {"libx.so", 8}};
+  CHECK(attribution.elsewhere() == expected);
+}
+
+TEST_CASE("code that is watched is found anywhere on a chain", "[causal]") {
+  Attribution attribution(std::make_unique<ALibrary>(), nullptr);
+  attribution.watch({{{1, 2}}, {{50, 60}}, {}});
+  for (const auto& chain : std::vector<std::vector<Address>>{{1}, {100, 60}, {100, 50}, {2}}) {
+    perf::SampleEvent sample;
+    sample.callers = chain;
+    attribution.charge(sample);
+  }
+  CHECK(attribution.seen_in(0) == 1);
+  CHECK(attribution.seen_in(1) == 1);  // by the call before 60; 50 returns to another function
+  CHECK(attribution.seen_in(2) == 0);
+}
 
 TEST_CASE("different functions of one name have samples of their own", "[causal]") {
   Attribution attribution(std::make_unique<ThreeParsers>(), nullptr);

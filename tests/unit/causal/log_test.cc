@@ -68,7 +68,7 @@ Run full_run() {
   e.model_error_ns = 36;
   e.discarded = "controller late";
   run.experiments = {e};
-  run.samples = {{e.unit, 18, 17}};
+  run.samples = {{e.unit, 18, 17, 16}};
   run.ended = true;
   run.reason = "duration";
   run.wall_ns = 19;
@@ -163,6 +163,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   REQUIRE(r.samples.size() == 1);
   CHECK(r.samples[0].count == 18);
   CHECK(r.samples[0].baseline_count == 17);
+  CHECK(r.samples[0].inherited == 16);
   REQUIRE(r.experiments.size() == 1);
   const Experiment& e = r.experiments[0];
   CHECK(e.unit.name == "hash.c:217");

@@ -38,6 +38,22 @@ TEST_CASE("FILE:LINE", "[progress]") {
   CHECK(as_line("a+0x1f:3") == "a+0x1f|3");
 }
 
+TEST_CASE("what is nearly a prefix is told", "[progress]") {
+  CHECK(spelled_right("syscal:write") == "syscall:write");
+  CHECK(spelled_right("usd:a:b") == "usdt:a:b");
+  CHECK(spelled_right("sample:x.c:3") == "sampled:x.c:3");
+  CHECK_FALSE(spelled_right("syscall:write").has_value());
+  CHECK_FALSE(spelled_right("libssl:SSL_read").has_value());
+  CHECK_FALSE(spelled_right("main").has_value());
+  CHECK_THROWS_WITH(parse_spec("usd:a:b"), Catch::Matchers::Contains("did you mean usdt:a:b?"));
+}
+
+TEST_CASE("an offset without its binary is not told of a ':'", "[progress]") {
+  using Catch::Matchers::Contains;
+  CHECK_THROWS_WITH(parse_spec("0x1234"), Contains("BINARY+0x1234") && !Contains("':'"));
+  CHECK_THROWS_WITH(parse_spec("12"), !Contains("':'"));
+}
+
 TEST_CASE("functions, with C++ names", "[progress]") {
   CHECK(as_function("main") == "|main");
   CHECK(as_function("ns::f") == "|ns::f");

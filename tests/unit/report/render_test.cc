@@ -172,6 +172,21 @@ TEST_CASE("the finding is what is certain, and possible", "[report]") {
   }
 }
 
+TEST_CASE("what is everybody's caller is no finding", "[report]") {
+  Report report = example();
+  report.progress.pop_back();
+  report.progress[0].units[0].everybodys_caller = true;
+  const auto finding = [&] {
+    const std::string text = render_text(report, false, 100);
+    return text.substr(0, text.find('\n'));
+  };
+  CHECK(finding().find(report.progress[0].units[1].unit) == 0);
+  report.progress[0].units.resize(1);
+  CHECK(finding() ==
+        "No finding: of the code in scope only what starts the program and calls all the rest "
+        "matters.");
+}
+
 TEST_CASE("no line of a table is wider than asked for", "[report]") {
   Report report = example();
   report.progress[0].units[0].unit = std::string(300, 'x') + ".c:1";

@@ -35,4 +35,21 @@ TEST_CASE("Mappings of one loaded file come together", "[unwind]") {
   CHECK(mapped_files({}, "").empty());
 }
 
+TEST_CASE("A program that the loader was started with is the executable", "[unwind]") {
+  using namespace std::string_literals;
+  CHECK(is_loader("/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"));
+  CHECK_FALSE(is_loader("/usr/bin/ld"));
+  const auto maps = procfs::parse_maps(
+      "1000-2000 r-xp 00000000 fe:01 11 /home/me/prog\n"
+      "3000-4000 r-xp 00000000 fe:01 12 /lib/libc.so.6\n"
+      "5000-6000 r-xp 00000000 fe:01 13 /lib/ld-linux-x86-64.so.2\n");
+  auto files = mapped_files(maps, "/lib/ld-linux-x86-64.so.2");
+  take_program_of_loader(files, "/lib/ld-linux-x86-64.so.2\0--argv0\0nosuch\0"s);
+  CHECK(files[2].main);
+  take_program_of_loader(files, "/lib/ld-linux-x86-64.so.2\0./prog\0libc.so.6\0"s);
+  CHECK(files[0].main);
+  CHECK_FALSE(files[1].main);
+  CHECK_FALSE(files[2].main);
+}
+
 }  // namespace causalctl::unwind

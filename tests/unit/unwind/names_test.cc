@@ -121,4 +121,11 @@ TEST_CASE("Binaries match by path or file name", "[unwind]") {
   CHECK(binary_matches("[vdso]", "*vdso*"));
 }
 
+TEST_CASE("A binary's own name is no pattern", "[unwind]") {
+  CHECK(binary_matches("/home/[wip]/prog", "/home/[wip]/prog"));
+  CHECK(binary_matches("/home/[wip]/prog", "[wip]/prog"));
+  CHECK(binary_is("/home/[wip]/prog", "prog"));
+  CHECK_FALSE(binary_is("/home/w/prog", "[wip]/prog"));
+}
+
 }  // namespace causalctl::unwind
