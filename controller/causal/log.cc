@@ -100,6 +100,7 @@ void LogWriter::run(const Run& run) {
   Json config = Json::parse(run.config_json, nullptr, false);
   line["config"] = config.is_discarded() ? Json(run.config_json) : std::move(config);
   line["seed"] = run.seed;
+  line["facilities"] = run.facilities;
   append(text(line));
 }
 

@@ -29,6 +29,7 @@
 #include "controller/causal/resolver.h"
 #include "controller/causal/run.h"
 #include "controller/causal/unit_names.h"
+#include "controller/commands/facilities.h"
 #include "controller/commands/fixed_unit.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/report.h"
@@ -103,6 +104,15 @@ void warn_of_threads(const perf::Session& session, causal::Run& run) {
   }
 }
 
+void warn_of_filter(const std::vector<Trial>& tried, causal::Run& run) {
+  for (const Trial& trial : tried) {
+    if (trial.facility != Facility::bpf || trial.outcome != Outcome::never_fired) continue;
+    run.warnings.push_back(
+        fmt::format("shots are not held back in the kernel ({}): /proc is read before each of them",
+                    trial.finding));
+  }
+}
+
 // A late controller falsifies experiments; the kernel gives real-time priority only to the
 // privileged. Threads started later do not inherit it.
 void raise_priority() {
@@ -137,12 +147,14 @@ causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbo
 }
 
 perf::SessionOptions session_options(const config::Config& config, std::uint64_t seed,
-                                     const target::Guardian& guardian) {
+                                     const target::Guardian& guardian,
+                                     const std::vector<Trial>& tried) {
   perf::SessionOptions options;
   if (config.sampling.period_ns) options.period_ns = *config.sampling.period_ns;
   options.seed = seed;
   options.peers = config.sampling.peers;
   options.ours = {getpid(), guardian.helper()};
+  options.tried = tried;
   return options;
 }
 
@@ -194,6 +206,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
     check_fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
   }
   causal::Run run = describe_run(config, target, *symbolizer);
+  const std::vector<Trial> tried = try_facilities();
+  record(tried, run);
   if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);
   const target::Digest before = guardian.digest(places);
@@ -202,7 +216,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   std::vector<Address> breakpoints;
   std::vector<std::uint32_t> trapped;  // tags of the points that are counted by them
   auto session =
-      std::make_unique<perf::Session>(target, session_options(config, run.seed, guardian));
+      std::make_unique<perf::Session>(target, session_options(config, run.seed, guardian, tried));
   for (std::uint32_t tag = 0; tag < points.resolved.size(); ++tag) {
     const std::string counted_by = progress::arm(points.resolved[tag], tag, target, *session);
     if (points.resolved[tag].places.size() > 1) {
@@ -225,7 +239,10 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   log::verbose("a pause by {} costs its thread {} µs besides", choice.pauser->name(),
                choice.pause_cost_ns / 1000);
   run.overhead.attach_stop_ns = choice.attach_stop_ns;
+  record(choice.tried, run);
+  log::verbose("tried for pauses: {}", describe(choice.tried));
   if (!choice.reason.empty()) run.warnings.push_back("pauses by ptrace: " + choice.reason);
+  warn_of_filter(choice.tried, run);
 
   progress::Counters counters(points.counted);
   causal::Attribution attribution(std::make_unique<causal::SymbolizingThread>(
