@@ -54,11 +54,14 @@ std::vector<Check> check_facilities(bool system_calls_can_be_counted);
 // nullopt: no such process.
 std::optional<std::vector<Check>> check_target(Pid target);
 
-// Where the samples of half a second fall; none of it where the process does not run.
+// Where the samples of half a second fall; there are none where the process does not run.
 struct Activity {
   std::uint64_t samples = 0;
   std::uint64_t in_scope = 0;                        // of the default scope
   std::map<std::string, std::uint64_t> elsewhere{};  // file names; "": code in no file
+  // Of those in scope: what one and the same place of the executable calls, as a launcher does.
+  std::uint64_t called_from_one_place = 0;
+  std::map<std::string, std::uint64_t> called{};
 };
 Activity look_at(Pid target);  // throws Error, TargetGone
 // Pure. `option`: without which every sample would be unknown.

@@ -26,6 +26,8 @@ constexpr std::size_t kMostSamples = 1000;  // each is unwound
 constexpr std::size_t kMostNamed = 3;
 constexpr double kEnough = 0.5;    // of the samples in scope
 constexpr double kNothing = 0.01;  // fewer are as good as none
+constexpr double kLauncher =
+    0.9;  // of those in scope, by one place that calls: a profile has one unit
 
 std::vector<perf::SampleEvent> sample(Pid target) {
   perf::SessionOptions options;
@@ -68,6 +70,22 @@ class DefaultScope {
   std::unordered_map<Address, bool> known_;
 };
 
+std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& files) {
+  std::uint64_t sum = 0;
+  for (const auto& [file, count] : files) sum += count;
+  return sum;
+}
+
+// Most first.
+std::vector<std::pair<std::uint64_t, std::string>> ranked(
+    const std::map<std::string, std::uint64_t>& files) {
+  std::vector<std::pair<std::uint64_t, std::string>> most;
+  for (const auto& [file, count] : files) most.emplace_back(count, file);
+  std::sort(most.rbegin(), most.rend());
+  if (most.size() > kMostNamed) most.resize(kMostNamed);
+  return most;
+}
+
 double share(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
@@ -84,26 +102,38 @@ Activity look_at(Pid target) {
   unwind::Unwinder unwinder(target);
   DefaultScope scope(symbolizer);
   Activity activity;
+  std::map<Address, std::map<std::string, std::uint64_t>> called;  // by the place that calls
+  const auto file_of = [&symbolizer](Address address) {
+    const auto module = symbolizer.module_at(address);
+    return module ? std::filesystem::path(module->path).filename().string() : "";
+  };
   for (const perf::SampleEvent& sample : samples) {
     auto chain = chain_of(sample, unwinder);
     if (chain.empty()) continue;  // a kernel thread that works for the process
     ++activity.samples;
     for (std::size_t i = 1; i < chain.size(); ++i) --chain[i];  // the call, not what follows it
-    if (std::any_of(chain.begin(), chain.end(), [&](Address each) { return scope.has(each); })) {
-      ++activity.in_scope;
+    const auto place =
+        std::find_if(chain.begin(), chain.end(), [&](Address each) { return scope.has(each); });
+    if (place == chain.end()) {
+      ++activity.elsewhere[file_of(chain.front())];
       continue;
     }
-    const auto module = symbolizer.module_at(chain.front());
-    ++activity.elsewhere[module ? std::filesystem::path(module->path).filename().string() : ""];
+    ++activity.in_scope;
+    if (place != chain.begin()) ++called[*place][file_of(chain.front())];
+  }
+  for (const auto& [place, files] : called) {
+    const std::uint64_t all = sum_of(files);
+    if (all <= activity.called_from_one_place) continue;
+    activity.called_from_one_place = all;
+    activity.called = files;
   }
   return activity;
 }
 
 Check check_activity(const Activity& activity, std::string& option) {
   option.clear();
-  Check check{"activity", Verdict::ok, "", "", false};
+  Check check{"activity", Verdict::limited, "", "", false};
   if (activity.samples == 0) {
-    check.verdict = Verdict::limited;
     check.finding = "it does not run now: no sample in half a second";
     check.remedy = "a profile needs it at work: give it some, and ask again";
     return check;
@@ -111,26 +141,36 @@ Check check_activity(const Activity& activity, std::string& option) {
   const double in_scope = share(activity.in_scope, activity.samples);
   check.finding = fmt::format("{:.0f} % of {} samples are in the executable or what it calls",
                               100 * in_scope, activity.samples);
-  if (in_scope >= kEnough) return check;
-  std::vector<std::pair<std::uint64_t, std::string>> most;
-  for (const auto& [file, count] : activity.elsewhere) most.emplace_back(count, file);
-  std::sort(most.rbegin(), most.rend());
-  if (most.size() > kMostNamed) most.resize(kMostNamed);
+  if (share(activity.called_from_one_place, activity.in_scope) >= kLauncher) {
+    auto files = activity.called;
+    for (const auto& [file, count] : activity.elsewhere) files[file] += count;
+    const auto [count, file] = ranked(files).front();
+    check.finding += fmt::format(", nearly all from one place in it: {:.0f} % are in {}",
+                                 100 * share(count, activity.samples), name_elsewhere(file));
+    check.remedy = "a profile of the executable has one unit only";
+    if (!file.empty()) check.remedy += fmt::format(": --scope-binary '{}' has others", file);
+    return check;
+  }
+  if (in_scope >= kEnough) {
+    check.verdict = Verdict::ok;
+    return check;
+  }
+  const auto most = ranked(activity.elsewhere);
   for (const auto& [count, file] : most) {
     check.finding +=
         fmt::format(", {:.0f} % in {}", 100 * share(count, activity.samples), name_elsewhere(file));
   }
-  check.verdict = Verdict::limited;
-  const auto& [count, file] = most.front();
+  const bool nothing = in_scope < kNothing;
+  const std::string& file = most.front().second;
   if (!file.empty()) {
-    option = fmt::format("--scope-binary '{}'", file);
-    check.remedy = "what is to be profiled is named by " + option;
+    const std::string scope = fmt::format("--scope-binary '{}'", file);
+    check.remedy = "what is to be profiled is named by " + scope;
+    if (nothing) option = scope;
   } else {
     check.remedy = "code that is compiled at run time has no names here, and cannot be profiled";
-    check.required = in_scope < kNothing;
-    if (check.required) check.verdict = Verdict::missing;
+    check.required = nothing;
+    if (nothing) check.verdict = Verdict::missing;
   }
-  if (in_scope >= kNothing) option.clear();
   return check;
 }
 

@@ -37,6 +37,7 @@ class Case:
     during: object = None  # the same, once causalctl is started
     after: object = None  # the same, once causalctl has ended; returns a list of problems
     user: object = None  # uid to run causalctl as
+    pretend_broken: str = ""  # facilities that causalctl must take to never fire (base/facility.h)
     closed: tuple = ()  # descriptors that causalctl is started without
     ignored: tuple = ()  # signals that it is started with as ignored
     descriptors: int = 0  # that it may have open (the soft limit); 0: as many as we

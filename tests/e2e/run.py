@@ -82,6 +82,9 @@ class World:
 
     def start(self):
         environment = dict(os.environ, **dict([self.marker.split("=", 1)]))
+        if self.case.pretend_broken:
+            all_broken = [environment.get("CAUSALCTL_PRETEND_BROKEN", ""), self.case.pretend_broken]
+            environment["CAUSALCTL_PRETEND_BROKEN"] = ",".join(filter(None, all_broken))
         command = self.fill([self.options.causalctl, *self.case.arguments])
         extra = {}
         if self.case.user is not None:

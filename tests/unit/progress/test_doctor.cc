@@ -119,6 +119,21 @@ TEST_CASE("where the samples of a look fall", "[progress][doctor]") {
   CHECK(own.finding == "50 % of 200 samples are in the executable or what it calls");
   CHECK(option.empty());
 
+  const Check launcher = check_activity({200,
+                                         120,
+                                         {{"libc.so.6", 30}, {"libpython3.so", 50}},
+                                         114,
+                                         {{"libc.so.6", 4}, {"libpython3.so", 110}}},
+                                        option);
+  CHECK(launcher.verdict == Verdict::limited);
+  CHECK(launcher.finding ==
+        "60 % of 200 samples are in the executable or what it calls, nearly all from one place in "
+        "it: 80 % are in libpython3.so");
+  CHECK(launcher.remedy ==
+        "a profile of the executable has one unit only: --scope-binary 'libpython3.so' has others");
+  CHECK(option.empty());
+  CHECK(check_activity({200, 200, {}, 170, {{"libc.so.6", 170}}}, option).verdict == Verdict::ok);
+
   const Check part =
       check_activity({200, 20, {{"libc.so.6", 20}, {"libpython3.11.so.1.0", 160}}}, option);
   CHECK(part.verdict == Verdict::limited);
