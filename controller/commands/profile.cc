@@ -240,7 +240,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
                choice.pause_cost_ns / 1000);
   run.overhead.attach_stop_ns = choice.attach_stop_ns;
   record(choice.tried, run);
-  log::verbose("tried for pauses: {}", describe(choice.tried));
+  if (!choice.tried.empty()) log::verbose("tried for pauses: {}", describe(choice.tried));
   if (!choice.reason.empty()) run.warnings.push_back("pauses by ptrace: " + choice.reason);
   warn_of_filter(choice.tried, run);
 

@@ -13,6 +13,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/procfs.h"
 #include "controller/base/thread.h"
 #include "controller/perf/thread_events.h"
 #include "controller/perf/tracepoint.h"
@@ -24,11 +25,11 @@ constexpr int kTries = 3;
 
 constexpr Nanoseconds kPeriod = 250 * kMicrosecond;
 constexpr int kSamples = 3;
-constexpr Nanoseconds kRunning = 10 * kMillisecond;  // CPU time, in which samples must come
-constexpr int kSomeUserCode = 20'000;                // in system calls no sample is taken
+constexpr Nanoseconds kRunning = 30 * kMillisecond;  // CPU time, in which samples must come
+constexpr int kSomeUserCode = 100'000;               // in system calls no sample is taken
 
-constexpr Nanoseconds kSleep = 50 * kMicrosecond;  // long enough for a switch, or to block
-constexpr int kWakeUps = 20;
+constexpr Nanoseconds kSleep = 50 * kMicrosecond;  // long enough for a switch
+constexpr Nanoseconds kBlocking = kSecond;         // for a thread to get a core, on which it blocks
 
 // The calling thread's own, opened as those of a thread of the target are, and running.
 ThreadEvents own_events(ThreadPlan plan) {
@@ -123,6 +124,10 @@ class Sleeper {
 
   Tid tid() const { return tid_; }
   void wake() const { (void)eventfd_write(bell_.get(), 1); }
+  bool is_blocked() const {
+    const auto stat = procfs::thread_stat(getpid(), tid_);
+    return stat && procfs::is_blocked(procfs::parse_state(*stat));
+  }
 
  private:
   void sleep() {
@@ -144,18 +149,18 @@ std::optional<std::string> see_wake_ups(const WakingFormat& format) {
   plan.waking = waking_attr(format.id);
   const Sleeper sleeper;
   ThreadEvents events = own_events(plan);
-  bool seen = false;
-  for (int i = 0; i < kWakeUps && !seen; ++i) {
-    sleep_until(monotonic_now() + kSleep);  // it blocks meanwhile
-    sleeper.wake();
-    events.read([&](const Record& record) {
-      const auto* sample = std::get_if<SampleRecord>(&record);
-      if (sample == nullptr || !events.is_wake(*sample)) return;
-      const auto waking = parse_waking(sample->raw, format);
-      if (!waking || waking->context != WakeContext::task) return;
-      seen = seen || waking->woken == sleeper.tid() || waking->waker != sample->common.tid;
-    });
+  for (Patience patience(kBlocking); !sleeper.is_blocked() && !patience.over();) {
+    sleep_until(monotonic_now() + kSleep);
   }
+  sleeper.wake();
+  bool seen = false;
+  events.read([&](const Record& record) {
+    const auto* sample = std::get_if<SampleRecord>(&record);
+    if (sample == nullptr || !events.is_wake(*sample)) return;
+    const auto waking = parse_waking(sample->raw, format);
+    if (!waking || waking->context != WakeContext::task) return;
+    seen = seen || waking->woken == sleeper.tid() || waking->waker != sample->common.tid;
+  });
   if (!seen) return std::nullopt;
   return "a wake-up of a thread of ours came, with its number";
 }
