@@ -20,8 +20,8 @@ namespace causalctl::commands {
 namespace {
 
 constexpr Nanoseconds kLook = 500 * kMillisecond;
-constexpr Nanoseconds kDrainEvery = 20 * kMillisecond;
-constexpr Nanoseconds kPeriod = 2 * kMillisecond;
+constexpr Nanoseconds kLookEvery = 20 * kMillisecond;
+constexpr Nanoseconds kLookPeriod = 2 * kMillisecond;
 constexpr std::size_t kMostSamples = 1000;  // each is unwound
 constexpr std::size_t kMostNamed = 3;
 constexpr double kEnough = 0.5;    // of the samples in scope
@@ -31,7 +31,7 @@ constexpr double kLauncher =
 
 std::vector<perf::SampleEvent> sample(Pid target) {
   perf::SessionOptions options;
-  options.period_ns = kPeriod;
+  options.period_ns = kLookPeriod;
   options.wake_edges = false;
   options.peers = false;
   options.stack_bytes = kSampledStackBytes;
@@ -40,7 +40,7 @@ std::vector<perf::SampleEvent> sample(Pid target) {
   std::vector<perf::SampleEvent> samples;
   const Nanoseconds end_ns = monotonic_now() + kLook;
   while (monotonic_now() < end_ns && samples.size() < kMostSamples && session.target_alive()) {
-    sleep_until(std::min(end_ns, monotonic_now() + kDrainEvery));
+    sleep_until(std::min(end_ns, monotonic_now() + kLookEvery));
     for (auto& event : session.drain(monotonic_now())) {
       auto* sample = std::get_if<perf::SampleEvent>(&event);
       if (sample != nullptr && samples.size() < kMostSamples) samples.push_back(std::move(*sample));
