@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "controller/base/trial.h"
+
 namespace causalctl {
 
 std::string_view name_of(Facility facility) {
@@ -22,6 +24,18 @@ std::string_view name_of(Facility facility) {
       return "bpf";
     case Facility::clock:
       return "clock";
+  }
+  return "";
+}
+
+std::string_view name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::seen:
+      return "seen";
+    case Outcome::never_fired:
+      return "never-fired";
+    case Outcome::refused:
+      return "refused";
   }
   return "";
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "controller/base/statistics.h"
+#include "controller/base/trial.h"
 #include "controller/causal/elsewhere.h"
 #include "controller/causal/estimate_effect.h"
 #include "controller/causal/estimate_totals.h"
@@ -287,6 +288,10 @@ void sum_run(const Run& run, Report& report) {
   std::set<std::string> peers(report.peers.begin(), report.peers.end());
   peers.insert(run.peers.begin(), run.peers.end());
   report.peers.assign(peers.begin(), peers.end());
+  for (const auto& [name, outcome] : run.facilities) {
+    std::string& all = report.facilities.emplace(name, outcome).first->second;
+    if (all == name_of(Outcome::seen)) all = outcome;
+  }
   if (run.digest.starts_with("changed")) {
     report.digest = "changed";
   } else if (run.digest == "same" && report.digest == "unknown") {

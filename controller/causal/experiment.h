@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -115,6 +116,8 @@ struct Run {
   Nanoseconds started_ns = 0;  // CLOCK_REALTIME
   std::string config_json;     // as used
   std::uint64_t seed = 0;
+  // What the run relies on and how its try ended: names of base/facility.h and base/trial.h.
+  std::map<std::string, std::string> facilities;
   std::vector<Experiment> experiments;
   std::vector<UnitSamples> samples;
   bool ended = false;  // false: the log is cut off (killed run)

@@ -159,6 +159,7 @@ void LogWriter::run(const Run& run) {
                                 {"by", counting.by},
                                 {"visit_cost_ns", counting.visit_cost_ns}});
   }
+  line["facilities"] = run.facilities;
   append(text(line));
 }
 

@@ -140,6 +140,11 @@ void read_run(const Json& line, Run& run) {
   if (const auto config = line.find("config"); config != line.end()) {
     run.config_json = config->is_string() ? config->get<std::string>() : config->dump();
   }
+  if (const Json* facilities = object_field(line, "facilities")) {
+    for (const auto& [name, outcome] : facilities->items()) {
+      convert(outcome, name, run.facilities[name]);
+    }
+  }
 }
 
 void read_end(const Json& line, Run& run) {

@@ -46,8 +46,25 @@ bool profile_possible(const std::vector<Check>& checks) {
   });
 }
 
+namespace {
+
+// What the target does, where it could be profiled. Returns what a profile of it must be asked for
+// with; mostly nothing.
+std::string look(Pid target, std::vector<Check>& checks) {
+  std::string option;
+  try {
+    checks.push_back(check_activity(look_at(target), option));
+  } catch (const Error& error) {
+    checks.push_back({"activity", Verdict::limited, error.what(), error.hint(), false});
+  }
+  return option;
+}
+
+}  // namespace
+
 int run_doctor(std::optional<Pid> target) {
   auto checks = check_machine();
+  std::string option;
   if (target) {
     const auto more = check_target(*target);
     if (!more) {
@@ -56,11 +73,13 @@ int run_doctor(std::optional<Pid> target) {
       return static_cast<int>(ExitCode::target_gone);
     }
     checks.insert(checks.end(), more->begin(), more->end());
+    if (profile_possible(checks)) option = look(*target, checks);
   }
   const bool possible = profile_possible(checks);
-  write_output("", fmt::format("{}\na causal profile {} is {}possible\n", render_checks(checks),
-                               target ? fmt::format("of process {}", *target) : "on this machine",
-                               possible ? "" : "not "));
+  write_output(
+      "", fmt::format("{}\na causal profile {} is {}possible{}\n", render_checks(checks),
+                      target ? fmt::format("of process {}", *target) : "on this machine",
+                      possible ? "" : "not ", option.empty() ? "" : " with " + printable(option)));
   return static_cast<int>(possible ? ExitCode::ok : ExitCode::failed);
 }
 

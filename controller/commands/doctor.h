@@ -1,6 +1,6 @@
 // `causalctl doctor [PID]`: what works on this machine and against that process, what does not, and
-// how to enable it. Changes nothing: events are opened on this process only, the target is only
-// read about in /proc.
+// how to enable it. What can be tried is tried, on this process. Of the target it reads in /proc,
+// and takes samples for half a second; nothing is put into it.
 #pragma once
 
 #include <optional>

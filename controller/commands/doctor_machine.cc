@@ -1,9 +1,7 @@
-// What this machine and this user's rights allow. Each check tries the thing itself, on this
-// process, rather than concluding from version numbers.
+// What this machine and this user's rights allow. What can be tried is tried by doctor_trials.cc.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <linux/capability.h>
-#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,23 +13,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/base/thread.h"
 #include "controller/commands/doctor_checks.h"
-#include "controller/pause/blocked_trap.h"
-#include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
-#include "controller/perf/tracepoint.h"
 #include "controller/progress/syscalls.h"
 
 namespace causalctl::commands {
 namespace {
 
 constexpr int kCapPerfmon = 38;  // Linux 5.8; not in older headers
-constexpr const char* kRunAsRoot =
-    "run as root, or with capabilities: docs/security.md says which, and how to grant just those";
 
 bool may_monitor_all() {
   return procfs::has_capability(kCapPerfmon) || procfs::has_capability(CAP_SYS_ADMIN);
@@ -85,76 +79,18 @@ Check kernel() {
   return check;
 }
 
+// What the rights allow; whether it works is tried (doctor_trials.cc).
 Check perf_permission() {
   const auto paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
-  Check check{"perf events", Verdict::ok, "", "", true};
+  Check check{"perf events", Verdict::ok, "", "", false};
   check.finding = paranoid ? fmt::format("perf_event_paranoid {}", *paranoid)
                            : std::string("perf_event_paranoid cannot be read");
-  std::string reason;
-  const auto attr = plain_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
-  if (!try_open(attr, "task-clock event", reason)) {
-    check.verdict = Verdict::missing;
-    check.finding += "; " + reason;
-    check.remedy = kRunAsRoot;
-  } else if (may_monitor_all()) {
+  if (may_monitor_all()) {
     check.finding += "; all events permitted (CAP_PERFMON or CAP_SYS_ADMIN)";
   } else if (paranoid.value_or(2) > -1) {
     check.verdict = Verdict::limited;
     check.finding += paranoid.value_or(2) > 1 ? "; user code only, no tracepoints, no uprobes"
                                               : "; no tracepoints, no uprobes";
-    check.remedy = kRunAsRoot;
-  }
-  return check;
-}
-
-Check sigtrap() {
-  Check check{"sigtrap events", Verdict::ok, "can be opened: pauses need no ptrace", "", false};
-  if (!sigtrap_events_work()) {
-    check.verdict = Verdict::limited;
-    check.finding = "cannot be opened: pauses go by ptrace, with more disturbance";
-    check.remedy = "Linux 5.19 or newer";
-  } else if (const auto problem = pause::blocked_trap_problem()) {
-    check.verdict = Verdict::limited;
-    check.finding = *problem;
-    check.remedy =
-        "Linux 5.19 or newer; else nothing to do: pauses go by ptrace, which disturbs more";
-  }
-  return check;
-}
-
-Check debug_registers() {
-  static const char landmark = 0;  // any address: nothing executes it
-  auto attr = plain_attr(PERF_TYPE_BREAKPOINT, 0);
-  attr.bp_type = HW_BREAKPOINT_X;
-  attr.bp_len = sizeof(long);
-  attr.bp_addr = reinterpret_cast<std::uint64_t>(&landmark);
-  std::vector<perf::EventFd> events;
-  std::string reason;
-  while (events.size() < 16) {
-    auto event = try_open(attr, "hardware breakpoint", reason);
-    if (!event) break;
-    events.push_back(std::move(*event));
-  }
-  Check check{"hardware breakpoints", Verdict::ok,
-              fmt::format("{} registers free for progress points", events.size()), "", false};
-  if (events.size() < 4) {
-    check.verdict = events.empty() ? Verdict::missing : Verdict::limited;
-    if (!reason.empty()) check.finding += "; " + reason;
-    check.remedy = "close other debuggers; further points are uprobes, which need root";
-  }
-  return check;
-}
-
-Check uprobes() {
-  Check check{"uprobes", Verdict::ok, "permitted: USDT probes, and points beyond four", "", false};
-  if (!read_number("/sys/bus/event_source/devices/uprobe/type")) {
-    check.verdict = Verdict::missing;
-    check.finding = "this kernel has no uprobe events";
-    check.remedy = "Linux 4.17 with CONFIG_UPROBE_EVENTS";
-  } else if (!may_monitor_all()) {
-    check.verdict = Verdict::missing;
-    check.finding =
-        "not permitted: four places at most in all, and no USDT probes with a semaphore";
     check.remedy = kRunAsRoot;
   }
   return check;
@@ -174,17 +110,6 @@ Check system_calls() {
   return check;
 }
 
-Check wake_edges() {
-  Check check{"sched:sched_waking", Verdict::ok, "wake-ups are accounted exactly", "", false};
-  std::string reason;
-  const auto format = perf::find_waking_format(reason);
-  if (format && try_open(perf::waking_attr(format->id), "sched:sched_waking", reason)) return check;
-  check.verdict = Verdict::limited;
-  check.finding = fmt::format("{}; wake-ups are guessed: less exact", reason);
-  check.remedy = "run as root, or with CAP_PERFMON and CAP_DAC_READ_SEARCH";
-  return check;
-}
-
 Check yama() {
   const auto scope = read_number("/proc/sys/kernel/yama/ptrace_scope").value_or(0);
   Check check{"ptrace (Yama)", Verdict::ok, fmt::format("ptrace_scope {}", scope), "", false};
@@ -198,6 +123,12 @@ Check yama() {
     check.remedy = "run as root, or: sysctl kernel.yama.ptrace_scope=0";
   }
   return check;
+}
+
+Check sample_rate() {
+  const auto most = read_number("/proc/sys/kernel/perf_event_max_sample_rate");
+  if (most) return check_sample_rate(*most);
+  return {"sample rate", Verdict::ok, "perf_event_max_sample_rate cannot be read", "", false};
 }
 
 std::string size_text(rlim_t bytes) {
@@ -295,15 +226,30 @@ KernelVersion running_kernel() {
   return parse_kernel_version(name.release);
 }
 
-bool sigtrap_events_work() {
-  std::string reason;  // the event stays disabled: no signal is ever sent
-  return try_open(perf::sigtrap_attr(0, 50 * kMicrosecond), "sigtrap event", reason).has_value();
+Check check_sample_rate(long most) {
+  constexpr long wanted = kSecond / kMillisecond;  // of the default period
+  Check check{"sample rate", Verdict::ok,
+              fmt::format("perf_event_max_sample_rate {}: enough for a sample a millisecond", most),
+              "", false};
+  if (most >= wanted) return check;
+  check.verdict = Verdict::limited;
+  check.finding = fmt::format(
+      "perf_event_max_sample_rate {}: fewer than a sample a millisecond, the rest is lost", most);
+  check.remedy =
+      "sysctl kernel.perf_cpu_time_max_percent=0 kernel.perf_event_max_sample_rate=100000 (the "
+      "kernel lowers it again without the first)";
+  return check;
 }
 
 std::vector<Check> check_machine() {
-  return {kernel(), perf_permission(), sigtrap(),    debug_registers(), uprobes(),
-          yama(),   system_calls(),    wake_edges(), locked_memory(),   descriptors(),
-          cores(),  cycles(),          real_time(),  debuginfod()};
+  std::vector<Check> checks{kernel(), perf_permission()};
+  const bool call_points_work = system_calls().verdict == Verdict::ok;
+  for (auto& check : check_facilities(call_points_work)) checks.push_back(std::move(check));
+  for (auto* more : {sample_rate, system_calls, yama, locked_memory, descriptors, cores, cycles,
+                     real_time, debuginfod}) {
+    checks.push_back(more());
+  }
+  return checks;
 }
 
 }  // namespace causalctl::commands

@@ -24,6 +24,7 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/commands/output.h"
+#include "controller/commands/sampled_chain.h"
 #include "controller/commands/status_line.h"
 #include "controller/perf/session.h"
 #include "controller/progress/boundary.h"
@@ -38,8 +39,6 @@ namespace {
 constexpr Nanoseconds kSampling = 2 * kSecond;
 constexpr Nanoseconds kDrainEvery = 50 * kMillisecond;
 constexpr Nanoseconds kPeriod = 4 * kMillisecond;
-constexpr unsigned kStackBytes = 8192;
-constexpr std::size_t kDepth = 64;
 constexpr std::size_t kMostShown = 15;
 constexpr std::size_t kMostTried = 60;  // of candidates that cannot be named, before giving up
 
@@ -67,20 +66,6 @@ struct Findings {
   std::map<std::pair<std::string, int>, std::uint64_t> lines;  // samples by file and line
 };
 
-// The whole chain from the copied stack, as most programs keep no frame pointers; where it was not
-// copied, the kernel's chain of frame pointers.
-std::vector<Address> chain_of(const perf::SampleEvent& sample, unwind::Unwinder& unwinder) {
-  if (sample.user.registers.empty()) return sample.callers;
-  unwind::Registers registers;
-  std::size_t next = 0;
-  for (unsigned bit = 0; bit < std::size(registers.values); ++bit) {
-    if ((sample.user.mask >> bit & 1U) == 0 || next == sample.user.registers.size()) continue;
-    registers.values[bit] = sample.user.registers[next++];
-  }
-  auto chain = unwinder.unwind(registers, sample.user.stack, kDepth);
-  return chain.size() > 1 ? chain : sample.callers;
-}
-
 void count_chain(const std::vector<Address>& chain, unwind::Symbolizer& symbolizer,
                  Findings& findings) {
   ++findings.samples;
@@ -106,7 +91,7 @@ Findings sample(Pid target, unwind::Symbolizer& symbolizer, StatusLine& status) 
   perf::SessionOptions options;
   options.wake_edges = false;
   options.period_ns = kPeriod;
-  options.stack_bytes = kStackBytes;
+  options.stack_bytes = kSampledStackBytes;
   perf::Session session(target, options);
   unwind::Unwinder unwinder(target);
   Findings findings;

@@ -33,12 +33,14 @@
 #include "controller/causal/run.h"
 #include "controller/causal/run_groups.h"
 #include "controller/commands/evidence.h"
+#include "controller/commands/facilities.h"
 #include "controller/commands/fixed_unit.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/report.h"
 #include "controller/commands/status_line.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/session.h"
+#include "controller/perf/visit_trial.h"
 #include "controller/progress/counted.h"
 #include "controller/progress/progress.h"
 #include "controller/target/process.h"
@@ -82,6 +84,24 @@ struct Armory {
   std::vector<Nanoseconds> visit_costs_ns;  // by tag
 };
 
+// What was tried for them; a way that never fired is told, since another one was taken.
+void note_ways_of_counting(const std::vector<progress::Armed>& all, config::CountBy count_by,
+                           causal::Run& run) {
+  const auto any = [&all](progress::CountedBy by) {
+    return std::any_of(all.begin(), all.end(), [by](const auto& armed) { return armed.by == by; });
+  };
+  const bool by_uprobe = any(progress::CountedBy::uprobe);
+  if (by_uprobe) record({perf::uprobe_trial()}, run);
+  const bool breakpoints_tried = by_uprobe && count_by == config::CountBy::automatic;
+  if (!breakpoints_tried && !any(progress::CountedBy::breakpoint)) return;
+  const Trial& breakpoint = perf::breakpoint_trial();
+  record({breakpoint}, run);
+  if (breakpoint.is_seen()) return;
+  run.warnings.push_back(fmt::format(
+      "points are counted by uprobes, for a hardware breakpoint on ourselves was {}",
+      breakpoint.finding));
+}
+
 Armory arm_points(const config::Config& config, const progress::CountedPoints& points, Pid target,
                   perf::Session& session, causal::Run& run) {
   Armory armory;
@@ -100,6 +120,7 @@ Armory arm_points(const config::Config& config, const progress::CountedPoints& p
     if (armed.by != progress::CountedBy::breakpoint) continue;
     for (const unwind::Place& place : point.places) armory.breakpoints.push_back(place.address);
   }
+  note_ways_of_counting(all, config.progress.count_by, run);
   return armory;
 }
 
@@ -121,6 +142,15 @@ void warn_of_threads(const perf::Session& session, causal::Run& run) {
     run.warnings.emplace_back(
         "threads began during the run, and are watched only from a tick after their birth on: what "
         "they did until then, visits too, is missing");
+  }
+}
+
+void warn_of_filter(const std::vector<Trial>& tried, causal::Run& run) {
+  for (const Trial& trial : tried) {
+    if (trial.facility != Facility::bpf || trial.outcome != Outcome::never_fired) continue;
+    run.warnings.push_back(
+        fmt::format("shots are not held back in the kernel ({}): /proc is read before each of them",
+                    trial.finding));
   }
 }
 
@@ -158,12 +188,14 @@ causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbo
 }
 
 perf::SessionOptions session_options(const config::Config& config, std::uint64_t seed,
-                                     const target::Guardian& guardian) {
+                                     const target::Guardian& guardian,
+                                     const std::vector<Trial>& tried) {
   perf::SessionOptions options;
   if (config.sampling.period_ns) options.period_ns = *config.sampling.period_ns;
   options.seed = seed;
   options.peers = config.sampling.peers;
   options.ours = {getpid(), guardian.helper()};
+  options.tried = tried;
   return options;
 }
 
@@ -228,13 +260,15 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   if (!work.pause_cost_ns) check_scope(config.scope, *symbolizer, guardian.is_held());
   std::vector<causal::PointCode> point_codes = codes_of(points, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
+  const std::vector<Trial> tried = try_facilities();
+  record(tried, run);
   if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);
   const target::Digest before = guardian.digest(places);
 
   const Interrupts interrupts;
   auto session =
-      std::make_unique<perf::Session>(target, session_options(config, run.seed, guardian));
+      std::make_unique<perf::Session>(target, session_options(config, run.seed, guardian, tried));
   const Armory armory = arm_points(config, points, target, *session, run);
 
   pause::PauserOptions pauser_options;
@@ -245,7 +279,10 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   log::verbose("a pause by {} costs its thread {} µs besides", choice.pauser->name(),
                choice.pause_cost_ns / 1000);
   run.overhead.attach_stop_ns = choice.attach_stop_ns;
+  record(choice.tried, run);
+  if (!choice.tried.empty()) log::verbose("tried for pauses: {}", describe(choice.tried));
   if (!choice.reason.empty()) run.warnings.push_back("pauses by ptrace: " + choice.reason);
+  warn_of_filter(choice.tried, run);
 
   progress::Counters counters(points.counted);
   causal::Attribution attribution(std::make_unique<causal::SymbolizingThread>(

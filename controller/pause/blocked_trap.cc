@@ -45,27 +45,48 @@ namespace {
   _exit(1);
 }
 
-std::optional<std::string> try_once() {
+Trial result(Outcome outcome, const char* finding) {
+  return {Facility::sigtrap, outcome, finding, "", 0};
+}
+
+Trial nothing_came() {
+  return result(Outcome::never_fired, "an event was opened on ourselves, but no SIGTRAP came");
+}
+
+Trial shoot_child() {
   const Pid child = fork();
-  if (child < 0) return "what this kernel does with a blocked SIGTRAP could not be tried: fork";
   if (child == 0) be_shot();
   int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return "what this kernel does with a blocked SIGTRAP is not known: waitpid";
+  while (child > 0 && waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return result(Outcome::refused, "a try on a child of ours failed: waitpid");
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
+  if (child < 0) return result(Outcome::refused, "a try on a child of ours failed: fork");
   if (WIFSIGNALED(status)) {
-    return "this kernel ends a process that is shot while a thread blocks SIGTRAP (Linux 5.19 "
-           "leaves it pending)";
+    return result(Outcome::refused,
+                  "this kernel ends a process that is shot while a thread blocks SIGTRAP (Linux "
+                  "5.19 leaves it pending)");
   }
-  return "what this kernel does with a blocked SIGTRAP could not be tried";
+  if (WEXITSTATUS(status) != 0) return nothing_came();
+  return result(Outcome::seen, "its SIGTRAP came to a child of ours, which had blocked it");
 }
 
 }  // namespace
 
-std::optional<std::string> blocked_trap_problem() {
-  static const std::optional<std::string> problem = try_once();
-  return problem;
+Trial try_sigtrap() {
+  constexpr int tries = 3;
+  try {
+    (void)perf::EventFd::open(perf::sigtrap_attr(0, kShotPeriod), 0, "pause event");
+  } catch (const Error& error) {
+    return {Facility::sigtrap, Outcome::refused, error.what(), error.hint(), 0};
+  }
+  Trial trial = shoot_child();
+  for (int i = 1; i < tries && trial.outcome == Outcome::never_fired; ++i) trial = shoot_child();
+  return is_pretended_broken(Facility::sigtrap) ? nothing_came() : trial;
+}
+
+const Trial& sigtrap_trial() {
+  static const Trial trial = try_sigtrap();
+  return trial;
 }
 
 }  // namespace causalctl::pause

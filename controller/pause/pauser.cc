@@ -60,7 +60,7 @@ std::optional<std::string> sigtrap_obstacle(Pid target) {
   } catch (const Error& error) {
     return std::string(error.what());
   }
-  if (auto problem = blocked_trap_problem()) return problem;
+  if (!sigtrap_trial().is_seen()) return sigtrap_trial().finding;
   if (procfs::in_other_namespace(target, "time")) {
     return "the target is in another time namespace, whose clock is not ours";
   }
@@ -77,6 +77,7 @@ PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOpt
     choice.reason = reason;
   };
   if (options.channel != "ptrace") {
+    choice.tried.push_back(sigtrap_trial());
     if (const auto obstacle = sigtrap_obstacle(target)) {
       use_ptrace_because(*obstacle);
     } else {
@@ -87,6 +88,7 @@ PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOpt
         choice.attach_stop_ns = injection.stop_ns;
         choice.pause_cost_ns = *complete.pause_cost_ns;
         choice.pauser = std::make_unique<SigtrapChannel>(target, guardian, injection, complete);
+        choice.tried.push_back(ShotFilter::trial());
         return choice;
       } catch (const TargetGone&) {
         throw;

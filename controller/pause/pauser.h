@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/target/guardian.h"
 
@@ -68,6 +69,7 @@ struct PauserOptions {
 struct PauserChoice {
   std::unique_ptr<Pauser> pauser;
   std::string reason;             // why not sigtrap, when auto fell back to ptrace
+  std::vector<Trial> tried{};     // what the choice relies on
   Nanoseconds pause_cost_ns = 0;  // of one pause to its thread besides, as this channel makes it
   Nanoseconds attach_stop_ns = 0;
 };

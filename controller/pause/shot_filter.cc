@@ -217,6 +217,8 @@ std::vector<bpf_insn> filter_program(const Offsets& offsets, Address handler, in
   return code.end();
 }
 
+constexpr Address kNobody = 2;  // is a handler here
+
 std::atomic<int> own_traps;
 
 }  // namespace
@@ -267,7 +269,6 @@ ShotFilter::Held ShotFilter::held() const {
 std::optional<bool> ShotFilter::holds_back() {
   constexpr Nanoseconds patience_ns = 50 * kMillisecond;
   constexpr Nanoseconds after_ns = kMillisecond;
-  constexpr Address nobody = 2;
   struct sigaction action {};
   struct sigaction previous {};
   action.sa_handler = [](int) { ++own_traps; };
@@ -277,7 +278,7 @@ std::optional<bool> ShotFilter::holds_back() {
   bool possible = false;
   try {
     std::string reason;
-    const auto filter = load(nobody, reason);
+    const auto filter = load(kNobody, reason);
     const auto shot = perf::EventFd::open(perf::sigtrap_attr(0, kShotPeriod), 0, "pause event");
     if (filter && shot) {
       filter->attach(*shot);
@@ -299,18 +300,32 @@ std::optional<bool> ShotFilter::holds_back() {
   return tripped && own_traps == 0;
 }
 
+Trial ShotFilter::try_out() {
+  constexpr int tries = 5;  // the machine may stall
+  const auto result = [](Outcome outcome, std::string finding) {
+    return Trial{Facility::bpf, outcome, std::move(finding), "", 0};
+  };
+  std::string reason;
+  if (!load(kNobody, reason)) return result(Outcome::refused, reason);
+  std::optional<bool> held;
+  for (int i = 0; i < tries && !held; ++i) held = holds_back();
+  if (!held || is_pretended_broken(Facility::bpf)) {
+    return result(Outcome::never_fired, "a program was loaded, but never ran at its event");
+  }
+  if (*held) return result(Outcome::seen, "a program ran at an event and held its signal back");
+  return result(Outcome::refused,
+                "the kernel's BPF programs do not hold signals back (Linux 6.11 does)");
+}
+
+const Trial& ShotFilter::trial() {
+  static const Trial trial = try_out();
+  return trial;
+}
+
 std::optional<ShotFilter> ShotFilter::make(Address handler, std::string& reason) {
   auto filter = load(handler, reason);
-  if (!filter) return std::nullopt;
-  static const bool works = [] {
-    constexpr int tries = 5;  // the machine may stall
-    for (int i = 0; i < tries; ++i) {
-      if (const auto result = holds_back()) return *result;
-    }
-    return false;
-  }();
-  if (works) return filter;
-  reason = "the kernel's BPF programs do not hold signals back (Linux 6.11 does)";
+  if (!filter || trial().is_seen()) return filter;
+  reason = trial().finding;
   return std::nullopt;
 }
 

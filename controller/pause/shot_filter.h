@@ -22,6 +22,7 @@
 #include <string>
 
 #include "controller/base/fd.h"
+#include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/perf/event.h"
 
@@ -31,11 +32,15 @@ class ShotFilter {
  public:
   enum class Held { none, handler, seccomp, dispatch };  // why no shot may be fired any more
 
-  // nullopt: `reason` says why there can be none here. Tries once in a process's life, on a thread
-  // of our own, whether this kernel's filter really holds shots back, for which SIGTRAP is handled
-  // by us for some milliseconds, where it stalls for a quarter of a second. REQUIRES: no other call
-  // at the same time.
+  // nullopt: `reason` says why there can be none here; trial() is one. REQUIRES, as those below: no
+  // other call at the same time.
   static std::optional<ShotFilter> make(Address handler, std::string& reason);
+
+  // Whether this kernel's filter really holds shots back: a program runs at an event on a thread of
+  // our own, and its map shows it. SIGTRAP is handled by us meanwhile, for some milliseconds, where
+  // the machine stalls for a quarter of a second.
+  static Trial try_out();
+  static const Trial& trial();  // the same, made once in this process
 
   void attach(const perf::EventFd& shot) const { shot.set_program(program_.get()); }
 

@@ -89,7 +89,7 @@ void Follower::add(std::vector<Visit> visits) {
 bool Follower::make_uprobes(std::string& reason) {
   if (uprobes_) return true;
   const UprobeTrial& trial = uprobe_trial();
-  reason = trial.reason;
+  reason = trial.finding;
   if (!trial.means) return false;
   try {
     uprobes_.emplace(target_, *trial.means);

@@ -26,6 +26,17 @@ bool permitted(const perf_event_attr& attr, const char* what, std::string& reaso
   }
 }
 
+// Whether `facility` was tried on ourselves and never fired.
+bool in_vain(const SessionOptions& options, Facility facility, std::string& reason) {
+  const auto trial =
+      std::find_if(options.tried.begin(), options.tried.end(), [&](const Trial& each) {
+        return each.facility == facility && each.outcome == Outcome::never_fired;
+      });
+  if (trial == options.tried.end()) return false;
+  reason = trial->finding;
+  return true;
+}
+
 struct Decision {
   ThreadPlan plan;
   WakingFormat waking;
@@ -44,13 +55,19 @@ Decision decide(const SessionOptions& options) {
   plan.sample = options.sampling;
   plan.peers = options.peers;
   plan.switches = options.sampling;
+  if (plan.switches && in_vain(options, Facility::switch_record, reason)) {
+    plan.switches = plan.peers = false;
+    limits.reasons.push_back("switches of threads are not recorded (" + reason +
+                             "): a thread that waits is taken to run");
+  }
   if (plan.sample && plan.sampling.kernel &&
       !permitted(sampling_attr(plan.sampling), "task-clock sampling", reason)) {
     plan.sampling.kernel = false;
     limits.reasons.push_back("time spent in the kernel is not sampled: " + reason);
   }
   if (plan.sample && options.wake_edges) {
-    const auto format = find_waking_format(reason);
+    const bool none_come = in_vain(options, Facility::wake_up, reason);
+    const auto format = none_come ? std::nullopt : find_waking_format(reason);
     if (format && permitted(waking_attr(format->id), "tracepoint sched:sched_waking", reason)) {
       waking = *format;
       plan.waking = waking_attr(format->id);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/perf/event_source.h"
 #include "controller/perf/events.h"
@@ -46,6 +47,8 @@ struct SessionOptions {
   std::uint64_t seed = 1;          // of the jitter
   bool peers = true;               // see peers.h; needs wake edges
   std::set<Pid> ours = {};         // not followed as peers, though the target wakes them
+  // What was tried on ourselves in vain (trials.h) is not used, and limits() say why.
+  std::vector<Trial> tried = {};
 };
 
 class Session final : public EventSource {

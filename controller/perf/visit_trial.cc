@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <system_error>
@@ -25,6 +26,7 @@ namespace {
 
 constexpr int kBatches = 15;  // their median: a stall of the machine spoils one
 constexpr int kHits = 10;
+constexpr std::uint64_t kCalls = std::uint64_t{kBatches} * kHits;
 
 // Begins with an instruction that is not emulated.
 extern "C" void causalctl_stepped();
@@ -42,10 +44,9 @@ __asm__(
 
 using Visited = void (*)();
 
-// Calls the function, and compares with what was counted. `what` is what was opened.
-VisitTrial visit(Facility facility, const char* what, Visited visited,
-                 const std::function<std::uint64_t()>& count) {
-  VisitTrial trial;
+Trial visit(Facility facility, Visited visited, const std::function<std::uint64_t()>& count) {
+  Trial trial;
+  trial.facility = facility;
   const std::uint64_t before = count();
   std::vector<double> batches_ns;
   for (int batch = 0; batch < kBatches; ++batch) {
@@ -54,14 +55,25 @@ VisitTrial visit(Facility facility, const char* what, Visited visited,
     batches_ns.push_back(static_cast<double>(monotonic_now() - start_ns) / kHits);
   }
   const std::uint64_t counted = is_pretended_broken(facility) ? 0 : count() - before;
-  trial.seen = counted == std::uint64_t{kBatches} * kHits;
-  if (trial.seen) {
-    trial.visit_cost_ns = static_cast<Nanoseconds>(statistics::median(batches_ns));
+  if (counted == kCalls) {
+    trial.outcome = Outcome::seen;
+    trial.cost_ns = static_cast<Nanoseconds>(statistics::median(batches_ns));
+    trial.finding = fmt::format("{} of {} hits counted, {:.1f} µs each", counted, kCalls,
+                                static_cast<double>(trial.cost_ns) / kMicrosecond);
   } else {
-    trial.reason = counted == 0 ? fmt::format("{} can be opened here, but never fire", what)
-                                : fmt::format("{} fired at {} of {} visits only", what, counted,
-                                              kBatches * kHits);
+    trial.finding = counted == 0 ? "opened, but never fired"
+                                 : fmt::format("opened, but {} of {} hits only were counted",
+                                               counted, kCalls);
   }
+  return trial;
+}
+
+Trial refused(Facility facility, const Error& error) {
+  Trial trial;
+  trial.facility = facility;
+  trial.outcome = Outcome::refused;
+  trial.finding = error.what();
+  trial.hint = error.hint();
   return trial;
 }
 
@@ -88,10 +100,13 @@ void close_beside(Closable closable) {
   }
 }
 
-UprobeTrial both(const VisitTrial& stepped, const VisitTrial& emulated) {
-  UprobeTrial trial;
-  static_cast<VisitTrial&>(trial) = stepped;
-  trial.emulated_cost_ns = emulated.visit_cost_ns;
+UprobeTrial both(const Trial& stepped, const Trial& emulated) {
+  UprobeTrial trial{stepped};
+  trial.emulated_cost_ns = emulated.cost_ns;
+  if (trial.is_seen() && emulated.is_seen()) {
+    trial.finding += fmt::format("; {:.1f} µs where the kernel emulates the instruction",
+                                 static_cast<double>(emulated.cost_ns) / kMicrosecond);
+  }
   return trial;
 }
 
@@ -100,14 +115,14 @@ UprobeTrial try_program(const std::array<UprobePlace, 2>& places, Uprobes::Means
   uprobes.add({places.begin(), places.end()});
   uprobes.start();
   const auto visit_of = [&uprobes](Visited function, std::uint32_t tag) {
-    return visit(Facility::uprobe, "uprobes", function, [&uprobes, tag] {
+    return visit(Facility::uprobe, function, [&uprobes, tag] {
       std::vector<UprobeHit> hits;
       uprobes.read(hits);
       return uprobes.count(tag);
     });
   };
   UprobeTrial trial = both(visit_of(causalctl_stepped, 0), visit_of(causalctl_emulated, 1));
-  if (trial.seen) trial.means = means;
+  if (trial.is_seen()) trial.means = means;
   close_beside(std::move(uprobes));
   return trial;
 }
@@ -117,12 +132,22 @@ UprobeTrial try_events(const std::array<UprobePlace, 2>& places) {
     auto event = EventFd::open(visit_attr(uprobe_attr(place)), 0, "uprobe on ourselves");
     if (!event) throw Error("our own thread is gone");
     event->enable();
-    VisitTrial trial =
-        visit(Facility::uprobe, "uprobes", function, [&event] { return event->read_count(); });
+    Trial trial =
+        visit(Facility::uprobe, function, [&event] { return event->read_count(); });
     close_beside(std::move(*event));
     return trial;
   };
   return both(visit_of(places[0], causalctl_stepped), visit_of(places[1], causalctl_emulated));
+}
+
+perf_event_attr breakpoint_attr() {
+  perf_event_attr attr{};
+  attr.type = PERF_TYPE_BREAKPOINT;
+  attr.bp_type = HW_BREAKPOINT_X;
+  attr.bp_addr = reinterpret_cast<Address>(&causalctl_stepped);
+  attr.bp_len = sizeof(long);
+  attr.exclude_kernel = 1;
+  return visit_attr(attr);
 }
 
 }  // namespace
@@ -142,51 +167,55 @@ bool is_emulated(std::span<const std::byte> instruction) {
          opcode == 0x90 || opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb;
 }
 
-VisitTrial try_breakpoint() {
-  perf_event_attr attr{};
-  attr.type = PERF_TYPE_BREAKPOINT;
-  attr.bp_type = HW_BREAKPOINT_X;
-  attr.bp_addr = reinterpret_cast<Address>(&causalctl_stepped);
-  attr.bp_len = sizeof(long);
-  attr.exclude_kernel = 1;
+Trial try_breakpoint() {
   try {
-    const auto event = EventFd::open(visit_attr(attr), 0, "breakpoint on ourselves");
-    if (!event) return {false, 0, "our own thread is gone"};
+    const auto event = EventFd::open(breakpoint_attr(), 0, "breakpoint on ourselves");
+    if (!event) throw Error("our own thread is gone");
     event->enable();
-    return visit(Facility::breakpoint, "hardware breakpoints", causalctl_stepped,
+    return visit(Facility::breakpoint, causalctl_stepped,
                  [&event] { return event->read_count(); });
   } catch (const Error& error) {
-    return {false, 0, error.what()};
+    return refused(Facility::breakpoint, error);
   }
+}
+
+int free_debug_registers() {
+  constexpr std::size_t most = 16;
+  std::vector<EventFd> events;
+  try {
+    while (events.size() < most) {
+      auto event = EventFd::open(breakpoint_attr(), 0, "breakpoint on ourselves");
+      if (!event) break;
+      events.push_back(std::move(*event));
+    }
+  } catch (const Error&) {  // none is left
+    return static_cast<int>(events.size());
+  }
+  return static_cast<int>(events.size());
 }
 
 UprobeTrial try_uprobes() {
-  UprobeTrial failed;
-  const auto stepped = place_of(causalctl_stepped, 0);
-  const auto emulated = place_of(causalctl_emulated, 1);
-  if (!stepped || !emulated) {
-    failed.reason = "/proc/self/maps does not have our own code";
-    return failed;
-  }
-  const std::array places = {*stepped, *emulated};
-  for (const auto means : {Uprobes::Means::links, Uprobes::Means::events}) {
-    try {
-      UprobeTrial trial = try_program(places, means);
-      if (trial.seen) return trial;
-    } catch (const Error&) {  // an older kernel, or no right: the next way is tried
-      continue;
-    }
-  }
   try {
+    const auto stepped = place_of(causalctl_stepped, 0);
+    const auto emulated = place_of(causalctl_emulated, 1);
+    if (!stepped || !emulated) throw Error("/proc/self/maps does not have our own code");
+    const std::array places = {*stepped, *emulated};
+    for (const auto means : {Uprobes::Means::links, Uprobes::Means::events}) {
+      try {
+        UprobeTrial trial = try_program(places, means);
+        if (trial.is_seen()) return trial;
+      } catch (const Error&) {  // an older kernel, or no right: the next way is tried
+        continue;
+      }
+    }
     return try_events(places);
   } catch (const Error& error) {
-    failed.reason = error.what();
-    return failed;
+    return {refused(Facility::uprobe, error)};
   }
 }
 
-const VisitTrial& breakpoint_trial() {
-  static const VisitTrial trial = try_breakpoint();
+const Trial& breakpoint_trial() {
+  static const Trial trial = try_breakpoint();
   return trial;
 }
 

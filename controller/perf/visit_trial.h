@@ -7,25 +7,18 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <string>
 
+#include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/perf/uprobes.h"
 
 namespace causalctl::perf {
 
-struct VisitTrial {
-  bool seen = false;
-  // What one visit costs the thread that makes it: the trap, and the record of it.
-  Nanoseconds visit_cost_ns = 0;
-  std::string reason;  // why it was not seen
-};
-
-// `visit_cost_ns` is that of an instruction that the kernel executes by a single step, elsewhere,
-// which takes a second trap.
-struct UprobeTrial : VisitTrial {
-  Nanoseconds emulated_cost_ns = 0;     // of one that the kernel emulates (is_emulated())
-  std::optional<Uprobes::Means> means;  // nullopt: only by an event for each thread and place
+// `cost_ns`: what one visit costs the thread that makes it: the trap, and the record of it. For an
+// instruction that the kernel executes by a single step, elsewhere, that takes a second trap.
+struct UprobeTrial : Trial {
+  Nanoseconds emulated_cost_ns = 0;      // of one that the kernel emulates (is_emulated())
+  std::optional<Uprobes::Means> means{};  // nullopt: only by an event for each thread and place
 };
 
 // Pure. By the bytes of one instruction: whether the kernel emulates it at a uprobe: nops, near
@@ -34,11 +27,13 @@ struct UprobeTrial : VisitTrial {
 bool is_emulated(std::span<const std::byte> instruction);
 
 // Some milliseconds each. Never throw.
-VisitTrial try_breakpoint();
+Trial try_breakpoint();
 UprobeTrial try_uprobes();
 
+int free_debug_registers();  // of this thread, that perf events can have
+
 // What they found at their first call in this process.
-const VisitTrial& breakpoint_trial();
+const Trial& breakpoint_trial();
 const UprobeTrial& uprobe_trial();
 
 }  // namespace causalctl::perf

@@ -118,7 +118,7 @@ Nanoseconds uprobe_cost_ns(const Point& point, Pid target) {
     const auto instruction = decoder.decode(bytes, *address);
     const bool emulated =
         instruction && perf::is_emulated(std::span(bytes).first(instruction->size));
-    sum_ns += emulated ? trial.emulated_cost_ns : trial.visit_cost_ns;
+    sum_ns += emulated ? trial.emulated_cost_ns : trial.cost_ns;
   }
   return sum_ns / static_cast<Nanoseconds>(point.uprobe_addresses.size());
 }
@@ -203,12 +203,13 @@ std::optional<Armed> Arming::by_breakpoint(const Point& point, std::uint32_t tag
     if (error.error_number() != ENOSPC) throw;
     return std::nullopt;
   }
-  return Armed{CountedBy::breakpoint, visits.size(), perf::breakpoint_trial().visit_cost_ns};
+  return Armed{CountedBy::breakpoint, visits.size(), perf::breakpoint_trial().cost_ns};
 }
 
 Armed Arming::by_breakpoint_only(const Point& point, std::uint32_t tag) {
-  if (const auto& trial = perf::breakpoint_trial(); !trial.seen) {
-    throw Error(fmt::format("progress point '{}': {}", point.name, trial.reason),
+  if (const auto& trial = perf::breakpoint_trial(); !trial.is_seen()) {
+    throw Error(fmt::format("progress point '{}': a hardware breakpoint on ourselves: {}",
+                            point.name, trial.finding),
                 "use --count-by uprobe, or auto");
   }
   if (auto armed = by_breakpoint(point, tag)) return *armed;
@@ -220,7 +221,7 @@ Armed Arming::by_breakpoint_only(const Point& point, std::uint32_t tag) {
 
 Armed Arming::code(const Point& point, std::uint32_t tag) {
   if (count_by_ == config::CountBy::breakpoint) return by_breakpoint_only(point, tag);
-  if (count_by_ == config::CountBy::automatic && perf::breakpoint_trial().seen) {
+  if (count_by_ == config::CountBy::automatic && perf::breakpoint_trial().is_seen()) {
     if (const auto armed = by_breakpoint(point, tag)) return *armed;
   }
   return by_uprobe(point, tag, std::vector<std::uint64_t>(point.places.size()));
@@ -247,7 +248,7 @@ Armed Arming::usdt(const Point& point, const UsdtSpec& spec, std::uint32_t tag) 
                                [](std::uint64_t semaphore) { return semaphore != 0; });
   const bool only_uprobes = any || count_by_ == config::CountBy::uprobe;
   if (count_by_ == config::CountBy::breakpoint && !any) return by_breakpoint_only(point, tag);
-  if (!only_uprobes && !perf::uprobe_trial().seen && perf::breakpoint_trial().seen) {
+  if (!only_uprobes && !perf::uprobe_trial().is_seen() && perf::breakpoint_trial().is_seen()) {
     if (const auto armed = by_breakpoint(point, tag)) return *armed;
   }
   return by_uprobe(point, tag, semaphores);

@@ -153,6 +153,7 @@ std::string render_json(const Report& report) {
                        {"oversubscribed_share", json_number(report.oversubscribed_share)},
                        {"outside_share", json_number(report.outside_share)},
                        {"peers", report.peers}}},
+                     {"facilities", report.facilities},
                      {"warnings", report.warnings}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

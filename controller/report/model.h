@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -107,6 +108,8 @@ struct Report {
   double oversubscribed_share = 0;  // runnable wait / (wait + run)
   double outside_share = 0;         // … of waits owed to other processes
   std::vector<std::string> peers;   // other processes that were followed, sorted
+  // Of the kernel → seen | never-fired | refused, on ourselves; "seen" only where all runs saw it.
+  std::map<std::string, std::string> facilities;
   std::vector<std::string> warnings;
   // for the header of the text report and the coz format
   std::string executable;

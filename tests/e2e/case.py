@@ -38,6 +38,7 @@ class Case:
     during: object = None  # the same, once causalctl is started
     after: object = None  # the same, once causalctl has ended; returns a list of problems
     user: object = None  # uid to run causalctl as
+    pretend_broken: str = ""  # facilities that causalctl must take to never fire (base/facility.h)
     closed: tuple = ()  # descriptors that causalctl is started without
     environment: tuple = ()  # "NAME=VALUE" that causalctl is started with; as the words above
     ignored: tuple = ()  # signals that it is started with as ignored

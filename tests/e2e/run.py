@@ -99,6 +99,9 @@ class World:
     def start(self):
         environment = dict(os.environ, **dict(
             each.split("=", 1) for each in (self.marker, *self.fill(self.case.environment))))
+        if self.case.pretend_broken:
+            all_broken = [environment.get("CAUSALCTL_PRETEND_BROKEN", ""), self.case.pretend_broken]
+            environment["CAUSALCTL_PRETEND_BROKEN"] = ",".join(filter(None, all_broken))
         command = self.command(self.case.arguments)
         extra = {}
         if self.case.user is not None:

@@ -73,18 +73,24 @@ TEST_CASE("Uprobes of which one cannot be had are none at all", "[perf]") {
   CHECK(uprobes.count(1) == 0);
 }
 
+// Where breakpoints never fire, uprobes are all that is seen.
 TEST_CASE("Trials see every way of counting that works here, and its cost", "[perf]") {
-  const auto& uprobe = perf::uprobe_trial();
-  CAPTURE(uprobe.reason);
-  REQUIRE(uprobe.seen == !is_pretended_broken(Facility::uprobe));
-  if (!uprobe.seen) return;
-  CHECK(uprobe.visit_cost_ns > 100);
-  CHECK(uprobe.visit_cost_ns < kMillisecond);
+  const auto uprobe = perf::try_uprobes();
+  CAPTURE(uprobe.finding);
+  REQUIRE(uprobe.is_seen());
+  CHECK(uprobe.cost_ns > 100);
+  CHECK(uprobe.cost_ns < kMillisecond);
   CHECK(uprobe.emulated_cost_ns > 100);
   CHECK(uprobe.emulated_cost_ns < kMillisecond);
-  const auto& breakpoint = perf::breakpoint_trial();
-  if (breakpoint.seen) CHECK(breakpoint.visit_cost_ns > 100);
-  if (!breakpoint.seen) CHECK(!breakpoint.reason.empty());
+  CHECK_THAT(uprobe.finding, Catch::Matchers::StartsWith("150 of 150 hits counted, "));
+  const auto breakpoint = perf::try_breakpoint();
+  if (breakpoint.is_seen()) {
+    CHECK(breakpoint.cost_ns > 100);
+    CHECK(perf::free_debug_registers() == 4);
+  } else {
+    CHECK(breakpoint.cost_ns == 0);
+    CHECK(!breakpoint.finding.empty());
+  }
 }
 
 TEST_CASE("What never fires is seen by its trial", "[perf]") {
@@ -92,17 +98,17 @@ TEST_CASE("What never fires is seen by its trial", "[perf]") {
   const auto breakpoint = perf::try_breakpoint();
   const auto uprobe = perf::try_uprobes();
   unsetenv("CAUSALCTL_PRETEND_BROKEN");
-  CHECK(!breakpoint.seen);
-  CHECK(breakpoint.reason == "hardware breakpoints can be opened here, but never fire");
-  CHECK(!uprobe.seen);
+  CHECK(breakpoint.outcome == Outcome::never_fired);
+  CHECK(breakpoint.finding == "opened, but never fired");
+  CHECK(uprobe.outcome == Outcome::never_fired);
   CHECK(!uprobe.means);
-  CHECK(uprobe.reason == "uprobes can be opened here, but never fire");
+  CHECK(uprobe.finding == "opened, but never fired");
 }
 
 TEST_CASE("Without BPF uprobes are counted by events", "[perf]") {
   setenv("CAUSALCTL_PRETEND_BROKEN", "bpf", 1);
   const auto uprobe = perf::try_uprobes();
   unsetenv("CAUSALCTL_PRETEND_BROKEN");
-  CHECK(uprobe.seen);
+  CHECK(uprobe.is_seen());
   CHECK(!uprobe.means);
 }

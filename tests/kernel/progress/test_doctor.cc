@@ -13,7 +13,10 @@
 #include "controller/base/procfs.h"
 #include "controller/commands/doctor.h"
 #include "controller/commands/doctor_checks.h"
+#include "controller/pause/blocked_trap.h"
+#include "controller/perf/trials.h"
 #include "tests/kernel/progress/probed_child.h"
+#include "tests/support/pretend_broken.h"
 
 using namespace causalctl;
 using namespace causalctl::commands;
@@ -41,7 +44,7 @@ class Waiting {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       prepare();
       if (write(ready[1], "r", 1) != 1) _exit(1);
-      for (;;) pause();
+      for (;;) ::pause();
     }
     char byte = 0;
     REQUIRE(read(ready[0], &byte, 1) == 1);
@@ -81,7 +84,7 @@ TEST_CASE("the doctor leaves a process as it was", "[progress][doctor]") {
   CHECK(profile_possible(*checks));
   CHECK_THAT(find(*checks, "debug information").finding, Contains("lines"));
   CHECK_THAT(find(*checks, "USDT probes").finding, !Contains("0 (") || Contains("10 ("));
-  if (sigtrap_events_work()) CHECK(find(*checks, "pause channel").finding == "sigtrap");
+  if (pause::sigtrap_trial().is_seen()) CHECK(find(*checks, "pause channel").finding == "sigtrap");
 }
 
 TEST_CASE("the doctor of no process", "[progress][doctor]") {
@@ -122,4 +125,20 @@ TEST_CASE("the doctor refuses a traced process and a zombie", "[progress][doctor
   REQUIRE(waitid(P_PID, static_cast<id_t>(zombie), &info, WEXITED | WNOWAIT) == 0);
   CHECK_FALSE(profile_possible(*check_target(zombie)));
   waitpid(zombie, nullptr, 0);
+}
+
+TEST_CASE("a look at a process tells whether its code would be found", "[progress][doctor]") {
+  const Waiting idle([] {});
+  if (check_trial(perf::try_sample()).verdict != Verdict::ok) return;
+  CHECK(look_at(idle.pid()).samples == 0);
+  const Waiting busy([] {
+    if (fork() != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) asm volatile("" ::: "memory");
+  });
+  const auto children = procfs::descendants(busy.pid());
+  REQUIRE(children.size() == 1);
+  const Activity activity = look_at(children[0]);
+  CHECK(activity.samples > 20);
+  CHECK(activity.in_scope == activity.samples);
 }

@@ -215,6 +215,18 @@ TEST_CASE("no effect possible is a finding", "[causal]") {
   CHECK_FALSE(warned(found, "no effect larger than"));
 }
 
+TEST_CASE("a facility is seen where all runs saw it", "[causal]") {
+  Run first, second;
+  first.id = "a";
+  first.facilities = {{"bpf", "seen"}, {"sample", "seen"}, {"uprobe", "refused"}};
+  second.id = "b";
+  second.facilities = {{"bpf", "never-fired"}, {"sample", "seen"}, {"uprobe", "seen"}};
+  const std::map<std::string, std::string> all = {
+      {"bpf", "never-fired"}, {"sample", "seen"}, {"uprobe", "refused"}};
+  CHECK(estimate({first, second}).facilities == all);
+  CHECK(estimate({second, first}).facilities == all);
+}
+
 TEST_CASE("runs keep their own baselines", "[causal]") {
   // The second host is three times as slow; pooled baselines would find an effect of a factor.
   const auto first = synthetic_run({.units = {linear("a", 0.2)}, .noise = 0.01, .seed = 1});

@@ -48,6 +48,7 @@ Run full_run() {
   run.started_ns = 1763690000000000000;
   run.config_json = R"({"experiment":{"min_visits":5}})";
   run.seed = 18446744073709551615ULL;
+  run.facilities = {{"sample", "seen"}, {"wake-up", "never-fired"}};
   Experiment e;
   e.unit = {"hash.c:217", true, "search", "/src/hash.c", 217};
   e.speedup = 0.35;
@@ -121,6 +122,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.started_ns == run.started_ns);
   CHECK(r.config_json == run.config_json);
   CHECK(r.seed == run.seed);
+  CHECK(r.facilities == run.facilities);
   CHECK(r.ended);
   CHECK(r.reason == "duration");
   CHECK(r.wall_ns == 19);

@@ -102,6 +102,7 @@ Report example() {
   report.oversubscribed_share = 0.012;
   report.outside_share = 0.004;
   report.peers = {"client (process 17)", "proxy (process 9)"};
+  report.facilities = {{"sample", "seen"}, {"wake-up", "never-fired"}};
   report.warnings = {"profile.jsonl:17: cut off, ignored"};
   report.executable = "/srv/server";
   report.reason = "duration";

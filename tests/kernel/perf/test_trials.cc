@@ -1,0 +1,99 @@
+// Each facility of a session is seen to work here, and said to be broken where it is pretended.
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+
+#include "controller/base/procfs.h"
+#include "controller/perf/session.h"
+#include "controller/perf/trials.h"
+#include "tests/kernel/perf/child.h"
+#include "tests/support/pretend_broken.h"
+
+using namespace causalctl;
+using namespace causalctl::perf;
+
+namespace {
+
+std::size_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+std::string own_name() {
+  std::array<char, 16> name{};
+  pthread_getname_np(pthread_self(), name.data(), name.size());
+  return name.data();
+}
+
+}  // namespace
+
+TEST_CASE("what a session needs is seen to work, and nothing of the tries is left", "[perf]") {
+  (void)try_wake_up();  // a mount of tracefs of our own, where there is none, is kept
+  const auto files = open_files();
+  const auto threads = procfs::threads(getpid()).size();
+  const auto name = own_name();
+  const auto trials = try_all();
+  REQUIRE(trials.size() == 4);
+  const std::array facilities = {Facility::sample, Facility::clock, Facility::switch_record,
+                                 Facility::wake_up};
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    CHECK(trials[i].facility == facilities[i]);
+    if (trials[i].outcome == Outcome::refused) {
+      WARN(trials[i].finding);
+      continue;
+    }
+    INFO(trials[i].finding);
+    CHECK(trials[i].outcome == Outcome::seen);
+  }
+  CHECK(open_files() == files);
+  CHECK(procfs::threads(getpid()).size() == threads);
+  CHECK(own_name() == name);
+}
+
+TEST_CASE("what is pretended to be broken never fires, and only that", "[perf]") {
+  const auto [broken, finding] = GENERATE(table<Facility, std::string>({
+      {Facility::sample, "opened, but no sample came"},
+      {Facility::clock, "opened, but no record came"},
+      {Facility::switch_record, "opened, but no record came"},
+      {Facility::wake_up, "opened, but no record came"},
+  }));
+  const PretendBroken seam(std::string(name_of(broken)).c_str());
+  for (const Trial& trial : try_all()) {
+    if (trial.outcome == Outcome::refused) continue;
+    INFO(name_of(trial.facility) << ": " << trial.finding);
+    if (trial.facility == broken) {
+      CHECK(trial.outcome == Outcome::never_fired);
+      CHECK(trial.finding == finding);
+    } else {
+      CHECK(trial.outcome == Outcome::seen);
+    }
+  }
+}
+
+TEST_CASE("what was tried in vain is not opened, and the limits say so", "[perf]") {
+  if (!test::perf_is_allowed()) return;
+  test::Child child([] {
+    for (int i = 0; i < 20; ++i) usleep(1000);
+  });
+  SessionOptions options;
+  for (const Facility facility : {Facility::switch_record, Facility::wake_up}) {
+    options.tried.push_back({facility, Outcome::never_fired, "opened, but no record came", "", 0});
+  }
+  Session session(child.pid(), options);
+  CHECK_FALSE(session.limits().wake_edges);
+  CHECK(session.limits().reasons ==
+        std::vector<std::string>{"switches of threads are not recorded (opened, but no record "
+                                 "came): a thread that waits is taken to run",
+                                 "wake edges are not recorded: opened, but no record came"});
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  REQUIRE(test::drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
+  CHECK(test::only<SwitchEvent>(events).empty());
+  CHECK(test::only<WakeEvent>(events).empty());
+}
