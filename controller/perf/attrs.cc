@@ -1,7 +1,5 @@
 #include "controller/perf/attrs.h"
 
-#include <linux/hw_breakpoint.h>
-
 #include <algorithm>
 #include <ctime>
 
@@ -82,19 +80,6 @@ perf_event_attr sigtrap_attr(Address slot, Nanoseconds period_ns) {
   attr.remove_on_exec = 1;
   attr.sig_data = slot;
   return attr;
-}
-
-perf_event_attr sigtrap_breakpoint_attr(Address address) {
-  perf_event_attr attr{};
-  attr.type = PERF_TYPE_BREAKPOINT;
-  attr.bp_type = HW_BREAKPOINT_X;
-  attr.bp_addr = address;
-  attr.bp_len = sizeof(long);
-  attr.sample_period = 1;
-  attr.exclude_kernel = 1;
-  attr.sigtrap = 1;
-  attr.remove_on_exec = 1;
-  return with_common_fields(attr);
 }
 
 }  // namespace causalctl::perf

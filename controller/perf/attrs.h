@@ -38,7 +38,5 @@ perf_event_attr visit_attr(const perf_event_attr& event);  // every hit is a rec
 // One SIGTRAP (si_code TRAP_PERF, si_perf_data = slot) when the thread has run `period_ns` more and
 // is in user code; armed by EventFd::refresh(1). Linux 5.13.
 perf_event_attr sigtrap_attr(Address slot, Nanoseconds period_ns);
-// One SIGTRAP when the thread is about to execute what is at `address`; armed in the same way.
-perf_event_attr sigtrap_breakpoint_attr(Address address);
 
 }  // namespace causalctl::perf
