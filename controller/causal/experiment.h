@@ -96,6 +96,14 @@ struct Losses {
   std::uint64_t samples_total = 0;
 };
 
+// How a signal ended the target during the run.
+struct Death {
+  int signal = 0;
+  // Since a pause of that thread; nullopt: there was none within a second.
+  std::optional<Nanoseconds> after_pause_ns;
+  Tid paused = 0;
+};
+
 struct Run {
   std::string id;
   std::string host;
@@ -108,7 +116,9 @@ struct Run {
   std::vector<Experiment> experiments;
   std::vector<UnitSamples> samples;
   bool ended = false;  // false: the log is cut off (killed run)
-  std::string reason;  // duration | interrupted | target-exited | budget | certain
+  // duration | interrupted | target-exited | first-thread-ended | budget | certain
+  std::string reason;
+  std::optional<Death> death;  // where it is known
   Nanoseconds wall_ns = 0;
   Overhead overhead;
   Losses losses;

@@ -113,6 +113,7 @@ class Stream {
   // now on. Returns their share of the samples.
   double look_for_spinning();
   bool executed_other_program() const { return executed_; }
+  Nanoseconds last_exit_ns() const { return last_exit_ns_; }  // of a thread; 0: none
   std::uint64_t samples_near_breakpoint() const { return near_breakpoint_; }
 
  private:
@@ -163,6 +164,7 @@ class Stream {
   std::unordered_map<Tid, Nanoseconds> asked_for_sample_at_ns_;
   std::vector<Nanoseconds> sample_to_pause_ns_;
   bool executed_ = false;
+  Nanoseconds last_exit_ns_ = 0;
   std::vector<pause::Paid> paid_;  // since the last step
   struct WakeUp {                  // of the controller
     Nanoseconds at_ns = 0;

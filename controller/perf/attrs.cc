@@ -45,8 +45,10 @@ perf_event_attr sampling_attr(const SamplingFields& fields) {
   attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN;
   attr.exclude_callchain_kernel = 1;
   attr.sample_max_stack = static_cast<std::uint16_t>(std::max(1U, fields.call_chain_depth));
+  attr.sample_type |= PERF_SAMPLE_REGS_USER;
+  attr.sample_regs_user = kStackPointer;
   if (fields.stack_bytes > 0) {
-    attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attr.sample_type |= PERF_SAMPLE_STACK_USER;
     attr.sample_regs_user = kUserRegisters;
     attr.sample_stack_user = fields.stack_bytes;
   }

@@ -18,6 +18,8 @@ inline constexpr std::uint64_t kCommonSampleType =
 
 // General and instruction registers, flags and segments that 64-bit code has (asm/perf_regs.h).
 inline constexpr std::uint64_t kUserRegisters = 0xff0fff;
+// The one of them that is in every sample: which stack a thread is on decides how it can be paused.
+inline constexpr std::uint64_t kStackPointer = 1 << 7;
 
 struct SamplingFields {
   Nanoseconds period_ns = kMillisecond;

@@ -39,6 +39,7 @@ class Case:
     user: object = None  # uid to run causalctl as
     closed: tuple = ()  # descriptors that causalctl is started without
     ignored: tuple = ()  # signals that it is started with as ignored
+    broken: tuple = ()  # facilities of the kernel that it takes not to work
     descriptors: int = 0  # that it may have open (the soft limit); 0: as many as we
     needs: dict = dataclasses.field(default_factory=dict)  # program → Debian package
     target_output: tuple = FINE

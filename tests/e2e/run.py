@@ -82,6 +82,8 @@ class World:
 
     def start(self):
         environment = dict(os.environ, **dict([self.marker.split("=", 1)]))
+        if self.case.broken:
+            environment["CAUSALCTL_PRETEND_BROKEN"] = ",".join(self.case.broken)
         command = self.fill([self.options.causalctl, *self.case.arguments])
         extra = {}
         if self.case.user is not None:
