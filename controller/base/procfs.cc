@@ -250,6 +250,12 @@ std::uint64_t parse_start_ticks(std::string_view stat) {
   return number<std::uint64_t>(field_of_stat(stat, 22));
 }
 
+Address parse_stack_begin(std::string_view stat) {
+  return number<Address>(field_of_stat(stat, 28));
+}
+
+int parse_exit_code(std::string_view stat) { return number<int>(field_of_stat(stat, 52)); }
+
 bool parse_is_kernel_worker(std::string_view stat, std::string_view stat_of_first) {
   constexpr std::uint64_t io_worker = 0x10;      // PF_IO_WORKER
   constexpr std::uint64_t user_worker = 0x4000;  // PF_USER_WORKER, Linux 6.4

@@ -78,6 +78,10 @@ Pid parse_parent(std::string_view stat);
 std::uint64_t parse_children_ticks(std::string_view stat);
 // When the process started, in ticks since the boot, in a text of /proc/PID/stat; 0: not one. Pure.
 std::uint64_t parse_start_ticks(std::string_view stat);
+// Where the first thread's stack began, and how the process ended, as wait(2) gives it: in a text
+// of /proc/PID/stat of a caller that may ptrace it; 0: not one, or not said. Pure.
+Address parse_stack_begin(std::string_view stat);
+int parse_exit_code(std::string_view stat);
 // Whether a thread is one that the kernel runs for the process, in which no code of the program
 // ever is: an io_uring's or a vhost's worker. By two texts of /proc/PID/task/TID/stat, of the
 // thread and of the first one, which is none: older kernels use one of the bits otherwise. Pure.

@@ -107,6 +107,14 @@ struct Losses {
   std::uint64_t stacks_copied_in_part = 0;  // of samples, whatever unit they got
 };
 
+// How a signal ended the target during the run.
+struct Death {
+  int signal = 0;
+  // Since a pause of that thread; nullopt: there was none within a second.
+  std::optional<Nanoseconds> after_pause_ns;
+  Tid paused = 0;
+};
+
 struct Run {
   std::string id;
   std::string host;
@@ -121,7 +129,9 @@ struct Run {
   std::vector<Experiment> experiments;
   std::vector<UnitSamples> samples;
   bool ended = false;  // false: the log is cut off (killed run)
-  std::string reason;  // duration | interrupted | target-exited | budget | certain
+  // duration | interrupted | target-exited | first-thread-ended | budget | certain
+  std::string reason;
+  std::optional<Death> death;  // where it is known
   Nanoseconds wall_ns = 0;
   Overhead overhead;
   Losses losses;

@@ -223,26 +223,31 @@ void LogWriter::end(const Run& run) {
   if (run.overhead.slowdown) overhead["slowdown"] = *run.overhead.slowdown;
   if (run.overhead.slowdown_low) overhead["slowdown_low"] = *run.overhead.slowdown_low;
   if (run.overhead.slowdown_high) overhead["slowdown_high"] = *run.overhead.slowdown_high;
-  const Json line = {{"type", "end"},
-                     {"run", run.id},
-                     {"reason", run.reason},
-                     {"wall_ns", run.wall_ns},
-                     {"overhead", overhead},
-                     {"losses",
-                      {{"records_lost", run.losses.records_lost},
-                       {"stacks_truncated", run.losses.stacks_truncated},
-                       {"samples_unknown", run.losses.samples_unknown},
-                       {"samples_total", run.losses.samples_total},
-                       {"throttles", run.losses.throttles},
-                       {"stacks_copied_in_part", run.losses.stacks_copied_in_part}}},
-                     {"digest", run.digest},
-                     {"stopped_calls",
-                      {{"continued", run.stopped_calls.continued},
-                       {"repeated", run.stopped_calls.repeated},
-                       {"broken", run.stopped_calls.broken},
-                       {"shortened", run.stopped_calls.shortened}}},
-                     {"peers", run.peers},
-                     {"warnings", run.warnings}};
+  Json line = {{"type", "end"},
+               {"run", run.id},
+               {"reason", run.reason},
+               {"wall_ns", run.wall_ns},
+               {"overhead", overhead},
+               {"losses",
+                {{"records_lost", run.losses.records_lost},
+                 {"stacks_truncated", run.losses.stacks_truncated},
+                 {"samples_unknown", run.losses.samples_unknown},
+                 {"samples_total", run.losses.samples_total},
+                 {"throttles", run.losses.throttles},
+                 {"stacks_copied_in_part", run.losses.stacks_copied_in_part}}},
+               {"digest", run.digest},
+               {"stopped_calls",
+                {{"continued", run.stopped_calls.continued},
+                 {"repeated", run.stopped_calls.repeated},
+                 {"broken", run.stopped_calls.broken},
+                 {"shortened", run.stopped_calls.shortened}}},
+               {"peers", run.peers},
+               {"warnings", run.warnings}};
+  if (run.death) line["signal"] = run.death->signal;
+  if (run.death && run.death->after_pause_ns) {
+    line["after_pause_ns"] = *run.death->after_pause_ns;
+    line["paused"] = run.death->paused;
+  }
   append(text(line));
 }
 

@@ -152,6 +152,14 @@ void read_end(const Json& line, Run& run) {
   get(line, "reason", run.reason);
   get_time(line, "wall_ns", run.wall_ns);
   get(line, "digest", run.digest);
+  if (line.contains("signal")) {
+    Death& death = run.death.emplace();
+    get(line, "signal", death.signal);
+    get(line, "paused", death.paused);
+    if (line.contains("after_pause_ns")) {
+      get_time(line, "after_pause_ns", death.after_pause_ns.emplace());
+    }
+  }
   if (const Json* overhead = object_field(line, "overhead")) {
     const auto get_known = [&](const char* key, std::optional<double>& known) {
       if (!overhead->contains(key) || overhead->at(key).is_null()) return;

@@ -64,6 +64,7 @@ class Runner {
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts);
   std::vector<UnitSamples> samples() const;
   void warn_of_intrusion();
+  void note_last_pause();
   void finish();
   void show(const char* phase, const Experiment* now = nullptr);
   void show_time();
@@ -98,6 +99,8 @@ bool Runner::stop() {
     run_.reason = "interrupted";
   } else if (!parts_.session.target_alive() || stream_.executed_other_program()) {
     run_.reason = "target-exited";
+  } else if (hooks_.first_thread_ended && hooks_.first_thread_ended()) {
+    run_.reason = "first-thread-ended";
   } else if (config_.budget.duration_ns &&
              parts_.clock.now() - start_ns_ >= *config_.budget.duration_ns) {
     run_.reason = "duration";
@@ -342,7 +345,20 @@ void Runner::warn_of_intrusion() {
   }
 }
 
+// Completed where the signal is known.
+void Runner::note_last_pause() {
+  constexpr Nanoseconds near_ns = kSecond;
+  Death& death = run_.death.emplace();
+  const auto pause = parts_.pauser.last();
+  const Nanoseconds ended_ns =
+      stream_.last_exit_ns() > 0 ? stream_.last_exit_ns() : parts_.clock.now();
+  if (!pause || ended_ns - pause->at_ns > near_ns) return;
+  death.after_pause_ns = std::max<Nanoseconds>(0, ended_ns - pause->at_ns);
+  death.paused = pause->tid;
+}
+
 void Runner::finish() {
+  if (run_.reason == "target-exited" && !stream_.executed_other_program()) note_last_pause();
   run_.wall_ns = parts_.clock.now() - start_ns_;
   add_totals(parts_, cpu_start_ns_, run_);
   note_mean_period();

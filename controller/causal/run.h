@@ -14,8 +14,9 @@
 namespace causalctl::causal {
 
 struct RunHooks {
-  std::function<void(const Status&)> show;  // often; must be cheap
-  std::function<int()> interrupts;          // how often the user asked for the end
+  std::function<void(const Status&)> show;   // often; must be cheap
+  std::function<int()> interrupts;           // how often the user asked for the end
+  std::function<bool()> first_thread_ended;  // for good, and others go on; may be empty
   // Once all threads are followed: a program that is held until then executes no other one unseen.
   std::function<void()> followed;
 };

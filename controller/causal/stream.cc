@@ -75,6 +75,7 @@ Nanoseconds Stream::to_next_tick_ns() const {
 void Stream::apply(const perf::SampleEvent& event) {
   cpu_time_ns_ += event.period_ns;
   ledger_.ran(event.thread.tid);
+  parts_.pauser.sampled(event.thread.tid, event.stack_pointer);
   if (near_breakpoint(event)) ++near_breakpoint_;
   if (!surveyed_ && !event.in_kernel && !event.callers.empty()) {
     spinning_.sampled(event.callers.front());
@@ -207,6 +208,7 @@ void Stream::apply(const perf::ThreadStartEvent& event) {
 }
 
 void Stream::apply(const perf::ThreadExitEvent& event) {
+  last_exit_ns_ = event.time_ns;
   // What it has earned goes to those who join it.
   earn(event.thread.tid, credit_.blocked(event.thread.tid, event.time_ns), event.time_ns);
   ledger_.end_thread(event.thread.tid, event.time_ns);

@@ -116,6 +116,7 @@ class Stream {
   // now on. Returns their share of the samples.
   double look_for_spinning();
   bool executed_other_program() const { return executed_; }
+  Nanoseconds last_exit_ns() const { return last_exit_ns_; }  // of a thread; 0: none
   std::uint64_t samples_near_breakpoint() const { return near_breakpoint_; }
 
  private:
@@ -166,6 +167,7 @@ class Stream {
   std::unordered_map<Tid, Nanoseconds> asked_for_sample_at_ns_;
   std::vector<Nanoseconds> sample_to_pause_ns_;
   bool executed_ = false;
+  Nanoseconds last_exit_ns_ = 0;
   std::vector<pause::Paid> paid_;  // since the last step
   struct WakeUp {                  // of the controller
     Nanoseconds at_ns = 0;

@@ -2,14 +2,8 @@
 
 #include <signal.h>
 
-#include <optional>
-
 #include "controller/base/clock.h"
-#include "controller/base/error.h"
 #include "controller/base/log.h"
-#include "controller/base/procfs.h"
-#include "controller/perf/attrs.h"
-#include "controller/perf/event.h"
 
 namespace causalctl::commands {
 namespace {
@@ -22,25 +16,13 @@ target::Launch launch_of(const config::Target& target) {
   return {target.command, target.environment, target.directory};
 }
 
-void load_libraries(Pid pid, target::Guardian& guardian) {
-  const Address entry = procfs::entry_point(pid);
-  std::optional<perf::EventFd> trap;
-  try {
-    const auto status = procfs::status(pid);
-    if (!status || entry == 0) throw Error("its auxiliary vector cannot be read");
-    // A trap that is blocked stops nothing.
-    if (procfs::has_signal(status->signals_blocked, SIGTRAP)) throw Error("it blocks SIGTRAP");
-    trap = perf::EventFd::open(perf::sigtrap_breakpoint_attr(entry), pid,
-                               "breakpoint at the program's entry point");
-  } catch (const Error& error) {
-    log::note(
-        "the program is not stopped at its entry point, so that nothing in its libraries is known "
-        "yet: {}",
-        error.what());
-  }
-  if (!trap) return;
-  trap->refresh(1);
-  guardian.run_to(entry);
+void load_libraries(target::Guardian& guardian) {
+  const auto obstacle = guardian.run_to_entry();
+  if (!obstacle) return;
+  log::note(
+      "the program is not stopped at its entry point, so that nothing in its libraries is known "
+      "yet: {}",
+      *obstacle);
 }
 
 void end_program(Pid pid, target::Guardian& guardian) {

@@ -12,10 +12,13 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <random>
@@ -43,6 +46,7 @@
 #include "controller/perf/visit_trial.h"
 #include "controller/progress/counted.h"
 #include "controller/progress/progress.h"
+#include "controller/target/end_watch.h"
 #include "controller/target/process.h"
 #include "unwind/symbolizer.h"
 #include "unwind/target_memory.h"
@@ -199,6 +203,69 @@ perf::SessionOptions session_options(const config::Config& config, std::uint64_t
   return options;
 }
 
+// While a process ends its first thread may be dead before others: two looks must find that.
+class FirstThread {
+ public:
+  explicit FirstThread(Pid target) : target_(target) {}
+
+  bool has_ended_alone() {
+    constexpr Nanoseconds between_ns = 100 * kMillisecond;
+    const Nanoseconds now_ns = monotonic_now();
+    if (now_ns < next_ns_) return false;
+    next_ns_ = now_ns + between_ns;
+    const auto status = procfs::status(target_);
+    const bool alone = status && status->state == 'Z' && !procfs::has_ended(target_);
+    looks_ = alone ? looks_ + 1 : 0;
+    return looks_ >= 2;
+  }
+
+ private:
+  Pid target_;
+  Nanoseconds next_ns_ = 0;
+  int looks_ = 0;
+};
+
+std::string first_thread_ended(Pid target) {
+  return fmt::format(
+      "the main thread of process {} has ended while others go on, which causalctl "
+      "does not support",
+      target);
+}
+
+std::string text_of(const causal::Death& death) {
+  const char* name = sigabbrev_np(death.signal);
+  auto text = fmt::format("the target was ended by SIG{}",
+                          name != nullptr ? name : std::to_string(death.signal));
+  if (!death.after_pause_ns) return text + "; no pause was within 1 s before";
+  constexpr double ns_per_ms = 1e6;
+  text += fmt::format(", {:.1f} ms after a pause of thread {}",
+                      static_cast<double>(*death.after_pause_ns) / ns_per_ms, death.paused);
+  const bool may_be_ours = death.signal == SIGSEGV || death.signal == SIGTRAP ||
+                           death.signal == SIGBUS || death.signal == SIGILL ||
+                           death.signal == SIGSYS || death.signal == SIGABRT;
+  return may_be_ours ? text + ": please report it, if the program does not do so by itself" : text;
+}
+
+// Its parent may not have waited for it yet, and the kernel not be done with it.
+void tell_death(target::Guardian& guardian, const target::EndWatch& watch, causal::Run& run) {
+  if (!run.death) return;
+  constexpr Nanoseconds limit_ns = 300 * kMillisecond;
+  const auto status_now = [&] {
+    const auto status = guardian.exit_status();
+    return status ? status : watch.wait_status();
+  };
+  auto status = status_now();
+  for (Patience patience(limit_ns); !status && !patience.over(); status = status_now()) {
+    sleep_until(monotonic_now() + kMillisecond);
+  }
+  if (!status || !WIFSIGNALED(*status)) {
+    run.death.reset();
+    return;
+  }
+  run.death->signal = WTERMSIG(*status);
+  run.warnings.push_back(text_of(*run.death));
+}
+
 // With it the kernel takes its uprobes out of the target's text, for which it needs some time.
 std::jthread close_beside(std::unique_ptr<perf::Session>& session) {
   try {
@@ -253,6 +320,7 @@ void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Paus
 
 causal::Run watch_target(const config::Config& config, Pid target, target::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work) {
+  const target::EndWatch end_watch(target);
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
   const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
   const std::string fixed = fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
@@ -290,11 +358,13 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
                                   std::make_unique<unwind::Unwinder>(target));
   if (!fixed.empty()) attribution.call(fixed, config.experiment.fixed_unit);
   CoreRotation clock(run.seed);
+  FirstThread first_thread(target);
   const std::vector<int> cores = target::usable_cores(target);
   StatusLine status(console.quiet);
   causal::RunHooks hooks;
   hooks.show = [&](const causal::Status& each) { status.show(each); };
   hooks.interrupts = [&] { return std::max<int>(guardian.was_killed(), Interrupts::count()); };
+  hooks.first_thread_ended = [&] { return first_thread.has_ended_alone(); };
   hooks.followed = [&] {
     if (guardian.is_held()) guardian.release();
   };
@@ -312,7 +382,9 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   status.clear();
   warn_of_threads(*session, run);
   if (guardian.was_killed()) run.warnings.emplace_back(kGuardianKilled);
+  if (run.reason == "first-thread-ended") run.warnings.push_back(first_thread_ended(target));
   detach(session, choice.pauser, guardian, before, places, run);
+  tell_death(guardian, end_watch, run);
   run.ended = true;
   return run;
 }
@@ -356,7 +428,11 @@ ExitCode profile(const config::Config& config, Pid target, target::Guardian& gua
                   "causalctl run wants the program itself, not one that executes it (env, taskset, "
                   "a script; env.NAME of [target] sets variables); or attach to it once it runs");
     }
-    throw TargetGone("the target ended before the first experiment did");
+    throw TargetGone("the target ended before the first experiment did" +
+                     (run.death ? ": " + text_of(*run.death) : ""));
+  }
+  if (run.reason == "first-thread-ended" && run.experiments.empty()) {
+    throw Error(first_thread_ended(target));
   }
   if (guardian.was_killed()) {
     throw Error(kGuardianKilled, "look for the out-of-memory killer in the kernel's log");

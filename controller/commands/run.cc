@@ -36,7 +36,7 @@ ExitCode run(const RunArguments& arguments) {
   if (config.progress.end_to_end) return run_end_to_end(config, console);
   target::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
-  load_libraries(pid, guardian);
+  load_libraries(guardian);
   try {
     const ExitCode code = profile(config, pid, guardian, console);
     end_program(pid, guardian);

@@ -23,6 +23,11 @@ struct Paid {
   Nanoseconds cost_ns = 0;  // what a void shot has cost the thread (shot_cost.h)
 };
 
+struct LastPause {
+  Tid tid = 0;
+  Nanoseconds at_ns = 0;  // when it was asked for, or, if that is known, ended
+};
+
 struct PauseTotals {
   Nanoseconds asked_ns = 0;  // sum of what was owed when it was asked for and then paid
   Nanoseconds paid_ns = 0;
@@ -36,6 +41,9 @@ class Pauser {
 
   virtual void add_thread(Tid tid) = 0;  // a thread that is gone is ignored
   virtual void remove_thread(Tid tid) = 0;
+
+  // A sample has found it with this stack pointer.
+  virtual void sampled(Tid /*tid*/, Address /*stack_pointer*/) {}
 
   // The thread owes `debt_ns` in all, as seen with every Paid that collect() has returned. Where a
   // pause is under way it is prolonged or shortened (by ptrace: neither); else one is begun when
@@ -52,6 +60,7 @@ class Pauser {
   // collect() looks whether the target can still bear a shot under way: it must be called often.
   virtual bool looks_at_target() const { return false; }
   virtual PauseTotals totals() const = 0;
+  virtual std::optional<LastPause> last() const { return std::nullopt; }
   virtual std::string name() const = 0;  // "sigtrap" | "ptrace"
   // What the user should be told at the end: one sentence each.
   virtual std::vector<std::string> notices() const { return {}; }

@@ -9,7 +9,7 @@ void PtraceChannel::remove_thread(Tid tid) {
   asked_.erase(tid);
 }
 
-void PtraceChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds /*now_ns*/) {
+void PtraceChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) {
   if (debt_ns <= 0) {  // what is not paid yet is not asked for any more
     if (const auto asked = asked_.find(tid); asked != asked_.end()) asked->second = 0;
     return;
@@ -17,6 +17,7 @@ void PtraceChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds /*now_ns*
   if (pausing(tid) || !threads_.contains(tid)) return;
   const Nanoseconds pause_ns = std::min(debt_ns, longest_ns_);
   asked_[tid] = pause_ns;
+  last_ = {tid, now_ns};
   guardian_.pause(tid, pause_ns);
 }
 
@@ -30,6 +31,7 @@ std::vector<Paid> PtraceChannel::collect(Nanoseconds /*now_ns*/) {
       totals_.paid_ns += pause.end_ns - pause.start_ns;
       ++totals_.pauses;
       paid.push_back({pause.tid, pause.start_ns, pause.end_ns, 0});
+      if (last_->at_ns < pause.end_ns) last_ = {pause.tid, pause.end_ns};
     } else {
       ++totals_.stale;
     }

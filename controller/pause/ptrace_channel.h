@@ -27,6 +27,7 @@ class PtraceChannel final : public Pauser {
   bool standing(Tid tid) const override { return pausing(tid); }
   bool idle() const override { return asked_.empty(); }
   PauseTotals totals() const override { return totals_; }
+  std::optional<LastPause> last() const override { return last_; }
   std::string name() const override { return "ptrace"; }
 
  private:
@@ -35,6 +36,7 @@ class PtraceChannel final : public Pauser {
   std::unordered_set<Tid> threads_;
   std::unordered_map<Tid, Nanoseconds> asked_;
   PauseTotals totals_;
+  std::optional<LastPause> last_;
 };
 
 }  // namespace causalctl::pause

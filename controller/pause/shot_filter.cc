@@ -1,10 +1,12 @@
 #include "controller/pause/shot_filter.h"
 
+#include <asm/ptrace.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -18,6 +20,8 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/facility.h"
+#include "controller/perf/bpf_code.h"
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/perf/attrs.h"
 
@@ -36,7 +40,25 @@ struct Offsets {                    // in bytes
   // that says "syscall user dispatch" (prctl(2)).
   std::optional<int> syscall_work;
   int dispatch_bit = 0;
+  // In task_struct: of the alternate stack, and of what the fs register was at the last switch.
+  int alternate_begin = 0;
+  int alternate_size = 0;
+  int control_block = 0;
 };
+
+// The value of the map. The program reads what we write, and writes what we read.
+struct SlotOfMap {
+  std::uint64_t low, high;  // StackRange
+  std::uint64_t stack_pointer, control_block;
+};
+struct Shared {
+  std::uint64_t reasons;
+  std::uint64_t unused[7];
+  SlotOfMap slots[ShotFilter::kSlots];
+};
+constexpr std::size_t kSharedBytes = (sizeof(Shared) + kPage - 1) / kPage * kPage;
+
+Shared& shared(const Mapping& mapping) { return *reinterpret_cast<Shared*>(mapping.data()); }
 
 // Why a shot is held back, as bits of the word that the program writes.
 constexpr int kHandler = 1;
@@ -94,8 +116,16 @@ std::optional<Offsets> find_offsets() {
   const auto sighand = member_offset(types.get(), task, "sighand");
   const auto actions = member_offset(types.get(), handlers, "action");
   const auto blocked = member_offset(types.get(), task, "blocked");
-  if (!sighand || !actions || !blocked) return std::nullopt;
+  const auto alternate_begin = member_offset(types.get(), task, "sas_ss_sp");
+  const auto alternate_size = member_offset(types.get(), task, "sas_ss_size");
+  const auto control_block = nested_offset(types.get(), task, "thread", "thread_struct", "fsbase");
+  if (!sighand || !actions || !blocked || !alternate_begin || !alternate_size || !control_block) {
+    return std::nullopt;
+  }
   Offsets offsets;
+  offsets.alternate_begin = *alternate_begin;
+  offsets.alternate_size = *alternate_size;
+  offsets.control_block = *control_block;
   offsets.sighand = *sighand;
   // k_sigaction begins with a sigaction, which begins with sa_handler, on x86-64.
   offsets.trap_handler = *actions + (SIGTRAP - 1) * static_cast<int>(action->size);
@@ -115,76 +145,76 @@ const std::optional<Offsets>& kernel_offsets() {
   return offsets;
 }
 
-// Emits the instructions of <linux/bpf.h>; jumps go to the end, and are patched there.
-class Code {
- public:
-  void add(int code, int to, int from, int offset, std::int32_t immediate) {
-    bpf_insn each{};
-    each.code = static_cast<std::uint8_t>(code);
-    each.dst_reg = static_cast<unsigned>(to) & 0xfU;
-    each.src_reg = static_cast<unsigned>(from) & 0xfU;
-    each.off = static_cast<std::int16_t>(offset);
-    each.imm = immediate;
-    instructions_.push_back(each);
-  }
-  void move(int to, int from) { add(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0); }
-  void set(int to, std::int32_t value) { add(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value); }
-  void call(int function) { add(BPF_JMP | BPF_CALL, 0, 0, 0, function); }
-  void load(int to, int from, int offset) { add(BPF_LDX | BPF_MEM | BPF_DW, to, from, offset, 0); }
-  void store(int to, int offset, int from) { add(BPF_STX | BPF_MEM | BPF_DW, to, from, offset, 0); }
-  void set_long(int to, std::uint64_t value) {
-    add(BPF_LD | BPF_IMM | BPF_DW, to, 0, 0, static_cast<std::int32_t>(value));
-    add(0, 0, 0, 0, static_cast<std::int32_t>(value >> 32));
-  }
-  void set_to_map(int to, int map) {
-    add(BPF_LD | BPF_IMM | BPF_DW, to, BPF_PSEUDO_MAP_VALUE, 0, map);
-    add(0, 0, 0, 0, 0);
-  }
-  // to = the 8 bytes at from + offset in the kernel; uses r1 to r3 and the stack's first word.
-  void read_kernel(int to, int from, int offset) {
-    constexpr int stack = -8;
-    move(BPF_REG_3, from);
-    add(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_3, 0, 0, offset);
-    move(BPF_REG_1, BPF_REG_10);
-    add(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, stack);
-    set(BPF_REG_2, sizeof(std::uint64_t));
-    call(BPF_FUNC_probe_read_kernel);
-    load(to, BPF_REG_10, stack);
-  }
-  void flag_if_not_zero(int value, int flags, std::int32_t bit) {
-    add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1, 0);
-    add(BPF_ALU64 | BPF_OR | BPF_K, flags, 0, 0, bit);
-  }
-  void jump_to_end(int condition, int left, int right, std::int32_t value) {
-    to_end_.push_back(instructions_.size());
-    add(condition, left, right, 0, value);
-  }
-  std::vector<bpf_insn> end() {  // r0 is the result
-    for (const std::size_t each : to_end_) {
-      instructions_[each].off = static_cast<std::int16_t>(instructions_.size() - each - 1);
-    }
-    add(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-    return std::move(instructions_);
-  }
-
- private:
-  std::vector<bpf_insn> instructions_;
-  std::vector<std::size_t> to_end_;
+struct Registers {  // that hold, and are not changed by calls:
+  int slot, pointer, current;
 };
+
+// The last part of filter_program().
+void add_stack_check(perf::BpfCode& code, const Offsets& offsets, const Registers& in,
+                     perf::BpfCode::Label end) {
+  constexpr int begin = BPF_REG_6;
+  constexpr int size = BPF_REG_0;
+  constexpr int left = BPF_REG_1;
+  constexpr int slots = offsetof(Shared, slots);
+  const auto no_alternate = code.label();
+  const auto outside = code.label();
+  const auto compare = code.label();
+  const auto held = code.label();
+  code.read_kernel(begin, in.current, offsets.alternate_begin);
+  code.read_kernel(size, in.current, offsets.alternate_size);
+  code.jump_if(BPF_JEQ | BPF_K, size, 0, 0, no_alternate);
+  code.move(left, in.pointer);
+  code.add(BPF_ALU64 | BPF_SUB | BPF_X, left, begin, 0, 0);
+  code.jump_if(BPF_JLE | BPF_X, in.pointer, begin, 0, outside);
+  code.jump_if(BPF_JLE | BPF_X, left, size, 0, compare);
+  code.place(outside);
+  code.move(left, size);
+  code.place(compare);
+  code.set(BPF_REG_0, 1);
+  code.jump_if(BPF_JGE | BPF_K, left, 0, static_cast<std::int32_t>(pause_frame_bytes()), end);
+  code.jump(held);
+
+  code.place(no_alternate);
+  code.load(BPF_REG_1, in.slot, slots + static_cast<int>(offsetof(SlotOfMap, low)));
+  code.load(BPF_REG_2, in.slot, slots + static_cast<int>(offsetof(SlotOfMap, high)));
+  code.set(BPF_REG_0, 1);
+  code.jump_if(BPF_JLT | BPF_X, in.pointer, BPF_REG_1, 0, held);
+  code.jump_if(BPF_JLT | BPF_X, in.pointer, BPF_REG_2, 0, end);
+
+  code.place(held);
+  code.read_kernel(BPF_REG_0, in.current, offsets.control_block);
+  code.store(in.slot, slots + static_cast<int>(offsetof(SlotOfMap, control_block)), BPF_REG_0);
+  code.store(in.slot, slots + static_cast<int>(offsetof(SlotOfMap, stack_pointer)), in.pointer);
+  code.set(BPF_REG_0, 0);
+}
 
 // On the shot's event, in the interrupt that fires it:
 //   reasons = 0
 //   if (current->sighand->action[SIGTRAP - 1].sa.sa_handler != ours) reasons |= kHandler
 //   if (current->seccomp.mode) reasons |= kSeccomp
 //   if (current->thread_info.syscall_work & the bit of user dispatch) reasons |= kDispatch
-//   if (reasons) { *word = reasons; return 0; }
-//   return current->blocked has SIGTRAP ? 0 : 1
+//   if (reasons) { shared->reasons = reasons; return 0; }
+//   if (current->blocked has SIGTRAP) return 0;
+//   slot = &shared->slots[(event's period - kShotPeriod) % kSlots]
+//   begin = current->sas_ss_sp, size = current->sas_ss_size
+//   left = sp > begin && sp - begin <= size ? sp - begin : size  // of the alternate stack
+//   if (size ? left >= frame : sp >= slot->low && sp < slot->high) return 1
+//   slot->control_block = current->thread.fsbase; slot->stack_pointer = sp; return 0
 std::vector<bpf_insn> filter_program(const Offsets& offsets, Address handler, int map) {
   constexpr int reasons = BPF_REG_6;
   constexpr int field = BPF_REG_7;
-  constexpr int blocked = BPF_REG_8;
+  constexpr int pointer = BPF_REG_8;
   constexpr int current = BPF_REG_9;
-  Code code;
+  constexpr int pointer_at = -16;  // on the program's stack
+  constexpr int slot_at = -24;
+  perf::BpfCode code;
+  code.load(BPF_REG_2, BPF_REG_1, offsetof(bpf_perf_event_data, regs) + offsetof(pt_regs, rsp));
+  code.store(BPF_REG_10, pointer_at, BPF_REG_2);
+  code.load(BPF_REG_2, BPF_REG_1, offsetof(bpf_perf_event_data, sample_period));
+  code.add(BPF_ALU64 | BPF_SUB | BPF_K, BPF_REG_2, 0, 0, static_cast<std::int32_t>(kShotPeriod));
+  code.add(BPF_ALU64 | BPF_AND | BPF_K, BPF_REG_2, 0, 0, ShotFilter::kSlots - 1);
+  code.add(BPF_ALU64 | BPF_MUL | BPF_K, BPF_REG_2, 0, 0, sizeof(SlotOfMap));
+  code.store(BPF_REG_10, slot_at, BPF_REG_2);
   code.call(BPF_FUNC_get_current_task);
   code.move(current, BPF_REG_0);
   code.set(reasons, 0);
@@ -203,17 +233,24 @@ std::vector<bpf_insn> filter_program(const Offsets& offsets, Address handler, in
     code.add(BPF_ALU64 | BPF_AND | BPF_K, field, 0, 0, 1 << offsets.dispatch_bit);
     code.flag_if_not_zero(field, reasons, kDispatch);
   }
-  code.read_kernel(blocked, current, offsets.blocked);
-  code.add(BPF_ALU64 | BPF_AND | BPF_K, blocked, 0, 0, 1 << (SIGTRAP - 1));
-  constexpr int these_four = 4;
-  code.add(BPF_JMP | BPF_JNE | BPF_K, reasons, 0, these_four, 0);
-  code.set(BPF_REG_0, 1);
-  code.jump_to_end(BPF_JMP | BPF_JEQ | BPF_K, blocked, 0, 0);
+  const auto end = code.label();
+  const auto may_be_shot = code.label();
+  code.set_to_map_value(field, map);
+  code.jump_if(BPF_JEQ | BPF_K, reasons, 0, 0, may_be_shot);
+  code.store(field, offsetof(Shared, reasons), reasons);
   code.set(BPF_REG_0, 0);
-  code.jump_to_end(BPF_JMP | BPF_JA, 0, 0, 0);
-  code.set_to_map(field, map);
-  code.store(field, 0, reasons);
+  code.jump(end);
+
+  code.place(may_be_shot);
+  code.read_kernel(pointer, current, offsets.blocked);
+  code.add(BPF_ALU64 | BPF_AND | BPF_K, pointer, 0, 0, 1 << (SIGTRAP - 1));
   code.set(BPF_REG_0, 0);
+  code.jump_if(BPF_JNE | BPF_K, pointer, 0, 0, end);
+  code.load(BPF_REG_1, BPF_REG_10, slot_at);
+  code.add(BPF_ALU64 | BPF_ADD | BPF_X, field, BPF_REG_1, 0, 0);  // shared + offset of the slot
+  code.load(pointer, BPF_REG_10, pointer_at);
+  add_stack_check(code, offsets, {field, pointer, current}, end);
+  code.place(end);
   return code.end();
 }
 
@@ -235,17 +272,18 @@ std::optional<ShotFilter> ShotFilter::load(Address handler, std::string& reason)
   map_options.sz = sizeof map_options;
   map_options.map_flags = BPF_F_MMAPABLE;
   filter.map_ = Fd(bpf_map_create(BPF_MAP_TYPE_ARRAY, "causalctl", sizeof(std::uint32_t),
-                                  sizeof(std::uint64_t), 1, &map_options));
+                                  sizeof(Shared), 1, &map_options));
   if (!filter.map_) {
     reason = fmt::format("bpf(BPF_MAP_CREATE): {}", std::strerror(errno));
     return std::nullopt;
   }
-  void* word = mmap(nullptr, kPage, PROT_READ, MAP_SHARED, filter.map_.get(), 0);
-  if (word == MAP_FAILED) {
+  void* memory =
+      mmap(nullptr, kSharedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, filter.map_.get(), 0);
+  if (memory == MAP_FAILED) {
     reason = fmt::format("mmap of a BPF map: {}", std::strerror(errno));
     return std::nullopt;
   }
-  filter.word_ = Mapping(word, kPage);
+  filter.shared_ = Mapping(memory, kSharedBytes);
   const auto code = filter_program(*offsets, handler, filter.map_.get());
   filter.program_ = Fd(bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "causalctl_shot", "Dual MIT/GPL",
                                      code.data(), code.size(), nullptr));
@@ -257,11 +295,33 @@ std::optional<ShotFilter> ShotFilter::load(Address handler, std::string& reason)
 }
 
 ShotFilter::Held ShotFilter::held() const {
-  const auto word =
-      __atomic_load_n(reinterpret_cast<const std::uint64_t*>(word_.data()), __ATOMIC_ACQUIRE);
+  const auto word = __atomic_load_n(&shared(shared_).reasons, __ATOMIC_ACQUIRE);
   if ((word & kSeccomp) != 0) return Held::seccomp;
   if ((word & kDispatch) != 0) return Held::dispatch;
   return word != 0 ? Held::handler : Held::none;
+}
+
+Nanoseconds ShotFilter::shot_period(unsigned slot) {
+  return kShotPeriod + static_cast<Nanoseconds>(slot % kSlots);
+}
+
+void ShotFilter::set_stack(unsigned slot, const std::optional<StackRange>& range) {
+  SlotOfMap& each = shared(shared_).slots[slot % kSlots];
+  const StackRange now = range.value_or(StackRange{});
+  // No order of the two lets anything through that neither the old nor the new range has.
+  __atomic_store_n(&each.high, Address{0}, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&each.low, now.low, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&each.high, now.high, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&each.stack_pointer, Address{0}, __ATOMIC_SEQ_CST);
+}
+
+std::optional<ShotFilter::Place> ShotFilter::take_held_for_stack(unsigned slot) {
+  SlotOfMap& each = shared(shared_).slots[slot % kSlots];
+  Place place;
+  place.stack_pointer = __atomic_exchange_n(&each.stack_pointer, Address{0}, __ATOMIC_ACQ_REL);
+  if (place.stack_pointer == 0) return std::nullopt;
+  place.control_block = __atomic_load_n(&each.control_block, __ATOMIC_ACQUIRE);
+  return place;
 }
 
 // With a shot at ourselves, through a filter that nobody's handler passes. nullopt: it has not
@@ -323,6 +383,10 @@ const Trial& ShotFilter::trial() {
 }
 
 std::optional<ShotFilter> ShotFilter::make(Address handler, std::string& reason) {
+  if (is_pretended_broken(Facility::bpf)) {
+    reason = "BPF programs are pretended not to work";
+    return std::nullopt;
+  }
   auto filter = load(handler, reason);
   if (!filter || trial().is_seen()) return filter;
   reason = trial().finding;

@@ -7,9 +7,10 @@
 // look from outside can exclude that: between the look and the shot lies a switch of processes. So
 // the look is made by the shot itself: a BPF program on the event runs in the interrupt that fires
 // it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP],
-// current->seccomp.mode, the mask of signals and so on. What is left is the way from there to the
-// delivery, some 5 us (docs/safety.md has the measurement), in which another thread must reset the
-// handler; the thread that is being shot cannot.
+// current->seccomp.mode, the mask of signals and so on. The interrupt is in user code, so the stack
+// pointer that it has saved is the one that the signal's frame goes below. What is left is the way
+// from there to the delivery, some 5 us (docs/safety.md has the measurement), in which another
+// thread must reset the handler; the thread that is being shot cannot.
 //
 // Where in the kernel's structs these fields are, its BTF says. Since Linux 6.11 a program that
 // returns 0 suppresses the signal too, not just the record; before, and without CAP_BPF and
@@ -24,13 +25,20 @@
 #include "controller/base/fd.h"
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
+#include "controller/pause/stack_room.h"
 #include "controller/perf/event.h"
 
 namespace causalctl::pause {
 
 class ShotFilter {
  public:
-  enum class Held { none, handler, seccomp, dispatch };  // why no shot may be fired any more
+  // Why no shot may be fired any more; `stack`: never said by a filter, which can tell each time.
+  enum class Held { none, handler, seccomp, dispatch, stack };
+
+  struct Place {  // where a thread was when its shot was held back
+    Address stack_pointer = 0;
+    Address control_block = 0;  // fs, by which the C library knows its thread; 0: none
+  };
 
   // nullopt: `reason` says why there can be none here; trial() is one. REQUIRES, as those below: no
   // other call at the same time.
@@ -41,8 +49,16 @@ class ShotFilter {
   // the machine stalls for a quarter of a second.
   static Trial try_out();
   static const Trial& trial();  // the same, made once in this process
+  // Of shots that are told apart by their periods: shot_period(slot).
+  static constexpr unsigned kSlots = 1024;
+  static Nanoseconds shot_period(unsigned slot);
 
   void attach(const perf::EventFd& shot) const { shot.set_program(program_.get()); }
+  // Where the thread of this slot may be shot, but for an alternate stack; nullopt: nowhere.
+  void set_stack(unsigned slot, const std::optional<StackRange>& range);
+  // Of this slot, since the last call: it was held back, for want of room. It stays armed, and
+  // fires as soon as there is.
+  std::optional<Place> take_held_for_stack(unsigned slot);
 
   // Of the last shot that was held back, on whatever thread. It stays armed: it is to be closed.
   // One that a mask holds back is not told of: it fires once the thread does not block it.
@@ -54,7 +70,7 @@ class ShotFilter {
 
   Fd map_;
   Fd program_;
-  Mapping word_;  // of the map: set by the program
+  Mapping shared_;  // the map
 };
 
 }  // namespace causalctl::pause

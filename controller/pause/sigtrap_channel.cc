@@ -29,6 +29,12 @@ constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;
 constexpr Nanoseconds kUnfiredCheck = 50 * kMillisecond;
 constexpr Nanoseconds kUnfiredCheckAgain = 20 * kMillisecond;
 
+// So often its shot is found held back, for want of room on the stack, before a thread is paused by
+// ptrace; and so many samples must find the target's threads on their own stacks before the first
+// shot, where nothing holds it back.
+constexpr int kHeldLooks = 3;
+constexpr int kCleanSamples = 30;
+
 }  // namespace
 
 SigtrapChannel::SigtrapChannel(Pid target, target::Guardian& guardian, target::Injection injection,
@@ -67,13 +73,17 @@ void SigtrapChannel::add_thread(Tid tid) {
     return;
   }
   const unsigned slot = take_slot();
-  const auto attr = perf::sigtrap_attr(injection_.slots + slot * sizeof(target::Slot), kShotPeriod);
+  const auto attr = perf::sigtrap_attr(injection_.slots + slot * sizeof(target::Slot),
+                                       ShotFilter::shot_period(slot));
   auto shot = perf::EventFd::open(attr, tid, "pause event");
   if (!shot) {  // the thread is gone
     free_slots_.push_back(slot);
     return;
   }
-  if (filter_) filter_->attach(*shot);
+  if (filter_) {
+    filter_->set_stack(slot, std::nullopt);
+    filter_->attach(*shot);
+  }
   // A new program, begun by execve(), has no stub, and the signal would end it. An event from
   // before is taken away by the kernel (remove_on_exec); one from after is not, so look after the
   // open.
@@ -121,6 +131,40 @@ void SigtrapChannel::write_slot(const Thread& thread, bool with_arming) {
                              std::as_bytes(std::span(&slot, 1)).first(size));
 }
 
+void SigtrapChannel::sampled(Tid tid, Address stack_pointer) {
+  if (filter_ || executed_ || given_up_ != Held::none || stack_pointer == 0) return;
+  const auto found = threads_.find(tid);
+  if (found == threads_.end()) return;
+  Thread& thread = found->second;
+  find_stack(tid, thread);
+  if (!thread.stack) return;
+  if (!thread.stack->holds(stack_pointer)) return give_up(Held::stack);
+  thread.seen_on_own_stack = true;
+  ++clean_samples_;
+}
+
+void SigtrapChannel::find_stack(Tid tid, Thread& thread) {
+  if (std::exchange(thread.stack_known, true)) return;
+  thread.stack = own_stack(target_, tid, control_block(tid));
+  if (filter_) filter_->set_stack(thread.slot, thread.stack);
+}
+
+// Its shot waits until it is on its own stack, which is soon enough for a thread that is elsewhere
+// now and then. Not every C library tells where its block is; the filter does.
+void SigtrapChannel::check_stack(Tid tid, Thread& thread, const ShotFilter::Place& place) {
+  if (!thread.stack) {
+    thread.stack = own_stack(target_, tid, place.control_block);
+    filter_->set_stack(thread.slot, thread.stack);
+    if (thread.stack && thread.stack->holds(place.stack_pointer)) return;
+  }
+  if (++thread.held_looks < kHeldLooks) return;
+  --armed_count_;
+  ++on_other_stacks_;
+  thread.owed_total_ns = 0;
+  write_slot(thread, false);
+  fall_back(tid);  // not its slot: it may have been shot just now
+}
+
 void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) {
   if (executed_) return;
   const auto found = threads_.find(tid);
@@ -156,10 +200,20 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
     // It may be on its way into such a call, or out of it.
     if (!filter_ && !thread.reached && ++thread.unblocked_looks < 2) return;
   }
+  find_stack(tid, thread);
+  if (!filter_) {
+    if (!thread.stack) {
+      free_slots_.push_back(thread.slot);
+      ++on_other_stacks_;
+      return fall_back(tid);
+    }
+    if (!thread.seen_on_own_stack || clean_samples_ < kCleanSamples) return;
+  }
   thread.owed_total_ns = owed_total_ns;
   thread.armed_at_ns = now_ns;
   thread.check_at_ns = now_ns + kUnfiredCheck;
   write_slot(thread, true);
+  last_ = {tid, now_ns};
   thread.shot.refresh(1);
   thread.armed = true;
   ++armed_count_;
@@ -213,9 +267,10 @@ std::vector<std::string> SigtrapChannel::notices() const {
   if (given_up_ != Held::none) {
     all.push_back(
         fmt::format("the target {} during the run: from then on pauses were by ptrace",
-                    given_up_ == Held::handler ? "changed its SIGTRAP handler"
-                    : given_up_ == Held::seccomp
-                        ? "put itself under seccomp"
+                    given_up_ == Held::handler   ? "changed its SIGTRAP handler"
+                    : given_up_ == Held::seccomp ? "put itself under seccomp"
+                    : given_up_ == Held::stack
+                        ? "ran on stacks that are not its threads' own (coroutines)"
                         : "dispatched system calls itself (PR_SET_SYSCALL_USER_DISPATCH)"));
   }
   if (without_slot_ > 0) {
@@ -225,6 +280,12 @@ std::vector<std::string> SigtrapChannel::notices() const {
   if (unreached_ > 0) {
     all.push_back(fmt::format(
         "threads that block SIGTRAP or handle it: {} of them were paused by ptrace", unreached_));
+  }
+  if (on_other_stacks_ > 0) {
+    all.push_back(fmt::format(
+        "threads on stacks that are not known to be their own (coroutines), or without room for a "
+        "signal's frame: {} of them were paused by ptrace",
+        on_other_stacks_));
   }
   if (overwritten_ > 0) {
     all.push_back(fmt::format(
@@ -259,10 +320,12 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, N
     totals_.asked_ns += thread.owed_total_ns - state.paid_total_ns;
     totals_.paid_ns += run->end_ns - run->start_ns;
     ++totals_.pauses;
+    thread.held_looks = 0;
   } else {
     ++totals_.stale;
   }
   paid.push_back({tid, run->start_ns, run->end_ns, options_.pause_cost_ns.value_or(0)});
+  if (last_->at_ns < run->end_ns) last_ = {tid, run->end_ns};
   state = {run->paid_total_ns, left};
   thread.reached = true;
   return true;
@@ -309,6 +372,10 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
   read_slots();
   std::vector<Tid> unfired;
   std::vector<Tid> finished;
+  std::vector<std::pair<Tid, ShotFilter::Place>> elsewhere;
+  const auto held_for_stack = [&](const Thread& thread) {
+    return filter_ ? filter_->take_held_for_stack(thread.slot) : std::nullopt;
+  };
   for (auto& [tid, thread] : threads_) {
     if (!thread.armed) continue;
     const target::Slot& slot = seen_[thread.slot];
@@ -318,11 +385,14 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
       if (!believed || given_up_ != Held::none) finished.push_back(tid);
     } else if (slot.entered != slot.left) {
       ++standing_;
+    } else if (const auto place = held_for_stack(thread)) {
+      elsewhere.emplace_back(tid, *place);
     } else if (now_ns > thread.check_at_ns) {
       unfired.push_back(tid);
     }
   }
   for (const Tid tid : finished) fall_back(tid);
+  for (const auto& [tid, place] : elsewhere) check_stack(tid, threads_.at(tid), place);
   for (const Tid tid : unfired) check_unfired(tid, threads_.at(tid), now_ns);
   std::sort(paid.begin(), paid.end(),
             [](const Paid& a, const Paid& b) { return a.end_ns < b.end_ns; });
@@ -340,6 +410,11 @@ bool SigtrapChannel::standing(Tid tid) const {
   if (!found->second.armed) return false;
   const target::Slot& slot = seen_[found->second.slot];
   return slot.entered != slot.left;
+}
+
+std::optional<LastPause> SigtrapChannel::last() const {
+  const auto other = fallback_.last();
+  return !last_ || (other && other->at_ns > last_->at_ns) ? other : last_;
 }
 
 PauseTotals SigtrapChannel::totals() const {

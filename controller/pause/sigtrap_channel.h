@@ -30,6 +30,7 @@
 #include "controller/pause/pauser.h"
 #include "controller/pause/ptrace_channel.h"
 #include "controller/pause/shot_filter.h"
+#include "controller/pause/stack_room.h"
 #include "controller/pause/unreached.h"
 #include "controller/perf/event.h"
 #include "controller/target/slot.h"
@@ -49,6 +50,7 @@ class SigtrapChannel final : public Pauser {
 
   void add_thread(Tid tid) override;
   void remove_thread(Tid tid) override;
+  void sampled(Tid tid, Address stack_pointer) override;
   void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) override;
   std::vector<Paid> collect(Nanoseconds now_ns) override;
   bool pausing(Tid tid) const override;
@@ -57,6 +59,7 @@ class SigtrapChannel final : public Pauser {
   // Without the filter it is this look that finds out that the handler is not ours any more.
   bool looks_at_target() const override { return !filter_; }
   PauseTotals totals() const override;
+  std::optional<LastPause> last() const override;
   std::string name() const override { return "sigtrap"; }
   std::vector<std::string> notices() const override;
 
@@ -71,6 +74,10 @@ class SigtrapChannel final : public Pauser {
     bool reached = false;           // by an earlier shot
     int unblocked_looks = 0;        // in a row, before its first shot
     Unreached unreached;
+    bool stack_known = false;  // it was looked for
+    std::optional<StackRange> stack;
+    int held_looks = 0;              // for want of room on its stack, since its last pause
+    bool seen_on_own_stack = false;  // by a sample
   };
   struct SlotState {  // what collect() last saw; outlives the thread that had the slot
     Nanoseconds paid_total_ns = 0;
@@ -82,6 +89,8 @@ class SigtrapChannel final : public Pauser {
   std::optional<target::Slot> read_slot(unsigned slot) const;  // nullopt: it is not there
   void write_slot(const Thread& thread, bool with_arming);
   void fall_back(Tid tid);
+  void find_stack(Tid tid, Thread& thread);
+  void check_stack(Tid tid, Thread& thread, const ShotFilter::Place& place);
   void check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns);
   unsigned take_slot();
   static ShotFilter::Held obstacle(const procfs::Status& status);  // why it must not be shot
@@ -98,15 +107,19 @@ class SigtrapChannel final : public Pauser {
   std::unordered_map<Tid, Thread> threads_;
   std::vector<unsigned> free_slots_;
   unsigned used_slots_ = 0;  // high-water mark
-  // Threads that went to fallback_: for want of a slot; because no shot reaches them.
+  // Threads that went to fallback_: for want of a slot; because no shot reaches them; because they
+  // are on stacks that are not theirs.
   std::uint64_t without_slot_ = 0;
   std::uint64_t unreached_ = 0;
+  std::uint64_t on_other_stacks_ = 0;
   std::uint64_t overwritten_ = 0;  // slots that hold what the stub does not write; not used again
   std::vector<SlotState> states_;
   std::vector<target::Slot> seen_;  // buffer of collect()
+  int clean_samples_ = 0;           // of any thread, on its own stack
   unsigned armed_count_ = 0;
   unsigned standing_ = 0;  // threads in the stub, as of the last collect()
   PauseTotals totals_;
+  std::optional<LastPause> last_;
 };
 
 }  // namespace causalctl::pause

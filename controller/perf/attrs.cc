@@ -1,7 +1,5 @@
 #include "controller/perf/attrs.h"
 
-#include <linux/hw_breakpoint.h>
-
 #include <algorithm>
 #include <ctime>
 
@@ -47,8 +45,10 @@ perf_event_attr sampling_attr(const SamplingFields& fields) {
   attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN;
   attr.exclude_callchain_kernel = 1;
   attr.sample_max_stack = static_cast<std::uint16_t>(std::max(1U, fields.call_chain_depth));
+  attr.sample_type |= PERF_SAMPLE_REGS_USER;
+  attr.sample_regs_user = kStackPointer;
   if (fields.stack_bytes > 0) {
-    attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attr.sample_type |= PERF_SAMPLE_STACK_USER;
     attr.sample_regs_user = kUserRegisters;
     attr.sample_stack_user = fields.stack_bytes;
   }
@@ -82,19 +82,6 @@ perf_event_attr sigtrap_attr(Address slot, Nanoseconds period_ns) {
   attr.remove_on_exec = 1;
   attr.sig_data = slot;
   return attr;
-}
-
-perf_event_attr sigtrap_breakpoint_attr(Address address) {
-  perf_event_attr attr{};
-  attr.type = PERF_TYPE_BREAKPOINT;
-  attr.bp_type = HW_BREAKPOINT_X;
-  attr.bp_addr = address;
-  attr.bp_len = sizeof(long);
-  attr.sample_period = 1;
-  attr.exclude_kernel = 1;
-  attr.sigtrap = 1;
-  attr.remove_on_exec = 1;
-  return with_common_fields(attr);
 }
 
 }  // namespace causalctl::perf

@@ -18,6 +18,8 @@ inline constexpr std::uint64_t kCommonSampleType =
 
 // General and instruction registers, flags and segments that 64-bit code has (asm/perf_regs.h).
 inline constexpr std::uint64_t kUserRegisters = 0xff0fff;
+// The one of them that is in every sample: which stack a thread is on decides how it can be paused.
+inline constexpr std::uint64_t kStackPointer = 1 << 7;
 
 struct SamplingFields {
   Nanoseconds period_ns = kMillisecond;
@@ -38,7 +40,5 @@ perf_event_attr visit_attr(const perf_event_attr& event);  // every hit is a rec
 // One SIGTRAP (si_code TRAP_PERF, si_perf_data = slot) when the thread has run `period_ns` more and
 // is in user code; armed by EventFd::refresh(1). Linux 5.13.
 perf_event_attr sigtrap_attr(Address slot, Nanoseconds period_ns);
-// One SIGTRAP when the thread is about to execute what is at `address`; armed in the same way.
-perf_event_attr sigtrap_breakpoint_attr(Address address);
 
 }  // namespace causalctl::perf

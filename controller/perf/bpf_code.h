@@ -1,5 +1,5 @@
 // Emits the instructions of a BPF program (<linux/bpf.h>, Documentation/bpf/instruction-set.rst).
-// Registers are BPF_REG_0 to BPF_REG_10. Pure.
+// Registers are BPF_REG_0 to BPF_REG_10. Jumps go to labels, and are patched at the end. Pure.
 #pragma once
 
 #include <linux/bpf.h>
@@ -24,6 +24,10 @@ class BpfCode {
   }
   void move(int to, int from) { add(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0); }
   void set(int to, std::int32_t value) { add(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value); }
+  void set_long(int to, std::uint64_t value) {
+    add(BPF_LD | BPF_IMM | BPF_DW, to, 0, 0, static_cast<std::int32_t>(value));
+    add(0, 0, 0, 0, static_cast<std::int32_t>(value >> 32));
+  }
   void add_to(int to, int from) { add(BPF_ALU64 | BPF_ADD | BPF_X, to, from, 0, 0); }
   void add_number(int to, std::int32_t value) { add(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value); }
   void shift_right(int to, std::int32_t bits) { add(BPF_ALU64 | BPF_RSH | BPF_K, to, 0, 0, bits); }
@@ -39,27 +43,42 @@ class BpfCode {
   void set_to_map(int to, int map) { load_map(to, BPF_PSEUDO_MAP_FD, map); }
   // The address of the first byte of an array's only value.
   void set_to_map_value(int to, int map) { load_map(to, BPF_PSEUDO_MAP_VALUE, map); }
-  void set_long(int to, std::uint64_t value) {
-    add(BPF_LD | BPF_IMM | BPF_DW, to, 0, 0, static_cast<std::int32_t>(value));
-    add(0, 0, 0, 0, static_cast<std::int32_t>(value >> 32));
+  // to = the 8 bytes at from + offset in the kernel; uses r1 to r3 and the stack's first word.
+  void read_kernel(int to, int from, int offset) {
+    constexpr int stack = -8;
+    move(BPF_REG_3, from);
+    add_number(BPF_REG_3, offset);
+    move(BPF_REG_1, BPF_REG_10);
+    add_number(BPF_REG_1, stack);
+    set(BPF_REG_2, sizeof(std::uint64_t));
+    call(BPF_FUNC_probe_read_kernel);
+    load(to, BPF_REG_10, stack);
   }
-  // To the end of the program, where `condition` (BPF_JEQ, …) holds of the register and the value.
-  void jump_to_end_if(int condition, int left, std::int32_t value) {
-    to_end_.push_back(instructions_.size());
-    add(BPF_JMP | condition | BPF_K, left, 0, 0, value);
-  }
-  void jump_over_if(int condition, int left, std::int32_t value, int instructions) {
-    add(BPF_JMP | condition | BPF_K, left, 0, instructions, value);
-  }
-  std::size_t size() const { return instructions_.size(); }
 
-  // The program, which returns `result`.
-  std::vector<bpf_insn> end(std::int32_t result) {
-    for (const std::size_t each : to_end_) {
-      instructions_[each].off = static_cast<std::int16_t>(instructions_.size() - each - 1);
-    }
-    set(BPF_REG_0, result);
+  using Label = std::size_t;
+  Label label() {
+    places_.push_back(0);
+    return places_.size() - 1;
+  }
+  void place(Label label) { places_[label] = instructions_.size(); }
+  // `condition`: BPF_JEQ | BPF_K, … of the register `left` and the register `right` or `value`.
+  void jump_if(int condition, int left, int right, std::int32_t value, Label to) {
+    jumps_.emplace_back(instructions_.size(), to);
+    add(BPF_JMP | condition, left, right, 0, value);
+  }
+  void jump(Label to) { jump_if(BPF_JA, 0, 0, 0, to); }
+  void flag_if_not_zero(int value, int flags, std::int32_t bit) {
+    const Label zero = label();
+    jump_if(BPF_JEQ | BPF_K, value, 0, 0, zero);
+    add(BPF_ALU64 | BPF_OR | BPF_K, flags, 0, 0, bit);
+    place(zero);
+  }
+
+  std::vector<bpf_insn> end() {  // r0 is the result
     add(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+    for (const auto& [from, to] : jumps_) {
+      instructions_[from].off = static_cast<std::int16_t>(places_[to] - from - 1);
+    }
     return std::move(instructions_);
   }
 
@@ -70,7 +89,8 @@ class BpfCode {
   }
 
   std::vector<bpf_insn> instructions_;
-  std::vector<std::size_t> to_end_;
+  std::vector<std::size_t> places_;                   // by label: of the instruction
+  std::vector<std::pair<std::size_t, Label>> jumps_;  // the instruction, and where to
 };
 
 }  // namespace causalctl::perf

@@ -29,6 +29,7 @@ struct SampleEvent {
   bool in_kernel = false;        // then callers[0] is the user code that made the call
   std::vector<Address> callers;  // user addresses: [0] the instruction, then return addresses
   UserStack user;                // registers.empty(): not copied
+  Address stack_pointer = 0;     // of user code; 0: there is none
 };
 
 enum class SwitchKind : std::uint8_t { in, out_blocked, out_preempted };

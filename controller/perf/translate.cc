@@ -1,5 +1,9 @@
 #include "controller/perf/translate.h"
 
+#include <bit>
+
+#include "controller/perf/attrs.h"
+
 namespace causalctl::perf {
 
 std::vector<Address> user_callers(const SampleRecord& sample) {
@@ -33,7 +37,11 @@ SampleEvent to_sample_event(const SampleRecord& sample, ThreadId thread, Nanosec
   event.period_ns = period_ns;
   event.in_kernel = sample.in_kernel;
   event.callers = user_callers(sample);
-  if (sample.registers.size() > 0) {
+  const auto registers = sample.registers.size();
+  constexpr std::size_t before = std::popcount(kUserRegisters & (kStackPointer - 1));
+  if (registers == 1) event.stack_pointer = sample.registers[0];
+  if (registers > 1) {
+    if (registers > before) event.stack_pointer = sample.registers[before];
     event.user.mask = user_registers;
     event.user.registers.resize(sample.registers.size());
     for (std::size_t i = 0; i < sample.registers.size(); ++i) {

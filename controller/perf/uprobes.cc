@@ -78,7 +78,7 @@ std::optional<Namespace> namespace_of_numbers(Pid target) {
 }
 
 // r7 = the thread's number, r8 = its process's. Uses the stack's first word.
-void numbers(BpfCode& code, const std::optional<Namespace>& space) {
+void numbers(BpfCode& code, const std::optional<Namespace>& space, BpfCode::Label none) {
   constexpr int stack = -8;
   constexpr int half = 32;
   if (space) {
@@ -88,7 +88,7 @@ void numbers(BpfCode& code, const std::optional<Namespace>& space) {
     code.add_number(BPF_REG_3, stack);
     code.set(BPF_REG_4, 8);
     code.call(BPF_FUNC_get_ns_current_pid_tgid);
-    code.jump_to_end_if(BPF_JNE, BPF_REG_0, 0);
+    code.jump_if(BPF_JNE | BPF_K, BPF_REG_0, 0, 0, none);
     code.add(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_7, BPF_REG_10, stack, 0);      // pid: the thread's
     code.add(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_10, stack + 4, 0);  // tgid
     return;
@@ -116,18 +116,20 @@ std::vector<bpf_insn> program_for(Pid target, const std::optional<Namespace>& sp
   constexpr int tag = BPF_REG_9;
   constexpr int time_on_stack = -16;
   BpfCode code;
+  const auto end = code.label();
+  const auto has_room = code.label();
   code.move(context, BPF_REG_1);
   code.set_to_map_value(BPF_REG_1, shared);
   code.load(BPF_REG_1, BPF_REG_1, offsetof(Shared, started));
-  code.jump_to_end_if(BPF_JEQ, BPF_REG_1, 0);
-  numbers(code, space);
-  code.jump_to_end_if(BPF_JNE, process, target);
+  code.jump_if(BPF_JEQ | BPF_K, BPF_REG_1, 0, 0, end);
+  numbers(code, space, end);
+  code.jump_if(BPF_JNE | BPF_K, process, 0, target, end);
   code.call(BPF_FUNC_ktime_get_ns);
   code.store(BPF_REG_10, time_on_stack, BPF_REG_0);
   code.move(BPF_REG_1, context);
   code.call(BPF_FUNC_get_attach_cookie);
   code.move(tag, BPF_REG_0);
-  code.jump_to_end_if(BPF_JGE, tag, Uprobes::kMostTags);
+  code.jump_if(BPF_JGE | BPF_K, tag, 0, Uprobes::kMostTags, end);
   code.move(BPF_REG_1, tag);
   code.shift_left(BPF_REG_1, 3);
   code.set_to_map_value(BPF_REG_2, shared);
@@ -138,12 +140,12 @@ std::vector<bpf_insn> program_for(Pid target, const std::optional<Namespace>& sp
   code.set(BPF_REG_2, sizeof(Record));
   code.set(BPF_REG_3, 0);
   code.call(BPF_FUNC_ringbuf_reserve);
-  constexpr int these_five = 5;  // instructions; setting a map's address takes two
-  code.jump_over_if(BPF_JNE, BPF_REG_0, 0, these_five);
+  code.jump_if(BPF_JNE | BPF_K, BPF_REG_0, 0, 0, has_room);
   code.set_to_map_value(BPF_REG_2, shared);
   code.set(BPF_REG_3, 1);
   code.atomic_add(BPF_REG_2, offsetof(Shared, lost), BPF_REG_3);
-  code.jump_to_end_if(BPF_JEQ, BPF_REG_0, 0);
+  code.jump(end);
+  code.place(has_room);
   code.load(BPF_REG_1, BPF_REG_10, time_on_stack);
   code.store(BPF_REG_0, offsetof(Record, time_ns), BPF_REG_1);
   code.store(BPF_REG_0, offsetof(Record, tid), thread);
@@ -151,7 +153,9 @@ std::vector<bpf_insn> program_for(Pid target, const std::optional<Namespace>& sp
   code.move(BPF_REG_1, BPF_REG_0);
   code.set(BPF_REG_2, BPF_RB_NO_WAKEUP);
   code.call(BPF_FUNC_ringbuf_submit);
-  return code.end(0);
+  code.place(end);
+  code.set(BPF_REG_0, 0);
+  return code.end();
 }
 
 Fd checked(int fd, const char* call) {

@@ -215,7 +215,11 @@ Pid Guardian::launch(const Launch& launch) {
   return child.pid();
 }
 
-void Guardian::run_to(Address address) { impl_->ask({.kind = Kind::run_to, .address = address}); }
+std::optional<std::string> Guardian::run_to_entry() {
+  const Response response = impl_->ask({.kind = Kind::run_to_entry});
+  std::string reason = response.what.data();
+  return reason.empty() ? std::nullopt : std::optional(std::move(reason));
+}
 
 void Guardian::release() {
   impl_->ask({.kind = Kind::release});

@@ -214,8 +214,8 @@ class GuardianProcess {
       case Kind::launch:
         launch(request.tid);
         break;
-      case Kind::run_to:
-        run_held(held_, request.address, controller_is_gone);
+      case Kind::run_to_entry:
+        put_text(response.what, run_to_entry(held_, controller_is_gone).value_or(""));
         break;
       case Kind::release:
         let_held_go();
@@ -312,7 +312,7 @@ class GuardianProcess {
     }
     Response seized;
     if (!send_response(seized)) return;
-    run_held(child, 0, controller_is_gone);
+    run_to_exec(child, controller_is_gone);
     check_64_bit(child);
     held_ = child;
     take_target(child);

@@ -21,7 +21,7 @@ namespace causalctl::target::protocol {
 enum class Kind : std::uint32_t {
   adopt,
   launch,
-  run_to,  // of a held program, until it is about to execute `address`
+  run_to_entry,  // of a held program
   release,
   inject,
   pause,
@@ -35,7 +35,6 @@ struct Request {
   Tid tid = 0;  // adopt, launch, take_over: the pid
   Nanoseconds duration_ns = 0;
   std::uint32_t count = 0;
-  Address address = 0;
 };
 
 inline constexpr std::size_t kPausesPerResponse = 64;
@@ -52,7 +51,8 @@ struct Response {
   StoppedCalls stopped_calls;  // of inject, restore: by this guardian so far
   std::uint32_t pause_count = 0;
   std::array<StopPause, kPausesPerResponse> pauses{};
-  // Of restore: what could not be undone, one a line. Of adopt: what was tidied up.
+  // Of restore: what could not be undone, one a line. Of adopt: what was tidied up. Of
+  // run_to_entry: why it was not done.
   std::array<char, kTextSize> what{};
   std::array<char, kTextSize> hint{};
 };

@@ -24,6 +24,9 @@ long raw(__ptrace_request request, Tid tid, std::uint64_t address, std::uint64_t
 
 std::uint64_t pointer(const void* object) { return reinterpret_cast<std::uint64_t>(object); }
 
+// An aligned word is within one page.
+Address word_of(Address address) { return address & ~Address{sizeof(std::uint64_t) - 1}; }
+
 // A tracee in the midst of a call of ours must not keep our registers: where something in between
 // (a security module, a filter) makes a request fail, it is made once more before it counts.
 long insist(__ptrace_request request, Tid tid, std::uint64_t address, std::uint64_t data) {
@@ -56,6 +59,14 @@ int try_seize(Tid tid, bool stop_at_exec) {
 bool try_suspend_seccomp(Tid tid) {
   constexpr std::uint64_t suspend_seccomp = 1 << 21;  // PTRACE_O_SUSPEND_SECCOMP
   return raw(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD | suspend_seccomp) == 0;
+}
+
+bool guard_if_alive(Tid tid, bool guarded) {
+  std::uint64_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
+  if (guarded) {
+    options |= PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
+  }
+  return if_alive("PTRACE_SETOPTIONS", PTRACE_SETOPTIONS, tid, 0, options);
 }
 
 bool interrupt_if_alive(Tid tid) {
@@ -96,6 +107,29 @@ std::optional<std::uint64_t> signal_mask_if_alive(Tid tid) {
 
 bool set_signal_mask_if_alive(Tid tid, std::uint64_t mask) {
   return if_alive("PTRACE_SETSIGMASK", PTRACE_SETSIGMASK, tid, sizeof mask, pointer(&mask));
+}
+
+std::optional<Tid> made_if_alive(Tid tid) {
+  unsigned long made = 0;
+  if (!if_alive("PTRACE_GETEVENTMSG", PTRACE_GETEVENTMSG, tid, 0, pointer(&made))) {
+    return std::nullopt;
+  }
+  return static_cast<Tid>(made);
+}
+
+std::optional<std::uint64_t> word_if_alive(Tid tid, Address address) {
+  // The C library returns the word itself, and says by errno whether it is one.
+  for (int i = 0; i < 2; ++i) {
+    errno = 0;
+    const auto word = static_cast<std::uint64_t>(raw(PTRACE_PEEKTEXT, tid, word_of(address), 0));
+    if (errno == 0) return word;
+    if (errno == ESRCH) return std::nullopt;
+  }
+  throw Error::from_errno(fmt::format("ptrace(PTRACE_PEEKTEXT, tid {})", tid), errno);
+}
+
+bool set_word_if_alive(Tid tid, Address address, std::uint64_t word) {
+  return if_alive("PTRACE_POKETEXT", PTRACE_POKETEXT, tid, word_of(address), word);
 }
 
 std::optional<SyscallPhase> syscall_phase_if_alive(Tid tid) {

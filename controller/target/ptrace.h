@@ -33,6 +33,9 @@ struct RseqArea {  // rseq(2) of a thread; address 0: not registered
 // PTRACE_O_SUSPEND_SECCOMP). False: it is gone, or that is not for us: it needs CAP_SYS_ADMIN and a
 // tracer that is not under seccomp itself.
 [[nodiscard]] bool try_suspend_seccomp(Tid tid);
+// Of a stopped tracee that stops at its exec: whether it is killed when we end, and whether what it
+// forks is traced, too, stopped before its first instruction.
+[[nodiscard]] bool guard_if_alive(Tid tid, bool guarded);
 [[nodiscard]] bool interrupt_if_alive(Tid tid);
 [[nodiscard]] bool resume_if_alive(Tid tid, Resume how, int signal);
 bool detach_if_alive(Tid tid, int signal);
@@ -41,6 +44,11 @@ bool detach_if_alive(Tid tid, int signal);
 [[nodiscard]] bool set_registers_if_alive(Tid tid, const Registers& registers);
 [[nodiscard]] std::optional<std::uint64_t> signal_mask_if_alive(Tid tid);
 [[nodiscard]] bool set_signal_mask_if_alive(Tid tid, std::uint64_t mask);
+// Of an event-stop of a fork: the process or thread that was made.
+[[nodiscard]] std::optional<Tid> made_if_alive(Tid tid);
+// The aligned word that holds this address, whatever the rights of its mapping.
+[[nodiscard]] std::optional<std::uint64_t> word_if_alive(Tid tid, Address address);
+[[nodiscard]] bool set_word_if_alive(Tid tid, Address address, std::uint64_t word);
 [[nodiscard]] std::optional<SyscallPhase> syscall_phase_if_alive(Tid tid);
 // Signals queued for this thread alone, left in the queue.
 [[nodiscard]] std::optional<std::vector<siginfo_t>> queued_signals_if_alive(Tid tid);

@@ -75,6 +75,12 @@ def interrupt_none_behind(world):
     end(world)
 
 
+def write_script(world):
+    script = world.directory / "script"
+    script.write_text("#!/bin/sh\necho ran\n")
+    script.chmod(0o755)
+
+
 def program_named(world, name):
     found = [pid for pid, path in fixture.processes_with(world.marker).items()
              if path.endswith("/" + name)]
@@ -216,8 +222,30 @@ CASES = [
          during=end_when_profiled, alone=True,
          stdout=patterns("^eintr 0$", r"^round_done: [1-9]\d* visits"), checks=(log_complete,)),
     Case("run_library_blocks_sigtrap",
-         ("run", "--progress", "round_done", "--", "{targets}/loading", "block"),
-         exit=(1,), alone=True, stderr=patterns("a library of process \\d+ blocks SIGTRAP", "attach")),
+         ("run", "--progress", "round_done", "--duration", ENDLESS, *SHORT, "-o", "{log}", "--",
+          "{targets}/loading", "block"),
+         during=end_when_profiled, alone=True,
+         stdout=patterns("^eintr 0$", r"^round_done: [1-9]\d* visits"), checks=(log_complete,)),
+    Case("run_library_takes_its_time",
+         ("run", "--progress", "round_done", "--duration", ENDLESS, *SHORT, "-o", "{log}", "--",
+          "{targets}/loading", "wait"),
+         during=end_when_profiled, alone=True, stderr=patterns("still loading its libraries"),
+         stdout=patterns("^eintr 0$", r"^round_done: [1-9]\d* visits"), checks=(log_complete,)),
+    # A trap would set it to its default.
+    Case("run_ignores_sigtrap",
+         ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}", "--", "grep",
+          "SigIgn", "/proc/self/status"),
+         ignored=(signal.SIGTRAP,), exit=(0, 3), alone=True,
+         stderr=patterns("not stopped at its entry point.*it ignores SIGTRAP"),
+         stdout=patterns(r"^SigIgn:\s*0*10$")),
+    # A script is its interpreter, whose entry point is waited for; and so is the loader itself.
+    Case("run_script", ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}",
+                        "--", "{dir}/script"),
+         exit=(0, 3), alone=True, stdout=patterns("^ran$"),
+         before=write_script),
+    Case("run_loader", ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}",
+                        "--", "/lib64/ld-linux-x86-64.so.2", "/bin/echo", "ran"),
+         exit=(0, 3), alone=True, stdout=patterns("^ran$")),
     # As systemd starts services, and parents that wait for nobody their children.
     Case("run_hands_on_ignored_signals",
          ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}", "--", "grep",

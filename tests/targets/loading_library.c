@@ -1,11 +1,13 @@
 // What a library's constructor may do before its program is at its entry point, by the program's
 // first argument: nothing; signals: count those that come, and wait for some; exec: execute the
-// program again, with "nothing"; block: block SIGTRAP.
+// program again, with "nothing"; block: block SIGTRAP; wait: 1.5 s; fork: let a child go on with
+// the program, and end with status 3 unless that one ends with 0.
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +39,15 @@ __attribute__((constructor)) static void load(int argc, char** argv) {
     argv[1] = "nothing";
     execv("/proc/self/exe", argv);
     _exit(127);
+  }
+  if (strcmp(argv[1], "fork") == 0) {
+    const pid_t child = fork();
+    int status = 1;
+    if (child > 0 && (waitpid(child, &status, 0) != child || status != 0)) _exit(3);
+  }
+  if (strcmp(argv[1], "wait") == 0) {
+    const struct timespec time = {1, 500000000};
+    nanosleep(&time, NULL);
   }
   if (strcmp(argv[1], "block") == 0) {
     sigset_t trap;

@@ -51,6 +51,14 @@ class ChildProcess {
   Pid pid_;
 };
 
+// What samples would say of a thread, for a channel without a filter.
+inline void see_on_own_stack(SigtrapChannel& channel, Pid target) {
+  constexpr int plenty = 100;
+  const auto stack = own_stack(target, target, 0);
+  if (!stack) throw Error("the child has no stack");
+  for (int i = 0; i < plenty; ++i) channel.sampled(target, stack->high - 1);
+}
+
 // Stands in a pause of kStanding; false: not within our patience.
 inline constexpr Nanoseconds kStanding = 400 * kMillisecond;
 

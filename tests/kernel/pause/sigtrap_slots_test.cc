@@ -28,6 +28,7 @@ using test::ChildProcess;
 using test::kDebt;
 using test::kPatience;
 using test::kStanding;
+using test::see_on_own_stack;
 using test::stand;
 using test::wait_for_sigusr1;
 
@@ -73,6 +74,7 @@ TEST_CASE("an exec is no change of the handler, and the new program is not pause
   REQUIRE_FALSE(ShotFilter::make(injection.code, reason));
   SigtrapChannel channel(target.pid(), guardian, injection, {.longest_ns = kStanding});
   channel.add_thread(target.pid());
+  see_on_own_stack(channel, target.pid());
   REQUIRE(stand(channel, target.pid()));
   REQUIRE(kill(target.pid(), SIGUSR1) == 0);
   REQUIRE(eventually(kPatience, [&] { return !handles(target.pid(), SIGTRAP); }));

@@ -47,7 +47,15 @@ std::vector<std::byte> first_bytes(const std::vector<std::byte>& bytes, std::siz
 }  // namespace
 
 TEST_CASE("A sample is decoded by the layout of its event", "[perf]") {
-  const auto bytes = sample().u64(123).u64(3).u64(kUserMark).u64(0x401000).u64(0x402000).done();
+  const auto bytes = sample()
+                         .u64(123)
+                         .u64(3)
+                         .u64(kUserMark)
+                         .u64(0x401000)
+                         .u64(0x402000)
+                         .u64(PERF_SAMPLE_REGS_ABI_64)
+                         .u64(0x7ffc00)
+                         .done();
   const auto record = decode_with(bytes, sampling_layout());
   REQUIRE(record);
   const auto& got = std::get<SampleRecord>(*record);
@@ -61,6 +69,7 @@ TEST_CASE("A sample is decoded by the layout of its event", "[perf]") {
   REQUIRE(event.thread == ThreadId{101, 9});
   REQUIRE(event.period_ns == 777);
   REQUIRE(event.user.registers.empty());
+  REQUIRE(event.stack_pointer == 0x7ffc00);
 
   auto other = sampling_layout();
   other.id = kId + 1;
@@ -71,7 +80,7 @@ TEST_CASE("A sample in the kernel begins with the user code that called", "[perf
   const auto with_chain = [](std::initializer_list<std::uint64_t> chain) {
     auto bytes = sample(PERF_RECORD_MISC_KERNEL).u64(1).u64(chain.size());
     for (const auto entry : chain) bytes.u64(entry);
-    const auto raw = bytes.done();
+    const auto raw = bytes.u64(PERF_SAMPLE_REGS_ABI_NONE).done();
     const auto record = decode_with(raw, sampling_layout());
     REQUIRE(record);
     REQUIRE(std::get<SampleRecord>(*record).in_kernel);
@@ -85,7 +94,7 @@ TEST_CASE("A sample in the kernel begins with the user code that called", "[perf
 }
 
 TEST_CASE("A user sample without a chain still has its instruction", "[perf]") {
-  const auto bytes = sample().u64(1).u64(0).done();
+  const auto bytes = sample().u64(1).u64(0).u64(PERF_SAMPLE_REGS_ABI_NONE).done();
   const auto record = decode_with(bytes, sampling_layout());
   REQUIRE(user_callers(std::get<SampleRecord>(*record)) == std::vector<Address>{0x401000});
 }

@@ -1,0 +1,93 @@
+// Threads that run on the small stacks of coroutines.
+#include <string>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/base/procfs.h"
+#include "controller/pause/sigtrap_channel.h"
+#include "controller/pause/stack_room.h"
+#include "controller/target/guardian.h"
+#include "tests/kernel/pause/child_process.h"
+#include "tests/kernel/target/target_process.h"
+
+namespace causalctl::pause {
+namespace {
+
+using target::test::eventually;
+using target::test::program;
+using target::test::TargetProcess;
+
+constexpr std::size_t kThreads = 3;  // with the first, which waits
+constexpr std::uint64_t kPauses = 1000;
+constexpr Nanoseconds kLittleDebt = 100 * kMicrosecond;
+constexpr Nanoseconds kLimit = 60 * kSecond;
+
+// All threads, as often as they can be.
+void pause_often(TargetProcess& target, SigtrapChannel& channel) {
+  for (const Tid tid : procfs::threads(target.pid())) channel.add_thread(tid);
+  Patience patience(kLimit);
+  while (channel.totals().pauses < kPauses && !target.ended() && !patience.over()) {
+    for (const Tid tid : procfs::threads(target.pid())) {
+      if (tid == target.pid() || channel.pausing(tid)) continue;
+      channel.set_debt(tid, kLittleDebt, monotonic_now());
+    }
+    sleep_until(monotonic_now() + kMillisecond);
+    (void)channel.collect(monotonic_now());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a thread on a stack without room is not shot", "[pause]") {
+  const std::string kind = GENERATE("mapped", "heap");
+  const std::string bytes = "2048";
+  const std::string home_us = GENERATE("0", "300");
+  CAPTURE(kind, bytes, home_us);
+  TargetProcess target({program("coroutines"), "--stack", bytes, "--kind", kind, "--home-us",
+                        home_us, "--fiber-us", "100"});
+  REQUIRE(eventually(kSecond, [&] { return procfs::threads(target.pid()).size() == kThreads; }));
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  const target::Injection injection = guardian.inject(8);
+  std::string reason;
+  if (!ShotFilter::make(injection.code, reason)) {
+    WARN("not tried: " << reason);
+    return;
+  }
+  {
+    SigtrapChannel channel(target.pid(), guardian, injection, {});
+    pause_often(target, channel);
+    CHECK(channel.totals().pauses >= kPauses);
+    if (home_us == "0") CHECK_FALSE(channel.notices().empty());
+  }
+  CHECK(guardian.restore().empty());
+  REQUIRE_FALSE(target.ended());
+  kill(target.pid(), SIGTERM);
+  CHECK(target.wait() == 0);
+}
+
+TEST_CASE("where nothing holds shots back, a sample on another stack ends them", "[pause]") {
+  setenv("CAUSALCTL_PRETEND_BROKEN", "bpf", 1);
+  const test::ChildProcess target;
+  target::Guardian guardian;
+  guardian.adopt(target.pid());
+  SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {});
+  unsetenv("CAUSALCTL_PRETEND_BROKEN");
+  channel.add_thread(target.pid());
+  channel.set_debt(target.pid(), test::kDebt, monotonic_now());
+  CHECK_FALSE(channel.pausing(target.pid()));  // nothing is known of its stack
+  test::see_on_own_stack(channel, target.pid());
+  CHECK(channel.notices().empty());
+  channel.sampled(target.pid(), own_stack(target.pid(), target.pid(), 0)->low - 1);
+  CHECK(channel.notices().size() == 1);
+  REQUIRE(eventually(test::kPatience, [&] {
+    if (!channel.pausing(target.pid())) {
+      channel.set_debt(target.pid(), test::kDebt, monotonic_now());
+    }
+    (void)channel.collect(monotonic_now());
+    return channel.totals().pauses >= 3;
+  }));
+  CHECK(target.alive());
+}
+
+}  // namespace causalctl::pause
