@@ -101,9 +101,9 @@ void note_ways_of_counting(const std::vector<progress::Armed>& all, config::Coun
   const Trial& breakpoint = perf::breakpoint_trial();
   record({breakpoint}, run);
   if (breakpoint.is_seen()) return;
-  run.warnings.push_back(fmt::format(
-      "points are counted by uprobes, for a hardware breakpoint on ourselves was {}",
-      breakpoint.finding));
+  run.warnings.push_back(
+      fmt::format("points are counted by uprobes, for a hardware breakpoint on ourselves was {}",
+                  breakpoint.finding));
 }
 
 Armory arm_points(const config::Config& config, const progress::CountedPoints& points, Pid target,

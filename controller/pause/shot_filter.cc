@@ -21,9 +21,9 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/facility.h"
-#include "controller/perf/bpf_code.h"
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/perf/attrs.h"
+#include "controller/perf/bpf_code.h"
 
 namespace causalctl::pause {
 namespace {

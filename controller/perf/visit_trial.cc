@@ -61,9 +61,9 @@ Trial visit(Facility facility, Visited visited, const std::function<std::uint64_
     trial.finding = fmt::format("{} of {} hits counted, {:.1f} µs each", counted, kCalls,
                                 static_cast<double>(trial.cost_ns) / kMicrosecond);
   } else {
-    trial.finding = counted == 0 ? "opened, but never fired"
-                                 : fmt::format("opened, but {} of {} hits only were counted",
-                                               counted, kCalls);
+    trial.finding =
+        counted == 0 ? "opened, but never fired"
+                     : fmt::format("opened, but {} of {} hits only were counted", counted, kCalls);
   }
   return trial;
 }
@@ -132,8 +132,7 @@ UprobeTrial try_events(const std::array<UprobePlace, 2>& places) {
     auto event = EventFd::open(visit_attr(uprobe_attr(place)), 0, "uprobe on ourselves");
     if (!event) throw Error("our own thread is gone");
     event->enable();
-    Trial trial =
-        visit(Facility::uprobe, function, [&event] { return event->read_count(); });
+    Trial trial = visit(Facility::uprobe, function, [&event] { return event->read_count(); });
     close_beside(std::move(*event));
     return trial;
   };
@@ -172,8 +171,7 @@ Trial try_breakpoint() {
     const auto event = EventFd::open(breakpoint_attr(), 0, "breakpoint on ourselves");
     if (!event) throw Error("our own thread is gone");
     event->enable();
-    return visit(Facility::breakpoint, causalctl_stepped,
-                 [&event] { return event->read_count(); });
+    return visit(Facility::breakpoint, causalctl_stepped, [&event] { return event->read_count(); });
   } catch (const Error& error) {
     return refused(Facility::breakpoint, error);
   }

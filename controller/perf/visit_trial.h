@@ -17,7 +17,7 @@ namespace causalctl::perf {
 // `cost_ns`: what one visit costs the thread that makes it: the trap, and the record of it. For an
 // instruction that the kernel executes by a single step, elsewhere, that takes a second trap.
 struct UprobeTrial : Trial {
-  Nanoseconds emulated_cost_ns = 0;      // of one that the kernel emulates (is_emulated())
+  Nanoseconds emulated_cost_ns = 0;       // of one that the kernel emulates (is_emulated())
   std::optional<Uprobes::Means> means{};  // nullopt: only by an event for each thread and place
 };
 

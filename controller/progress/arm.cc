@@ -99,11 +99,11 @@ perf::UprobePlace uprobe(const Point& point, std::uint32_t tag, Pid target, std:
 
 void require_uprobes(const Point& point) {
   const perf::UprobeTrial& trial = perf::uprobe_trial();
-  if (trial.seen) return;
+  if (trial.is_seen()) return;
   std::string what =
-      fmt::format("progress point '{}': uprobes do not work here: {}", point.name, trial.reason);
-  if (const auto& breakpoints = perf::breakpoint_trial(); !breakpoints.seen) {
-    what += fmt::format("; neither do hardware breakpoints: {}", breakpoints.reason);
+      fmt::format("progress point '{}': a uprobe on ourselves: {}", point.name, trial.finding);
+  if (const auto& breakpoint = perf::breakpoint_trial(); !breakpoint.is_seen()) {
+    what += fmt::format("; a hardware breakpoint on ourselves: {}", breakpoint.finding);
   }
   throw Error(what, kUprobeHint);
 }

@@ -94,6 +94,7 @@ CASES = [
     # One that is visited beside one that is not: a warning, and a result.
     profiled("silent_point_beside_another",
              attach_json("--progress", "never_called", point=SILENT_LINE), SILENT,
+             counts_nothing="one of its two points is never called",
              checks=(well_formed, visits(SILENT_LINE, 20),
                      warns(r"never_called: no visit in \d+ s; never_called was never sampled"))),
     Case("silent_before_the_first_experiment", attach_json(duration="1s"), FIGURE1, exit=(1,),

@@ -27,8 +27,8 @@ def end_target_by_fault(world):
 CASES = [
     on_small_stacks("coroutines_mapped", "mapped"),
     on_small_stacks("coroutines_on_heap", "heap"),
-    on_small_stacks("coroutines_without_bpf", "mapped", ("bpf",), "ran on stacks that are not"),
-    on_small_stacks("coroutines_on_heap_without_bpf", "heap", ("bpf",),
+    on_small_stacks("coroutines_without_bpf", "mapped", "bpf", "ran on stacks that are not"),
+    on_small_stacks("coroutines_on_heap_without_bpf", "heap", "bpf",
                     "ran on stacks that are not"),
     Case("run_first_thread_ends",
          ("run", "--progress", "round_done", "--duration", ENDLESS, *SHORT, "-o", "{log}", "--",

@@ -94,8 +94,10 @@ Prediction predict(const Question& question, const Controller& controller) {
   result.run.id = "simulated";
   result.run.seed = question.machine.seed;
   causal::LogWriter log("/dev/null");
-  const causal::RunHooks hooks{[](const causal::Status&) {}, [] { return 0; },
-                               [&] { result.let_go.push_back(machine.watched()); }};
+  const causal::RunHooks hooks{.show = [](const causal::Status&) {},
+                               .interrupts = [] { return 0; },
+                               .first_thread_ended = {},
+                               .followed = [&] { result.let_go.push_back(machine.watched()); }};
   causal::run_experiments(config, parts, hooks, log, result.run);
   result.run.ended = true;
   // What is asked here is whether pauses are counted right, and the model is: not to know it is no

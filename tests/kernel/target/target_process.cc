@@ -31,11 +31,11 @@ TargetProcess::TargetProcess(std::vector<std::string> command) {
     _exit(127);
   }
   write_end.reset();
-  std::string seen;
-  while (seen != "ready\n") {
-    char byte = 0;
+  std::string line;
+  for (char byte = 0; byte != '\n' || !line.starts_with("ready");) {
+    if (byte == '\n') line.clear();
     REQUIRE(read(output_.get(), &byte, 1) == 1);
-    seen += byte;
+    line += byte;
   }
 }
 
