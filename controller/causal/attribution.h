@@ -48,9 +48,7 @@ class Attribution {
   std::optional<LineInformation> lines() { return resolver_->lines(); }
 
   // As Resolver::ask_later().
-  void ask_later(std::function<void(unwind::Symbolizer&)> job) {
-    resolver_->ask_later(std::move(job));
-  }
+  void ask_later(const std::function<void(unwind::Symbolizer&)>& job) { resolver_->ask_later(job); }
 
   const Unit& unit(UnitId id) const { return units_.at(id); }
   std::uint64_t count(UnitId id) const { return counts_.at(id); }

@@ -16,7 +16,7 @@ constexpr Nanoseconds kLookEvery = 250 * kMillisecond;
 constexpr Nanoseconds kAskAfter = 3 * kSecond;   // for what takes the symbolizer a while
 constexpr Nanoseconds kSayAfter = 5 * kSecond;   // without a visit
 constexpr Nanoseconds kSayAtLast = 8 * kSecond;  // whether or not all reasons are known
-constexpr std::uint64_t kEnough = 50;            // samples, to tell where they are
+constexpr std::uint64_t kEnoughToTell = 50;      // samples, to tell where they are
 constexpr std::uint64_t kManyMore = 200;         // … where some are in scope
 constexpr std::size_t kMostPlaces = 2;           // of inlined calls that are named
 constexpr std::size_t kMostNear = 3;             // files that are named
@@ -132,7 +132,7 @@ std::optional<std::string> EarlyFindings::elsewhere(const std::vector<UnitSample
 void EarlyFindings::say_what_is_elsewhere() {
   const auto& attribution = parts_.attribution;
   // What waits for debug information is not out of scope.
-  const bool known = parts_.attribution.lines() && attribution.total() >= kEnough &&
+  const bool known = parts_.attribution.lines() && attribution.total() >= kEnoughToTell &&
                      2 * attribution.pending() < attribution.total();
   if (!known) return;
   if (!files_asked_) return ask_for_files();  // and say it at the next look
@@ -153,7 +153,7 @@ std::vector<std::string> EarlyFindings::at_the_end(const std::vector<UnitSamples
   for (std::uint32_t tag = 0; tag < parts_.point_codes.size(); ++tag) {
     if (is_silent(tag)) warnings.push_back(describe(silence_of(tag)));
   }
-  if (parts_.attribution.total() < kEnough || !parts_.attribution.lines()) return warnings;
+  if (parts_.attribution.total() < kEnoughToTell || !parts_.attribution.lines()) return warnings;
   if (auto text = elsewhere(samples)) warnings.push_back(std::move(*text));
   return warnings;
 }

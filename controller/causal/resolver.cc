@@ -151,10 +151,10 @@ void SymbolizingThread::ask(Address address) {
   wake_.notify_one();
 }
 
-void SymbolizingThread::ask_later(std::function<void(unwind::Symbolizer&)> job) {
+void SymbolizingThread::ask_later(const std::function<void(unwind::Symbolizer&)>& job) {
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
+    jobs_.push_back(job);
   }
   wake_.notify_one();
 }

@@ -57,7 +57,7 @@ class Resolver {
   };
   virtual void ask(Address address) = 0;
   // Does `job` where the symbolizer is, after the questions that are there; maybe never.
-  virtual void ask_later(std::function<void(unwind::Symbolizer&)> /*job*/) {}
+  virtual void ask_later(const std::function<void(unwind::Symbolizer&)>& /*job*/) {}
   virtual void refresh() = 0;                          // mappings changed
   virtual std::vector<Answer> answers() = 0;           // since the last call; never blocks for long
   virtual std::optional<LineInformation> lines() = 0;  // nullopt: not known yet
@@ -77,7 +77,7 @@ class SymbolizingThread final : public Resolver {
   SymbolizingThread& operator=(const SymbolizingThread&) = delete;
 
   void ask(Address address) override;
-  void ask_later(std::function<void(unwind::Symbolizer&)> job) override;
+  void ask_later(const std::function<void(unwind::Symbolizer&)>& job) override;
   void refresh() override;
   std::vector<Answer> answers() override;
   std::optional<LineInformation> lines() override;

@@ -13,7 +13,7 @@
 namespace causalctl::causal {
 namespace {
 
-using Json = nlohmann::json;
+using ConfigJson = nlohmann::json;
 
 constexpr std::size_t kBuildDigits = 12;  // shown of a build-id
 constexpr std::size_t kMostRunsListed = 4;
@@ -22,16 +22,18 @@ constexpr const char* kDefaultScope = "MAIN";
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // A log may be of another version, or damaged: what is not of the kind we write is not known.
-Json member(const Json& object, const char* key) {
-  return object.is_object() && object.contains(key) ? object.at(key) : Json();
+ConfigJson member(const ConfigJson& object, const char* key) {
+  return object.is_object() && object.contains(key) ? object.at(key) : ConfigJson();
 }
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : ""; }
+std::string text_of(const ConfigJson& value) {
+  return value.is_string() ? value.get<std::string>() : "";
+}
 
-std::string sorted_words(const Json& list) {
+std::string sorted_words(const ConfigJson& list) {
   std::set<std::string> words;
   if (list.is_array()) {
-    for (const Json& word : list) words.insert(text_of(word));
+    for (const ConfigJson& word : list) words.insert(text_of(word));
   }
   return fmt::format("{}", fmt::join(words, " "));
 }
@@ -120,9 +122,9 @@ bool has_two_builds(const std::vector<RunGroup>& groups) {
 }  // namespace
 
 Basis basis_of(const Run& run) {
-  const Json config = Json::parse(run.config_json, nullptr, false);
-  const Json scope = member(config, "scope");
-  const Json progress = member(config, "progress");
+  const ConfigJson config = ConfigJson::parse(run.config_json, nullptr, false);
+  const ConfigJson scope = member(config, "scope");
+  const ConfigJson progress = member(config, "progress");
   Basis basis;
   basis.executable = run.executable;
   basis.build_id = run.build_id;
@@ -130,11 +132,11 @@ Basis basis_of(const Run& run) {
   basis.binary_scope = sorted_words(member(scope, "binary"));
   if (basis.binary_scope.empty()) basis.binary_scope = kDefaultScope;
   basis.file_scope = sorted_words(member(scope, "file"));
-  const Json end_to_end = member(progress, "end_to_end");
+  const ConfigJson end_to_end = member(progress, "end_to_end");
   basis.end_to_end = end_to_end.is_boolean() && end_to_end.get<bool>();
-  const Json latency = member(progress, "latency");
+  const ConfigJson latency = member(progress, "latency");
   if (latency.is_array()) {
-    for (const Json& point : latency) {
+    for (const ConfigJson& point : latency) {
       basis.latency[text_of(member(point, "name"))] = fmt::format(
           "from {} to {}", text_of(member(point, "begin")), text_of(member(point, "end")));
     }

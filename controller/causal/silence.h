@@ -38,9 +38,8 @@ struct Silence {
   PointCode code;
   Nanoseconds watched_ns = 0;
   TargetState target;
-  Nanoseconds cpu_ns = 0;     // that the target used meanwhile
-  std::optional<bool> fires;  // whether what counts it was seen to work here; nullopt: not tried
-  std::uint64_t samples = 0;  // of the target
+  Nanoseconds cpu_ns = 0;               // that the target used meanwhile
+  std::uint64_t samples = 0;            // of the target
   std::uint64_t in_function = 0;        // … of which in the point's function
   std::uint64_t stacks = 0;             // call stacks that were looked at
   std::uint64_t on_stack = 0;           // … with the point's function on them

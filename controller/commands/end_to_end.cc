@@ -35,7 +35,7 @@
 namespace causalctl::commands {
 namespace {
 
-constexpr Nanoseconds kLook = 5 * kMillisecond;
+constexpr Nanoseconds kLookAgain = 5 * kMillisecond;
 constexpr Nanoseconds kEndPatience = 2 * kSecond;  // from the last event to the exit status
 
 // A directory of our own, removed with what is in it.
@@ -129,7 +129,7 @@ Execution execute(const config::Config& config, const ConsoleOptions& console,
       passed_on = Interrupts::count();
       kill(watcher, SIGTERM);
     }
-    sleep_until(monotonic_now() + kLook);
+    sleep_until(monotonic_now() + kLookAgain);
   }
   Execution execution;
   execution.code =

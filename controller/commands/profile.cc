@@ -35,6 +35,7 @@
 #include "controller/causal/resolver.h"
 #include "controller/causal/run.h"
 #include "controller/causal/run_groups.h"
+#include "controller/causal/ticker.h"
 #include "controller/commands/evidence.h"
 #include "controller/commands/facilities.h"
 #include "controller/commands/fixed_unit.h"
@@ -198,6 +199,7 @@ perf::SessionOptions session_options(const config::Config& config, std::uint64_t
   if (config.sampling.period_ns) options.period_ns = *config.sampling.period_ns;
   options.seed = seed;
   options.peers = config.sampling.peers;
+  options.stack_bytes = causal::kStackBytes;  // until it is known whether stacks are needed
   options.ours = {getpid(), guardian.helper()};
   options.tried = tried;
   return options;

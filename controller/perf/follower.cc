@@ -124,6 +124,7 @@ void Follower::enable_sampling(bool on) {
 }
 
 void Follower::set_stack_bytes(unsigned bytes) {
+  if (bytes == plan_.sampling.stack_bytes) return;
   plan_.sampling.stack_bytes = bytes;
   for (auto& [tid, events] : threads_) {
     events.enable_sampling(false);

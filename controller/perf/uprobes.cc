@@ -53,7 +53,7 @@ struct Shared {
   std::array<std::uint64_t, Uprobes::kMostTags> counts{};
 };
 
-struct Record {  // one hit in the ring
+struct RingRecord {  // one hit in the ring
   std::uint64_t time_ns = 0;
   std::uint64_t tid = 0;
   std::uint64_t tag = 0;
@@ -137,7 +137,7 @@ std::vector<bpf_insn> program_for(Pid target, const std::optional<Namespace>& sp
   code.set(BPF_REG_3, 1);
   code.atomic_add(BPF_REG_2, offsetof(Shared, counts), BPF_REG_3);
   code.set_to_map(BPF_REG_1, ring);
-  code.set(BPF_REG_2, sizeof(Record));
+  code.set(BPF_REG_2, sizeof(RingRecord));
   code.set(BPF_REG_3, 0);
   code.call(BPF_FUNC_ringbuf_reserve);
   code.jump_if(BPF_JNE | BPF_K, BPF_REG_0, 0, 0, has_room);
@@ -147,9 +147,9 @@ std::vector<bpf_insn> program_for(Pid target, const std::optional<Namespace>& sp
   code.jump(end);
   code.place(has_room);
   code.load(BPF_REG_1, BPF_REG_10, time_on_stack);
-  code.store(BPF_REG_0, offsetof(Record, time_ns), BPF_REG_1);
-  code.store(BPF_REG_0, offsetof(Record, tid), thread);
-  code.store(BPF_REG_0, offsetof(Record, tag), tag);
+  code.store(BPF_REG_0, offsetof(RingRecord, time_ns), BPF_REG_1);
+  code.store(BPF_REG_0, offsetof(RingRecord, tid), thread);
+  code.store(BPF_REG_0, offsetof(RingRecord, tag), tag);
   code.move(BPF_REG_1, BPF_REG_0);
   code.set(BPF_REG_2, BPF_RB_NO_WAKEUP);
   code.call(BPF_FUNC_ringbuf_submit);
@@ -211,8 +211,8 @@ Uprobes::Impl::Impl(Pid process, Means how) : target(process), means(how) {
                                   code.data(), code.size(), &load),
                     "bpf(BPF_PROG_LOAD)");
   const auto take = [](void* self, void* data, std::size_t size) {
-    if (size < sizeof(Record)) return 0;
-    const auto& record = *static_cast<const Record*>(data);
+    if (size < sizeof(RingRecord)) return 0;
+    const auto& record = *static_cast<const RingRecord*>(data);
     static_cast<Impl*>(self)->hits->push_back({static_cast<Tid>(record.tid),
                                                static_cast<Nanoseconds>(record.time_ns),
                                                static_cast<std::uint32_t>(record.tag)});

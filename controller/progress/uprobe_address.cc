@@ -13,7 +13,6 @@
 namespace causalctl::progress {
 namespace {
 
-constexpr std::size_t kLongestInstruction = 15;
 constexpr std::size_t kLongestFunction = 256 << 10;
 constexpr int kMostSteps = 8;  // instructions from the refused one
 

@@ -111,6 +111,7 @@ CASES = [
          stderr=patterns("nearest that are:", "no result: ")),
     Case("program_in_a_library", attach_short(point="liblaunched.so:launched_round"), LAUNCHER,
          during=said(IN_LIBRARY, PATIENCE), exit=(0, 1), stdout=patterns(IN_LIBRARY), timeout=150,
+         counts_nothing="it is ended once it has said where the samples are",
          checks=(not_the_headline("main"), not_the_headline("_start"))),
     Case("bracketed_directory", attach_json(point="prog+0x{offset}"), ("{dir}/[wip]/prog",
                                                                       "--round-ms", "15"),
