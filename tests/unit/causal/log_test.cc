@@ -49,6 +49,7 @@ Run full_run() {
   run.config_json = R"({"experiment":{"min_visits":5}})";
   run.seed = 18446744073709551615ULL;
   run.facilities = {{"sample", "seen"}, {"wake-up", "never-fired"}};
+  run.counting = {{"work", "uprobe at 6 places", 40}};
   Experiment e;
   e.unit = {"hash.c:217", true, "search", "/src/hash.c", 217};
   e.speedup = 0.35;
@@ -76,6 +77,7 @@ Run full_run() {
   run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21, {33, 34, 37}};
   run.losses = {22, 23, 24, 25, 38, 39};
   run.digest = "same";
+  run.death = {11, 41, 42};
   run.stopped_calls = {3, 2, 1, 4};
   run.peers = {"client (process 35)"};
   run.pacing = {{"work", 0.2, 0.8, 0.75, 0.85, true, 0.9, 0.7, 1.1}};
@@ -123,6 +125,14 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.config_json == run.config_json);
   CHECK(r.seed == run.seed);
   CHECK(r.facilities == run.facilities);
+  REQUIRE(r.counting.size() == 1);
+  CHECK(r.counting[0].point == "work");
+  CHECK(r.counting[0].by == "uprobe at 6 places");
+  CHECK(r.counting[0].visit_cost_ns == 40);
+  REQUIRE(r.death);
+  CHECK(r.death->signal == 11);
+  CHECK(r.death->after_pause_ns == 41);
+  CHECK(r.death->paused == 42);
   CHECK(r.ended);
   CHECK(r.reason == "duration");
   CHECK(r.wall_ns == 19);
