@@ -1,7 +1,8 @@
-// Numbers in text that somebody else wrote.
+// Numbers in text that somebody else wrote, and shares of counts.
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -17,6 +18,11 @@ std::optional<Number> parse_number(std::string_view text, Format... format) {
   const auto [rest, error] = std::from_chars(text.data(), end, value, format...);
   if (error != std::errc{} || rest != end) return std::nullopt;
   return value;
+}
+
+// 0 of nothing.
+inline double share_of(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
 }  // namespace causalctl

@@ -20,6 +20,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
+#include "controller/base/number.h"
 
 namespace causalctl::procfs {
 namespace {
@@ -164,6 +165,12 @@ std::optional<std::string> read_text(const std::string& path) {
   auto text = read_once(path);
   if (!text && errno != ENOENT && errno != ESRCH && errno != EACCES) text = read_once(path);
   return text;
+}
+
+std::optional<long> read_number(const std::string& path) {
+  const auto text = read_text(path);
+  return text ? parse_number<long>(std::string_view(*text).substr(0, text->find('\n')))
+              : std::nullopt;
 }
 
 bool exists(Pid pid) { return kill(pid, 0) == 0 || errno == EPERM; }

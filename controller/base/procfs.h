@@ -46,6 +46,9 @@ inline bool has_signal(std::uint64_t set, int signal) { return (set >> (signal -
 // nullopt: gone or unreadable, which errno tells. What passes (no descriptor, an interruption) is
 // tried twice, so that nobody takes it for the end of a process.
 std::optional<std::string> read_text(const std::string& path);
+// The number that the file begins with, as those below /proc/sys and /sys do; nullopt also where it
+// begins with none.
+std::optional<long> read_number(const std::string& path);
 bool exists(Pid pid);  // a zombie does, too
 // For those whose process may be there though `file` of it cannot be read. Throws TargetGone, or
 // Error where the process exists.

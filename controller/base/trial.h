@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "controller/base/error.h"
 #include "controller/base/facility.h"
 #include "controller/base/types.h"
 
@@ -28,5 +29,10 @@ struct Trial {
 
   bool is_seen() const { return outcome == Outcome::seen; }
 };
+
+// Of a facility that could not be opened: `error` says why, and what can be done.
+inline Trial refused(Facility facility, const Error& error) {
+  return {facility, Outcome::refused, error.what(), error.hint(), 0};
+}
 
 }  // namespace causalctl

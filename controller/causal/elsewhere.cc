@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/number.h"
+
 namespace causalctl::causal {
 namespace {
 
@@ -26,17 +28,13 @@ constexpr std::array<std::string_view, 8> kStartUp = {"_start",
                                                       "__clone",
                                                       "clone3"};
 
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 std::vector<std::pair<std::string, std::uint64_t>> most_first(const Elsewhere& elsewhere) {
   std::vector<std::pair<std::string, std::uint64_t>> all(elsewhere.by_binary.begin(),
                                                          elsewhere.by_binary.end());
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   const auto rare = std::find_if(all.begin(), all.end(), [&](const auto& each) {
-    return share(each.second, elsewhere.samples) < kWorthNaming;
+    return share_of(each.second, elsewhere.samples) < kWorthNaming;
   });
   all.erase(rare, all.end());
   if (all.size() > kMostNamed) all.resize(kMostNamed);
@@ -66,7 +64,7 @@ bool is_everybodys_caller(const UnitSamples& samples, std::uint64_t all) {
   const std::string_view function = samples.unit.function;
   if (std::find(kStartUp.begin(), kStartUp.end(), function) != kStartUp.end()) return true;
   return function == "main" && samples.inherited == samples.count &&
-         share(samples.count, all) >= kNearlyAll;
+         share_of(samples.count, all) >= kNearlyAll;
 }
 
 std::string pattern_of(const std::string& binary) {
@@ -78,7 +76,7 @@ std::string pattern_of(const std::string& binary) {
 std::optional<std::string> describe(const Elsewhere& elsewhere) {
   const bool by_default =
       elsewhere.scope.files.empty() && elsewhere.scope.binaries == std::vector<std::string>{"MAIN"};
-  if (share(elsewhere.had, elsewhere.samples) >= kHalf) return std::nullopt;
+  if (share_of(elsewhere.had, elsewhere.samples) >= kHalf) return std::nullopt;
   if (elsewhere.had > 0 && !by_default) return std::nullopt;
   std::string text;
   if (elsewhere.charged == 0) {
@@ -88,7 +86,7 @@ std::optional<std::string> describe(const Elsewhere& elsewhere) {
   if (!elsewhere.unmatched_files.empty()) return text + elsewhere.unmatched_files;
   std::vector<std::string> names;
   for (const auto& [binary, samples] : most_first(elsewhere)) {
-    names.push_back(name(binary, share(samples, elsewhere.samples)));
+    names.push_back(name(binary, share_of(samples, elsewhere.samples)));
   }
   if (names.empty()) names.emplace_back("causalctl points PID tells where the time goes");
   return text + fmt::format("{}", fmt::join(names, "; "));

@@ -51,9 +51,9 @@ Nanoseconds SamplingLimit::still_allowed(Nanoseconds period_ns, Nanoseconds now_
   const Nanoseconds shortest = shortest_ns();
   if (shortest <= period_ns) return period_ns;
   warnings_.push_back(fmt::format(
-      "kernel.perf_event_max_sample_rate has fallen from {} to {} during the run (the kernel "
+      "kernel.perf_event_max_sample_rate has fallen from {} to {} during the run: the kernel "
       "lowers "
-      "it where samples take it long): a sample is taken every {:.3g} ms from then on; {}",
+      "it when sampling takes too long. From then on a sample is taken every {:.3g} ms; {}",
       before, limit_, static_cast<double>(shortest) / kMillisecond,
       how_to_raise(std::max(period_ns, kFinest))));
   return shortest;

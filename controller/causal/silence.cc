@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "controller/base/number.h"
+
 namespace causalctl::causal {
 namespace {
 
@@ -12,13 +14,9 @@ namespace {
 constexpr double kIdleShare = 0.001;  // of the time watched
 constexpr double kOften = 0.01;       // of the samples or stacks: the function does run
 
-double part_of(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 std::string of_function_that_runs(const Silence& silence) {
-  const double part = std::max(part_of(silence.in_function, silence.samples),
-                               part_of(silence.on_stack, silence.stacks));
+  const double part = std::max(share_of(silence.in_function, silence.samples),
+                               share_of(silence.on_stack, silence.stacks));
   const std::string seen = fmt::format("{} has {:.0f} % of the samples", silence.code.function,
                                        std::max(1.0, 100 * part));
   if (silence.code.kind == PointCode::Kind::function) {
@@ -84,8 +82,8 @@ std::string reason_of(const Silence& silence) {
                        fmt::join(silence.inlined_at, " or "));
   }
   if (silence.code.functions.empty()) return "this code does not run under the present load";
-  if (part_of(silence.in_function, silence.samples) >= kOften ||
-      part_of(silence.on_stack, silence.stacks) >= kOften) {
+  if (share_of(silence.in_function, silence.samples) >= kOften ||
+      share_of(silence.on_stack, silence.stacks) >= kOften) {
     return of_function_that_runs(silence);
   }
   return fmt::format("{} was {} sampled either: this code does not run under the present load",

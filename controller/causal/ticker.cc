@@ -11,7 +11,6 @@ namespace causalctl::causal {
 namespace {
 
 constexpr Nanoseconds kTooLate = 50 * kMillisecond;  // the machine stalled
-constexpr double kMostUnsampledOfExperiment = 0.1;   // of the CPU time
 constexpr Nanoseconds kDrawEvery = 50 * kMillisecond;
 
 }  // namespace

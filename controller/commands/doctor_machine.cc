@@ -9,7 +9,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -29,16 +28,6 @@ constexpr int kCapPerfmon = 38;  // Linux 5.8; not in older headers
 
 bool may_monitor_all() {
   return procfs::has_capability(kCapPerfmon) || procfs::has_capability(CAP_SYS_ADMIN);
-}
-
-std::optional<long> read_number(const std::string& path) {
-  const auto text = procfs::read_text(path);
-  long value = 0;
-  if (!text ||
-      std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc{}) {
-    return std::nullopt;
-  }
-  return value;
 }
 
 perf_event_attr plain_attr(std::uint32_t type, std::uint64_t config) {
@@ -81,7 +70,7 @@ Check kernel() {
 
 // What the rights allow; whether it works is tried (doctor_trials.cc).
 Check perf_permission() {
-  const auto paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
+  const auto paranoid = procfs::read_number("/proc/sys/kernel/perf_event_paranoid");
   Check check{"perf events", Verdict::ok, "", "", false};
   check.finding = paranoid ? fmt::format("perf_event_paranoid {}", *paranoid)
                            : std::string("perf_event_paranoid cannot be read");
@@ -111,7 +100,7 @@ Check system_calls() {
 }
 
 Check yama() {
-  const auto scope = read_number("/proc/sys/kernel/yama/ptrace_scope").value_or(0);
+  const auto scope = procfs::read_number("/proc/sys/kernel/yama/ptrace_scope").value_or(0);
   Check check{"ptrace (Yama)", Verdict::ok, fmt::format("ptrace_scope {}", scope), "", false};
   if (scope == 3) {
     check = {check.name, Verdict::missing, "ptrace_scope 3: attaching is off until the next boot",
@@ -126,7 +115,7 @@ Check yama() {
 }
 
 Check sample_rate() {
-  const auto most = read_number("/proc/sys/kernel/perf_event_max_sample_rate");
+  const auto most = procfs::read_number("/proc/sys/kernel/perf_event_max_sample_rate");
   if (most) return check_sample_rate(*most);
   return {"sample rate", Verdict::ok, "perf_event_max_sample_rate cannot be read", "", false};
 }
@@ -138,7 +127,7 @@ std::string size_text(rlim_t bytes) {
 Check locked_memory() {
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
-  const auto per_cpu = read_number("/proc/sys/kernel/perf_event_mlock_kb").value_or(516);
+  const auto per_cpu = procfs::read_number("/proc/sys/kernel/perf_event_mlock_kb").value_or(516);
   Check check{"ring memory", Verdict::ok,
               fmt::format("perf_event_mlock_kb {} per CPU and user, RLIMIT_MEMLOCK {}", per_cpu,
                           size_text(limit.rlim_cur)),

@@ -12,13 +12,10 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <random>
@@ -36,18 +33,18 @@
 #include "controller/causal/run.h"
 #include "controller/causal/run_groups.h"
 #include "controller/causal/ticker.h"
+#include "controller/commands/arm_points.h"
 #include "controller/commands/evidence.h"
 #include "controller/commands/facilities.h"
 #include "controller/commands/fixed_unit.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/report.h"
 #include "controller/commands/status_line.h"
+#include "controller/commands/target_end.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/session.h"
-#include "controller/perf/visit_trial.h"
 #include "controller/progress/counted.h"
 #include "controller/progress/progress.h"
-#include "controller/target/end_watch.h"
 #include "controller/target/process.h"
 #include "unwind/symbolizer.h"
 #include "unwind/target_memory.h"
@@ -81,52 +78,6 @@ progress::CountedPoints resolve_points(const config::Config& config, Pid target,
                          "; what is not loaded yet cannot be named: for a point in that "
                          "start it, then causalctl attach");
   }
-}
-
-// How the progress points of a run are counted.
-struct Armory {
-  std::vector<Address> breakpoints;         // addresses that have one
-  std::vector<Nanoseconds> visit_costs_ns;  // by tag
-};
-
-// What was tried for them; a way that never fired is told, since another one was taken.
-void note_ways_of_counting(const std::vector<progress::Armed>& all, config::CountBy count_by,
-                           causal::Run& run) {
-  const auto any = [&all](progress::CountedBy by) {
-    return std::any_of(all.begin(), all.end(), [by](const auto& armed) { return armed.by == by; });
-  };
-  const bool by_uprobe = any(progress::CountedBy::uprobe);
-  if (by_uprobe) record({perf::uprobe_trial()}, run);
-  const bool breakpoints_tried = by_uprobe && count_by == config::CountBy::automatic;
-  if (!breakpoints_tried && !any(progress::CountedBy::breakpoint)) return;
-  const Trial& breakpoint = perf::breakpoint_trial();
-  record({breakpoint}, run);
-  if (breakpoint.is_seen()) return;
-  run.warnings.push_back(
-      fmt::format("points are counted by uprobes, for a hardware breakpoint on ourselves was {}",
-                  breakpoint.finding));
-}
-
-Armory arm_points(const config::Config& config, const progress::CountedPoints& points, Pid target,
-                  perf::Session& session, causal::Run& run) {
-  Armory armory;
-  const auto all = progress::arm(points.resolved, target, config.progress.count_by, session);
-  for (std::size_t tag = 0; tag < all.size(); ++tag) {
-    const progress::Point& point = points.resolved[tag];
-    const progress::Armed& armed = all[tag];
-    const std::string text = progress::text_of(armed);
-    if (armed.places > 1) {
-      log::note("{}: counted by {}, all as one point", point.name, text);
-    } else {
-      log::verbose("{}: counted by {}", point.name, text);
-    }
-    armory.visit_costs_ns.push_back(armed.visit_cost_ns);
-    run.counting.push_back({points.counted[tag].name, text, armed.visit_cost_ns});
-    if (armed.by != progress::CountedBy::breakpoint) continue;
-    for (const unwind::Place& place : point.places) armory.breakpoints.push_back(place.address);
-  }
-  note_ways_of_counting(all, config.progress.count_by, run);
-  return armory;
 }
 
 // What turned out during the profile.
@@ -203,69 +154,6 @@ perf::SessionOptions session_options(const config::Config& config, std::uint64_t
   options.ours = {getpid(), guardian.helper()};
   options.tried = tried;
   return options;
-}
-
-// While a process ends its first thread may be dead before others: two looks must find that.
-class FirstThread {
- public:
-  explicit FirstThread(Pid target) : target_(target) {}
-
-  bool has_ended_alone() {
-    constexpr Nanoseconds between_ns = 100 * kMillisecond;
-    const Nanoseconds now_ns = monotonic_now();
-    if (now_ns < next_ns_) return false;
-    next_ns_ = now_ns + between_ns;
-    const auto status = procfs::status(target_);
-    const bool alone = status && status->state == 'Z' && !procfs::has_ended(target_);
-    looks_ = alone ? looks_ + 1 : 0;
-    return looks_ >= 2;
-  }
-
- private:
-  Pid target_;
-  Nanoseconds next_ns_ = 0;
-  int looks_ = 0;
-};
-
-std::string first_thread_ended(Pid target) {
-  return fmt::format(
-      "the main thread of process {} has ended while others go on, which causalctl "
-      "does not support",
-      target);
-}
-
-std::string text_of(const causal::Death& death) {
-  const char* name = sigabbrev_np(death.signal);
-  auto text = fmt::format("the target was ended by SIG{}",
-                          name != nullptr ? name : std::to_string(death.signal));
-  if (!death.after_pause_ns) return text + "; no pause was within 1 s before";
-  constexpr double ns_per_ms = 1e6;
-  text += fmt::format(", {:.1f} ms after a pause of thread {}",
-                      static_cast<double>(*death.after_pause_ns) / ns_per_ms, death.paused);
-  const bool may_be_ours = death.signal == SIGSEGV || death.signal == SIGTRAP ||
-                           death.signal == SIGBUS || death.signal == SIGILL ||
-                           death.signal == SIGSYS || death.signal == SIGABRT;
-  return may_be_ours ? text + ": please report it, if the program does not do so by itself" : text;
-}
-
-// Its parent may not have waited for it yet, and the kernel not be done with it.
-void tell_death(target::Guardian& guardian, const target::EndWatch& watch, causal::Run& run) {
-  if (!run.death) return;
-  constexpr Nanoseconds limit_ns = 300 * kMillisecond;
-  const auto status_now = [&] {
-    const auto status = guardian.exit_status();
-    return status ? status : watch.wait_status();
-  };
-  auto status = status_now();
-  for (Patience patience(limit_ns); !status && !patience.over(); status = status_now()) {
-    sleep_until(monotonic_now() + kMillisecond);
-  }
-  if (!status || !WIFSIGNALED(*status)) {
-    run.death.reset();
-    return;
-  }
-  run.death->signal = WTERMSIG(*status);
-  run.warnings.push_back(text_of(*run.death));
 }
 
 // With it the kernel takes its uprobes out of the target's text, for which it needs some time.

@@ -77,7 +77,7 @@ Trial try_sigtrap() {
   try {
     (void)perf::EventFd::open(perf::sigtrap_attr(0, kShotPeriod), 0, "pause event");
   } catch (const Error& error) {
-    return {Facility::sigtrap, Outcome::refused, error.what(), error.hint(), 0};
+    return refused(Facility::sigtrap, error);
   }
   Trial trial = shoot_child();
   for (int i = 1; i < tries && trial.outcome == Outcome::never_fired; ++i) trial = shoot_child();

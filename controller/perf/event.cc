@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <utility>
 
 #include "controller/base/error.h"
@@ -18,11 +17,6 @@
 
 namespace causalctl::perf {
 namespace {
-
-long sysctl_number(const char* name, long otherwise) {
-  const auto text = procfs::read_text(fmt::format("/proc/sys/kernel/{}", name));
-  return text ? std::strtol(text->c_str(), nullptr, 10) : otherwise;
-}
 
 std::atomic<rlim_t> limit_before = RLIM_INFINITY;  // it was raised from there; else: it was not
 
@@ -51,8 +45,10 @@ void restore_descriptor_limit() {
 
 SystemFacts system_facts() {
   SystemFacts facts;
-  facts.paranoid = static_cast<int>(sysctl_number("perf_event_paranoid", facts.paranoid));
-  facts.mlock_kb = sysctl_number("perf_event_mlock_kb", facts.mlock_kb);
+  const std::string kernel = "/proc/sys/kernel/";
+  facts.paranoid = static_cast<int>(
+      procfs::read_number(kernel + "perf_event_paranoid").value_or(facts.paranoid));
+  facts.mlock_kb = procfs::read_number(kernel + "perf_event_mlock_kb").value_or(facts.mlock_kb);
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) facts.descriptors = static_cast<long>(limit.rlim_cur);
   return facts;

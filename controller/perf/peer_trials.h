@@ -1,12 +1,12 @@
 // Which other processes the target is in conversation with: those that its threads wake, and that
 // wake its threads. Pure.
 //
-// Whom the target wakes its own records tell, but not rightly: an interrupt, or what follows one,
-// is charged to the thread that runs just then, which is how a busy process beside the target seems
-// to be woken by it. So who was woken often is only a candidate. Whom a candidate wakes is looked
-// at for the time of a trial. It is a peer once it has woken threads of the target several times,
-// and not much more rarely than it was woken; who is none by the end of the trial is left alone for
-// a while.
+// The target's own records tell whom it wakes, but not reliably: a wake-up made by an interrupt, or
+// by the softirq after it, is charged to the thread that runs just then. So a busy process beside
+// the target seems to be woken by it. A process that is woken often is therefore only a candidate,
+// and the wake-ups that it makes are watched during a trial. It is a peer once it has woken threads
+// of the target several times, and at least once per kWakesPerAnswer times that it was woken. A
+// process that is no peer by the end of its trial is not tried again for a while.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <system_error>
 #include <utility>
 
 #include "controller/base/error.h"
@@ -146,13 +144,8 @@ std::vector<ThreadId> Session::threads() const { return impl_->follower.threads(
 const SessionLimits& Session::limits() const { return impl_->limits; }
 SessionLosses Session::losses() const { return impl_->follower.losses(); }
 std::optional<std::uint64_t> Session::sample_rate_limit() const {
-  const auto text = procfs::read_text("/proc/sys/kernel/perf_event_max_sample_rate");
-  std::uint64_t limit = 0;
-  if (!text ||
-      std::from_chars(text->data(), text->data() + text->size(), limit).ec != std::errc{}) {
-    return std::nullopt;
-  }
-  return limit;
+  const auto limit = procfs::read_number("/proc/sys/kernel/perf_event_max_sample_rate");
+  return limit && *limit >= 0 ? std::optional(static_cast<std::uint64_t>(*limit)) : std::nullopt;
 }
 
 std::vector<std::string> Session::peers() const { return impl_->follower.peers().names(); }

@@ -179,9 +179,7 @@ Trial try_out(Facility facility, std::string nothing,
       break;
     }
   } catch (const Error& error) {
-    trial.outcome = Outcome::refused;
-    trial.finding = error.what();
-    trial.hint = error.hint();
+    return refused(facility, error);
   }
   return trial;
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <mutex>
 #include <set>
 
@@ -22,13 +21,12 @@ const char* keep_forever(const std::string& text) {
 }
 
 std::uint32_t uprobe_type() {
-  const auto text = procfs::read_text("/sys/bus/event_source/devices/uprobe/type");
-  std::uint32_t type = 0;
-  if (!text || std::from_chars(text->data(), text->data() + text->size(), type).ec != std::errc{}) {
+  const auto type = procfs::read_number("/sys/bus/event_source/devices/uprobe/type");
+  if (!type) {
     throw Error("this kernel has no uprobe events (/sys/bus/event_source/devices/uprobe)",
                 "needs Linux 4.17 with CONFIG_UPROBE_EVENTS");
   }
-  return type;
+  return static_cast<std::uint32_t>(*type);
 }
 
 }  // namespace

@@ -68,15 +68,6 @@ Trial visit(Facility facility, Visited visited, const std::function<std::uint64_
   return trial;
 }
 
-Trial refused(Facility facility, const Error& error) {
-  Trial trial;
-  trial.facility = facility;
-  trial.outcome = Outcome::refused;
-  trial.finding = error.what();
-  trial.hint = error.hint();
-  return trial;
-}
-
 // nullopt: /proc does not tell.
 std::optional<UprobePlace> place_of(Visited function, std::uint32_t tag) {
   const auto address = reinterpret_cast<Address>(function);

@@ -100,10 +100,10 @@ perf::UprobePlace uprobe(const Point& point, std::uint32_t tag, Pid target, std:
 void require_uprobes(const Point& point) {
   const perf::UprobeTrial& trial = perf::uprobe_trial();
   if (trial.is_seen()) return;
-  std::string what =
-      fmt::format("progress point '{}': a uprobe on ourselves: {}", point.name, trial.finding);
+  std::string what = fmt::format("progress point '{}': a uprobe on causalctl itself: {}",
+                                 point.name, trial.finding);
   if (const auto& breakpoint = perf::breakpoint_trial(); !breakpoint.is_seen()) {
-    what += fmt::format("; a hardware breakpoint on ourselves: {}", breakpoint.finding);
+    what += fmt::format("; a hardware breakpoint on causalctl itself: {}", breakpoint.finding);
   }
   throw Error(what, kUprobeHint);
 }
@@ -208,7 +208,7 @@ std::optional<Armed> Arming::by_breakpoint(const Point& point, std::uint32_t tag
 
 Armed Arming::by_breakpoint_only(const Point& point, std::uint32_t tag) {
   if (const auto& trial = perf::breakpoint_trial(); !trial.is_seen()) {
-    throw Error(fmt::format("progress point '{}': a hardware breakpoint on ourselves: {}",
+    throw Error(fmt::format("progress point '{}': a hardware breakpoint on causalctl itself: {}",
                             point.name, trial.finding),
                 "use --count-by uprobe, or auto");
   }

@@ -1,0 +1,65 @@
+#include "controller/commands/target_end.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "controller/base/clock.h"
+#include "controller/base/procfs.h"
+
+namespace causalctl::commands {
+
+bool FirstThread::has_ended_alone() {
+  constexpr Nanoseconds between_ns = 100 * kMillisecond;
+  const Nanoseconds now_ns = monotonic_now();
+  if (now_ns < next_ns_) return false;
+  next_ns_ = now_ns + between_ns;
+  const auto status = procfs::status(target_);
+  const bool alone = status && status->state == 'Z' && !procfs::has_ended(target_);
+  looks_ = alone ? looks_ + 1 : 0;
+  return looks_ >= 2;
+}
+
+std::string first_thread_ended(Pid target) {
+  return fmt::format(
+      "the main thread of process {} has ended while others go on, which causalctl "
+      "does not support",
+      target);
+}
+
+std::string text_of(const causal::Death& death) {
+  const char* name = sigabbrev_np(death.signal);
+  auto text = fmt::format("the target was ended by SIG{}",
+                          name != nullptr ? name : std::to_string(death.signal));
+  if (!death.after_pause_ns) return text + "; no pause was within 1 s before";
+  constexpr double ns_per_ms = 1e6;
+  text += fmt::format(", {:.1f} ms after a pause of thread {}",
+                      static_cast<double>(*death.after_pause_ns) / ns_per_ms, death.paused);
+  const bool may_be_ours = death.signal == SIGSEGV || death.signal == SIGTRAP ||
+                           death.signal == SIGBUS || death.signal == SIGILL ||
+                           death.signal == SIGSYS || death.signal == SIGABRT;
+  return may_be_ours ? text + ": please report it, if the program does not do so by itself" : text;
+}
+
+void tell_death(target::Guardian& guardian, const target::EndWatch& watch, causal::Run& run) {
+  if (!run.death) return;
+  constexpr Nanoseconds limit_ns = 300 * kMillisecond;
+  const auto status_now = [&] {
+    const auto status = guardian.exit_status();
+    return status ? status : watch.wait_status();
+  };
+  auto status = status_now();
+  for (Patience patience(limit_ns); !status && !patience.over(); status = status_now()) {
+    sleep_until(monotonic_now() + kMillisecond);
+  }
+  if (!status || !WIFSIGNALED(*status)) {
+    run.death.reset();
+    return;
+  }
+  run.death->signal = WTERMSIG(*status);
+  run.warnings.push_back(text_of(*run.death));
+}
+
+}  // namespace causalctl::commands

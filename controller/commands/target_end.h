@@ -1,0 +1,35 @@
+// How a target ends while it is profiled, and what is said of it.
+#pragma once
+
+#include <string>
+
+#include "controller/base/types.h"
+#include "controller/causal/experiment.h"
+#include "controller/target/end_watch.h"
+#include "controller/target/guardian.h"
+
+namespace causalctl::commands {
+
+// While a process ends its first thread may be dead before others: two looks must find that.
+class FirstThread {
+ public:
+  explicit FirstThread(Pid target) : target_(target) {}
+
+  bool has_ended_alone();
+
+ private:
+  Pid target_;
+  Nanoseconds next_ns_ = 0;
+  int looks_ = 0;
+};
+
+std::string first_thread_ended(Pid target);  // why it cannot be profiled further
+
+std::string text_of(const causal::Death& death);
+
+// Completes run.death, if there is one, by the signal, and warns of it; resets it where no signal
+// ended the target. Waits for some tenths of a second, as the target's parent may not have
+// waited for it yet, and the kernel not be done with it.
+void tell_death(target::Guardian& guardian, const target::EndWatch& watch, causal::Run& run);
+
+}  // namespace causalctl::commands
