@@ -83,9 +83,9 @@ CASES = [
     Case("budget_without_progress",
          attach("--max-slowdown", "5", "--format", "json", "--set",
                 "experiment.baseline_share=0.05", duration="40s", point="finish"),
-         FIGURE1, counts_nothing="finish is called at the end only",
+         FIGURE1, exit=(1,), counts_nothing="finish is called at the end only",
          checks=(digest_same, log_ends_with("budget"), lasted(1, 30),
-                          warns(r"ended early: .*by pauses"))),
+                 warns(r"ended early: .*by pauses"))),
     Case("duration_of_stalled_target", attach("--format", "json", duration="3s"), FIGURE1,
          during=stall, exit=(0, 1), target_output=ROUNDS,  # the stop itself may break a call
          checks=(same_or_waits, log_ends_with("duration"), lasted(3, 20))),

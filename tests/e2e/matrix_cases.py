@@ -296,7 +296,7 @@ SIGNALS = [
     Row("has threads with 16 KiB of stack, every other with an alternate stack of 8 KiB", "C",
         profiled("matrix_stacks", states("stacks"), output=BUSY)),
     Row("is stopped (SIGSTOP) before", "C", Case(
-        "matrix_stopped_before", attach(duration="1s"), states("plain"),
+        "matrix_stopped_before", attach(duration="1s"), states("plain"), exit=(1,),
         counts_nothing="the target is stopped",
         with_target=stop_and_measure, after=stays_stopped_then_goes_on, target_output=DONE,
         checks=(well_formed, digest_same, warns("no experiment"))), LIMITED,
