@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import uuid
@@ -21,6 +22,15 @@ class Prediction:
     verdict: str = ""
     problem: str = ""
     report: dict | None = None
+
+
+@dataclasses.dataclass
+class Arm:
+    """A causalctl, and options beside those that every prediction has."""
+
+    name: str
+    causalctl: pathlib.Path
+    options: list = dataclasses.field(default_factory=list)
 
 
 def run(command, seconds, **arguments):
@@ -44,11 +54,11 @@ def run(command, seconds, **arguments):
         raise
 
 
-def by_causalctl(causalctl, directory, task, pid, seconds):
+def by_causalctl(arm, directory, task, pid, seconds):
     line = task.program.line(task.unit)
-    command = [causalctl, "attach", pid, "--progress", task.program.point, "--fixed", line,
+    command = [arm.causalctl, "attach", pid, "--progress", task.program.point, "--fixed", line,
                "--speedup", task.speedup, "--duration", f"{seconds:g}s", "--format", "json",
-               "--quiet", "-o", f"{directory}/{uuid.uuid4()}.jsonl"]
+               "--quiet", "-o", f"{directory}/{uuid.uuid4()}.jsonl", *arm.options]
     try:
         status, out, err = run(command, seconds + START_AND_END_S)
     except subprocess.TimeoutExpired:

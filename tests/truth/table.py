@@ -26,6 +26,15 @@ class Row:
     truth: object
     ours: object
     coz: object = None
+    arm: str = ""  # of several that predict the same; see scripts/truth
+
+
+def by_arm(rows):
+    """{arm: rows}, in the order of the arms."""
+    result = {}
+    for row in rows:
+        result.setdefault(row.arm, []).append(row)
+    return result
 
 
 def error_points(row, prediction):
@@ -76,7 +85,8 @@ def prediction_cells(row, prediction):
 
 def ours_line(row):
     answer = {True: "yes", False: "**no**", None: ""}
-    cells = [row.task.program.name, row.task.unit.name, f"{row.task.speedup} %",
+    program = row.task.program.name + (f" ({row.arm})" if row.arm else "")
+    cells = [program, row.task.unit.name, f"{row.task.speedup} %",
              percent(row.truth), *prediction_cells(row, row.ours), answer[covers(row)],
              answer[called_zero(row)]]
     return f"| {' | '.join(cells)} |"

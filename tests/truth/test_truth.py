@@ -181,6 +181,16 @@ def wrong_prediction_is_noticed():
         text in out for text in ("MISSED mean absolute error", "MISSED 0 of 1 intervals"))
 
 
+def arms_are_told_apart():
+    """One arm predicts what is wrong; the other fails at its option."""
+    fake = ROOT / "tests/truth/fake_causalctl"
+    status, out = script("4.00,3.98,4.02,optimise", "--speedups", "50",
+                         "--arm", f"wrong={fake} --quiet", "--arm", f"none={fake} --bad")
+    rows = re.findall(r"^\| serial \((\w+)\) \| first \|", out, re.M)
+    return status == 1 and rows == ["wrong", "none"] and all(
+        text in out for text in ("MISSED wrong: mean absolute error", "MISSED none: no prediction"))
+
+
 def failing_causalctl_is_noticed():
     status, out = script("fail", "--speedups", "50")
     return status == 1 and "made to fail" in out and "MISSED no prediction" in out
@@ -274,7 +284,7 @@ TESTS = (student_interval, what_a_target_has_started_is_stopped_with_it, good_ro
          narrow_interval_is_found, noise_of_the_truth_is_no_miss, unknown_truth_is_found,
          zero_not_called_is_found, zero_that_is_none_is_found, missing_prediction_is_found,
          profile_of_coz_is_read, windows_hold_many_rounds, verdict_is_of_what_was_measured,
-         wrong_prediction_is_noticed, failing_causalctl_is_noticed, interrupt_leaves_nothing,
+         wrong_prediction_is_noticed, arms_are_told_apart, failing_causalctl_is_noticed, interrupt_leaves_nothing,
          slowdown_is_against_both_neighbours, coz_is_not_charged_for_its_macro,
          failed_window_is_left_out, order_rotates, arms_are_between_their_references,
          missing_coz_is_told, interrupt_of_bench_leaves_nothing)
