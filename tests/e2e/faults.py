@@ -12,6 +12,7 @@ ERRNOS = {
     "close": ("EIO", "EINTR"),
     "close_range": ("EINVAL", "ENOSYS"),
     "dup2": ("EBUSY", "EINTR", "EMFILE"),
+    "eventfd2": ("EMFILE", "ENFILE", "ENOMEM"),
     "faccessat2": ("EACCES", "ENOENT", "ENOSYS"),
     "fcntl": ("EINTR", "EMFILE"),
     "flock": ("EINTR", "ENOLCK", "EAGAIN"),

@@ -138,6 +138,10 @@ class Twins:
             ratios.append(math.log(periods[self.twin.pid] / periods[self.original.pid]))
         return ratios
 
+    def pids(self):
+        return [pid for counted in (self.original, self.twin)
+                for pid in (counted.pid, *counted.children)]
+
     def end(self):
         try:
             self.original.end()
