@@ -39,6 +39,8 @@ std::optional<report::CurvePoint> best_of(const std::vector<report::CurvePoint>&
   return best == pools.end() ? std::nullopt : std::optional(*best);
 }
 
+bool includes_zero(const Interval& one) { return one.low <= 0 && one.high >= 0; }
+
 // Whether everything that was measured of the unit lies within ±bound.
 bool within(const UnitResult& unit, double bound) {
   const auto inside = [bound](const Interval& one) {
@@ -49,14 +51,23 @@ bool within(const UnitResult& unit, double bound) {
                      [&](const report::CurvePoint& pool) { return inside(pool.effect); });
 }
 
-void judge(UnitResult& unit, double alpha) {
+// The largest effect that baselines, in which nothing is faster, may have on each other: what is no
+// larger may be of the same origin, whatever its own interval says. 0: not known.
+double null_bound(const std::optional<Interval>& null) {
+  return null ? std::max(std::abs(null->low), std::abs(null->high)) : 0;
+}
+
+void judge(UnitResult& unit, const std::optional<Interval>& null, double alpha) {
   if (!unit.slope) return;
-  double size = std::abs(unit.slope->value);
-  if (unit.best) size = std::max(size, std::abs(unit.best->effect.value));
+  const double at_best = unit.best ? std::abs(unit.best->effect.value) : 0;
+  const double size = std::max(std::abs(unit.slope->value), at_best);
   if (unit.p_value <= alpha && size >= kMeaningfulEffect) {
+    unit.within_null = (unit.best ? at_best : size) <= null_bound(null);
+    if (unit.within_null) return;
     unit.verdict = unit.slope->value > 0 ? Verdict::optimise : Verdict::contention;
   } else if (within(unit, kNoEffect)) {
-    unit.verdict = Verdict::no_effect;
+    unit.within_null = null && !includes_zero(*null) && null_bound(null) > kNoEffect;
+    if (!unit.within_null) unit.verdict = Verdict::no_effect;
   }
 }
 
@@ -154,7 +165,7 @@ void describe(const std::vector<const Run*>& runs, const Point& point, ProgressR
 }
 
 // Of all units at once: among 40 units without effect two would look effective at 95 %.
-void judge_all(std::vector<UnitResult>& units, double alpha) {
+void judge_all(std::vector<UnitResult>& units, const std::optional<Interval>& null, double alpha) {
   std::vector<UnitResult*> measured;
   std::vector<double> p_values;
   for (UnitResult& unit : units) {
@@ -164,7 +175,7 @@ void judge_all(std::vector<UnitResult>& units, double alpha) {
   }
   const std::vector<double> adjusted = statistics::holm(p_values);
   for (std::size_t i = 0; i < measured.size(); ++i) measured[i]->p_value = adjusted[i];
-  for (UnitResult* unit : measured) judge(*unit, alpha);
+  for (UnitResult* unit : measured) judge(*unit, null, alpha);
 }
 
 void describe_counting(const std::vector<Run>& runs, ProgressResult& result) {
@@ -190,14 +201,24 @@ std::vector<const Run*> runs_with(const std::vector<Run>& runs, const Point& poi
   return found;
 }
 
+// One of several points that fails for nothing is enough, so their intervals hold together.
+std::optional<Interval> null_effect_of(const PointEffects& effects, std::size_t points,
+                                       double alpha) {
+  if (effects.nulls.size() < kFewestForSlope) return std::nullopt;
+  const CleanUnit nulls = clean_nulls(effects.nulls);
+  return effect_of(nulls.effects, nulls.noise, alpha / static_cast<double>(points));
+}
+
 ProgressResult estimate_point(const std::vector<Run>& runs, const Point& point,
-                              const PointEffects& effects, double alpha) {
+                              const PointEffects& effects, const std::optional<Interval>& null,
+                              double alpha) {
   const std::vector<const Run*> counted = runs_with(runs, point);
   const Totals totals = add_up(counted);
   ProgressResult result;
   result.name = point.name;
   result.latency = point.latency;
   result.runs = counted.size();
+  result.null_effect = null;
   describe(counted, point, result);
   if (!point.latency) result.pacing = described_pacing(runs, point.name);
 
@@ -226,7 +247,7 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Point& point,
       result.units.push_back(std::move(one));
     }
   }
-  judge_all(result.units, alpha);
+  judge_all(result.units, null, alpha);
   std::stable_sort(result.units.begin(), result.units.end(), ranks_before);
   return result;
 }
@@ -336,15 +357,10 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
   add_core_waits(runs, report);
 
   const std::vector<Point> points = points_of(runs);
-  // One of them that fails for nothing is enough, so their intervals hold together.
-  const double null_alpha = alpha / static_cast<double>(std::max<std::size_t>(points.size(), 1));
   for (const Point& point : points) {
     const PointEffects effects = compare(runs, point);
-    report.progress.push_back(estimate_point(runs, point, effects, alpha));
-    if (effects.nulls.size() < kFewestForSlope) continue;
-    const CleanUnit nulls = clean_nulls(effects.nulls);
-    auto& null = report.progress.back().null_effect =
-        effect_of(nulls.effects, nulls.noise, null_alpha);
+    const auto null = null_effect_of(effects, points.size(), alpha);
+    report.progress.push_back(estimate_point(runs, point, effects, null, alpha));
     if (!report.selfcheck.null_effect) report.selfcheck.null_effect = null;
   }
   add_warnings(runs, report);

@@ -16,8 +16,22 @@ bool counts(const Experiment& experiment) {
   return experiment.discarded.empty() && !experiment.unit.name.empty();
 }
 
+// By how much longer than its CPU time a thread takes for its work because others have its core.
+double stretch_of(const Run& run) {
+  double outside_ns = 0, experiments_ns = 0;
+  for (const Experiment& experiment : run.experiments) {
+    outside_ns += static_cast<double>(experiment.outside_wait_ns);
+    experiments_ns += static_cast<double>(experiment.wall_ns);
+  }
+  const double ran_ns =
+      static_cast<double>(run.losses.samples_total) * static_cast<double>(run.overhead.period_ns);
+  if (ran_ns <= 0 || run.wall_ns <= 0) return 1;
+  return 1 + outside_ns / (ran_ns * experiments_ns / static_cast<double>(run.wall_ns));
+}
+
 // A run without its end has neither its length nor its samples: of its presence nothing is known.
 void add_presence(const Run& run, Totals& totals) {
+  const double sample_ns = stretch_of(run) * static_cast<double>(run.overhead.period_ns);
   Nanoseconds baselines_ns = 0;
   std::set<std::string> tried;
   struct Own {
@@ -39,8 +53,7 @@ void add_presence(const Run& run, Totals& totals) {
     unit.samples += samples.count;
     unit.inherited += samples.inherited;
     const auto in_baselines = static_cast<double>(samples.baseline_count);
-    const Presence here = {in_baselines * static_cast<double>(run.overhead.period_ns), baselines_ns,
-                           samples.baseline_count};
+    const Presence here = {in_baselines * sample_ns, baselines_ns, samples.baseline_count};
     unit.anywhere += here;
     if (tried.contains(samples.unit.name)) unit.where_tried += here;
     const auto mine = own.find(samples.unit.name);
@@ -56,7 +69,7 @@ void add_presence(const Run& run, Totals& totals) {
 }  // namespace
 
 Presence& Presence::operator+=(const Presence& other) {
-  cpu_ns += other.cpu_ns;
+  busy_ns += other.busy_ns;
   time_ns += other.time_ns;
   samples += other.samples;
   return *this;
@@ -103,8 +116,8 @@ Factor phase_factor(const UnitTotals& unit) {
 
 double ceiling_of(const UnitTotals& unit) {
   const Presence& presence = unit.where_tried.time_ns > 0 ? unit.where_tried : unit.anywhere;
-  if (presence.samples == 0 || presence.cpu_ns <= 0 || presence.time_ns <= 0) return 1;
-  const double threads = presence.cpu_ns / static_cast<double>(presence.time_ns);
+  if (presence.samples == 0 || presence.busy_ns <= 0 || presence.time_ns <= 0) return 1;
+  const double threads = presence.busy_ns / static_cast<double>(presence.time_ns);
   const double error = kCeilingErrors / std::sqrt(static_cast<double>(presence.samples));
   return std::min(1.0, threads * (1 + error));
 }

@@ -247,23 +247,20 @@ std::string of_point(const Report& report, const ProgressResult& point) {
   return report.progress.size() > 1 ? fmt::format(" of {}", point.name) : "";
 }
 
-// Where baselines agree with each other less well than a finding is large, the check cannot tell
-// it from noise.
+// Where baselines agree with each other less well than a finding is large, nothing can tell it from
+// noise, and it is no finding.
 void warn_of_weak_null(const ProgressResult& point, Report& report) {
+  const auto withheld = std::count_if(point.units.begin(), point.units.end(),
+                                      [](const UnitResult& unit) { return unit.within_null; });
   const auto& null = point.null_effect;
-  if (!null) return;
-  const double half_width = (null->high - null->low) / 2;
-  const auto smaller =
-      std::count_if(point.units.begin(), point.units.end(), [&](const UnitResult& unit) {
-        return unit.verdict == Verdict::optimise && unit.best &&
-               std::abs(unit.best->effect.value) < half_width;
-      });
-  if (smaller == 0) return;
+  if (!null || withheld == 0) return;
   report.warnings.push_back(fmt::format(
-      "self-check{} weak: without any speedup the experiments agree only to ±{:.1f} points; {} of "
-      "the effects called worth it {} smaller, and may be noise: profile for longer, or at a "
-      "quieter time",
-      of_point(report, point), percent(half_width), smaller, smaller == 1 ? "is" : "are"));
+      "self-check{} weak: without any speedup the experiments agree only to [{:.1f}, {:.1f}] %; {} "
+      "that would have a verdict otherwise {} no larger effect, and {} none: profile for longer, "
+      "or at a quieter time",
+      of_point(report, point), percent(null->low), percent(null->high),
+      withheld == 1 ? "a unit" : fmt::format("{} units", withheld), withheld == 1 ? "has" : "have",
+      withheld == 1 ? "gets" : "get"));
 }
 
 void warn_of_null(const ProgressResult& point, Report& report) {

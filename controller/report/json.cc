@@ -52,6 +52,7 @@ Json unit_json(const UnitResult& unit) {
           {"best", unit.best ? curve_json({*unit.best}).front() : Json(nullptr)},
           {"verdict", verdict_name(unit.verdict)},
           {"everybodys_caller", unit.everybodys_caller},
+          {"within_null", unit.within_null},
           {"phase_factor", json_number(unit.phase_factor)},
           {"ceiling", json_number(unit.ceiling)},
           {"curve", curve_json(unit.curve)},

@@ -42,6 +42,9 @@ struct UnitResult {
   // The pool whose effect is the most certain; its interval holds for all pools at once.
   std::optional<CurvePoint> best;
   Verdict verdict = Verdict::not_enough_data;
+  // Its effect is certain by its own interval, but no larger than what baselines may differ by
+  // among themselves: it has no verdict therefore.
+  bool within_null = false;
   std::vector<CurvePoint> curve;    // by speedup, as measured
   std::vector<CurvePoint> summary;  // pooled around 25, 50 and 100 %, where measured
   // What it can give at most, per speedup: the threads that execute it, on average, at most 1

@@ -173,6 +173,39 @@ TEST_CASE("ranking: certain gains first, then contention, no effect, unknown", "
   CHECK(unit_of(report, "large").sample_share == Approx(0.2).margin(0.01));
 }
 
+TEST_CASE("no verdict is for less than what baselines differ by among themselves", "[causal]") {
+  int withheld = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const auto report = estimate({synthetic_run({.units = {linear("a", 0.05), linear("b", -0.05)},
+                                                 .experiments = 80,
+                                                 .noise = 0.05,
+                                                 .seed = seed})});
+    const auto& null = *report.progress[0].null_effect;
+    const double bound = std::max(std::abs(null.low), std::abs(null.high));
+    for (const auto& unit : report.progress[0].units) {
+      withheld += unit.within_null ? 1 : 0;
+      if (unit.within_null) CHECK(unit.verdict == Verdict::not_enough_data);
+      if (unit.verdict != Verdict::optimise && unit.verdict != Verdict::contention) continue;
+      CHECK(std::abs(unit.best->effect.value) > bound);
+    }
+  }
+  CHECK(withheld > 0);  // else it has shown nothing
+}
+
+TEST_CASE("beside others a unit gives what its thread waits for a core, too", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.3)}, .experiments = 400, .noise = 0.01});
+  run.overhead.period_ns = kMillisecond;  // 0.2 threads execute it, as in the case below
+  CHECK(warned(estimate({run}), "own time allows for"));
+  // The one thread runs for 100 ms of each experiment, and waits twice as long for other programs.
+  for (Experiment& each : run.experiments) {
+    each.runnable_wait_ns = each.outside_wait_ns =
+        200 * kMillisecond * each.wall_ns / each.effective_ns;
+  }
+  const auto report = estimate({run});
+  CHECK(unit_of(report, "a").ceiling.value() == Approx(0.6).margin(0.05));
+  CHECK_FALSE(warned(report, "own time allows for"));
+}
+
 TEST_CASE("a unit gives at most what time threads spend in it", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.15)}, .experiments = 400, .noise = 0.01});
   // 100 samples of 1 ms in 500 ms: 0.2 threads execute it, on average.
