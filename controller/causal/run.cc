@@ -12,6 +12,7 @@
 #include "controller/causal/early_findings.h"
 #include "controller/causal/intrusion.h"
 #include "controller/causal/model_error.h"
+#include "controller/causal/outlook.h"
 #include "controller/causal/pause_cost.h"
 #include "controller/causal/sampling_limit.h"
 #include "controller/causal/set_up.h"
@@ -58,6 +59,7 @@ class Runner {
   void check_budget();
   void check_budget_of_window();
   void keep_budget(const Slowdown& slowdown);
+  Run so_far() const;
   void look();
   void keep_to_limit();
   void note_mean_period();
@@ -89,6 +91,7 @@ class Runner {
   Nanoseconds named_at_ns_ = 0;  // since when units can have names
   bool stacks_decided_ = false;
   Looks looks_;
+  bool outlook_told_ = false;
   Status status_;
   std::vector<std::uint64_t> baseline_counts_;  // by unit
 };
@@ -269,14 +272,25 @@ void Runner::keep_budget(const Slowdown& slowdown) {
   run_.warnings.push_back(over_budget(slowdown, *config_.budget.max_slowdown_percent));
 }
 
+Run Runner::so_far() const {
+  Run run = run_;
+  run.samples = samples();
+  run.losses.samples_total = parts_.attribution.total();
+  run.wall_ns = parts_.clock.now() - start_ns_;
+  return run;
+}
+
 // Between two experiments, when nothing is being measured.
 void Runner::look() {
-  if (!config_.budget.until_certain || stop() || !looks_.due(run_.experiments.size())) return;
-  Run so_far = run_;
-  so_far.samples = samples();
-  so_far.losses.samples_total = parts_.attribution.total();
+  if (stop()) return;
+  if (!outlook_told_ && parts_.clock.now() - start_ns_ >= kOutlookAfter) {
+    outlook_told_ = true;
+    const auto outlook = outlook_of(so_far(), config_.budget.duration_ns);
+    if (outlook) log::note("warning: {}", *outlook);
+  }
+  if (!config_.budget.until_certain || !looks_.due(run_.experiments.size())) return;
   const std::string only_unit = fixed_ ? parts_.attribution.unit(*fixed_).name : "";
-  if (enough(std::move(so_far), looks_, only_unit)) run_.reason = "certain";
+  if (enough(so_far(), looks_, only_unit)) run_.reason = "certain";
 }
 
 // Between two experiments, too.

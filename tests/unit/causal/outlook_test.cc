@@ -1,0 +1,64 @@
+// What a run beside other programs is told to come to.
+#include "controller/causal/outlook.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/causal/synthetic.h"
+
+namespace causalctl::causal {
+namespace {
+
+using Catch::Matchers::Contains;
+
+// Of 40 experiments of half a second; `noise` of a period. Its threads wait for cores that others
+// have for two thirds of the time that they want to run.
+Run beside_others(double noise, int experiments = 40) {
+  Run run = synthetic_run({.units = {{"f", [](double speedup) { return 0.2 * speedup; }}},
+                           .experiments = experiments,
+                           .noise = noise});
+  run.overhead.period_ns = kMillisecond;  // of 100 samples a baseline
+  for (Experiment& each : run.experiments) {
+    each.runnable_wait_ns = each.outside_wait_ns = 200 * kMillisecond;
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a run that will know too little beside others says so, and what helps", "[causal]") {
+  const auto told = outlook_of(beside_others(0.6), 60 * kSecond);
+  REQUIRE(told);
+  CHECK_THAT(*told, Contains("the cores 67 % of the time") &&
+                        Contains("when this run ends the effect of f made 50 % faster") &&
+                        Contains("taskset") && Contains("±10 points take about"));
+  const auto by_hand = outlook_of(beside_others(0.6), std::nullopt);
+  REQUIRE(by_hand);
+  CHECK_THAT(*by_hand, Contains("by now the effect of f"));
+}
+
+TEST_CASE("a run that will know enough, or has the cores to itself, is not told anything",
+          "[causal]") {
+  CHECK_FALSE(outlook_of(beside_others(0.05), 60 * kSecond));
+  CHECK_FALSE(outlook_of(beside_others(0.6), 10'000 * kSecond));  // it is long enough
+  Run alone = beside_others(0.6);
+  for (Experiment& each : alone.experiments) each.outside_wait_ns = 0;
+  CHECK_FALSE(outlook_of(alone, 60 * kSecond));
+}
+
+TEST_CASE("where the model leaves too much open a longer run is not advised", "[causal]") {
+  Run run = beside_others(0.05);
+  for (Experiment& each : run.experiments) {
+    if (each.speedup > 0) each.model_error_ns = each.effective_ns / 4;
+  }
+  const auto told = outlook_of(run, 10'000 * kSecond);
+  REQUIRE(told);
+  CHECK_THAT(*told, Contains("a longer profile does not help"));
+}
+
+TEST_CASE("a run without any effect so far says so", "[causal]") {
+  const auto told = outlook_of(beside_others(0.05, 2), 60 * kSecond);
+  REQUIRE(told);
+  CHECK_THAT(*told, Contains("no effect can be told at all"));
+}
+
+}  // namespace causalctl::causal
