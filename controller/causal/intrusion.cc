@@ -18,12 +18,14 @@ std::vector<std::string> warnings_of(const Intrusion& intrusion) {
                          static_cast<double>(intrusion.visit_cost_ns) /
                          static_cast<double>(intrusion.target_cpu_ns);
     if (share > kDearVisits) {
+      // The kernel emulates the instructions that most functions begin with (docs/facilities.md).
+      const char* cheaper =
+          intrusion.by_breakpoint ? ", or, at the entry of a function, try --count-by uprobe" : "";
       warnings.push_back(fmt::format(
           "{}: counting it takes {:.0f} % of the target's CPU time ({:.1f} us a visit, {} visits "
-          "in "
-          "{:.1f} s of CPU time); choose a point that is passed less often, such as a batch",
+          "in {:.1f} s of CPU time); choose a point that is passed less often, such as a batch{}",
           intrusion.point, 100 * share, static_cast<double>(intrusion.visit_cost_ns) / 1e3,
-          intrusion.visits, static_cast<double>(intrusion.target_cpu_ns) / 1e9));
+          intrusion.visits, static_cast<double>(intrusion.target_cpu_ns) / 1e9, cheaper));
     }
   }
   const double near = static_cast<double>(intrusion.samples_near_breakpoint);

@@ -24,7 +24,8 @@ struct Intrusion {
   Nanoseconds target_cpu_ns = 0;  // that the target used meanwhile
   std::uint64_t samples = 0;
   std::uint64_t samples_near_breakpoint = 0;
-  double spinning_share = 0;  // of the samples
+  double spinning_share = 0;   // of the samples
+  bool by_breakpoint = false;  // `point` is counted by a hardware breakpoint
 };
 
 // Empty where nothing is to be feared.

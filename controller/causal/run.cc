@@ -349,6 +349,8 @@ void Runner::warn_of_intrusion() {
     intrusion.visits = parts_.counters.total_visits(tag);
     intrusion.point = parts_.counters.points()[tag].name;
     intrusion.visit_cost_ns = parts_.visit_cost_ns(tag);
+    intrusion.by_breakpoint =
+        tag < run_.counting.size() && run_.counting[tag].by.starts_with("hardware breakpoint");
   }
   intrusion.target_cpu_ns = stream_.cpu_time_ns();
   intrusion.samples = parts_.attribution.total();

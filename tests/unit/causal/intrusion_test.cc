@@ -12,6 +12,9 @@ TEST_CASE("a progress point that is passed too often is named", "[causal][intrus
   const auto warnings = warnings_of(intrusion);
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].starts_with("commit: counting it takes 12 % of the target's CPU time"));
+  CHECK(warnings[0].find("--count-by uprobe") == std::string::npos);
+  intrusion.by_breakpoint = true;
+  CHECK(warnings_of(intrusion).at(0).ends_with("try --count-by uprobe"));
   intrusion.target_cpu_ns = 0;
   CHECK(warnings_of(intrusion).empty());
 }
