@@ -7,16 +7,22 @@
 
 #include "controller/base/error.h"
 
+#ifdef __clang__  // knows no noclone, and makes no clones
+#define CAUSALCTL_KEPT __attribute__((noinline))
+#else
+#define CAUSALCTL_KEPT __attribute__((noinline, noclone))
+#endif
+
 // By all of these names they must stay what they are.
 namespace fixed_unit_test {
 
 volatile double sink;
 
-__attribute__((noinline, noclone)) void work_once(double by) { sink = sink + by; }
-__attribute__((noinline, noclone)) void work_twice(int by) { sink = sink + by; }
-__attribute__((noinline, noclone)) void work_twice(double by) { sink = sink * by; }
+CAUSALCTL_KEPT void work_once(double by) { sink = sink + by; }
+CAUSALCTL_KEPT void work_twice(int by) { sink = sink + by; }
+CAUSALCTL_KEPT void work_twice(double by) { sink = sink * by; }
 template <typename Number, int kFactor>
-__attribute__((noinline, noclone)) void work_any(Number by) {
+CAUSALCTL_KEPT void work_any(Number by) {
   sink = sink + kFactor * by;
 }
 
