@@ -45,6 +45,10 @@ class Pauser {
   // A sample has found it with this stack pointer.
   virtual void sampled(Tid /*tid*/, Address /*stack_pointer*/) {}
 
+  // Whether threads spin through the pauses that begin from now on, instead of sleeping: beside other
+  // programs such a thread keeps its share of the cores. A channel that cannot do so ignores it.
+  virtual void stand_awake(bool /*on*/) {}
+
   // The thread owes `debt_ns` in all, as seen with every Paid that collect() has returned. Where a
   // pause is under way it is prolonged or shortened (by ptrace: neither); else one is begun when
   // the thread next runs user code. Bounded by `longest`. debt_ns <= 0 forgives what is not yet
