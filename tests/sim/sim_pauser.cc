@@ -19,7 +19,8 @@ void SimPauser::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds /*now_ns*/) {
   const Nanoseconds owed_total_ns = thread.paid_total_ns + bounded_ns;
   if (thread.armed) {
     if (std::abs(owed_total_ns - thread.owed_total_ns) < kWorthWriting && bounded_ns > 0) return;
-    thread.owed_total_ns = shot->owed_total_ns = owed_total_ns;
+    thread.owed_total_ns = owed_total_ns;
+    machine_.owe(tid, owed_total_ns);
     return;
   }
   if (bounded_ns == 0) return;
@@ -35,7 +36,7 @@ std::vector<pause::Paid> SimPauser::collect(Nanoseconds /*now_ns*/) {
     thread.standing = false;
     Shot* shot = machine_.shot(tid);
     if (!thread.armed || shot == nullptr) continue;
-    if (shot->stage == Shot::Stage::sleeping) {
+    if (shot->in_stub()) {
       thread.standing = true;
       ++standing_;
     }
