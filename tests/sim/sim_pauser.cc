@@ -26,6 +26,7 @@ void SimPauser::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds /*now_ns*/) {
   if (bounded_ns == 0) return;
   thread.owed_total_ns = owed_total_ns;
   thread.armed = true;
+  thread.awake = machine_.options().spin_in_stub;
   if (arrives_) machine_.arm(tid, owed_total_ns, options_.stale_after_ns, arming_ns_);
 }
 
@@ -49,8 +50,8 @@ std::vector<pause::Paid> SimPauser::collect(Nanoseconds /*now_ns*/) {
     } else {
       ++totals_.stale;
     }
-    paid.push_back(
-        {tid, shot->entered_at_ns, shot->left_at_ns, options_.pause_cost_ns.value_or(0)});
+    paid.push_back({tid, shot->entered_at_ns, shot->left_at_ns, options_.pause_cost_ns.value_or(0),
+                    thread.awake});
     thread.paid_total_ns = shot->paid_total_ns;
     thread.armed = false;
   }

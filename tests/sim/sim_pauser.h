@@ -33,6 +33,7 @@ class SimPauser final : public pause::Pauser {
  private:
   struct Pausing {
     bool armed = false;
+    bool awake = false;  // the pause that it is armed for spins
     bool standing = false;
     Nanoseconds paid_total_ns = 0;  // as collect() last saw it
     Nanoseconds owed_total_ns = 0;  // as last written
