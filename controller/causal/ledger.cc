@@ -123,6 +123,7 @@ void Ledger::lift(Nanoseconds amount_ns) {
 void Ledger::visited(Tid thread) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
     found->second.visits = true;
+    count_visitors(found->second, found->second.state, latest_ns_);
     found->second.idler = false;
   }
 }
@@ -132,6 +133,21 @@ void Ledger::ran(Tid thread) {
     found->second.seen = true;
     enter(found->second, ThreadState::running, latest_ns_);
   }
+}
+
+void Ledger::count_visitors(Thread& thread, ThreadState state, Nanoseconds now_ns) {
+  meetings_.visitors_cpu_ns +=
+      running_visitors_ * std::max<Nanoseconds>(now_ns - visitors_at_ns_, 0);
+  visitors_at_ns_ = std::max(visitors_at_ns_, now_ns);
+  const bool runs = thread.visits && state == ThreadState::running;
+  running_visitors_ += runs - thread.visitor_runs;
+  thread.visitor_runs = runs;
+}
+
+CoreTotals Ledger::meetings() const {
+  CoreTotals now = meetings_;
+  now.visitors_cpu_ns += running_visitors_ * std::max<Nanoseconds>(latest_ns_ - visitors_at_ns_, 0);
+  return now;
 }
 
 // A peer counts while it is on a core of the target, or waits where it was on one last.
@@ -147,6 +163,7 @@ void Ledger::count_known(Thread& thread, ThreadState state, Nanoseconds now_ns) 
 
 void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
   count_known(thread, state, now_ns);
+  count_visitors(thread, state, now_ns);
   if (!thread.outside) {
     const auto change = [&](ThreadState of) { return (state == of) - (thread.state == of); };
     own_cores_.change(now_ns, change(ThreadState::running), change(ThreadState::waiting_for_core));
@@ -221,6 +238,7 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   if (before == ThreadState::blocked && !thread.in_pause) {
     thread.from_outside = true;
     ++ended_from_outside_;
+    if (thread.visits) ++meetings_.ended_from_outside;
     thread.up_since_ns = now_ns;
   }
   come_to(core, thread, now_ns);
@@ -242,8 +260,11 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
     const Nanoseconds strangers_ns = of_wait(not_strangers_.granted_ns() - thread.granted_known_ns);
     outside_wait_ns_ += outside_ns;
     own_wait_ns_ += waited_ns - outside_ns;
-    stranger_wait_ns_ += strangers_ns;
-    if (shared_) result.kept_off_ns = strangers_ns;
+    // How long a new thread has waited is not known: its records begin up to a tick late.
+    if (thread.seen) {
+      stranger_wait_ns_ += strangers_ns;
+      if (shared_) result.kept_off_ns = strangers_ns;
+    }
   }
   // Then for any core.
   const bool short_all_along = core.short_since_ns <= thread.since_ns;
@@ -325,6 +346,7 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   Thread& thread = found->second;
   if (!may_be_woken(thread)) return;
   ++ended_by_known_;
+  if (thread.visits || other->second.visits) ++meetings_.met;
   thread.seen = true;
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
   thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
@@ -361,6 +383,7 @@ void Ledger::woken_from_outside(Tid tid, Nanoseconds now_ns) {
   if (!may_be_woken(thread) || thread.in_pause) return;
   thread.seen = thread.from_outside = true;
   ++ended_from_outside_;
+  if (thread.visits) ++meetings_.ended_from_outside;
   thread.blind_wait = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.up_since_ns = thread.since_ns = now_ns;

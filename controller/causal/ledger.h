@@ -23,7 +23,7 @@
 //
 // Programs that are neither the target nor followed are called strangers here. They get a fair
 // share of the cores, so that a thread waits for them in proportion to what it runs, whoever of the
-// target had the core before: such a wait is no edge. What it is worth is Credit's (rule 14).
+// target had the core before: such a wait is no edge. What it is worth is Credit's (rule 13).
 //
 // The global offset G is the largest local of all live threads. debt_i = G - local_i is what thread
 // i still has to stand still for; threads that hardly run and that a timer wakes are excused (rule
@@ -37,6 +37,7 @@
 
 #include "controller/base/types.h"
 #include "controller/causal/core_pool.h"
+#include "controller/causal/core_totals.h"
 #include "controller/causal/own_cores.h"
 
 namespace causalctl::causal {
@@ -120,6 +121,8 @@ class Ledger {
   // … and other threads of the target. What is left are moments on the way to a core.
   Nanoseconds own_wait_ns() const { return own_wait_ns_; }
   Nanoseconds stalled_ns() const { return own_cores_.stalled_ns(); }  // see OwnCores
+  // Ever growing, of CoreTotals: visitors_cpu_ns, met, ended_from_outside.
+  CoreTotals meetings() const;
   const OwnCores::Withheld& withheld() const { return own_cores_.withheld(); }
   Nanoseconds stranger_wait_ns() const { return stranger_wait_ns_; }  // of core_wait_ns, too
 
@@ -145,6 +148,7 @@ class Ledger {
     double granted_known_ns = 0;  // … of not_strangers_
     bool among_known = false;     // it counts in not_strangers_
     bool visits = false;
+    bool visitor_runs = false;  // it counts in running_visitors_
     bool idler = false;
     bool outside = false;
     std::optional<std::size_t> runnable_at;  // in runnable_
@@ -163,6 +167,7 @@ class Ledger {
   void count_runnable(Thread& thread, Nanoseconds now_ns);
   double local_of_runnable() const;
   static bool may_be_woken(const Thread& thread);
+  void count_visitors(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void count_known(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted);
   OnCore put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
@@ -196,6 +201,9 @@ class Ledger {
   OwnCores own_cores_;
   OwnCores not_strangers_;  // followed peers on the target's cores count as the target's
   CorePool pool_;
+  CoreTotals meetings_;  // visitors_cpu_ns as of visitors_at_ns_
+  int running_visitors_ = 0;
+  Nanoseconds visitors_at_ns_ = 0;
   std::vector<Thread*> runnable_;  // outsiders, too, where they run on cores of the target
   BlindCredit blind_;
 };

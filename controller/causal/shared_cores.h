@@ -1,5 +1,5 @@
 // Whether the target shares its cores with strangers, programs that are neither the target nor
-// followed (rule 14 of docs/virtual-time.md). Pure.
+// followed (rule 13 of docs/virtual-time.md). Pure.
 #pragma once
 
 #include <optional>

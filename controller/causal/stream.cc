@@ -16,7 +16,10 @@ constexpr double kSpread = 0.5;              // of a tick, from the shortest to 
 // The controller gives the core back sooner than this; what is longer others have taken.
 constexpr Nanoseconds kLongestStep = kMillisecond / 2;
 
-constexpr Nanoseconds kEnoughToLook = 100 * kMillisecond;  // of CPU time
+// Whether cores are shared is looked at before each experiment, and in long ones as often as this,
+// where the target has had so much CPU time since.
+constexpr Nanoseconds kLongestUnlooked = kSecond;
+constexpr Nanoseconds kEnoughToLook = 100 * kMillisecond;
 
 constexpr double kSmooth = 2;  // sampling periods; see credit.h
 constexpr std::size_t kMaxLatencies = 100'000;
@@ -61,6 +64,7 @@ Stream::Step Stream::step() {
     std::visit([this](const auto& each) { apply(each); }, event);
   }
   pay_until(now_ns + kSecond);
+  if (now_ns - looked_.at_ns > kLongestUnlooked) look_for_strangers();
   lift(now_ns);
   settle();
   parts_.attribution.absorb();
@@ -313,6 +317,13 @@ CoreUse Stream::core_use() const {
   return use;
 }
 
+CoreTotals Stream::core_totals() const {
+  CoreTotals totals = ledger_.meetings();
+  totals.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
+  totals.stranger_wait_ns = ledger_.stranger_wait_ns() - core_wait_for_us_ns_;
+  return totals;
+}
+
 void Stream::look_for_strangers() {
   const CoreUse now = core_use();
   if (now.cpu_ns - looked_.cpu_ns < kEnoughToLook) return;
@@ -320,6 +331,7 @@ void Stream::look_for_strangers() {
   shared_cores_.look(now - looked_, parts_.cores, limits);
   ledger_.share_cores(shared_cores_.shared());
   awake_ = shared_cores_.may_stand_awake();
+  throttled_ = limits.throttled;
   parts_.pauser.stand_awake(awake_);
   looked_ = now;
 }

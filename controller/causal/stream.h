@@ -115,6 +115,8 @@ class Stream {
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
   // Ever growing; may fall for a moment where it says so above.
   CoreUse core_use() const;
+  CoreTotals core_totals() const;
+  bool throttled() const { return throttled_; }           // as of the last look
   Nanoseconds sample_to_pause_ns(double quantile) const;  // 0: there was no pause
   // Looks whether the threads sampled so far were spinning; if they were, pauses come sooner from
   // now on. Returns their share of the samples.
@@ -157,6 +159,7 @@ class Stream {
   CoreUse looked_;                   // as it was at the last look
   Nanoseconds standing_cpu_ns_ = 0;  // used by pauses
   bool awake_ = false;               // pauses use CPU time
+  bool throttled_ = false;
   std::unordered_map<Tid, Nanoseconds> waited_in_pause_ns_;
   Nanoseconds next_tick_ns_ = 0;
   Nanoseconds window_from_ns_ = 0;    // visits from here on count

@@ -22,7 +22,7 @@ struct alignas(64) Slot {
 static_assert(sizeof(Slot) == 64);
 
 // In stale_after_ns: the stub uses CPU time instead of sleeping. Pauses that are to keep their
-// thread's share of the cores (rule 14 of docs/virtual-time.md).
+// thread's share of the cores (rule 13 of docs/virtual-time.md).
 inline constexpr std::int64_t kSpins = 1;
 
 }  // namespace causalctl::target

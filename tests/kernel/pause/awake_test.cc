@@ -1,4 +1,4 @@
-// Pauses that spin instead of sleeping (rule 14 of docs/virtual-time.md), on a thread of its own.
+// Pauses that spin instead of sleeping (rule 13 of docs/virtual-time.md), on a thread of its own.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// The ledger where strangers share the cores (rule 14 of docs/virtual-time.md).
+// The ledger where strangers share the cores (rule 13 of docs/virtual-time.md).
 #include <catch2/catch.hpp>
 
 #include "controller/causal/ledger.h"
@@ -40,6 +40,13 @@ TEST_CASE("who waits for strangers takes nothing over from the thread before it"
   CHECK(scene.ledger.local(kB) == (shared ? 0 : 5 * kMillisecond));
 }
 
+TEST_CASE("how long a new thread has waited for strangers is not known", "[causal][ledger]") {
+  BesideStrangers scene;
+  scene.ledger.start_thread(kC, kA, kMillisecond);
+  CHECK(scene.ledger.switched_in(kC, kCpu1, 9 * kMillisecond).kept_off_ns == 0);
+  CHECK(scene.ledger.stranger_wait_ns() == 0);
+}
+
 TEST_CASE("where the target is short of cores itself its waits are for its own threads",
           "[causal][ledger]") {
   BesideStrangers scene(1);  // A runs all the while, B waits
@@ -75,6 +82,53 @@ TEST_CASE("a wait within a pause of ours is in the pause as measured", "[causal]
   scene.wait(true);
   CHECK(scene.ledger.local(kB) == 0);
   CHECK(scene.ledger.core_wait_ns() == 9 * kMillisecond);
+}
+
+// Of A, which passes progress points, and B and C, which do not.
+TEST_CASE("how often those that make progress meet others, and how long they run",
+          "[causal][ledger]") {
+  Ledger ledger(Ledger::BlindCredit::none, 4);
+  for (const Tid tid : {kA, kB, kC}) {
+    ledger.start_thread(tid, 0, 0);
+    ledger.switched_in(tid, tid, 0);
+  }
+  ledger.switched_out(kB, kB, 1000, false, false);  // the latest that is known
+  ledger.visited(kA);
+  ledger.woken(kB, kA, 3000);
+  ledger.switched_in(kB, kB, 3000);
+  CHECK(ledger.meetings().visitors_cpu_ns == 2000);
+  CHECK(ledger.meetings().met == 1);
+  ledger.switched_out(kA, kA, 5000, false, false);
+  ledger.woken(kA, kB, 6000);
+  ledger.switched_in(kA, kA, 6500);
+  CHECK(ledger.meetings().met == 2);
+  CHECK(ledger.meetings().visitors_cpu_ns == 4000);
+  SECTION("not of others among themselves") {
+    ledger.switched_out(kC, kC, 7000, false, false);
+    ledger.woken(kC, kB, 8000);
+    CHECK(ledger.meetings().met == 2);
+  }
+  SECTION("devices, told by an interrupt") {
+    ledger.switched_out(kA, kA, 7500, false, false);
+    ledger.woken_from_outside(kA, 8000);
+    CHECK(ledger.meetings().ended_from_outside == 1);
+    CHECK(ledger.meetings().visitors_cpu_ns == 5000);
+  }
+  SECTION("… or seen when it runs; of one that makes progress") {
+    for (const Tid tid : {kA, kC}) ledger.switched_out(tid, tid, 7500, false, false);
+    for (const Tid tid : {kA, kC}) ledger.switched_in(tid, tid, 8000);
+    CHECK(ledger.meetings().ended_from_outside == 1);
+  }
+  SECTION("a pause of ours is no meeting") {
+    ledger.switched_out(kA, kA, 7500, false, true);
+    ledger.switched_in(kA, kA, 8000);
+    CHECK(ledger.meetings().ended_from_outside == 0);
+  }
+  SECTION("one that ends runs no more") {
+    ledger.end_thread(kA, 7000);
+    ledger.switched_out(kB, kB, 9000, false, false);
+    CHECK(ledger.meetings().visitors_cpu_ns == 4500);
+  }
 }
 
 }  // namespace causalctl::causal

@@ -183,6 +183,10 @@ struct Scene {
     add(perf::WakeEvent{id(waker), woken, at(ms), context});
   }
   void visit(Tid tid, double ms) { add(perf::VisitEvent{id(tid), at(ms), 0}); }
+  void wait(Tid tid, double from_ms, double to_ms) {  // for a core
+    switches(tid, from_ms, perf::SwitchKind::out_preempted);
+    switches(tid, to_ms, perf::SwitchKind::in);
+  }
   // The thread sleeps in the stub meanwhile.
   void pause(Tid tid, double from_ms, double to_ms, Nanoseconds cost_ns = 0) {
     switches(tid, from_ms, perf::SwitchKind::out_blocked);
