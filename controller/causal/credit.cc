@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 namespace causalctl::causal {
@@ -10,6 +11,9 @@ namespace {
 // A thread that has little of its own is taken to be like the others: this much CPU time of an
 // average thread, in units of the longest interval that is smoothed.
 constexpr double kWeightOfOthers = 2;
+
+// A sample this much CPU time ago counts 1/e of one just now for the unit's share of late.
+constexpr double kOfLateNs = 300.0 * kMillisecond;
 
 constexpr Nanoseconds kShortestClass = 16 * kMicrosecond;  // each next one is twice as long
 
@@ -21,7 +25,9 @@ void Credit::begin(double speedup, Nanoseconds smooth_below_ns, bool forget) {
   smooth_below_ns_ = smooth_below_ns;
   for (auto& [tid, thread] : threads_) {
     thread.unit_ns = thread.given_ns = 0;
-    if (forget) thread.shares = {};
+    if (!forget) continue;
+    thread.shares = {};
+    thread.sampled_ns = thread.in_unit_ns = 0;
   }
   if (forget) all_threads_ = {};
 }
@@ -47,8 +53,9 @@ std::size_t Credit::length_class(Nanoseconds cpu_ns) {
 }
 
 Nanoseconds Credit::cpu_now(const Thread& thread, Nanoseconds now_ns) {
-  return thread.cpu_ns +
-         (thread.running ? std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0) : 0);
+  const Nanoseconds running_ns =
+      thread.running ? std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0) : 0;
+  return std::max<Nanoseconds>(thread.cpu_ns + running_ns, 0);
 }
 
 Nanoseconds Credit::sampled(Tid tid, bool in_unit, Nanoseconds period_ns, Nanoseconds now_ns) {
@@ -56,6 +63,12 @@ Nanoseconds Credit::sampled(Tid tid, bool in_unit, Nanoseconds period_ns, Nanose
   if (!thread.running) {  // its switch was before the first event
     thread.running = true;
     thread.running_since_ns = now_ns - period_ns;
+  }
+  if (learning_) {
+    const auto sampled_ns = static_cast<double>(period_ns);
+    const double kept = std::exp(-sampled_ns / kOfLateNs);
+    thread.sampled_ns = kept * thread.sampled_ns + sampled_ns;
+    thread.in_unit_ns = kept * thread.in_unit_ns + (in_unit ? sampled_ns : 0);
   }
   const Nanoseconds worth_ns = period_ns + std::exchange(thread.stolen_ns, 0);
   if (in_unit) thread.unit_ns += worth_ns;
@@ -110,11 +123,21 @@ Nanoseconds Credit::left_core(Tid tid, Nanoseconds now_ns) {
   return give(thread, static_cast<double>(thread.unit_ns));
 }
 
-void Credit::switched_in(Tid tid, Nanoseconds stolen_ns, Nanoseconds now_ns) {
+Nanoseconds Credit::switched_in(Tid tid, Nanoseconds stolen_ns, Nanoseconds now_ns,
+                                Nanoseconds kept_off_ns) {
   Thread& thread = threads_[tid];
   thread.running = true;
   thread.running_since_ns = now_ns - stolen_ns;
   thread.stolen_ns += stolen_ns;
+  if (!learning_ || thread.sampled_ns <= 0) return 0;
+  const auto waited_ns = static_cast<double>(std::max<Nanoseconds>(kept_off_ns - stolen_ns, 0));
+  return static_cast<Nanoseconds>(speedup_ * waited_ns * thread.in_unit_ns / thread.sampled_ns);
+}
+
+void Credit::paused(Tid tid, Nanoseconds cpu_ns) {
+  if (const auto found = threads_.find(tid); found != threads_.end()) {
+    found->second.cpu_ns -= cpu_ns;
+  }
 }
 
 }  // namespace causalctl::causal

@@ -39,9 +39,14 @@ class Credit {
 
   Nanoseconds left_core(Tid thread, Nanoseconds now_ns);  // preempted, or paused by us
   // `stolen_ns`: for how long the controller had its core. A unit that takes less time loses less
-  // to it: such time counts as the thread's own. (What other programs take they take whatever the
-  // unit does.)
-  void switched_in(Tid thread, Nanoseconds stolen_ns, Nanoseconds now_ns);
+  // to it: such time counts as the thread's own. `kept_off_ns`: for how long strangers (ledger.h)
+  // kept it from a core, `stolen_ns` included. They get a fair share of the cores, so that a thread
+  // that needs less CPU time waits less for one, in proportion: it earns what is expected of the
+  // wait, the unit's share of the thread's latest CPU time. At once, before it wakes anybody.
+  Nanoseconds switched_in(Tid thread, Nanoseconds stolen_ns, Nanoseconds now_ns,
+                          Nanoseconds kept_off_ns = 0);
+  // So much CPU time, up to now, was a pause's, which is none of the program's.
+  void paused(Tid thread, Nanoseconds cpu_ns);
   void end_thread(Tid thread) { threads_.erase(thread); }
 
  private:
@@ -63,6 +68,7 @@ class Credit {
     Nanoseconds unit_ns = 0;   // sampled
     Nanoseconds given_ns = 0;  // credited already, before the speedup is applied
     Shares shares{};
+    double sampled_ns = 0, in_unit_ns = 0;  // of late: what is long ago counts less
   };
 
   double expected_share(const Share& own, const Share& all) const;

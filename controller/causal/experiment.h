@@ -10,6 +10,7 @@
 
 #include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
+#include "controller/causal/core_totals.h"
 #include "controller/progress/counters.h"
 
 namespace causalctl::causal {
@@ -40,6 +41,7 @@ struct Experiment {
   std::vector<LatencyCount> latency;
   Nanoseconds runnable_wait_ns = 0;  // threads of the target waiting for a core, summed
   Nanoseconds outside_wait_ns = 0;   // … owed to other processes
+  CoreTotals cores;
   std::uint64_t lost_records = 0;
   Nanoseconds asked_ns = 0;  // by pauses that were made, and what was still owed at the end
   Nanoseconds paid_ns = 0;
@@ -135,7 +137,9 @@ struct Run {
   Nanoseconds wall_ns = 0;
   Overhead overhead;
   Losses losses;
-  std::string digest;  // same | changed | unknown
+  CoreTotals cores;        // since the attach
+  bool throttled = false;  // a quota of CPU time has held it up, as far as that can be read
+  std::string digest;      // same | changed | unknown
   StoppedCalls stopped_calls;
   std::vector<Counting> counting;  // by tag
   std::vector<Pacing> pacing;      // of the throughput points for which it was measured

@@ -123,6 +123,7 @@ void Ledger::lift(Nanoseconds amount_ns) {
 void Ledger::visited(Tid thread) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
     found->second.visits = true;
+    count_visitors(found->second, found->second.state, latest_ns_);
     found->second.idler = false;
   }
 }
@@ -134,7 +135,35 @@ void Ledger::ran(Tid thread) {
   }
 }
 
+void Ledger::count_visitors(Thread& thread, ThreadState state, Nanoseconds now_ns) {
+  meetings_.visitors_cpu_ns +=
+      running_visitors_ * std::max<Nanoseconds>(now_ns - visitors_at_ns_, 0);
+  visitors_at_ns_ = std::max(visitors_at_ns_, now_ns);
+  const bool runs = thread.visits && state == ThreadState::running;
+  running_visitors_ += runs - thread.visitor_runs;
+  thread.visitor_runs = runs;
+}
+
+CoreTotals Ledger::meetings() const {
+  CoreTotals now = meetings_;
+  now.visitors_cpu_ns += running_visitors_ * std::max<Nanoseconds>(latest_ns_ - visitors_at_ns_, 0);
+  return now;
+}
+
+// A peer counts while it is on a core of the target, or waits where it was on one last.
+void Ledger::count_known(Thread& thread, ThreadState state, Nanoseconds now_ns) {
+  const bool counts = !thread.outside || (thread.cpu && cores_[*thread.cpu].of_target);
+  const auto change = [&](ThreadState of) {
+    return (counts && state == of) - (thread.among_known && thread.state == of);
+  };
+  not_strangers_.change(now_ns, change(ThreadState::running),
+                        change(ThreadState::waiting_for_core));
+  thread.among_known = counts;
+}
+
 void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
+  count_known(thread, state, now_ns);
+  count_visitors(thread, state, now_ns);
   if (!thread.outside) {
     const auto change = [&](ThreadState of) { return (state == of) - (thread.state == of); };
     own_cores_.change(now_ns, change(ThreadState::running), change(ThreadState::waiting_for_core));
@@ -143,7 +172,10 @@ void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
   if (wait_ends && thread.visits && !thread.in_pause) waited_ns_ += now_ns - thread.since_ns;
   thread.state = state;
   count_runnable(thread, now_ns);
-  if (state == ThreadState::waiting_for_core) thread.granted_ns = own_cores_.granted_ns();
+  if (state == ThreadState::waiting_for_core) {
+    thread.granted_ns = own_cores_.granted_ns();
+    thread.granted_known_ns = not_strangers_.granted_ns();
+  }
 }
 
 void Ledger::count_runnable(Thread& thread, Nanoseconds now_ns) {
@@ -182,10 +214,10 @@ void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_loc
   thread.local_ns = std::min(thread.local_ns + std::max<Nanoseconds>(waited_ns, 0), other_local_ns);
 }
 
-Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
+Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
   latest_ns_ = std::max(latest_ns_, now_ns);
   const auto found = threads_.find(tid);
-  if (found == threads_.end()) return 0;
+  if (found == threads_.end()) return {};
   Thread& thread = found->second;
   if (thread.blind_wait && blind_ == BlindCredit::full) {
     arrive(thread, now_ns - thread.since_ns, global());
@@ -200,31 +232,45 @@ Nanoseconds Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) 
   const bool waited = before == ThreadState::waiting_for_core;
   enter(thread, ThreadState::running, now_ns);
   const bool own_core = core.left_by == tid && core.left_at_ns == thread.since_ns;
-  if (waited) put_on_core(thread, tid, core, now_ns);
+  OnCore result;
+  if (waited) result = put_on_core(thread, tid, core, now_ns);
+  if (waited && own_core) result.stolen_ns = result.waited_ns;
   if (before == ThreadState::blocked && !thread.in_pause) {
     thread.from_outside = true;
     ++ended_from_outside_;
+    if (thread.visits) ++meetings_.ended_from_outside;
     thread.up_since_ns = now_ns;
   }
   come_to(core, thread, now_ns);
   thread.running_since_ns = now_ns;
   thread.seen = true;
   thread.blind_wait = thread.needless = false;
-  return waited && own_core ? now_ns - thread.since_ns : 0;
+  return result;
 }
 
-void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns) {
+Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns) {
   const Nanoseconds waited_ns = std::max<Nanoseconds>(now_ns - thread.since_ns, 0);
+  OnCore result{.waited_ns = waited_ns};
   if (!thread.outside) core_wait_ns_ += waited_ns;
   if (!thread.outside && (thread.preempted || waited_ns > kPlaced)) {
-    const Nanoseconds outside_ns =
-        std::min(waited_ns, static_cast<Nanoseconds>(own_cores_.granted_ns() - thread.granted_ns));
+    const auto of_wait = [&](double granted_ns) {
+      return std::min(waited_ns, static_cast<Nanoseconds>(granted_ns));
+    };
+    const Nanoseconds outside_ns = of_wait(own_cores_.granted_ns() - thread.granted_ns);
+    const Nanoseconds strangers_ns = of_wait(not_strangers_.granted_ns() - thread.granted_known_ns);
     outside_wait_ns_ += outside_ns;
     own_wait_ns_ += waited_ns - outside_ns;
+    // How long a new thread has waited is not known: its records begin up to a tick late.
+    if (thread.seen) {
+      stranger_wait_ns_ += strangers_ns;
+      if (shared_) result.kept_off_ns = strangers_ns;
+    }
   }
   // Then for any core.
   const bool short_all_along = core.short_since_ns <= thread.since_ns;
   const bool waited = waited_ns > kCoreWaitFloor || (short_all_along && !core.preempted);
+  const bool for_strangers = !short_all_along && 2 * result.kept_off_ns > waited_ns;
+  if (for_strangers || (thread.in_pause && thread.preempted)) return result;
   const bool for_other =
       waited && core.left_by != 0 && core.left_by != tid &&
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
@@ -235,6 +281,7 @@ void Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds 
   } else if (thread.needless) {
     thread.local_ns += waited_ns;  // all of it on the way
   }
+  return result;
 }
 
 // In virtual time, who was preempted ran on until its successor came, which is as much later as
@@ -253,7 +300,7 @@ void Ledger::come_to(const Core& core, const Thread& successor, Nanoseconds now_
 }
 
 void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
-                          bool pause_asked) {
+                          bool in_pause) {
   latest_ns_ = std::max(latest_ns_, now_ns);
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
@@ -264,8 +311,8 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   thread.preempted = preempted;
   thread.runs_on_ns = 0;
   thread.since_ns = now_ns;
-  thread.blind_wait = !preempted && !pause_asked;
-  thread.in_pause = pause_asked;
+  thread.blind_wait = !preempted && !in_pause;
+  thread.in_pause = in_pause;
   thread.cpu_ns += std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0);
 }
 
@@ -299,6 +346,7 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   Thread& thread = found->second;
   if (!may_be_woken(thread)) return;
   ++ended_by_known_;
+  if (thread.visits || other->second.visits) ++meetings_.met;
   thread.seen = true;
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
   thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
@@ -335,6 +383,7 @@ void Ledger::woken_from_outside(Tid tid, Nanoseconds now_ns) {
   if (!may_be_woken(thread) || thread.in_pause) return;
   thread.seen = thread.from_outside = true;
   ++ended_from_outside_;
+  if (thread.visits) ++meetings_.ended_from_outside;
   thread.blind_wait = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.up_since_ns = thread.since_ns = now_ns;

@@ -21,6 +21,10 @@
 // thread that left this one. Whoever is woken by anything else keeps its local, save for what rules
 // 5 and 7 of docs/virtual-time.md say of joins, spinning and unseen wake-ups.
 //
+// Programs that are neither the target nor followed are called strangers here. They get a fair
+// share of the cores, so that a thread waits for them in proportion to what it runs, whoever of the
+// target had the core before: such a wait is no edge. What it is worth is Credit's (rule 13).
+//
 // The global offset G is the largest local of all live threads. debt_i = G - local_i is what thread
 // i still has to stand still for; threads that hardly run and that a timer wakes are excused (rule
 // 8, "Idlers").
@@ -33,6 +37,7 @@
 
 #include "controller/base/types.h"
 #include "controller/causal/core_pool.h"
+#include "controller/causal/core_totals.h"
 #include "controller/causal/own_cores.h"
 
 namespace causalctl::causal {
@@ -47,7 +52,7 @@ class Ledger {
 
   // `cores`: on which the target may run.
   explicit Ledger(BlindCredit blind = BlindCredit::none, int cores = 1)
-      : own_cores_(cores), pool_(cores), blind_(blind) {}
+      : own_cores_(cores), not_strangers_(cores), pool_(cores), blind_(blind) {}
   Ledger(Ledger&&) = default;
 
   // `parent` 0: unknown, owes nothing. `blocked`: so it was found when its records began.
@@ -56,6 +61,10 @@ class Ledger {
   void start_outsider(Tid thread, Nanoseconds now_ns, bool blocked);
   bool is_outsider(Tid thread) const;
   void end_thread(Tid thread, Nanoseconds now_ns);
+
+  // Whether strangers share the cores. Where they do not, threads that wait though a core is free
+  // wait because of the scheduler, and so it is as by rule 6.
+  void share_cores(bool shared) { shared_ = shared; }
 
   // Forgets all locals (between experiments); states and block times stay.
   void reset();
@@ -67,12 +76,17 @@ class Ledger {
 
   void visited(Tid thread);  // a progress point: in its virtual time progress is measured
   void ran(Tid thread);      // a sample: the thread is on a core
-  // Returns for how long another program had the thread's core; 0: it left the core otherwise.
-  Nanoseconds switched_in(Tid thread, std::uint32_t cpu, Nanoseconds now_ns);
-  // `pause_asked`: it may be our pause, not a wait of its own, that it leaves the core for. Only
-  // blind credit needs to know: nobody but a timer ends a pause, and timers are no wake edges.
+  struct OnCore {
+    Nanoseconds waited_ns = 0;  // for a core
+    Nanoseconds stolen_ns = 0;  // another program had the thread's core; 0: it left it otherwise
+    Nanoseconds kept_off_ns =
+        0;  // of the wait, what strangers caused; 0 where cores are not shared
+  };
+  OnCore switched_in(Tid thread, std::uint32_t cpu, Nanoseconds now_ns);
+  // `in_pause`: it may be our pause, not a wait of its own, that it leaves the core for, or that it
+  // is preempted in: what it waits for then is in the pause as measured.
   void switched_out(Tid thread, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
-                    bool pause_asked);
+                    bool in_pause);
   void woken(Tid thread, Tid waker, Nanoseconds now_ns);
   // By a device or a timer: its local stays, but from here on it waits for a core (rules 5 and 6).
   void woken_from_outside(Tid thread, Nanoseconds now_ns);
@@ -104,9 +118,13 @@ class Ledger {
   // Summed over threads, ever growing: waits for a core, and what of them other processes caused.
   Nanoseconds core_wait_ns() const { return core_wait_ns_; }
   Nanoseconds outside_wait_ns() const { return outside_wait_ns_; }
-  // … and other threads of the target. The rest are moments on the way to a core.
+  // … and other threads of the target. What is left are moments on the way to a core.
   Nanoseconds own_wait_ns() const { return own_wait_ns_; }
   Nanoseconds stalled_ns() const { return own_cores_.stalled_ns(); }  // see OwnCores
+  // Ever growing, of CoreTotals: visitors_cpu_ns, met, ended_from_outside.
+  CoreTotals meetings() const;
+  const OwnCores::Withheld& withheld() const { return own_cores_.withheld(); }
+  Nanoseconds stranger_wait_ns() const { return stranger_wait_ns_; }  // of core_wait_ns, too
 
  private:
   struct Thread {
@@ -125,9 +143,12 @@ class Ledger {
     bool from_outside = false;
     Nanoseconds up_since_ns = 0;  // … that wait
     Nanoseconds running_since_ns = 0;
-    Nanoseconds cpu_ns = 0;  // before that; of the last few experiments
-    double granted_ns = 0;   // see OwnCores, when it began to wait for a core
+    Nanoseconds cpu_ns = 0;       // before that; of the last few experiments
+    double granted_ns = 0;        // see OwnCores, when it began to wait for a core
+    double granted_known_ns = 0;  // … of not_strangers_
+    bool among_known = false;     // it counts in not_strangers_
     bool visits = false;
+    bool visitor_runs = false;  // it counts in running_visitors_
     bool idler = false;
     bool outside = false;
     std::optional<std::size_t> runnable_at;  // in runnable_
@@ -146,8 +167,10 @@ class Ledger {
   void count_runnable(Thread& thread, Nanoseconds now_ns);
   double local_of_runnable() const;
   static bool may_be_woken(const Thread& thread);
+  void count_visitors(Thread& thread, ThreadState state, Nanoseconds now_ns);
+  void count_known(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted);
-  void put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
+  OnCore put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
   void come_to(const Core& core, const Thread& successor, Nanoseconds now_ns);
 
   void find_idlers();
@@ -173,8 +196,14 @@ class Ledger {
   Nanoseconds core_wait_ns_ = 0;
   Nanoseconds outside_wait_ns_ = 0;
   Nanoseconds own_wait_ns_ = 0;
+  Nanoseconds stranger_wait_ns_ = 0;
+  bool shared_ = false;
   OwnCores own_cores_;
+  OwnCores not_strangers_;  // followed peers on the target's cores count as the target's
   CorePool pool_;
+  CoreTotals meetings_;  // visitors_cpu_ns as of visitors_at_ns_
+  int running_visitors_ = 0;
+  Nanoseconds visitors_at_ns_ = 0;
   std::vector<Thread*> runnable_;  // outsiders, too, where they run on cores of the target
   BlindCredit blind_;
 };

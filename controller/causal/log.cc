@@ -34,6 +34,14 @@ void put_unit(Json& line, const Unit& unit) {
   if (unit.file.empty() && !unit.module.empty()) line["module"] = unit.module;
 }
 
+Json cores_json(const CoreTotals& cores) {
+  return {{"cpu_ns", cores.cpu_ns},
+          {"stranger_wait_ns", cores.stranger_wait_ns},
+          {"visitors_cpu_ns", cores.visitors_cpu_ns},
+          {"met", cores.met},
+          {"ended_from_outside", cores.ended_from_outside}};
+}
+
 Json throughput_json(const Experiment& experiment) {
   Json all = Json::array();
   for (const ThroughputCount& point : experiment.throughput) {
@@ -192,6 +200,7 @@ void LogWriter::experiment(const Run& run, const Experiment& experiment) {
   line["latency"] = latency_json(experiment);
   line["runnable_wait_ns"] = experiment.runnable_wait_ns;
   line["outside_wait_ns"] = experiment.outside_wait_ns;
+  line["cores"] = cores_json(experiment.cores);
   line["lost_records"] = experiment.lost_records;
   line["pauses"] = {{"asked_ns", experiment.asked_ns},
                     {"paid_ns", experiment.paid_ns},
@@ -235,6 +244,8 @@ void LogWriter::end(const Run& run) {
                  {"samples_total", run.losses.samples_total},
                  {"throttles", run.losses.throttles},
                  {"stacks_copied_in_part", run.losses.stacks_copied_in_part}}},
+               {"cores", cores_json(run.cores)},
+               {"throttled", run.throttled},
                {"digest", run.digest},
                {"stopped_calls",
                 {{"continued", run.stopped_calls.continued},

@@ -68,6 +68,18 @@ std::vector<LatencyCount> read_latency(const Json& line) {
   return points;
 }
 
+CoreTotals read_cores(const Json& line) {
+  CoreTotals cores;
+  if (const Json* object = object_field(line, "cores")) {
+    get_time(*object, "cpu_ns", cores.cpu_ns);
+    get_time(*object, "stranger_wait_ns", cores.stranger_wait_ns);
+    get_time(*object, "visitors_cpu_ns", cores.visitors_cpu_ns);
+    get(*object, "met", cores.met);
+    get(*object, "ended_from_outside", cores.ended_from_outside);
+  }
+  return cores;
+}
+
 Experiment read_experiment(const Json& line) {
   Experiment experiment;
   experiment.unit = read_unit(line);
@@ -85,6 +97,7 @@ Experiment read_experiment(const Json& line) {
   experiment.latency = read_latency(line);
   get_time(line, "runnable_wait_ns", experiment.runnable_wait_ns);
   get_time(line, "outside_wait_ns", experiment.outside_wait_ns);
+  experiment.cores = read_cores(line);
   get(line, "lost_records", experiment.lost_records);
   if (const Json* pauses = object_field(line, "pauses")) {
     get_time(*pauses, "asked_ns", experiment.asked_ns);
@@ -151,6 +164,8 @@ void read_end(const Json& line, Run& run) {
   run.ended = true;
   get(line, "reason", run.reason);
   get_time(line, "wall_ns", run.wall_ns);
+  run.cores = read_cores(line);
+  get(line, "throttled", run.throttled);
   get(line, "digest", run.digest);
   if (line.contains("signal")) {
     Death& death = run.death.emplace();
@@ -331,7 +346,8 @@ void Reader::dispatch(const Json& line, std::string_view text) {
     for (const Nanoseconds time_ns :
          {experiment.wall_ns, experiment.delay_ns, experiment.effective_ns, experiment.asked_ns,
           experiment.paid_ns, experiment.cost_error_ns, experiment.model_error_ns,
-          experiment.runnable_wait_ns, experiment.outside_wait_ns}) {
+          experiment.runnable_wait_ns, experiment.outside_wait_ns, experiment.cores.cpu_ns,
+          experiment.cores.stranger_wait_ns, experiment.cores.visitors_cpu_ns}) {
       add_time(time_ns);
     }
     run_of(line).experiments.push_back(std::move(experiment));

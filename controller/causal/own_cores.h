@@ -19,9 +19,14 @@ class OwnCores {
   // So many more threads run and wait from now on.
   void change(Nanoseconds now_ns, int running, int waiting) {
     if (waiting_ > 0 && now_ns > at_ns_) {
-      const double share = static_cast<double>(std::max(cores_ - running_, 0)) / waiting_;
-      granted_ns_ += std::min(share, 1.0) * static_cast<double>(now_ns - at_ns_);
-      if (running_ == 0) stalled_ns_ += now_ns - at_ns_;
+      const auto passed = static_cast<double>(now_ns - at_ns_);
+      const int withheld = std::min(std::max(cores_ - running_, 0), waiting_);
+      granted_ns_ += static_cast<double>(withheld) / waiting_ * passed;
+      withheld_.all_ns += withheld * passed;
+      if (running_ == 0) {
+        stalled_ns_ += now_ns - at_ns_;
+        withheld_.together_ns += withheld * passed;
+      }
     }
     at_ns_ = std::max(at_ns_, now_ns);
     running_ += running;
@@ -33,6 +38,11 @@ class OwnCores {
   // None ran though some wanted to, summed. The scheduler may put two threads on one core while
   // another is idle; what keeps all of them from all cores is other processes or a limit.
   Nanoseconds stalled_ns() const { return stalled_ns_; }
+  // What `granted_ns` came to for all threads, and what of it while none of them ran.
+  struct Withheld {
+    double all_ns = 0, together_ns = 0;
+  };
+  const Withheld& withheld() const { return withheld_; }
 
  private:
   int cores_;
@@ -41,6 +51,7 @@ class OwnCores {
   Nanoseconds at_ns_ = 0;
   double granted_ns_ = 0;
   Nanoseconds stalled_ns_ = 0;
+  Withheld withheld_;
 };
 
 }  // namespace causalctl::causal

@@ -183,6 +183,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   stream_.begin_window();
   const Nanoseconds core_wait_before_ns = stream_.core_wait_ns();
   const Nanoseconds outside_wait_before_ns = stream_.outside_wait_ns();
+  const CoreTotals cores_before = stream_.core_totals();
   const std::vector<std::uint64_t> counts_before = parts_.attribution.counts();
   const Nanoseconds begin_ns = parts_.clock.now();
   result.start_ns = begin_ns - start_ns_;
@@ -206,6 +207,8 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   result.runnable_wait_ns = stream_.core_wait_ns() - core_wait_before_ns;
   result.outside_wait_ns = std::clamp<Nanoseconds>(
       stream_.outside_wait_ns() - outside_wait_before_ns, 0, result.runnable_wait_ns);
+  result.cores = stream_.core_totals() - cores_before;
+  result.cores.stranger_wait_ns = std::max<Nanoseconds>(result.cores.stranger_wait_ns, 0);
   std::vector<std::uint64_t> counts = parts_.attribution.counts();
   for (UnitId id = 0; id < counts_before.size(); ++id) counts[id] -= counts_before[id];
   stream_.end();
@@ -378,6 +381,9 @@ void Runner::finish() {
   run_.wall_ns = parts_.clock.now() - start_ns_;
   add_totals(parts_, cpu_start_ns_, run_);
   note_mean_period();
+  run_.cores = stream_.core_totals();
+  run_.cores.stranger_wait_ns = std::max<Nanoseconds>(run_.cores.stranger_wait_ns, 0);
+  run_.throttled = stream_.throttled();
   run_.samples = samples();
   for (const UnitSamples& unit : run_.samples) {
     write_or_end(run_, [&] { log_.samples(run_, unit); });

@@ -16,6 +16,11 @@ constexpr double kSpread = 0.5;              // of a tick, from the shortest to 
 // The controller gives the core back sooner than this; what is longer others have taken.
 constexpr Nanoseconds kLongestStep = kMillisecond / 2;
 
+// Whether cores are shared is looked at before each experiment, and in long ones as often as this,
+// where the target has had so much CPU time since.
+constexpr Nanoseconds kLongestUnlooked = kSecond;
+constexpr Nanoseconds kEnoughToLook = 100 * kMillisecond;
+
 constexpr double kSmooth = 2;  // sampling periods; see credit.h
 constexpr std::size_t kMaxLatencies = 100'000;
 
@@ -33,6 +38,7 @@ Stream::Step Stream::step() {
   if (next_tick_ns_ == 0) {
     next_tick_ns_ = now_ns;
     cadence_.start(now_ns);
+    looked_ = core_use();
   }
   parts_.clock.sleep_until(next_tick_ns_);
   now_ns = parts_.clock.now();
@@ -48,6 +54,7 @@ Stream::Step Stream::step() {
     for (; next_paid != paid_.end() && next_paid->end_ns <= time_ns; ++next_paid) {
       note_latency(*next_paid);
       const Nanoseconds length_ns = next_paid->end_ns - next_paid->start_ns;
+      not_worked(*next_paid);
       ledger_.pay(next_paid->tid,
                   length_ns + (length_ns > 0 ? pause_cost_ns_ : next_paid->cost_ns));
     }
@@ -57,6 +64,7 @@ Stream::Step Stream::step() {
     std::visit([this](const auto& each) { apply(each); }, event);
   }
   pay_until(now_ns + kSecond);
+  if (now_ns - looked_.at_ns > kLongestUnlooked) look_for_strangers();
   lift(now_ns);
   settle();
   parts_.attribution.absorb();
@@ -73,8 +81,12 @@ Nanoseconds Stream::to_next_tick_ns() const {
 }
 
 void Stream::apply(const perf::SampleEvent& event) {
-  cpu_time_ns_ += event.period_ns;
   ledger_.ran(event.thread.tid);
+  if (!event.callers.empty() && parts_.pauser.in_stub(event.callers.front())) {
+    standing_cpu_ns_ += event.period_ns;  // none of the program's work
+    return;
+  }
+  cpu_time_ns_ += event.period_ns;
   parts_.pauser.sampled(event.thread.tid, event.stack_pointer);
   if (near_breakpoint(event)) ++near_breakpoint_;
   if (!surveyed_ && !event.in_kernel && !event.callers.empty()) {
@@ -101,6 +113,15 @@ void Stream::apply(const perf::SampleEvent& event) {
       }
     }
   }
+}
+
+// A pause that was awake has used CPU time, save what it waited for a core, in the midst of what
+// its thread runs between two meetings.
+void Stream::not_worked(const pause::Paid& paid) {
+  const auto waited = waited_in_pause_ns_.extract(paid.tid);
+  if (!paid.awake || paid.end_ns <= paid.start_ns) return;
+  const Nanoseconds waited_ns = waited ? waited.mapped() : 0;
+  credit_.paused(paid.tid, std::max<Nanoseconds>(paid.end_ns - paid.start_ns - waited_ns, 0));
 }
 
 bool Stream::spinning(const perf::SampleEvent& event) {
@@ -134,20 +155,25 @@ void Stream::apply(const perf::SwitchEvent& event) {
     return;
   }
   if (event.kind == perf::SwitchKind::in) {
-    const Nanoseconds stolen_ns = ledger_.switched_in(tid, event.cpu, event.time_ns);
-    const Nanoseconds by_us_ns = stolen_by_us(event, stolen_ns);
-    credit_.switched_in(tid, by_us_ns, event.time_ns);
+    const Ledger::OnCore on_core = ledger_.switched_in(tid, event.cpu, event.time_ns);
+    const Nanoseconds by_us_ns = stolen_by_us(event, on_core.stolen_ns);
+    Nanoseconds kept_off_ns = on_core.kept_off_ns;
+    if (awake_ && paused_at(tid, event.time_ns)) {
+      waited_in_pause_ns_[tid] += on_core.waited_ns;
+      kept_off_ns = 0;  // it is in the pause as measured
+    }
+    earn(tid, credit_.switched_in(tid, by_us_ns, event.time_ns, kept_off_ns), event.time_ns);
     core_wait_for_us_ns_ += by_us_ns;
     return;
   }
   const bool preempted = event.kind == perf::SwitchKind::out_preempted;
-  const bool pause_asked = !preempted && paused_at(tid, event.time_ns);
-  if (!preempted && !pause_asked) cadence_.blocked();
+  const bool in_pause = (!preempted || awake_) && paused_at(tid, event.time_ns);
+  if (!preempted && !in_pause) cadence_.blocked();
   earn(tid,
-       preempted || pause_asked ? credit_.left_core(tid, event.time_ns)
-                                : credit_.blocked(tid, event.time_ns),
+       preempted || in_pause ? credit_.left_core(tid, event.time_ns)
+                             : credit_.blocked(tid, event.time_ns),
        event.time_ns);
-  ledger_.switched_out(tid, event.cpu, event.time_ns, preempted, pause_asked);
+  ledger_.switched_out(tid, event.cpu, event.time_ns, preempted, in_pause);
 }
 
 // What others take from the target they take whether or not its code gets faster: the clients of a
@@ -274,8 +300,40 @@ void Stream::begin_window() {
 }
 
 void Stream::begin_counting() {
+  look_for_strangers();
   ledger_.reset();
   begin_window();
+}
+
+CoreUse Stream::core_use() const {
+  CoreUse use;
+  use.at_ns = parts_.clock.now();
+  use.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
+  use.outside_wait_ns = outside_wait_ns();
+  use.stranger_wait_ns = ledger_.stranger_wait_ns() - core_wait_for_us_ns_;
+  use.withheld_ns = ledger_.withheld().all_ns;
+  use.together_ns = ledger_.withheld().together_ns;
+  use.idle_ns = parts_.idle_ns ? parts_.idle_ns() : std::nullopt;
+  return use;
+}
+
+CoreTotals Stream::core_totals() const {
+  CoreTotals totals = ledger_.meetings();
+  totals.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
+  totals.stranger_wait_ns = ledger_.stranger_wait_ns() - core_wait_for_us_ns_;
+  return totals;
+}
+
+void Stream::look_for_strangers() {
+  const CoreUse now = core_use();
+  if (now.cpu_ns - looked_.cpu_ns < kEnoughToLook) return;
+  const CpuLimits limits = parts_.cpu_limits ? parts_.cpu_limits() : CpuLimits{};
+  shared_cores_.look(now - looked_, parts_.cores, limits);
+  ledger_.share_cores(shared_cores_.shared());
+  awake_ = shared_cores_.may_stand_awake();
+  throttled_ = limits.throttled;
+  parts_.pauser.stand_awake(awake_);
+  looked_ = now;
 }
 
 void Stream::begin_sham(double rate, bool prompt) {

@@ -30,6 +30,7 @@
 #include "controller/causal/credit.h"
 #include "controller/causal/ledger.h"
 #include "controller/causal/plan.h"
+#include "controller/causal/shared_cores.h"
 #include "controller/causal/silence.h"
 #include "controller/causal/spinning.h"
 #include "controller/pause/pauser.h"
@@ -53,6 +54,7 @@ struct StreamParts {
   Spinning::Read read_target;
   std::vector<PointCode> point_codes{};         // by tag
   std::function<TargetState()> target_state{};  // now; may be empty
+  std::function<CpuLimits()> cpu_limits{};      // of the target, now; may be empty
 
   Nanoseconds visit_cost_ns(std::uint32_t tag) const {
     return tag < visit_costs_ns.size() ? visit_costs_ns[tag] : 0;
@@ -111,7 +113,11 @@ class Stream {
   Nanoseconds mean_wait_ns() const { return ledger_.mean_wait_ns(); }
   Nanoseconds mean_debt_ns() const { return ledger_.mean_debt_ns(); }
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
-  Nanoseconds sample_to_pause_ns(double quantile) const;    // 0: there was no pause
+  // Ever growing; may fall for a moment where it says so above.
+  CoreUse core_use() const;
+  CoreTotals core_totals() const;
+  bool throttled() const { return throttled_; }           // as of the last look
+  Nanoseconds sample_to_pause_ns(double quantile) const;  // 0: there was no pause
   // Looks whether the threads sampled so far were spinning; if they were, pauses come sooner from
   // now on. Returns their share of the samples.
   double look_for_spinning();
@@ -136,6 +142,8 @@ class Stream {
   Nanoseconds stolen_by_us(const perf::SwitchEvent& event, Nanoseconds stolen_ns) const;
   void note_latency(const pause::Paid& paid);
   void settle();
+  void look_for_strangers();
+  void not_worked(const pause::Paid& paid);
   void lift(Nanoseconds now_ns);
   Nanoseconds to_next_tick_ns() const;
   Nanoseconds threshold_ns() const;  // of a debt, to be settled
@@ -147,6 +155,12 @@ class Stream {
   bool prompt_ = false;
   Nanoseconds lifted_at_ns_ = 0;
   Nanoseconds core_wait_for_us_ns_ = 0;
+  SharedCores shared_cores_;
+  CoreUse looked_;                   // as it was at the last look
+  Nanoseconds standing_cpu_ns_ = 0;  // used by pauses
+  bool awake_ = false;               // pauses use CPU time
+  bool throttled_ = false;
+  std::unordered_map<Tid, Nanoseconds> waited_in_pause_ns_;
   Nanoseconds next_tick_ns_ = 0;
   Nanoseconds window_from_ns_ = 0;    // visits from here on count
   Nanoseconds window_offset_ns_ = 0;  // the global offset at that time

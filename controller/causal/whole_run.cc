@@ -134,6 +134,10 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   result.runnable_wait_ns = stream.core_wait_ns();
   result.outside_wait_ns =
       std::clamp<Nanoseconds>(stream.outside_wait_ns(), 0, result.runnable_wait_ns);
+  result.cores = stream.core_totals();
+  result.cores.stranger_wait_ns = std::max<Nanoseconds>(result.cores.stranger_wait_ns, 0);
+  run.cores = result.cores;
+  run.throttled = stream.throttled();
   result.lost_records = parts.session.losses().records_lost;
   const pause::PauseTotals pauses = parts.pauser.totals();
   result.asked_ns = pauses.asked_ns;

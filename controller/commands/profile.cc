@@ -25,6 +25,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/core_rotation.h"
+#include "controller/base/cpu_limits.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
@@ -250,6 +251,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   CoreRotation clock(run.seed);
   FirstThread first_thread(target);
   const std::vector<int> cores = target::usable_cores(target);
+  CpuLimitsOf cpu_limits(target);
   StatusLine status(console.quiet);
   causal::RunHooks hooks;
   hooks.show = [&](const causal::Status& each) { status.show(each); };
@@ -267,7 +269,8 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
        [target](Address address, std::span<std::byte> bytes) {
          return unwind::TargetMemory(target).read(address, bytes);
        },
-       std::move(point_codes), [target] { return state_of(target); }},
+       std::move(point_codes), [target] { return state_of(target); },
+       [&cpu_limits] { return cpu_limits.look(); }},
       hooks, run);
   status.clear();
   warn_of_threads(*session, run);

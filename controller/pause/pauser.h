@@ -21,6 +21,7 @@ struct Paid {
   Nanoseconds start_ns = 0;
   Nanoseconds end_ns = 0;   // == start_ns: the shot came too late and was void
   Nanoseconds cost_ns = 0;  // what a void shot has cost the thread (shot_cost.h)
+  bool awake = false;       // it spun, and used CPU time wherever it had a core
 };
 
 struct LastPause {
@@ -44,6 +45,12 @@ class Pauser {
 
   // A sample has found it with this stack pointer.
   virtual void sampled(Tid /*tid*/, Address /*stack_pointer*/) {}
+
+  // Pauses that begin from now on spin instead of sleeping, so that their threads keep their share
+  // of the cores; where that is not safe for a thread, or not possible, it sleeps all the same.
+  virtual void stand_awake(bool /*on*/) {}
+  // Whether this instruction of the target is a pause's.
+  virtual bool in_stub(Address /*instruction*/) const { return false; }
 
   // The thread owes `debt_ns` in all, as seen with every Paid that collect() has returned. Where a
   // pause is under way it is prolonged or shortened (by ptrace: neither); else one is begun when

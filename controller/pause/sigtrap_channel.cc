@@ -1,6 +1,7 @@
 #include "controller/pause/sigtrap_channel.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -34,6 +35,14 @@ constexpr Nanoseconds kUnfiredCheckAgain = 20 * kMillisecond;
 // shot, where nothing holds it back.
 constexpr int kHeldLooks = 3;
 constexpr int kCleanSamples = 30;
+
+// A thread of a real-time class that spins would keep all others from its core.
+bool may_spin(Tid tid) {
+  const int policy = sched_getscheduler(tid);
+  if (policy < 0) return false;
+  const int plain = policy & ~SCHED_RESET_ON_FORK;
+  return plain == SCHED_OTHER || plain == SCHED_BATCH || plain == SCHED_IDLE;
+}
 
 }  // namespace
 
@@ -122,7 +131,8 @@ void SigtrapChannel::write_slot(const Thread& thread, bool with_arming) {
   target::Slot slot;
   slot.owed_total_ns = thread.owed_total_ns;
   slot.armed_at_ns = thread.armed_at_ns;
-  slot.stale_after_ns = options_.stale_after_ns;
+  slot.stale_after_ns =
+      (options_.stale_after_ns & ~target::kSpins) | (thread.spins ? target::kSpins : 0);
   // Raising or lowering a debt touches one aligned word, so the stub never sees half of it.
   const std::size_t size =
       with_arming ? offsetof(target::Slot, paid_total_ns) : sizeof(slot.owed_total_ns);
@@ -141,6 +151,11 @@ void SigtrapChannel::sampled(Tid tid, Address stack_pointer) {
   if (!thread.stack->holds(stack_pointer)) return give_up(Held::stack);
   thread.seen_on_own_stack = true;
   ++clean_samples_;
+}
+
+bool SigtrapChannel::in_stub(Address instruction) const {
+  return !executed_ && instruction >= injection_.code &&
+         instruction < injection_.code + target::kPage;
 }
 
 void SigtrapChannel::find_stack(Tid tid, Thread& thread) {
@@ -211,6 +226,7 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
   }
   thread.owed_total_ns = owed_total_ns;
   thread.armed_at_ns = now_ns;
+  thread.spins = awake_ && may_spin(tid);
   thread.check_at_ns = now_ns + kUnfiredCheck;
   write_slot(thread, true);
   last_ = {tid, now_ns};
@@ -324,7 +340,8 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, N
   } else {
     ++totals_.stale;
   }
-  paid.push_back({tid, run->start_ns, run->end_ns, options_.pause_cost_ns.value_or(0)});
+  paid.push_back(
+      {tid, run->start_ns, run->end_ns, options_.pause_cost_ns.value_or(0), thread.spins});
   if (last_->at_ns < run->end_ns) last_ = {tid, run->end_ns};
   state = {run->paid_total_ns, left};
   thread.reached = true;

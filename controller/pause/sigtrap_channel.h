@@ -1,9 +1,9 @@
 // Pauses by the injected stub. Each thread has a perf task-clock event with `sigtrap` set, created
 // disabled; PERF_EVENT_IOC_REFRESH(1) arms one shot, which sends SIGTRAP when the thread has run 50
-// µs more and is in user code. The handler, stub.S, sleeps until its slot's paid_total reaches
-// owed_total. No system call is ever interrupted: a thread that blocks instead meets the shot right
-// after its wake-up, by then too late (PauserOptions::stale_after_ns), and the stub returns at
-// once.
+// µs more and is in user code. The handler, stub.S, sleeps, or spins, until its slot's paid_total
+// reaches owed_total. No system call is ever interrupted: a thread that blocks instead meets the
+// shot right after its wake-up, by then too late (PauserOptions::stale_after_ns), and the stub
+// returns at once.
 //
 // Invariants: a slot's owed_total = what was reported by collect() + the debt last set, so a debt
 // means the same whether or not the pause that pays it has been reported yet. A thread is armed at
@@ -51,6 +51,8 @@ class SigtrapChannel final : public Pauser {
   void add_thread(Tid tid) override;
   void remove_thread(Tid tid) override;
   void sampled(Tid tid, Address stack_pointer) override;
+  void stand_awake(bool on) override { awake_ = on; }
+  bool in_stub(Address instruction) const override;
   void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) override;
   std::vector<Paid> collect(Nanoseconds now_ns) override;
   bool pausing(Tid tid) const override;
@@ -68,6 +70,7 @@ class SigtrapChannel final : public Pauser {
     perf::EventFd shot;
     unsigned slot = 0;
     bool armed = false;
+    bool spins = false;  // in the pause that it is armed for
     Nanoseconds armed_at_ns = 0;
     Nanoseconds check_at_ns = 0;    // whether it is reached at all
     Nanoseconds owed_total_ns = 0;  // as last written
@@ -102,6 +105,7 @@ class SigtrapChannel final : public Pauser {
   PauserOptions options_;
   std::optional<ShotFilter> filter_;
   ShotFilter::Held given_up_ = ShotFilter::Held::none;
+  bool awake_ = false;      // see stand_awake()
   bool executed_ = false;   // the target has another program, without the stub: nobody is paused
   PtraceChannel fallback_;  // for threads that block SIGTRAP, or have no slot; all after give_up()
   std::unordered_map<Tid, Thread> threads_;

@@ -1,4 +1,4 @@
-// Offsets of Slot's fields for stub.S, which cannot read C++; stub.cc asserts that they agree.
+// Slot's fields for stub.S, which cannot read C++; stub.cc asserts that they agree.
 #pragma once
 
 #define CAUSALCTL_SLOT_OWED_TOTAL 0
@@ -10,3 +10,4 @@
 #define CAUSALCTL_SLOT_ENTERED_AT 48
 #define CAUSALCTL_SLOT_LEFT_AT 56
 #define CAUSALCTL_SLOT_SIZE 64
+#define CAUSALCTL_SLOT_SPINS 1

@@ -6,12 +6,13 @@
 // SA_RESTART | SA_RESTORER and every signal masked that the target handles, so that nothing nests in
 // it (save a handler that the target installs later, for a signal it ignored). A signal that is ours
 // carries TRAP_PERF and the address of the thread's Slot (slot.h). It then sleeps on absolute
-// deadlines until paid_total reaches owed_total, which the controller may change meanwhile:
+// deadlines, or spins, until paid_total reaches owed_total, which the controller may change meanwhile:
 //
 //   entered++; now = entered_at = left_at = clock()
 //   if (now - armed_at <= stale_after)
 //     while ((owed = owed_total - paid_total) > 0 && now < entered_at + longest)
-//       sleep until min(now + owed, entered_at + longest)
+//       sleep until min(now + owed, entered_at + longest); where bit 0 of stale_after is set: spin
+//         for a few microseconds
 //       then = clock(); paid_total += then - now; now = then
 //   left_at = now; left++
 //
@@ -28,6 +29,7 @@
 #define SI_CODE 8
 #define SI_PERF_DATA 24
 #define LONGEST_NS 1000000000
+#define PAUSES_A_LOOK 64  // some microseconds; each lets the core's other hardware thread run
 #define NS_PER_SECOND 1000000000
 #define MONOTONIC 1
 #define ABSOLUTE 1
@@ -74,6 +76,8 @@ causalctl_stub_begin:
     leaq    LONGEST_NS(%r13), %rax
     subq    %r14, %rax
     jle     .Lleave
+    testb   $CAUSALCTL_SLOT_SPINS, CAUSALCTL_SLOT_STALE_AFTER(%r12)
+    jnz     .Lspin
     cmpq    %rax, %rbx
     cmovg   %rax, %rbx
     leaq    (%rbx, %r14), %rax
@@ -88,12 +92,21 @@ causalctl_stub_begin:
     movq    %rsp, %rdx
     xorl    %r10d, %r10d
     syscall
+.Lpassed:
     call    .Lclock
     movq    %rax, %rbx
     subq    %r14, %rbx
     addq    %rbx, CAUSALCTL_SLOT_PAID_TOTAL(%r12)
     movq    %rax, %r14
     jmp     .Lsleep
+
+.Lspin:
+    movl    $PAUSES_A_LOOK, %ecx
+.Lrelax:
+    pause
+    decl    %ecx
+    jnz     .Lrelax
+    jmp     .Lpassed
 
 .Lleave:
     movq    %r14, CAUSALCTL_SLOT_LEFT_AT(%r12)

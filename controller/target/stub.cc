@@ -29,6 +29,7 @@ static_assert(offsetof(Slot, left) == CAUSALCTL_SLOT_LEFT);
 static_assert(offsetof(Slot, entered_at_ns) == CAUSALCTL_SLOT_ENTERED_AT);
 static_assert(offsetof(Slot, left_at_ns) == CAUSALCTL_SLOT_LEFT_AT);
 static_assert(sizeof(Slot) == CAUSALCTL_SLOT_SIZE);
+static_assert(kSpins == CAUSALCTL_SLOT_SPINS);
 
 }  // namespace
 

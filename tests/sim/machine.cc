@@ -67,8 +67,7 @@ void Machine::end(Thread& thread) {
 
 void Machine::make_runnable(Thread& thread) {
   thread.state_ = State::runnable;
-  queue_.push_back(&thread);
-  fresh_.push_back(&thread);
+  scheduler_->woken(thread, now_ns_);
 }
 
 void Machine::wake(Thread& thread) {
@@ -108,7 +107,7 @@ void Machine::visit(std::uint32_t tag) {
   if (visits.count++ == 0) visits.first_ns = now_ns_;
   visits.last_ns = now_ns_;
   emit(*current_, perf::VisitEvent{current_->id_, now_ns_, tag});
-  if (watched_) cores_[current_->core_].since_ns += options_.visit_cost_ns;
+  if (watched_) occupy(cores_[current_->core_], options_.visit_cost_ns);
 }
 
 void Machine::compute(Thread& thread, Line line, Nanoseconds mean_ns) {
@@ -155,47 +154,17 @@ void Machine::run_until(Nanoseconds time_ns) {
   now_ns_ = std::max(now_ns_, time_ns);
 }
 
-Machine::Core* Machine::idle_core_for(const Thread& thread) {
-  if (busy_ == cores_.size()) return nullptr;
-  if (cores_[thread.core_].thread == nullptr) return &cores_[thread.core_];
-  for (Core& core : cores_) {
-    if (core.thread == nullptr) return &core;
-  }
-  return nullptr;
-}
-
-Machine::Core* Machine::core_to_preempt() {
-  Core* longest = nullptr;
-  for (Core& core : cores_) {
-    if (core.thread == nullptr || core.stolen) continue;
-    if (longest == nullptr || core.run_since_ns < longest->run_since_ns) longest = &core;
-  }
-  if (longest == nullptr || now_ns_ - longest->run_since_ns < options_.granularity_ns) {
-    return nullptr;
-  }
-  return longest;
-}
-
 void Machine::schedule() {
-  while (!queue_.empty() && busy_ < cores_.size()) {
-    Thread& next = *queue_.front();
-    queue_.pop_front();
-    dispatch(*idle_core_for(next), next);
+  while (const auto next = scheduler_->next(now_ns_)) {
+    Core& core = cores_[next->core];
+    if (core.thread != nullptr) preempt(core);
+    dispatch(core, *next->thread);
   }
-  for (Thread* thread : fresh_) {
-    const auto queued = std::find(queue_.rbegin(), queue_.rend(), thread);
-    if (queued == queue_.rend()) continue;
-    Core* core = core_to_preempt();
-    if (core == nullptr) break;
-    queue_.erase(std::next(queued).base());
-    preempt(*core);
-    dispatch(*core, *thread);
-  }
-  fresh_.clear();
 }
 
 Nanoseconds Machine::idle_ns() const {
-  return idle_ns_ + static_cast<Nanoseconds>(cores_.size() - busy_) * (now_ns_ - idle_until_ns_);
+  return idle_ns_ +
+         static_cast<Nanoseconds>(cores_.size() - cores_.busy) * (now_ns_ - idle_until_ns_);
 }
 
 void Machine::count_idle() {
@@ -205,55 +174,67 @@ void Machine::count_idle() {
 
 void Machine::dispatch(Core& core, Thread& thread) {
   count_idle();
-  ++busy_;
+  ++cores_.busy;
   core.thread = &thread;
   core.stolen = now_ns_ < core.stolen_until_ns;
   core.since_ns = std::max(now_ns_, core.stolen_until_ns) + options_.switch_ns;
   core.run_since_ns = now_ns_;
-  core.slice_end_ns = now_ns_ + options_.slice_ns;
+  core.slice_end_ns = now_ns_ + options_.scheduling.slice_ns;
   thread.state_ = State::running;
-  thread.core_ = index_of(core);
+  thread.core_ = cores_.index_of(core);
   if (!core.stolen) emit_switch(core, perf::SwitchKind::in);
   plan(core);
 }
 
 void Machine::leave(Core& core, perf::SwitchKind kind) {
   emit_switch(core, kind);
+  if (kind == perf::SwitchKind::out_blocked) scheduler_->leaving(*core.thread, now_ns_);
   core.thread->state_ = kind == perf::SwitchKind::out_blocked ? State::blocked : State::runnable;
   core.thread = nullptr;
   ++core.version;
   count_idle();
-  --busy_;
+  --cores_.busy;
 }
 
 void Machine::preempt(Core& core) {
   advance(core);
-  queue_.push_back(core.thread);
+  Thread& thread = *core.thread;
   leave(core, perf::SwitchKind::out_preempted);
+  scheduler_->preempted(thread, now_ns_);
 }
 
 void Machine::advance(Core& core) {
   const Nanoseconds used_ns = now_ns_ - core.since_ns;
   if (core.thread == nullptr || used_ns <= 0) return;
-  core.thread->cpu_ns_ += used_ns;
-  core.thread->remaining_ns_ -= used_ns;
+  Thread& thread = *core.thread;
+  thread.cpu_ns_ += used_ns;
+  thread.share_.vruntime_ns += thread.share_.virtual_ns(used_ns);
+  if (thread.shot_.stage != Shot::Stage::spinning) thread.remaining_ns_ -= used_ns;
   core.since_ns = now_ns_;
+}
+
+// The core's thread does something for as long that the program knows nothing of.
+void Machine::occupy(Core& core, Nanoseconds length_ns) {
+  core.since_ns += length_ns;
+  core.thread->share_.vruntime_ns += core.thread->share_.virtual_ns(length_ns);
 }
 
 void Machine::plan(Core& core) {
   const Thread& thread = *core.thread;
+  const Shot& shot = thread.shot_;
   Nanoseconds after_ns = std::max<Nanoseconds>(thread.remaining_ns_, 0);
+  if (shot.stage == Shot::Stage::spinning) after_ns = pause_end(shot) - core.since_ns;
   if (sampling_ && !thread.foreign_)
     after_ns = std::min(after_ns, thread.next_sample_cpu_ns_ - thread.cpu_ns_);
-  if (thread.shot_.stage == Shot::Stage::armed) {
-    after_ns = std::min(after_ns, thread.shot_.fire_cpu_ns - thread.cpu_ns_);
-  } else if (thread.shot_.stage == Shot::Stage::sleeping) {
+  if (shot.stage == Shot::Stage::armed) {
+    after_ns = std::min(after_ns, shot.fire_cpu_ns - thread.cpu_ns_);
+  } else if (shot.stage == Shot::Stage::sleeping) {
     after_ns = 0;
   }
   Nanoseconds time_ns = core.since_ns + std::max<Nanoseconds>(after_ns, 0);
   time_ns = std::max(now_ns_, std::min(time_ns, core.slice_end_ns));
   if (core.stolen) time_ns = core.stolen_until_ns;
-  stops_.push({time_ns, ++order_, Kind::core, index_of(core), ++core.version});
+  stops_.push({time_ns, ++order_, Kind::core, cores_.index_of(core), ++core.version});
 }
 
 void Machine::stop_at(Core& core) {
@@ -264,21 +245,23 @@ void Machine::stop_at(Core& core) {
   advance(core);
   Thread& thread = *core.thread;
   if (now_ns_ >= core.since_ns) {
-    if (thread.shot_.stage == Shot::Stage::sleeping) {
+    const bool spinning = thread.shot_.stage == Shot::Stage::spinning;
+    if (thread.shot_.stage == Shot::Stage::sleeping ||
+        (spinning && now_ns_ >= pause_end(thread.shot_))) {
       go_on_in_stub(core);
     } else if (sampling_ && !thread.foreign_ && thread.cpu_ns_ >= thread.next_sample_cpu_ns_) {
       take_sample(core);
     } else if (thread.shot_.stage == Shot::Stage::armed &&
                thread.cpu_ns_ >= thread.shot_.fire_cpu_ns) {
       enter_stub(core);
-    } else if (thread.remaining_ns_ <= 0) {
+    } else if (!spinning && thread.remaining_ns_ <= 0) {
       run(core);
     }
   }
   if (core.thread == nullptr) return;
   if (now_ns_ >= core.slice_end_ns) {
-    if (!queue_.empty()) return preempt(core);
-    core.slice_end_ns = now_ns_ + options_.slice_ns;
+    if (scheduler_->makes_room(core, now_ns_)) return preempt(core);
+    core.slice_end_ns = now_ns_ + options_.scheduling.slice_ns;
   }
   plan(core);
 }
@@ -289,9 +272,10 @@ void Machine::run(Core& core) {
   thread.code_.resume();
   current_ = nullptr;
   if (code_[static_cast<std::size_t>(thread.id_.tid - kFirstTid)].done()) {
+    scheduler_->leaving(thread, now_ns_);
     core.thread = nullptr;
     ++core.version;
-    --busy_;
+    --cores_.busy;
     end(thread);
   }
 }

@@ -1,21 +1,18 @@
 // A machine with a multi-threaded program on it, simulated event by event. It emits the records
 // that the kernel would (perf/events.h) and lets threads be paused as the sigtrap channel does.
 //
-// Scheduling: one run queue, first come first served, time slices. A thread that becomes runnable
-// gets an idle core (its last one if it can), else the core whose thread has run longest and at
-// least `granularity_ns`, else it queues.
+// Which thread runs where is for a Scheduler to say.
 //
 // A core's thread runs up to its next stop: the end of its computation, a sample, a shot, the end
 // of its slice. Each core has one event in the heap; one that has been superseded carries an old
 // version.
 //
-// Invariants: a thread is on exactly one of: a core, the run queue, a list of someone who will wake
+// Invariants: a thread is on exactly one of: a core, a run queue, a list of someone who will wake
 // it, a timer, its end. Times of emitted events never decrease. The same options and the same
 // program give the same events.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,14 +24,14 @@
 #include "controller/base/types.h"
 #include "controller/perf/events.h"
 #include "tests/sim/random.h"
+#include "tests/sim/scheduler.h"
 #include "tests/sim/thread.h"
 
 namespace causalctl::sim {
 
 struct MachineOptions {
   unsigned cores = 4;
-  Nanoseconds slice_ns = 3 * kMillisecond;
-  Nanoseconds granularity_ns = kMillisecond;       // no wake-up preempts a thread sooner than this
+  SchedulerOptions scheduling;
   Nanoseconds switch_ns = 2 * kMicrosecond;        // of a core, before the next thread gets on
   Nanoseconds wake_ns = 0;                         // from a wake-up to its thread's being runnable
   double spread = 0.02;                            // of computations (lognormal)
@@ -42,6 +39,7 @@ struct MachineOptions {
   Nanoseconds pause_cost_ns = 8 * kMicrosecond;    // what a pause costs a thread besides
   Nanoseconds sample_cost_ns = 2 * kMicrosecond;
   Nanoseconds visit_cost_ns = 0;  // of a visit of a progress point that is watched
+  bool spin_in_stub = false;      // pauses use CPU time (Machine::spin_in_stub)
   double lost_share = 0;          // of records
   Line fast_line = 0;             // the truth: computations on this line …
   double speedup = 0;             // … take (1 - speedup) of their time
@@ -57,7 +55,10 @@ struct Visits {
 class Machine {
  public:
   explicit Machine(const MachineOptions& options)
-      : options_(options), random_(options.seed), cores_(options.cores) {}
+      : options_(options),
+        random_(options.seed),
+        cores_(options.cores),
+        scheduler_(make_scheduler(cores_, options.scheduling)) {}
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
@@ -78,6 +79,7 @@ class Machine {
     start(thread, body(thread, arguments...));
     return thread;
   }
+  void set_weight(Thread& thread, double weight) { thread.share_.weight = weight; }
   void wake(Thread& thread);  // REQUIRES: blocked. By the running thread, if there is one
   void stop_spinning(Thread& thread);
   void wake_by_device_at(Thread& thread, Nanoseconds time_ns);
@@ -109,20 +111,15 @@ class Machine {
   // Another program, more important, takes the core for as long.
   void steal(std::uint32_t core, Nanoseconds length_ns);
   void arm(Tid tid, Nanoseconds owed_total_ns, Nanoseconds stale_after_ns, Nanoseconds delay_ns);
+  // Changes what a thread with an armed shot owes in all. One that sleeps sees it when it wakes up.
+  void owe(Tid tid, Nanoseconds owed_total_ns);
+  // Pauses that begin from now on use CPU time, and so keep their thread's share of the cores.
+  void spin_in_stub(bool on) { options_.spin_in_stub = on; }
   Shot* shot(Tid tid);  // null: there is no such thread
 
   const MachineOptions& options() const { return options_; }
 
  private:
-  struct Core {
-    Thread* thread = nullptr;
-    Nanoseconds since_ns = 0;  // its thread's CPU time is up to date as of here; may lie ahead
-    Nanoseconds run_since_ns = 0;
-    Nanoseconds slice_end_ns = 0;
-    Nanoseconds stolen_until_ns = 0;
-    bool stolen = false;  // and its thread will go on afterwards
-    std::uint64_t version = 0;
-  };
   enum class Kind : std::uint8_t { core, timer };
   struct Stop {
     Nanoseconds time_ns = 0;
@@ -140,44 +137,39 @@ class Machine {
   void end(Thread& thread);
   void make_runnable(Thread& thread);
   void schedule();
-  Core* idle_core_for(const Thread& thread);
-  Core* core_to_preempt();
   void dispatch(Core& core, Thread& thread);
   void count_idle();
   void leave(Core& core, perf::SwitchKind kind);
   void preempt(Core& core);
   void advance(Core& core);
+  void occupy(Core& core, Nanoseconds length_ns);
   void plan(Core& core);
   void stop_at(Core& core);
   void run(Core& core);
   void take_sample(Core& core);
   void enter_stub(Core& core);
   void go_on_in_stub(Core& core);
-  void sleep_in_stub(Core& core, Nanoseconds owed_ns);
+  void pause_in_stub(Core& core);
+  static Nanoseconds pause_end(const Shot& shot);
   void leave_stub(Core& core);
   void timer(Thread& thread);
   void set_period_of(Thread& thread);
   void emit_switch(const Core& core, perf::SwitchKind kind);
   void emit(const Thread& of, perf::Event event);
   bool follow(perf::ThreadStartEvent& birth);  // false: it has ended
-  std::uint32_t index_of(const Core& core) const {
-    return static_cast<std::uint32_t>(&core - cores_.data());
-  }
 
   MachineOptions options_;
   Random random_;
-  std::vector<Core> cores_;
+  Cores cores_;
+  std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::unique_ptr<Thread>> threads_;  // by tid - kFirstTid; null: ended
   std::vector<Task> code_;                        // likewise
   std::vector<Thread*> live_;
-  std::deque<Thread*> queue_;   // runnable, no core
-  std::vector<Thread*> fresh_;  // runnable since the last schedule(): may preempt
   std::priority_queue<Stop, std::vector<Stop>, std::greater<>> stops_;
   std::uint64_t order_ = 0;
   Nanoseconds now_ns_ = 0;
   Thread* current_ = nullptr;  // whose code is being executed
   unsigned computed_in_this_instant_ = 0;
-  unsigned busy_ = 0;  // cores with a thread
   Nanoseconds idle_ns_ = 0, idle_until_ns_ = 0;
 
   bool watched_ = false;

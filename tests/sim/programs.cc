@@ -314,7 +314,30 @@ Task give_errands(Thread& self, Errand* errand, double first_ms, double second_m
   }
 }
 
+// Lines that no scenario asks about.
+constexpr Line kOutside = 99;
+
+Task keep_busy(Thread& self, double burst_ms) {
+  const auto about = [&self, burst_ms] {
+    return ns(burst_ms * self.machine().random().exponential()) + 10 * kMicrosecond;
+  };
+  for (;;) {
+    co_await self.compute(kOutside, burst_ms > 0 ? about() : 10 * kMillisecond);
+    if (burst_ms > 0) co_await self.device_io(about());
+  }
+}
+
 }  // namespace
+
+Program beside(const Program& program, const Outsiders& outsiders) {
+  return [=](Machine& machine) {
+    for (unsigned i = 0; i < outsiders.count; ++i) {
+      Thread& outsider = machine.spawn_foreign(false, keep_busy, outsiders.burst_ms);
+      machine.set_weight(outsider, outsiders.weight);
+    }
+    return program(machine);
+  };
+}
 
 Program serial_chain(double first_ms, double second_ms) {
   return [=](Machine& machine) {

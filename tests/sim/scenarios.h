@@ -21,8 +21,13 @@ struct Scenario {
   bool oversubscribed = false;
   // What no virtual speedup can see makes the difference (docs/virtual-time.md): counted apart.
   bool beyond = false;
+  SchedulerOptions scheduling = {};
+  std::string group = {};  // which errors are counted together; empty: as the model reaches it
 };
 
 std::vector<Scenario> all_scenarios();
+// The programs beside threads of other programs, on machines that share their cores fairly.
+// Families beside, …
+std::vector<Scenario> busy_scenarios();
 
 }  // namespace causalctl::sim

@@ -19,12 +19,14 @@ void SimPauser::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds /*now_ns*/) {
   const Nanoseconds owed_total_ns = thread.paid_total_ns + bounded_ns;
   if (thread.armed) {
     if (std::abs(owed_total_ns - thread.owed_total_ns) < kWorthWriting && bounded_ns > 0) return;
-    thread.owed_total_ns = shot->owed_total_ns = owed_total_ns;
+    thread.owed_total_ns = owed_total_ns;
+    machine_.owe(tid, owed_total_ns);
     return;
   }
   if (bounded_ns == 0) return;
   thread.owed_total_ns = owed_total_ns;
   thread.armed = true;
+  thread.awake = machine_.options().spin_in_stub;
   if (arrives_) machine_.arm(tid, owed_total_ns, options_.stale_after_ns, arming_ns_);
 }
 
@@ -35,7 +37,7 @@ std::vector<pause::Paid> SimPauser::collect(Nanoseconds /*now_ns*/) {
     thread.standing = false;
     Shot* shot = machine_.shot(tid);
     if (!thread.armed || shot == nullptr) continue;
-    if (shot->stage == Shot::Stage::sleeping) {
+    if (shot->in_stub()) {
       thread.standing = true;
       ++standing_;
     }
@@ -48,8 +50,8 @@ std::vector<pause::Paid> SimPauser::collect(Nanoseconds /*now_ns*/) {
     } else {
       ++totals_.stale;
     }
-    paid.push_back(
-        {tid, shot->entered_at_ns, shot->left_at_ns, options_.pause_cost_ns.value_or(0)});
+    paid.push_back({tid, shot->entered_at_ns, shot->left_at_ns, options_.pause_cost_ns.value_or(0),
+                    thread.awake});
     thread.paid_total_ns = shot->paid_total_ns;
     thread.armed = false;
   }

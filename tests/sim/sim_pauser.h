@@ -21,6 +21,7 @@ class SimPauser final : public pause::Pauser {
 
   void add_thread(Tid tid) override { threads_.try_emplace(tid); }
   void remove_thread(Tid tid) override { threads_.erase(tid); }
+  void stand_awake(bool on) override { machine_.spin_in_stub(on); }
   void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) override;
   std::vector<pause::Paid> collect(Nanoseconds now_ns) override;
   bool pausing(Tid tid) const override;
@@ -32,6 +33,7 @@ class SimPauser final : public pause::Pauser {
  private:
   struct Pausing {
     bool armed = false;
+    bool awake = false;  // the pause that it is armed for spins
     bool standing = false;
     Nanoseconds paid_total_ns = 0;  // as collect() last saw it
     Nanoseconds owed_total_ns = 0;  // as last written

@@ -60,10 +60,18 @@ Latency latency_of(const std::string& text) {
   }
 }
 
+// Those of busy machines only where they are asked for.
+std::vector<Scenario> scenarios_of(const std::string& family) {
+  std::vector<Scenario> scenarios = all_scenarios();
+  if (family.empty()) return scenarios;
+  for (Scenario& each : busy_scenarios()) scenarios.push_back(std::move(each));
+  std::erase_if(scenarios, [&](const Scenario& each) { return each.family != family; });
+  return scenarios;
+}
+
 std::vector<Row> rows_of(const std::vector<Scenario>& scenarios, const Options& options) {
   std::vector<Row> rows;
   for (const Scenario& scenario : scenarios) {
-    if (!options.family.empty() && scenario.family != options.family) continue;
     for (const Line unit : scenario.units) {
       for (const double speedup : scenario.speedups) {
         Row row;
@@ -74,6 +82,7 @@ std::vector<Row> rows_of(const std::vector<Scenario>& scenarios, const Options& 
         row.question.speedup = speedup;
         row.question.machine.cores = scenario.cores;
         row.question.machine.spread = scenario.spread;
+        row.question.machine.scheduling = scenario.scheduling;
         row.question.machine.seed = options.seed;
         row.question.machine.lost_share = options.lost_share;
         row.question.machine.pause_cost_ns = ns_of(options.pause_cost_ms);
@@ -134,6 +143,12 @@ struct Errors {
 
 using ErrorTable = std::map<std::string, std::vector<Errors>>;  // by latency
 
+std::string group_of(const Scenario& scenario) {
+  if (!scenario.group.empty()) return "= " + scenario.group;
+  if (scenario.beyond) return "= beyond the model";
+  return scenario.oversubscribed ? "= within, short of cores" : "= within the model";
+}
+
 ErrorTable print_rows(const std::vector<Row>& rows, const Options& options) {
   ErrorTable table;
   fmt::print("Percent. Latencies in ms: prediction [95 % interval] error, pauses\n\n");
@@ -153,11 +168,7 @@ ErrorTable print_rows(const std::vector<Row>& rows, const Options& options) {
       }
       fmt::print(" {:.1f} [{:.1f}, {:.1f}] {:+.1f}, {} |", 100 * effect->value, 100 * effect->low,
                  100 * effect->high, 100 * (effect->value - row.truth), row.cells[i].pauses);
-      for (const std::string& group :
-           {row.scenario->family,
-            std::string(row.scenario->beyond           ? "= beyond the model"
-                        : row.scenario->oversubscribed ? "= within, short of cores"
-                                                       : "= within the model")}) {
+      for (const std::string& group : {row.scenario->family, group_of(*row.scenario)}) {
         auto& errors = table[group];
         errors.resize(options.latencies.size());
         errors[i].add(row.truth, *effect);
@@ -205,7 +216,7 @@ int run(int argc, char** argv) {
   app.add_flag("--quick", options.quick, "a quarter of the simulated time");
   CLI11_PARSE(app, argc, argv);
 
-  const std::vector<Scenario> scenarios = all_scenarios();
+  const std::vector<Scenario> scenarios = scenarios_of(options.family);
   std::vector<Row> rows = rows_of(scenarios, options);
   if (rows.empty()) throw UsageError("no scenario is of family " + options.family);
   for (const auto& latency : options.latencies) (void)latency_of(latency);

@@ -16,13 +16,24 @@ class Machine;
 using Line = std::uint32_t;
 inline Address address_of(Line line) { return 0x1000 + 256 * Address{line}; }
 
+inline constexpr Line kStubLine = 0;  // where samples of a pause that spins fall
+
 inline constexpr Tid kFirstTid = 100;  // the others follow; none is used twice
 
 enum class State : std::uint8_t { runnable, running, blocked, ended };
 
+// What a thread has had of the cores, as fair scheduling counts it.
+struct Share {
+  double virtual_ns(Nanoseconds cpu_ns) const { return static_cast<double>(cpu_ns) / weight; }
+
+  double weight = 1;
+  double vruntime_ns = 0;
+};
+
 // The pause shot of a thread and the slot that it shares with the controller (target/slot.h).
 struct Shot {
-  enum class Stage : std::uint8_t { idle, armed, sleeping, left };
+  enum class Stage : std::uint8_t { idle, armed, sleeping, spinning, left };
+  bool in_stub() const { return stage == Stage::sleeping || stage == Stage::spinning; }
   Stage stage = Stage::idle;
   Nanoseconds armed_at_ns = 0;
   Nanoseconds stale_after_ns = 0;
@@ -30,8 +41,8 @@ struct Shot {
   Nanoseconds owed_total_ns = 0;  // as the controller wrote it
   Nanoseconds paid_total_ns = 0;  // cumulative
   Nanoseconds entered_at_ns = 0;
-  Nanoseconds slept_from_ns = 0;
-  Nanoseconds left_at_ns = 0;  // == entered_at_ns: void
+  Nanoseconds paused_from_ns = 0;  // what came before is in `paid_total_ns`
+  Nanoseconds left_at_ns = 0;      // == entered_at_ns: void
 };
 
 class Thread {
@@ -59,6 +70,9 @@ class Thread {
   ThreadId id() const { return id_; }
   State state() const { return state_; }
   Nanoseconds cpu_ns() const { return cpu_ns_; }
+  std::uint32_t core() const { return core_; }  // where it runs or ran last
+  Share& share() { return share_; }
+  const Share& share() const { return share_; }
 
  private:
   friend class Machine;
@@ -70,7 +84,8 @@ class Thread {
   Line line_ = 0;
   Nanoseconds remaining_ns_ = 0;  // of the current compute()
   Nanoseconds cpu_ns_ = 0;
-  std::uint32_t core_ = 0;  // where it runs or ran last
+  std::uint32_t core_ = 0;
+  Share share_;
   std::uint64_t timer_version_ = 0;
   bool foreign_ = false;
   bool seen_ = true;

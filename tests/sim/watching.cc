@@ -23,7 +23,7 @@ void Machine::emit(const Thread& of, perf::Event event) {
 }
 
 void Machine::emit_switch(const Core& core, perf::SwitchKind kind) {
-  emit(*core.thread, perf::SwitchEvent{core.thread->id_, now_ns_, index_of(core), kind});
+  emit(*core.thread, perf::SwitchEvent{core.thread->id_, now_ns_, cores_.index_of(core), kind});
 }
 
 void Machine::watch() {
@@ -100,14 +100,14 @@ void Machine::take_sample(Core& core) {
   perf::SampleEvent sample;
   sample.thread = thread.id_;
   sample.time_ns = now_ns_;
-  sample.cpu = index_of(core);
+  sample.cpu = cores_.index_of(core);
   // Limited as ThreadEvents::sample_worth limits it.
   sample.period_ns = std::min(thread.cpu_ns_ - thread.last_sample_cpu_ns_, 2 * thread.period_ns_);
-  sample.callers = {address_of(thread.line_)};
+  sample.callers = {address_of(thread.shot_.in_stub() ? kStubLine : thread.line_)};
   thread.last_sample_cpu_ns_ = thread.cpu_ns_;
   thread.next_sample_cpu_ns_ = thread.cpu_ns_ + thread.period_ns_;
   thread.sampled_ = true;
-  core.since_ns = now_ns_ + options_.sample_cost_ns;
+  occupy(core, options_.sample_cost_ns);
   emit(thread, std::move(sample));
 }
 
@@ -142,40 +142,56 @@ void Machine::arm(Tid tid, Nanoseconds owed_total_ns, Nanoseconds stale_after_ns
   if (core != nullptr) plan(*core);
 }
 
-void Machine::enter_stub(Core& core) {
-  Shot& shot = core.thread->shot_;
-  shot.entered_at_ns = shot.slept_from_ns = now_ns_;
-  const Nanoseconds owed_ns = shot.owed_total_ns - shot.paid_total_ns;
-  if (now_ns_ - shot.armed_at_ns > shot.stale_after_ns || owed_ns <= 0) return leave_stub(core);
-  shot.stage = Shot::Stage::sleeping;
-  sleep_in_stub(core, owed_ns);
+void Machine::owe(Tid tid, Nanoseconds owed_total_ns) {
+  Thread& thread = *threads_.at(static_cast<std::size_t>(tid - kFirstTid));
+  thread.shot_.owed_total_ns = owed_total_ns;
+  if (thread.shot_.stage != Shot::Stage::spinning || thread.state_ != State::running) return;
+  Core& core = cores_[thread.core_];
+  advance(core);
+  plan(core);
 }
 
-void Machine::sleep_in_stub(Core& core, Nanoseconds owed_ns) {
-  const Shot& shot = core.thread->shot_;
-  const Nanoseconds most_ns = shot.entered_at_ns + kLongestPause - now_ns_;
+void Machine::enter_stub(Core& core) {
+  Shot& shot = core.thread->shot_;
+  shot.entered_at_ns = shot.paused_from_ns = now_ns_;
+  const Nanoseconds owed_ns = shot.owed_total_ns - shot.paid_total_ns;
+  if (now_ns_ - shot.armed_at_ns > shot.stale_after_ns || owed_ns <= 0) return leave_stub(core);
+  pause_in_stub(core);
+}
+
+// Unless what is owed changes.
+Nanoseconds Machine::pause_end(const Shot& shot) {
+  return std::min(shot.paused_from_ns + shot.owed_total_ns - shot.paid_total_ns,
+                  shot.entered_at_ns + kLongestPause);
+}
+
+void Machine::pause_in_stub(Core& core) {
+  Shot& shot = core.thread->shot_;
+  if (options_.spin_in_stub) {
+    shot.stage = Shot::Stage::spinning;
+    return;
+  }
+  shot.stage = Shot::Stage::sleeping;
   const auto slack_ns =
       static_cast<Nanoseconds>(random_.uniform(0, static_cast<double>(options_.timer_slack_ns)));
-  wake_by_device_at(*core.thread, now_ns_ + std::min(owed_ns, most_ns) + slack_ns);
+  wake_by_device_at(*core.thread, pause_end(shot) + slack_ns);
   leave(core, perf::SwitchKind::out_blocked);
 }
 
 void Machine::go_on_in_stub(Core& core) {
   Shot& shot = core.thread->shot_;
-  shot.paid_total_ns += now_ns_ - shot.slept_from_ns;
-  shot.slept_from_ns = now_ns_;
+  shot.paid_total_ns += now_ns_ - shot.paused_from_ns;
+  shot.paused_from_ns = now_ns_;
   const Nanoseconds owed_ns = shot.owed_total_ns - shot.paid_total_ns;
-  if (owed_ns > 0 && now_ns_ < shot.entered_at_ns + kLongestPause) {
-    return sleep_in_stub(core, owed_ns);
-  }
+  if (owed_ns > 0 && now_ns_ < shot.entered_at_ns + kLongestPause) return pause_in_stub(core);
   leave_stub(core);
 }
 
 void Machine::leave_stub(Core& core) {
   Shot& shot = core.thread->shot_;
-  shot.left_at_ns = shot.slept_from_ns;
+  shot.left_at_ns = shot.paused_from_ns;
   shot.stage = Shot::Stage::left;
-  core.since_ns = now_ns_ + options_.pause_cost_ns;
+  occupy(core, options_.pause_cost_ns);
 }
 
 }  // namespace causalctl::sim

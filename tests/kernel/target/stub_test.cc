@@ -144,6 +144,42 @@ TEST_CASE("the stub never stays longer than a second", "[target]") {
   CHECK(paid_ns < 2 * kSecond);
 }
 
+TEST_CASE("a stub that spins uses CPU time, stays within its second, and ends at once",
+          "[target]") {
+  Trapped target;
+  constexpr Nanoseconds patient_ns = 60 * kSecond;
+  const Nanoseconds before_ns = procfs::cpu_time(target.pid(), target.tid()).value();
+  SECTION("within its second") {
+    target.shoot(3600 * kSecond, monotonic_now(), patient_ns | kSpins);
+    const Slot slot = target.after_runs(1);
+    CHECK(slot.paid_total_ns >= kSecond);
+    CHECK(slot.paid_total_ns < 2 * kSecond);
+    CHECK(slot.left_at_ns - slot.entered_at_ns == slot.paid_total_ns);
+    CHECK(procfs::cpu_time(target.pid(), target.tid()).value() - before_ns > kSecond / 10);
+  }
+  SECTION("at once, when nothing is owed any more") {
+    target.shoot(900 * kMillisecond, monotonic_now(), patient_ns | kSpins);
+    REQUIRE(eventually(30 * kSecond, [&] { return target.slot().entered == 1; }));
+    const std::int64_t nothing_ns = 0;
+    REQUIRE(write_memory(target.pid(), target.injection().slots + 2 * sizeof(Slot),
+                         std::as_bytes(std::span(&nothing_ns, 1))));
+    CHECK(target.after_runs(1).paid_total_ns < 500 * kMillisecond);
+  }
+  SECTION("a stale shot does nothing") {
+    target.shoot(50 * kMillisecond, monotonic_now() - kSecond, (100 * kMillisecond) | kSpins);
+    CHECK(target.after_runs(1).paid_total_ns == 0);
+  }
+  SECTION("restore sends it home, instead of waiting for what it owes") {
+    target.shoot(900 * kMillisecond, monotonic_now(), patient_ns | kSpins);
+    REQUIRE(eventually(30 * kSecond, [&] { return target.slot().entered == 1; }));
+    target.close_trap();
+    const Nanoseconds entered_at_ns = target.slot().entered_at_ns;
+    CHECK(target.guardian().restore() == std::vector<std::string>{});
+    CHECK(monotonic_now() < entered_at_ns + 800 * kMillisecond);
+    CHECK_FALSE(target.process().ended());
+  }
+}
+
 TEST_CASE("what is owed can be raised while the stub sleeps", "[target]") {
   Trapped target;
   target.shoot(500 * kMillisecond, monotonic_now());

@@ -131,6 +131,59 @@ TEST_CASE("time stolen by another program counts as that of the code it was stol
   CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == kPeriod);  // and only once
 }
 
+// Two of three of its latest samples were in the unit.
+TEST_CASE("a wait for strangers earns the unit's share of it, when it is over",
+          "[causal][credit]") {
+  Credit credit;
+  credit.begin(0.5, kPeriod / 2, true);
+  Nanoseconds now_ns = 0;
+  const auto wait = [&](Nanoseconds stolen_ns, Nanoseconds kept_off_ns) {
+    credit.left_core(kThread, now_ns);
+    now_ns += kept_off_ns;
+    return credit.switched_in(kThread, stolen_ns, now_ns, kept_off_ns);
+  };
+  CHECK(wait(0, 9 * kMillisecond) == 0);  // nothing is known of it
+  for (int i = 0; i < 3000; ++i) {
+    const bool in_unit = i % 3 != 2;
+    CHECK(credit.sampled(kThread, in_unit, kPeriod, now_ns += kPeriod) ==
+          (in_unit ? kPeriod / 2 : 0));
+  }
+  SECTION("in proportion") {
+    CHECK(wait(0, 9 * kMillisecond) == Approx(3 * kMillisecond).epsilon(0.01));
+    CHECK(wait(0, 0) == 0);
+    CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == kPeriod / 2);
+  }
+  SECTION("what the controller took of it is the next sample's") {
+    CHECK(wait(3 * kMillisecond, 9 * kMillisecond) == Approx(2 * kMillisecond).epsilon(0.01));
+  }
+  SECTION("what it did long ago is forgotten") {
+    for (int i = 0; i < 3000; ++i) credit.sampled(kThread, false, kPeriod, now_ns += kPeriod);
+    CHECK(wait(0, 9 * kMillisecond) < kMicrosecond);
+  }
+  SECTION("another unit has another share") {
+    credit.begin(0.5, kPeriod / 2, true);
+    CHECK(wait(0, 9 * kMillisecond) == 0);
+  }
+  SECTION("nothing is learned between experiments, nor earned") {
+    credit.end();
+    for (int i = 0; i < 3000; ++i) credit.sampled(kThread, false, kPeriod, now_ns += kPeriod);
+    CHECK(wait(0, 9 * kMillisecond) == 0);
+    credit.begin(0.5, kPeriod / 2, false);
+    CHECK(wait(0, 9 * kMillisecond) == Approx(3 * kMillisecond).epsilon(0.01));
+  }
+}
+
+TEST_CASE("the CPU time of a pause belongs to no interval", "[causal][credit]") {
+  Credit credit;
+  credit.begin(1.0, 2 * kPeriod, true);
+  credit.switched_in(kThread, 0, 0);
+  credit.paused(kThread, kSecond);  // until now
+  Nanoseconds now_ns = kSecond;
+  CHECK(credit.sampled(kThread, true, kHeld, now_ns += kHeld) == 0);  // a short one, so far
+  // Half of its 0.4 ms is the unit's, by its samples.
+  CHECK(credit.blocked(kThread, now_ns += kHeld) == kHeld);
+}
+
 TEST_CASE("a thread with little of its own is taken to be like the others", "[causal][credit]") {
   Credit credit;
   credit.begin(1.0, 2 * kPeriod, true);

@@ -129,13 +129,13 @@ TEST_CASE("a thread that waited for a core continues where the core was left", "
   ledger.switched_out(kB, kCpu1, kMillisecond, true, false);
   SECTION("credit, limited by the wait") {
     ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
-    CHECK(ledger.switched_in(kB, kCpu0, 4 * kMillisecond) == 0);
+    CHECK(ledger.switched_in(kB, kCpu0, 4 * kMillisecond).stolen_ns == 0);
     CHECK(ledger.local(kB) == 3 * kMillisecond);
     CHECK(ledger.core_wait_ns() == 3 * kMillisecond);
   }
   SECTION("also when another program had the core in between") {
     ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
-    CHECK(ledger.switched_in(kB, kCpu0, 6 * kMillisecond) == 0);
+    CHECK(ledger.switched_in(kB, kCpu0, 6 * kMillisecond).stolen_ns == 0);
     CHECK(ledger.local(kB) == 5 * kMillisecond);
   }
   SECTION("by the virtual time at which it was left, whatever its thread did later") {
@@ -291,7 +291,7 @@ TEST_CASE("a thread that a device wakes waits for a core from then on", "[causal
   SECTION("by a thread that nobody knows") { ledger.woken(kB, 777, 6 * kMillisecond); }
   CHECK(ledger.local(kB) == 0);
   ledger.switched_out(kA, kCpu0, 9 * kMillisecond, true, false);
-  CHECK(ledger.switched_in(kB, kCpu0, 9 * kMillisecond) == 0);
+  CHECK(ledger.switched_in(kB, kCpu0, 9 * kMillisecond).stolen_ns == 0);
   // What follows a pause of ours is in its measured length.
   CHECK(ledger.local(kB) == (paused ? 0 : 3 * kMillisecond));
   CHECK(ledger.core_wait_ns() == (paused ? 0 : 3 * kMillisecond));
@@ -302,19 +302,21 @@ TEST_CASE("the time for which another program had a thread's core is told", "[ca
   ledger.switched_in(kA, kCpu0, 0);
   ledger.switched_out(kA, kCpu0, 1000, true, false);
   SECTION("it comes back to its own core") {
-    CHECK(ledger.switched_in(kA, kCpu0, 61'000) == 60'000);
+    CHECK(ledger.switched_in(kA, kCpu0, 61'000).stolen_ns == 60'000);
     CHECK(ledger.local(kA) == 0);
   }
   SECTION("a thread of the target had it") {
     ledger.switched_in(kB, kCpu0, 2000);
     ledger.switched_out(kB, kCpu0, 50'000, true, false);
-    CHECK(ledger.switched_in(kA, kCpu0, 61'000) == 0);
+    CHECK(ledger.switched_in(kA, kCpu0, 61'000).stolen_ns == 0);
   }
-  SECTION("it goes on on another core") { CHECK(ledger.switched_in(kA, kCpu1, 61'000) == 0); }
+  SECTION("it goes on on another core") {
+    CHECK(ledger.switched_in(kA, kCpu1, 61'000).stolen_ns == 0);
+  }
   SECTION("it blocked by itself") {
     ledger.switched_in(kA, kCpu0, 2000);
     ledger.switched_out(kA, kCpu0, 3000, false, false);
-    CHECK(ledger.switched_in(kA, kCpu0, 61'000) == 0);
+    CHECK(ledger.switched_in(kA, kCpu0, 61'000).stolen_ns == 0);
   }
 }
 

@@ -38,6 +38,12 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
+bool is_that(const CoreTotals& cores, Nanoseconds first) {
+  return cores.cpu_ns == first && cores.stranger_wait_ns == first + 1 &&
+         cores.visitors_cpu_ns == first + 2 && cores.met == static_cast<std::uint64_t>(first + 3) &&
+         cores.ended_from_outside == static_cast<std::uint64_t>(first + 4);
+}
+
 Run full_run() {
   Run run;
   run.id = "run-1";
@@ -62,6 +68,7 @@ Run full_run() {
   e.latency = {{"request", 8, 9, -1, 2, 10, 11, 12}};
   e.runnable_wait_ns = 13;
   e.outside_wait_ns = 12;
+  e.cores = {50, 51, 52, 53, 54};
   e.lost_records = 14;
   e.asked_ns = 15;
   e.paid_ns = 16;
@@ -76,6 +83,8 @@ Run full_run() {
   run.wall_ns = 19;
   run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21, {33, 34, 37}};
   run.losses = {22, 23, 24, 25, 38, 39};
+  run.cores = {60, 61, 62, 63, 64};
+  run.throttled = true;
   run.digest = "same";
   run.death = {11, 41, 42};
   run.stopped_calls = {3, 2, 1, 4};
@@ -201,6 +210,9 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(e.latency[0].p99_ns == 12);
   CHECK(e.runnable_wait_ns == 13);
   CHECK(e.outside_wait_ns == 12);
+  CHECK(is_that(e.cores, 50));
+  CHECK(is_that(read.runs[0].cores, 60));
+  CHECK(read.runs[0].throttled);
   CHECK(e.lost_records == 14);
   CHECK(e.asked_ns == 15);
   CHECK(e.paid_ns == 16);

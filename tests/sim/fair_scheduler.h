@@ -1,0 +1,40 @@
+// Fair sharing with one queue for all cores. Each thread has a virtual runtime: the CPU time that
+// it has had, divided by its weight. The thread with the least one is next when a core is free or a
+// slice ends. One that wakes up or is new starts at the least of all that are runnable, less
+// `sleeper_ns`, so that it is owed nothing for the time it slept; it preempts the thread that is
+// furthest ahead, if that is ahead of it by `granularity_ns`.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "tests/sim/scheduler.h"
+
+namespace causalctl::sim {
+
+class FairScheduler final : public Scheduler {
+ public:
+  FairScheduler(const Cores& cores, const SchedulerOptions& options)
+      : Scheduler(cores), options_(options) {}
+
+  void woken(Thread& thread, Nanoseconds now_ns) override;
+  void preempted(Thread& thread, Nanoseconds now_ns) override;
+  void leaving(const Thread& thread, Nanoseconds now_ns) override;
+  std::optional<Placement> next(Nanoseconds now_ns) override;
+  bool makes_room(const Core& core, Nanoseconds now_ns) const override;
+
+ private:
+  void raise_floor(Nanoseconds now_ns);
+  const Core* furthest_ahead(Nanoseconds now_ns) const;
+  Thread* least() const;  // in the queue; null: it is empty
+
+  SchedulerOptions options_;
+  std::vector<Thread*> queue_;  // in the order in which they came
+  std::deque<Thread*> fresh_;   // woken, and not yet looked whether they may preempt
+  double floor_ns_ = 0;         // the least virtual runtime of runnable threads; never goes down
+};
+
+// Up to date as of `now_ns`. REQUIRES: the core has a thread.
+double vruntime_on(const Core& core, Nanoseconds now_ns);
+
+}  // namespace causalctl::sim

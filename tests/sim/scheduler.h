@@ -1,0 +1,118 @@
+// Which thread runs on which core of the simulated machine. The machine tells its scheduler what
+// happens to threads, and asks it which of them to put on a core next (Machine::schedule).
+//
+//   first_come:  one queue for all cores, first come, first served. A thread that becomes runnable
+//                gets an idle core (its last one if it can), or else the core whose thread has run
+//                longest and at least `granularity_ns`, or else it queues.
+//   fair:        one queue for all cores, and the thread that has had least CPU time for its weight
+//                comes next (fair_scheduler.h).
+//
+// Invariant: a thread that is runnable and on no core is in exactly one queue.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "tests/sim/thread.h"
+
+namespace causalctl::sim {
+
+struct Core {
+  Thread* thread = nullptr;
+  Nanoseconds since_ns = 0;  // its thread's CPU time is up to date as of here; may lie ahead
+  Nanoseconds run_since_ns = 0;
+  Nanoseconds slice_end_ns = 0;
+  Nanoseconds stolen_until_ns = 0;
+  bool stolen = false;  // and its thread will go on afterwards
+  std::uint64_t version = 0;
+};
+
+class Cores {
+ public:
+  explicit Cores(unsigned count) : all_(count) {}
+  std::size_t size() const { return all_.size(); }
+  auto begin() { return all_.begin(); }
+  auto end() { return all_.end(); }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+  Core& operator[](std::size_t index) { return all_[index]; }
+  const Core& operator[](std::size_t index) const { return all_[index]; }
+  std::uint32_t index_of(const Core& core) const {
+    return static_cast<std::uint32_t>(&core - all_.data());
+  }
+  bool has_idle() const { return busy < all_.size(); }
+
+  unsigned busy = 0;  // those with a thread
+
+ private:
+  std::vector<Core> all_;
+};
+
+enum class Sharing : std::uint8_t { first_come, fair };
+
+struct SchedulerOptions {
+  Sharing sharing = Sharing::first_come;
+  Nanoseconds slice_ns = 3 * kMillisecond;
+  Nanoseconds granularity_ns = kMillisecond;  // see the schedulers: limits preemption by wake-ups
+  Nanoseconds sleeper_ns = 0;  // by how much a thread that slept may be behind the others (fair)
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(const Cores& cores) : cores_(cores) {}
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+  virtual ~Scheduler() = default;
+
+  virtual void woken(Thread& thread, Nanoseconds now_ns) = 0;  // or new
+  // Its core has been taken away from it, though it could go on.
+  virtual void preempted(Thread& thread, Nanoseconds now_ns) = 0;
+  virtual void leaving(const Thread& /*thread*/, Nanoseconds /*now_ns*/) {}  // to block or to end
+
+  struct Placement {
+    Thread* thread;
+    std::uint32_t core;  // idle, or its thread has to make room
+  };
+  // Takes the next thread that must go on a core from its queue; nullopt: there is none. The caller
+  // puts it there before it calls again.
+  virtual std::optional<Placement> next(Nanoseconds now_ns) = 0;
+  // The core's thread has used up its slice; false: it may begin another one.
+  virtual bool makes_room(const Core& core, Nanoseconds now_ns) const = 0;
+
+ protected:
+  // The one where the thread ran last, if that is idle. Null: no core is.
+  const Core* idle_core_for(const Thread& thread) const;
+  const Cores& cores() const { return cores_; }
+
+ private:
+  const Cores& cores_;
+};
+
+class FirstComeScheduler final : public Scheduler {
+ public:
+  FirstComeScheduler(const Cores& cores, const SchedulerOptions& options)
+      : Scheduler(cores), options_(options) {}
+
+  void woken(Thread& thread, Nanoseconds now_ns) override;
+  void preempted(Thread& thread, Nanoseconds now_ns) override;
+  std::optional<Placement> next(Nanoseconds now_ns) override;
+  bool makes_room(const Core& /*core*/, Nanoseconds /*now_ns*/) const override {
+    return !queue_.empty();
+  }
+
+ private:
+  const Core* core_to_preempt(Nanoseconds now_ns) const;
+
+  SchedulerOptions options_;
+  std::deque<Thread*> queue_;
+  std::deque<Thread*> fresh_;  // woken, and not yet looked whether they may preempt
+};
+
+// `cores` must outlive it.
+std::unique_ptr<Scheduler> make_scheduler(const Cores& cores, const SchedulerOptions& options);
+
+}  // namespace causalctl::sim

@@ -1,0 +1,57 @@
+#include "controller/causal/beside_strangers.h"
+
+#include <catch2/catch.hpp>
+
+namespace causalctl::causal {
+namespace {
+
+// A third of the time for which threads run or wait they wait, for 10 s of CPU time, half of it of
+// threads that pass progress points.
+CoreTotals ten_seconds(std::uint64_t met, std::uint64_t from_outside = 0) {
+  return {10 * kSecond, 5 * kSecond, 5 * kSecond, met, from_outside};
+}
+
+}  // namespace
+
+TEST_CASE("how much strangers stretch what is saved", "[causal]") {
+  const CoresShared shared = classify(ten_seconds(0));
+  CHECK(shared.waited_share == Approx(1.0 / 3));
+  CHECK(shared.stretch == Approx(1.5));
+  CHECK(shared.matters);
+  CoreTotals few = ten_seconds(0);
+  few.stranger_wait_ns = few.cpu_ns / 25;
+  CHECK_FALSE(classify(few).matters);
+  few.stranger_wait_ns = few.cpu_ns / 15;
+  CHECK(classify(few).matters);
+}
+
+TEST_CASE("where nothing is known there is nothing to widen", "[causal]") {
+  for (const CoreTotals& totals : {CoreTotals{}, CoreTotals{0, -5, 0, 0, 0}}) {
+    const CoresShared shared = classify(totals);
+    CHECK(shared.waited_share == 0);
+    CHECK(shared.stretch == 1);
+    CHECK_FALSE(shared.matters);
+    CHECK(shared.meeting == Meeting::apart);
+  }
+}
+
+TEST_CASE("how often threads meet, against a slice of 3 ms", "[causal]") {
+  CHECK(classify(ten_seconds(0)).meeting == Meeting::apart);
+  CHECK(classify(ten_seconds(160)).meeting == Meeting::apart);   // each 31 ms
+  CHECK(classify(ten_seconds(170)).meeting == Meeting::seldom);  // each 29 ms
+  CHECK(classify(ten_seconds(1600)).meeting == Meeting::seldom);
+  CHECK(classify(ten_seconds(1700)).meeting == Meeting::often);
+  SECTION("of another length") {
+    CHECK(classify(ten_seconds(1700), kMillisecond).meeting == Meeting::seldom);
+  }
+  SECTION("threads that never ran, and met") {
+    CHECK(classify({kSecond, 0, 0, 3, 0}).meeting == Meeting::often);
+  }
+}
+
+TEST_CASE("threads that devices wake are as hard as those that meet within a slice", "[causal]") {
+  CHECK(classify(ten_seconds(0, 160)).meeting == Meeting::apart);
+  CHECK(classify(ten_seconds(0, 170)).meeting == Meeting::often);
+}
+
+}  // namespace causalctl::causal

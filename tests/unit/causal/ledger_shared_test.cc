@@ -1,0 +1,134 @@
+// The ledger where strangers share the cores (rule 13 of docs/virtual-time.md).
+#include <catch2/catch.hpp>
+
+#include "controller/causal/ledger.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Tid kA = 1, kB = 2, kC = 3;
+constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
+
+// B waits for 9 ms because of a stranger, and comes to a core that A, ahead of it, left just then.
+struct BesideStrangers {
+  explicit BesideStrangers(int cores = 3) : ledger(Ledger::BlindCredit::none, cores) {
+    for (const Tid tid : {kA, kB}) ledger.start_thread(tid, 0, 0);
+    ledger.share_cores(true);
+    ledger.switched_in(kA, kCpu0, 0);
+    ledger.switched_in(kB, kCpu1, 0);
+    ledger.earn(kA, 5 * kMillisecond);
+  }
+  Ledger::OnCore wait(bool in_pause = false) {
+    ledger.switched_out(kB, kCpu1, kMillisecond, true, in_pause);
+    ledger.switched_out(kA, kCpu0, 10 * kMillisecond, true, false);
+    return ledger.switched_in(kB, kCpu0, 10 * kMillisecond);
+  }
+  Ledger ledger;
+};
+
+}  // namespace
+
+TEST_CASE("who waits for strangers takes nothing over from the thread before it",
+          "[causal][ledger]") {
+  BesideStrangers scene;
+  const bool shared = GENERATE(true, false);
+  scene.ledger.share_cores(shared);
+  const Ledger::OnCore on_core = scene.wait();
+  CHECK(on_core.waited_ns == 9 * kMillisecond);
+  CHECK(on_core.kept_off_ns == (shared ? 9 * kMillisecond : 0));
+  CHECK(scene.ledger.stranger_wait_ns() == 9 * kMillisecond);
+  CHECK(scene.ledger.local(kB) == (shared ? 0 : 5 * kMillisecond));
+}
+
+TEST_CASE("how long a new thread has waited for strangers is not known", "[causal][ledger]") {
+  BesideStrangers scene;
+  scene.ledger.start_thread(kC, kA, kMillisecond);
+  CHECK(scene.ledger.switched_in(kC, kCpu1, 9 * kMillisecond).kept_off_ns == 0);
+  CHECK(scene.ledger.stranger_wait_ns() == 0);
+}
+
+TEST_CASE("where the target is short of cores itself its waits are for its own threads",
+          "[causal][ledger]") {
+  BesideStrangers scene(1);  // A runs all the while, B waits
+  const Ledger::OnCore on_core = scene.wait();
+  CHECK(on_core.kept_off_ns == 0);
+  CHECK(scene.ledger.local(kB) == 5 * kMillisecond);
+}
+
+TEST_CASE("a followed process on the target's cores is no stranger", "[causal][ledger]") {
+  constexpr Tid kPeer = 50;
+  constexpr std::uint32_t kCpu2 = 2;
+  BesideStrangers scene;
+  scene.ledger.start_outsider(kPeer, 0, true);
+  const bool on_target_core = GENERATE(true, false);
+  if (on_target_core) {
+    scene.ledger.switched_in(kC, kCpu2, 0);  // nobody that is known
+    scene.ledger.start_thread(kC, 0, 0);
+    scene.ledger.switched_in(kC, kCpu2, 0);
+    scene.ledger.switched_out(kC, kCpu2, kMillisecond, false, false);
+  }
+  scene.ledger.switched_in(kPeer, kCpu2, kMillisecond);
+  // One of three cores is A's, and one is the peer's: a stranger has the third one at most.
+  scene.ledger.start_thread(kC + 1, 0, 0);
+  scene.ledger.switched_in(kC + 1, 7, 0);
+  const Ledger::OnCore on_core = scene.wait();
+  CHECK(on_core.kept_off_ns == (on_target_core ? 0 : 9 * kMillisecond));
+}
+
+TEST_CASE("a wait within a pause of ours is in the pause as measured", "[causal][ledger]") {
+  BesideStrangers scene;
+  const bool shared = GENERATE(true, false);
+  scene.ledger.share_cores(shared);
+  scene.wait(true);
+  CHECK(scene.ledger.local(kB) == 0);
+  CHECK(scene.ledger.core_wait_ns() == 9 * kMillisecond);
+}
+
+// Of A, which passes progress points, and B and C, which do not.
+TEST_CASE("how often those that make progress meet others, and how long they run",
+          "[causal][ledger]") {
+  Ledger ledger(Ledger::BlindCredit::none, 4);
+  for (const Tid tid : {kA, kB, kC}) {
+    ledger.start_thread(tid, 0, 0);
+    ledger.switched_in(tid, tid, 0);
+  }
+  ledger.switched_out(kB, kB, 1000, false, false);  // the latest that is known
+  ledger.visited(kA);
+  ledger.woken(kB, kA, 3000);
+  ledger.switched_in(kB, kB, 3000);
+  CHECK(ledger.meetings().visitors_cpu_ns == 2000);
+  CHECK(ledger.meetings().met == 1);
+  ledger.switched_out(kA, kA, 5000, false, false);
+  ledger.woken(kA, kB, 6000);
+  ledger.switched_in(kA, kA, 6500);
+  CHECK(ledger.meetings().met == 2);
+  CHECK(ledger.meetings().visitors_cpu_ns == 4000);
+  SECTION("not of others among themselves") {
+    ledger.switched_out(kC, kC, 7000, false, false);
+    ledger.woken(kC, kB, 8000);
+    CHECK(ledger.meetings().met == 2);
+  }
+  SECTION("devices, told by an interrupt") {
+    ledger.switched_out(kA, kA, 7500, false, false);
+    ledger.woken_from_outside(kA, 8000);
+    CHECK(ledger.meetings().ended_from_outside == 1);
+    CHECK(ledger.meetings().visitors_cpu_ns == 5000);
+  }
+  SECTION("… or seen when it runs; of one that makes progress") {
+    for (const Tid tid : {kA, kC}) ledger.switched_out(tid, tid, 7500, false, false);
+    for (const Tid tid : {kA, kC}) ledger.switched_in(tid, tid, 8000);
+    CHECK(ledger.meetings().ended_from_outside == 1);
+  }
+  SECTION("a pause of ours is no meeting") {
+    ledger.switched_out(kA, kA, 7500, false, true);
+    ledger.switched_in(kA, kA, 8000);
+    CHECK(ledger.meetings().ended_from_outside == 0);
+  }
+  SECTION("one that ends runs no more") {
+    ledger.end_thread(kA, 7000);
+    ledger.switched_out(kB, kB, 9000, false, false);
+    CHECK(ledger.meetings().visitors_cpu_ns == 4500);
+  }
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,85 @@
+#include "controller/causal/shared_cores.h"
+
+#include <catch2/catch.hpp>
+
+namespace causalctl::causal {
+namespace {
+
+constexpr int kCores = 2;
+
+// Two threads for a second beside one stranger: each runs for two thirds of it.
+CoreUse beside_one() {
+  CoreUse use;
+  use.at_ns = kSecond;
+  use.cpu_ns = 4 * kSecond / 3;
+  use.outside_wait_ns = use.stranger_wait_ns = 2 * kSecond / 3;
+  use.withheld_ns = 2.0 * kSecond / 3;
+  use.together_ns = 0;
+  use.idle_ns = 0;
+  return use;
+}
+
+SharedCores look(const CoreUse& use, const CpuLimits& limits = {}) {
+  SharedCores shared;
+  shared.look(use, kCores, limits);
+  return shared;
+}
+
+}  // namespace
+
+TEST_CASE("beside strangers cores are shared, and pauses are awake", "[causal]") {
+  CHECK(look(beside_one()).shared());
+  CHECK(look(beside_one()).may_stand_awake());
+  CHECK_FALSE(SharedCores{}.shared());
+}
+
+TEST_CASE("waits of a few moments are nobody's doing", "[causal]") {
+  CoreUse use = beside_one();
+  use.stranger_wait_ns = use.cpu_ns / 25;
+  CHECK_FALSE(look(use).shared());
+  CHECK_FALSE(look(use).may_stand_awake());
+  SECTION("nor are those for processes that are followed") {
+    use.outside_wait_ns = kSecond;
+    CHECK_FALSE(look(use).shared());
+  }
+}
+
+TEST_CASE("where nobody else runs a wait is the scheduler's doing", "[causal]") {
+  CoreUse use = beside_one();
+  use.idle_ns = 2 * kSecond / 3;
+  CHECK_FALSE(look(use).shared());
+  use.idle_ns.reset();
+  CHECK(look(use).shared());  // nobody knows
+}
+
+TEST_CASE("under a quota cores are shared, but no pause uses it up", "[causal]") {
+  CoreUse use = beside_one();
+  use.idle_ns = 2 * kSecond / 3;
+  SECTION("the kernel tells of it") {
+    const auto shared = look(use, {.throttled = true});
+    CHECK(shared.shared());
+    CHECK_FALSE(shared.may_stand_awake());
+  }
+  SECTION("all threads stop together") {
+    use.together_ns = 0.9 * use.withheld_ns;
+    const auto shared = look(use, {.all_seen = false});
+    CHECK(shared.shared());
+    CHECK_FALSE(shared.may_stand_awake());
+  }
+}
+
+// A thread that is alone in its target stops alone.
+TEST_CASE("where every quota would be known a target may stop beside strangers only", "[causal]") {
+  CoreUse use = beside_one();
+  use.together_ns = use.withheld_ns;
+  CHECK(look(use, {.all_seen = true}).may_stand_awake());
+  CHECK_FALSE(look(use, {.all_seen = false}).may_stand_awake());
+}
+
+TEST_CASE("where a signal ends it after so much CPU time no pause uses that up", "[causal]") {
+  const auto shared = look(beside_one(), {.is_counted = true});
+  CHECK(shared.shared());
+  CHECK_FALSE(shared.may_stand_awake());
+}
+
+}  // namespace causalctl::causal

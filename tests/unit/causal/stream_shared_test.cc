@@ -1,0 +1,122 @@
+// The loop where strangers share the cores (rule 13 of docs/virtual-time.md).
+#include <catch2/catch.hpp>
+
+#include "tests/unit/causal/stream_scene.h"
+
+namespace causalctl::causal {
+namespace {
+
+using test::kBlocked;
+using test::kFast;
+using test::kIn;
+using test::kMs;
+using test::kOther;
+using test::kOtherAddress;
+using test::kPeriod;
+using test::kPreempted;
+using test::kStubAddress;
+using test::Scene;
+
+// Strangers have kept kOther from its core for so much of the 200 ms that kFast has run, all in the
+// unit. The controller is elsewhere.
+struct Shared : Scene {
+  explicit Shared(double waited_ms = 60, const CpuLimits& of_target = {}) : Scene(0.5) {
+    limits = of_target;
+    clock.core_ = 5;
+    samples(kFast, 1, 200);
+    switches(kOther, 10, kPreempted);
+    switches(kOther, 10 + waited_ms, kIn);
+    run_until(210);
+    stream.end();
+    begin();
+  }
+  void begin() {
+    begun_ns = clock.now_ns;
+    stream.begin(*attribution.find("unit.c:1"), 0.5, kPeriod);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("who waits for strangers earns the unit's share of the wait", "[causal][stream]") {
+  const double waited_ms = GENERATE(60.0, 4.0);  // of 200
+  Shared scene(waited_ms);
+  scene.samples(kFast, 1, 40);
+  scene.wait(kFast, 50, 70);
+  scene.run_until(80);
+  // Half of the wait, at a speedup of 50 %.
+  CHECK(scene.stream.delay_ns() == (waited_ms > 10 ? 20 * kMs + 10 * kMs : 20 * kMs));
+}
+
+TEST_CASE("that cores are shared is seen within a long experiment, too", "[causal][stream]") {
+  Scene scene(0.5);
+  scene.samples(kFast, 1, 1000, kOtherAddress);
+  scene.wait(kOther, 10, 800);
+  scene.run_until(900);
+  CHECK_FALSE(scene.pauser.awake);
+  scene.run_until(1100);
+  CHECK(scene.pauser.awake);
+}
+
+TEST_CASE("beside strangers pauses are awake, but where a quota is used up", "[causal][stream]") {
+  CHECK(Shared().pauser.awake);
+  CHECK_FALSE(Shared(4).pauser.awake);
+  CHECK_FALSE(Shared(60, {.throttled = true}).pauser.awake);
+  SECTION("they sleep again when the strangers have gone") {
+    Shared scene;
+    scene.samples(kFast, 1, 200, kOtherAddress);
+    scene.run_until(210);
+    scene.stream.end();
+    scene.begin();
+    CHECK_FALSE(scene.pauser.awake);
+  }
+}
+
+TEST_CASE("a wait within a pause is paid, not earned", "[causal][stream]") {
+  Shared scene;
+  scene.samples(kOther, 1, 40);  // both run the unit: nothing is owed
+  scene.samples(kFast, 1, 40);
+  scene.run_until(45);
+  scene.pauser.in_pause = {kOther};
+  scene.wait(kOther, 50, 70);
+  scene.pauser.to_come.push_back({kOther, scene.at(46), scene.at(75), 0, true});
+  scene.run_until(75);
+  scene.pauser.in_pause.clear();
+  scene.run_until(90);
+  CHECK(scene.stream.delay_ns() == 20 * kMs + 29 * kMs);
+}
+
+TEST_CASE("samples in a pause are nobody's", "[causal][stream]") {
+  Shared scene;
+  const Nanoseconds cpu_ns = scene.stream.cpu_time_ns();
+  const Nanoseconds all_ns = scene.stream.core_use().cpu_ns;
+  const std::uint64_t total = scene.attribution.total();
+  scene.samples(kOther, 1, 40, kStubAddress);
+  scene.run_until(45);
+  CHECK(scene.stream.cpu_time_ns() == cpu_ns);
+  CHECK(scene.stream.core_use().cpu_ns == all_ns + 40 * kMs);
+  CHECK(scene.attribution.total() == total);
+}
+
+// It runs for 1 ms between two waits, half of which is the unit.
+TEST_CASE("a pause that is awake is no part of what its thread runs", "[causal][stream]") {
+  const bool awake = GENERATE(true, false);
+  Shared scene;
+  for (int i = 0; i < 40; ++i) {
+    scene.switches(kFast, 1 + 2 * i, kBlocked);
+    scene.switches(kFast, 2 + 2 * i, kIn);
+    scene.samples(kFast, 2.5 + 2 * i, 1, i % 2 == 0 ? kOtherAddress : test::kUnitAddress);
+  }
+  scene.switches(kFast, 81, kBlocked);
+  scene.run_until(90);
+  const Nanoseconds before_ns = scene.stream.delay_ns();
+  scene.switches(kFast, 91, kIn);
+  scene.pauser.to_come.push_back({kFast, scene.at(91.4), scene.at(93.4), 0, awake});
+  scene.switches(kFast, 94, kBlocked);
+  scene.run_until(100);
+  const Nanoseconds earned_ns = scene.stream.delay_ns() - before_ns - 2 * kMs;
+  // Without a sample an interval of 3 ms earns nothing.
+  CHECK(earned_ns == Approx(awake ? kMs / 4 : 0).margin(kMs / 20));
+}
+
+}  // namespace causalctl::causal
