@@ -11,6 +11,7 @@
 #include "controller/base/statistics.h"
 #include "controller/base/trial.h"
 #include "controller/causal/elsewhere.h"
+#include "controller/causal/estimate_beside.h"
 #include "controller/causal/estimate_effect.h"
 #include "controller/causal/estimate_totals.h"
 #include "controller/causal/estimate_warnings.h"
@@ -355,6 +356,7 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
   report.runs = runs.size();
   for (const Run& run : runs) sum_run(run, report);
   add_core_waits(runs, report);
+  report.beside = told_of_strangers(runs);
 
   const std::vector<Point> points = points_of(runs);
   for (const Point& point : points) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "controller/causal/beside_strangers.h"
 #include "controller/causal/unit_names.h"
 
 namespace causalctl::causal {
@@ -16,17 +17,11 @@ bool counts(const Experiment& experiment) {
   return experiment.discarded.empty() && !experiment.unit.name.empty();
 }
 
-// By how much longer than its CPU time a thread takes for its work because others have its core.
+// By how much longer than its CPU time a thread takes for its work because strangers have its core.
 double stretch_of(const Run& run) {
-  double outside_ns = 0, experiments_ns = 0;
-  for (const Experiment& experiment : run.experiments) {
-    outside_ns += static_cast<double>(experiment.outside_wait_ns);
-    experiments_ns += static_cast<double>(experiment.wall_ns);
-  }
-  const double ran_ns =
-      static_cast<double>(run.losses.samples_total) * static_cast<double>(run.overhead.period_ns);
-  if (ran_ns <= 0 || run.wall_ns <= 0) return 1;
-  return 1 + outside_ns / (ran_ns * experiments_ns / static_cast<double>(run.wall_ns));
+  CoreTotals totals;
+  for (const Experiment& experiment : run.experiments) totals += experiment.cores;
+  return classify(totals).stretch;
 }
 
 // A run without its end has neither its length nor its samples: of its presence nothing is known.

@@ -274,11 +274,13 @@ void warn_of_null(const ProgressResult& point, Report& report) {
 
 void warn_of_selfcheck(Report& report) {
   for (const ProgressResult& point : report.progress) warn_of_null(point, report);
-  if (report.outside_share > kBesideOthers) {
+  if (!report.beside.empty()) {
+    report.warnings.push_back(report.beside);
+  } else if (report.outside_share > kBesideOthers) {
     report.warnings.push_back(fmt::format(
         "the target's threads waited for cores {:.0f} % of the time because of other processes (or "
-        "a limit of CPU time){}: effects hold under that load, under which most code looks worth "
-        "optimising; repeat it without, if that is not what you are after",
+        "a limit of CPU time){}: effects hold under that load; repeat it without, if that is not "
+        "what you are after",
         percent(report.outside_share),
         report.peers.empty()
             ? ""

@@ -1,5 +1,6 @@
 #include "controller/causal/model_error.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "controller/causal/cadence.h"
@@ -11,12 +12,37 @@ namespace {
 constexpr double kError = 0.0065;
 constexpr double kErrorShortOfCores = 0.017;
 
+// Beside strangers that have a third of the time or more, by how often threads meet; in proportion
+// to their part of the time below that.
+constexpr double kFullyShared = 1.0 / 3;
+constexpr double kErrorApart = 0.025;
+constexpr double kErrorSeldom = 0.08;
+constexpr double kErrorOften = 0.17;
+
+double fully_shared_error(Meeting meeting) {
+  switch (meeting) {
+    case Meeting::apart:
+      return kErrorApart;
+    case Meeting::seldom:
+      return kErrorSeldom;
+    case Meeting::often:
+      return kErrorOften;
+  }
+  return kErrorOften;
+}
+
 }  // namespace
+
+double error_beside(const CoresShared& shared) {
+  if (!shared.matters) return 0;
+  return fully_shared_error(shared.meeting) * std::min(1.0, shared.waited_share / kFullyShared);
+}
 
 Nanoseconds model_error_of(const Experiment& experiment) {
   const double error =
       short_of_cores(experiment.runnable_wait_ns, experiment.wall_ns) ? kErrorShortOfCores : kError;
-  return static_cast<Nanoseconds>(error * std::sqrt(experiment.speedup) *
+  const double of_all = std::hypot(error, error_beside(classify(experiment.cores)));
+  return static_cast<Nanoseconds>(of_all * std::sqrt(experiment.speedup) *
                                   static_cast<double>(experiment.effective_ns));
 }
 

@@ -6,9 +6,14 @@
 // (docs/truth.md) say whether the intervals that contain it hold. Pure.
 #pragma once
 
+#include "controller/causal/beside_strangers.h"
 #include "controller/causal/experiment.h"
 
 namespace causalctl::causal {
+
+// Of the period, at 100 %, as a standard error: what sharing the cores with strangers adds; 0 where
+// that does not matter. It grows as the root of the speedup.
+double error_beside(const CoresShared& shared);
 
 // The standard error of the experiment's effective time; 0 for a baseline.
 Nanoseconds model_error_of(const Experiment& experiment);

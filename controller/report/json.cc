@@ -153,6 +153,7 @@ std::string render_json(const Report& report) {
                       {{"digest", report.digest},
                        {"oversubscribed_share", json_number(report.oversubscribed_share)},
                        {"outside_share", json_number(report.outside_share)},
+                       {"beside", report.beside},
                        {"peers", report.peers}}},
                      {"facilities", report.facilities},
                      {"warnings", report.warnings}};

@@ -110,6 +110,9 @@ struct Report {
   std::string digest = "unknown";   // same | changed | unknown
   double oversubscribed_share = 0;  // runnable wait / (wait + run)
   double outside_share = 0;         // … of waits owed to other processes
+  // What other programs on the same cores do to the numbers, in sentences; empty: nothing to speak
+  // of. Among the warnings, too.
+  std::string beside;
   std::vector<std::string> peers;   // other processes that were followed, sorted
   // Of the kernel → seen | never-fired | refused, on ourselves; "seen" only where all runs saw it.
   std::map<std::string, std::string> facilities;

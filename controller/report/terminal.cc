@@ -339,7 +339,10 @@ void write_checks(const Report& report, Text& out) {
     out.line("followed     {}: what the target gains passes through them",
              printable(fmt::format("{}", fmt::join(report.peers, ", "))));
   }
-  write_warnings(report.warnings, out);
+  // What stands at the head is not said again.
+  std::vector<std::string> warnings = report.warnings;
+  std::erase(warnings, report.beside);
+  write_warnings(warnings, out);
 }
 
 }  // namespace
@@ -347,6 +350,7 @@ void write_checks(const Report& report, Text& out) {
 std::string render_text(const Report& report, bool color, int width) {
   Text out(color, width);
   write_finding(report, out);
+  if (!report.beside.empty()) out.line("{}", printable(report.beside));
   out.blank();
   out.line("{}: {} run{}, {} experiments in {}{}",
            report.executable.empty() ? "target" : printable(report.executable), report.runs,

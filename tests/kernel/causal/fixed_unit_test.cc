@@ -1,6 +1,7 @@
 // --fixed against functions of this program, which has line information.
 #include "controller/commands/fixed_unit.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -18,6 +19,7 @@ namespace fixed_unit_test {
 
 volatile double sink;
 
+constexpr int kLineOfWorkOnce = __LINE__ + 1;
 CAUSALCTL_KEPT void work_once(double by) { sink = sink + by; }
 CAUSALCTL_KEPT void work_twice(int by) { sink = sink + by; }
 CAUSALCTL_KEPT void work_twice(double by) { sink = sink * by; }
@@ -82,18 +84,19 @@ TEST_CASE("--fixed takes names as progress points do, and refuses what gets no s
   SECTION("what is nowhere, or elsewhere") {
     CHECK_THAT(asked.refusal("work_onc"), Contains("no such function") && Contains("work_once"));
     CHECK_THAT(asked.refusal("other.cc:work_once"), Contains("there is:"));
-    CHECK_THAT(asked.refusal("qsort"), Contains("not in scope") && Contains("--scope-binary MAIN"));
+    CHECK_THAT(asked.refusal("hcreate"),
+               Contains("not in scope") && Contains("--scope-binary MAIN"));
     asked.scope.binaries.emplace_back("libnotloadedyet.so");
     CHECK(asked("no_such_function") == "");
   }
   SECTION("a unit of the other kind") {
-    CHECK_THAT(asked.refusal("fixed_unit_test.cc:15"), Contains("--unit function"));
+    const auto line = fmt::format("fixed_unit_test.cc:{}", fixed_unit_test::kLineOfWorkOnce);
+    CHECK_THAT(asked.refusal(line), Contains("--unit function"));
     asked.scope.unit = config::Unit::automatic;
-    CHECK(asked("fixed_unit_test.cc:15") == "");
-    CHECK_THAT(asked.refusal("work_once"),
-               Contains("lines are the units") && Contains("fixed_unit_test.cc:15"));
+    CHECK(asked(line) == "");
+    CHECK_THAT(asked.refusal("work_once"), Contains("lines are the units") && Contains(line));
     asked.scope.binaries = {"libc.so.6"};
-    CHECK_THAT(asked.refusal("fixed_unit_test.cc:15"), Contains("not in scope"));
+    CHECK_THAT(asked.refusal(line), Contains("not in scope"));
   }
 }
 

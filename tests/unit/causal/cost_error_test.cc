@@ -170,12 +170,25 @@ TEST_CASE("what the model leaves open is in every interval", "[causal]") {
   CHECK(model_error_of(e) == Approx(0.0065 * 500e6));
   e.runnable_wait_ns = 160 * kMillisecond;  // threads wait for cores
   CHECK(model_error_of(e) == Approx(0.017 * 500e6));
+  e.cores = {100 * kMillisecond, 50 * kMillisecond, 100 * kMillisecond, 0, 0};
+  CHECK(model_error_of(e) == Approx(std::hypot(0.017, 0.025) * 500e6));
 
   const Run plain = synthetic_run({.units = {without_effect()}, .noise = 1e-5});
   const auto report = estimate({with_model_error(plain), with_model_error(plain)});
   const auto& unit = report.progress.at(0).units.at(0);
   CHECK(half_width(unit.summary.at(0).effect) == Approx(1.96 * 0.0028).epsilon(0.2));
   CHECK(half_width(unit.summary.at(2).effect) == Approx(1.96 * 0.0060).epsilon(0.2));
+}
+
+TEST_CASE("beside strangers more is left open, by how often threads meet", "[causal]") {
+  const CoresShared apart = {1.0 / 3, 1.5, true, Meeting::apart};
+  CHECK(error_beside(apart) == Approx(0.025));
+  CHECK(error_beside({0.9, 10, true, Meeting::apart}) == error_beside(apart));
+  CHECK(error_beside({1.0 / 6, 1.2, true, Meeting::apart}) == Approx(0.0125));
+  CHECK(error_beside({1.0 / 3, 1.5, true, Meeting::seldom}) > 2 * error_beside(apart));
+  CHECK(error_beside({1.0 / 3, 1.5, true, Meeting::often}) >
+        error_beside({1.0 / 3, 1.5, true, Meeting::seldom}));
+  CHECK(error_beside({0.04, 1.04, false, Meeting::often}) == 0);
 }
 
 }  // namespace causalctl::causal

@@ -196,10 +196,10 @@ TEST_CASE("beside others a unit gives what its thread waits for a core, too", "[
   Run run = synthetic_run({.units = {linear("a", 0.3)}, .experiments = 400, .noise = 0.01});
   run.overhead.period_ns = kMillisecond;  // 0.2 threads execute it, as in the case below
   CHECK(warned(estimate({run}), "own time allows for"));
-  // The one thread runs for 100 ms of each experiment, and waits twice as long for other programs.
+  // For each millisecond that it runs, its thread waits for two because of other programs.
   for (Experiment& each : run.experiments) {
-    each.runnable_wait_ns = each.outside_wait_ns =
-        200 * kMillisecond * each.wall_ns / each.effective_ns;
+    each.cores.cpu_ns = 100 * kMillisecond;
+    each.cores.stranger_wait_ns = 200 * kMillisecond;
   }
   const auto report = estimate({run});
   CHECK(unit_of(report, "a").ceiling.value() == Approx(0.6).margin(0.05));

@@ -10,9 +10,9 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-// Of 40 experiments of half a second; `noise` of a period. Its threads wait for cores that others
+// Of experiments of half a second; `noise` of a period. Its threads wait for cores that others
 // have for two thirds of the time that they want to run.
-Run beside_others(double noise, int experiments = 40) {
+Run beside_others(double noise, int experiments = 16) {
   Run run = synthetic_run({.units = {{"f", [](double speedup) { return 0.2 * speedup; }}},
                            .experiments = experiments,
                            .noise = noise});
@@ -26,27 +26,27 @@ Run beside_others(double noise, int experiments = 40) {
 }  // namespace
 
 TEST_CASE("a run that will know too little beside others says so, and what helps", "[causal]") {
-  const auto told = outlook_of(beside_others(0.6), 60 * kSecond);
+  const auto told = outlook_of(beside_others(0.25), 15 * kSecond);
   REQUIRE(told);
   CHECK_THAT(*told, Contains("the cores 67 % of the time") &&
                         Contains("when this run ends the effect of f made 50 % faster") &&
                         Contains("taskset") && Contains("±10 points take about"));
-  const auto by_hand = outlook_of(beside_others(0.6), std::nullopt);
+  const auto by_hand = outlook_of(beside_others(0.25), std::nullopt);
   REQUIRE(by_hand);
   CHECK_THAT(*by_hand, Contains("by now the effect of f"));
 }
 
 TEST_CASE("a run that will know enough, or has the cores to itself, is not told anything",
           "[causal]") {
-  CHECK_FALSE(outlook_of(beside_others(0.05), 60 * kSecond));
-  CHECK_FALSE(outlook_of(beside_others(0.6), 10'000 * kSecond));  // it is long enough
-  Run alone = beside_others(0.6);
+  CHECK_FALSE(outlook_of(beside_others(0.02), 15 * kSecond));
+  CHECK_FALSE(outlook_of(beside_others(0.25), 10'000 * kSecond));  // it is long enough
+  Run alone = beside_others(0.25);
   for (Experiment& each : alone.experiments) each.outside_wait_ns = 0;
-  CHECK_FALSE(outlook_of(alone, 60 * kSecond));
+  CHECK_FALSE(outlook_of(alone, 15 * kSecond));
 }
 
 TEST_CASE("where the model leaves too much open a longer run is not advised", "[causal]") {
-  Run run = beside_others(0.05);
+  Run run = beside_others(0.02);
   for (Experiment& each : run.experiments) {
     if (each.speedup > 0) each.model_error_ns = each.effective_ns / 4;
   }
@@ -56,7 +56,7 @@ TEST_CASE("where the model leaves too much open a longer run is not advised", "[
 }
 
 TEST_CASE("a run without any effect so far says so", "[causal]") {
-  const auto told = outlook_of(beside_others(0.05, 2), 60 * kSecond);
+  const auto told = outlook_of(beside_others(0.02, 2), 15 * kSecond);
   REQUIRE(told);
   CHECK_THAT(*told, Contains("no effect can be told at all"));
 }
