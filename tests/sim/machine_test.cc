@@ -268,15 +268,28 @@ TEST_CASE("a thread that spins through its pause keeps its share of the cores", 
       in_stub += sample.callers.front() == address_of(kStubLine);
   }
   CHECK(in_stub >= (awake ? 20 : 0));
+}
 
-  // Less is owed now: one that sleeps sees it too late, one that spins at once.
+TEST_CASE("a pause that spins does not compute, and sees at once that less is owed", "[sim]") {
+  Machine machine(exact(1));
+  const Thread& thread = machine.spawn([](Thread& self) -> Task {
+    co_await self.compute(1, 20 * kMillisecond);
+    self.visit(kProgressTag);
+    co_await self.compute(1, kSecond);
+  });
+  SimPauser pauser(machine, {}, 0);
+  pauser.add_thread(thread.id().tid);
+  pauser.stand_awake(true);
+  pauser.set_debt(thread.id().tid, 50 * kMillisecond, machine.now());
+  machine.run_until(10'123 * kMicrosecond);
+  REQUIRE(pauser.collect(machine.now()).empty());
   pauser.set_debt(thread.id().tid, 0, machine.now());
-  machine.run_until(machine.now() + 100 * kMillisecond);
+  machine.run_until(100 * kMillisecond);
   const auto paid = pauser.collect(machine.now());
   REQUIRE(paid.size() == 1);
-  const Nanoseconds length_ns = paid[0].end_ns - paid[0].start_ns;
-  if (awake) CHECK(std::abs(length_ns - 66 * kMillisecond) <= 6 * kMillisecond);
-  if (!awake) CHECK(std::abs(length_ns - 82 * kMillisecond) <= 2 * kMillisecond);  // and a slice
+  CHECK(paid[0].end_ns == 10'123 * kMicrosecond);
+  CHECK(machine.visits(kProgressTag).last_ns ==
+        20 * kMillisecond + paid[0].end_ns - paid[0].start_ns);
 }
 
 TEST_CASE("a shot on a blocked thread waits, and is void when it comes too late", "[sim]") {
