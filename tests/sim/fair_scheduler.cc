@@ -28,10 +28,10 @@ void FairScheduler::raise_floor(Nanoseconds now_ns) {
   floor_ns_ = std::max(floor_ns_, least_ns.value_or(0));
 }
 
-void FairScheduler::woken(Thread& thread, Nanoseconds now_ns) {
+void FairScheduler::woken(Thread& thread, std::uint32_t /*by*/, Nanoseconds now_ns) {
   raise_floor(now_ns);
   double& vruntime_ns = thread.share().vruntime_ns;
-  vruntime_ns = std::max(vruntime_ns, floor_ns_ - static_cast<double>(options_.sleeper_ns));
+  vruntime_ns = std::max(vruntime_ns, floor_ns_ - static_cast<double>(options().sleeper_ns));
   queue_.push_back(&thread);
   fresh_.push_back(&thread);
 }
@@ -39,7 +39,8 @@ void FairScheduler::woken(Thread& thread, Nanoseconds now_ns) {
 void FairScheduler::preempted(Thread& thread, Nanoseconds /*now_ns*/) { queue_.push_back(&thread); }
 
 // As long as it is on its core: nobody may be left who tells how far the others have come.
-void FairScheduler::leaving(const Thread& /*thread*/, Nanoseconds now_ns) { raise_floor(now_ns); }
+void FairScheduler::blocking(Thread& /*thread*/, Nanoseconds now_ns) { raise_floor(now_ns); }
+void FairScheduler::ending(Thread& /*thread*/, Nanoseconds now_ns) { raise_floor(now_ns); }
 
 const Core* FairScheduler::furthest_ahead(Nanoseconds now_ns) const {
   const Core* furthest = nullptr;
@@ -65,7 +66,7 @@ std::optional<Scheduler::Placement> FairScheduler::next(Nanoseconds now_ns) {
     const Core* core = furthest_ahead(now_ns);
     if (queued == queue_.end() || core == nullptr) continue;
     if (vruntime_on(*core, now_ns) - thread->share().vruntime_ns <
-        static_cast<double>(options_.granularity_ns)) {
+        static_cast<double>(options().granularity_ns)) {
       continue;
     }
     queue_.erase(queued);
@@ -74,7 +75,7 @@ std::optional<Scheduler::Placement> FairScheduler::next(Nanoseconds now_ns) {
   return std::nullopt;
 }
 
-bool FairScheduler::makes_room(const Core& core, Nanoseconds now_ns) const {
+bool FairScheduler::makes_room(const Core& core, Nanoseconds now_ns) {
   const Thread* first = least();
   return first != nullptr && first->share().vruntime_ns < vruntime_on(core, now_ns);
 }

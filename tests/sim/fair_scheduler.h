@@ -14,21 +14,20 @@ namespace causalctl::sim {
 
 class FairScheduler final : public Scheduler {
  public:
-  FairScheduler(const Cores& cores, const SchedulerOptions& options)
-      : Scheduler(cores), options_(options) {}
+  using Scheduler::Scheduler;
 
-  void woken(Thread& thread, Nanoseconds now_ns) override;
+  void woken(Thread& thread, std::uint32_t by, Nanoseconds now_ns) override;
   void preempted(Thread& thread, Nanoseconds now_ns) override;
-  void leaving(const Thread& thread, Nanoseconds now_ns) override;
+  void blocking(Thread& thread, Nanoseconds now_ns) override;
+  void ending(Thread& thread, Nanoseconds now_ns) override;
   std::optional<Placement> next(Nanoseconds now_ns) override;
-  bool makes_room(const Core& core, Nanoseconds now_ns) const override;
+  bool makes_room(const Core& core, Nanoseconds now_ns) override;
 
  private:
   void raise_floor(Nanoseconds now_ns);
   const Core* furthest_ahead(Nanoseconds now_ns) const;
   Thread* least() const;  // in the queue; null: it is empty
 
-  SchedulerOptions options_;
   std::vector<Thread*> queue_;  // in the order in which they came
   std::deque<Thread*> fresh_;   // woken, and not yet looked whether they may preempt
   double floor_ns_ = 0;         // the least virtual runtime of runnable threads; never goes down

@@ -36,6 +36,14 @@ Thread::Suspend Thread::device_io(Nanoseconds length_ns) {
 
 void Thread::visit(std::uint32_t tag) { machine_.visit(tag); }
 
+Machine::Machine(const MachineOptions& options)
+    : options_(options),
+      random_(options.seed),
+      cores_(options.cores),
+      scheduler_(make_scheduler(cores_, options.scheduling)) {
+  if (scheduler_->tick_ns() > 0) tick();
+}
+
 Thread& Machine::add_thread() {
   const auto tid = kFirstTid + static_cast<Tid>(threads_.size());
   threads_.push_back(
@@ -52,7 +60,7 @@ void Machine::start(Thread& thread, Task code) {
     events_.push_back(
         perf::ThreadStartEvent{thread.id_, current_ ? current_->id_ : ThreadId{}, now_ns_, false});
   }
-  make_runnable(thread);
+  make_runnable(thread, current_ ? current_->core_ : 0);
   if (current_ == nullptr) schedule();
 }
 
@@ -65,9 +73,9 @@ void Machine::end(Thread& thread) {
   threads_[index].reset();
 }
 
-void Machine::make_runnable(Thread& thread) {
+void Machine::make_runnable(Thread& thread, std::uint32_t by) {
   thread.state_ = State::runnable;
-  scheduler_->woken(thread, now_ns_);
+  scheduler_->woken(thread, by, now_ns_);
 }
 
 void Machine::wake(Thread& thread) {
@@ -76,8 +84,9 @@ void Machine::wake(Thread& thread) {
     emit(*current_,
          perf::WakeEvent{current_->id_, thread.id_.tid, now_ns_, perf::WakeContext::task});
   }
-  if (options_.wake_ns == 0) return make_runnable(thread);
-  thread.woken_ = true;
+  const std::uint32_t by = current_ != nullptr ? current_->core_ : thread.core_;
+  if (options_.wake_ns == 0) return make_runnable(thread, by);
+  thread.woken_by_ = by;
   wake_by_device_at(thread, now_ns_ + options_.wake_ns);
 }
 
@@ -92,14 +101,16 @@ void Machine::wake_by_device_at(Thread& thread, Nanoseconds time_ns) {
 }
 
 void Machine::timer(Thread& thread) {
-  if (std::exchange(thread.woken_, false)) return make_runnable(thread);
+  if (const auto by = std::exchange(thread.woken_by_, std::nullopt)) {
+    return make_runnable(thread, *by);
+  }
   // The interrupt is taken by some core; whoever runs there seems to be the waker.
   const auto at = static_cast<std::size_t>(random_.uniform(0, static_cast<double>(cores_.size())));
   if (const Thread* victim = cores_[at].thread; victim != nullptr) {
     emit(*victim,
          perf::WakeEvent{victim->id_, thread.id_.tid, now_ns_, perf::WakeContext::hardirq});
   }
-  make_runnable(thread);
+  make_runnable(thread, thread.core_);  // its timer was set there
 }
 
 void Machine::visit(std::uint32_t tag) {
@@ -145,6 +156,8 @@ void Machine::run_until(Nanoseconds time_ns) {
     now_ns_ = stop.time_ns;
     if (stop.kind == Kind::core) {
       stop_at(cores_[stop.index]);
+    } else if (stop.kind == Kind::tick) {
+      tick();
     } else if (Thread* thread = threads_[stop.index].get();
                thread != nullptr && thread->timer_version_ == stop.version) {
       timer(*thread);
@@ -152,6 +165,11 @@ void Machine::run_until(Nanoseconds time_ns) {
     schedule();
   }
   now_ns_ = std::max(now_ns_, time_ns);
+}
+
+void Machine::tick() {
+  scheduler_->tick(now_ns_);
+  stops_.push({now_ns_ + scheduler_->tick_ns(), ++order_, Kind::tick});
 }
 
 void Machine::schedule() {
@@ -179,16 +197,16 @@ void Machine::dispatch(Core& core, Thread& thread) {
   core.stolen = now_ns_ < core.stolen_until_ns;
   core.since_ns = std::max(now_ns_, core.stolen_until_ns) + options_.switch_ns;
   core.run_since_ns = now_ns_;
-  core.slice_end_ns = now_ns_ + options_.scheduling.slice_ns;
   thread.state_ = State::running;
   thread.core_ = cores_.index_of(core);
+  core.slice_end_ns = now_ns_ + scheduler_->slice_of(thread);
   if (!core.stolen) emit_switch(core, perf::SwitchKind::in);
   plan(core);
 }
 
 void Machine::leave(Core& core, perf::SwitchKind kind) {
   emit_switch(core, kind);
-  if (kind == perf::SwitchKind::out_blocked) scheduler_->leaving(*core.thread, now_ns_);
+  if (kind == perf::SwitchKind::out_blocked) scheduler_->blocking(*core.thread, now_ns_);
   core.thread->state_ = kind == perf::SwitchKind::out_blocked ? State::blocked : State::runnable;
   core.thread = nullptr;
   ++core.version;
@@ -261,7 +279,7 @@ void Machine::stop_at(Core& core) {
   if (core.thread == nullptr) return;
   if (now_ns_ >= core.slice_end_ns) {
     if (scheduler_->makes_room(core, now_ns_)) return preempt(core);
-    core.slice_end_ns = now_ns_ + options_.scheduling.slice_ns;
+    core.slice_end_ns = now_ns_ + scheduler_->slice_of(thread);
   }
   plan(core);
 }
@@ -272,7 +290,7 @@ void Machine::run(Core& core) {
   thread.code_.resume();
   current_ = nullptr;
   if (code_[static_cast<std::size_t>(thread.id_.tid - kFirstTid)].done()) {
-    scheduler_->leaving(thread, now_ns_);
+    scheduler_->ending(thread, now_ns_);
     core.thread = nullptr;
     ++core.version;
     --cores_.busy;

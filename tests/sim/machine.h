@@ -54,11 +54,7 @@ struct Visits {
 
 class Machine {
  public:
-  explicit Machine(const MachineOptions& options)
-      : options_(options),
-        random_(options.seed),
-        cores_(options.cores),
-        scheduler_(make_scheduler(cores_, options.scheduling)) {}
+  explicit Machine(const MachineOptions& options);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
@@ -120,7 +116,7 @@ class Machine {
   const MachineOptions& options() const { return options_; }
 
  private:
-  enum class Kind : std::uint8_t { core, timer };
+  enum class Kind : std::uint8_t { core, timer, tick };
   struct Stop {
     Nanoseconds time_ns = 0;
     std::uint64_t order = 0;  // first planned, first done
@@ -135,7 +131,8 @@ class Machine {
   Thread& add_thread();
   void start(Thread& thread, Task code);
   void end(Thread& thread);
-  void make_runnable(Thread& thread);
+  void make_runnable(Thread& thread, std::uint32_t by);
+  void tick();
   void schedule();
   void dispatch(Core& core, Thread& thread);
   void count_idle();

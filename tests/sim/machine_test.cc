@@ -9,6 +9,7 @@
 
 #include "controller/base/error.h"
 #include "controller/pause/sigtrap_channel.h"
+#include "tests/sim/exact_machine.h"
 #include "tests/sim/programs.h"
 #include "tests/sim/sim_kernel.h"
 #include "tests/sim/sim_pauser.h"
@@ -18,40 +19,6 @@ using namespace causalctl;
 using namespace causalctl::sim;
 
 namespace {
-
-// No noise and no costs, so that times are exact.
-MachineOptions exact(unsigned cores) {
-  MachineOptions options;
-  options.cores = cores;
-  options.spread = 0;
-  options.switch_ns = options.timer_slack_ns = options.pause_cost_ns = options.sample_cost_ns = 0;
-  return options;
-}
-
-MachineOptions exact_and_fair(unsigned cores) {
-  MachineOptions options = exact(cores);
-  options.scheduling.sharing = Sharing::fair;
-  return options;
-}
-
-Task compute_for_ever(Thread& self) {
-  for (;;) co_await self.compute(1, kMillisecond);
-}
-
-Task sleep_and_compute(Thread& self, Nanoseconds compute_ns, Nanoseconds sleep_ns) {
-  if (compute_ns > 0) co_await self.compute(1, compute_ns);
-  co_await self.device_io(sleep_ns);
-  for (;;) co_await self.compute(1, kMillisecond);
-}
-
-Task wake_often(Thread& self, std::vector<Nanoseconds>* late_ns) {
-  for (;;) {
-    const Nanoseconds due_ns = self.machine().now() + 20 * kMillisecond + 100 * kMicrosecond;
-    co_await self.device_io(20 * kMillisecond);
-    co_await self.compute(1, 100 * kMicrosecond);
-    late_ns->push_back(self.machine().now() - due_ns);
-  }
-}
 
 struct Guarded {
   Mutex mutex;
@@ -112,63 +79,6 @@ TEST_CASE("a barrier lets all go when the last one comes", "[sim]") {
   machine.run_until(kSecond);
   CHECK(meeting.left_at_ns == std::vector<Nanoseconds>(3, 5 * kMillisecond));
   CHECK_FALSE(machine.alive());
-}
-
-TEST_CASE("time slices share the cores", "[sim]") {
-  Machine machine(exact(2));
-  std::vector<Thread*> threads;
-  for (int i = 0; i < 5; ++i) threads.push_back(&machine.spawn(compute_for_ever));
-  machine.run_until(3 * kSecond);
-  Nanoseconds sum_ns = 0;
-  for (const Thread* thread : threads) {
-    sum_ns += thread->cpu_ns();
-    CHECK(std::abs(thread->cpu_ns() - 1200 * kMillisecond) <=
-          2 * machine.options().scheduling.slice_ns);
-  }
-  CHECK(std::abs(sum_ns - 6 * kSecond) <=
-        2 * kMillisecond);  // what is on a core is not yet counted
-}
-
-TEST_CASE("fair sharing gives each thread the CPU time of its weight", "[sim]") {
-  const MachineOptions options = exact_and_fair(1);
-  Machine machine(options);
-  const Thread& light = machine.spawn(compute_for_ever);
-  Thread& heavy = machine.spawn(compute_for_ever);
-  machine.set_weight(heavy, 3);
-  machine.run_until(4 * kSecond);
-  CHECK(std::abs(light.cpu_ns() - kSecond) <= 2 * options.scheduling.slice_ns);
-  CHECK(std::abs(heavy.cpu_ns() - 3 * kSecond) <= 2 * options.scheduling.slice_ns);
-}
-
-TEST_CASE("fair sharing owes a thread nothing for the time that it slept", "[sim]") {
-  const MachineOptions options = exact_and_fair(1);
-  Machine machine(options);
-  const Thread& late = machine.spawn(sleep_and_compute, Nanoseconds{0}, kSecond);
-  SECTION("while another one ran") {
-    machine.spawn(compute_for_ever);
-    machine.run_until(2 * kSecond);
-    CHECK(std::abs(late.cpu_ns() - kSecond / 2) <= 2 * options.scheduling.slice_ns);
-  }
-  SECTION("while another one ran that sleeps by now") {
-    const Thread& first = machine.spawn(sleep_and_compute, 900 * kMillisecond, 200 * kMillisecond);
-    machine.run_until(2100 * kMillisecond);  // for 1 s of it both are runnable
-    CHECK(std::abs(first.cpu_ns() - 1400 * kMillisecond) <= 2 * options.scheduling.slice_ns);
-  }
-}
-
-TEST_CASE("a thread that wakes up preempts one that is too far ahead of it", "[sim]") {
-  MachineOptions options = exact_and_fair(1);
-  options.scheduling.sleeper_ns = GENERATE(0, 2 * kMillisecond);
-  Machine machine(options);
-  machine.spawn(compute_for_ever);
-  std::vector<Nanoseconds> late_ns;
-  machine.spawn(wake_often, &late_ns);
-  machine.run_until(kSecond);
-  REQUIRE(late_ns.size() > 40);
-  const Nanoseconds latest_ns = *std::max_element(late_ns.begin(), late_ns.end());
-  // Otherwise it waits for the end of the other one's seventh slice.
-  const bool preempts = options.scheduling.sleeper_ns > options.scheduling.granularity_ns;
-  CHECK(latest_ns == (preempts ? 0 : 7 * options.scheduling.slice_ns - 20 * kMillisecond));
 }
 
 TEST_CASE("a sample falls every period of CPU time and stands for it", "[sim]") {
@@ -238,7 +148,7 @@ TEST_CASE("a pause lasts for what is owed, and a raise prolongs it", "[sim]") {
 }
 
 TEST_CASE("a thread that spins through its pause keeps its share of the cores", "[sim]") {
-  Machine machine(exact_and_fair(1));
+  Machine machine(exact(1, Sharing::fair));
   const Thread& thread = machine.spawn(compute_for_ever);
   const Thread& other = machine.spawn(compute_for_ever);
   machine.set_period(kMillisecond);
@@ -268,15 +178,28 @@ TEST_CASE("a thread that spins through its pause keeps its share of the cores", 
       in_stub += sample.callers.front() == address_of(kStubLine);
   }
   CHECK(in_stub >= (awake ? 20 : 0));
+}
 
-  // Less is owed now: one that sleeps sees it too late, one that spins at once.
+TEST_CASE("a pause that spins does not compute, and sees at once that less is owed", "[sim]") {
+  Machine machine(exact(1));
+  const Thread& thread = machine.spawn([](Thread& self) -> Task {
+    co_await self.compute(1, 20 * kMillisecond);
+    self.visit(kProgressTag);
+    co_await self.compute(1, kSecond);
+  });
+  SimPauser pauser(machine, {}, 0);
+  pauser.add_thread(thread.id().tid);
+  pauser.stand_awake(true);
+  pauser.set_debt(thread.id().tid, 50 * kMillisecond, machine.now());
+  machine.run_until(10'123 * kMicrosecond);
+  REQUIRE(pauser.collect(machine.now()).empty());
   pauser.set_debt(thread.id().tid, 0, machine.now());
-  machine.run_until(machine.now() + 100 * kMillisecond);
+  machine.run_until(100 * kMillisecond);
   const auto paid = pauser.collect(machine.now());
   REQUIRE(paid.size() == 1);
-  const Nanoseconds length_ns = paid[0].end_ns - paid[0].start_ns;
-  if (awake) CHECK(std::abs(length_ns - 66 * kMillisecond) <= 6 * kMillisecond);
-  if (!awake) CHECK(std::abs(length_ns - 82 * kMillisecond) <= 2 * kMillisecond);  // and a slice
+  CHECK(paid[0].end_ns == 10'123 * kMicrosecond);
+  CHECK(machine.visits(kProgressTag).last_ns ==
+        20 * kMillisecond + paid[0].end_ns - paid[0].start_ns);
 }
 
 TEST_CASE("a shot on a blocked thread waits, and is void when it comes too late", "[sim]") {

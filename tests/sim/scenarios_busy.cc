@@ -6,8 +6,8 @@
 namespace causalctl::sim {
 namespace {
 
-// How often threads of the program wait for each other decides how well a busy machine is
-// understood (docs/virtual-time.md): against the slice for which others keep a core.
+// How well a busy machine is understood depends on how often threads of the program wait for each
+// other, compared with the slice for which others keep a core.
 constexpr const char* kApart = "do not wait for each other";
 constexpr const char* kSeldom = "meet, no more often than a slice";
 constexpr const char* kOften = "meet more often than a slice";
@@ -16,7 +16,7 @@ constexpr const char* kAlone = "nobody beside";
 
 struct BusyProgram {
   const char* group;
-  const char* name;
+  std::string name;
   Program program;
   std::vector<Line> units;
 };
@@ -40,26 +40,90 @@ std::vector<BusyProgram> busy_programs() {
   };
 }
 
+// Where programs have as many threads as the machine has cores, and more.
+std::vector<BusyProgram> programs_of(unsigned cores) {
+  std::vector<double> each_ms(cores, 8);
+  each_ms[0] = 12;
+  return {
+      {kApart, "serial 5/5", serial_chain(5, 5), {1}},
+      {kApart, fmt::format("{} workers", cores / 2), identical_workers(cores / 2), {1}},
+      {kApart, fmt::format("{} workers", cores), identical_workers(cores), {1}},
+      {kApart, fmt::format("pool of {}, 1+1", 2 * cores), pool_of(2 * cores, 1, 1, 0), {1}},
+      {kApart, "chain 3/7 and a hot thread", decoy(), {1, 3}},
+      {kSeldom, fmt::format("barrier of {}, 12 and 8 each", cores), barrier(each_ms), {1, 2}},
+      {kSeldom,
+       fmt::format("lock held 2 outside 6, {} threads", cores),
+       contended_lock(2, 6, cores),
+       {1, 2}},
+      {kSeldom, "queue 2/4", locked_queue(2, 4, 4), {1, 2}},
+  };
+}
+
 Scenario beside_outsiders(const BusyProgram& of, const Outsiders& outsiders) {
   Scenario scenario;
-  scenario.family = "beside";
   scenario.name = fmt::format("{}, k = {}", of.name, outsiders.count);
   scenario.program = beside(of.program, outsiders);
   scenario.units = of.units;
   scenario.speedups = {0.5};
   scenario.cores = 2;
-  scenario.scheduling.sharing = Sharing::fair;
   scenario.group = outsiders.count == 0 ? kAlone : of.group;
   return scenario;
+}
+
+// k outsiders that compute all the time, on two cores.
+void add_beside(std::vector<Scenario>& all, const std::string& family, Sharing sharing) {
+  for (const BusyProgram& each : busy_programs()) {
+    for (unsigned count = 0; count <= 3; ++count) {
+      Scenario scenario = beside_outsiders(each, {count});
+      scenario.family = family;
+      scenario.scheduling.sharing = sharing;
+      all.push_back(std::move(scenario));
+    }
+  }
+}
+
+void add_many_cores(std::vector<Scenario>& all) {
+  for (const unsigned cores : {4U, 8U}) {
+    for (const BusyProgram& each : programs_of(cores)) {
+      for (const unsigned count : {cores / 2, cores, 3 * cores / 2}) {
+        Scenario scenario = beside_outsiders(each, {count});
+        scenario.family = "sizes";
+        scenario.name += fmt::format(", {} cores", cores);
+        scenario.cores = cores;
+        scenario.scheduling.sharing = Sharing::per_core;
+        all.push_back(std::move(scenario));
+      }
+    }
+  }
+}
+
+void add_other_outsiders(std::vector<Scenario>& all) {
+  const struct {
+    const char* name;
+    Outsiders outsiders;
+  } kinds[] = {{"bursts of 5", {4, 5}},
+               {"bursts of 1", {3, 1}},
+               {"of weight 1/3", {2, 0, 1.0 / 3}},
+               {"of weight 3", {2, 0, 3}}};
+  for (const auto& [name, outsiders] : kinds) {
+    for (const BusyProgram& each : busy_programs()) {
+      Scenario scenario = beside_outsiders(each, outsiders);
+      scenario.family = "outsiders";
+      scenario.name += fmt::format(" {}", name);
+      scenario.scheduling.sharing = Sharing::per_core;
+      all.push_back(std::move(scenario));
+    }
+  }
 }
 
 }  // namespace
 
 std::vector<Scenario> busy_scenarios() {
   std::vector<Scenario> all;
-  for (const BusyProgram& each : busy_programs()) {
-    for (unsigned count = 0; count <= 3; ++count) all.push_back(beside_outsiders(each, {count}));
-  }
+  add_beside(all, "beside", Sharing::fair);
+  add_beside(all, "cores", Sharing::per_core);
+  add_many_cores(all);
+  add_other_outsiders(all);
   return all;
 }
 

@@ -4,6 +4,7 @@
 
 #include "controller/base/error.h"
 #include "tests/sim/fair_scheduler.h"
+#include "tests/sim/per_core_scheduler.h"
 
 namespace causalctl::sim {
 
@@ -17,7 +18,7 @@ const Core* Scheduler::idle_core_for(const Thread& thread) const {
   return nullptr;
 }
 
-void FirstComeScheduler::woken(Thread& thread, Nanoseconds /*now_ns*/) {
+void FirstComeScheduler::woken(Thread& thread, std::uint32_t /*by*/, Nanoseconds /*now_ns*/) {
   queue_.push_back(&thread);
   fresh_.push_back(&thread);
 }
@@ -32,7 +33,7 @@ const Core* FirstComeScheduler::core_to_preempt(Nanoseconds now_ns) const {
     if (core.thread == nullptr || core.stolen) continue;
     if (longest == nullptr || core.run_since_ns < longest->run_since_ns) longest = &core;
   }
-  if (longest == nullptr || now_ns - longest->run_since_ns < options_.granularity_ns) {
+  if (longest == nullptr || now_ns - longest->run_since_ns < options().granularity_ns) {
     return nullptr;
   }
   return longest;
@@ -66,6 +67,8 @@ std::unique_ptr<Scheduler> make_scheduler(const Cores& cores, const SchedulerOpt
       return std::make_unique<FirstComeScheduler>(cores, options);
     case Sharing::fair:
       return std::make_unique<FairScheduler>(cores, options);
+    case Sharing::per_core:
+      return std::make_unique<PerCoreScheduler>(cores, options);
   }
   INVARIANT(false);
 }

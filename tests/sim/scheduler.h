@@ -6,6 +6,7 @@
 //                longest and at least `granularity_ns`, or else it queues.
 //   fair:        one queue for all cores, and the thread that has had least CPU time for its weight
 //                comes next (fair_scheduler.h).
+//   per_core:    a queue for each core, as Linux has them (per_core_scheduler.h).
 //
 // Invariant: a thread that is runnable and on no core is in exactly one queue.
 #pragma once
@@ -52,26 +53,32 @@ class Cores {
   std::vector<Core> all_;
 };
 
-enum class Sharing : std::uint8_t { first_come, fair };
+enum class Sharing : std::uint8_t { first_come, fair, per_core };
 
 struct SchedulerOptions {
   Sharing sharing = Sharing::first_come;
   Nanoseconds slice_ns = 3 * kMillisecond;
   Nanoseconds granularity_ns = kMillisecond;  // see the schedulers: limits preemption by wake-ups
+  // per_core: a thread that was on a core later than this ago is not pulled to another one.
+  Nanoseconds migration_cost_ns = kMillisecond / 2;
   Nanoseconds sleeper_ns = 0;  // by how much a thread that slept may be behind the others (fair)
 };
 
 class Scheduler {
  public:
-  explicit Scheduler(const Cores& cores) : cores_(cores) {}
+  Scheduler(const Cores& cores, const SchedulerOptions& options)
+      : cores_(cores), options_(options) {}
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
   virtual ~Scheduler() = default;
 
-  virtual void woken(Thread& thread, Nanoseconds now_ns) = 0;  // or new
+  // The thread is new, or has been woken on core `by`.
+  virtual void woken(Thread& thread, std::uint32_t by, Nanoseconds now_ns) = 0;
   // Its core has been taken away from it, though it could go on.
   virtual void preempted(Thread& thread, Nanoseconds now_ns) = 0;
-  virtual void leaving(const Thread& /*thread*/, Nanoseconds /*now_ns*/) {}  // to block or to end
+  // It is still on its core, and about to leave it.
+  virtual void blocking(Thread& /*thread*/, Nanoseconds /*now_ns*/) {}
+  virtual void ending(Thread& /*thread*/, Nanoseconds /*now_ns*/) {}
 
   struct Placement {
     Thread* thread;
@@ -80,34 +87,37 @@ class Scheduler {
   // Takes the next thread that must go on a core from its queue; nullopt: there is none. The caller
   // puts it there before it calls again.
   virtual std::optional<Placement> next(Nanoseconds now_ns) = 0;
-  // The core's thread has used up its slice; false: it may begin another one.
-  virtual bool makes_room(const Core& core, Nanoseconds now_ns) const = 0;
+  // For how long the thread may be on its core, unless others must wait for less.
+  virtual Nanoseconds slice_of(const Thread& /*thread*/) const { return options_.slice_ns; }
+  // The slice of the core's thread is over; false: it may begin another one.
+  virtual bool makes_room(const Core& core, Nanoseconds now_ns) = 0;
+  // The machine calls tick() whenever that time has passed; 0: never.
+  virtual Nanoseconds tick_ns() const { return 0; }
+  virtual void tick(Nanoseconds /*now_ns*/) {}
 
  protected:
   // The one where the thread ran last, if that is idle. Null: no core is.
   const Core* idle_core_for(const Thread& thread) const;
   const Cores& cores() const { return cores_; }
+  const SchedulerOptions& options() const { return options_; }
 
  private:
   const Cores& cores_;
+  SchedulerOptions options_;
 };
 
 class FirstComeScheduler final : public Scheduler {
  public:
-  FirstComeScheduler(const Cores& cores, const SchedulerOptions& options)
-      : Scheduler(cores), options_(options) {}
+  using Scheduler::Scheduler;
 
-  void woken(Thread& thread, Nanoseconds now_ns) override;
+  void woken(Thread& thread, std::uint32_t by, Nanoseconds now_ns) override;
   void preempted(Thread& thread, Nanoseconds now_ns) override;
   std::optional<Placement> next(Nanoseconds now_ns) override;
-  bool makes_room(const Core& /*core*/, Nanoseconds /*now_ns*/) const override {
-    return !queue_.empty();
-  }
+  bool makes_room(const Core& /*core*/, Nanoseconds /*now_ns*/) override { return !queue_.empty(); }
 
  private:
   const Core* core_to_preempt(Nanoseconds now_ns) const;
 
-  SchedulerOptions options_;
   std::deque<Thread*> queue_;
   std::deque<Thread*> fresh_;  // woken, and not yet looked whether they may preempt
 };

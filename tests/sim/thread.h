@@ -4,6 +4,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <optional>
 
 #include "controller/base/types.h"
 #include "tests/sim/task.h"
@@ -22,12 +23,19 @@ inline constexpr Tid kFirstTid = 100;  // the others follow; none is used twice
 
 enum class State : std::uint8_t { runnable, running, blocked, ended };
 
-// What a thread has had of the cores, as fair scheduling counts it.
+// What a thread has had of the cores, as fair schedulers count it. Virtual times are CPU times
+// divided by the thread's weight.
 struct Share {
   double virtual_ns(Nanoseconds cpu_ns) const { return static_cast<double>(cpu_ns) / weight; }
 
   double weight = 1;
   double vruntime_ns = 0;
+  // Of a queue of one core (run_queue.h).
+  double deadline_ns = 0;  // virtual: by then it is to have had its slice
+  double lag_ns = 0;       // virtual: what it was owed when it left its queue
+  bool delayed = false;    // it has blocked, but is in its queue until it is owed nothing
+  bool placed = false;     // it has been in a queue before
+  Nanoseconds ran_until_ns = 0;
 };
 
 // The pause shot of a thread and the slot that it shares with the controller (target/slot.h).
@@ -90,7 +98,7 @@ class Thread {
   bool foreign_ = false;
   bool seen_ = true;
   bool followed_ = false;
-  bool woken_ = false;  // the timer is the rest of a wake-up
+  std::optional<std::uint32_t> woken_by_;  // the core; the timer is the rest of that wake-up
 
   // Sampling (perf task-clock event).
   Nanoseconds period_ns_ = 0;

@@ -55,6 +55,25 @@ TEST_CASE("where the target is short of cores itself its waits are for its own t
   CHECK(scene.ledger.local(kB) == 5 * kMillisecond);
 }
 
+// Three threads for two cores; all of them wait for strangers, but one of them would have waited
+// anyway.
+TEST_CASE("beside strangers a target that is short of cores has one local for them, too",
+          "[causal][ledger]") {
+  Ledger ledger(Ledger::BlindCredit::none, 2);
+  for (const Tid tid : {kA, kB, kC}) ledger.start_thread(tid, 0, 0);
+  ledger.share_cores(true);
+  ledger.switched_in(kA, kCpu0, 0);
+  ledger.switched_in(kB, kCpu1, 0);
+  ledger.switched_in(kC, kCpu0, 0);
+  ledger.earn(kA, 8 * kMillisecond);
+  for (const Tid tid : {kA, kB, kC}) ledger.switched_out(tid, tid % 2, kMillisecond, true, false);
+  ledger.switched_in(kA, kCpu0, 9 * kMillisecond);
+  ledger.switched_out(kA, kCpu0, 10 * kMillisecond, true, false);
+  const Ledger::OnCore on_core = ledger.switched_in(kB, kCpu0, 10 * kMillisecond);
+  CHECK(2 * on_core.kept_off_ns > on_core.waited_ns);
+  CHECK(ledger.local(kB) == 4 * kMillisecond);
+}
+
 TEST_CASE("a followed process on the target's cores is no stranger", "[causal][ledger]") {
   constexpr Tid kPeer = 50;
   constexpr std::uint32_t kCpu2 = 2;

@@ -1,0 +1,204 @@
+// How the simulated machine shares its cores out.
+#include "tests/sim/scheduler.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "tests/sim/exact_machine.h"
+#include "tests/sim/programs.h"
+
+using namespace causalctl;
+using namespace causalctl::sim;
+
+namespace {
+
+Task sleep_and_compute(Thread& self, Nanoseconds compute_ns, Nanoseconds sleep_ns) {
+  if (compute_ns > 0) co_await self.compute(1, compute_ns);
+  co_await self.device_io(sleep_ns);
+  for (;;) co_await self.compute(1, kMillisecond);
+}
+
+Task wake_often(Thread& self, std::vector<Nanoseconds>* late_ns) {
+  for (;;) {
+    const Nanoseconds due_ns = self.machine().now() + 20 * kMillisecond + 100 * kMicrosecond;
+    co_await self.device_io(20 * kMillisecond);
+    co_await self.compute(1, 100 * kMicrosecond);
+    late_ns->push_back(self.machine().now() - due_ns);
+  }
+}
+
+Task compute_and_end(Thread& self, Nanoseconds compute_ns, Nanoseconds* end_ns) {
+  co_await self.compute(1, compute_ns);
+  *end_ns = self.machine().now();
+}
+
+}  // namespace
+
+TEST_CASE("time slices share the cores", "[sim]") {
+  Machine machine(exact(2));
+  std::vector<Thread*> threads;
+  for (int i = 0; i < 5; ++i) threads.push_back(&machine.spawn(compute_for_ever));
+  machine.run_until(3 * kSecond);
+  Nanoseconds sum_ns = 0;
+  for (const Thread* thread : threads) {
+    sum_ns += thread->cpu_ns();
+    CHECK(std::abs(thread->cpu_ns() - 1200 * kMillisecond) <=
+          2 * machine.options().scheduling.slice_ns);
+  }
+  CHECK(std::abs(sum_ns - 6 * kSecond) <=
+        2 * kMillisecond);  // what is on a core is not yet counted
+}
+
+TEST_CASE("fair sharing gives each thread the CPU time of its weight", "[sim]") {
+  const MachineOptions options = exact(1, GENERATE(Sharing::fair, Sharing::per_core));
+  Machine machine(options);
+  const Thread& light = machine.spawn(compute_for_ever);
+  Thread& heavy = machine.spawn(compute_for_ever);
+  machine.set_weight(heavy, 3);
+  machine.run_until(4 * kSecond);
+  CHECK(std::abs(light.cpu_ns() - kSecond) <= 2 * options.scheduling.slice_ns);
+  CHECK(std::abs(heavy.cpu_ns() - 3 * kSecond) <= 2 * options.scheduling.slice_ns);
+}
+
+TEST_CASE("fair sharing owes a thread nothing for the time that it slept", "[sim]") {
+  const MachineOptions options = exact(1, GENERATE(Sharing::fair, Sharing::per_core));
+  Machine machine(options);
+  const Thread& late = machine.spawn(sleep_and_compute, Nanoseconds{0}, kSecond);
+  SECTION("while another one ran") {
+    machine.spawn(compute_for_ever);
+    machine.run_until(2 * kSecond);
+    CHECK(std::abs(late.cpu_ns() - kSecond / 2) <= 2 * options.scheduling.slice_ns);
+  }
+  SECTION("while another one ran that sleeps by now") {
+    const Thread& first = machine.spawn(sleep_and_compute, 900 * kMillisecond, 200 * kMillisecond);
+    machine.run_until(2100 * kMillisecond);  // for 1 s of it both are runnable
+    CHECK(std::abs(first.cpu_ns() - 1400 * kMillisecond) <= 2 * options.scheduling.slice_ns);
+  }
+}
+
+TEST_CASE("a thread that wakes up preempts one that is too far ahead of it", "[sim]") {
+  MachineOptions options = exact(1, Sharing::fair);
+  options.scheduling.sleeper_ns = GENERATE(0, 2 * kMillisecond);
+  Machine machine(options);
+  machine.spawn(compute_for_ever);
+  std::vector<Nanoseconds> late_ns;
+  machine.spawn(wake_often, &late_ns);
+  machine.run_until(kSecond);
+  REQUIRE(late_ns.size() > 40);
+  const Nanoseconds latest_ns = *std::max_element(late_ns.begin(), late_ns.end());
+  // Otherwise it waits for the end of the other one's seventh slice.
+  const bool preempts = options.scheduling.sleeper_ns > options.scheduling.granularity_ns;
+  CHECK(latest_ns == (preempts ? 0 : 7 * options.scheduling.slice_ns - 20 * kMillisecond));
+}
+
+TEST_CASE("a woken thread comes to an idle core, to its last one if it can", "[sim]") {
+  Machine machine(exact(3, Sharing::per_core));
+  const Thread& thread = machine.spawn(sleep_and_compute, Nanoseconds{0}, 10 * kMillisecond);
+  machine.run_until(kMillisecond);
+  const bool taken = GENERATE(false, true);
+  if (taken) machine.spawn(compute_for_ever);
+  machine.run_until(11 * kMillisecond);
+  CHECK(thread.state() == State::running);
+  CHECK(thread.core() == (taken ? 1 : 0));
+}
+
+TEST_CASE("a woken thread comes to its waker's core if its last one is loaded more", "[sim]") {
+  Machine machine(exact(2, Sharing::per_core));
+  Thread& thread = machine.spawn([](Thread& self) -> Task {
+    co_await self.block();
+    for (;;) co_await self.compute(1, kMillisecond);
+  });
+  machine.run_until(0);
+  const auto [weight, core] = GENERATE(std::pair{0, 0U}, std::pair{1, 0U}, std::pair{3, 1U});
+  Nanoseconds end_ns = 0;
+  if (weight > 0) machine.set_weight(machine.spawn(compute_for_ever), weight);
+  if (weight == 0) machine.spawn(compute_and_end, 2 * kMillisecond, &end_ns);
+  machine.spawn(
+      [](Thread& self, Thread* woken) -> Task {
+        co_await self.compute(1, 5 * kMillisecond);
+        self.machine().wake(*woken);
+        for (;;) co_await self.compute(1, kMillisecond);
+      },
+      &thread);
+  machine.run_until(20 * kMillisecond);
+  CHECK(thread.cpu_ns() > 0);
+  CHECK(thread.core() == core);
+}
+
+TEST_CASE("a core whose thread ends pulls one from another core's queue", "[sim]") {
+  Machine machine(exact(2, Sharing::per_core));
+  Nanoseconds end_ns[3] = {};
+  machine.spawn(compute_and_end, 40 * kMillisecond, &end_ns[0]);
+  machine.spawn(compute_and_end, 10 * kMillisecond, &end_ns[1]);
+  machine.spawn(compute_and_end, 40 * kMillisecond, &end_ns[2]);
+  machine.run_until(kSecond);
+  CHECK(end_ns[1] == 10 * kMillisecond);  // the other two have had 10 ms as well by then
+  CHECK(end_ns[0] + end_ns[2] == 90 * kMillisecond);
+}
+
+TEST_CASE("a core that becomes idle leaves alone a thread that was just running", "[sim]") {
+  MachineOptions options = exact(2, Sharing::per_core);
+  options.scheduling.migration_cost_ns = 10 * kMillisecond;
+  Machine machine(options);
+  Nanoseconds end_ns[3] = {};
+  machine.spawn(compute_and_end, 40 * kMillisecond, &end_ns[0]);
+  machine.spawn(compute_and_end, 10 * kMillisecond, &end_ns[1]);
+  machine.spawn(compute_and_end, 40 * kMillisecond, &end_ns[2]);
+  machine.run_until(kSecond);
+  CHECK(end_ns[0] + end_ns[2] > 150 * kMillisecond);
+}
+
+TEST_CASE("three threads take slow turns on the queues of two cores", "[sim]") {
+  Machine machine(exact(2, Sharing::per_core));
+  std::vector<Thread*> threads;
+  for (int i = 0; i < 3; ++i) threads.push_back(&machine.spawn(compute_for_ever));
+  unsigned moves = 0;
+  std::vector<std::uint32_t> cores(3, 0);
+  for (Nanoseconds at_ns = 0; at_ns <= 12 * kSecond; at_ns += kMillisecond) {
+    machine.run_until(at_ns);
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+      moves += std::exchange(cores[i], threads[i]->core()) != threads[i]->core();
+    }
+  }
+  // Every 32 ms, the core with one thread finds that half a thread is too much for it, and takes
+  // one the next time. One core of the two looks once more at the time of a move, and is faster by
+  // one.
+  CHECK(std::abs(static_cast<int>(moves) - 12'000 / 48) <= 2);
+  for (const Thread* thread : threads) {
+    CHECK(std::abs(thread->cpu_ns() - 8 * kSecond) <= 160 * kMillisecond);
+  }
+}
+
+TEST_CASE("a thread that is owed CPU time preempts as soon as it wakes up", "[sim]") {
+  const MachineOptions options = exact(1, Sharing::per_core);
+  Machine machine(options);
+  std::vector<Nanoseconds> late_ns;
+  machine.spawn(wake_often, &late_ns);
+  machine.spawn(compute_for_ever);
+  machine.run_until(450 * kMillisecond);
+  REQUIRE(late_ns.size() > 20);
+  // Owed nothing, it waits for the end of the other one's slice, the eighth after the first half;
+  // half of that wait it is owed from then on.
+  const Nanoseconds first_ns = 15 * options.scheduling.slice_ns / 2 - 20 * kMillisecond;
+  CHECK(std::abs(late_ns.front() - first_ns) <= kMicrosecond);
+  CHECK(*std::max_element(late_ns.begin() + 1, late_ns.begin() + 20) == 0);
+}
+
+TEST_CASE("a thread that has had too much sleeps in its queue, and wakes up there", "[sim]") {
+  Machine machine(exact(2, Sharing::per_core));
+  const auto [sleep_us, core] = GENERATE(std::pair{200, 0U}, std::pair{5000, 1U});
+  Nanoseconds end_ns = 0;
+  const Thread& thread =
+      machine.spawn(sleep_and_compute, 2 * kMillisecond, sleep_us * kMicrosecond);
+  machine.spawn(compute_and_end, 3600 * kMicrosecond, &end_ns);
+  machine.spawn(compute_for_ever);
+  // Half a slice of it and of the last one, and half a millisecond more of it.
+  machine.run_until(3500 * kMicrosecond);
+  CHECK(thread.cpu_ns() == 2 * kMillisecond);
+  CHECK(thread.state() == State::blocked);
+  machine.run_until(3500 * kMicrosecond + sleep_us * kMicrosecond + 100 * kMicrosecond);
+  CHECK(end_ns == 3600 * kMicrosecond);  // so that the second core is idle
+  CHECK(thread.core() == core);
+  CHECK((thread.state() == State::running) == (core == 1));
+}
