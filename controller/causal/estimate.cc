@@ -12,6 +12,7 @@
 #include "controller/base/trial.h"
 #include "controller/causal/elsewhere.h"
 #include "controller/causal/estimate_effect.h"
+#include "controller/causal/estimate_small_effects.h"
 #include "controller/causal/estimate_totals.h"
 #include "controller/causal/estimate_warnings.h"
 #include "controller/causal/pacing.h"
@@ -49,13 +50,18 @@ bool within(const UnitResult& unit, double bound) {
                      [&](const report::CurvePoint& pool) { return inside(pool.effect); });
 }
 
+// An interval about zero says so only of a unit that was sped up, or one that never takes long.
+bool can_have_no_effect(const UnitResult& unit) {
+  return was_sped_up(unit.tested) || (unit.ceiling && *unit.ceiling <= kNoEffect);
+}
+
 void judge(UnitResult& unit, double alpha) {
   if (!unit.slope) return;
   double size = std::abs(unit.slope->value);
   if (unit.best) size = std::max(size, std::abs(unit.best->effect.value));
   if (unit.p_value <= alpha && size >= kMeaningfulEffect) {
     unit.verdict = unit.slope->value > 0 ? Verdict::optimise : Verdict::contention;
-  } else if (within(unit, kNoEffect)) {
+  } else if (within(unit, kNoEffect) && can_have_no_effect(unit)) {
     unit.verdict = Verdict::no_effect;
   }
 }
@@ -70,6 +76,7 @@ UnitResult result_of(const UnitTotals& totals, const CleanUnit& unit, const Poin
   result.line = totals.unit.line;
   result.samples = totals.samples > 0 ? totals.samples : totals.samples_in_all;
   result.runs = totals.runs;
+  result.tested = totals.tested;
   const Factor factor = phase_factor(totals);
   result.phase_factor = factor.value;
   if (!point.latency) result.ceiling = ceiling_of(totals);
@@ -258,6 +265,7 @@ void sum_run(const Run& run, Report& report) {
       ++report.experiments_discarded;
       continue;
     }
+    add(experiment, report.selfcheck.tested);
     report.selfcheck.delay_asked_ns += experiment.asked_ns;
     report.selfcheck.delay_paid_ns += experiment.paid_ns;
   }
