@@ -253,6 +253,10 @@ std::uint64_t parse_children_ticks(std::string_view stat) {
          number<std::uint64_t>(field_of_stat(stat, 17));
 }
 
+std::uint64_t parse_user_ticks(std::string_view stat) {
+  return number<std::uint64_t>(field_of_stat(stat, 14));
+}
+
 std::uint64_t parse_start_ticks(std::string_view stat) {
   return number<std::uint64_t>(field_of_stat(stat, 22));
 }

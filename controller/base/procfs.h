@@ -79,6 +79,9 @@ Pid parse_parent(std::string_view stat);
 // CPU time of children that have ended and been waited for, user and kernel, in a text of
 // /proc/PID/stat, in ticks; 0: not one. Pure.
 std::uint64_t parse_children_ticks(std::string_view stat);
+// CPU time of the process or thread in its own code, in ticks, in a text of its stat; 0: not one.
+// Pure.
+std::uint64_t parse_user_ticks(std::string_view stat);
 // When the process started, in ticks since the boot, in a text of /proc/PID/stat; 0: not one. Pure.
 std::uint64_t parse_start_ticks(std::string_view stat);
 // Where the first thread's stack began, and how the process ended, as wait(2) gives it: in a text

@@ -13,6 +13,7 @@
 #include "controller/causal/elsewhere.h"
 #include "controller/causal/estimate_beside.h"
 #include "controller/causal/estimate_effect.h"
+#include "controller/causal/estimate_small_effects.h"
 #include "controller/causal/estimate_totals.h"
 #include "controller/causal/estimate_warnings.h"
 #include "controller/causal/pacing.h"
@@ -52,6 +53,11 @@ bool within(const UnitResult& unit, double bound) {
                      [&](const report::CurvePoint& pool) { return inside(pool.effect); });
 }
 
+// An interval about zero says so only of a unit that was sped up, or one that never takes long.
+bool can_have_no_effect(const UnitResult& unit) {
+  return was_sped_up(unit.tested) || (unit.ceiling && *unit.ceiling <= kNoEffect);
+}
+
 // The largest effect that baselines, in which nothing is faster, may have on each other: what is no
 // larger may be of the same origin, whatever its own interval says. 0: not known.
 double null_bound(const std::optional<Interval>& null) {
@@ -66,7 +72,7 @@ void judge(UnitResult& unit, const std::optional<Interval>& null, double alpha) 
     unit.within_null = (unit.best ? at_best : size) <= null_bound(null);
     if (unit.within_null) return;
     unit.verdict = unit.slope->value > 0 ? Verdict::optimise : Verdict::contention;
-  } else if (within(unit, kNoEffect)) {
+  } else if (within(unit, kNoEffect) && can_have_no_effect(unit)) {
     unit.within_null = null && !includes_zero(*null) && null_bound(null) > kNoEffect;
     if (!unit.within_null) unit.verdict = Verdict::no_effect;
   }
@@ -82,6 +88,7 @@ UnitResult result_of(const UnitTotals& totals, const CleanUnit& unit, const Poin
   result.line = totals.unit.line;
   result.samples = totals.samples > 0 ? totals.samples : totals.samples_in_all;
   result.runs = totals.runs;
+  result.tested = totals.tested;
   const Factor factor = phase_factor(totals);
   result.phase_factor = factor.value;
   if (!point.latency) result.ceiling = ceiling_of(totals);
@@ -280,6 +287,7 @@ void sum_run(const Run& run, Report& report) {
       ++report.experiments_discarded;
       continue;
     }
+    add(experiment, report.selfcheck.tested);
     report.selfcheck.delay_asked_ns += experiment.asked_ns;
     report.selfcheck.delay_paid_ns += experiment.paid_ns;
   }

@@ -70,6 +70,14 @@ Presence& Presence::operator+=(const Presence& other) {
   return *this;
 }
 
+void add(const Experiment& experiment, report::Tested& tested) {
+  if (experiment.speedup == 0) return;
+  ++tested.experiments;
+  if (experiment.samples > 0) ++tested.sampled;
+  if (experiment.pauses > 0) ++tested.paused;
+  tested.samples += experiment.samples;
+}
+
 std::uint64_t samples_of(const Run& run) {
   std::uint64_t attributed = 0;
   for (const UnitSamples& samples : run.samples) attributed += samples.count;
@@ -87,6 +95,7 @@ Totals add_up(const std::vector<const Run*>& runs) {
       learn(unit.unit, experiment.unit);
       unit.samples_in_all += experiment.samples;
       if (experiment.speedup > 0) treated.insert(experiment.unit.name);
+      add(experiment, unit.tested);
     }
     for (const std::string& name : treated) ++totals.units[name].runs;
     if (run->ended) add_presence(*run, totals);

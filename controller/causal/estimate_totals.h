@@ -12,6 +12,7 @@
 
 #include "controller/causal/estimate_effect.h"
 #include "controller/causal/experiment.h"
+#include "controller/report/model.h"
 
 namespace causalctl::causal {
 
@@ -32,6 +33,7 @@ struct UnitTotals {
   std::uint64_t inherited = 0;       // of them, as the caller of code out of scope
   std::uint64_t samples_in_all = 0;  // during any experiment of the unit, in cut-off runs, too
   std::uint64_t runs = 0;            // that tried it: have a treatment of it that counts
+  report::Tested tested;
   Presence where_tried;
   Presence anywhere;
   // Of the unit's own baselines: the samples in it, and how many these would be if it were active
@@ -47,6 +49,9 @@ struct Totals {
 };
 
 Totals add_up(const std::vector<const Run*>& runs);
+
+// One experiment more. A baseline adds nothing.
+void add(const Experiment& experiment, report::Tested& tested);
 
 std::uint64_t samples_of(const Run& run);  // in units or not
 

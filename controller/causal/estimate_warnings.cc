@@ -9,6 +9,7 @@
 
 #include "controller/base/statistics.h"
 #include "controller/causal/estimate_compare.h"
+#include "controller/causal/estimate_small_effects.h"
 #include "controller/causal/pacing.h"
 #include "controller/causal/pause_cost.h"
 
@@ -25,37 +26,6 @@ constexpr Nanoseconds kFewSamples = 5 * kMillisecond;
 constexpr double kThrottlesTold = 0.05;  // of the samples
 
 double percent(double fraction) { return 100 * fraction; }
-
-// To the one digit that is shown: a bound must not be rounded down.
-double rounded_up(double value) { return std::ceil(value * 10) / 10; }
-
-// Where no unit is worth it: what the best could still be, which is a finding, too. It needs no
-// control for many units: it is wrong only if the bound of that one unit is wrong which truly has
-// the largest effect.
-void warn_of_small_effects(const ProgressResult& point, Report& report) {
-  double largest = 0;
-  double samples = 0;
-  std::size_t measured = 0;
-  for (const UnitResult& unit : point.units) {
-    if (unit.verdict == Verdict::optimise) return;
-    if (!unit.slope) continue;
-    ++measured;
-    samples += unit.sample_share;
-    largest = std::max(largest, unit.slope->high);
-    for (const report::CurvePoint& pool : unit.summary) {
-      largest = std::max(largest, pool.effect.high);
-    }
-  }
-  if (measured == 0) {
-    report.warnings.push_back(fmt::format(
-        "{}: too few experiments to say anything; profile for longer (--duration)", point.name));
-    return;
-  }
-  report.warnings.push_back(fmt::format(
-      "{}: no effect larger than {:.1f} % is possible here, by making any of the {} measured "
-      "units faster ({:.0f} % of the samples)",
-      point.name, rounded_up(percent(std::min(largest, 1.0))), measured, percent(samples)));
-}
 
 // An effect that is certainly larger than the unit's time allows for is an error of ours, or of the
 // progress point (one whose visits come in bunches).
@@ -154,7 +124,8 @@ void warn_of_points(const std::vector<Run>& runs, Report& report) {
     } else {
       warn_of_pace(point, report);
       warn_of_paces(runs, point, report);
-      warn_of_small_effects(point, report);
+      std::string small = statement_of_small_effects(point, report.period_ns);
+      if (!small.empty()) report.warnings.push_back(std::move(small));
       warn_of_impossible(point, report);
     }
   }

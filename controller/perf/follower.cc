@@ -276,7 +276,11 @@ void Follower::handle(ThreadEvents& events, const Record& record) {
     handle_sample(events, *sample);
   } else if (const auto* change = std::get_if<SwitchRecord>(&record)) {
     const auto& common = change->common;
-    if (change->out) events.throttling().end(common.time_ns);
+    if (change->out) {
+      events.throttling().leaves(common.time_ns);
+    } else {
+      events.throttling().comes(common.time_ns);
+    }
     merger_.push(SwitchEvent{thread, common.time_ns, common.cpu, switch_kind(*change)});
   } else if (const auto* fork = std::get_if<ForkRecord>(&record)) {
     if (fork->pid == target_ && fork->parent_pid == target_) forks_.push_back(*fork);

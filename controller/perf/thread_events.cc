@@ -104,7 +104,10 @@ Throttling::Worth ThreadEvents::sample_worth(const SampleRecord& record) {
   const Nanoseconds nominal =
       record.common.time_ns < period_since_ns_ ? earlier_period_ns_ : period_ns_;
   const Nanoseconds most = kernel_ ? 2 * nominal : nominal;
-  return passed > 0 ? throttling_.take_worth(passed, most) : Throttling::Worth{nominal};
+  auto ran = throttling_.take_ran(record.common.time_ns);
+  // Then the switches are in another ring than the samples, and their order is not known.
+  if (sampling_.attr().sample_stack_user > 0) ran.reset();
+  return passed > 0 ? throttling_.take_worth(passed, most, ran) : Throttling::Worth{nominal};
 }
 
 void ThreadEvents::start(const ThreadPlan& plan) {

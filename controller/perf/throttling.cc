@@ -21,8 +21,24 @@ void Throttling::end(Nanoseconds time_ns) {
   since_ns_ = 0;
 }
 
-Throttling::Worth Throttling::take_worth(Nanoseconds passed_ns, Nanoseconds most_ns) {
+void Throttling::leaves(Nanoseconds time_ns) {
+  end(time_ns);
+  if (on_core_since_ns_ > 0) ran_ns_ += std::max<Nanoseconds>(0, time_ns - on_core_since_ns_);
+  on_core_since_ns_ = 0;
+}
+
+std::optional<Nanoseconds> Throttling::take_ran(Nanoseconds time_ns) {
+  const bool known = std::exchange(sampled_, true) && on_core_since_ns_ > 0;
+  const Nanoseconds ran_ns = ran_ns_ + std::max<Nanoseconds>(0, time_ns - on_core_since_ns_);
+  ran_ns_ = 0;
+  on_core_since_ns_ = time_ns;
+  return known ? std::optional(ran_ns) : std::nullopt;
+}
+
+Throttling::Worth Throttling::take_worth(Nanoseconds passed_ns, Nanoseconds most_ns,
+                                         std::optional<Nanoseconds> ran_ns) {
   const Nanoseconds stopped_ns = std::exchange(stopped_ns_, 0);
+  if (stopped_ns > 0 && ran_ns) passed_ns = std::min(passed_ns, *ran_ns);
   if (passed_ns < stopped_ns) return {std::min(passed_ns, most_ns), stopped_ns};
   const Nanoseconds sampled_ns = std::min(passed_ns, most_ns + std::min(stopped_ns, kLongestTick));
   return {sampled_ns, stopped_ns > 0 ? passed_ns - sampled_ns : 0};

@@ -36,6 +36,13 @@ const char* verdict_name(Verdict verdict) {
   return "";
 }
 
+Json tested_json(const Tested& tested) {
+  return {{"experiments", tested.experiments},
+          {"sampled", tested.sampled},
+          {"paused", tested.paused},
+          {"samples", tested.samples}};
+}
+
 Json unit_json(const UnitResult& unit) {
   return {{"unit", unit.unit},
           {"kind", unit.is_line ? "line" : "function"},
@@ -45,6 +52,7 @@ Json unit_json(const UnitResult& unit) {
           {"samples", unit.samples},
           {"sample_share", json_number(unit.sample_share)},
           {"runs", unit.runs},
+          {"tested", tested_json(unit.tested)},
           {"slope", json_number(unit.slope, &Interval::value)},
           {"slope_low", json_number(unit.slope, &Interval::low)},
           {"slope_high", json_number(unit.slope, &Interval::high)},
@@ -107,6 +115,7 @@ Json selfcheck_json(const SelfCheck& check) {
   return {{"null_effect", json_number(check.null_effect, &Interval::value)},
           {"null_low", json_number(check.null_effect, &Interval::low)},
           {"null_high", json_number(check.null_effect, &Interval::high)},
+          {"tested", tested_json(check.tested)},
           {"delay_asked_ns", check.delay_asked_ns},
           {"delay_paid_ns", check.delay_paid_ns},
           {"stopped_calls",

@@ -26,6 +26,15 @@ struct CurvePoint {
   std::uint64_t visits = 0;
 };
 
+// What the experiments of a unit, or of all units, with a speedup are worth.
+struct Tested {
+  std::uint64_t experiments = 0;
+  std::uint64_t sampled =
+      0;                     // of them: the unit was sampled at least once, so something was faster
+  std::uint64_t paused = 0;  // of them: some thread was paused
+  std::uint64_t samples = 0;  // in the unit, in all of them
+};
+
 enum class Verdict : std::uint8_t { optimise, no_effect, contention, not_enough_data };
 
 struct UnitResult {
@@ -36,7 +45,8 @@ struct UnitResult {
   int line = 0;
   std::uint64_t samples = 0;
   double sample_share = 0;
-  std::uint64_t runs = 0;         // that tried it
+  std::uint64_t runs = 0;  // that tried it
+  Tested tested;
   std::optional<Interval> slope;  // nullopt: not enough data
   std::optional<double> p_value;  // of no effect at all, adjusted for the number of units
   // The pool whose effect is the most certain; its interval holds for all pools at once.
@@ -82,6 +92,7 @@ struct ProgressResult {
 
 struct SelfCheck {
   std::optional<Interval> null_effect;  // of the first point that has one
+  Tested tested;                        // of all units
   Nanoseconds delay_asked_ns = 0;
   Nanoseconds delay_paid_ns = 0;
   StoppedCalls stopped_calls;  // pauses by the stub meet none

@@ -288,6 +288,18 @@ void write_warnings(const std::vector<std::string>& warnings, Text& out) {
   }
 }
 
+// Without any pause nothing was tried on the program: virtual time alone says what is gained.
+void write_tested(const Tested& tested, Text& out) {
+  if (tested.experiments == 0) return;
+  out.line(
+      "             of {} experiments with a speedup the unit was sampled in {}, a thread paused "
+      "in {}{}",
+      grouped(tested.experiments), grouped(tested.sampled), grouped(tested.paused),
+      tested.sampled > 0 && tested.paused == 0
+          ? ": what is gained is computed from who waits for whom"
+          : "");
+}
+
 void write_checks(const Report& report, Text& out) {
   const SelfCheck& check = report.selfcheck;
   out.line("self-check   no speedup, no effect: {}",
@@ -300,6 +312,7 @@ void write_checks(const Report& report, Text& out) {
     out.line("             … on {}: {}", printable(point->name),
              percent_interval(*point->null_effect));
   }
+  write_tested(check.tested, out);
   out.line("             delay asked for {}, paid {}", duration(check.delay_asked_ns),
            duration(check.delay_paid_ns));
   out.line(

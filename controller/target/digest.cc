@@ -2,17 +2,17 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "controller/base/procfs.h"
+#include "controller/target/own_mask.h"
 #include "controller/target/process.h"
 #include "controller/target/stub.h"
 
@@ -31,22 +31,8 @@ void add_hash(Pid pid, std::string_view what, Address begin, Address end, Lines&
   lines.push_back(fmt::format("hash of {}: {:016x}", what, fnv1a(code)));
 }
 
-// Some calls have a mask of their own while they block: that is not the thread's.
-bool may_be_masking(Pid pid, Tid tid) {
-  constexpr std::array masking{SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_rt_sigsuspend,
-                               SYS_rt_sigtimedwait};
-  const auto doing = activity(pid, tid);
-  return !doing || std::find(masking.begin(), masking.end(), doing->number) != masking.end();
-}
-
-void add_thread(Pid pid, Tid tid, Lines& lines) {
-  const bool masking_before = may_be_masking(pid, tid);
-  const auto status = procfs::thread_status(pid, tid);
-  if (!status) return;
-  if (!masking_before && !may_be_masking(pid, tid)) {
-    lines.push_back(
-        fmt::format("signals blocked by thread {}: {:016x}", tid, status->signals_blocked));
-  }
+void add_thread(Tid tid, std::optional<std::uint64_t> mask, Lines& lines) {
+  if (mask) lines.push_back(fmt::format("signals blocked by thread {}: {:016x}", tid, *mask));
   sched_param parameter{};
   const int policy = sched_getscheduler(tid);
   if (policy >= 0 && sched_getparam(tid, &parameter) == 0) {
@@ -57,6 +43,23 @@ void add_thread(Pid pid, Tid tid, Lines& lines) {
   if (!slack.empty()) {
     lines.push_back(
         fmt::format("timer slack of thread {}: {}", tid, slack.substr(0, slack.find('\n'))));
+  }
+}
+
+// Before we have touched any thread: all of them, with the masks that are their own. Afterwards
+// those that we have touched, with whatever mask they have: one that blocks all may be of our
+// making.
+void add_details(Pid pid, const std::vector<Tid>& tids, const Involvement& involvement,
+                 Lines& lines) {
+  const std::vector<Tid>& all = involvement.restored ? involvement.touched : tids;
+  const auto detailed = std::span(all).first(std::min(all.size(), kThreadsInDetail));
+  std::map<Tid, std::uint64_t> masks;
+  if (!involvement.restored) masks = own_masks(pid, detailed);
+  for (const Tid tid : detailed) {
+    const auto own = masks.find(tid);
+    auto mask = own == masks.end() ? std::nullopt : std::optional(own->second);
+    if (involvement.restored) mask = mask_now(pid, tid);
+    add_thread(tid, mask, lines);
   }
 }
 
@@ -78,10 +81,7 @@ void add_threads(Pid pid, const Involvement& involvement, Digest& digest) {
   // A signal that stops a process stops all of its threads.
   digest.lines.push_back(fmt::format("threads stopped alone: {}", stopped < alive ? stopped : 0U));
   digest.lines.push_back(fmt::format("threads with a pending SIGTRAP: {}", pending));
-  const auto& detailed = involvement.restored ? involvement.touched : tids;
-  for (std::size_t i = 0; i < std::min(detailed.size(), kThreadsInDetail); ++i) {
-    add_thread(pid, detailed[i], digest.lines);
-  }
+  add_details(pid, tids, involvement, digest.lines);
 }
 
 std::string trap_disposition(const procfs::Status& status) {

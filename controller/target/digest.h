@@ -6,9 +6,10 @@
 //                        (recognised by its bytes: its address may be used again); a SIGTRAP that
 //                        is pending; the text of the executable (its first MiB a mapping) and the
 //                        pages of progress points in any file (uprobes write there)
-//   by us, if we had it  the mask, policy and timer slack of the threads that made system calls for
-//                        us; the disposition of SIGTRAP, unless the target was seen to have put its
-//                        own in place of ours
+//   by us, if we had it  the mask (as it was before where that was the thread's own: own_mask.h),
+//                        policy and timer slack of the threads that made system calls for us; the
+//                        disposition of SIGTRAP, unless the target was seen to have put its own
+//                        in place of ours
 //   never by us          everything else: no call that we make in a target opens or closes files,
 //                        sets limits or touches other signals. Such changes are the target's own.
 // Whether a stopped target stays stopped is looked at around each stop of ours: see guardian.cc.

@@ -38,6 +38,7 @@ void read_proc(Bytes bytes) {
   unwind::mapped_files(maps, maps.empty() ? "" : maps.front().path);
   procfs::parse_parent(text);
   procfs::parse_children_ticks(text);
+  procfs::parse_user_ticks(text);
   procfs::parse_start_ticks(text);
   procfs::parse_is_kernel_worker(text, text);
   procfs::parse_entry_point(text);

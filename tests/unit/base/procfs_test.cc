@@ -26,6 +26,8 @@ TEST_CASE("what /proc/PID/status says is read key by key", "[procfs]") {
 TEST_CASE("fields of /proc/PID/stat are counted from behind the name", "[procfs]") {
   constexpr auto text = "7 (a b) c) S 5 7 7 0 -1 4 9 9 0 0 11 12 30 4 20 0 1 0 8123 9 9";
   CHECK(parse_parent(text) == 5);
+  CHECK(parse_user_ticks(text) == 11);
+  CHECK(parse_user_ticks("7 (x) S 1 2") == 0);
   CHECK(parse_children_ticks(text) == 34);
   CHECK(parse_children_ticks("7 (x) S 1 2") == 0);
   CHECK(parse_children_ticks("") == 0);

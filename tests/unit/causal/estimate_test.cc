@@ -244,8 +244,36 @@ TEST_CASE("no effect possible is a finding", "[causal]") {
   const auto report =
       estimate({synthetic_run({.units = {linear("a", 0), linear("b", 0)}, .experiments = 200})});
   CHECK(warned(report, "no effect larger than"));
+  CHECK(unit_of(report, "a").verdict == Verdict::no_effect);
   const auto found = estimate({synthetic_run({.units = {linear("a", 0.3)}, .experiments = 100})});
   CHECK_FALSE(warned(found, "no effect larger than"));
+}
+
+TEST_CASE("experiments in which nothing was faster show no effect of anything", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0), linear("b", 0)}, .experiments = 200});
+  const auto all = estimate({run});
+  CHECK(all.selfcheck.tested.experiments == all.selfcheck.tested.sampled);
+  CHECK(all.selfcheck.tested.paused == 0);
+  CHECK(all.selfcheck.tested.samples == 100 * all.selfcheck.tested.experiments);
+  std::uint64_t treatments = 0;
+  for (Experiment& experiment : run.experiments) {
+    if (experiment.unit.name != "a") continue;
+    experiment.samples = 0;
+    experiment.pauses = 1;
+    treatments += experiment.speedup > 0 ? 1 : 0;
+  }
+  const auto report = estimate({run});
+  CHECK(unit_of(report, "a").slope);
+  CHECK(unit_of(report, "a").verdict == Verdict::not_enough_data);
+  CHECK(unit_of(report, "b").verdict == Verdict::no_effect);
+  CHECK(unit_of(report, "a").tested.experiments == treatments);
+  CHECK(unit_of(report, "a").tested.sampled == 0);
+  CHECK(unit_of(report, "a").tested.paused == treatments);
+  CHECK_FALSE(warned(report, "no effect larger than"));
+  CHECK(warned(report, "work: the experiments tell nothing: a "));
+  CHECK(report.selfcheck.tested.experiments == all.selfcheck.tested.experiments);
+  CHECK(report.selfcheck.tested.sampled == report.selfcheck.tested.experiments - treatments);
+  CHECK(report.selfcheck.tested.paused == treatments);
 }
 
 TEST_CASE("a facility is seen where all runs saw it", "[causal]") {

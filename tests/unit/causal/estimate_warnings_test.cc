@@ -20,6 +20,7 @@ report::Report sound() {
   unit.slope = report::Interval{0.2, 0.15, 0.25};
   unit.best = report::CurvePoint{0.5, {0.1, 0.08, 0.12}, 10, 100};
   unit.ceiling = 0.5;
+  unit.tested = {20, 20, 18, 400};
   unit.verdict = report::Verdict::optimise;
   report::ProgressResult point;
   point.name = "p";
@@ -114,6 +115,11 @@ TEST_CASE("a point that was never passed, and one without any worthwhile unit", 
   report.progress[0].units[0].verdict = report::Verdict::no_effect;
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0], Contains("no effect larger than 25.0 % is possible here"));
+  report.period_ns = 10 * kMillisecond;
+  report.progress[0].units[0].slope->high = 0.6;
+  REQUIRE(warnings_of(report).size() == 1);
+  CHECK_THAT(warnings_of(report)[0], StartsWith("p: the experiments tell nothing: ") &&
+                                         Contains("with more samples (--period 1ms)"));
 }
 
 TEST_CASE("waits for cores are told apart by whose doing they are", "[causal]") {

@@ -30,6 +30,7 @@ Run paced_run() {
     experiment.unit.name = "answer";
     experiment.speedup = i % 2 == 0 ? 0 : 0.5;
     experiment.start_ns = i * kSecond;
+    experiment.samples = 250;
     experiment.wall_ns = 500 * kMillisecond;
     experiment.delay_ns = i % 2 == 0 ? 0 : 125 * kMillisecond;
     experiment.effective_ns = experiment.wall_ns - experiment.delay_ns;

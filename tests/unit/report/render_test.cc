@@ -42,6 +42,7 @@ UnitResult unit(const std::string& name, const std::string& function, double slo
   result.verdict = verdict;
   result.phase_factor = 0.9;
   if (verdict == Verdict::not_enough_data) return result;
+  result.tested = {180, 178, 160, 2'200};
   result.slope = Interval{slope, slope - half, slope + half};
   for (int percent = 5; percent <= 100; percent += 5) {
     result.curve.push_back(point(percent / 100.0, slope * percent / 100, half));
@@ -83,7 +84,11 @@ Report example() {
   request.runs = 1;
   request.units[0].runs = 1;
   report.progress = {work, request};
-  report.selfcheck = {Interval{-0.001, -0.006, 0.005}, 7'500'000'000, 7'481'000'000, {3, 1, 0}};
+  report.selfcheck = {Interval{-0.001, -0.006, 0.005},
+                      {150, 148, 131, 9'412},
+                      7'500'000'000,
+                      7'481'000'000,
+                      {3, 1, 0}};
   report.slowdown = 0.013;
   report.slowdown_low = 0.002;
   report.slowdown_high = 0.024;
@@ -165,6 +170,14 @@ TEST_CASE("the finding is what is certain, and possible", "[report]") {
     deflate.summary.clear();
     CHECK(finding(deflate) ==
           "deflate: 10 % faster here makes the program 9.8 % faster [9.0, 10.0]");
+  }
+  SECTION("what was gained without a pause is computed, not tried") {
+    Report report = example();
+    report.selfcheck.tested.paused = 0;
+    CHECK_THAT(render_text(report, false, 100),
+               Catch::Contains("a thread paused in 0: what is gained is computed"));
+    report.selfcheck.tested.sampled = 0;
+    CHECK_THAT(render_text(report, false, 100), !Catch::Contains("is computed"));
   }
   SECTION("a slowdown that is not known with its interval is not told") {
     Report report = example();
