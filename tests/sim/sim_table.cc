@@ -83,6 +83,7 @@ std::vector<Row> rows_of(const std::vector<Scenario>& scenarios, const Options& 
         row.question.machine.cores = scenario.cores;
         row.question.machine.spread = scenario.spread;
         row.question.machine.scheduling = scenario.scheduling;
+        row.question.machine.quota_ns = scenario.quota_ns;
         row.question.machine.seed = options.seed;
         row.question.machine.lost_share = options.lost_share;
         row.question.machine.pause_cost_ns = ns_of(options.pause_cost_ms);
