@@ -23,7 +23,10 @@ struct Scenario {
   bool beyond = false;
   SchedulerOptions scheduling = {};
   Nanoseconds quota_ns = 0;  // of CPU time in 100 ms; 0: no limit
-  std::string group = {};    // which errors are counted together; empty: as the model reaches it
+  // With so many seeds the truth is looked for. Per-core queues may settle in one pattern or
+  // another.
+  unsigned truths = 1;
+  std::string group = {};  // which errors are counted together; empty: as the model reaches it
 };
 
 std::vector<Scenario> all_scenarios();

@@ -66,6 +66,7 @@ Scenario beside_outsiders(const BusyProgram& of, const Outsiders& outsiders) {
   scenario.units = of.units;
   scenario.speedups = {0.5};
   scenario.cores = 2;
+  scenario.truths = 4;
   scenario.group = outsiders.count == 0 ? kAlone : of.group;
   return scenario;
 }
