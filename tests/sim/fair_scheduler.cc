@@ -28,13 +28,24 @@ void FairScheduler::raise_floor(Nanoseconds now_ns) {
   floor_ns_ = std::max(floor_ns_, least_ns.value_or(0));
 }
 
-void FairScheduler::woken(Thread& thread, std::uint32_t /*by*/, Nanoseconds now_ns) {
+void FairScheduler::place(Thread& thread, Nanoseconds now_ns) {
   raise_floor(now_ns);
   double& vruntime_ns = thread.share().vruntime_ns;
   vruntime_ns = std::max(vruntime_ns, floor_ns_ - static_cast<double>(options().sleeper_ns));
   queue_.push_back(&thread);
+}
+
+void FairScheduler::woken(Thread& thread, std::uint32_t /*by*/, Nanoseconds now_ns) {
+  place(thread, now_ns);
   fresh_.push_back(&thread);
 }
+
+void FairScheduler::withdraw(Thread& thread, Nanoseconds now_ns) {
+  raise_floor(now_ns);
+  std::erase(queue_, &thread);
+}
+
+void FairScheduler::resumed(Thread& thread, Nanoseconds now_ns) { place(thread, now_ns); }
 
 void FairScheduler::preempted(Thread& thread, Nanoseconds /*now_ns*/) { queue_.push_back(&thread); }
 

@@ -20,11 +20,14 @@ class FairScheduler final : public Scheduler {
   void preempted(Thread& thread, Nanoseconds now_ns) override;
   void blocking(Thread& thread, Nanoseconds now_ns) override;
   void ending(Thread& thread, Nanoseconds now_ns) override;
+  void withdraw(Thread& thread, Nanoseconds now_ns) override;
+  void resumed(Thread& thread, Nanoseconds now_ns) override;
   std::optional<Placement> next(Nanoseconds now_ns) override;
   bool makes_room(const Core& core, Nanoseconds now_ns) override;
 
  private:
   void raise_floor(Nanoseconds now_ns);
+  void place(Thread& thread, Nanoseconds now_ns);
   const Core* furthest_ahead(Nanoseconds now_ns) const;
   Thread* least() const;  // in the queue; null: it is empty
 

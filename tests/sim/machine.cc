@@ -42,6 +42,7 @@ Machine::Machine(const MachineOptions& options)
       cores_(options.cores),
       scheduler_(make_scheduler(cores_, options.scheduling)) {
   if (scheduler_->tick_ns() > 0) tick();
+  if (options_.quota_ns > 0) begin_period();
 }
 
 Thread& Machine::add_thread() {
@@ -55,6 +56,7 @@ void Machine::start(Thread& thread, Task code) {
   thread.code_ = code.handle();
   code_.push_back(std::move(code));
   live_.push_back(&thread);
+  thread.limited_ = options_.quota_ns > 0 && !thread.foreign_;
   set_period_of(thread);
   if (watched_ && !thread.foreign_) {
     events_.push_back(
@@ -75,6 +77,11 @@ void Machine::end(Thread& thread) {
 
 void Machine::make_runnable(Thread& thread, std::uint32_t by) {
   thread.state_ = State::runnable;
+  if (thread.limited_ && quota_.over) {
+    scheduler_->withdraw(thread, now_ns_);
+    quota_.stopped.push_back(&thread);
+    return;
+  }
   scheduler_->woken(thread, by, now_ns_);
 }
 
@@ -158,10 +165,13 @@ void Machine::run_until(Nanoseconds time_ns) {
       stop_at(cores_[stop.index]);
     } else if (stop.kind == Kind::tick) {
       tick();
+    } else if (stop.kind == Kind::period) {
+      begin_period();
     } else if (Thread* thread = threads_[stop.index].get();
                thread != nullptr && thread->timer_version_ == stop.version) {
       timer(*thread);
     }
+    enforce_quota();
     schedule();
   }
   now_ns_ = std::max(now_ns_, time_ns);
@@ -205,7 +215,7 @@ void Machine::dispatch(Core& core, Thread& thread) {
 }
 
 void Machine::leave(Core& core, perf::SwitchKind kind) {
-  emit_switch(core, kind);
+  if (!std::exchange(core.stolen, false)) emit_switch(core, kind);
   if (kind == perf::SwitchKind::out_blocked) scheduler_->blocking(*core.thread, now_ns_);
   core.thread->state_ = kind == perf::SwitchKind::out_blocked ? State::blocked : State::runnable;
   core.thread = nullptr;
@@ -226,6 +236,7 @@ void Machine::advance(Core& core) {
   if (core.thread == nullptr || used_ns <= 0) return;
   Thread& thread = *core.thread;
   thread.cpu_ns_ += used_ns;
+  if (thread.limited_) quota_.used_ns += used_ns;
   thread.share_.vruntime_ns += thread.share_.virtual_ns(used_ns);
   if (thread.shot_.stage != Shot::Stage::spinning) thread.remaining_ns_ -= used_ns;
   core.since_ns = now_ns_;
@@ -234,6 +245,7 @@ void Machine::advance(Core& core) {
 // The core's thread does something for as long that the program knows nothing of.
 void Machine::occupy(Core& core, Nanoseconds length_ns) {
   core.since_ns += length_ns;
+  if (core.thread->limited_) quota_.used_ns += length_ns;
   core.thread->share_.vruntime_ns += core.thread->share_.virtual_ns(length_ns);
 }
 
@@ -249,6 +261,7 @@ void Machine::plan(Core& core) {
   } else if (shot.stage == Shot::Stage::sleeping) {
     after_ns = 0;
   }
+  if (thread.limited_) after_ns = std::min(after_ns, now_ns_ - core.since_ns + quota_left_each());
   Nanoseconds time_ns = core.since_ns + std::max<Nanoseconds>(after_ns, 0);
   time_ns = std::max(now_ns_, std::min(time_ns, core.slice_end_ns));
   if (core.stolen) time_ns = core.stolen_until_ns;

@@ -39,10 +39,13 @@ struct MachineOptions {
   Nanoseconds pause_cost_ns = 8 * kMicrosecond;    // what a pause costs a thread besides
   Nanoseconds sample_cost_ns = 2 * kMicrosecond;
   Nanoseconds visit_cost_ns = 0;  // of a visit of a progress point that is watched
-  bool spin_in_stub = false;      // pauses use CPU time (Machine::spin_in_stub)
-  double lost_share = 0;          // of records
-  Line fast_line = 0;             // the truth: computations on this line …
-  double speedup = 0;             // … take (1 - speedup) of their time
+  // CPU time that the program's threads may use each period; 0: as much as they can (quota.cc).
+  Nanoseconds quota_ns = 0;
+  Nanoseconds quota_period_ns = 100 * kMillisecond;
+  bool spin_in_stub = false;  // pauses use CPU time (Machine::spin_in_stub)
+  double lost_share = 0;      // of records
+  Line fast_line = 0;         // the truth: computations on this line …
+  double speedup = 0;         // … take (1 - speedup) of their time
   std::uint64_t seed = 1;
 };
 
@@ -76,6 +79,7 @@ class Machine {
     return thread;
   }
   void set_weight(Thread& thread, double weight) { thread.share_.weight = weight; }
+  void limit(Thread& thread) { thread.limited_ = true; }  // a foreign one, by the same quota
   void wake(Thread& thread);  // REQUIRES: blocked. By the running thread, if there is one
   void stop_spinning(Thread& thread);
   void wake_by_device_at(Thread& thread, Nanoseconds time_ns);
@@ -116,7 +120,7 @@ class Machine {
   const MachineOptions& options() const { return options_; }
 
  private:
-  enum class Kind : std::uint8_t { core, timer, tick };
+  enum class Kind : std::uint8_t { core, timer, tick, period };
   struct Stop {
     Nanoseconds time_ns = 0;
     std::uint64_t order = 0;  // first planned, first done
@@ -150,6 +154,11 @@ class Machine {
   static Nanoseconds pause_end(const Shot& shot);
   void leave_stub(Core& core);
   void timer(Thread& thread);
+  bool limits(const Core& core) const { return core.thread != nullptr && core.thread->limited_; }
+  Nanoseconds quota_used() const;
+  Nanoseconds quota_left_each() const;
+  void enforce_quota();
+  void begin_period();
   void set_period_of(Thread& thread);
   void emit_switch(const Core& core, perf::SwitchKind kind);
   void emit(const Thread& of, perf::Event event);
@@ -168,6 +177,13 @@ class Machine {
   Thread* current_ = nullptr;  // whose code is being executed
   unsigned computed_in_this_instant_ = 0;
   Nanoseconds idle_ns_ = 0, idle_until_ns_ = 0;
+
+  struct Quota {
+    Nanoseconds used_ns = 0;  // in this period, by the time until which cores have been advanced
+    bool over = false;
+    std::vector<Thread*> stopped;  // that could run otherwise
+  };
+  Quota quota_;
 
   bool watched_ = false;
   bool sampling_ = false;

@@ -57,6 +57,7 @@ void PerCoreScheduler::woken(Thread& thread, std::uint32_t by, Nanoseconds now_n
 
 void PerCoreScheduler::preempted(Thread& thread, Nanoseconds now_ns) {
   per_core_[thread.core()].queue.put_back(thread, now_ns);
+  per_core_[thread.core()].looks = true;
 }
 
 void PerCoreScheduler::blocking(Thread& thread, Nanoseconds now_ns) {
@@ -67,6 +68,15 @@ void PerCoreScheduler::blocking(Thread& thread, Nanoseconds now_ns) {
 void PerCoreScheduler::ending(Thread& thread, Nanoseconds now_ns) {
   per_core_[thread.core()].queue.end(now_ns);
   per_core_[thread.core()].looks = true;
+}
+
+void PerCoreScheduler::withdraw(Thread& thread, Nanoseconds now_ns) {
+  for (PerCore& each : per_core_) each.queue.withdraw(thread, now_ns);
+}
+
+void PerCoreScheduler::resumed(Thread& thread, Nanoseconds now_ns) {
+  const std::uint32_t core = thread.share().placed ? thread.core() : least_loaded();
+  per_core_[core].queue.add(thread, now_ns);
 }
 
 std::optional<Scheduler::Placement> PerCoreScheduler::next(Nanoseconds now_ns) {

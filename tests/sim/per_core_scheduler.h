@@ -33,6 +33,8 @@ class PerCoreScheduler final : public Scheduler {
   void preempted(Thread& thread, Nanoseconds now_ns) override;
   void blocking(Thread& thread, Nanoseconds now_ns) override;
   void ending(Thread& thread, Nanoseconds now_ns) override;
+  void withdraw(Thread& thread, Nanoseconds now_ns) override;
+  void resumed(Thread& thread, Nanoseconds now_ns) override;
   std::optional<Placement> next(Nanoseconds now_ns) override;
   Nanoseconds slice_of(const Thread& thread) const override;
   bool makes_room(const Core& core, Nanoseconds now_ns) override;

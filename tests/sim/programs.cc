@@ -334,6 +334,7 @@ Program beside(const Program& program, const Outsiders& outsiders) {
     for (unsigned i = 0; i < outsiders.count; ++i) {
       Thread& outsider = machine.spawn_foreign(false, keep_busy, outsiders.burst_ms);
       machine.set_weight(outsider, outsiders.weight);
+      if (outsiders.limited) machine.limit(outsider);
     }
     return program(machine);
   };

@@ -12,7 +12,8 @@ namespace causalctl::sim {
 struct Outsiders {
   unsigned count = 0;
   double burst_ms = 0;
-  double weight = 1;  // in the sharing of the cores; a thread of the program has 1
+  double weight = 1;     // in the sharing of the cores; a thread of the program has 1
+  bool limited = false;  // by the program's quota
 };
 Program beside(const Program& program, const Outsiders& outsiders);
 

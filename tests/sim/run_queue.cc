@@ -157,6 +157,14 @@ Thread* RunQueue::take_away(double most, Nanoseconds cold_ns, Nanoseconds now_ns
   return nullptr;
 }
 
+void RunQueue::withdraw(Thread& thread, Nanoseconds now_ns) {
+  if (std::find(queue_.begin(), queue_.end(), &thread) == queue_.end()) return;
+  virtual_time_ns_ = virtual_time(now_ns);
+  thread.share().lag_ns = lag_of(thread.share());
+  thread.share().delayed = false;
+  take(&thread);
+}
+
 Nanoseconds RunQueue::slice_of(const Thread& thread) const {
   const Share& share = thread.share();
   const double left_ns = (share.deadline_ns - share.vruntime_ns) * share.weight;

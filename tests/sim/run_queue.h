@@ -38,6 +38,7 @@ class RunQueue {
   Thread* take_preempting(Nanoseconds now_ns);  // to run instead of the core's thread
   // The first one to have come, of weight `most` or less, and on no core for `cold_ns`.
   Thread* take_away(double most, Nanoseconds cold_ns, Nanoseconds now_ns);
+  void withdraw(Thread& thread, Nanoseconds now_ns);  // if it is in the queue
   // From another core.
   void receive(Thread& thread, Nanoseconds now_ns);
 

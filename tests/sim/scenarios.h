@@ -22,12 +22,15 @@ struct Scenario {
   // What no virtual speedup can see makes the difference (docs/virtual-time.md): counted apart.
   bool beyond = false;
   SchedulerOptions scheduling = {};
+  Nanoseconds quota_ns = 0;  // of CPU time in 100 ms; 0: no limit
+  // With so many seeds the truth is looked for. Per-core queues may settle in one pattern or
+  // another.
+  unsigned truths = 1;
   std::string group = {};  // which errors are counted together; empty: as the model reaches it
 };
 
 std::vector<Scenario> all_scenarios();
-// The programs beside threads of other programs, on machines that share their cores fairly.
-// Families beside, …
+// Those of busy machines: families beside, cores, sizes, outsiders and quota.
 std::vector<Scenario> busy_scenarios();
 
 }  // namespace causalctl::sim

@@ -66,6 +66,7 @@ Scenario beside_outsiders(const BusyProgram& of, const Outsiders& outsiders) {
   scenario.units = of.units;
   scenario.speedups = {0.5};
   scenario.cores = 2;
+  scenario.truths = 4;
   scenario.group = outsiders.count == 0 ? kAlone : of.group;
   return scenario;
 }
@@ -116,6 +117,27 @@ void add_other_outsiders(std::vector<Scenario>& all) {
   }
 }
 
+// In a cgroup that may use half a core or one; beside k threads that are not in it, or are.
+void add_quotas(std::vector<Scenario>& all) {
+  const struct {
+    const char* name;
+    Outsiders outsiders;
+  } kinds[] = {{"", {}}, {"", {2}}, {" inside", {2, 0, 1, true}}};
+  for (const BusyProgram& each : busy_programs()) {
+    for (const Nanoseconds quota_ms : {50, 100}) {
+      for (const auto& [name, outsiders] : kinds) {
+        Scenario scenario = beside_outsiders(each, outsiders);
+        scenario.family = "quota";
+        scenario.name += fmt::format("{}, {} ms of 100", name, quota_ms);
+        scenario.scheduling.sharing = Sharing::per_core;
+        scenario.quota_ns = quota_ms * kMillisecond;
+        scenario.group = each.group;
+        all.push_back(std::move(scenario));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Scenario> busy_scenarios() {
@@ -124,6 +146,7 @@ std::vector<Scenario> busy_scenarios() {
   add_beside(all, "cores", Sharing::per_core);
   add_many_cores(all);
   add_other_outsiders(all);
+  add_quotas(all);
   return all;
 }
 

@@ -27,6 +27,10 @@ void FirstComeScheduler::preempted(Thread& thread, Nanoseconds /*now_ns*/) {
   queue_.push_back(&thread);
 }
 
+void FirstComeScheduler::withdraw(Thread& thread, Nanoseconds /*now_ns*/) {
+  std::erase(queue_, &thread);
+}
+
 const Core* FirstComeScheduler::core_to_preempt(Nanoseconds now_ns) const {
   const Core* longest = nullptr;
   for (const Core& core : cores()) {

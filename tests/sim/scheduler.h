@@ -79,6 +79,9 @@ class Scheduler {
   // It is still on its core, and about to leave it.
   virtual void blocking(Thread& /*thread*/, Nanoseconds /*now_ns*/) {}
   virtual void ending(Thread& /*thread*/, Nanoseconds /*now_ns*/) {}
+  // The thread may not run, whether it is in a queue or not, until it is resumed.
+  virtual void withdraw(Thread& thread, Nanoseconds now_ns) = 0;
+  virtual void resumed(Thread& thread, Nanoseconds now_ns) = 0;
 
   struct Placement {
     Thread* thread;
@@ -112,6 +115,8 @@ class FirstComeScheduler final : public Scheduler {
 
   void woken(Thread& thread, std::uint32_t by, Nanoseconds now_ns) override;
   void preempted(Thread& thread, Nanoseconds now_ns) override;
+  void withdraw(Thread& thread, Nanoseconds now_ns) override;
+  void resumed(Thread& thread, Nanoseconds now_ns) override { preempted(thread, now_ns); }
   std::optional<Placement> next(Nanoseconds now_ns) override;
   bool makes_room(const Core& /*core*/, Nanoseconds /*now_ns*/) override { return !queue_.empty(); }
 

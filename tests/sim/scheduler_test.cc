@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <variant>
 #include <vector>
 
+#include "controller/perf/events.h"
 #include "tests/sim/exact_machine.h"
 #include "tests/sim/programs.h"
 
@@ -201,4 +203,64 @@ TEST_CASE("a thread that has had too much sleeps in its queue, and wakes up ther
   CHECK(end_ns == 3600 * kMicrosecond);  // so that the second core is idle
   CHECK(thread.core() == core);
   CHECK((thread.state() == State::running) == (core == 1));
+}
+
+TEST_CASE("threads that have used up their quota stop until the next period", "[sim]") {
+  MachineOptions options =
+      exact(2, GENERATE(Sharing::first_come, Sharing::fair, Sharing::per_core));
+  options.quota_ns = 50 * kMillisecond;
+  Machine machine(options);
+  const Thread& first = machine.spawn(compute_for_ever);
+  const Thread& second = machine.spawn(compute_for_ever);
+  const auto used_ns = [&] { return first.cpu_ns() + second.cpu_ns(); };
+  machine.run_until(25 * kMillisecond);
+  CHECK(used_ns() == 50 * kMillisecond);
+  machine.run_until(99 * kMillisecond);
+  CHECK(used_ns() == 50 * kMillisecond);
+  CHECK(first.state() == State::runnable);
+  machine.run_until(10 * kSecond - 1);
+  CHECK(used_ns() == 5 * kSecond);
+  CHECK(machine.idle_ns() == 15 * kSecond - 2);
+}
+
+TEST_CASE("a quota stops those in queues, and those who wake up, and nobody else", "[sim]") {
+  MachineOptions options =
+      exact(1, GENERATE(Sharing::first_come, Sharing::fair, Sharing::per_core));
+  options.quota_ns = 20 * kMillisecond;
+  Machine machine(options);
+  const Thread& first = machine.spawn(compute_for_ever);
+  const Thread& second = machine.spawn(compute_for_ever);
+  const Thread& late = machine.spawn(sleep_and_compute, Nanoseconds{0}, 70 * kMillisecond);
+  const Thread& other = machine.spawn_foreign(false, compute_for_ever);
+  const bool limited = GENERATE(false, true);
+  if (limited) machine.limit(machine.spawn_foreign(false, compute_for_ever));
+  machine.run_until(99 * kMillisecond);
+  const Nanoseconds own_ns = first.cpu_ns() + second.cpu_ns();
+  CHECK(late.cpu_ns() == 0);
+  CHECK(late.state() == State::runnable);
+  if (!limited) CHECK(own_ns == 20 * kMillisecond);
+  if (limited) CHECK(std::abs(own_ns - 14 * kMillisecond) <= 3 * kMillisecond);
+  CHECK(std::abs(other.cpu_ns() - 79 * kMillisecond) <= kMillisecond);
+  machine.run_until(199 * kMillisecond);
+  CHECK(late.cpu_ns() >= options.scheduling.slice_ns);  // its turn, at least once
+}
+
+TEST_CASE("what is stopped by a quota looks preempted", "[sim]") {
+  MachineOptions options = exact(1);
+  options.quota_ns = 20 * kMillisecond;
+  Machine machine(options);
+  machine.spawn(compute_for_ever);
+  machine.watch();
+  machine.run_until(150 * kMillisecond);
+  const auto events = machine.take_events();
+  std::vector<perf::SwitchEvent> switches;
+  for (const auto& event : events) {
+    if (const auto* each = std::get_if<perf::SwitchEvent>(&event)) switches.push_back(*each);
+  }
+  REQUIRE(switches.size() == 3);
+  CHECK(switches[0].kind == perf::SwitchKind::out_preempted);
+  CHECK(switches[0].time_ns == 20 * kMillisecond);
+  CHECK(switches[1].kind == perf::SwitchKind::in);
+  CHECK(switches[1].time_ns == 100 * kMillisecond);
+  CHECK(switches[2].time_ns == 120 * kMillisecond);
 }

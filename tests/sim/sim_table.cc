@@ -17,6 +17,8 @@
 namespace causalctl::sim {
 namespace {
 
+constexpr double kMostRange = 0.015;  // of truths with several seeds
+
 struct Options {
   std::string family;
   std::vector<std::string> latencies = {"0.05", "2", "10", "0.05-10"};
@@ -39,6 +41,7 @@ struct Row {
   std::vector<std::string> latencies;
   std::string error;
   double truth = 0;
+  double truth_range = 0;  // half of it, where it was looked for more than once
   struct Cell {
     std::optional<report::Interval> effect;
     std::size_t pauses = 0;
@@ -83,6 +86,7 @@ std::vector<Row> rows_of(const std::vector<Scenario>& scenarios, const Options& 
         row.question.machine.cores = scenario.cores;
         row.question.machine.spread = scenario.spread;
         row.question.machine.scheduling = scenario.scheduling;
+        row.question.machine.quota_ns = scenario.quota_ns;
         row.question.machine.seed = options.seed;
         row.question.machine.lost_share = options.lost_share;
         row.question.machine.pause_cost_ns = ns_of(options.pause_cost_ms);
@@ -98,8 +102,22 @@ std::vector<Row> rows_of(const std::vector<Scenario>& scenarios, const Options& 
   return rows;
 }
 
+void find_truth(Row& row) {
+  double sum = 0, least = 1, most = -1e9;
+  for (unsigned i = 0; i < row.scenario->truths; ++i) {
+    Question question = row.question;
+    question.machine.seed += 1000 * i;
+    const double truth = true_effect(question);
+    sum += truth;
+    least = std::min(least, truth);
+    most = std::max(most, truth);
+  }
+  row.truth = sum / row.scenario->truths;
+  row.truth_range = (most - least) / 2;
+}
+
 void fill(Row& row, const Options& options) {
-  row.truth = true_effect(row.question);
+  find_truth(row);
   for (const std::string& latency : row.latencies) {
     Controller controller;
     controller.latency = latency_of(latency);
@@ -143,7 +161,13 @@ struct Errors {
 
 using ErrorTable = std::map<std::string, std::vector<Errors>>;  // by latency
 
-std::string group_of(const Scenario& scenario) {
+std::string range_of(const Row& row) {
+  return row.scenario->truths > 1 ? fmt::format(" ± {:.1f}", 100 * row.truth_range) : "";
+}
+
+std::string group_of(const Row& row) {
+  const Scenario& scenario = *row.scenario;
+  if (row.truth_range > kMostRange) return "= truth varies by more than ± 1.5";
   if (!scenario.group.empty()) return "= " + scenario.group;
   if (scenario.beyond) return "= beyond the model";
   return scenario.oversubscribed ? "= within, short of cores" : "= within the model";
@@ -158,8 +182,8 @@ ErrorTable print_rows(const std::vector<Row>& rows, const Options& options) {
   for (std::size_t i = 0; i < options.latencies.size(); ++i) fmt::print("---|");
   fmt::print("\n");
   for (const Row& row : rows) {
-    fmt::print("| {}: {} | {} | {:.0f} | {:.1f} |", row.scenario->family, row.scenario->name,
-               row.question.unit, 100 * row.question.speedup, 100 * row.truth);
+    fmt::print("| {}: {} | {} | {:.0f} | {:.1f}{} |", row.scenario->family, row.scenario->name,
+               row.question.unit, 100 * row.question.speedup, 100 * row.truth, range_of(row));
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const auto& effect = row.cells[i].effect;
       if (!effect) {
@@ -168,7 +192,7 @@ ErrorTable print_rows(const std::vector<Row>& rows, const Options& options) {
       }
       fmt::print(" {:.1f} [{:.1f}, {:.1f}] {:+.1f}, {} |", 100 * effect->value, 100 * effect->low,
                  100 * effect->high, 100 * (effect->value - row.truth), row.cells[i].pauses);
-      for (const std::string& group : {row.scenario->family, group_of(*row.scenario)}) {
+      for (const std::string& group : {row.scenario->family, group_of(row)}) {
         auto& errors = table[group];
         errors.resize(options.latencies.size());
         errors[i].add(row.truth, *effect);

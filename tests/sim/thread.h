@@ -97,6 +97,7 @@ class Thread {
   std::uint64_t timer_version_ = 0;
   bool foreign_ = false;
   bool seen_ = true;
+  bool limited_ = false;  // its CPU time counts for the quota
   bool followed_ = false;
   std::optional<std::uint32_t> woken_by_;  // the core; the timer is the rest of that wake-up
 

@@ -1,0 +1,55 @@
+// The limit of a cgroup's CPU time (cpu.max, or cpu.cfs_quota_us of version 1; CONFIG_CFS_BANDWIDTH
+// in kernel/sched/fair.c). Threads that have together used up the quota of a period are stopped
+// until the next one begins, on whichever core they are: to the kernel's records they are
+// preempted, as in throttle_cfs_rq. What is left over is lost; what was used too much counts in the
+// next period.
+//
+// Not in it: a core takes its share of the quota in portions of 5 ms (sched_cfs_bandwidth_slice_us)
+// and looks at each tick whether that is used up, so that real threads stop at slightly different
+// times, and later.
+#include <algorithm>
+
+#include "tests/sim/machine.h"
+
+namespace causalctl::sim {
+
+Nanoseconds Machine::quota_used() const {
+  Nanoseconds used_ns = quota_.used_ns;
+  for (const Core& core : cores_) {
+    if (limits(core)) used_ns += std::max<Nanoseconds>(now_ns_ - core.since_ns, 0);
+  }
+  return used_ns;
+}
+
+// Each running thread can go on for as long, or longer if fewer run meanwhile.
+Nanoseconds Machine::quota_left_each() const {
+  const auto running = std::count_if(cores_.begin(), cores_.end(),
+                                     [this](const Core& core) { return limits(core); });
+  return (options_.quota_ns - quota_used() + running - 1) / std::max<Nanoseconds>(running, 1);
+}
+
+void Machine::enforce_quota() {
+  if (options_.quota_ns == 0 || quota_.over || quota_used() < options_.quota_ns) return;
+  quota_.over = true;
+  for (Core& core : cores_) {
+    if (limits(core)) preempt(core);
+  }
+  for (Thread* thread : live_) {
+    if (!thread->limited_ || thread->state_ != State::runnable) continue;
+    scheduler_->withdraw(*thread, now_ns_);
+    quota_.stopped.push_back(thread);
+  }
+}
+
+void Machine::begin_period() {
+  stops_.push({now_ns_ + options_.quota_period_ns, ++order_, Kind::period});
+  for (Core& core : cores_) advance(core);
+  quota_.used_ns = std::max<Nanoseconds>(quota_.used_ns - options_.quota_ns, 0);
+  quota_.over = false;
+  for (Thread* thread : std::exchange(quota_.stopped, {})) scheduler_->resumed(*thread, now_ns_);
+  for (Core& core : cores_) {
+    if (limits(core)) plan(core);
+  }
+}
+
+}  // namespace causalctl::sim
