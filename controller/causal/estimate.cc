@@ -347,7 +347,8 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
   // One of them that fails for nothing is enough, so their intervals hold together.
   const double null_alpha = alpha / static_cast<double>(std::max<std::size_t>(points.size(), 1));
   for (const Point& point : points) {
-    const PointEffects effects = compare(runs, point);
+    PointEffects effects = compare(runs, point);
+    scale_noise(effects);
     report.progress.push_back(estimate_point(runs, point, effects, alpha));
     if (effects.nulls.size() < kFewestForSlope) continue;
     const CleanUnit nulls = clean_nulls(effects.nulls);
