@@ -169,6 +169,14 @@ void Attribution::mappings_changed() {
   resolver_->refresh();
 }
 
+std::vector<UnitSamples> Attribution::samples() const {
+  std::vector<UnitSamples> all;
+  for (UnitId id = 0; id < units_.size(); ++id) {
+    all.push_back({units_[id], counts_[id], 0, inherited_[id]});
+  }
+  return all;
+}
+
 void Attribution::call(std::string identity, std::string name) {
   identity_of_called_ = std::move(identity);
   called_ = std::move(name);

@@ -56,6 +56,7 @@ class Attribution {
   std::size_t units() const { return units_.size(); }
   // Those of count() that the unit got as the caller of code out of scope.
   std::uint64_t inherited(UnitId id) const { return inherited_.at(id); }
+  std::vector<UnitSamples> samples() const;  // by unit; what fell in baselines is not known here
   // Samples in code out of scope, by the file name of its binary (empty: in no file), whether or
   // not a caller got them.
   const std::map<std::string, std::uint64_t>& elsewhere() const { return elsewhere_; }

@@ -24,8 +24,8 @@ constexpr std::size_t kMostNear = 3;             // files that are named
 }  // namespace
 
 EarlyFindings::EarlyFindings(const StreamParts& parts, const Stream& stream,
-                             const config::Scope& scope)
-    : parts_(parts), stream_(stream), scope_(scope) {
+                             const config::Scope& scope, Visits visits)
+    : parts_(parts), stream_(stream), scope_(scope), visits_(visits) {
   std::vector<std::vector<CodeRange>> codes;
   for (const PointCode& code : parts.point_codes) codes.push_back(code.functions);
   parts_.attribution.watch(std::move(codes));
@@ -99,9 +99,21 @@ void EarlyFindings::say_what_is_silent(Nanoseconds passed_ns) {
     if (inlined_asked_ && !asked_->inlined_known && passed_ns < kSayAtLast) return;
   }
   silence_said_ = true;
+  for (const std::string& text : silences()) log::note("warning: {}", text);
+}
+
+std::vector<std::string> EarlyFindings::silences() {
+  std::vector<std::string> texts;
   for (std::uint32_t tag = 0; tag < parts_.point_codes.size(); ++tag) {
-    if (is_silent(tag)) log::note("warning: {}", describe(silence_of(tag)));
+    if (!is_silent(tag)) continue;
+    const Silence silence = silence_of(tag);
+    if (visits_ == Visits::throughout) {
+      texts.push_back(describe(silence));
+    } else if (is_at_rest(silence)) {
+      texts.push_back(describe_unended(silence));
+    }
   }
+  return texts;
 }
 
 // Lists all source files of the binaries in scope.
@@ -137,10 +149,7 @@ void EarlyFindings::say_what_is_elsewhere() {
   if (!known) return;
   if (!files_asked_) return ask_for_files();  // and say it at the next look
   if (attribution.total() >= kManyMore) elsewhere_said_ = true;
-  std::vector<UnitSamples> samples;
-  for (UnitId id = 0; id < attribution.units(); ++id) {
-    samples.push_back({attribution.unit(id), attribution.count(id), 0, attribution.inherited(id)});
-  }
+  const std::vector<UnitSamples> samples = attribution.samples();
   if (!samples.empty() && attribution.total() < kManyMore) return;
   if (const auto text = elsewhere(samples)) {
     elsewhere_said_ = true;
@@ -149,10 +158,7 @@ void EarlyFindings::say_what_is_elsewhere() {
 }
 
 std::vector<std::string> EarlyFindings::at_the_end(const std::vector<UnitSamples>& samples) {
-  std::vector<std::string> warnings;
-  for (std::uint32_t tag = 0; tag < parts_.point_codes.size(); ++tag) {
-    if (is_silent(tag)) warnings.push_back(describe(silence_of(tag)));
-  }
+  std::vector<std::string> warnings = silences();
   if (parts_.attribution.total() < kEnoughToTell || !parts_.attribution.lines()) return warnings;
   if (auto text = elsewhere(samples)) warnings.push_back(std::move(*text));
   return warnings;

@@ -3,6 +3,7 @@
 // the end in the report, as it is then.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,7 +17,11 @@ namespace causalctl::causal {
 
 class EarlyFindings {
  public:
-  EarlyFindings(const StreamParts& parts, const Stream& stream, const config::Scope& scope);
+  // Where a point is visited at the end only, as in a run of a program that ends by itself, it is
+  // named only if the target does not run at all.
+  enum class Visits : std::uint8_t { throughout, at_the_end };
+  EarlyFindings(const StreamParts& parts, const Stream& stream, const config::Scope& scope,
+                Visits visits);
 
   void begin(Nanoseconds now_ns);  // the target is watched from now on
   void look();                     // cheap
@@ -37,6 +42,7 @@ class EarlyFindings {
   void ask_where_inlined();
   void ask_for_files();
   Silence silence_of(std::uint32_t tag);
+  std::vector<std::string> silences();
   void say_what_is_silent(Nanoseconds passed_ns);
   void say_what_is_elsewhere();
   std::optional<std::string> elsewhere(const std::vector<UnitSamples>& samples) const;
@@ -44,6 +50,7 @@ class EarlyFindings {
   const StreamParts& parts_;
   const Stream& stream_;
   config::Scope scope_;
+  Visits visits_;
   std::shared_ptr<Asked> asked_ = std::make_shared<Asked>();
   std::vector<std::vector<Address>> stacks_;  // of the survey
   bool stacks_read_ = false;

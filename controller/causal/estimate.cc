@@ -368,7 +368,8 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
 
   const std::vector<Point> points = points_of(runs);
   for (const Point& point : points) {
-    const PointEffects effects = compare(runs, point);
+    PointEffects effects = compare(runs, point);
+    scale_noise(effects);
     const auto null = null_effect_of(effects, points.size(), alpha);
     report.progress.push_back(estimate_point(runs, point, effects, null, alpha));
     if (!report.selfcheck.null_effect) report.selfcheck.null_effect = null;

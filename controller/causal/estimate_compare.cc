@@ -184,12 +184,17 @@ std::uint64_t visits_of(const Experiment& experiment, const Point& point) {
 
 PointEffects compare(const std::vector<Run>& runs, const Point& point) {
   PointEffects effects;
-  for (const Run& run : runs) {
+  for (std::size_t number = 0; number < runs.size(); ++number) {
+    const Run& run = runs[number];
     const Unfelt unfelt = point.latency ? Unfelt{} : unfelt_of(run, point.name);
     const std::vector<Observation> all = observe(run, point, unfelt.share);
     const Baselines baselines(all);
+    const std::size_t treatments = effects.treatments.size();
+    const std::size_t nulls = effects.nulls.size();
     compare_run(all, baselines, unfelt, effects.treatments);
     compare_nulls(baselines, effects.nulls);
+    for (Effect& effect : std::span(effects.treatments).subspan(treatments)) effect.run = number;
+    for (Effect& effect : std::span(effects.nulls).subspan(nulls)) effect.run = number;
   }
   return effects;
 }
@@ -219,9 +224,10 @@ double variance_factor(std::span<const Effect> effects, std::span<const double> 
   for (std::size_t i = 0; i < effects.size(); ++i) {
     const auto& [before, after] = effects[i].baselines;
     const double part = before != nullptr && after != nullptr ? 0.5 : 1;
-    factor += weights[i] * weights[i];
-    if (before != nullptr) shares[before] += weights[i] * part;
-    if (after != nullptr) shares[after] += weights[i] * part;
+    const double weight = weights[i] * effects[i].noise_scale;
+    factor += weight * weight;
+    if (before != nullptr) shares[before] += weight * part;
+    if (after != nullptr) shares[after] += weight * part;
   }
   for (const auto& [baseline, share] : shares) factor += share * share;
   return factor;

@@ -35,6 +35,8 @@ struct Effect {
   std::array<const Experiment*, 2> baselines = {};  // before, after; one may be null
   double log_ratio = 0;                             // log(period / mean period of the baselines)
   Unfelt unfelt = {};                               // of the point, in that run
+  std::size_t run = 0;                              // which of the runs that were compared
+  double noise_scale = 1;                           // of that run (estimate_run_noise.h)
 };
 
 struct PointEffects {
@@ -57,8 +59,8 @@ PointEffects compare(const std::vector<Run>& runs, const Point& point);
 // on a pause's length): more of them do not make it smaller.
 double systematic_error(std::span<const Effect> effects, std::span<const double> weights);
 
-// The variance of the weighted sum of log ratios over that of one log period, were all experiments
-// equally noisy: effects that share a baseline err together.
+// The variance of the weighted sum of log ratios over that of one log period of a run whose scale
+// is 1: effects that share a baseline err together.
 double variance_factor(std::span<const Effect> effects, std::span<const double> weights);
 
 }  // namespace causalctl::causal

@@ -25,13 +25,22 @@ double error_of(std::span<const Clean> effects, std::span<const double> weights,
                     systematic_error(plain, weights));
 }
 
+// By the inverse variance of each. All are equal where the runs are equally noisy.
+double weight_of(const Clean& one) { return 1 / (one.effect.noise_scale * one.effect.noise_scale); }
+
+double sum_of_weights(std::span<const Clean> effects) {
+  double sum = 0;
+  for (const Clean& one : effects) sum += weight_of(one);
+  return sum;
+}
+
 report::CurvePoint described(std::span<const Clean> effects, const Point& point) {
   report::CurvePoint pooled;
   for (const Clean& one : effects) {
-    pooled.speedup += one.effect.experiment->speedup;
+    pooled.speedup += weight_of(one) * one.effect.experiment->speedup;
     pooled.visits += visits_of(*one.effect.experiment, point);
   }
-  pooled.speedup /= static_cast<double>(effects.size());
+  pooled.speedup /= sum_of_weights(effects);
   pooled.experiments = effects.size();
   return pooled;
 }
@@ -58,11 +67,14 @@ Estimate scaled(const Estimate& estimate, const Factor& factor) {
 std::optional<report::Interval> effect_of(std::span<const Clean> effects, const Noise& noise,
                                           double alpha, const Factor& factor) {
   if (effects.empty() || noise.freedom == 0) return std::nullopt;
+  const double all = sum_of_weights(effects);
   double sum = 0;
-  for (const Clean& one : effects) sum += one.effect.log_ratio;
-  const double count = static_cast<double>(effects.size());
-  const std::vector<double> weights(effects.size(), 1 / count);
-  const Estimate ratio = {sum / count, error_of(effects, weights, noise), noise.freedom};
+  std::vector<double> weights;
+  for (const Clean& one : effects) {
+    sum += weight_of(one) * one.effect.log_ratio;
+    weights.push_back(weight_of(one) / all);
+  }
+  const Estimate ratio = {sum / all, error_of(effects, weights, noise), noise.freedom};
   const report::Interval log = interval_of(ratio, alpha);
   // A longer period is a smaller effect: the ends change places.
   report::Interval effect = {1 - std::exp(log.value), 1 - std::exp(log.high),
@@ -80,15 +92,15 @@ std::optional<Estimate> slope_of(const CleanUnit& unit) {
   if (unit.effects.size() < kFewestForSlope || unit.noise.freedom == 0) return std::nullopt;
   double squares = 0;
   for (const Clean& one : unit.effects) {
-    squares += one.effect.experiment->speedup * one.effect.experiment->speedup;
+    squares += weight_of(one) * one.effect.experiment->speedup * one.effect.experiment->speedup;
   }
   double slope = 0;
   std::vector<double> weights;
-  for (const auto& [effect, fitted] : unit.effects) {
+  for (const Clean& one : unit.effects) {
     // The noise in logarithms is taken over linearly, so that it has no bias.
-    const double ratio = std::exp(fitted);
-    const double weight = effect.experiment->speedup / squares;
-    slope += weight * (1 - ratio * (1 + effect.log_ratio - fitted));
+    const double ratio = std::exp(one.fitted);
+    const double weight = weight_of(one) * one.effect.experiment->speedup / squares;
+    slope += weight * (1 - ratio * (1 + one.effect.log_ratio - one.fitted));
     weights.push_back(weight * ratio);
   }
   return Estimate{slope, error_of(unit.effects, weights, unit.noise), unit.noise.freedom};

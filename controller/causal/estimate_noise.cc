@@ -28,6 +28,7 @@ double scale_of(const Effect& effect) {
 struct Pair {
   double x;
   double effect;
+  double scale;  // of its noise
 };
 
 // Least absolute deviations through the origin: the weighted median of the single slopes.
@@ -35,10 +36,10 @@ double l1_slope(std::vector<Pair> pairs) {
   std::sort(pairs.begin(), pairs.end(),
             [](const Pair& a, const Pair& b) { return a.effect * b.x < b.effect * a.x; });
   double total = 0;
-  for (const Pair& pair : pairs) total += pair.x;
+  for (const Pair& pair : pairs) total += pair.x / pair.scale;
   double sum = 0;
   for (const Pair& pair : pairs) {
-    sum += pair.x;
+    sum += pair.x / pair.scale;
     if (2 * sum >= total) return pair.effect / pair.x;
   }
   return 0;
@@ -54,7 +55,7 @@ struct Fit {
 double loss_of(const std::vector<Pair>& pairs, double slope, double farthest) {
   double loss = 0;
   for (const Pair& pair : pairs) {
-    loss += std::min(std::abs(pair.effect - slope * pair.x), farthest);
+    loss += std::min(std::abs(pair.effect - slope * pair.x) / pair.scale, farthest);
   }
   return loss;
 }
@@ -68,7 +69,8 @@ Fit best_fit(std::span<const Effect> effects, double farthest) {
     const double knee = static_cast<double>(step) / kKnees;
     std::vector<Pair> pairs;
     for (const Effect& effect : effects) {
-      pairs.push_back({std::min(effect.experiment->speedup, knee), 1 - std::exp(effect.log_ratio)});
+      pairs.push_back({std::min(effect.experiment->speedup, knee), 1 - std::exp(effect.log_ratio),
+                       effect.noise_scale});
     }
     std::vector<double> slopes = {l1_slope(pairs)};
     if (pairs.size() <= kFewForMedian) {
@@ -170,6 +172,22 @@ Residuals residuals_of_nulls(std::span<const Effect> nulls) {
 }
 
 }  // namespace
+
+void scale_noise(PointEffects& effects) {
+  std::vector<std::vector<Effect>> nulls;
+  for (const Effect& null : effects.nulls) {
+    if (nulls.size() <= null.run) nulls.resize(null.run + 1);
+    nulls[null.run].push_back(null);
+  }
+  std::vector<Noise> noises;
+  for (const std::vector<Effect>& of_run : nulls) noises.push_back(baseline_noise(of_run));
+  const std::vector<double> scales = noise_scales(noises);
+  for (std::vector<Effect>* all : {&effects.treatments, &effects.nulls}) {
+    for (Effect& effect : *all) {
+      if (effect.run < scales.size()) effect.noise_scale = scales[effect.run];
+    }
+  }
+}
 
 Noise baseline_noise(std::span<const Effect> nulls) {
   if (nulls.size() < kFewestNulls) return {};

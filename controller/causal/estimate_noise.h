@@ -12,6 +12,9 @@
 // what occurs: nothing, a straight line, and figure 1 of the Coz paper, which rises until something
 // else becomes the bottleneck. It is used only to tell noise from effect; no result is read off it.
 //
+// Runs may differ in their noise: all residuals are those of a run whose scale is 1
+// (estimate_run_noise.h).
+//
 // Stalls: residuals around the curve are clipped (statistics.h, pseudo-values).
 #pragma once
 
@@ -20,13 +23,9 @@
 #include <vector>
 
 #include "controller/causal/estimate_compare.h"
+#include "controller/causal/estimate_run_noise.h"
 
 namespace causalctl::causal {
-
-struct Noise {
-  double variance = 0;  // of one log period
-  std::size_t freedom = 0;
-};
 
 // A treatment with stalls taken out of its log ratio.
 struct Clean {
@@ -38,6 +37,9 @@ struct CleanUnit {
   std::vector<Clean> effects;
   Noise noise;
 };
+
+// Gives each effect the scale of its run.
+void scale_noise(PointEffects& effects);
 
 // The noise of baselines against baselines; they have no effect by definition. Freedom 0: too few.
 Noise baseline_noise(std::span<const Effect> nulls);

@@ -9,6 +9,7 @@
 #include "controller/base/log.h"
 #include "controller/causal/budget.h"
 #include "controller/causal/cadence.h"
+#include "controller/causal/death.h"
 #include "controller/causal/early_findings.h"
 #include "controller/causal/intrusion.h"
 #include "controller/causal/model_error.h"
@@ -42,7 +43,7 @@ class Runner {
         stream_(parts),
         ticker_(parts_, stream_, config.scope, run.warnings),
         limit_(parts.session, run.warnings),
-        early_(parts_, stream_, config.scope) {}
+        early_(parts_, stream_, config.scope, EarlyFindings::Visits::throughout) {}
 
   void run();
 
@@ -66,7 +67,6 @@ class Runner {
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts);
   std::vector<UnitSamples> samples() const;
   void warn_of_intrusion();
-  void note_last_pause();
   void finish();
   void show(const char* phase, const Experiment* now = nullptr);
   void show_time();
@@ -332,11 +332,9 @@ void Runner::count_baseline(const Experiment& done, const std::vector<std::uint6
 }
 
 std::vector<UnitSamples> Runner::samples() const {
-  std::vector<UnitSamples> all;
-  for (UnitId id = 0; id < parts_.attribution.units(); ++id) {
-    const std::uint64_t in_baselines = id < baseline_counts_.size() ? baseline_counts_[id] : 0;
-    all.push_back({parts_.attribution.unit(id), parts_.attribution.count(id), in_baselines,
-                   parts_.attribution.inherited(id)});
+  std::vector<UnitSamples> all = parts_.attribution.samples();
+  for (UnitId id = 0; id < std::min(all.size(), baseline_counts_.size()); ++id) {
+    all[id].baseline_count = baseline_counts_[id];
   }
   return all;
 }
@@ -364,20 +362,10 @@ void Runner::warn_of_intrusion() {
   }
 }
 
-// Completed where the signal is known.
-void Runner::note_last_pause() {
-  constexpr Nanoseconds near_ns = kSecond;
-  Death& death = run_.death.emplace();
-  const auto pause = parts_.pauser.last();
-  const Nanoseconds ended_ns =
-      stream_.last_exit_ns() > 0 ? stream_.last_exit_ns() : parts_.clock.now();
-  if (!pause || ended_ns - pause->at_ns > near_ns) return;
-  death.after_pause_ns = std::max<Nanoseconds>(0, ended_ns - pause->at_ns);
-  death.paused = pause->tid;
-}
-
 void Runner::finish() {
-  if (run_.reason == "target-exited" && !stream_.executed_other_program()) note_last_pause();
+  if (run_.reason == "target-exited" && !stream_.executed_other_program()) {
+    run_.death = death_of(parts_, stream_);
+  }
   run_.wall_ns = parts_.clock.now() - start_ns_;
   add_totals(parts_, cpu_start_ns_, run_);
   note_mean_period();

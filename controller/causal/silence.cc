@@ -34,6 +34,10 @@ std::string of_idle_target(const TargetState& target) {
                            target.waits_for);
 }
 
+Nanoseconds seconds_of(const Silence& silence) {
+  return std::max<Nanoseconds>(1, silence.watched_ns / kSecond);
+}
+
 bool visited(const ThroughputCount& point) { return point.visits > 0; }
 bool visited(const LatencyCount& point) { return point.ends > 0; }
 
@@ -70,9 +74,7 @@ std::string reason_of(const Silence& silence) {
     return "the target is stopped by a signal (SIGSTOP); kill -CONT lets it go on";
   }
   if (silence.target.frozen) return "the target is frozen by its control group; thaw it";
-  if (static_cast<double>(silence.cpu_ns) < kIdleShare * static_cast<double>(silence.watched_ns)) {
-    return of_idle_target(silence.target);
-  }
+  if (is_at_rest(silence)) return of_idle_target(silence.target);
   if (silence.code.kind == Kind::system_call) {
     return "no thread makes this system call under the present load";
   }
@@ -92,8 +94,18 @@ std::string reason_of(const Silence& silence) {
 }
 
 std::string describe(const Silence& silence) {
-  return fmt::format("{}: no visit in {} s; {}", silence.point,
-                     std::max<Nanoseconds>(1, silence.watched_ns / kSecond), reason_of(silence));
+  return fmt::format("{}: no visit in {} s; {}", silence.point, seconds_of(silence),
+                     reason_of(silence));
+}
+
+bool is_at_rest(const Silence& silence) {
+  return silence.target.stopped || silence.target.frozen ||
+         static_cast<double>(silence.cpu_ns) < kIdleShare * static_cast<double>(silence.watched_ns);
+}
+
+std::string describe_unended(const Silence& silence) {
+  return fmt::format("the program has not ended in {} s; {}", seconds_of(silence),
+                     reason_of(silence));
 }
 
 std::optional<NoResult> no_result(const Run& run) {

@@ -50,6 +50,10 @@ struct Silence {
 std::string reason_of(const Silence& silence);
 // "item_done: no visit in 5 s; the target …"
 std::string describe(const Silence& silence);
+// Whether that is because the target does not run: it is stopped, frozen, or waits.
+bool is_at_rest(const Silence& silence);
+// Of a program that is to end by itself: "the program has not ended in 5 s; the target …"
+std::string describe_unended(const Silence& silence);
 
 struct NoResult {
   std::string what;

@@ -8,6 +8,8 @@
 
 #include "controller/base/clock.h"
 #include "controller/causal/cadence.h"
+#include "controller/causal/death.h"
+#include "controller/causal/early_findings.h"
 #include "controller/causal/model_error.h"
 #include "controller/causal/pause_cost.h"
 #include "controller/causal/sampling_limit.h"
@@ -51,13 +53,15 @@ struct Watched {
 };
 
 Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const RunHooks& hooks,
-              const WholeRun& planned, Nanoseconds period_ns) {
+              const WholeRun& planned, Nanoseconds period_ns, EarlyFindings* early) {
   Watched watched;
   const Nanoseconds start_ns = parts.clock.now();
+  if (early != nullptr) early->begin(start_ns);
   std::optional<UnitId> unit;
   while (parts.session.target_alive() && !stream.executed_other_program() &&
          hooks.interrupts() == 0) {
     ticker.step();
+    if (early != nullptr) early->look();
     if (unit || planned.unit.empty()) continue;
     // Known from its first sample on; until then nothing could be earned, nor owed.
     unit = parts.attribution.find(planned.unit);
@@ -68,6 +72,48 @@ Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const Ru
   watched.wall_ns = parts.clock.now() - start_ns;
   stream.step();  // the last records, the end among them
   return watched;
+}
+
+Experiment experiment_of(const StreamParts& parts, const Stream& stream, const Ticker& ticker,
+                         const WholeRun& planned, const Watched& watched,
+                         const Overhead& overhead) {
+  Experiment result;
+  result.speedup = planned.speedup;
+  result.samples = stream.samples_in_unit();
+  std::string late;
+  if (const auto unit = parts.attribution.find(planned.unit)) {
+    result.unit = parts.attribution.unit(*unit);
+    late = known_too_late(result.samples, parts.attribution.count(*unit));
+  } else {
+    result.unit.name = planned.unit;
+  }
+  result.runnable_wait_ns = stream.core_wait_ns();
+  result.outside_wait_ns =
+      std::clamp<Nanoseconds>(stream.outside_wait_ns(), 0, result.runnable_wait_ns);
+  result.cores = stream.core_totals();
+  result.cores.stranger_wait_ns = std::max<Nanoseconds>(result.cores.stranger_wait_ns, 0);
+  result.lost_records = parts.session.losses().records_lost;
+  const pause::PauseTotals pauses = parts.pauser.totals();
+  result.asked_ns = pauses.asked_ns;
+  result.paid_ns = pauses.paid_ns;
+  result.pauses = pauses.pauses;
+  const progress::ThroughputCount end = parts.counters.throughput().front();
+  if (stream.executed_other_program()) {
+    result.discarded = "the program executed another one";
+  } else if (end.visits != 1) {
+    result.discarded = "the program did not end by itself";
+  } else if (!late.empty()) {
+    result.discarded = late;
+  } else {
+    ticker.judge(result);
+  }
+  result.effective_ns = watched.window_ns + end.last_ns;
+  result.delay_ns = stream.delay_at_visit_ns();
+  result.wall_ns = result.effective_ns + result.delay_ns;
+  result.cost_error_ns = error_of_pauses(result, overhead);
+  result.model_error_ns = model_error_of(result);
+  result.throughput = {{kEndToEnd, end.visits, 0, 0}};
+  return result;
 }
 
 }  // namespace
@@ -118,52 +164,27 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   stream.begin_counting();
   if (hooks.followed) hooks.followed();
   const Nanoseconds cpu_start_ns = process_cpu_now();
-  const Watched watched = watch(stream, ticker, parts, hooks, planned, period_ns);
+  // In the first run: all others would say the same.
+  std::optional<EarlyFindings> early;
+  if (planned.unit.empty()) {
+    early.emplace(parts, stream, config.scope, EarlyFindings::Visits::at_the_end);
+  }
+  const Watched watched =
+      watch(stream, ticker, parts, hooks, planned, period_ns, early ? &*early : nullptr);
   wait_for_answers(parts, hooks);
 
-  Experiment result;
-  result.speedup = planned.speedup;
-  result.samples = stream.samples_in_unit();
-  std::string late;
-  if (const auto unit = parts.attribution.find(planned.unit)) {
-    result.unit = parts.attribution.unit(*unit);
-    late = known_too_late(result.samples, parts.attribution.count(*unit));
-  } else {
-    result.unit.name = planned.unit;
-  }
-  result.runnable_wait_ns = stream.core_wait_ns();
-  result.outside_wait_ns =
-      std::clamp<Nanoseconds>(stream.outside_wait_ns(), 0, result.runnable_wait_ns);
-  result.cores = stream.core_totals();
-  result.cores.stranger_wait_ns = std::max<Nanoseconds>(result.cores.stranger_wait_ns, 0);
-  run.cores = result.cores;
-  run.throttled = stream.throttled();
-  result.lost_records = parts.session.losses().records_lost;
-  const pause::PauseTotals pauses = parts.pauser.totals();
-  result.asked_ns = pauses.asked_ns;
-  result.paid_ns = pauses.paid_ns;
-  result.pauses = pauses.pauses;
-  const progress::ThroughputCount end = parts.counters.throughput().front();
   run.reason = hooks.interrupts() > 0 ? "interrupted" : "target-exited";
-  if (stream.executed_other_program()) {
-    result.discarded = "the program executed another one";
-  } else if (end.visits != 1) {
-    result.discarded = "the program did not end by itself";
-  } else if (!late.empty()) {
-    result.discarded = late;
-  } else {
-    ticker.judge(result);
+  run.experiments.push_back(experiment_of(parts, stream, ticker, planned, watched, run.overhead));
+  run.cores = run.experiments.back().cores;
+  run.throttled = stream.throttled();
+  if (run.reason == "target-exited" && !stream.executed_other_program()) {
+    run.death = death_of(parts, stream);
   }
-  result.effective_ns = watched.window_ns + end.last_ns;
-  result.delay_ns = stream.delay_at_visit_ns();
-  result.wall_ns = result.effective_ns + result.delay_ns;
-  result.cost_error_ns = error_of_pauses(result, run.overhead);
-  result.model_error_ns = model_error_of(result);
-  result.throughput = {{kEndToEnd, end.visits, 0, 0}};
-  run.experiments.push_back(result);
-
-  for (UnitId id = 0; id < parts.attribution.units(); ++id) {
-    run.samples.push_back({parts.attribution.unit(id), parts.attribution.count(id), 0});
+  run.samples = parts.attribution.samples();
+  if (early) {
+    for (std::string& warning : early->at_the_end(run.samples)) {
+      run.warnings.push_back(std::move(warning));
+    }
   }
   run.wall_ns = watched.wall_ns;
   add_totals(parts, cpu_start_ns, run);

@@ -30,6 +30,7 @@
 #include "controller/commands/launched.h"
 #include "controller/commands/profile.h"
 #include "controller/commands/status_line.h"
+#include "controller/commands/target_end.h"
 #include "controller/target/ptrace.h"
 
 namespace causalctl::commands {
@@ -93,12 +94,16 @@ void watch_once(config::Config config, const ConsoleOptions& console,
     log.run(run);
     causal::run_whole(config, parts, hooks, planned, run);
   };
-  const causal::Run run = watch_target(config, pid, guardian, console, work);
+  causal::Run run = watch_target(config, pid, guardian, console, work);
   if (guardian.was_killed()) {
     throw Error("the guardian process was killed; the runs were ended early",
                 "look for the out-of-memory killer in the kernel's log");
   }
-  log.experiment(run, run.experiments.front());
+  causal::Experiment& experiment = run.experiments.front();
+  if (run.death) {
+    experiment.discarded = "the program was ended by " + name_of_signal(run.death->signal);
+  }
+  log.experiment(run, experiment);
   for (const causal::UnitSamples& samples : run.samples) log.samples(run, samples);
   log.end(run);
   if (run.reason == "target-exited") {
@@ -169,6 +174,7 @@ class Runs {
   std::map<std::string, std::size_t> by_identity_;  // into run_.samples
   Nanoseconds start_ns_ = monotonic_now();
   int expected_status_ = 0;
+  std::vector<causal::Death> deaths_;
   std::uint64_t executions_ = 0;
   std::mt19937_64 random_;
 };
@@ -241,6 +247,7 @@ void Runs::learn(const causal::Run& run, bool baseline) {
   most.period_ns = run.overhead.period_ns;
   run_.stopped_calls += run.stopped_calls;
   for (const std::string& warning : run.warnings) {
+    if (run.death && warning == text_of(*run.death)) continue;  // finish() tells it of all runs
     if (std::find(run_.warnings.begin(), run_.warnings.end(), warning) == run_.warnings.end()) {
       run_.warnings.push_back(warning);
     }
@@ -260,6 +267,7 @@ void Runs::take(const Execution& execution) {
     done.discarded = "the program ended otherwise than in its first run";
   }
   learn(execution.run, done.speedup == 0 && done.discarded.empty());
+  if (execution.run.death) deaths_.push_back(*execution.run.death);
   const auto known = by_identity_.find(causal::identity_of(done.unit));
   if (known != by_identity_.end()) done.unit = run_.samples[known->second].unit;
   run_.experiments.push_back(done);
@@ -278,6 +286,7 @@ ExitCode Runs::finish(ExitCode code) {
   run_.wall_ns = monotonic_now() - start_ns_;
   run_.ended = true;
   run_.digest = "unknown";  // the processes are gone
+  if (!deaths_.empty()) run_.warnings.push_back(text_of(deaths_, run_.experiments.size()));
   for (const causal::UnitSamples& samples : run_.samples) {
     if (!run_.log_failure.empty()) break;
     causal::write_or_end(run_, [&] { log_.samples(run_, samples); });
@@ -293,6 +302,10 @@ ExitCode Runs::all() {
   if (first.code != ExitCode::ok) return first.code;
   const causal::Experiment& shown = first.run.experiments.front();
   if (first.run.reason == "interrupted") throw TargetGone("ended before the first experiment was");
+  if (first.run.death) {
+    throw Error("--end-to-end: " + text_of(*first.run.death),
+                "it must end by itself; run it once without causalctl, to see whether it does");
+  }
   if (!shown.discarded.empty() && shown.throughput.front().visits != 1) {
     throw Error(fmt::format("--end-to-end: {}", shown.discarded),
                 "it must end by itself, as the process that was started; a shell script does not "

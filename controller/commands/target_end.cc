@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <limits>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
@@ -29,10 +31,13 @@ std::string first_thread_ended(Pid target) {
       target);
 }
 
+std::string name_of_signal(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
 std::string text_of(const causal::Death& death) {
-  const char* name = sigabbrev_np(death.signal);
-  auto text = fmt::format("the target was ended by SIG{}",
-                          name != nullptr ? name : std::to_string(death.signal));
+  auto text = fmt::format("the target was ended by {}", name_of_signal(death.signal));
   if (!death.after_pause_ns) return text + "; no pause was within 1 s before";
   constexpr double ns_per_ms = 1e6;
   text += fmt::format(", {:.1f} ms after a pause of thread {}",
@@ -41,6 +46,16 @@ std::string text_of(const causal::Death& death) {
                            death.signal == SIGBUS || death.signal == SIGILL ||
                            death.signal == SIGSYS || death.signal == SIGABRT;
   return may_be_ours ? text + ": please report it, if the program does not do so by itself" : text;
+}
+
+std::string text_of(const std::vector<causal::Death>& deaths, std::uint64_t runs) {
+  const auto& nearest = *std::min_element(
+      deaths.begin(), deaths.end(), [](const causal::Death& a, const causal::Death& b) {
+        constexpr Nanoseconds none = std::numeric_limits<Nanoseconds>::max();
+        return a.after_pause_ns.value_or(none) < b.after_pause_ns.value_or(none);
+      });
+  return fmt::format("{} of {} runs do not count, as signals ended them; in one of them {}",
+                     deaths.size(), runs, text_of(nearest));
 }
 
 void tell_death(target::Guardian& guardian, const target::EndWatch& watch, causal::Run& run) {

@@ -1,7 +1,9 @@
 // How a target ends while it is profiled, and what is said of it.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "controller/base/types.h"
 #include "controller/causal/experiment.h"
@@ -25,7 +27,11 @@ class FirstThread {
 
 std::string first_thread_ended(Pid target);  // why it cannot be profiled further
 
+std::string name_of_signal(int signal);  // "SIGSEGV"
 std::string text_of(const causal::Death& death);
+// Of runs of one program, some of which signals have ended: how many, and of the one that ended the
+// soonest after a pause, how. REQUIRES: there is one.
+std::string text_of(const std::vector<causal::Death>& deaths, std::uint64_t runs);
 
 // Completes run.death, if there is one, by the signal, and warns of it; resets it where no signal
 // ended the target. Waits for some tenths of a second, as the target's parent may not have

@@ -9,12 +9,14 @@ import fixture
 from attaching import A_LINE, ENDLESS, FIGURE1, SHORT, halved, profiled
 from case import (Case, expect, experiments_of, kept_experiments, line_of, log_complete,
                   log_ends_with, patterns, records_in)
-from during import end, interrupt
+from during import PATIENCE, end, interrupt, so_far
+from silence_cases import said
 
 STRLEN_LINE = f"in_library.c:{line_of('in_library.c', 'here it spends its time')}"
 
 # Longer than any case may last: only the interrupt can end its runs.
 SLOW = ("{targets}/figure1", "--seconds", "300", "--per-ms", "300000")
+SPINS = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
 ROUNDS = ("{targets}/figure1", "--round-ms", "15", "--rounds", "20", "--per-ms", "300000")
 
 
@@ -73,6 +75,25 @@ def interrupt_none_behind(world):
     if behind != {False}:
         raise RuntimeError("a thread of causalctl ran at a low priority")
     end(world)
+
+
+def killed_runs(records):
+    return [record for record in experiments_of(records)
+            if record.get("discarded") == "the program was ended by SIGTERM"]
+
+
+def until_one_was_killed(world):
+    """The second of all runs, which is the first experiment; others follow."""
+    def reached(records):
+        return killed_runs(records) and len(kept_experiments(records)) >= 2
+
+    if not world.wait_for_log(reached, PATIENCE):
+        raise RuntimeError(f"waited in vain: {so_far(world)}")
+    end(world)
+
+
+def one_was_killed(outcome):
+    return expect(len(killed_runs(outcome.log())) == 1, "another number of runs was killed")
 
 
 def write_script(world):
@@ -172,7 +193,22 @@ CASES = [
     Case("end_to_end_beside_a_point", ("run", "--end-to-end", "--progress", "main", "--", "true"),
          exit=(2,), stderr=patterns("end-to-end.*nothing else")),
     Case("end_to_end_killed", ("run", "--end-to-end", "--duration", "5s", "--", "sh", "-c",
-                               "kill -9 $$"), exit=(1, 3), stderr=patterns("end-to-end|ended")),
+                               "kill -9 $$"), exit=(1,),
+         stderr=patterns("^causalctl: --end-to-end: the target was ended by SIGKILL; no pause was")),
+    Case("end_to_end_second_run_killed",
+         ("run", "--end-to-end", "--duration", ENDLESS, "-o", "{log}", "--", "sh", "-c",
+          f"{SPINS}; if [ -e first ] && ! [ -e second ]; then : >second; kill -TERM $$; fi; : >first"),
+         during=until_one_was_killed, stdout=patterns(
+             r"1 of \d+ runs do not count, as signals ended them; in one of them the target was "
+             "ended by SIGTERM"),
+         absent=patterns("warning +the target was ended"), checks=(log_complete, one_was_killed)),
+    # What is found early is said in the first run, which is not over here.
+    Case("end_to_end_sleeps", ("run", "--end-to-end", "-o", "{log}", "--", "sleep", "300"),
+         exit=(3,), alone=True,
+         during=said(r"the program has not ended in \d+ s; the target used no CPU time: it waits")),
+    Case("end_to_end_out_of_scope", ("run", "--end-to-end", "--scope-binary", "nosuch*", "-o", "{log}",
+                                     "--", *FIGURE1), exit=(3,), alone=True,
+         during=said(r"none of \d+ samples has a frame in scope")),
     Case("end_to_end_executes_another", ("run", "--end-to-end", "--duration", "5s", "--", "env",
                                          "sleep", "0.2"),
          exit=(1,), stderr=patterns("executed another")),

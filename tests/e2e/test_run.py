@@ -8,11 +8,15 @@ import argparse
 import dataclasses
 import fnmatch
 import os
+import pathlib
 import signal
 import sys
+import tempfile
 import time
 
+import fixture
 import run
+import throttling_cases
 import tiers
 from case import Case, has_counted
 
@@ -197,6 +201,29 @@ def the_quick_tier_has_every_command_and_channel():
             "ptrace" in channels and any("--end-to-end" in words for words in quick))
 
 
+def is_set_back_after(number):
+    """Whether the limit is what it was, once this signal has ended who lowered it."""
+    with tempfile.TemporaryDirectory() as directory:
+        limit = pathlib.Path(directory, "limit")
+        limit.write_text("100000\n")
+        runner = os.fork()
+        if runner == 0:
+            try:
+                held = throttling_cases.LoweredLimit(limit)  # until its name goes
+                time.sleep(60)
+            finally:
+                os._exit(1)
+        low = f"{throttling_cases.LOW}\n"
+        lowered = fixture.wait_until(lambda: limit.read_text() == low, 10)
+        os.kill(runner, number)
+        os.waitpid(runner, 0)
+        return lowered and fixture.wait_until(lambda: limit.read_text() == "100000\n", 10)
+
+
+def the_limit_of_samples_is_set_back_however_the_runner_ends():
+    return all(map(is_set_back_after, (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)))
+
+
 def main():
     failed = 0
     tests = (cases_that_compare_speeds_are_alone, without_figures_only_the_undisturbed_are,
@@ -204,7 +231,8 @@ def main():
              only_a_foreseen_end_is_tried_again_and_once, a_profile_that_counts_nothing_fails,
              every_point_must_be_counted, whoever_is_to_profile_must_count,
              a_way_of_counting_is_handed_on, what_needs_a_breakpoint_is_skipped_where_none_fires,
-             the_quick_tier_has_every_command_and_channel)
+             the_quick_tier_has_every_command_and_channel,
+             the_limit_of_samples_is_set_back_however_the_runner_ends)
     for test in tests:
         if not test():
             print(f"FAILED {test.__name__}")

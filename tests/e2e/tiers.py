@@ -11,6 +11,7 @@ LEFT_TO_FULL = {
     "attach_oversubscribed": "the same",
     "attach_beside_busy_loops": "the same",
     "attach_longest_pause": "the same",
+    "attach_limit_of_samples_falls": "it lowers the limit of samples of the whole machine",
     "attach_threads_come_and_go": "how many threads begin, and so what is said, is up to the load",
     "attach_costs_measured": "it measures what sampling costs, for 20 seconds",
     "attach_target_installs_sigtrap_handler": "it waits half a minute for what the target does",

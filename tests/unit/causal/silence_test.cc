@@ -59,6 +59,24 @@ TEST_CASE("a target that does not run is the first reason", "[causal][silence]")
   CHECK_THAT(reason_of(silence), Contains("stopped by a signal"));
 }
 
+TEST_CASE("of a program that is to end by itself only that it does not run is told",
+          "[causal][silence]") {
+  Silence silence = uncalled();
+  CHECK_FALSE(is_at_rest(silence));
+  silence.cpu_ns = kMillisecond;
+  CHECK(is_at_rest(silence));
+  silence.target.waits_for = "input on descriptor 0";
+  CHECK(describe_unended(silence) ==
+        "the program has not ended in 5 s; the target used no CPU time: it waits for input on "
+        "descriptor 0; give it load");
+  silence.cpu_ns = 5 * kSecond;
+  silence.target.stopped = true;
+  CHECK(is_at_rest(silence));
+  silence.target = {};
+  silence.target.frozen = true;
+  CHECK(is_at_rest(silence));
+}
+
 TEST_CASE("system calls and sampled lines have reasons of their own", "[causal][silence]") {
   Silence silence = uncalled();
   silence.code.kind = PointCode::Kind::system_call;
