@@ -7,12 +7,11 @@
 
 #include "controller/causal/estimate.h"
 #include "controller/causal/estimate_warnings.h"
-#include "controller/report/text.h"
 
 namespace causalctl::causal {
 namespace {
 
-constexpr double kAsked = 0.5;  // the speedup of which it speaks
+constexpr double kOutlookSpeedup = 0.5;  // the speedup of which it speaks
 
 // Of the points that are visited, the first; of its units, that with most samples.
 const report::UnitResult* hottest(const report::Report& report) {
@@ -28,7 +27,7 @@ const report::UnitResult* hottest(const report::Report& report) {
 }
 
 double half_width(const report::UnitResult& unit) {
-  return kAsked * (unit.slope->high - unit.slope->low) / 2;
+  return kOutlookSpeedup * (unit.slope->high - unit.slope->low) / 2;
 }
 
 // Half widths of the hottest unit's effect; more experiments make that of chance smaller only.
@@ -56,6 +55,12 @@ std::optional<Known> known_of(const report::Report& report, Run so_far) {
   return known;
 }
 
+// "12 s", "7 min"
+std::string roughly(double time_ns) {
+  const double seconds = time_ns / kSecond;
+  return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
+}
+
 // What helps besides a quieter time.
 std::string advice(const Known& known, Nanoseconds passed_ns) {
   const double chance_left = kWellKnown * kWellKnown - known.by_model * known.by_model;
@@ -63,10 +68,8 @@ std::string advice(const Known& known, Nanoseconds passed_ns) {
       "profile at a quieter time, or give the target cores of its own (taskset, cpuset)";
   if (chance_left <= 0) return text + "; a longer profile does not help";
   const double times = known.by_chance * known.by_chance / chance_left;
-  return text +
-         fmt::format("; ±{:.0f} points take about {}", 100 * kWellKnown,
-                     report::duration(
-                         std::llround(times * static_cast<double>(passed_ns) / kSecond) * kSecond));
+  return text + fmt::format("; ±{:.0f} points take about {}", 100 * kWellKnown,
+                            roughly(times * static_cast<double>(passed_ns)));
 }
 
 }  // namespace
@@ -85,7 +88,7 @@ std::optional<std::string> outlook_of(Run so_far, std::optional<Nanoseconds> len
     return fmt::format(
         "{}: after {} no effect can be told at all; profile at a quieter time, or "
         "give the target cores of its own (taskset, cpuset)",
-        seen, report::duration(passed_ns));
+        seen, roughly(static_cast<double>(passed_ns)));
   }
   const double times =
       length_ns ? static_cast<double>(*length_ns) / static_cast<double>(passed_ns) : 1;
@@ -94,7 +97,7 @@ std::optional<std::string> outlook_of(Run so_far, std::optional<Nanoseconds> len
   return fmt::format(
       "{}: {} the effect of {} made {:.0f} % faster is known to ±{:.0f} points "
       "only; {}",
-      seen, length_ns ? "when this run ends" : "by now", known->unit, 100 * kAsked,
+      seen, length_ns ? "when this run ends" : "by now", known->unit, 100 * kOutlookSpeedup,
       100 * at_the_end, advice(*known, passed_ns));
 }
 

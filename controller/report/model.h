@@ -124,7 +124,7 @@ struct Report {
   // What other programs on the same cores do to the numbers, in sentences; empty: nothing to speak
   // of. Among the warnings, too.
   std::string beside;
-  std::vector<std::string> peers;   // other processes that were followed, sorted
+  std::vector<std::string> peers;  // other processes that were followed, sorted
   // Of the kernel → seen | never-fired | refused, on ourselves; "seen" only where all runs saw it.
   std::map<std::string, std::string> facilities;
   std::vector<std::string> warnings;
