@@ -13,7 +13,7 @@
 namespace causalctl::target {
 namespace {
 
-constexpr Nanoseconds kPatience = 50 * kMillisecond;
+constexpr Nanoseconds kMaskPatience = 50 * kMillisecond;
 constexpr std::uint64_t kComputed = 2;  // user ticks: two may begin within one of them
 
 constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
@@ -62,7 +62,7 @@ std::map<Tid, std::uint64_t> own_masks(Pid pid, std::span<const Tid> tids) {
       own[tid] = look->blocked;
     }
   }
-  for (Patience patience(kPatience); !doubtful.empty() && !patience.over();) {
+  for (Patience patience(kMaskPatience); !doubtful.empty() && !patience.over();) {
     sleep_until(monotonic_now() + kMillisecond);
     std::erase_if(doubtful, [&](const auto& thread) {
       const auto look = look_at(pid, thread.first);
