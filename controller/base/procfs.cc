@@ -303,22 +303,24 @@ std::optional<std::string> thread_stat(Pid pid, Tid tid) {
   return read_text(fmt::format("/proc/{}/task/{}/stat", pid, tid));
 }
 
-Address parse_entry_point(std::string_view auxv) {
+std::uint64_t parse_auxiliary(std::string_view auxv, std::uint64_t type) {
   struct Entry {
     std::uint64_t type = 0;
     std::uint64_t value = 0;
   } entry;
   for (; auxv.size() >= sizeof entry; auxv.remove_prefix(sizeof entry)) {
     std::memcpy(&entry, auxv.data(), sizeof entry);
-    if (entry.type == AT_ENTRY) return entry.value;
+    if (entry.type == type) return entry.value;
   }
   return 0;
 }
 
-Address entry_point(Pid pid) {
+std::uint64_t auxiliary(Pid pid, std::uint64_t type) {
   const auto auxv = read_text(fmt::format("/proc/{}/auxv", pid));
-  return auxv ? parse_entry_point(*auxv) : 0;
+  return auxv ? parse_auxiliary(*auxv, type) : 0;
 }
+
+Address entry_point(Pid pid) { return auxiliary(pid, AT_ENTRY); }
 
 bool has_children(Pid pid, Tid tid) {
   const auto children = read_text(fmt::format("/proc/{}/task/{}/children", pid, tid));

@@ -99,10 +99,12 @@ bool is_kernel_worker(Pid pid, std::string_view stat_of_thread);  // as thread_s
 char parse_state(std::string_view stat);  // as in Status; '?': there is none
 inline bool is_blocked(char state) { return state == 'S' || state == 'D'; }
 std::optional<std::string> thread_stat(Pid pid, Tid tid);
-// Where the program's own code begins, once the loader is done, in the bytes of /proc/PID/auxv
-// (getauxval(3), AT_ENTRY); 0: not said. Pure.
-Address parse_entry_point(std::string_view auxv);
-Address entry_point(Pid pid);  // 0: gone or unreadable
+// An entry of the auxiliary vector, AT_… of getauxval(3), in the bytes of /proc/PID/auxv; 0: it is
+// not there. Pure.
+std::uint64_t parse_auxiliary(std::string_view auxv, std::uint64_t type);
+std::uint64_t auxiliary(Pid pid, std::uint64_t type);  // 0 also where it is gone or unreadable
+// Where the program's own code begins, once the loader is done; 0: not known.
+Address entry_point(Pid pid);
 // The one process of this name (comm, or file name of its executable). Throws UsageError when none
 // or several match, listing them.
 Pid find_process(const std::string& name);

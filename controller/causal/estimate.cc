@@ -327,7 +327,10 @@ void sum_run(const Run& run, Report& report) {
   } else if (run.digest == "same" && report.digest == "unknown") {
     report.digest = "same";
   }
-  if (report.executable.empty()) report.executable = run.executable;
+  if (report.executable.empty()) {
+    report.executable = run.executable;
+    report.started_as = run.started_as;
+  }
   if (report.build_id.empty()) report.build_id = run.build_id;
   if (run.ended) report.reason = run.reason;
 }

@@ -16,7 +16,7 @@ using report::Verdict;
 constexpr std::uint64_t kFewestSamples = 10;
 constexpr Nanoseconds kUsualPeriod = kMillisecond;
 
-double as_percent(double fraction) { return 100 * fraction; }
+double in_percent(double fraction) { return 100 * fraction; }
 
 // To the one digit that is shown: a bound must not be rounded down.
 double rounded_up(double value) { return std::ceil(value * 10) / 10; }
@@ -41,18 +41,18 @@ double unexplained(const ProgressResult& point) {
 // Why the experiments cannot bear that bound, which is the one of that unit; empty: they can.
 std::string why_unknown(const ProgressResult& point, const UnitResult& unit, const Bound& bound) {
   const auto of_unit =
-      fmt::format("{} ({:.0f} % of the samples)", unit.unit, as_percent(unit.sample_share));
+      fmt::format("{} ({:.0f} % of the samples)", unit.unit, in_percent(unit.sample_share));
   if (!was_sped_up(unit.tested)) {
     return fmt::format("{} was sampled in {} of its {} experiments with a speedup, {} times in all",
                        of_unit, unit.tested.sampled, unit.tested.experiments, unit.tested.samples);
   }
   if (!bound.by_experiments) {
     return fmt::format("of {} they leave open all of the {:.1f} % that its own time allows for",
-                       of_unit, rounded_up(as_percent(bound.effect)));
+                       of_unit, rounded_up(in_percent(bound.effect)));
   }
   if (unexplained(point) > bound.effect) {
     return fmt::format("without any speedup they agree only to ±{:.1f} points",
-                       as_percent(unexplained(point)));
+                       in_percent(unexplained(point)));
   }
   return "";
 }
@@ -99,7 +99,7 @@ std::string statement_of_small_effects(const ProgressResult& point, Nanoseconds 
   return fmt::format(
       "{}: no effect larger than {:.1f} % is possible here, by making any of the {} measured "
       "units faster ({:.0f} % of the samples)",
-      point.name, rounded_up(as_percent(bound.effect)), measured, as_percent(samples));
+      point.name, rounded_up(in_percent(bound.effect)), measured, in_percent(samples));
 }
 
 }  // namespace causalctl::causal

@@ -42,6 +42,8 @@ void add_presence(const Run& run, Totals& totals) {
     own[experiment.unit.name].samples += experiment.samples;
     own[experiment.unit.name].time_ns += experiment.effective_ns;
   }
+  const bool time_is_known = static_cast<double>(run.losses.throttles) <=
+                             kManyThrottles * static_cast<double>(samples_of(run));
   for (const UnitSamples& samples : run.samples) {
     UnitTotals& unit = totals.units[samples.unit.name];
     learn(unit.unit, samples.unit);
@@ -49,8 +51,8 @@ void add_presence(const Run& run, Totals& totals) {
     unit.inherited += samples.inherited;
     const auto in_baselines = static_cast<double>(samples.baseline_count);
     const Presence here = {in_baselines * sample_ns, baselines_ns, samples.baseline_count};
-    unit.anywhere += here;
-    if (tried.contains(samples.unit.name)) unit.where_tried += here;
+    if (time_is_known) unit.anywhere += here;
+    if (time_is_known && tried.contains(samples.unit.name)) unit.where_tried += here;
     const auto mine = own.find(samples.unit.name);
     if (mine == own.end() || samples.baseline_count == 0 || baselines_ns <= 0) continue;
     const double part =

@@ -55,6 +55,10 @@ void add(const Experiment& experiment, report::Tested& tested);
 
 std::uint64_t samples_of(const Run& run);  // in units or not
 
+// Of the samples. Where the kernel stops sampling that often, what a sample stands for is no more
+// the same for all threads: one that comes to a core often is sampled more often.
+inline constexpr double kManyThrottles = 0.05;
+
 // The share of the time in which the unit is active at all (Coz eq. 8); 1 where nothing shows that
 // it is not always.
 Factor phase_factor(const UnitTotals& unit);

@@ -10,6 +10,7 @@
 #include "controller/base/statistics.h"
 #include "controller/causal/estimate_compare.h"
 #include "controller/causal/estimate_small_effects.h"
+#include "controller/causal/estimate_totals.h"
 #include "controller/causal/pacing.h"
 #include "controller/causal/pause_cost.h"
 
@@ -23,7 +24,6 @@ using report::Verdict;
 
 // With a period this long it is not samples that fill the kernel's rings.
 constexpr Nanoseconds kFewSamples = 5 * kMillisecond;
-constexpr double kThrottlesTold = 0.05;  // of the samples
 
 double percent(double fraction) { return 100 * fraction; }
 
@@ -152,7 +152,7 @@ void warn_of_losses(const std::vector<Run>& runs, Report& report) {
   }
   // Below that most samples come when they are to.
   if (static_cast<double>(report.throttles) >
-      kThrottlesTold * static_cast<double>(report.samples_total)) {
+      kManyThrottles * static_cast<double>(report.samples_total)) {
     report.warnings.push_back(fmt::format(
         "after {} of {} samples the kernel took none for a while: what comes next stands for that "
         "time, too, as if the period were longer; raise kernel.perf_event_max_sample_rate",

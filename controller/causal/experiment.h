@@ -122,6 +122,7 @@ struct Run {
   std::string host;
   Pid pid = 0;
   std::string executable;
+  std::string started_as;  // where the program was started by another name; empty: by that
   std::string build_id;
   Nanoseconds started_ns = 0;  // CLOCK_REALTIME
   std::string config_json;     // as used

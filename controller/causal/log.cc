@@ -157,6 +157,7 @@ void LogWriter::run(const Run& run) {
                {"host", run.host},
                {"pid", run.pid},
                {"executable", run.executable},
+               {"started_as", run.started_as},
                {"build_id", run.build_id},
                {"started_ns", run.started_ns}};
   Json config = Json::parse(run.config_json, nullptr, false);

@@ -146,6 +146,7 @@ void read_run(const Json& line, Run& run) {
   get(line, "host", run.host);
   get(line, "pid", run.pid);
   get(line, "executable", run.executable);
+  get(line, "started_as", run.started_as);
   get(line, "build_id", run.build_id);
   get(line, "started_ns", run.started_ns);
   get(line, "seed", run.seed);

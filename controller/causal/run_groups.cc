@@ -67,6 +67,7 @@ bool fits(const Basis& group, const Basis& run) {
 }
 
 std::string program_of(const Basis& basis) {
+  if (!basis.started_as.empty()) return basis.started_as;
   return basis.executable.empty() ? "unknown program" : base_name(basis.executable);
 }
 
@@ -127,6 +128,7 @@ Basis basis_of(const Run& run) {
   const ConfigJson progress = member(config, "progress");
   Basis basis;
   basis.executable = run.executable;
+  basis.started_as = run.started_as;
   basis.build_id = run.build_id;
   basis.unit_kind = kind_of(run);
   basis.binary_scope = sorted_words(member(scope, "binary"));

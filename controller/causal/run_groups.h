@@ -20,6 +20,7 @@ namespace causalctl::causal {
 // What is the same in all runs of a group.
 struct Basis {
   std::string executable;
+  std::string started_as;    // of the first run; not told apart by it
   std::string build_id;      // "": not known
   std::string unit_kind;     // "line", "function"; "": no unit was met
   std::string binary_scope;  // sorted globs, separated by spaces

@@ -135,17 +135,24 @@ class Namer {
     return std::nullopt;
   }
 
-  // The shortest end of the path that is not ambiguous.
+  // The shortest end of the path that is not ambiguous. Each try looks through all debug
+  // information, so a line that cannot be counted by any name is given up after the first.
   std::optional<progress::Point> line(const std::string& file, int line) {
+    bool hopeful = false;
     for (auto slash = file.rfind('/');; slash = file.rfind('/', slash - 1)) {
       const bool whole = slash == std::string::npos || slash == 0;
       const auto spec = fmt::format("{}:{}", whole ? file : file.substr(slash + 1), line);
       if (auto point = resolved(spec)) return point;
-      if (whole) return std::nullopt;
+      if (whole || (!hopeful && !can_be_counted(file, line))) return std::nullopt;
+      hopeful = true;
     }
   }
 
  private:
+  bool can_be_counted(const std::string& file, int line) {
+    const auto places = symbolizer_.find_line(file, line);
+    return !places.empty() && places.size() <= progress::kMostPlaces;
+  }
   std::optional<progress::Point> resolved(const std::string& spec) {
     try {
       return progress::resolve(spec, target_, symbolizer_);

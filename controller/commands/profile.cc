@@ -135,6 +135,7 @@ causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbo
   run.host = host_name();
   run.pid = target;
   run.executable = procfs::executable(target);
+  run.started_as = target::started_as(target);
   for (const unwind::Module& module : symbolizer.modules()) {
     if (module.main) run.build_id = module.build_id;
   }

@@ -1,18 +1,13 @@
 #include "controller/pause/shot_filter.h"
 
 #include <asm/ptrace.h>
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <fmt/format.h>
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
-#include <sys/mman.h>
 
 #include <atomic>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -28,7 +23,6 @@
 namespace causalctl::pause {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::uint32_t kBitsPerByte = 8;
 
 struct Offsets {                    // in bytes
@@ -56,9 +50,6 @@ struct Shared {
   std::uint64_t unused[7];
   SlotOfMap slots[ShotFilter::kSlots];
 };
-constexpr std::size_t kSharedBytes = (sizeof(Shared) + kPage - 1) / kPage * kPage;
-
-Shared& shared(const Mapping& mapping) { return *reinterpret_cast<Shared*>(mapping.data()); }
 
 // Why a shot is held back, as bits of the word that the program writes.
 constexpr int kHandler = 1;
@@ -267,35 +258,21 @@ std::optional<ShotFilter> ShotFilter::load(Address handler, std::string& reason)
     reason = "the kernel has no BTF (/sys/kernel/btf/vmlinux)";
     return std::nullopt;
   }
-  ShotFilter filter;
-  bpf_map_create_opts map_options{};
-  map_options.sz = sizeof map_options;
-  map_options.map_flags = BPF_F_MMAPABLE;
-  filter.map_ = Fd(bpf_map_create(BPF_MAP_TYPE_ARRAY, "causalctl", sizeof(std::uint32_t),
-                                  sizeof(Shared), 1, &map_options));
-  if (!filter.map_) {
-    reason = fmt::format("bpf(BPF_MAP_CREATE): {}", std::strerror(errno));
+  try {
+    ShotFilter filter;
+    filter.shared_ = perf::BpfValue(sizeof(Shared));
+    filter.program_ =
+        perf::load_bpf_program(BPF_PROG_TYPE_PERF_EVENT, "causalctl_shot",
+                               filter_program(*offsets, handler, filter.shared_.map()));
+    return filter;
+  } catch (const Error& error) {
+    reason = error.what();
     return std::nullopt;
   }
-  void* memory =
-      mmap(nullptr, kSharedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, filter.map_.get(), 0);
-  if (memory == MAP_FAILED) {
-    reason = fmt::format("mmap of a BPF map: {}", std::strerror(errno));
-    return std::nullopt;
-  }
-  filter.shared_ = Mapping(memory, kSharedBytes);
-  const auto code = filter_program(*offsets, handler, filter.map_.get());
-  filter.program_ = Fd(bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, "causalctl_shot", "Dual MIT/GPL",
-                                     code.data(), code.size(), nullptr));
-  if (!filter.program_) {
-    reason = fmt::format("bpf(BPF_PROG_LOAD): {}", std::strerror(errno));
-    return std::nullopt;
-  }
-  return filter;
 }
 
 ShotFilter::Held ShotFilter::held() const {
-  const auto word = __atomic_load_n(&shared(shared_).reasons, __ATOMIC_ACQUIRE);
+  const auto word = __atomic_load_n(&shared_.as<Shared>().reasons, __ATOMIC_ACQUIRE);
   if ((word & kSeccomp) != 0) return Held::seccomp;
   if ((word & kDispatch) != 0) return Held::dispatch;
   return word != 0 ? Held::handler : Held::none;
@@ -306,7 +283,7 @@ Nanoseconds ShotFilter::shot_period(unsigned slot) {
 }
 
 void ShotFilter::set_stack(unsigned slot, const std::optional<StackRange>& range) {
-  SlotOfMap& each = shared(shared_).slots[slot % kSlots];
+  SlotOfMap& each = shared_.as<Shared>().slots[slot % kSlots];
   const StackRange now = range.value_or(StackRange{});
   // No order of the two lets anything through that neither the old nor the new range has.
   __atomic_store_n(&each.high, Address{0}, __ATOMIC_SEQ_CST);
@@ -316,7 +293,7 @@ void ShotFilter::set_stack(unsigned slot, const std::optional<StackRange>& range
 }
 
 std::optional<ShotFilter::Place> ShotFilter::take_held_for_stack(unsigned slot) {
-  SlotOfMap& each = shared(shared_).slots[slot % kSlots];
+  SlotOfMap& each = shared_.as<Shared>().slots[slot % kSlots];
   Place place;
   place.stack_pointer = __atomic_exchange_n(&each.stack_pointer, Address{0}, __ATOMIC_ACQ_REL);
   if (place.stack_pointer == 0) return std::nullopt;

@@ -26,6 +26,7 @@
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/pause/stack_room.h"
+#include "controller/perf/bpf_program.h"
 #include "controller/perf/event.h"
 
 namespace causalctl::pause {
@@ -68,9 +69,8 @@ class ShotFilter {
   static std::optional<ShotFilter> load(Address handler, std::string& reason);
   static std::optional<bool> holds_back();
 
-  Fd map_;
+  perf::BpfValue shared_;
   Fd program_;
-  Mapping shared_;  // the map
 };
 
 }  // namespace causalctl::pause

@@ -29,4 +29,7 @@ std::vector<Trial> try_all();
 Trial try_out(Facility facility, std::string nothing,
               const std::function<std::optional<std::string>()>& once);
 
+// Why the time of a record is none between these two readings of the clock; empty: it is. Pure.
+std::string wrong_time(Nanoseconds before_ns, Nanoseconds time_ns, Nanoseconds after_ns);
+
 }  // namespace causalctl::perf

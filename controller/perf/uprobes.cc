@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <linux/bpf.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,13 +19,13 @@
 #include "controller/base/procfs.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/bpf_code.h"
+#include "controller/perf/bpf_program.h"
 #include "controller/perf/event.h"
 
 namespace causalctl::perf {
 namespace {
 
-constexpr std::size_t kRingBytes = 1 << 20;  // 32,768 hits
-constexpr const char* kBpfHint = "run as root, or with CAP_BPF and CAP_PERFMON";
+constexpr unsigned kRingBytes = 1 << 20;             // 32,768 hits
 constexpr ino_t kInitialPidNamespace = 0xEFFFFFFCU;  // PROC_PID_INIT_INO of the kernel
 
 // Newer than the headers of Debian 12 (include/uapi/linux/bpf.h, Linux 6.6).
@@ -158,11 +157,6 @@ std::vector<bpf_insn> program_for(Pid target, const std::optional<Namespace>& sp
   return code.end();
 }
 
-Fd checked(int fd, const char* call) {
-  if (fd < 0) throw Error::from_errno(call, errno, kBpfHint);
-  return Fd(fd);
-}
-
 }  // namespace
 
 struct Uprobes::Impl {
@@ -171,15 +165,15 @@ struct Uprobes::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  Shared& shared() const { return *reinterpret_cast<Shared*>(mapping.data()); }
+  Shared& shared() const { return value.as<Shared>(); }
   std::vector<Fd> link(const std::vector<UprobePlace>& places) const;
   Fd link_of_file(const std::string& path, const std::vector<UprobePlace>& places) const;
   std::vector<Fd> event(const UprobePlace& place) const;
 
   Pid target;
   Means means;
-  Fd shared_map, ring, program;
-  Mapping mapping;
+  BpfValue value;
+  Fd ring, program;
   ring_buffer* reader = nullptr;
   std::vector<UprobeHit>* hits = nullptr;  // where read() wants them
   std::uint64_t lost_told = 0;
@@ -187,29 +181,13 @@ struct Uprobes::Impl {
 };
 
 Uprobes::Impl::Impl(Pid process, Means how) : target(process), means(how) {
-  libbpf_set_print(nullptr);
   if (is_pretended_broken(Facility::bpf)) throw Error("CAUSALCTL_PRETEND_BROKEN has bpf");
-  bpf_map_create_opts options{};
-  options.sz = sizeof options;
-  options.map_flags = BPF_F_MMAPABLE;
-  shared_map = checked(bpf_map_create(BPF_MAP_TYPE_ARRAY, "causalctl", sizeof(std::uint32_t),
-                                      sizeof(Shared), 1, &options),
-                       "bpf(BPF_MAP_CREATE, array)");
-  ring = checked(bpf_map_create(BPF_MAP_TYPE_RINGBUF, "causalctl", 0, 0, kRingBytes, nullptr),
-                 "bpf(BPF_MAP_CREATE, ringbuf)");
-  void* address =
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, shared_map.get(), 0);
-  if (address == MAP_FAILED) throw Error::from_errno("mmap of a BPF map", errno);
-  mapping = Mapping(address, sizeof(Shared));
-  const auto code = program_for(target, namespace_of_numbers(target), shared_map.get(), ring.get());
-  bpf_prog_load_opts load{};
-  load.sz = sizeof load;
-  if (means == Means::links) {
-    load.expected_attach_type = static_cast<bpf_attach_type>(kTraceUprobeMulti);
-  }
-  program = checked(bpf_prog_load(BPF_PROG_TYPE_KPROBE, "causalctl_hits", "Dual MIT/GPL",
-                                  code.data(), code.size(), &load),
-                    "bpf(BPF_PROG_LOAD)");
+  value = BpfValue(sizeof(Shared));
+  ring = make_bpf_ring(kRingBytes);
+  program =
+      load_bpf_program(BPF_PROG_TYPE_KPROBE, "causalctl_hits",
+                       program_for(target, namespace_of_numbers(target), value.map(), ring.get()),
+                       means == Means::links ? kTraceUprobeMulti : 0);
   const auto take = [](void* self, void* data, std::size_t size) {
     if (size < sizeof(RingRecord)) return 0;
     const auto& record = *static_cast<const RingRecord*>(data);

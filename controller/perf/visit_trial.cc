@@ -45,8 +45,6 @@ __asm__(
 using Visited = void (*)();
 
 Trial visit(Facility facility, Visited visited, const std::function<std::uint64_t()>& count) {
-  Trial trial;
-  trial.facility = facility;
   const std::uint64_t before = count();
   std::vector<double> batches_ns;
   for (int batch = 0; batch < kBatches; ++batch) {
@@ -55,17 +53,8 @@ Trial visit(Facility facility, Visited visited, const std::function<std::uint64_
     batches_ns.push_back(static_cast<double>(monotonic_now() - start_ns) / kHits);
   }
   const std::uint64_t counted = is_pretended_broken(facility) ? 0 : count() - before;
-  if (counted == kCalls) {
-    trial.outcome = Outcome::seen;
-    trial.cost_ns = static_cast<Nanoseconds>(statistics::median(batches_ns));
-    trial.finding = fmt::format("{} of {} hits counted, {:.1f} µs each", counted, kCalls,
-                                static_cast<double>(trial.cost_ns) / kMicrosecond);
-  } else {
-    trial.finding =
-        counted == 0 ? "opened, but never fired"
-                     : fmt::format("opened, but {} of {} hits only were counted", counted, kCalls);
-  }
-  return trial;
+  return trial_of_visits(facility, counted, kCalls,
+                         static_cast<Nanoseconds>(statistics::median(batches_ns)));
 }
 
 // nullopt: /proc does not tell.
@@ -155,6 +144,19 @@ bool is_emulated(std::span<const std::byte> instruction) {
   }
   return (opcode >= 0x50 && opcode <= 0x57) || (opcode >= 0x70 && opcode <= 0x7f) ||
          opcode == 0x90 || opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb;
+}
+
+Trial trial_of_visits(Facility facility, std::uint64_t counted, std::uint64_t made,
+                      Nanoseconds cost_ns) {
+  if (counted == 0) return {facility, Outcome::never_fired, "opened, but never fired", "", 0};
+  if (counted != made) {
+    return {facility, Outcome::never_fired,
+            fmt::format("opened, but {} of {} hits only were counted", counted, made), "", 0};
+  }
+  return {facility, Outcome::seen,
+          fmt::format("{} of {} hits counted, {:.1f} µs each", counted, made,
+                      static_cast<double>(cost_ns) / kMicrosecond),
+          "", cost_ns};
 }
 
 Trial try_breakpoint() {

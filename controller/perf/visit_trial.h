@@ -26,6 +26,10 @@ struct UprobeTrial : Trial {
 // push_setup_xol_ops()).
 bool is_emulated(std::span<const std::byte> instruction);
 
+// What it says of a way of counting that it has counted so many of the visits that were made. Pure.
+Trial trial_of_visits(Facility facility, std::uint64_t counted, std::uint64_t made,
+                      Nanoseconds cost_ns);
+
 // Some milliseconds each. Never throw.
 Trial try_breakpoint();
 UprobeTrial try_uprobes();

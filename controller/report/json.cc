@@ -132,6 +132,7 @@ std::string render_json(const Report& report) {
   for (const ProgressResult& point : report.progress) progress.push_back(progress_json(point));
   const Json json = {{"version", 1},
                      {"executable", report.executable},
+                     {"started_as", report.started_as},
                      {"build_id", report.build_id},
                      {"runs", report.runs},
                      {"reason", report.reason},

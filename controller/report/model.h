@@ -130,6 +130,7 @@ struct Report {
   std::vector<std::string> warnings;
   // for the header of the text report and the coz format
   std::string executable;
+  std::string started_as;  // the name that the program was started by, where its file has another
   std::string build_id;
   std::string reason;
   Nanoseconds wall_ns = 0;

@@ -358,6 +358,13 @@ void write_checks(const Report& report, Text& out) {
   write_warnings(warnings, out);
 }
 
+std::string program_of(const Report& report) {
+  if (report.executable.empty()) return "target";
+  return printable(report.started_as.empty()
+                       ? report.executable
+                       : fmt::format("{} ({})", report.started_as, report.executable));
+}
+
 }  // namespace
 
 std::string render_text(const Report& report, bool color, int width) {
@@ -365,8 +372,7 @@ std::string render_text(const Report& report, bool color, int width) {
   write_finding(report, out);
   if (!report.beside.empty()) out.line("{}", printable(report.beside));
   out.blank();
-  out.line("{}: {} run{}, {} experiments in {}{}",
-           report.executable.empty() ? "target" : printable(report.executable), report.runs,
+  out.line("{}: {} run{}, {} experiments in {}{}", program_of(report), report.runs,
            report.runs == 1 ? "" : "s", grouped(report.experiments), duration(report.wall_ns),
            report.reason.empty() ? "" : fmt::format(", ended by {}", printable(report.reason)));
   for (const ProgressResult& progress : report.progress) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/auxv.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <numeric>
 #include <sstream>
 
@@ -141,6 +143,30 @@ std::string process_name(Pid pid) {
   auto name = procfs::read_text(fmt::format("/proc/{}/comm", pid)).value_or("?");
   while (!name.empty() && name.back() == '\n') name.pop_back();
   return name.empty() ? "?" : name;
+}
+
+std::string other_name(std::string_view executed, std::string_view file) {
+  constexpr std::string_view deleted = " (deleted)";
+  if (file.ends_with(deleted)) file.remove_suffix(deleted.size());
+  const auto base = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
+  return base(executed) == base(file) || file.empty() ? "" : std::string(base(executed));
+}
+
+std::string started_as(Pid pid) {
+  constexpr std::size_t page = 4096;
+  std::string executed;
+  std::array<char, page> part{};
+  for (Address from = procfs::auxiliary(pid, AT_EXECFN); from != 0 && executed.size() < PATH_MAX;) {
+    // What comes after the string may not be mapped.
+    const auto bytes = std::span(part).first(page - from % page);
+    if (!read_memory(pid, from, std::as_writable_bytes(bytes))) return "";
+    const std::string_view text(bytes.data(), bytes.size());
+    executed += text.substr(0, text.find('\0'));
+    if (text.find('\0') != std::string_view::npos)
+      return other_name(executed, procfs::executable(pid));
+    from += bytes.size();
+  }
+  return "";
 }
 
 }  // namespace causalctl::target

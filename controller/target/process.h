@@ -58,4 +58,10 @@ bool is_stopped(Pid pid);  // by a signal (SIGSTOP, …), not by a tracer
 
 std::string process_name(Pid pid);  // /proc/PID/comm, "?" when it is gone
 
+// The name of the program as it was started (a link, or a script) where its file has another one;
+// empty: it has the same, or that cannot be read. redis-server is a link to redis-check-rdb.
+std::string started_as(Pid pid);
+// The same by the path that was executed and that of the file. Pure.
+std::string other_name(std::string_view executed, std::string_view file);
+
 }  // namespace causalctl::target

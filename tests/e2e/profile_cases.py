@@ -83,6 +83,10 @@ def copy_figure1(world):
     program.chmod(0o755)
 
 
+def link_figure1(world):
+    (world.directory / "another_name").symlink_to(world.options.targets / "figure1")
+
+
 def copy_and_match(world):
     """A program whose name no other process has, and a configuration that names it."""
     copy_figure1(world)
@@ -212,6 +216,8 @@ CASES = [
     profiled("attach_deleted_executable", attach_json(), figure1("copy_of_figure1", "{dir}"),
              before=copy_figure1, with_target=delete_copy,
              checks=(well_formed, visits("round_done", 10), digest_same)),
+    profiled("attach_started_by_a_link", attach_short(), ("{dir}/another_name", "--round-ms", "15"),
+             before=link_figure1, stdout=patterns(r"^another_name \(/.*/figure1\): 1 run, ")),
     profiled("attach_pipeline_mutex", attach_json(point="item_done"),
              ("{targets}/pipeline", "--via", "mutex"), target_output=ROUNDS + patterns(
                  "^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
@@ -319,7 +325,9 @@ CASES = [
              needs={"redis-server": "redis-server", "redis-benchmark": "redis-tools"},
              target_output=ROUNDS,
              checks=(well_formed, visits("syscall:write", 100), follows("redis-benchmark"),
-                     digest_same)),
+                     digest_same,
+                     lambda outcome: expect(outcome.report()["started_as"] in ("redis-server", ""),
+                                            "its name is not redis-server"))),
     profiled("attach_sqlite", attach_json(point="transaction_done"),
              ("{root}/third_party/sqlite/sqlite_inserts",), timeout=120,
              target_output=ROUNDS + patterns("^eintr 0$", "^failed_statements 0$"),

@@ -27,7 +27,8 @@ def trace_target(world):
 
     def traced():
         world.target.before = fixture.State(world.target.pid)
-        return world.target.before.tracer == str(world.helpers[0].pid)
+        before = world.target.before  # its threads are stopped while strace attaches
+        return before.tracer == str(world.helpers[0].pid) and not before.stopped
 
     if not fixture.wait_until(traced, 10):
         raise RuntimeError("strace does not trace")

@@ -1,3 +1,5 @@
+#include <sys/auxv.h>
+
 #include "controller/base/idle_core.h"
 #include "controller/base/procfs.h"
 #include "controller/base/tracefs.h"
@@ -41,7 +43,7 @@ void read_proc(Bytes bytes) {
   procfs::parse_user_ticks(text);
   procfs::parse_start_ticks(text);
   procfs::parse_is_kernel_worker(text, text);
-  procfs::parse_entry_point(text);
+  procfs::parse_auxiliary(text, AT_ENTRY);
   target::parse_activity(text);
   target::parse_freezer_paths(text);
   compare::status_number(text, "VmRSS");

@@ -30,6 +30,14 @@ CAUSALCTL_KEPT void work_any(Number by) {
 
 }  // namespace fixed_unit_test
 
+// Both are called so without their parameters; the whole name of one is no more than that.
+__attribute__((noinline, noclone)) void fixed_unit_plain(double by) {
+  fixed_unit_test::sink = fixed_unit_test::sink - by;
+}
+extern "C" __attribute__((noinline, noclone)) void fixed_unit_plain() {
+  fixed_unit_test::sink = fixed_unit_test::sink + 1;
+}
+
 namespace causalctl::commands {
 namespace {
 
@@ -62,6 +70,8 @@ TEST_CASE("--fixed takes names as progress points do, and refuses what gets no s
   fixed_unit_test::work_twice(1);
   fixed_unit_test::work_twice(1.5);
   fixed_unit_test::work_any<int, 3>(1);
+  fixed_unit_plain(1);
+  fixed_unit_plain();
   Asked asked;
 
   SECTION("short, with a namespace, whole, with a file or a binary") {
@@ -80,6 +90,9 @@ TEST_CASE("--fixed takes names as progress points do, and refuses what gets no s
                                                 Contains("fixed_unit_test::work_twice(int)") &&
                                                 Contains("fixed_unit_test::work_twice(double)"));
     CHECK_THAT(asked("fixed_unit_test::work_twice(int)"), EndsWith("work_twice(int)"));
+    CHECK_THAT(asked("fixed_unit_plain"), EndsWith(":fixed_unit_plain"));
+    asked.scope.binaries.emplace_back("kernel*");  // MAIN, and so twice the same
+    CHECK_THAT(asked("work_once"), EndsWith("work_once(double)"));
   }
   SECTION("what is nowhere, or elsewhere") {
     CHECK_THAT(asked.refusal("work_onc"), Contains("no such function") && Contains("work_once"));
@@ -88,6 +101,16 @@ TEST_CASE("--fixed takes names as progress points do, and refuses what gets no s
                Contains("not in scope") && Contains("--scope-binary MAIN"));
     asked.scope.binaries.emplace_back("libnotloadedyet.so");
     CHECK(asked("no_such_function") == "");
+  }
+  SECTION("a line that has no code, and one of several files") {
+    CHECK_THAT(asked.refusal("fixed_unit_test.cc:1"),
+               Contains("no code for this line") &&
+                   Contains("the nearest lines that have code are:") &&
+                   Contains("fixed_unit_test.cc:15"));
+    CHECK_THAT(asked.refusal("no_such_file.cc:1"), Contains("no code for this line in the target"));
+    CHECK_THAT(asked.refusal("twin.cc:7"), Contains("several files have this name") &&
+                                               Contains("twin_a/twin.cc:7") &&
+                                               Contains("twin_b/twin.cc:7"));
   }
   SECTION("a unit of the other kind") {
     const auto line = fmt::format("fixed_unit_test.cc:{}", fixed_unit_test::kLineOfWorkOnce);

@@ -41,6 +41,10 @@ TEST_CASE("what a session needs is seen to work, and nothing of the tries is lef
   REQUIRE(trials.size() == 4);
   const std::array facilities = {Facility::sample, Facility::clock, Facility::switch_record,
                                  Facility::wake_up};
+  const std::array findings = {"[1-9][0-9]* samples of a thread of ours in [0-9.]+ ms",
+                               "the time of a record lies between two readings of CLOCK_MONOTONIC",
+                               "a thread of ours slept, and both its switches came",
+                               "a wake-up of a thread of ours came, with its number"};
   for (std::size_t i = 0; i < trials.size(); ++i) {
     CHECK(trials[i].facility == facilities[i]);
     if (trials[i].outcome == Outcome::refused) {
@@ -49,6 +53,7 @@ TEST_CASE("what a session needs is seen to work, and nothing of the tries is lef
     }
     INFO(trials[i].finding);
     CHECK(trials[i].outcome == Outcome::seen);
+    CHECK_THAT(trials[i].finding, Catch::Matchers::Matches(findings[i]));
   }
   CHECK(open_files() == files);
   CHECK(procfs::threads(getpid()).size() == threads);

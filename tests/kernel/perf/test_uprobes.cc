@@ -1,10 +1,14 @@
 // Uprobes in all threads of a real process, by each means, and the trials of ways to count.
+#include <linux/hw_breakpoint.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <set>
 
 #include "controller/base/error.h"
 #include "controller/base/facility.h"
+#include "controller/perf/attrs.h"
+#include "controller/perf/event.h"
 #include "controller/perf/uprobes.h"
 #include "controller/perf/visit_trial.h"
 #include "controller/progress/image.h"
@@ -78,19 +82,43 @@ TEST_CASE("Trials see every way of counting that works here, and its cost", "[pe
   const auto uprobe = perf::try_uprobes();
   CAPTURE(uprobe.finding);
   REQUIRE(uprobe.is_seen());
+  CHECK(uprobe.means == Uprobes::Means::links);
   CHECK(uprobe.cost_ns > 100);
   CHECK(uprobe.cost_ns < kMillisecond);
   CHECK(uprobe.emulated_cost_ns > 100);
   CHECK(uprobe.emulated_cost_ns < kMillisecond);
-  CHECK_THAT(uprobe.finding, Catch::Matchers::StartsWith("150 of 150 hits counted, "));
+  CHECK_THAT(uprobe.finding,
+             Catch::Matchers::Matches("150 of 150 hits counted, [0-9.]+ µs each; [0-9.]+ µs where "
+                                      "the kernel emulates the instruction"));
   const auto breakpoint = perf::try_breakpoint();
   if (breakpoint.is_seen()) {
     CHECK(breakpoint.cost_ns > 100);
+    CHECK_THAT(breakpoint.finding,
+               Catch::Matchers::Matches("150 of 150 hits counted, [0-9.]+ µs each"));
     CHECK(perf::free_debug_registers() == 4);
   } else {
     CHECK(breakpoint.cost_ns == 0);
     CHECK(!breakpoint.finding.empty());
   }
+}
+
+TEST_CASE("Breakpoints are refused where others have all registers", "[perf]") {
+  perf_event_attr attr{};
+  attr.type = PERF_TYPE_BREAKPOINT;
+  attr.bp_type = HW_BREAKPOINT_X;
+  attr.bp_addr = reinterpret_cast<Address>(&kHits);
+  attr.bp_len = sizeof(long);
+  std::vector<perf::EventFd> others;
+  for (int free = perf::free_debug_registers(); free > 0; --free) {
+    auto event = perf::EventFd::open(perf::visit_attr(attr), 0, "breakpoint of somebody else");
+    REQUIRE(event);
+    others.push_back(std::move(*event));
+  }
+  CHECK(perf::free_debug_registers() == 0);
+  const auto trial = perf::try_breakpoint();
+  CHECK(trial.facility == Facility::breakpoint);
+  CHECK(trial.outcome == Outcome::refused);
+  CHECK(!trial.finding.empty());
 }
 
 TEST_CASE("What never fires is seen by its trial", "[perf]") {

@@ -74,6 +74,13 @@ TEST_CASE("a program that does not come to its entry point", "[target]") {
                       Catch::Contains("did not come to its entry point"));
     CHECK(eventually(kSecond, [&] { return procfs::has_ended(child.pid()); }));
   }
+  SECTION("ends by a SIGTRAP that somebody sends it, as it would have without us") {
+    const auto send_once = [&, sent = false]() mutable {
+      if (!sent && has_trap(child.pid())) sent = kill(child.pid(), SIGTRAP) == 0;
+      return false;
+    };
+    CHECK_THROWS_AS(run_to_entry(child.pid(), send_once, 5 * kSecond), TargetGone);
+  }
   SECTION("goes on without the trap when causalctl is gone") {
     CHECK_THROWS_WITH(run_to_entry(child.pid(), [&] { return has_trap(child.pid()); }),
                       Catch::Contains("causalctl has ended"));
@@ -81,6 +88,17 @@ TEST_CASE("a program that does not come to its entry point", "[target]") {
     CHECK(procfs::status(child.pid())->tracer_pid == 0);
     CHECK(eventually(kSecond, [&] { return procfs::status(child.pid())->state == 'S'; }));
   }
+}
+
+// The trap would end it: a SIGTRAP that is forced on a process is not ignored.
+TEST_CASE("a launched program that ignores SIGTRAP is left at its first instruction", "[target]") {
+  const auto before = signal(SIGTRAP, SIG_IGN);
+  TracedChild child("loading");
+  signal(SIGTRAP, before);
+  CHECK(run_to_entry(child.pid(), [] { return false; }) == "it ignores SIGTRAP");
+  CHECK_FALSE(stands_at(child.pid(), procfs::entry_point(child.pid())));
+  CHECK_FALSE(has_trap(child.pid()));
+  CHECK(procfs::has_signal(procfs::status(child.pid())->signals_ignored, SIGTRAP));
 }
 
 TEST_CASE("a launched program is held at its entry point once its libraries are loaded",
@@ -128,6 +146,17 @@ TEST_CASE("a launched program is held at its entry point once its libraries are 
     commands::load_libraries(guardian);
     CHECK(stands_at(pid, procfs::entry_point(pid)));
     CHECK(procfs::has_signal(procfs::status(pid)->signals_blocked, SIGTRAP));
+  }
+  SECTION("what a library executes instead is held at its own entry point") {
+    const Pid pid = guardian.launch({{program("loading"), "exec", "--rounds", "1"}, {}, {}});
+    commands::load_libraries(guardian);
+    CHECK(has_libc(pid));
+    CHECK(stands_at(pid, procfs::entry_point(pid)));
+    CHECK_FALSE(has_trap(pid));
+    guardian.release();
+    REQUIRE(eventually(10 * kSecond, [&] { return guardian.exit_status().has_value(); }));
+    REQUIRE(WIFEXITED(*guardian.exit_status()));
+    CHECK(WEXITSTATUS(*guardian.exit_status()) == 0);
   }
   SECTION("what a library forks goes on") {
     const Pid pid = guardian.launch({{program("loading"), "fork", "--rounds", "1"}, {}, {}});

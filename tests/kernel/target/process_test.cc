@@ -9,6 +9,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <latch>
 #include <span>
 #include <thread>
@@ -19,6 +20,19 @@
 
 namespace causalctl::target {
 namespace {
+
+TEST_CASE("the name by which a program was started is read in its memory", "[target]") {
+  CHECK(started_as(getpid()).empty());
+  const auto link = std::filesystem::temp_directory_path() /
+                    ("causalctl-another-name-" + std::to_string(getpid()));
+  std::filesystem::create_symlink(test::program("target_waits"), link);
+  test::TargetProcess target({link.string(), "crowd", "1"});
+  std::filesystem::remove(link);
+  CHECK(started_as(target.pid()) == link.filename().string());
+  test::TargetProcess itself({test::program("target_waits"), "crowd", "1"});
+  CHECK(started_as(itself.pid()).empty());
+  CHECK(started_as(0x3ffffff).empty());
+}
 
 TEST_CASE("the usable cores are those of all threads together", "[target]") {
   cpu_set_t all;

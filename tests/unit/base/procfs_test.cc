@@ -44,13 +44,14 @@ TEST_CASE("fields of /proc/PID/stat are counted from behind the name", "[procfs]
   CHECK_FALSE(parse_is_kernel_worker("", ""));
 }
 
-TEST_CASE("the entry point is found in the auxiliary vector", "[procfs]") {
+TEST_CASE("entries are found in the auxiliary vector", "[procfs]") {
   const std::uint64_t words[] = {AT_PAGESZ, 4096, AT_ENTRY, 0x5555'0000'1040, AT_NULL, 0};
   const std::string_view bytes(reinterpret_cast<const char*>(words), sizeof words);
-  CHECK(parse_entry_point(bytes) == 0x5555'0000'1040);
-  CHECK(parse_entry_point(bytes.substr(0, 31)) == 0);  // cut off in the value
-  CHECK(parse_entry_point(bytes.substr(0, 16)) == 0);
-  CHECK(parse_entry_point("") == 0);
+  CHECK(parse_auxiliary(bytes, AT_ENTRY) == 0x5555'0000'1040);
+  CHECK(parse_auxiliary(bytes.substr(0, 31), AT_ENTRY) == 0);  // cut off in the value
+  CHECK(parse_auxiliary(bytes.substr(0, 16), AT_ENTRY) == 0);
+  CHECK(parse_auxiliary("", AT_ENTRY) == 0);
+  CHECK(parse_auxiliary(bytes, AT_EXECFN) == 0);
 }
 
 }  // namespace

@@ -427,6 +427,15 @@ TEST_CASE("a kernel that limits samples is told of where it limits many", "[caus
   CHECK(warned(estimate({run}), "kernel.perf_event_max_sample_rate"));
 }
 
+TEST_CASE("where the kernel limits many samples nobody's time is known by them", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.3)}});
+  run.overhead.period_ns = kMillisecond;  // as if "a" ran a fifth of the time
+  CHECK(warned(estimate({run}), "do not trust it"));
+  run.losses.throttles = run.losses.samples_total;
+  CHECK(unit_of(estimate({run}), "a").ceiling == 1.0);
+  CHECK_FALSE(warned(estimate({run}), "do not trust it"));
+}
+
 TEST_CASE("lost records are warned of where they cost experiments", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}});
   run.losses.records_lost = 20;

@@ -50,6 +50,7 @@ Run full_run() {
   run.host = "host";
   run.pid = 4711;
   run.executable = "/srv/a \"quoted\" \xff";
+  run.started_as = "a-server";
   run.build_id = "abcd";
   run.started_ns = 1763690000000000000;
   run.config_json = R"({"experiment":{"min_visits":5}})";
@@ -128,6 +129,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.id == run.id);
   CHECK(r.host == run.host);
   CHECK(r.pid == run.pid);
+  CHECK(r.started_as == "a-server");
   CHECK(r.executable == "/srv/a \"quoted\" \xef\xbf\xbd");  // no UTF-8: replaced
   CHECK(r.build_id == run.build_id);
   CHECK(r.started_ns == run.started_ns);

@@ -113,6 +113,8 @@ TEST_CASE("what tells runs apart names their groups", "[causal][groups]") {
   CHECK(names_of(group_runs({runs[0], runs[1]})) ==
         Names{"server, by line", "server, by function"});
   CHECK(names_of(group_runs({runs[0], runs[3]})) == Names{"server", "nginx"});
+  runs[3].started_as = "proxy";
+  CHECK(names_of(group_runs({runs[0], runs[3]})) == Names{"server", "proxy"});
   CHECK(names_of(group_runs({runs[0], runs[4]})) ==
         Names{"server, scope MAIN", "server, scope MAIN libc*"});
   const auto builds = group_runs({runs[0], runs[2]});

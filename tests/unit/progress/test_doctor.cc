@@ -97,6 +97,37 @@ TEST_CASE("one way of counting is enough", "[progress][doctor]") {
   CHECK_FALSE(profile_possible(check_counting({dead, 4, dead, false})));
 }
 
+TEST_CASE("what to do about what cannot be opened", "[progress][doctor]") {
+  const auto remedy = [](Facility facility) {
+    return check_trial({facility, Outcome::refused, "why", "", 0}).remedy;
+  };
+  CHECK(remedy(Facility::sample) == kRunAsRoot);
+  CHECK(remedy(Facility::clock) == kRunAsRoot);
+  CHECK(remedy(Facility::switch_record) == kRunAsRoot);
+  CHECK(remedy(Facility::wake_up) == "run as root, or with CAP_PERFMON and CAP_DAC_READ_SEARCH");
+  CHECK(remedy(Facility::sigtrap) == "Linux 5.19 or newer");
+  CHECK(remedy(Facility::bpf) == "Linux 6.11 or newer, and root or CAP_BPF and CAP_PERFMON");
+
+  const Trial hit{Facility::breakpoint, Outcome::seen, "all counted", "", 14'000};
+  Trial refused{Facility::breakpoint, Outcome::refused, "no register is free", "", 0};
+  const auto few = check_counting({hit, 3, hit, true});
+  CHECK(few[0].remedy == "close other debuggers; further points are uprobes, which need root");
+  const auto no_breakpoint = check_counting({refused, 0, hit, true});
+  CHECK(no_breakpoint[0].verdict == Verdict::missing);
+  CHECK(no_breakpoint[0].finding == "no register is free");
+  CHECK(no_breakpoint[0].remedy ==
+        "close other debuggers; without breakpoints points are counted by uprobes");
+  const auto no_uprobe = check_counting({hit, 4, refused, true});
+  CHECK(no_uprobe[1].verdict == Verdict::missing);
+  CHECK(no_uprobe[1].remedy == kRunAsRoot);
+  refused.hint = "mount tracefs";
+  CHECK(check_counting({hit, 4, refused, true})[1].remedy == "mount tracefs");
+  // Where nothing works there is nothing to do about breakpoints that never fire.
+  const Trial dead{Facility::breakpoint, Outcome::never_fired, "never fired", "", 0};
+  CHECK(check_counting({dead, 4, dead, true})[0].remedy.empty());
+  CHECK(check_counting({dead, 4, dead, true})[1].remedy.empty());
+}
+
 TEST_CASE("a limit of samples below the default rate", "[progress][doctor]") {
   CHECK(check_sample_rate(1000).verdict == Verdict::ok);
   const Check low = check_sample_rate(999);

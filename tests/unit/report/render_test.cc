@@ -109,7 +109,8 @@ Report example() {
   report.peers = {"client (process 17)", "proxy (process 9)"};
   report.facilities = {{"sample", "seen"}, {"wake-up", "never-fired"}};
   report.warnings = {"profile.jsonl:17: cut off, ignored"};
-  report.executable = "/srv/server";
+  report.executable = "/srv/server-1.2";
+  report.started_as = "server";
   report.reason = "duration";
   report.wall_ns = 312'000'000'000;
   report.runs = 2;

@@ -44,6 +44,14 @@ TEST_CASE("/proc/PID/task/TID/syscall", "[target]") {
   CHECK_FALSE(parse_activity("202 a b"));
 }
 
+TEST_CASE("a program's other name is told, not another path of it", "[target]") {
+  CHECK(other_name("redis-server", "/usr/bin/redis-check-rdb") == "redis-server");
+  CHECK(other_name("/usr/local/bin/gunicorn", "/usr/bin/python3.11") == "gunicorn");
+  CHECK(other_name("./prog", "/srv/prog").empty());
+  CHECK(other_name("./prog", "/srv/prog (deleted)").empty());
+  CHECK(other_name("./prog", "").empty());  // the file cannot be read
+}
+
 TEST_CASE("only a call that returned EINTR is rewound", "[target]") {
   const auto rewound = with_syscall_rewound(in_call(SYS_epoll_wait, -EINTR), false);
   CHECK(rewound.rip == 0x1000);
