@@ -150,4 +150,47 @@ TEST_CASE("how often those that make progress meet others, and how long they run
   }
 }
 
+// B wakes A each 20 ms; C runs by itself.
+TEST_CASE("threads that meet others now and then are coupled, if one of them makes progress",
+          "[causal][ledger]") {
+  Ledger ledger(Ledger::BlindCredit::none, 4);
+  for (const Tid tid : {kA, kB, kC}) {
+    ledger.start_thread(tid, 0, 0);
+    ledger.switched_in(tid, tid, 0);
+  }
+  const int every_ms = GENERATE(20, 40);
+  const auto meet = [&](int from_ms) {
+    for (int ms = from_ms + every_ms; ms <= from_ms + 240; ms += every_ms) {
+      ledger.switched_out(kA, kA, ms * kMillisecond - 10, false, false);
+      ledger.woken(kA, kB, ms * kMillisecond - 5);
+      ledger.switched_in(kA, kA, ms * kMillisecond);
+    }
+  };
+  meet(0);
+  SECTION("nobody makes progress") {
+    CHECK(ledger.couple() == 0);
+    CHECK_FALSE(ledger.is_coupled(kA));
+  }
+  SECTION("one does") {
+    ledger.visited(kA);
+    const Nanoseconds busiest_ns = ledger.couple();
+    // Once in ten slices of 3 ms, or less often.
+    const bool often = every_ms == 20;
+    CHECK(busiest_ns == (often ? 240 * kMillisecond : 0));
+    CHECK(ledger.is_coupled(kA) == often);
+    CHECK(ledger.is_coupled(kB) == often);
+    CHECK_FALSE(ledger.is_coupled(kC));
+    SECTION("for as long as they do") {
+      ledger.switched_out(kC, kC, 480 * kMillisecond, false, false);
+      CHECK(ledger.couple() == 0);
+      CHECK_FALSE(ledger.is_coupled(kA));
+    }
+  }
+  SECTION("one that meets nobody does") {
+    ledger.visited(kC);
+    CHECK(ledger.couple() == 0);
+    CHECK_FALSE(ledger.is_coupled(kB));
+  }
+}
+
 }  // namespace causalctl::causal
