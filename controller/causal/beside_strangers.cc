@@ -19,10 +19,6 @@ double between(Nanoseconds cpu_ns, std::uint64_t events) {
 
 }  // namespace
 
-bool meet_often_enough(Nanoseconds cpu_ns, std::uint64_t meetings, Nanoseconds slice_ns) {
-  return between(cpu_ns, meetings) < kApart * static_cast<double>(slice_ns);
-}
-
 CoresShared classify(const CoreTotals& totals, Nanoseconds slice_ns) {
   CoresShared shared;
   const auto cpu = static_cast<double>(std::max<Nanoseconds>(totals.cpu_ns, 0));
@@ -38,7 +34,7 @@ CoresShared classify(const CoreTotals& totals, Nanoseconds slice_ns) {
   if ((totals.met > 0 && to_meeting < slice) ||
       (totals.ended_from_outside > 0 && to_device < kApart * slice)) {
     shared.meeting = Meeting::often;
-  } else if (totals.met > 0 && meet_often_enough(totals.visitors_cpu_ns, totals.met, slice_ns)) {
+  } else if (totals.met > 0 && to_meeting < kApart * slice) {
     shared.meeting = Meeting::seldom;
   }
   return shared;

@@ -27,10 +27,6 @@ struct CoresShared {
 
 inline constexpr Nanoseconds kSlice = 3 * kMillisecond;
 
-// Whether a thread that has met others so many times in that much CPU time does not wait for cores
-// by itself alone. REQUIRES: meetings > 0.
-bool meet_often_enough(Nanoseconds cpu_ns, std::uint64_t meetings, Nanoseconds slice_ns = kSlice);
-
 CoresShared classify(const CoreTotals& totals, Nanoseconds slice_ns = kSlice);
 
 }  // namespace causalctl::causal

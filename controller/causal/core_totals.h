@@ -19,8 +19,8 @@ struct CoreTotals {
   Nanoseconds visitors_cpu_ns = 0;
   std::uint64_t met = 0;
   std::uint64_t ended_from_outside = 0;
-  // Where strangers share the cores, of the threads that meet others (Ledger::couple): their CPU
-  // time, that of the busiest of them, and what of it fell in the selected unit.
+  // Where strangers share the cores, of the threads that wait for each other (Ledger::couple):
+  // their CPU time, that of the busiest of them, and what of it fell in the selected unit.
   Nanoseconds coupled_cpu_ns = 0;
   Nanoseconds busiest_cpu_ns = 0;
   Nanoseconds coupled_unit_ns = 0;

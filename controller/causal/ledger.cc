@@ -264,10 +264,10 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   if (!may_be_woken(thread)) return;
   ++ended_by_known_;
   if (thread.visits || other->second.visits) ++meetings_.met;
-  ++thread.met;
-  ++other->second.met;
   thread.seen = true;
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
+  thread.met_ns += waited_ns;
+  other->second.met_ns += waited_ns;
   thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
   arrive(thread, waited_ns, other->second.local_ns, met_by_chance(thread, other->second));
   if (thread.local_ns == other->second.local_ns) thread.from_outside = false;  // in step

@@ -1,7 +1,6 @@
 // What the ledger counts of its threads: who runs and waits, who idles, who meets others.
 #include <algorithm>
 
-#include "controller/causal/beside_strangers.h"
 #include "controller/causal/ledger.h"
 
 namespace causalctl::causal {
@@ -9,6 +8,9 @@ namespace {
 
 // Idlers are the threads that run least, which together have this share of the target's CPU time.
 constexpr double kIdlersShare = 0.05;
+
+// Threads that wait for each other for less than this part of their CPU time meet by chance.
+constexpr double kCoupled = 0.03;
 
 }  // namespace
 
@@ -49,11 +51,11 @@ Nanoseconds Ledger::couple() {
   Nanoseconds busiest_ns = 0;
   for (auto& [tid, thread] : threads_) {
     catch_up(thread);
-    thread.coupled =
-        !thread.outside && thread.met > 0 && meet_often_enough(thread.ran_ns, thread.met);
+    const auto ran = static_cast<double>(thread.ran_ns);
+    thread.coupled = !thread.outside && static_cast<double>(thread.met_ns) > kCoupled * ran;
     if (thread.coupled) busiest_ns = std::max(busiest_ns, thread.ran_ns);
     visitors = visitors || (thread.coupled && thread.visits);
-    thread.met = 0;
+    thread.met_ns = 0;
     thread.ran_ns = 0;
   }
   if (visitors) return busiest_ns;

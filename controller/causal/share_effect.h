@@ -9,7 +9,7 @@
 //
 //   (k L e + s u W) / (C T) = (1 - p) e + s u p,   p = W / (C T), their part of the cores' time.
 //
-// Virtual time knows e. A thread that hardly ever meets another has e = s u, and nothing changes.
+// Virtual time knows e. A thread that waits for no other has e = s u, and nothing changes.
 // Strangers that have less of the cores than the busiest of those threads do not want them all the
 // time; they count for the part of the time that they would have as much.
 #pragma once
