@@ -1,7 +1,9 @@
 // How the target's threads had their cores, and how often those that pass progress points met each
-// other: what tells how well effects are known beside other programs (beside_strangers.h). Passive.
+// other: what tells how well effects are known beside other programs (beside_strangers.h), and what
+// all threads gain by a saving of one (share_effect.h). Passive.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "controller/base/types.h"
@@ -17,6 +19,13 @@ struct CoreTotals {
   Nanoseconds visitors_cpu_ns = 0;
   std::uint64_t met = 0;
   std::uint64_t ended_from_outside = 0;
+  // Where strangers share the cores, of the threads that wait for each other (Ledger::couple):
+  // their CPU time, that of the busiest of them, and what of it fell in the selected unit.
+  Nanoseconds coupled_cpu_ns = 0;
+  Nanoseconds busiest_cpu_ns = 0;
+  Nanoseconds coupled_unit_ns = 0;
+  int cores = 0;            // on which the target may run; 0: how long they idled is not known
+  Nanoseconds idle_ns = 0;  // of these together
 
   CoreTotals& operator+=(const CoreTotals& more) {
     cpu_ns += more.cpu_ns;
@@ -24,12 +33,25 @@ struct CoreTotals {
     visitors_cpu_ns += more.visitors_cpu_ns;
     met += more.met;
     ended_from_outside += more.ended_from_outside;
+    coupled_cpu_ns += more.coupled_cpu_ns;
+    busiest_cpu_ns += more.busiest_cpu_ns;
+    coupled_unit_ns += more.coupled_unit_ns;
+    cores = std::max(cores, more.cores);
+    idle_ns += more.idle_ns;
     return *this;
   }
   CoreTotals operator-(const CoreTotals& before) const {
-    return {cpu_ns - before.cpu_ns, stranger_wait_ns - before.stranger_wait_ns,
-            visitors_cpu_ns - before.visitors_cpu_ns, met - before.met,
-            ended_from_outside - before.ended_from_outside};
+    CoreTotals since = *this;
+    since.cpu_ns -= before.cpu_ns;
+    since.stranger_wait_ns -= before.stranger_wait_ns;
+    since.visitors_cpu_ns -= before.visitors_cpu_ns;
+    since.met -= before.met;
+    since.ended_from_outside -= before.ended_from_outside;
+    since.coupled_cpu_ns -= before.coupled_cpu_ns;
+    since.busiest_cpu_ns -= before.busiest_cpu_ns;
+    since.coupled_unit_ns -= before.coupled_unit_ns;
+    since.idle_ns -= before.idle_ns;
+    return since;
   }
 };
 

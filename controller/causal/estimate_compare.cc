@@ -6,6 +6,7 @@
 #include <map>
 
 #include "controller/base/statistics.h"
+#include "controller/causal/share_effect.h"
 
 namespace causalctl::causal {
 namespace {
@@ -125,7 +126,7 @@ struct Baselines {
 };
 
 void compare_run(const std::vector<Observation>& all, const Baselines& baselines,
-                 const Unfelt& unfelt, std::vector<Effect>& treatments) {
+                 const Unfelt& unfelt, const ShareEffect& share, std::vector<Effect>& treatments) {
   std::ptrdiff_t passed = 0;
   for (const Observation& observation : all) {
     if (is_baseline(observation)) {
@@ -135,6 +136,7 @@ void compare_run(const std::vector<Observation>& all, const Baselines& baselines
     if (auto effect =
             against(observation, baselines.nearest(passed - 1, -1), baselines.nearest(passed, 1))) {
       effect->unfelt = unfelt;
+      effect->log_ratio = share.with_share(*effect->experiment, effect->log_ratio);
       treatments.push_back(*effect);
     }
   }
@@ -191,7 +193,8 @@ PointEffects compare(const std::vector<Run>& runs, const Point& point) {
     const Baselines baselines(all);
     const std::size_t treatments = effects.treatments.size();
     const std::size_t nulls = effects.nulls.size();
-    compare_run(all, baselines, unfelt, effects.treatments);
+    const ShareEffect share(run, point, unfelt.share == 0);
+    compare_run(all, baselines, unfelt, share, effects.treatments);
     compare_nulls(baselines, effects.nulls);
     for (Effect& effect : std::span(effects.treatments).subspan(treatments)) effect.run = number;
     for (Effect& effect : std::span(effects.nulls).subspan(nulls)) effect.run = number;

@@ -33,7 +33,8 @@ struct Point {
 struct Effect {
   const Experiment* experiment = nullptr;
   std::array<const Experiment*, 2> baselines = {};  // before, after; one may be null
-  double log_ratio = 0;                             // log(period / mean period of the baselines)
+  double log_ratio = 0;                             // log(period / mean period of the baselines),
+                                                    // with share_effect.h
   Unfelt unfelt = {};                               // of the point, in that run
   std::size_t run = 0;                              // which of the runs that were compared
   double noise_scale = 1;                           // of that run (estimate_run_noise.h)

@@ -18,9 +18,6 @@ constexpr Nanoseconds kHandOver = 20 * kMicrosecond;
 // being free: nobody else's doing.
 constexpr Nanoseconds kPlaced = 200 * kMicrosecond;
 
-// Idlers are the threads that run least, which together have this share of the target's CPU time.
-constexpr double kIdlersShare = 0.05;
-
 // A thread that joins another runs again this soon after the other's end, as far as events tell.
 constexpr Nanoseconds kJoined = 500 * kMicrosecond;
 
@@ -74,32 +71,6 @@ void Ledger::reset() {
   lifted_ns_ = 0;
 }
 
-// A thread that a timer wakes for a moment is not found running when it owes; or it is, by chance,
-// with all that it owes, and may hold a lock. So it does not pay, and what it could falsify by that
-// is bounded by the share of all idlers.
-void Ledger::find_idlers() {
-  std::vector<Thread*> by_cpu;
-  Nanoseconds all_ns = 0;
-  for (auto& [tid, thread] : threads_) {
-    if (thread.outside) continue;
-    if (thread.state == ThreadState::running) {
-      thread.cpu_ns += std::max<Nanoseconds>(latest_ns_ - thread.running_since_ns, 0);
-      thread.running_since_ns = latest_ns_;
-    }
-    by_cpu.push_back(&thread);
-    all_ns += thread.cpu_ns;
-  }
-  std::sort(by_cpu.begin(), by_cpu.end(),
-            [](const Thread* a, const Thread* b) { return a->cpu_ns < b->cpu_ns; });
-  Nanoseconds sum_ns = 0;
-  for (Thread* thread : by_cpu) {
-    sum_ns += thread->cpu_ns;
-    thread->idler =
-        !thread->visits && static_cast<double>(sum_ns) < kIdlersShare * static_cast<double>(all_ns);
-    thread->cpu_ns /= 2;  // what is long ago counts less
-  }
-}
-
 void Ledger::earn(Tid thread, Nanoseconds amount_ns) {
   pay(thread, amount_ns);
   pool_.earn(amount_ns);
@@ -135,32 +106,6 @@ void Ledger::ran(Tid thread) {
   }
 }
 
-void Ledger::count_visitors(Thread& thread, ThreadState state, Nanoseconds now_ns) {
-  meetings_.visitors_cpu_ns +=
-      running_visitors_ * std::max<Nanoseconds>(now_ns - visitors_at_ns_, 0);
-  visitors_at_ns_ = std::max(visitors_at_ns_, now_ns);
-  const bool runs = thread.visits && state == ThreadState::running;
-  running_visitors_ += runs - thread.visitor_runs;
-  thread.visitor_runs = runs;
-}
-
-CoreTotals Ledger::meetings() const {
-  CoreTotals now = meetings_;
-  now.visitors_cpu_ns += running_visitors_ * std::max<Nanoseconds>(latest_ns_ - visitors_at_ns_, 0);
-  return now;
-}
-
-// A peer counts while it is on a core of the target, or waits where it was on one last.
-void Ledger::count_known(Thread& thread, ThreadState state, Nanoseconds now_ns) {
-  const bool counts = !thread.outside || (thread.cpu && cores_[*thread.cpu].of_target);
-  const auto change = [&](ThreadState of) {
-    return (counts && state == of) - (thread.among_known && thread.state == of);
-  };
-  not_strangers_.change(now_ns, change(ThreadState::running),
-                        change(ThreadState::waiting_for_core));
-  thread.among_known = counts;
-}
-
 void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
   count_known(thread, state, now_ns);
   count_visitors(thread, state, now_ns);
@@ -176,36 +121,6 @@ void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
     thread.granted_ns = own_cores_.granted_ns();
     thread.granted_known_ns = not_strangers_.granted_ns();
   }
-}
-
-void Ledger::count_runnable(Thread& thread, Nanoseconds now_ns) {
-  const bool can_run =
-      thread.state == ThreadState::running || thread.state == ThreadState::waiting_for_core;
-  const bool counts = can_run && (!thread.outside || (thread.cpu && cores_[*thread.cpu].of_target));
-  if (counts == thread.runnable_at.has_value()) return;
-  if (counts) {
-    thread.runnable_at = runnable_.size();
-    runnable_.push_back(&thread);
-  } else {
-    runnable_.back()->runnable_at = thread.runnable_at;
-    runnable_[*thread.runnable_at] = runnable_.back();
-    runnable_.pop_back();
-    thread.runnable_at.reset();
-  }
-  const bool were_busy = pool_.busy();
-  pool_.runnable(now_ns, static_cast<int>(runnable_.size()));
-  if (!were_busy && pool_.busy()) pool_.begin(local_of_runnable());
-}
-
-double Ledger::local_of_runnable() const {
-  double sum_ns = 0;
-  int threads = 0;
-  for (const Thread* thread : runnable_) {
-    if (excused(*thread)) continue;
-    sum_ns += static_cast<double>(thread->local_ns);
-    ++threads;
-  }
-  return threads > 0 ? sum_ns / threads : static_cast<double>(pool_.local_ns());
 }
 
 void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns,
@@ -313,7 +228,9 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   thread.since_ns = now_ns;
   thread.blind_wait = !preempted && !in_pause;
   thread.in_pause = in_pause;
-  thread.cpu_ns += std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0);
+  const Nanoseconds ran_ns = std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0);
+  thread.cpu_ns += ran_ns;
+  thread.ran_ns += ran_ns;
 }
 
 // REQUIRES: its state is still that of before.
@@ -349,30 +266,14 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   if (thread.visits || other->second.visits) ++meetings_.met;
   thread.seen = true;
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
+  thread.met_ns += waited_ns;
+  other->second.met_ns += waited_ns;
   thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
   arrive(thread, waited_ns, other->second.local_ns, met_by_chance(thread, other->second));
   if (thread.local_ns == other->second.local_ns) thread.from_outside = false;  // in step
   thread.blind_wait = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
-}
-
-Nanoseconds Ledger::mean_wait_ns() const {
-  const auto visitors = std::count_if(threads_.begin(), threads_.end(),
-                                      [](const auto& each) { return each.second.visits; });
-  return visitors > 0 ? waited_ns_ / visitors : 0;
-}
-
-Nanoseconds Ledger::mean_debt_ns() const {
-  const Nanoseconds all_ns = global();
-  Nanoseconds sum_ns = 0;
-  Nanoseconds visitors = 0;
-  for (const auto& [tid, thread] : threads_) {
-    if (!thread.visits) continue;
-    sum_ns += all_ns - thread.local_ns;
-    ++visitors;
-  }
-  return visitors > 0 ? sum_ns / visitors : 0;
 }
 
 // Not from a pause of ours: what it waits for a core after that is in the pause as measured.

@@ -65,6 +65,11 @@ class Ledger {
   // Whether strangers share the cores. Where they do not, threads that wait though a core is free
   // wait because of the scheduler, and so it is as by rule 6.
   void share_cores(bool shared) { shared_ = shared; }
+  // Finds the threads that meet others, by what was seen since the last call, if those that pass
+  // progress points are among them: what one of them saves all of them gain in part. Returns the
+  // CPU time of the busiest of them since then.
+  Nanoseconds couple();
+  bool is_coupled(Tid thread) const;
 
   // Forgets all locals (between experiments); states and block times stay.
   void reset();
@@ -149,6 +154,9 @@ class Ledger {
     bool among_known = false;     // it counts in not_strangers_
     bool visits = false;
     bool visitor_runs = false;  // it counts in running_visitors_
+    Nanoseconds met_ns = 0;  // waits that known threads ended, on its side or the other's
+    Nanoseconds ran_ns = 0;     // since then, before running_since
+    bool coupled = false;
     bool idler = false;
     bool outside = false;
     std::optional<std::size_t> runnable_at;  // in runnable_
@@ -174,6 +182,7 @@ class Ledger {
   void come_to(const Core& core, const Thread& successor, Nanoseconds now_ns);
 
   void find_idlers();
+  void catch_up(Thread& thread);
   static bool excused(const Thread& thread) { return thread.idler && thread.from_outside; }
   static bool met_by_chance(const Thread& waiter, const Thread& waker);
   // `by_chance`: credit, but no debt, is handed on.

@@ -39,6 +39,7 @@ Stream::Step Stream::step() {
     next_tick_ns_ = now_ns;
     cadence_.start(now_ns);
     looked_ = core_use();
+    idle_before_ns_ = looked_.idle_ns.value_or(0);
   }
   parts_.clock.sleep_until(next_tick_ns_);
   now_ns = parts_.clock.now();
@@ -97,6 +98,10 @@ void Stream::apply(const perf::SampleEvent& event) {
   const bool in_unit = known && charge.unit == unit_;
   earn(event.thread.tid, credit_.sampled(event.thread.tid, in_unit, event.period_ns, event.time_ns),
        event.time_ns);
+  if (ledger_.is_coupled(event.thread.tid)) {
+    coupled_.coupled_cpu_ns += event.period_ns;
+    if (in_unit) coupled_.coupled_unit_ns += event.period_ns;
+  }
   if (in_unit) {
     ++samples_in_unit_;
   } else if (spinning(event)) {
@@ -320,6 +325,17 @@ CoreUse Stream::core_use() const {
 CoreTotals Stream::core_totals() const {
   CoreTotals totals = ledger_.meetings();
   totals.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
+  totals.coupled_cpu_ns = coupled_.coupled_cpu_ns;
+  // It is known at looks only, which are between experiments: taken to stay as it was.
+  totals.busiest_cpu_ns =
+      coupled_.busiest_cpu_ns +
+      static_cast<Nanoseconds>(busiest_share_ *
+                               static_cast<double>(parts_.clock.now() - looked_.at_ns));
+  totals.coupled_unit_ns = coupled_.coupled_unit_ns;
+  if (const auto idle_ns = parts_.idle_ns ? parts_.idle_ns() : std::nullopt) {
+    totals.cores = parts_.cores;
+    totals.idle_ns = *idle_ns - idle_before_ns_;
+  }
   totals.stranger_wait_ns = ledger_.stranger_wait_ns() - core_wait_for_us_ns_;
   return totals;
 }
@@ -330,6 +346,9 @@ void Stream::look_for_strangers() {
   const CpuLimits limits = parts_.cpu_limits ? parts_.cpu_limits() : CpuLimits{};
   shared_cores_.look(now - looked_, parts_.cores, limits);
   ledger_.share_cores(shared_cores_.shared());
+  const auto passed = static_cast<double>(std::max<Nanoseconds>(now.at_ns - looked_.at_ns, 1));
+  coupled_.busiest_cpu_ns += static_cast<Nanoseconds>(busiest_share_ * passed);
+  busiest_share_ = static_cast<double>(ledger_.couple()) / passed;
   awake_ = shared_cores_.may_stand_awake();
   throttled_ = limits.throttled;
   parts_.pauser.stand_awake(awake_);

@@ -156,7 +156,10 @@ class Stream {
   Nanoseconds lifted_at_ns_ = 0;
   Nanoseconds core_wait_for_us_ns_ = 0;
   SharedCores shared_cores_;
-  CoreUse looked_;                   // as it was at the last look
+  CoreUse looked_;                  // as it was at the last look
+  Nanoseconds idle_before_ns_ = 0;  // the attach
+  CoreTotals coupled_;              // of it: what is said of coupled threads
+  double busiest_share_ = 0;        // of a core, that the busiest of these had before the last look
   Nanoseconds standing_cpu_ns_ = 0;  // used by pauses
   bool awake_ = false;               // pauses use CPU time
   bool throttled_ = false;

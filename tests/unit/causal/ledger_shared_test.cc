@@ -150,4 +150,44 @@ TEST_CASE("how often those that make progress meet others, and how long they run
   }
 }
 
+// B wakes A each 20 ms, after so long a wait; C runs by itself.
+TEST_CASE("threads that wait for others are coupled, if one of them makes progress",
+          "[causal][ledger]") {
+  Ledger ledger(Ledger::BlindCredit::none, 4);
+  for (const Tid tid : {kA, kB, kC}) {
+    ledger.start_thread(tid, 0, 0);
+    ledger.switched_in(tid, tid, 0);
+  }
+  const Nanoseconds wait_ns = GENERATE(1, 10) * kMillisecond / 10;
+  for (Nanoseconds at_ns = 20 * kMillisecond; at_ns <= 240 * kMillisecond;
+       at_ns += 20 * kMillisecond) {
+    ledger.switched_out(kA, kA, at_ns - wait_ns, false, false);
+    ledger.woken(kA, kB, at_ns);
+    ledger.switched_in(kA, kA, at_ns);
+  }
+  SECTION("nobody makes progress") {
+    CHECK(ledger.couple() == 0);
+    CHECK_FALSE(ledger.is_coupled(kA));
+  }
+  SECTION("one does") {
+    ledger.visited(kA);
+    const Nanoseconds busiest_ns = ledger.couple();
+    const bool long_enough = wait_ns == kMillisecond;  // 5 % of their CPU time, and not 0.5
+    CHECK(busiest_ns == (long_enough ? 240 * kMillisecond : 0));
+    CHECK(ledger.is_coupled(kA) == long_enough);
+    CHECK(ledger.is_coupled(kB) == long_enough);
+    CHECK_FALSE(ledger.is_coupled(kC));
+    SECTION("for as long as they do") {
+      ledger.switched_out(kC, kC, 480 * kMillisecond, false, false);
+      CHECK(ledger.couple() == 0);
+      CHECK_FALSE(ledger.is_coupled(kA));
+    }
+  }
+  SECTION("one that waits for nobody does") {
+    ledger.visited(kC);
+    CHECK(ledger.couple() == 0);
+    CHECK_FALSE(ledger.is_coupled(kB));
+  }
+}
+
 }  // namespace causalctl::causal

@@ -119,4 +119,33 @@ TEST_CASE("a pause that is awake is no part of what its thread runs", "[causal][
   CHECK(earned_ns == Approx(awake ? kMs / 4 : 0).margin(kMs / 20));
 }
 
+// kFast, which passes a progress point, wakes kOther after each 8 ms.
+TEST_CASE("what threads that wait for each other run of the unit is counted", "[causal][stream]") {
+  const double wait_ms = GENERATE(2.0, 0.1);
+  Shared scene;
+  const auto meet = [&] {
+    scene.visit(kFast, 0.5);
+    scene.samples(kFast, 1, 200);
+    for (int i = 0; i < 20; ++i) scene.samples(kOther, 10 * i + 1.5, 5, kOtherAddress);
+    for (double ms = 10; ms < 200; ms += 10) {
+      scene.switches(kOther, ms - wait_ms, kBlocked);
+      scene.wake(kFast, kOther, ms, perf::WakeContext::task);
+      scene.switches(kOther, ms, kIn);
+    }
+    scene.wait(kOther, 195, 201);
+    scene.run_until(210);
+    scene.stream.end();
+    scene.begin();
+  };
+  meet();
+  const CoreTotals before = scene.stream.core_totals();
+  meet();
+  const CoreTotals since = scene.stream.core_totals() - before;
+  const bool coupled = wait_ms > 1;
+  CHECK(since.coupled_cpu_ns == (coupled ? 300 * kMs : 0));
+  CHECK(since.coupled_unit_ns == (coupled ? 200 * kMs : 0));
+  CHECK((since.busiest_cpu_ns > 0) == coupled);
+  CHECK(since.cores == 0);  // nobody tells how long they idle
+}
+
 }  // namespace causalctl::causal

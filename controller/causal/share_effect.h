@@ -1,0 +1,40 @@
+// What all threads gain by a saving of one of them where the target shares its cores with strangers
+// (ledger.h). Pure.
+//
+// Let threads that wait for each other need L of time for a visit if they had the cores to
+// themselves, and W of CPU time in all, on C cores beside strangers that want a core all the time.
+// Under fair sharing each stranger gets as much of a core as the busiest of them, L of each visit's
+// time T; so k of them get k L, and C T = k L + W. Then a unit that saves e of L, and s u of W (u
+// is its share of W), saves
+//
+//   (k L e + s u W) / (C T) = (1 - p) e + s u p,   p = W / (C T), their part of the cores' time.
+//
+// Virtual time knows e. A thread that waits for no other has e = s u, and nothing changes.
+// Strangers that have less of the cores than the busiest of those threads do not want them all the
+// time; they count for the part of the time that they would have as much.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "controller/causal/estimate_compare.h"
+#include "controller/causal/experiment.h"
+
+namespace causalctl::causal {
+
+class ShareEffect {
+ public:
+  // Of throughput points only; `felt`: the point does not come at a pace of its own.
+  ShareEffect(const Run& run, const Point& point, bool felt);
+
+  // log(period / period of the baselines) of an experiment, so that the share effect is in it.
+  double with_share(const Experiment& treatment, double log_ratio) const;
+
+  double part() const { return part_; }  // p; 0: there is no share effect
+
+ private:
+  double part_ = 0;
+  std::map<std::string, double> shares_;  // by unit: u p
+};
+
+}  // namespace causalctl::causal

@@ -1,0 +1,116 @@
+#include "controller/causal/share_effect.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+namespace causalctl::causal {
+namespace {
+
+const Point kVisits{"done", false};
+
+// Two threads that meet at a barrier, after 12 and 8 ms of CPU time, beside one stranger on two
+// cores: a round takes T = (12 + 20) / 2 = 16 ms. Each experiment is 100 rounds.
+Experiment rounds(const std::string& unit, double speedup, Nanoseconds unit_ns) {
+  Experiment e;
+  e.unit.name = unit;
+  e.speedup = speedup;
+  e.wall_ns = e.effective_ns = 1600 * kMillisecond;
+  e.throughput = {{"done", 100, 0, 1584 * kMillisecond}};
+  e.cores.cpu_ns = e.cores.coupled_cpu_ns = 2000 * kMillisecond;
+  e.cores.busiest_cpu_ns = 1200 * kMillisecond;
+  e.cores.coupled_unit_ns = 100 * unit_ns;
+  e.cores.stranger_wait_ns = 400 * kMillisecond;
+  e.cores.cores = 2;
+  return e;
+}
+
+Run barrier_run() {
+  Run run;
+  run.experiments = {rounds("a", 0, 0), rounds("a", 0.5, 12 * kMillisecond),
+                     rounds("b", 0.5, 8 * kMillisecond), rounds("b", 0, 0)};
+  return run;
+}
+
+double effect_of_unit(const Run& run, std::size_t number, double alone,
+                      const Point& point = kVisits, bool felt = true) {
+  const ShareEffect share(run, point, felt);
+  return 1 - std::exp(share.with_share(run.experiments[number], std::log(1 - alone)));
+}
+
+}  // namespace
+
+// T with 6 ms instead of 12 is (8 + 14) / 2 = 11 ms, with 4 instead of 8 (12 + 16) / 2 = 14 ms.
+TEST_CASE("beside a stranger all threads gain by what one of them saves", "[causal]") {
+  const Run run = barrier_run();
+  CHECK(ShareEffect(run, kVisits, true).part() == Approx(20.0 / 32));
+  CHECK(effect_of_unit(run, 1, 1.0 / 3) == Approx(5.0 / 16));
+  CHECK(effect_of_unit(run, 2, 0) == Approx(2.0 / 16));
+}
+
+TEST_CASE("a baseline, and a unit that nobody ran, have no share effect", "[causal]") {
+  Run run = barrier_run();
+  CHECK(effect_of_unit(run, 0, 0) == Approx(0));
+  run.experiments[2].cores.coupled_unit_ns = 0;
+  CHECK(effect_of_unit(run, 2, 0) == Approx(0));
+  run.experiments[2].unit.name = "c";
+  CHECK(effect_of_unit(run, 2, 0.25) == Approx(0.25 * 12 / 32));
+}
+
+TEST_CASE("what treatments are short of in visits they are short of in samples", "[causal]") {
+  Run run = barrier_run();
+  run.experiments[2].cores.coupled_unit_ns /= 2;
+  run.experiments[2].throughput[0].visits /= 2;
+  CHECK(effect_of_unit(run, 2, 0) == Approx(2.0 / 16));
+}
+
+TEST_CASE("strangers that want less of the cores than they could have count for less", "[causal]") {
+  Run run = barrier_run();
+  SECTION("they take a fourth of the busiest thread's time, and a core idles for the rest") {
+    for (Experiment& e : run.experiments) e.cores.idle_ns = 900 * kMillisecond;
+    const double wanted = 300.0 / 1200 * (1 - 900.0 / 1600);
+    CHECK(effect_of_unit(run, 2, 0) == Approx(wanted * 2 / 16));
+  }
+  SECTION("they have as much as it in all") {
+    for (Experiment& e : run.experiments) e.cores.busiest_cpu_ns = 1000 * kMillisecond;
+    CHECK(effect_of_unit(run, 2, 0) == Approx(2.0 / 16));
+  }
+}
+
+TEST_CASE("there is no share effect where none is known", "[causal]") {
+  Run run = barrier_run();
+  const auto unchanged = [&](const Point& point = kVisits, bool felt = true) {
+    CHECK(ShareEffect(run, point, felt).part() == 0);
+    CHECK(effect_of_unit(run, 1, 0.25, point, felt) == Approx(0.25));
+  };
+  SECTION("of a latency") { unchanged({"done", true}); }
+  SECTION("of a point at its own pace") { unchanged(kVisits, false); }
+  SECTION("of another point") { unchanged({"other", false}); }
+  SECTION("nobody waits for strangers") {
+    for (Experiment& e : run.experiments) e.cores.stranger_wait_ns = 10 * kMillisecond;
+    unchanged();
+  }
+  SECTION("how long cores idle is not known") {
+    for (Experiment& e : run.experiments) e.cores.cores = 0;
+    unchanged();
+  }
+  SECTION("no thread meets another") {
+    for (Experiment& e : run.experiments) {
+      e.cores.coupled_cpu_ns = e.cores.coupled_unit_ns = e.cores.busiest_cpu_ns = 0;
+    }
+    unchanged();
+  }
+  SECTION("baselines do not count") {
+    for (Experiment& e : run.experiments) {
+      if (e.speedup == 0) e.discarded = "controller late";
+    }
+    unchanged();
+  }
+}
+
+TEST_CASE("however much is saved a visit takes some time", "[causal]") {
+  Run run = barrier_run();
+  run.experiments[1].cores.coupled_unit_ns *= 10;
+  CHECK(effect_of_unit(run, 1, 0.9) < 1);
+}
+
+}  // namespace causalctl::causal
