@@ -154,7 +154,7 @@ class Ledger {
     bool among_known = false;     // it counts in not_strangers_
     bool visits = false;
     bool visitor_runs = false;  // it counts in running_visitors_
-    Nanoseconds met_ns = 0;  // waits that known threads ended, on its side or the other's
+    Nanoseconds met_ns = 0;     // waits that known threads ended, on its side or the other's
     Nanoseconds ran_ns = 0;     // since then, before running_since
     bool coupled = false;
     bool idler = false;
