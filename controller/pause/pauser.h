@@ -45,8 +45,8 @@ class Pauser {
   // A sample has found it with this stack pointer.
   virtual void sampled(Tid /*tid*/, Address /*stack_pointer*/) {}
 
-  // Whether threads spin through the pauses that begin from now on, instead of sleeping: beside other
-  // programs such a thread keeps its share of the cores. A channel that cannot do so ignores it.
+  // Pauses that begin from now on spin instead of sleeping, so that their threads keep their share
+  // of the cores; where that is not safe for a thread, or not possible, it sleeps all the same.
   virtual void stand_awake(bool /*on*/) {}
 
   // The thread owes `debt_ns` in all, as seen with every Paid that collect() has returned. Where a
