@@ -242,7 +242,7 @@ void Machine::advance(Core& core) {
   core.since_ns = now_ns_;
 }
 
-// The core's thread does something for as long that the program knows nothing of.
+// The core's thread uses this CPU time for something that is not part of its program.
 void Machine::occupy(Core& core, Nanoseconds length_ns) {
   core.since_ns += length_ns;
   if (core.thread->limited_) quota_.used_ns += length_ns;

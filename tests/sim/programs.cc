@@ -314,7 +314,7 @@ Task give_errands(Thread& self, Errand* errand, double first_ms, double second_m
   }
 }
 
-// Lines that no scenario asks about.
+// A line that no scenario asks about.
 constexpr Line kOutside = 99;
 
 Task keep_busy(Thread& self, double burst_ms) {

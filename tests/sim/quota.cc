@@ -21,7 +21,7 @@ Nanoseconds Machine::quota_used() const {
   return used_ns;
 }
 
-// Each running thread can go on for as long, or longer if fewer run meanwhile.
+// For how long each running thread can go on; longer, if fewer run from some moment on.
 Nanoseconds Machine::quota_left_each() const {
   const auto running = std::count_if(cores_.begin(), cores_.end(),
                                      [this](const Core& core) { return limits(core); });

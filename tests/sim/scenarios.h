@@ -23,8 +23,7 @@ struct Scenario {
   bool beyond = false;
   SchedulerOptions scheduling = {};
   Nanoseconds quota_ns = 0;  // of CPU time in 100 ms; 0: no limit
-  // With so many seeds the truth is looked for. Per-core queues may settle in one pattern or
-  // another.
+  // The truth is the mean of as many seeds: queues per core may settle in one pattern or another.
   unsigned truths = 1;
   std::string group = {};  // which errors are counted together; empty: as the model reaches it
 };

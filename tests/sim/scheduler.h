@@ -90,7 +90,7 @@ class Scheduler {
   // Takes the next thread that must go on a core from its queue; nullopt: there is none. The caller
   // puts it there before it calls again.
   virtual std::optional<Placement> next(Nanoseconds now_ns) = 0;
-  // For how long the thread may be on its core, unless others must wait for less.
+  // What the thread has left of its time slice, as it gets on its core or begins another slice.
   virtual Nanoseconds slice_of(const Thread& /*thread*/) const { return options_.slice_ns; }
   // The slice of the core's thread is over; false: it may begin another one.
   virtual bool makes_room(const Core& core, Nanoseconds now_ns) = 0;

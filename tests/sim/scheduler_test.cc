@@ -223,7 +223,7 @@ TEST_CASE("threads that have used up their quota stop until the next period", "[
   CHECK(machine.idle_ns() == 15 * kSecond - 2);
 }
 
-TEST_CASE("a quota stops those in queues, and those who wake up, and nobody else", "[sim]") {
+TEST_CASE("a quota stops its threads in queues, and those that wake up, and no others", "[sim]") {
   MachineOptions options =
       exact(1, GENERATE(Sharing::first_come, Sharing::fair, Sharing::per_core));
   options.quota_ns = 20 * kMillisecond;

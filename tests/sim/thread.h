@@ -17,7 +17,7 @@ class Machine;
 using Line = std::uint32_t;
 inline Address address_of(Line line) { return 0x1000 + 256 * Address{line}; }
 
-inline constexpr Line kStubLine = 0;  // where samples of a pause that spins fall
+inline constexpr Line kStubLine = 0;  // where the samples of pauses that spin fall
 
 inline constexpr Tid kFirstTid = 100;  // the others follow; none is used twice
 
