@@ -12,6 +12,8 @@ constexpr double kMatters = 0.05;
 // itself.
 constexpr double kApart = 10;
 
+constexpr int kFewCores = 2;
+
 // CPU time between two events of which so many were counted; 0 where there was no CPU time.
 double between(Nanoseconds cpu_ns, std::uint64_t events) {
   return static_cast<double>(cpu_ns) / static_cast<double>(std::max<std::uint64_t>(events, 1));
@@ -29,9 +31,10 @@ CoresShared classify(const CoreTotals& totals, Nanoseconds slice_ns) {
     shared.matters = waited > kMatters * cpu;
   }
   const auto slice = static_cast<double>(slice_ns);
+  shared.many_cores = totals.cores > kFewCores;
   const double to_meeting = between(totals.visitors_cpu_ns, totals.met);
   const double to_device = between(totals.visitors_cpu_ns, totals.ended_from_outside);
-  if ((totals.met > 0 && to_meeting < slice) ||
+  if (totals.visitors_cpu_ns <= 0 || totals.spin || (totals.met > 0 && to_meeting < slice) ||
       (totals.ended_from_outside > 0 && to_device < kApart * slice)) {
     shared.meeting = Meeting::often;
   } else if (totals.met > 0 && to_meeting < kApart * slice) {

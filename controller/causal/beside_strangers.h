@@ -12,7 +12,8 @@ namespace causalctl::causal {
 enum class Meeting : std::uint8_t {
   apart,   // hardly ever: each thread's waits for cores are its own
   seldom,  // no more often than once in a slice
-  often,   // within a slice, or devices wake them: waits for cores hit all of them at once
+  often,   // within a slice, by spinning, or devices wake them: waits for cores hit all at once;
+           // also where nothing is known
 };
 
 struct CoresShared {
@@ -21,7 +22,8 @@ struct CoresShared {
   double waited_share = 0;
   // CPU time saved, times this, is what is saved of the time.
   double stretch = 1;
-  bool matters = false;  // there is enough of it to be told, and to widen intervals
+  bool matters = false;     // there is enough of it to be told, and to widen intervals
+  bool many_cores = false;  // more than two: which threads share one is the scheduler's choice
   Meeting meeting = Meeting::apart;
 };
 

@@ -10,22 +10,32 @@
 
 namespace causalctl::causal {
 
+// CPU time that coupled threads (coupling.h) had in some stretch of time.
+struct CoupledTime {
+  Nanoseconds busiest_ns = 0;    // the busiest of them
+  Nanoseconds peers_ns = 0;      // those of followed processes
+  Nanoseconds all_peers_ns = 0;  // all threads of followed processes, coupled or not
+};
+
 struct CoreTotals {
-  Nanoseconds cpu_ns = 0;            // of all threads, that of pauses included
-  Nanoseconds stranger_wait_ns = 0;  // for cores, because of strangers (ledger.h) or a quota
+  Nanoseconds cpu_ns = 0;  // of all threads, that of pauses included
+  // For cores, because of strangers (ledger.h) or a quota, while these were found to share them.
+  Nanoseconds stranger_wait_ns = 0;
   // Of the threads that pass progress points, of followed peers too: the time for which they ran;
   // the waits that known threads ended, on either side of which there was one of them; and the
   // waits of theirs that devices, timers or unknown threads ended.
   Nanoseconds visitors_cpu_ns = 0;
   std::uint64_t met = 0;
   std::uint64_t ended_from_outside = 0;
-  // Where strangers share the cores, of the threads that wait for each other (Ledger::couple):
-  // their CPU time, that of the busiest of them, and what of it fell in the selected unit.
+  bool spin = false;  // threads wait by spinning, so that not all meetings are seen
+  // Of the threads that wait for each other (coupling.h), of followed peers too: their CPU time,
+  // that of the busiest of them, and what of it fell in the selected unit.
   Nanoseconds coupled_cpu_ns = 0;
   Nanoseconds busiest_cpu_ns = 0;
   Nanoseconds coupled_unit_ns = 0;
-  int cores = 0;            // on which the target may run; 0: how long they idled is not known
-  Nanoseconds idle_ns = 0;  // of these together
+  Nanoseconds peers_cpu_ns = 0;  // of all threads of followed peers
+  int cores = 0;                 // on which the target may run; 0: how long they idled is not known
+  Nanoseconds idle_ns = 0;       // of these together
 
   CoreTotals& operator+=(const CoreTotals& more) {
     cpu_ns += more.cpu_ns;
@@ -33,9 +43,11 @@ struct CoreTotals {
     visitors_cpu_ns += more.visitors_cpu_ns;
     met += more.met;
     ended_from_outside += more.ended_from_outside;
+    spin = spin || more.spin;
     coupled_cpu_ns += more.coupled_cpu_ns;
     busiest_cpu_ns += more.busiest_cpu_ns;
     coupled_unit_ns += more.coupled_unit_ns;
+    peers_cpu_ns += more.peers_cpu_ns;
     cores = std::max(cores, more.cores);
     idle_ns += more.idle_ns;
     return *this;
@@ -50,6 +62,7 @@ struct CoreTotals {
     since.coupled_cpu_ns -= before.coupled_cpu_ns;
     since.busiest_cpu_ns -= before.busiest_cpu_ns;
     since.coupled_unit_ns -= before.coupled_unit_ns;
+    since.peers_cpu_ns -= before.peers_cpu_ns;
     since.idle_ns -= before.idle_ns;
     return since;
   }

@@ -19,7 +19,9 @@ const char* for_whom(Meeting meeting) {
     case Meeting::apart:
       return "Its threads hardly ever wait for each other: effects hold under this load";
     case Meeting::seldom:
-      return "Effects hold for threads that do not wait for each other, which these do";
+      return "Its threads wait for each other: by what one of them saves others gain in part, as "
+             "far "
+             "as the scheduler shares the cores evenly";
     case Meeting::often:
       return "Its threads meet, or wait for devices, within a time slice: effects can hardly be "
              "known under this load";

@@ -11,22 +11,42 @@ namespace causalctl::causal {
 namespace {
 
 constexpr double kPhaseErrors = 3;    // standard errors below 1 that a phase factor must be
+constexpr double kOneCore = 1.1;      // of the time, what threads want that do so in turn
 constexpr double kCeilingErrors = 3;  // standard errors of a count
 
 bool counts(const Experiment& experiment) {
   return experiment.discarded.empty() && !experiment.unit.name.empty();
 }
 
-// By how much longer than its CPU time a thread takes for its work because strangers have its core.
-double stretch_of(const Run& run) {
+// What strangers may add to the time that code takes with its CPU time: threads wait in proportion
+// to what they run, but not all alike. Where all of them together want more than one core the waits
+// may have been for one of them.
+struct Waits {
+  double stretch = 1;
+  double share = 0;  // of the time, besides
+
+  double busy_ns(double cpu_ns, Nanoseconds time_ns) const {
+    return cpu_ns * stretch + share * static_cast<double>(time_ns);
+  }
+};
+
+Waits waits_of(const Run& run) {
   CoreTotals totals;
-  for (const Experiment& experiment : run.experiments) totals += experiment.cores;
-  return classify(totals).stretch;
+  double wall = 0;
+  for (const Experiment& experiment : run.experiments) {
+    totals += experiment.cores;
+    wall += static_cast<double>(experiment.wall_ns);
+  }
+  const CoresShared shared = classify(totals);
+  if (!shared.matters || wall <= 0) return {};
+  const auto waited = static_cast<double>(totals.stranger_wait_ns);
+  const bool one_core = static_cast<double>(totals.cpu_ns) + waited <= kOneCore * wall;
+  return one_core ? Waits{shared.stretch, 0} : Waits{1, waited / wall};
 }
 
 // A run without its end has neither its length nor its samples: of its presence nothing is known.
 void add_presence(const Run& run, Totals& totals) {
-  const double sample_ns = stretch_of(run) * static_cast<double>(run.overhead.period_ns);
+  const Waits waits = waits_of(run);
   Nanoseconds baselines_ns = 0;
   std::set<std::string> tried;
   struct Own {
@@ -50,7 +70,9 @@ void add_presence(const Run& run, Totals& totals) {
     unit.samples += samples.count;
     unit.inherited += samples.inherited;
     const auto in_baselines = static_cast<double>(samples.baseline_count);
-    const Presence here = {in_baselines * sample_ns, baselines_ns, samples.baseline_count};
+    const double cpu_ns = in_baselines * static_cast<double>(run.overhead.period_ns);
+    const Presence here = {waits.busy_ns(cpu_ns, baselines_ns), baselines_ns,
+                           samples.baseline_count};
     if (time_is_known) unit.anywhere += here;
     if (time_is_known && tried.contains(samples.unit.name)) unit.where_tried += here;
     const auto mine = own.find(samples.unit.name);

@@ -27,6 +27,7 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool block
   Thread fresh;
   const auto found = threads_.find(parent);
   fresh.local_ns = found == threads_.end() ? global() : found->second.local_ns;
+  fresh.coupled = found != threads_.end() && found->second.coupled;
   fresh.since_ns = now_ns;
   fresh.running_since_ns = now_ns;
   fresh.blind_wait = blocked;
@@ -153,7 +154,7 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   if (before == ThreadState::blocked && !thread.in_pause) {
     thread.from_outside = true;
     ++ended_from_outside_;
-    if (thread.visits) ++meetings_.ended_from_outside;
+    if (is_visitor(thread)) ++meetings_.ended_from_outside;
     thread.up_since_ns = now_ns;
   }
   come_to(core, thread, now_ns);
@@ -263,11 +264,10 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   Thread& thread = found->second;
   if (!may_be_woken(thread)) return;
   ++ended_by_known_;
-  if (thread.visits || other->second.visits) ++meetings_.met;
+  if (is_visitor(thread) || is_visitor(other->second)) ++meetings_.met;
   thread.seen = true;
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
-  thread.met_ns += waited_ns;
-  other->second.met_ns += waited_ns;
+  coupling_.waited(tid, waker, waited_ns);
   thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
   arrive(thread, waited_ns, other->second.local_ns, met_by_chance(thread, other->second));
   if (thread.local_ns == other->second.local_ns) thread.from_outside = false;  // in step

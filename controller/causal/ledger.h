@@ -38,6 +38,7 @@
 #include "controller/base/types.h"
 #include "controller/causal/core_pool.h"
 #include "controller/causal/core_totals.h"
+#include "controller/causal/coupling.h"
 #include "controller/causal/own_cores.h"
 
 namespace causalctl::causal {
@@ -65,10 +66,11 @@ class Ledger {
   // Whether strangers share the cores. Where they do not, threads that wait though a core is free
   // wait because of the scheduler, and so it is as by rule 6.
   void share_cores(bool shared) { shared_ = shared; }
-  // Finds the threads that meet others, by what was seen since the last call, if those that pass
-  // progress points are among them: what one of them saves all of them gain in part. Returns the
-  // CPU time of the busiest of them since then.
-  Nanoseconds couple();
+  // In a run that is one unit of work every thread counts as one that passes a progress point:
+  // meetings() and couple() are of all.
+  void count_all_as_visitors() { all_visit_ = true; }
+  // Finds the threads that are coupled (coupling.h), by what was seen since the last call.
+  CoupledTime couple();
   bool is_coupled(Tid thread) const;
 
   // Forgets all locals (between experiments); states and block times stay.
@@ -154,8 +156,7 @@ class Ledger {
     bool among_known = false;     // it counts in not_strangers_
     bool visits = false;
     bool visitor_runs = false;  // it counts in running_visitors_
-    Nanoseconds met_ns = 0;     // waits that known threads ended, on its side or the other's
-    Nanoseconds ran_ns = 0;     // since then, before running_since
+    Nanoseconds ran_ns = 0;     // since couple(), before running_since
     bool coupled = false;
     bool idler = false;
     bool outside = false;
@@ -183,6 +184,9 @@ class Ledger {
 
   void find_idlers();
   void catch_up(Thread& thread);
+  bool is_visitor(const Thread& thread) const {
+    return thread.visits || (all_visit_ && !thread.outside);
+  }
   static bool excused(const Thread& thread) { return thread.idler && thread.from_outside; }
   static bool met_by_chance(const Thread& waiter, const Thread& waker);
   // `by_chance`: credit, but no debt, is handed on.
@@ -211,6 +215,8 @@ class Ledger {
   OwnCores not_strangers_;  // followed peers on the target's cores count as the target's
   CorePool pool_;
   CoreTotals meetings_;  // visitors_cpu_ns as of visitors_at_ns_
+  Coupling coupling_;
+  bool all_visit_ = false;
   int running_visitors_ = 0;
   Nanoseconds visitors_at_ns_ = 0;
   std::vector<Thread*> runnable_;  // outsiders, too, where they run on cores of the target

@@ -9,9 +9,6 @@ namespace {
 // Idlers are the threads that run least, which together have this share of the target's CPU time.
 constexpr double kIdlersShare = 0.05;
 
-// Threads that wait for each other for less than this part of their CPU time meet by chance.
-constexpr double kCoupled = 0.03;
-
 }  // namespace
 
 // A thread that a timer wakes for a moment is not found running when it owes; or it is, by chance,
@@ -46,21 +43,23 @@ void Ledger::catch_up(Thread& thread) {
   thread.running_since_ns = latest_ns_;
 }
 
-Nanoseconds Ledger::couple() {
-  bool visitors = false;
-  Nanoseconds busiest_ns = 0;
+CoupledTime Ledger::couple() {
+  std::vector<Coupling::Member> members;
+  members.reserve(threads_.size());
   for (auto& [tid, thread] : threads_) {
     catch_up(thread);
-    const auto ran = static_cast<double>(thread.ran_ns);
-    thread.coupled = !thread.outside && static_cast<double>(thread.met_ns) > kCoupled * ran;
-    if (thread.coupled) busiest_ns = std::max(busiest_ns, thread.ran_ns);
-    visitors = visitors || (thread.coupled && thread.visits);
-    thread.met_ns = 0;
+    members.push_back({tid, thread.ran_ns, is_visitor(thread)});
+  }
+  const auto coupled = coupling_.take(members);
+  CoupledTime time;
+  for (auto& [tid, thread] : threads_) {
+    thread.coupled = coupled.contains(tid);
+    if (thread.coupled) time.busiest_ns = std::max(time.busiest_ns, thread.ran_ns);
+    if (thread.coupled && thread.outside) time.peers_ns += thread.ran_ns;
+    if (thread.outside) time.all_peers_ns += thread.ran_ns;
     thread.ran_ns = 0;
   }
-  if (visitors) return busiest_ns;
-  for (auto& [tid, thread] : threads_) thread.coupled = false;
-  return 0;
+  return time;
 }
 
 bool Ledger::is_coupled(Tid thread) const {
@@ -83,7 +82,7 @@ void Ledger::count_visitors(Thread& thread, ThreadState state, Nanoseconds now_n
   meetings_.visitors_cpu_ns +=
       running_visitors_ * std::max<Nanoseconds>(now_ns - visitors_at_ns_, 0);
   visitors_at_ns_ = std::max(visitors_at_ns_, now_ns);
-  const bool runs = thread.visits && state == ThreadState::running;
+  const bool runs = is_visitor(thread) && state == ThreadState::running;
   running_visitors_ += runs - thread.visitor_runs;
   thread.visitor_runs = runs;
 }

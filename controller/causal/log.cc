@@ -40,9 +40,11 @@ Json cores_json(const CoreTotals& cores) {
           {"visitors_cpu_ns", cores.visitors_cpu_ns},
           {"met", cores.met},
           {"ended_from_outside", cores.ended_from_outside},
+          {"spin", cores.spin},
           {"coupled_cpu_ns", cores.coupled_cpu_ns},
           {"busiest_cpu_ns", cores.busiest_cpu_ns},
           {"coupled_unit_ns", cores.coupled_unit_ns},
+          {"peers_cpu_ns", cores.peers_cpu_ns},
           {"cores", cores.cores},
           {"idle_ns", cores.idle_ns}};
 }

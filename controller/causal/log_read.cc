@@ -76,9 +76,11 @@ CoreTotals read_cores(const Json& line) {
     get_time(*object, "visitors_cpu_ns", cores.visitors_cpu_ns);
     get(*object, "met", cores.met);
     get(*object, "ended_from_outside", cores.ended_from_outside);
+    get(*object, "spin", cores.spin);
     get_time(*object, "coupled_cpu_ns", cores.coupled_cpu_ns);
     get_time(*object, "busiest_cpu_ns", cores.busiest_cpu_ns);
     get_time(*object, "coupled_unit_ns", cores.coupled_unit_ns);
+    get_time(*object, "peers_cpu_ns", cores.peers_cpu_ns);
     get(*object, "cores", cores.cores);
     get_time(*object, "idle_ns", cores.idle_ns);
   }
@@ -355,7 +357,8 @@ void Reader::dispatch(const Json& line, std::string_view text) {
           experiment.runnable_wait_ns, experiment.outside_wait_ns, experiment.cores.cpu_ns,
           experiment.cores.stranger_wait_ns, experiment.cores.visitors_cpu_ns,
           experiment.cores.coupled_cpu_ns, experiment.cores.busiest_cpu_ns,
-          experiment.cores.coupled_unit_ns, experiment.cores.idle_ns}) {
+          experiment.cores.coupled_unit_ns, experiment.cores.peers_cpu_ns,
+          experiment.cores.idle_ns}) {
       add_time(time_ns);
     }
     run_of(line).experiments.push_back(std::move(experiment));

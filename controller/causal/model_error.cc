@@ -17,14 +17,14 @@ constexpr double kErrorShortOfCores = 0.017;
 constexpr double kFullyShared = 1.0 / 3;
 constexpr double kErrorApart = 0.025;
 constexpr double kErrorSeldom = 0.08;
-constexpr double kErrorOften = 0.17;
+constexpr double kErrorOften = 0.17;  // also of threads that meet seldom, on more than two cores
 
-double fully_shared_error(Meeting meeting) {
-  switch (meeting) {
+double fully_shared_error(const CoresShared& shared) {
+  switch (shared.meeting) {
     case Meeting::apart:
       return kErrorApart;
     case Meeting::seldom:
-      return kErrorSeldom;
+      return shared.many_cores ? kErrorOften : kErrorSeldom;
     case Meeting::often:
       return kErrorOften;
   }
@@ -35,7 +35,7 @@ double fully_shared_error(Meeting meeting) {
 
 double error_beside(const CoresShared& shared) {
   if (!shared.matters) return 0;
-  return fully_shared_error(shared.meeting) * std::min(1.0, shared.waited_share / kFullyShared);
+  return fully_shared_error(shared) * std::min(1.0, shared.waited_share / kFullyShared);
 }
 
 Nanoseconds model_error_of(const Experiment& experiment) {

@@ -9,9 +9,10 @@
 //
 //   (k L e + s u W) / (C T) = (1 - p) e + s u p,   p = W / (C T), their part of the cores' time.
 //
-// Virtual time knows e. A thread that waits for no other has e = s u, and nothing changes.
-// Strangers that have less of the cores than the busiest of those threads do not want them all the
-// time; they count for the part of the time that they would have as much.
+// Virtual time knows e. Code that threads run which wait for no other (coupling.h) is not
+// concerned, and of code that both kinds run, the part that coupled threads have. Strangers that
+// have less of the cores than the busiest of those threads do not want them all the time; they
+// count for the part of the time that they would have as much.
 #pragma once
 
 #include <map>
@@ -30,11 +31,13 @@ class ShareEffect {
   // log(period / period of the baselines) of an experiment, so that the share effect is in it.
   double with_share(const Experiment& treatment, double log_ratio) const;
 
-  double part() const { return part_; }  // p; 0: there is no share effect
-
  private:
-  double part_ = 0;
-  std::map<std::string, double> shares_;  // by unit: u p
+  struct Share {
+    double of_cores = 0;  // p
+    double of_unit = 0;   // u p
+    double coupled = 0;   // of the unit's CPU time, what coupled threads had
+  };
+  std::map<std::string, Share> shares_;  // by unit
 };
 
 }  // namespace causalctl::causal

@@ -16,7 +16,7 @@ CoreUse operator-(const CoreUse& now, const CoreUse& before) {
   CoreUse since = now;
   since.at_ns -= before.at_ns;
   since.cpu_ns -= before.cpu_ns;
-  since.outside_wait_ns -= before.outside_wait_ns;
+  since.peers_cpu_ns -= before.peers_cpu_ns;
   since.stranger_wait_ns -= before.stranger_wait_ns;
   since.withheld_ns -= before.withheld_ns;
   since.together_ns -= before.together_ns;
@@ -32,7 +32,7 @@ void SharedCores::look(const CoreUse& use, int cores, const CpuLimits& limits) {
   // waits for strangers waits no longer than these run, but all of a target may wait for its quota.
   bool by_placement = false;
   if (use.idle_ns && !limits.throttled && !together) {
-    const Nanoseconds others_ns = cores * use.at_ns - *use.idle_ns - use.cpu_ns;
+    const Nanoseconds others_ns = cores * use.at_ns - *use.idle_ns - use.cpu_ns - use.peers_cpu_ns;
     by_placement = 2 * static_cast<double>(others_ns) < waited;
   }
   shared_ = waited > kShared * static_cast<double>(use.cpu_ns) && !by_placement;

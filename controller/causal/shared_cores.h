@@ -13,8 +13,8 @@ namespace causalctl::causal {
 struct CoreUse {
   Nanoseconds at_ns = 0;
   Nanoseconds cpu_ns = 0;              // used, that of pauses included
-  Nanoseconds outside_wait_ns = 0;     // for cores that other programs had, or a limit withheld
-  Nanoseconds stranger_wait_ns = 0;    // … of that, what followed peers have no part in
+  Nanoseconds peers_cpu_ns = 0;        // used by followed peers
+  Nanoseconds stranger_wait_ns = 0;    // for cores that strangers had, or a limit withheld
   double withheld_ns = 0;              // … of waits of any length
   double together_ns = 0;              // … while none of the target's threads ran
   std::optional<Nanoseconds> idle_ns;  // of the target's cores; nullopt: not known

@@ -19,6 +19,7 @@ constexpr Nanoseconds kLongestStep = kMillisecond / 2;
 // Whether cores are shared is looked at before each experiment, and in long ones as often as this,
 // where the target has had so much CPU time since.
 constexpr Nanoseconds kLongestUnlooked = kSecond;
+constexpr Nanoseconds kLongestUnlookedWhole = 200 * kMillisecond;
 constexpr Nanoseconds kEnoughToLook = 100 * kMillisecond;
 
 constexpr double kSmooth = 2;  // sampling periods; see credit.h
@@ -40,6 +41,7 @@ Stream::Step Stream::step() {
     cadence_.start(now_ns);
     looked_ = core_use();
     idle_before_ns_ = looked_.idle_ns.value_or(0);
+    account_ = CoreAccount(account_of(looked_));
   }
   parts_.clock.sleep_until(next_tick_ns_);
   now_ns = parts_.clock.now();
@@ -65,7 +67,8 @@ Stream::Step Stream::step() {
     std::visit([this](const auto& each) { apply(each); }, event);
   }
   pay_until(now_ns + kSecond);
-  if (now_ns - looked_.at_ns > kLongestUnlooked) look_for_strangers();
+  const Nanoseconds unlooked_ns = now_ns - looked_.at_ns;
+  if (unlooked_ns > (whole_ ? kLongestUnlookedWhole : kLongestUnlooked)) look_for_strangers();
   lift(now_ns);
   settle();
   parts_.attribution.absorb();
@@ -98,10 +101,7 @@ void Stream::apply(const perf::SampleEvent& event) {
   const bool in_unit = known && charge.unit == unit_;
   earn(event.thread.tid, credit_.sampled(event.thread.tid, in_unit, event.period_ns, event.time_ns),
        event.time_ns);
-  if (ledger_.is_coupled(event.thread.tid)) {
-    coupled_.coupled_cpu_ns += event.period_ns;
-    if (in_unit) coupled_.coupled_unit_ns += event.period_ns;
-  }
+  if (ledger_.is_coupled(event.thread.tid)) account_.sampled(event.period_ns, in_unit);
   if (in_unit) {
     ++samples_in_unit_;
   } else if (spinning(event)) {
@@ -314,7 +314,6 @@ CoreUse Stream::core_use() const {
   CoreUse use;
   use.at_ns = parts_.clock.now();
   use.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
-  use.outside_wait_ns = outside_wait_ns();
   use.stranger_wait_ns = ledger_.stranger_wait_ns() - core_wait_for_us_ns_;
   use.withheld_ns = ledger_.withheld().all_ns;
   use.together_ns = ledger_.withheld().together_ns;
@@ -322,33 +321,37 @@ CoreUse Stream::core_use() const {
   return use;
 }
 
+CoreAccount::Now Stream::account_of(const CoreUse& use) {
+  return {use.at_ns, use.cpu_ns, use.stranger_wait_ns};
+}
+
+void Stream::run_is_one_unit_of_work() {
+  whole_ = true;
+  ledger_.count_all_as_visitors();
+}
+
 CoreTotals Stream::core_totals() const {
   CoreTotals totals = ledger_.meetings();
   totals.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
-  totals.coupled_cpu_ns = coupled_.coupled_cpu_ns;
-  // It is known at looks only, which are between experiments: taken to stay as it was.
-  totals.busiest_cpu_ns =
-      coupled_.busiest_cpu_ns +
-      static_cast<Nanoseconds>(busiest_share_ *
-                               static_cast<double>(parts_.clock.now() - looked_.at_ns));
-  totals.coupled_unit_ns = coupled_.coupled_unit_ns;
+  totals.spin = spin_;
   if (const auto idle_ns = parts_.idle_ns ? parts_.idle_ns() : std::nullopt) {
     totals.cores = parts_.cores;
     totals.idle_ns = *idle_ns - idle_before_ns_;
   }
-  totals.stranger_wait_ns = ledger_.stranger_wait_ns() - core_wait_for_us_ns_;
+  account_.add_to(totals, account_of(core_use()));
   return totals;
 }
 
 void Stream::look_for_strangers() {
+  if (cpu_time_ns_ + standing_cpu_ns_ - looked_.cpu_ns < kEnoughToLook) return;
   const CoreUse now = core_use();
-  if (now.cpu_ns - looked_.cpu_ns < kEnoughToLook) return;
   const CpuLimits limits = parts_.cpu_limits ? parts_.cpu_limits() : CpuLimits{};
-  shared_cores_.look(now - looked_, parts_.cores, limits);
+  const CoupledTime coupled = ledger_.couple();
+  CoreUse since = now - looked_;
+  since.peers_cpu_ns = coupled.all_peers_ns;
+  shared_cores_.look(since, parts_.cores, limits);
   ledger_.share_cores(shared_cores_.shared());
-  const auto passed = static_cast<double>(std::max<Nanoseconds>(now.at_ns - looked_.at_ns, 1));
-  coupled_.busiest_cpu_ns += static_cast<Nanoseconds>(busiest_share_ * passed);
-  busiest_share_ = static_cast<double>(ledger_.couple()) / passed;
+  account_.look(account_of(now), coupled, shared_cores_.shared());
   awake_ = shared_cores_.may_stand_awake();
   throttled_ = limits.throttled;
   parts_.pauser.stand_awake(awake_);
@@ -384,7 +387,8 @@ Nanoseconds Stream::threshold_ns() const {
 double Stream::look_for_spinning() {
   surveyed_ = true;
   const double share = parts_.read_target ? spinning_.share(parts_.read_target) : 0;
-  if (share > kSpinning) cadence_.waits_by_spinning();
+  spin_ = share > kSpinning;
+  if (spin_) cadence_.waits_by_spinning();
   return share;
 }
 

@@ -27,6 +27,7 @@
 #include "controller/base/types.h"
 #include "controller/causal/attribution.h"
 #include "controller/causal/cadence.h"
+#include "controller/causal/core_account.h"
 #include "controller/causal/credit.h"
 #include "controller/causal/ledger.h"
 #include "controller/causal/plan.h"
@@ -118,6 +119,9 @@ class Stream {
   CoreTotals core_totals() const;
   bool throttled() const { return throttled_; }           // as of the last look
   Nanoseconds sample_to_pause_ns(double quantile) const;  // 0: there was no pause
+  // The program is watched from its first instruction to its end, which is the only visit: all its
+  // threads work for it, and it may end soon.
+  void run_is_one_unit_of_work();
   // Looks whether the threads sampled so far were spinning; if they were, pauses come sooner from
   // now on. Returns their share of the samples.
   double look_for_spinning();
@@ -143,6 +147,7 @@ class Stream {
   void note_latency(const pause::Paid& paid);
   void settle();
   void look_for_strangers();
+  static CoreAccount::Now account_of(const CoreUse& use);
   void not_worked(const pause::Paid& paid);
   void lift(Nanoseconds now_ns);
   Nanoseconds to_next_tick_ns() const;
@@ -158,8 +163,9 @@ class Stream {
   SharedCores shared_cores_;
   CoreUse looked_;                  // as it was at the last look
   Nanoseconds idle_before_ns_ = 0;  // the attach
-  CoreTotals coupled_;              // of it: what is said of coupled threads
-  double busiest_share_ = 0;        // of a core, that the busiest of these had before the last look
+  CoreAccount account_{{}};
+  bool spin_ = false;                // threads wait by spinning
+  bool whole_ = false;               // the run is one unit of work
   Nanoseconds standing_cpu_ns_ = 0;  // used by pauses
   bool awake_ = false;               // pauses use CPU time
   bool throttled_ = false;

@@ -50,6 +50,7 @@ void wait_for_answers(const StreamParts& parts, const RunHooks& hooks) {
 struct Watched {
   Nanoseconds wall_ns = 0;    // until the end was noticed
   Nanoseconds window_ns = 0;  // after the start: from here on virtual time is counted
+  CoreTotals cores;
 };
 
 Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const RunHooks& hooks,
@@ -71,6 +72,7 @@ Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const Ru
   }
   watched.wall_ns = parts.clock.now() - start_ns;
   stream.step();  // the last records, the end among them
+  watched.cores = stream.core_totals();
   return watched;
 }
 
@@ -90,7 +92,7 @@ Experiment experiment_of(const StreamParts& parts, const Stream& stream, const T
   result.runnable_wait_ns = stream.core_wait_ns();
   result.outside_wait_ns =
       std::clamp<Nanoseconds>(stream.outside_wait_ns(), 0, result.runnable_wait_ns);
-  result.cores = stream.core_totals();
+  result.cores = watched.cores;
   result.cores.stranger_wait_ns = std::max<Nanoseconds>(result.cores.stranger_wait_ns, 0);
   result.lost_records = parts.session.losses().records_lost;
   const pause::PauseTotals pauses = parts.pauser.totals();
@@ -152,6 +154,7 @@ void run_whole(const config::Config& config, const StreamParts& parts, const Run
   Stream stream(parts);
   stream.set_pause_cost(cost.cost_ns);
   stream.note_delay_at_visits();  // the one at its end
+  stream.run_is_one_unit_of_work();
   // What there was at its start says nothing of the rest, and there is no next experiment in it.
   stream.limit_tick(kShortestTick);
   stream.limit_threshold(0);

@@ -246,6 +246,7 @@ void Runs::learn(const causal::Run& run, bool baseline) {
   most.pause_cost.error_ns = std::max(most.pause_cost.error_ns, run.overhead.pause_cost.error_ns);
   most.period_ns = run.overhead.period_ns;
   run_.stopped_calls += run.stopped_calls;
+  run_.throttled = run_.throttled || run.throttled;
   for (const std::string& warning : run.warnings) {
     if (run.death && warning == text_of(*run.death)) continue;  // finish() tells it of all runs
     if (std::find(run_.warnings.begin(), run_.warnings.end(), warning) == run_.warnings.end()) {

@@ -22,6 +22,7 @@ ERRNOS = {
     "fsync": ("EIO", "ENOSPC", "EROFS", "EINVAL", "EDQUOT"),
     "ftruncate": ("EINTR", "EIO", "EPERM"),
     "getdents64": ("ENOENT", "ENOMEM"),
+    "get_robust_list": ("EPERM", "ESRCH"),
     "getrandom": ("EAGAIN", "EINTR", "ENOSYS"),
     "ioctl": ("EINVAL", "ENOTTY", "EBUSY", "ENOMEM"),
     "lseek": ("ESPIPE", "EINVAL"),

@@ -153,6 +153,42 @@ TEST_CASE("predictions are true where threads wait for cores", "[sim]") {
 }
 
 // A visit stops its core, and those who wait for one begin later; the twin has no visits.
+// Beside k programs that compute all the time; two cores, shared as Linux shares them. What is
+// known is as exact as the interval says, and a unit that gains nothing is not said to gain.
+TEST_CASE("beside strangers intervals hold the truth", "[sim]") {
+  const struct {
+    Case of;
+    unsigned strangers;
+    double widest_half;
+  } cases[] = {
+      {{"serial chain", serial_chain(5, 5), 1, 0.5}, 2, 0.05},
+      {{"two identical workers", identical_workers(2), 1, 0.5}, 1, 0.05},
+      {{"barrier, the other", barrier({12, 8}), 2, 0.5}, 2, 0.13},
+      {{"queue, producer", locked_queue(2, 4, 4), 1, 0.5}, 1, 0.13},
+      {{"decoy", decoy(), 3, 0.5}, 1, 0.05},
+      {{"decoy with a common logger", decoy_and_logger(), 3, 0.5}, 1, 0.05},
+      {{"chain with a common logger", decoy_and_logger(), 1, 0.5}, 1, 0.05},
+  };
+  for (const auto& [each, strangers, widest_half] : cases) {
+    INFO(each.name << " beside " << strangers);
+    Question question;
+    question.program = beside(each.program, {strangers});
+    question.unit = each.unit;
+    question.speedup = each.speedup;
+    question.machine.scheduling.sharing = Sharing::per_core;
+    Controller controller;
+    controller.latency = kPrompt;
+    controller.whole_interval = true;
+    const double truth = true_effect(question);
+    const Prediction prediction = predict(question, controller);
+    REQUIRE(prediction.effect);
+    CAPTURE(truth, prediction.effect->low, prediction.effect->value, prediction.effect->high);
+    CHECK(prediction.effect->low <= truth);
+    CHECK(prediction.effect->high >= truth);
+    CHECK((prediction.effect->high - prediction.effect->low) / 2 <= widest_half);
+  }
+}
+
 TEST_CASE("predictions are of the program without breakpoints where threads wait for cores",
           "[sim]") {
   Question question;

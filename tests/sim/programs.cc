@@ -28,6 +28,22 @@ Task compute_apart(Thread& self, double hot_ms, double rest_ms) {
   }
 }
 
+Task compute_and_tell(Thread& self, Semaphore* told, Line line, double ms, bool progress) {
+  for (unsigned round = 1;; ++round) {
+    co_await self.compute(line, ns(ms));
+    co_await self.compute(line + 1, ns(ms));
+    if (progress) done(self);
+    if (round % 10 == 0) told->post(self.machine());
+  }
+}
+
+Task log_what_is_told(Thread& self, Semaphore* told) {
+  for (;;) {
+    co_await told->take(self);
+    co_await self.compute(5, ns(0.05));
+  }
+}
+
 Task compute_alike(Thread& self) {
   for (;;) {
     co_await self.compute(1, kMillisecond);
@@ -397,6 +413,16 @@ Program decoy() {
     machine.spawn(compute_both, 3.0, 7.0);
     machine.spawn(compute_apart, 0.9, 0.1);
     return nullptr;
+  };
+}
+
+Program decoy_and_logger() {
+  return [](Machine& machine) {
+    auto told = std::make_shared<Semaphore>(0);
+    machine.spawn(compute_and_tell, told.get(), Line{1}, 5.0, true);
+    machine.spawn(compute_and_tell, told.get(), Line{3}, 5.0, false);
+    machine.spawn(log_what_is_told, told.get());
+    return told;
   };
 }
 

@@ -26,6 +26,8 @@ Program contended_lock(double held_ms, double outside_ms, unsigned threads);
 Program convoy(double held_ms, double outside_ms, unsigned threads);
 Program nested_locks(double outer_ms, double inner_ms, double outside_ms);
 Program decoy();  // a chain of 3 and 7, and a thread on line 3 (90 %) that nobody waits for
+// The same, both of which tell a thread that logs on line 5, ten times a second, and never wait.
+Program decoy_and_logger();
 Program identical_workers(unsigned threads);  // 1 ms each, on line 1
 Program pool_of(unsigned threads, double first_ms, double second_ms, double held_ms);
 Program io_wait(double before_ms, double device_ms, double after_ms);

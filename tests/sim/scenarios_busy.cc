@@ -29,6 +29,7 @@ std::vector<BusyProgram> busy_programs() {
       {kApart, "pool of 4, 1+1", pool_of(4, 1, 1, 0), {1}},
       {kApart, "pool of 4, 1+1, lock .2", pool_of(4, 1, 1, 0.2), {1}},
       {kApart, "chain 3/7 and a hot thread", decoy(), {1, 3}},
+      {kApart, "chain and a hot thread, one logger", decoy_and_logger(), {1, 3}},
       {kSeldom, "barrier 12/8", barrier({12, 8}), {1, 2}},
       {kSeldom, "lock held 2 outside 3, 2 threads", contended_lock(2, 3, 2), {1, 2}},
       {kSeldom, "lock held 6 outside 2, 2 threads", contended_lock(6, 2, 2), {1}},

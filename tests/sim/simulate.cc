@@ -103,6 +103,7 @@ Prediction predict(const Question& question, const Controller& controller) {
   // What is asked here is whether pauses are counted right, and the model is: not to know it is no
   // excuse.
   for (causal::Experiment& each : result.run.experiments) {
+    if (controller.whole_interval) break;
     each.cost_error_ns = each.model_error_ns = 0;
   }
   result.report = causal::estimate({result.run});

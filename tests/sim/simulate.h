@@ -37,7 +37,8 @@ struct Controller {
   Nanoseconds visit_cost_ns = 0;                    // … a visit
   Nanoseconds experiment_ns = 500 * kMillisecond;
   std::optional<Nanoseconds> pause_threshold_ns;
-  bool pauses_arrive = true;  // false: none that is asked for is ever made
+  bool whole_interval = false;  // with the errors of the model and of what pauses cost
+  bool pauses_arrive = true;    // false: none that is asked for is ever made
 };
 
 // 1 - time per visit with the unit really faster / time per visit; nobody watches.

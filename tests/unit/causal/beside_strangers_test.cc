@@ -31,7 +31,7 @@ TEST_CASE("where nothing is known there is nothing to widen", "[causal]") {
     CHECK(shared.waited_share == 0);
     CHECK(shared.stretch == 1);
     CHECK_FALSE(shared.matters);
-    CHECK(shared.meeting == Meeting::apart);
+    CHECK(shared.meeting == Meeting::often);
   }
 }
 
@@ -47,6 +47,20 @@ TEST_CASE("how often threads meet, against a slice of 3 ms", "[causal]") {
   SECTION("threads that never ran, and met") {
     CHECK(classify({kSecond, 0, 0, 3, 0}).meeting == Meeting::often);
   }
+}
+
+TEST_CASE("threads that meet by spinning meet within a slice", "[causal]") {
+  CoreTotals totals = ten_seconds(0);
+  totals.spin = true;
+  CHECK(classify(totals).meeting == Meeting::often);
+}
+
+TEST_CASE("more than two cores are many", "[causal]") {
+  CoreTotals totals = ten_seconds(0);
+  totals.cores = 2;
+  CHECK_FALSE(classify(totals).many_cores);
+  totals.cores = 3;
+  CHECK(classify(totals).many_cores);
 }
 
 TEST_CASE("threads that devices wake are as hard as those that meet within a slice", "[causal]") {

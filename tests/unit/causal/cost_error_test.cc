@@ -181,14 +181,20 @@ TEST_CASE("what the model leaves open is in every interval", "[causal]") {
 }
 
 TEST_CASE("beside strangers more is left open, by how often threads meet", "[causal]") {
-  const CoresShared apart = {1.0 / 3, 1.5, true, Meeting::apart};
-  CHECK(error_beside(apart) == Approx(0.025));
-  CHECK(error_beside({0.9, 10, true, Meeting::apart}) == error_beside(apart));
-  CHECK(error_beside({1.0 / 6, 1.2, true, Meeting::apart}) == Approx(0.0125));
-  CHECK(error_beside({1.0 / 3, 1.5, true, Meeting::seldom}) > 2 * error_beside(apart));
-  CHECK(error_beside({1.0 / 3, 1.5, true, Meeting::often}) >
-        error_beside({1.0 / 3, 1.5, true, Meeting::seldom}));
-  CHECK(error_beside({0.04, 1.04, false, Meeting::often}) == 0);
+  const auto error = [](double share, Meeting meeting, bool many_cores = false) {
+    return error_beside({share, 1.5, share > 0.05, many_cores, meeting});
+  };
+  const double apart = error(1.0 / 3, Meeting::apart);
+  CHECK(apart == Approx(0.025));
+  CHECK(error(0.9, Meeting::apart) == apart);
+  CHECK(error(1.0 / 6, Meeting::apart) == Approx(0.0125));
+  const double seldom = error(1.0 / 3, Meeting::seldom);
+  const double often = error(1.0 / 3, Meeting::often);
+  CHECK(seldom > 2 * apart);
+  CHECK(often > seldom);
+  CHECK(error(1.0 / 3, Meeting::seldom, true) == often);
+  CHECK(error(1.0 / 3, Meeting::apart, true) == apart);
+  CHECK(error(0.04, Meeting::often) == 0);
 }
 
 }  // namespace causalctl::causal

@@ -31,7 +31,7 @@ TEST_CASE("of strangers is told how much they take, and what that does to effect
                         Contains("effects hold under this load") && Contains("±4 points more"));
   // A hundred meetings in 300 ms of CPU time: one in a slice, and more with 200.
   CHECK_THAT(told_of_strangers({with_cores({kRan, kWaited, kRan, 90, 0})}),
-             Contains("threads that do not wait for each other") && Contains("±12 points more"));
+             Contains("Its threads wait for each other") && Contains("±12 points more"));
   CHECK_THAT(told_of_strangers({with_cores({kRan, kWaited, kRan, 200, 0})}),
              Contains("within a time slice") && Contains("±24 points more"));
   CHECK(told_of_strangers({with_cores({kRan, kRan / 30, kRan, 200, 0})}).empty());

@@ -19,6 +19,8 @@ Experiment rounds(const std::string& unit, double speedup, Nanoseconds unit_ns) 
   e.cores.cpu_ns = e.cores.coupled_cpu_ns = 2000 * kMillisecond;
   e.cores.busiest_cpu_ns = 1200 * kMillisecond;
   e.cores.coupled_unit_ns = 100 * unit_ns;
+  e.samples = static_cast<std::uint64_t>(e.cores.coupled_unit_ns / kMillisecond);
+  e.cores.visitors_cpu_ns = 800 * kMillisecond;
   e.cores.stranger_wait_ns = 400 * kMillisecond;
   e.cores.cores = 2;
   return e;
@@ -26,6 +28,7 @@ Experiment rounds(const std::string& unit, double speedup, Nanoseconds unit_ns) 
 
 Run barrier_run() {
   Run run;
+  run.overhead.period_ns = kMillisecond;
   run.experiments = {rounds("a", 0, 0), rounds("a", 0.5, 12 * kMillisecond),
                      rounds("b", 0.5, 8 * kMillisecond), rounds("b", 0, 0)};
   return run;
@@ -42,7 +45,6 @@ double effect_of_unit(const Run& run, std::size_t number, double alone,
 // T with 6 ms instead of 12 is (8 + 14) / 2 = 11 ms, with 4 instead of 8 (12 + 16) / 2 = 14 ms.
 TEST_CASE("beside a stranger all threads gain by what one of them saves", "[causal]") {
   const Run run = barrier_run();
-  CHECK(ShareEffect(run, kVisits, true).part() == Approx(20.0 / 32));
   CHECK(effect_of_unit(run, 1, 1.0 / 3) == Approx(5.0 / 16));
   CHECK(effect_of_unit(run, 2, 0) == Approx(2.0 / 16));
 }
@@ -51,14 +53,14 @@ TEST_CASE("a baseline, and a unit that nobody ran, have no share effect", "[caus
   Run run = barrier_run();
   CHECK(effect_of_unit(run, 0, 0) == Approx(0));
   run.experiments[2].cores.coupled_unit_ns = 0;
+  run.experiments[2].samples = 0;
   CHECK(effect_of_unit(run, 2, 0) == Approx(0));
-  run.experiments[2].unit.name = "c";
-  CHECK(effect_of_unit(run, 2, 0.25) == Approx(0.25 * 12 / 32));
 }
 
 TEST_CASE("what treatments are short of in visits they are short of in samples", "[causal]") {
   Run run = barrier_run();
   run.experiments[2].cores.coupled_unit_ns /= 2;
+  run.experiments[2].cores.coupled_cpu_ns /= 2;
   run.experiments[2].throughput[0].visits /= 2;
   CHECK(effect_of_unit(run, 2, 0) == Approx(2.0 / 16));
 }
@@ -79,7 +81,6 @@ TEST_CASE("strangers that want less of the cores than they could have count for 
 TEST_CASE("there is no share effect where none is known", "[causal]") {
   Run run = barrier_run();
   const auto unchanged = [&](const Point& point = kVisits, bool felt = true) {
-    CHECK(ShareEffect(run, point, felt).part() == 0);
     CHECK(effect_of_unit(run, 1, 0.25, point, felt) == Approx(0.25));
   };
   SECTION("of a latency") { unchanged({"done", true}); }
@@ -105,6 +106,46 @@ TEST_CASE("there is no share effect where none is known", "[causal]") {
     }
     unchanged();
   }
+}
+
+// T with 9 ms instead of 12 is (9 + 17) / 2 = 13 ms.
+TEST_CASE("the share effect grows with the speedup", "[causal]") {
+  Run run = barrier_run();
+  run.experiments[1].speedup = 0.25;
+  CHECK(effect_of_unit(run, 1, 3.0 / 16) == Approx((1 - 20.0 / 32) * 3 / 16 + 0.25 * 12 / 32));
+}
+
+TEST_CASE("what threads run that wait for nobody is not concerned", "[causal]") {
+  Run run = barrier_run();
+  Experiment& treatment = run.experiments[1];
+  SECTION("all of the unit") {
+    treatment.cores.coupled_unit_ns = 0;
+    CHECK(effect_of_unit(run, 1, 0.25) == Approx(0.25));
+  }
+  SECTION("half of it") {
+    treatment.cores.coupled_unit_ns /= 2;
+    CHECK(effect_of_unit(run, 1, 0.25) == Approx((1 - 10.0 / 32) * 0.25 + 3.0 / 32));
+  }
+}
+
+TEST_CASE("the threads that are coupled in treatments count, not those in baselines", "[causal]") {
+  Run run = barrier_run();
+  for (Experiment& e : run.experiments) {
+    if (e.speedup == 0) e.cores.coupled_cpu_ns = 0;
+  }
+  CHECK(effect_of_unit(run, 1, 1.0 / 3) == Approx(5.0 / 16));
+}
+
+// A third of the CPU time is a client's, on the same two cores.
+TEST_CASE("followed peers are no strangers", "[causal]") {
+  Run run = barrier_run();
+  for (Experiment& e : run.experiments) {
+    e.cores.cpu_ns = 1500 * kMillisecond;
+    e.cores.peers_cpu_ns = 500 * kMillisecond;
+  }
+  CHECK(effect_of_unit(run, 2, 0) == Approx(2.0 / 16));
+  for (Experiment& e : run.experiments) e.cores.peers_cpu_ns = 1100 * kMillisecond;
+  CHECK(effect_of_unit(run, 2, 0) == Approx(0.5 * 2.0 / 16));
 }
 
 TEST_CASE("however much is saved a visit takes some time", "[causal]") {

@@ -12,7 +12,7 @@ CoreUse beside_one() {
   CoreUse use;
   use.at_ns = kSecond;
   use.cpu_ns = 4 * kSecond / 3;
-  use.outside_wait_ns = use.stranger_wait_ns = 2 * kSecond / 3;
+  use.stranger_wait_ns = 2 * kSecond / 3;
   use.withheld_ns = 2.0 * kSecond / 3;
   use.together_ns = 0;
   use.idle_ns = 0;
@@ -38,10 +38,6 @@ TEST_CASE("waits of a few moments are nobody's doing", "[causal]") {
   use.stranger_wait_ns = use.cpu_ns / 25;
   CHECK_FALSE(look(use).shared());
   CHECK_FALSE(look(use).may_stand_awake());
-  SECTION("nor are those for processes that are followed") {
-    use.outside_wait_ns = kSecond;
-    CHECK_FALSE(look(use).shared());
-  }
 }
 
 TEST_CASE("where nobody else runs a wait is the scheduler's doing", "[causal]") {
@@ -50,6 +46,12 @@ TEST_CASE("where nobody else runs a wait is the scheduler's doing", "[causal]") 
   CHECK_FALSE(look(use).shared());
   use.idle_ns.reset();
   CHECK(look(use).shared());  // nobody knows
+  SECTION("nor is it a stranger's where a followed process runs") {
+    use = beside_one();
+    CHECK(look(use).shared());
+    use.peers_cpu_ns = 2 * kSecond / 3 - use.stranger_wait_ns / 3;
+    CHECK_FALSE(look(use).shared());
+  }
 }
 
 TEST_CASE("under a quota cores are shared, but no pause uses it up", "[causal]") {

@@ -1,0 +1,39 @@
+// Keeps what CoreTotals says of coupled threads and of waits for strangers. Who is coupled, and
+// whether cores are shared, is found at looks, which are between experiments; from a look to the
+// next everything is taken to go on as it was before the look. Pure.
+#pragma once
+
+#include "controller/base/types.h"
+#include "controller/causal/core_totals.h"
+
+namespace causalctl::causal {
+
+class CoreAccount {
+ public:
+  // All of them ever growing, besides the time.
+  struct Now {
+    Nanoseconds at_ns = 0;
+    Nanoseconds cpu_ns = 0;  // of the target
+    Nanoseconds stranger_wait_ns = 0;
+  };
+
+  explicit CoreAccount(const Now& start) : looked_(start) {}
+
+  // A sample of a coupled thread of the target.
+  void sampled(Nanoseconds period_ns, bool in_unit);
+  // `since`: of the time since the look before; `shared`: strangers share the cores.
+  void look(const Now& now, const CoupledTime& since, bool shared);
+
+  // Adds to `totals` what is kept here, as of now.
+  void add_to(CoreTotals& totals, const Now& now) const;
+
+ private:
+  // As of the last look.
+  Now looked_;
+  CoreTotals before_;
+  bool shared_ = false;
+  // CPU time a nanosecond, before the last look.
+  double busiest_ = 0, peers_ = 0, all_peers_ = 0;
+};
+
+}  // namespace causalctl::causal

@@ -1,0 +1,55 @@
+#include "controller/causal/core_account.h"
+
+#include <catch2/catch.hpp>
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Nanoseconds kMs = kMillisecond;
+
+// After 100 ms: a coupled thread had 60 ms, coupled peers 40, and all peers 50.
+constexpr CoupledTime kCoupled = {60 * kMs, 40 * kMs, 50 * kMs};
+
+CoreTotals totals(const CoreAccount& account, const CoreAccount::Now& now) {
+  CoreTotals result;
+  account.add_to(result, now);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("before the first look nothing is known", "[causal][core_account]") {
+  const CoreAccount account({0, 0, 0});
+  const CoreTotals all = totals(account, {100 * kMs, 80 * kMs, 30 * kMs});
+  CHECK(all.busiest_cpu_ns == 0);
+  CHECK(all.stranger_wait_ns == 0);
+}
+
+TEST_CASE("after a look all goes on as it was before it", "[causal][core_account]") {
+  CoreAccount account({0, 0, 0});
+  account.look({100 * kMs, 80 * kMs, 30 * kMs}, kCoupled, true);
+  account.sampled(2 * kMs, false);
+  account.sampled(3 * kMs, true);
+  const CoreTotals all = totals(account, {300 * kMs, 240 * kMs, 100 * kMs});
+  CHECK(all.busiest_cpu_ns == 120 * kMs);
+  CHECK(all.coupled_cpu_ns == (80 + 5) * kMs);
+  CHECK(all.coupled_unit_ns == 3 * kMs);
+  CHECK(all.peers_cpu_ns == 100 * kMs);
+  CHECK(all.stranger_wait_ns == 70 * kMs);
+  SECTION("until the next") {
+    account.look({300 * kMs, 240 * kMs, 100 * kMs}, {}, false);
+    const CoreTotals later = totals(account, {500 * kMs, 400 * kMs, 190 * kMs});
+    CHECK(later.busiest_cpu_ns == all.busiest_cpu_ns);
+    CHECK(later.coupled_cpu_ns == all.coupled_cpu_ns);
+    CHECK(later.peers_cpu_ns == all.peers_cpu_ns);
+    CHECK(later.stranger_wait_ns == all.stranger_wait_ns);
+  }
+}
+
+TEST_CASE("the busiest thread has no more than all of the target", "[causal][core_account]") {
+  CoreAccount account({0, 0, 0});
+  account.look({100 * kMs, 80 * kMs, 0}, {60 * kMs, 0, 0}, true);
+  CHECK(totals(account, {10'000 * kMs, 90 * kMs, 0}).busiest_cpu_ns == 10 * kMs);
+}
+
+}  // namespace causalctl::causal
