@@ -18,7 +18,7 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/commands/profile.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::commands {
 namespace {

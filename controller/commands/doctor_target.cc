@@ -22,9 +22,9 @@
 #include "controller/pause/pauser.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
-#include "controller/target/left_stub.h"
-#include "controller/target/process.h"
-#include "controller/target/target_lock.h"
+#include "controller/tracee/left_stub.h"
+#include "controller/tracee/process.h"
+#include "controller/tracee/target_lock.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::commands {

@@ -31,7 +31,7 @@
 #include "controller/commands/profile.h"
 #include "controller/commands/status_line.h"
 #include "controller/commands/target_end.h"
-#include "controller/target/ptrace.h"
+#include "controller/tracee/ptrace.h"
 
 namespace causalctl::commands {
 namespace {

@@ -10,7 +10,7 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/causal/resolver.h"
-#include "controller/target/freezer.h"
+#include "controller/tracee/freezer.h"
 #include "unwind/names.h"
 
 namespace causalctl::commands {

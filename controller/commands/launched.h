@@ -3,7 +3,7 @@
 
 #include "config/config.h"
 #include "controller/base/types.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::commands {
 

@@ -46,7 +46,7 @@
 #include "controller/perf/session.h"
 #include "controller/progress/counted.h"
 #include "controller/progress/progress.h"
-#include "controller/target/process.h"
+#include "controller/tracee/process.h"
 #include "unwind/symbolizer.h"
 #include "unwind/target_memory.h"
 #include "unwind/unwinder.h"

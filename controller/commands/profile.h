@@ -12,7 +12,7 @@
 #include "controller/causal/run.h"
 #include "controller/causal/stream.h"
 #include "controller/commands/options.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::commands {
 

@@ -13,7 +13,7 @@
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
 #include "controller/commands/profile.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::commands {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "controller/base/types.h"
 #include "controller/causal/experiment.h"
-#include "controller/target/end_watch.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/end_watch.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::commands {
 

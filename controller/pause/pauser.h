@@ -12,7 +12,7 @@
 
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::pause {
 

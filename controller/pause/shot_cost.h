@@ -7,7 +7,7 @@
 #pragma once
 
 #include "controller/base/types.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::pause {
 

@@ -14,8 +14,8 @@
 #include "controller/base/procfs.h"
 #include "controller/pause/slot_run.h"
 #include "controller/perf/attrs.h"
-#include "controller/target/process.h"
-#include "controller/target/stub.h"
+#include "controller/tracee/process.h"
+#include "controller/tracee/stub.h"
 
 namespace causalctl::pause {
 namespace {

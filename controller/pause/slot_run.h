@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "controller/base/types.h"
-#include "controller/target/slot.h"
+#include "controller/tracee/slot.h"
 
 namespace causalctl::pause {
 

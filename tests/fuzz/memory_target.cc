@@ -6,9 +6,9 @@
 
 #include "controller/base/error.h"
 #include "controller/pause/slot_run.h"
-#include "controller/target/left_stub.h"
-#include "controller/target/slot.h"
-#include "controller/target/stub.h"
+#include "controller/tracee/left_stub.h"
+#include "controller/tracee/slot.h"
+#include "controller/tracee/stub.h"
 #include "tests/fuzz/targets.h"
 
 namespace causalctl::fuzz {

@@ -6,8 +6,8 @@
 #include "controller/compare/ready.h"
 #include "controller/compare/usage.h"
 #include "controller/perf/tracepoint.h"
-#include "controller/target/freezer.h"
-#include "controller/target/process.h"
+#include "controller/tracee/freezer.h"
+#include "controller/tracee/process.h"
 #include "tests/fuzz/targets.h"
 #include "unwind/mapped_file.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "controller/base/error.h"
-#include "controller/target/guardian.h"
-#include "tests/kernel/target/target_process.h"
+#include "controller/tracee/guardian.h"
+#include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::pause {
 namespace {

@@ -13,11 +13,11 @@
 #include "controller/base/error.h"
 #include "controller/pause/shot_filter.h"
 #include "controller/pause/sigtrap_channel.h"
-#include "controller/target/guardian.h"
-#include "controller/target/process.h"
-#include "controller/target/slot.h"
+#include "controller/tracee/guardian.h"
+#include "controller/tracee/process.h"
+#include "controller/tracee/slot.h"
 #include "tests/kernel/pause/child_process.h"
-#include "tests/kernel/target/target_process.h"
+#include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::pause {
 namespace {

@@ -6,9 +6,9 @@
 #include "controller/base/procfs.h"
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/pause/stack_room.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 #include "tests/kernel/pause/child_process.h"
-#include "tests/kernel/target/target_process.h"
+#include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::pause {
 namespace {

@@ -1,0 +1,27 @@
+// Which thread of the target is stopped for calls of ours: the one that notices least.
+#pragma once
+
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/tracee/forkers.h"
+
+namespace causalctl::target {
+
+// Ranks beyond those of threads that hardly notice.
+inline constexpr int kSpared = 4;      // would notice: only where no other can be had
+inline constexpr int kUnsuitable = 5;  // at the moment
+
+struct RankedThread {
+  int rank = 0;
+  Tid tid = 0;
+};
+
+// Bounded, so that a target with 10,000 threads is not read for a second. Without those of the
+// kernel, which never come to a call of ours.
+std::vector<Tid> first_threads(Pid pid);
+
+// Of these, the one that notices least first.
+std::vector<RankedThread> threads_by_rank(Pid pid, Forkers& forkers);
+
+}  // namespace causalctl::target

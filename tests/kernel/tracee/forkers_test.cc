@@ -1,0 +1,59 @@
+#include "controller/tracee/forkers.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+
+#include "controller/base/procfs.h"
+
+namespace causalctl::target {
+namespace {
+
+// A child of the calling thread, until the end of the object.
+class Child {
+ public:
+  Child() : pid_(fork()) {
+    if (pid_ == 0) {
+      for (;;) pause();
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+ private:
+  pid_t pid_;
+};
+
+TEST_CASE("a thread that was seen with a child forks", "[target]") {
+  const Pid self = getpid();
+  Forkers forkers(self);
+  CHECK_FALSE(forkers.contains(self));
+  {
+    const Child child;
+    CHECK(forkers.contains(self));
+  }
+  CHECK(forkers.contains(self));
+  CHECK_FALSE(Forkers(self).contains(self));
+}
+
+TEST_CASE("a look at all threads remembers who has children", "[target]") {
+  const Pid self = getpid();
+  Forkers alone(self);
+  Forkers beside_another(self);
+  {
+    const Child child;
+    alone.look({self});
+    beside_another.look({self, self});
+  }
+  CHECK_FALSE(alone.contains(self));  // there is nobody to wake
+  CHECK(beside_another.contains(self));
+}
+
+}  // namespace
+}  // namespace causalctl::target
