@@ -39,7 +39,7 @@ ExitCode attach(const AttachArguments& arguments) {
                      "use `causalctl run`, or give a PID");
   }
   causal::check_log(config.output.log);
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   const Pid target =
       config.target.pid ? *config.target.pid : procfs::find_process(config.target.match);
   guardian.adopt(target);

@@ -67,7 +67,7 @@ struct Execution {
   int status = 0;  // of the program, as wait(2) gives it
 };
 
-int status_of(target::Guardian& guardian) {
+int status_of(tracee::Guardian& guardian) {
   constexpr int least_looks = 20;  // a machine that stalls may use up all of the time at once
   const Nanoseconds deadline_ns = monotonic_now() + kEndPatience;
   for (int looks = 0; monotonic_now() < deadline_ns || looks < least_looks; ++looks) {
@@ -84,7 +84,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   config.progress.end_to_end = false;
   config.progress.throughput = {causal::kEndPoint};
   causal::LogWriter log(scratch.log());
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
   Work work;
   work.pause_cost_ns = pause_cost_ns;
@@ -128,7 +128,7 @@ Execution execute(const config::Config& config, const ConsoleOptions& console,
   }
   std::optional<int> ended;
   int passed_on = 0;
-  while (!(ended = target::ptrace::reap_if_ended(watcher))) {
+  while (!(ended = tracee::ptrace::reap_if_ended(watcher))) {
     // From the terminal it has it already; a second one more does no harm.
     if (Interrupts::count() > passed_on) {
       passed_on = Interrupts::count();

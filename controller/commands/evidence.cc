@@ -61,7 +61,7 @@ causal::TargetState state_of(Pid target) {
     const auto stat = procfs::thread_stat(target, thread);
     return !stat || procfs::parse_state(*stat) == 'T';
   });
-  state.frozen = target::is_frozen(target);
+  state.frozen = tracee::is_frozen(target);
   state.waits_for = input_waited_for(target);
   return state;
 }

@@ -69,7 +69,7 @@ std::vector<Address> places_of(const progress::CountedPoints& points) {
 
 progress::CountedPoints resolve_points(const config::Config& config, Pid target,
                                        unwind::Symbolizer& symbolizer,
-                                       const target::Guardian& guardian) {
+                                       const tracee::Guardian& guardian) {
   try {
     return progress::resolve_all(config.progress, target, symbolizer);
   } catch (const UsageError& error) {
@@ -135,7 +135,7 @@ causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbo
   run.host = host_name();
   run.pid = target;
   run.executable = procfs::executable(target);
-  run.started_as = target::started_as(target);
+  run.started_as = tracee::started_as(target);
   for (const unwind::Module& module : symbolizer.modules()) {
     if (module.main) run.build_id = module.build_id;
   }
@@ -146,7 +146,7 @@ causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbo
 }
 
 perf::SessionOptions session_options(const config::Config& config, std::uint64_t seed,
-                                     const target::Guardian& guardian,
+                                     const tracee::Guardian& guardian,
                                      const std::vector<Trial>& tried) {
   perf::SessionOptions options;
   if (config.sampling.period_ns) options.period_ns = *config.sampling.period_ns;
@@ -169,7 +169,7 @@ std::jthread close_beside(std::unique_ptr<perf::Session>& session) {
 }
 
 void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Pauser>& pauser,
-            target::Guardian& guardian, const target::Digest& before,
+            tracee::Guardian& guardian, const tracee::Digest& before,
             const std::vector<Address>& places, causal::Run& run) {
   for (std::string& notice : pauser->notices()) run.warnings.push_back(std::move(notice));
   pauser.reset();  // closes the pause events: from here on no shot can fire
@@ -189,18 +189,18 @@ void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Paus
   // Much of it passes: a thread that is being stopped by a signal, a mask while a thread is made.
   const Nanoseconds settled_by_ns = monotonic_now() + kLongestSettling;
   auto after = guardian.digest(places);
-  auto changes = target::differences(before, after);
+  auto changes = tracee::differences(before, after);
   while (!changes.empty() && monotonic_now() < settled_by_ns) {
     sleep_until(monotonic_now() + kMillisecond);
     after = guardian.digest(places);
-    changes = target::differences(before, after);
+    changes = tracee::differences(before, after);
   }
   if (procfs::has_ended(run.pid)) {
     run.digest = "unknown";
     run.warnings.emplace_back("the target ended while it was left");
     return;
   }
-  for (const std::string& change : target::own_changes(before, after)) {
+  for (const std::string& change : tracee::own_changes(before, after)) {
     log::verbose("the target itself has changed: {}", change);
   }
   run.digest = changes.empty() && left.empty() ? "same" : "changed";
@@ -210,9 +210,9 @@ void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Paus
 
 }  // namespace
 
-causal::Run watch_target(const config::Config& config, Pid target, target::Guardian& guardian,
+causal::Run watch_target(const config::Config& config, Pid target, tracee::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work) {
-  const target::EndWatch end_watch(target);
+  const tracee::EndWatch end_watch(target);
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
   const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
   const std::string fixed = fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
@@ -224,7 +224,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   record(tried, run);
   if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);
-  const target::Digest before = guardian.digest(places);
+  const tracee::Digest before = guardian.digest(places);
 
   const Interrupts interrupts;
   auto session =
@@ -251,7 +251,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   if (!fixed.empty()) attribution.call(fixed, config.experiment.fixed_unit);
   CoreRotation clock(run.seed);
   FirstThread first_thread(target);
-  const std::vector<int> cores = target::usable_cores(target);
+  const std::vector<int> cores = tracee::usable_cores(target);
   CpuLimitsOf cpu_limits(target);
   StatusLine status(console.quiet);
   causal::RunHooks hooks;
@@ -302,7 +302,7 @@ void require_result(const causal::Run& run) {
   if (const auto none = causal::no_result(run)) throw Error(none->what, none->hint);
 }
 
-ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
+ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& guardian,
                  const ConsoleOptions& console) {
   std::optional<causal::LogWriter> log;
   Work work;

@@ -34,7 +34,7 @@ ExitCode run(const RunArguments& arguments) {
   }
   causal::check_log(config.output.log);
   if (config.progress.end_to_end) return run_end_to_end(config, console);
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
   load_libraries(guardian);
   try {

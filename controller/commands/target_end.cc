@@ -58,7 +58,7 @@ std::string text_of(const std::vector<causal::Death>& deaths, std::uint64_t runs
                      deaths.size(), runs, text_of(nearest));
 }
 
-void tell_death(target::Guardian& guardian, const target::EndWatch& watch, causal::Run& run) {
+void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, causal::Run& run) {
   if (!run.death) return;
   constexpr Nanoseconds limit_ns = 300 * kMillisecond;
   const auto status_now = [&] {

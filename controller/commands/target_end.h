@@ -36,6 +36,6 @@ std::string text_of(const std::vector<causal::Death>& deaths, std::uint64_t runs
 // Completes run.death, if there is one, by the signal, and warns of it; resets it where no signal
 // ended the target. Waits for some tenths of a second, as the target's parent may not have
 // waited for it yet, and the kernel not be done with it.
-void tell_death(target::Guardian& guardian, const target::EndWatch& watch, causal::Run& run);
+void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, causal::Run& run);
 
 }  // namespace causalctl::commands

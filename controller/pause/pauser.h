@@ -95,6 +95,6 @@ std::optional<std::string> sigtrap_obstacle(Pid target);
 
 // Chooses the channel, injects where needed. Threads are added by the caller. The guardian must
 // outlive the pauser.
-PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOptions& options);
+PauserChoice make_pauser(Pid target, tracee::Guardian& guardian, const PauserOptions& options);
 
 }  // namespace causalctl::pause

@@ -14,7 +14,7 @@ namespace causalctl::pause {
 
 class PtraceChannel final : public Pauser {
  public:
-  PtraceChannel(target::Guardian& guardian, Nanoseconds longest_ns)
+  PtraceChannel(tracee::Guardian& guardian, Nanoseconds longest_ns)
       : guardian_(guardian), longest_ns_(longest_ns) {}
 
   void add_thread(Tid tid) override { threads_.insert(tid); }
@@ -31,7 +31,7 @@ class PtraceChannel final : public Pauser {
   std::string name() const override { return "ptrace"; }
 
  private:
-  target::Guardian& guardian_;
+  tracee::Guardian& guardian_;
   Nanoseconds longest_ns_;
   std::unordered_set<Tid> threads_;
   std::unordered_map<Tid, Nanoseconds> asked_;

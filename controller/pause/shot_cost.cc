@@ -92,7 +92,7 @@ Nanoseconds one_shot(const perf::EventFd& event, const Spinner& spinner) {
 
 // Adds the time lost to one ptrace-stop beside the stop, unless it is refused. False: there was no
 // answer, and no other stop must be asked for while it may come.
-bool one_stop(target::Guardian& guardian, const Spinner& spinner,
+bool one_stop(tracee::Guardian& guardian, const Spinner& spinner,
               std::vector<Nanoseconds>& costs_ns) {
   const Nanoseconds lost_before_ns = spinner.lost_ns();
   Patience patience(kStopPatience);
@@ -118,7 +118,7 @@ Nanoseconds median_or_zero(std::vector<Nanoseconds> costs_ns) {
 
 }  // namespace
 
-Nanoseconds measure_stop_cost(target::Guardian& guardian) {
+Nanoseconds measure_stop_cost(tracee::Guardian& guardian) {
   std::vector<Nanoseconds> costs_ns;
   const Spinner spinner;
   for (int i = 0; i < kStops && one_stop(guardian, spinner, costs_ns); ++i) continue;

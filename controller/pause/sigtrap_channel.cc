@@ -46,7 +46,7 @@ bool may_spin(Tid tid) {
 
 }  // namespace
 
-SigtrapChannel::SigtrapChannel(Pid target, target::Guardian& guardian, target::Injection injection,
+SigtrapChannel::SigtrapChannel(Pid target, tracee::Guardian& guardian, tracee::Injection injection,
                                const PauserOptions& options)
     : target_(target),
       injection_(injection),
@@ -69,8 +69,8 @@ unsigned SigtrapChannel::take_slot() {
   return slot;
 }
 
-std::optional<target::Slot> SigtrapChannel::read_slot(unsigned slot) const {
-  return target::read_object<target::Slot>(target_, injection_.slots + slot * sizeof(target::Slot));
+std::optional<tracee::Slot> SigtrapChannel::read_slot(unsigned slot) const {
+  return tracee::read_object<tracee::Slot>(target_, injection_.slots + slot * sizeof(tracee::Slot));
 }
 
 void SigtrapChannel::add_thread(Tid tid) {
@@ -82,7 +82,7 @@ void SigtrapChannel::add_thread(Tid tid) {
     return;
   }
   const unsigned slot = take_slot();
-  const auto attr = perf::sigtrap_attr(injection_.slots + slot * sizeof(target::Slot),
+  const auto attr = perf::sigtrap_attr(injection_.slots + slot * sizeof(tracee::Slot),
                                        ShotFilter::shot_period(slot));
   auto shot = perf::EventFd::open(attr, tid, "pause event");
   if (!shot) {  // the thread is gone
@@ -128,16 +128,16 @@ void SigtrapChannel::remove_thread(Tid tid) {
 }
 
 void SigtrapChannel::write_slot(const Thread& thread, bool with_arming) {
-  target::Slot slot;
+  tracee::Slot slot;
   slot.owed_total_ns = thread.owed_total_ns;
   slot.armed_at_ns = thread.armed_at_ns;
   slot.stale_after_ns =
-      (options_.stale_after_ns & ~target::kSpins) | (thread.spins ? target::kSpins : 0);
+      (options_.stale_after_ns & ~tracee::kSpins) | (thread.spins ? tracee::kSpins : 0);
   // Raising or lowering a debt touches one aligned word, so the stub never sees half of it.
   const std::size_t size =
-      with_arming ? offsetof(target::Slot, paid_total_ns) : sizeof(slot.owed_total_ns);
+      with_arming ? offsetof(tracee::Slot, paid_total_ns) : sizeof(slot.owed_total_ns);
   // A failure means that the target is gone: the session will report its end.
-  (void)target::write_memory(target_, injection_.slots + thread.slot * sizeof(slot),
+  (void)tracee::write_memory(target_, injection_.slots + thread.slot * sizeof(slot),
                              std::as_bytes(std::span(&slot, 1)).first(size));
 }
 
@@ -155,7 +155,7 @@ void SigtrapChannel::sampled(Tid tid, Address stack_pointer) {
 
 bool SigtrapChannel::in_stub(Address instruction) const {
   return !executed_ && instruction >= injection_.code &&
-         instruction < injection_.code + target::kPage;
+         instruction < injection_.code + tracee::kPage;
 }
 
 void SigtrapChannel::find_stack(Tid tid, Thread& thread) {
@@ -252,7 +252,7 @@ void SigtrapChannel::fall_back(Tid tid) {
 // stub yet, finds nothing owed.
 void SigtrapChannel::give_up(ShotFilter::Held why) {
   // An exec takes the handler away, too, but first the memory. Its record comes later than this.
-  if (why == Held::handler && !target::find_stub(target_, injection_.code)) {
+  if (why == Held::handler && !tracee::find_stub(target_, injection_.code)) {
     executed_ = true;
     threads_.clear();
     armed_count_ = 0;
@@ -263,7 +263,7 @@ void SigtrapChannel::give_up(ShotFilter::Held why) {
   read_slots();
   for (auto next = threads_.begin(); next != threads_.end();) {
     auto& [tid, thread] = *next;
-    const target::Slot& slot = seen_[thread.slot];
+    const tracee::Slot& slot = seen_[thread.slot];
     if (thread.armed && (slot.entered != slot.left || slot.left != states_[thread.slot].left)) {
       ++next;
       continue;
@@ -312,7 +312,7 @@ std::vector<std::string> SigtrapChannel::notices() const {
 }
 
 // False: the stub has not written what is there.
-bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, Nanoseconds now_ns,
+bool SigtrapChannel::finish(Tid tid, Thread& thread, const tracee::Slot& slot, Nanoseconds now_ns,
                             std::vector<Paid>& paid) {
   SlotState& state = states_[thread.slot];
   thread.armed = false;
@@ -373,7 +373,7 @@ void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) 
 
 // Where the target is gone what was seen last stays.
 void SigtrapChannel::read_slots() {
-  (void)target::read_memory(target_, injection_.slots,
+  (void)tracee::read_memory(target_, injection_.slots,
                             std::as_writable_bytes(std::span(seen_).first(used_slots_)));
 }
 
@@ -395,7 +395,7 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
   };
   for (auto& [tid, thread] : threads_) {
     if (!thread.armed) continue;
-    const target::Slot& slot = seen_[thread.slot];
+    const tracee::Slot& slot = seen_[thread.slot];
     // `left` is the stub's last write: once it has moved, all else in the slot is final.
     if (slot.left != states_[thread.slot].left) {
       const bool believed = finish(tid, thread, slot, now_ns, paid);
@@ -425,7 +425,7 @@ bool SigtrapChannel::standing(Tid tid) const {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return fallback_.standing(tid);
   if (!found->second.armed) return false;
-  const target::Slot& slot = seen_[found->second.slot];
+  const tracee::Slot& slot = seen_[found->second.slot];
   return slot.entered != slot.left;
 }
 

@@ -45,7 +45,7 @@ inline constexpr Nanoseconds kShotPeriod = 50 * kMicrosecond;
 
 class SigtrapChannel final : public Pauser {
  public:
-  SigtrapChannel(Pid target, target::Guardian& guardian, target::Injection injection,
+  SigtrapChannel(Pid target, tracee::Guardian& guardian, tracee::Injection injection,
                  const PauserOptions& options);
 
   void add_thread(Tid tid) override;
@@ -87,9 +87,9 @@ class SigtrapChannel final : public Pauser {
     std::uint64_t left = 0;
   };
 
-  bool finish(Tid tid, Thread& thread, const target::Slot& slot, Nanoseconds now_ns,
+  bool finish(Tid tid, Thread& thread, const tracee::Slot& slot, Nanoseconds now_ns,
               std::vector<Paid>& paid);
-  std::optional<target::Slot> read_slot(unsigned slot) const;  // nullopt: it is not there
+  std::optional<tracee::Slot> read_slot(unsigned slot) const;  // nullopt: it is not there
   void write_slot(const Thread& thread, bool with_arming);
   void fall_back(Tid tid);
   void find_stack(Tid tid, Thread& thread);
@@ -101,7 +101,7 @@ class SigtrapChannel final : public Pauser {
   void read_slots();
 
   Pid target_;
-  target::Injection injection_;
+  tracee::Injection injection_;
   PauserOptions options_;
   std::optional<ShotFilter> filter_;
   ShotFilter::Held given_up_ = ShotFilter::Held::none;
@@ -118,7 +118,7 @@ class SigtrapChannel final : public Pauser {
   std::uint64_t on_other_stacks_ = 0;
   std::uint64_t overwritten_ = 0;  // slots that hold what the stub does not write; not used again
   std::vector<SlotState> states_;
-  std::vector<target::Slot> seen_;  // buffer of collect()
+  std::vector<tracee::Slot> seen_;  // buffer of collect()
   int clean_samples_ = 0;           // of any thread, on its own stack
   unsigned armed_count_ = 0;
   unsigned standing_ = 0;  // threads in the stub, as of the last collect()

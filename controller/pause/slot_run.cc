@@ -14,7 +14,7 @@ bool is_plausible_total(Nanoseconds paid_total_ns) {
 
 // However long the run was: a target may be stopped in it. That paid_total grows by just its length
 // is the stub's invariant (stub.S).
-std::optional<SlotRun> last_run(const target::Slot& slot, Nanoseconds paid_before_ns,
+std::optional<SlotRun> last_run(const tracee::Slot& slot, Nanoseconds paid_before_ns,
                                 Nanoseconds now_ns) {
   const bool ordered = slot.entered_at_ns >= 0 && slot.left_at_ns >= slot.entered_at_ns &&
                        slot.left_at_ns <= now_ns + kStall;

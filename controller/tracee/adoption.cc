@@ -15,7 +15,7 @@
 #include "controller/tracee/process.h"
 #include "controller/tracee/target_lock.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 std::string named(Pid pid) { return fmt::format("{} ({})", pid, process_name(pid)); }
@@ -104,4 +104,4 @@ void check_adoptable(Pid pid, Pid controller) {
   check_64_bit(pid);
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -3,7 +3,7 @@
 
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // Throws Error (TargetGone, UsageError) naming what forbids it and what to do. `controller` is the
 // process that asks, which cannot be its own target.
@@ -12,4 +12,4 @@ void check_adoptable(Pid pid, Pid controller);
 // The same of the program that a process executes.
 void check_64_bit(Pid pid);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

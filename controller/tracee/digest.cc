@@ -16,7 +16,7 @@
 #include "controller/tracee/process.h"
 #include "controller/tracee/stub.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -200,4 +200,4 @@ Lines own_changes(const Digest& before, const Digest& after) {
   return differing(before, after.others);
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

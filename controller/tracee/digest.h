@@ -22,7 +22,7 @@
 #include "controller/base/types.h"
 #include "controller/tracee/guardian.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // What the guardian has done to the target so far.
 struct Involvement {
@@ -38,4 +38,4 @@ Digest digest_of(Pid pid, const Involvement& involvement, std::span<const Addres
 
 std::uint64_t fnv1a(std::span<const std::byte> bytes);  // pure
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -9,7 +9,7 @@
 
 #include "controller/base/procfs.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 // The first version of struct pidfd_info in <linux/pidfd.h>.
@@ -37,4 +37,4 @@ std::optional<int> EndWatch::wait_status() const {
   return info.exit_code;
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

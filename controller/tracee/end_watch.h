@@ -6,7 +6,7 @@
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 class EndWatch {
  public:
@@ -21,4 +21,4 @@ class EndWatch {
   Fd pidfd_;
 };
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

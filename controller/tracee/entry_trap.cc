@@ -11,7 +11,7 @@
 #include "controller/tracee/ptrace.h"
 #include "controller/tracee/stop.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 constexpr std::uint64_t kInt3 = 0xcc;
@@ -93,4 +93,4 @@ bool EntryTrap::forget() {
   return ptrace::guard_if_alive(child_, false);
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -5,7 +5,7 @@
 
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 class EntryTrap {
  public:
@@ -41,4 +41,4 @@ class EntryTrap {
   bool armed_ = false;
 };
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -3,7 +3,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 void Forkers::look(const std::vector<Tid>& tids) {
   if (tids.size() < 2) return;  // there is no other thread to wake
@@ -22,4 +22,4 @@ bool Forkers::contains(Tid tid) {
   return true;
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

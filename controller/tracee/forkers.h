@@ -10,7 +10,7 @@
 
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 class Forkers {
  public:
@@ -28,4 +28,4 @@ class Forkers {
   std::set<Tid> seen_;
 };
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

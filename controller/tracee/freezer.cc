@@ -7,7 +7,7 @@
 
 #include "controller/base/procfs.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 bool has_word(std::string_view list, std::string_view word) {  // of a list with commas
@@ -63,4 +63,4 @@ bool is_frozen(Pid pid) {
   return false;
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -9,7 +9,7 @@
 
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 struct FreezerPaths {  // of a process, below the root of the hierarchy; nullopt: none there
   std::optional<std::string> version_1;
@@ -21,4 +21,4 @@ FreezerPaths parse_freezer_paths(std::string_view text);  // of /proc/PID/cgroup
 // False too where no cgroup file system is mounted that tells.
 bool is_frozen(Pid pid);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

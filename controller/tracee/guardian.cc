@@ -25,7 +25,7 @@
 #include "controller/tracee/process.h"
 #include "controller/tracee/ptrace.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using protocol::Kind;
@@ -310,4 +310,4 @@ Digest Guardian::digest(const std::vector<Address>& places) {
   return digest_of(impl_->target, impl_->involvement, places);
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

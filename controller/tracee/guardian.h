@@ -22,7 +22,7 @@
 #include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // Where the stub is in the target, see stub.S and slot.h.
 struct Injection {
@@ -110,4 +110,4 @@ class Guardian {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -36,7 +36,7 @@
 #include "controller/tracee/target_lock.h"
 #include "controller/tracee/undo_until_done.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using protocol::Kind;
@@ -384,4 +384,4 @@ void run_guardian_process(int socket, Pid controller) {
   _exit(0);
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -3,10 +3,10 @@
 
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // Runs in the forked child until the controller's end of `socket` closes, undoes everything, and
 // ends the process.
 [[noreturn]] void run_guardian_process(int socket, Pid controller);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

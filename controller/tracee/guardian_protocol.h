@@ -16,7 +16,7 @@
 #include "controller/base/types.h"
 #include "controller/tracee/guardian.h"
 
-namespace causalctl::target::protocol {
+namespace causalctl::tracee::protocol {
 
 enum class Kind : std::uint32_t {
   adopt,
@@ -71,4 +71,4 @@ template <typename Message>
   return false;
 }
 
-}  // namespace causalctl::target::protocol
+}  // namespace causalctl::tracee::protocol

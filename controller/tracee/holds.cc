@@ -11,7 +11,7 @@
 #include "controller/tracee/ptrace.h"
 #include "controller/tracee/stopped_thread.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 constexpr Nanoseconds kLongest = kSecond;  // the pauser bounds better; this bounds a wrong request
@@ -93,4 +93,4 @@ void Holds::end_all() {
 
 std::vector<StopPause> Holds::take_finished() { return std::exchange(finished_, {}); }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -14,7 +14,7 @@
 #include "controller/tracee/guardian.h"
 #include "controller/tracee/stop.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 class Holds {
  public:
@@ -43,4 +43,4 @@ class Holds {
   std::vector<StopPause> finished_;
 };
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -11,7 +11,7 @@
 
 #include "controller/base/procfs.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 constexpr int kHurried = SCHED_FIFO | SCHED_RESET_ON_FORK;
@@ -98,4 +98,4 @@ void Hurry::end() {
   before_.reset();
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

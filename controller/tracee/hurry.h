@@ -16,7 +16,7 @@
 
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // How a thread was scheduled before it was hurried. Lies in the target's memory, so not to be
 // believed without a look.
@@ -54,4 +54,4 @@ class Hurry {
   std::optional<Unhurried> before_;  // to go back to; nullopt: nothing was changed
 };
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -22,7 +22,7 @@
 #include "controller/tracee/settle.h"
 #include "controller/tracee/slot.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 constexpr Nanoseconds kInjectLimit = 2 * kSecond;
@@ -373,4 +373,4 @@ std::optional<std::string> Injector::unmap(std::optional<Tid> held, SettleLimits
   return std::nullopt;
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -34,7 +34,7 @@
 #include "controller/tracee/stopped_thread.h"
 #include "controller/tracee/stub.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 Error own_handler_error(Pid pid);  // EBUSY
 
@@ -103,4 +103,4 @@ class Injector {
   bool trap_replaced_ = false;
 };
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

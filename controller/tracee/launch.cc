@@ -14,7 +14,7 @@
 #include "controller/base/signal_state.h"
 #include "controller/tracee/ptrace.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 void make_pipe(Fd& reader, Fd& writer) {
@@ -84,4 +84,4 @@ void kill_and_reap(Pid child) {
   }
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -10,7 +10,7 @@
 #include "controller/base/types.h"
 #include "controller/tracee/guardian.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // For a second at most, as somebody else may trace it.
 void kill_and_reap(Pid child);
@@ -41,4 +41,4 @@ class LaunchedChild {
   Fd child_failure_;
 };
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -12,7 +12,7 @@
 #include "controller/tracee/slot.h"
 #include "controller/tracee/target_lock.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 std::uint64_t own_namespace(const char* name) {
@@ -100,4 +100,4 @@ std::optional<LeftStub> find_left_stub(Pid target) {
   return std::nullopt;
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -15,7 +15,7 @@
 #include "controller/tracee/hurry.h"
 #include "controller/tracee/stub.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 struct ProcessMark {
   std::uint64_t pid = 0;
@@ -72,4 +72,4 @@ bool is_laid_out(const procfs::Map& code, const procfs::Map& data,
 // The first one in its mappings; nullopt: none, or they cannot be read. Stops nothing.
 std::optional<LeftStub> find_left_stub(Pid target);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

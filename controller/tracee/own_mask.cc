@@ -10,7 +10,7 @@
 #include "controller/base/procfs.h"
 #include "controller/tracee/process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 constexpr Nanoseconds kMaskPatience = 50 * kMillisecond;
@@ -75,4 +75,4 @@ std::map<Tid, std::uint64_t> own_masks(Pid pid, std::span<const Tid> tids) {
   return own;
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -10,7 +10,7 @@
 
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // What one look finds of a thread.
 struct MaskLook {
@@ -33,4 +33,4 @@ std::optional<std::uint64_t> mask_now(Pid pid, Tid tid);
 // has been looked at for some 50 ms.
 std::map<Tid, std::uint64_t> own_masks(Pid pid, std::span<const Tid> tids);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -17,7 +17,7 @@
 #include "controller/base/core_rotation.h"
 #include "controller/base/procfs.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 std::optional<Address> find_syscall_in(Pid pid, const procfs::Map& map) {
@@ -169,4 +169,4 @@ std::string started_as(Pid pid) {
   return "";
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

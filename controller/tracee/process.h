@@ -10,7 +10,7 @@
 
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // What /proc/PID/task/TID/syscall says of a thread.
 struct Activity {
@@ -64,4 +64,4 @@ std::string started_as(Pid pid);
 // The same by the path that was executed and that of the file. Pure.
 std::string other_name(std::string_view executed, std::string_view file);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -13,7 +13,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 
-namespace causalctl::target::ptrace {
+namespace causalctl::tracee::ptrace {
 namespace {
 
 // The C library's prototype is variadic over an enum; this is the system call's shape.
@@ -203,4 +203,4 @@ std::optional<int> reap_if_ended(Pid child) {
   return status;
 }
 
-}  // namespace causalctl::target::ptrace
+}  // namespace causalctl::tracee::ptrace

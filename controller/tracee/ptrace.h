@@ -16,7 +16,7 @@
 #include "controller/base/types.h"
 #include "controller/tracee/stop.h"
 
-namespace causalctl::target::ptrace {
+namespace causalctl::tracee::ptrace {
 
 using Registers = user_regs_struct;
 
@@ -70,4 +70,4 @@ struct Waited {
 // Of our own child: its wait status once it has ended. Not for tracees.
 [[nodiscard]] std::optional<int> reap_if_ended(Pid child);
 
-}  // namespace causalctl::target::ptrace
+}  // namespace causalctl::tracee::ptrace

@@ -7,7 +7,7 @@
 #include "controller/base/procfs.h"
 #include "controller/tracee/process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 // How little a stop of a thread can be noticed; smaller is better.
@@ -68,4 +68,4 @@ std::vector<RankedThread> threads_by_rank(Pid pid, Forkers& forkers) {
   return ranked;
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -6,7 +6,7 @@
 #include "controller/base/types.h"
 #include "controller/tracee/forkers.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // Ranks beyond those of threads that hardly notice.
 inline constexpr int kSpared = 4;      // would notice: only where no other can be had
@@ -24,4 +24,4 @@ std::vector<Tid> first_threads(Pid pid);
 // Of these, the one that notices least first.
 std::vector<RankedThread> threads_by_rank(Pid pid, Forkers& forkers);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -16,7 +16,7 @@
 #include "controller/tracee/stop.h"
 #include "controller/tracee/stopped_thread.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 constexpr Nanoseconds kSlice = 100 * kMillisecond;
@@ -165,4 +165,4 @@ std::optional<std::string> run_to_entry(Pid child, const std::function<bool()>& 
   }
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -19,7 +19,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // Until it executes a program. It is left at the exit-stop of that exec: in the event-stop before,
 // the call's result is still to be written into the registers. REQUIRES: child is traced by the
@@ -35,4 +35,4 @@ inline constexpr Nanoseconds kLoadingLimit = 60 * kSecond;
 std::optional<std::string> run_to_entry(Pid child, const std::function<bool()>& controller_is_gone,
                                         Nanoseconds limit_ns = kLoadingLimit);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -17,7 +17,7 @@
 #include "controller/tracee/slot.h"
 #include "controller/tracee/stopped_thread.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 constexpr int kTrapPerf = 6;  // si_code TRAP_PERF, Linux 5.13; Debian 12's <signal.h> has it not
@@ -230,4 +230,4 @@ Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid 
   return settled;
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

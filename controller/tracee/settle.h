@@ -29,7 +29,7 @@
 #include "controller/base/types.h"
 #include "controller/tracee/forkers.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 struct StubRange {
   Address code_begin = 0;
@@ -53,4 +53,4 @@ struct SettleLimits {
 Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
                Forkers& forkers, SettleLimits& limits);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 struct alignas(64) Slot {
   // written by the controller
@@ -25,4 +25,4 @@ static_assert(sizeof(Slot) == 64);
 // thread's share of the cores (rule 13 of docs/virtual-time.md).
 inline constexpr std::int64_t kSpins = 1;
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

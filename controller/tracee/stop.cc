@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 Stop decode_stop(int wait_status) {
   if (!WIFSTOPPED(wait_status)) return Ended{};
@@ -15,4 +15,4 @@ Stop decode_stop(int wait_status) {
   return SignalStop{signal};
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

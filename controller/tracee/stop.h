@@ -3,7 +3,7 @@
 
 #include <variant>
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 struct Ended {  // exited, was killed, or is no longer ours to wait for
 };
@@ -21,4 +21,4 @@ using Stop = std::variant<Ended, SyscallStop, EventStop, SignalStop>;
 
 Stop decode_stop(int wait_status);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

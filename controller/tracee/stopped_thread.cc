@@ -20,7 +20,7 @@
 #include "controller/base/procfs.h"
 #include "controller/tracee/process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 StoppedCalls counted;  // by this process
@@ -274,4 +274,4 @@ std::optional<long> StoppedThread::call(long number,
   }
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -38,7 +38,7 @@
 #include "controller/tracee/hurry.h"
 #include "controller/tracee/ptrace.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // Linux system calls return -4095 … -1 for errors.
 inline bool is_error(long result) { return result < 0 && result >= -4095; }
@@ -110,4 +110,4 @@ class StoppedThread {
   std::optional<Hurried> hurried_;
 };
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

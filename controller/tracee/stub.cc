@@ -15,7 +15,7 @@ extern const std::byte causalctl_stub_parameters[];
 extern const std::byte causalctl_stub_end[];
 }
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 constexpr std::uint64_t kSaRestorer = 0x04000000;  // <asm/signal.h>, which clashes with <csignal>
@@ -74,4 +74,4 @@ KernelSigaction stub_action(Address code, std::uint64_t unblocked) {
   return action;
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

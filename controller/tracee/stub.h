@@ -9,7 +9,7 @@
 
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // The kernel's struct sigaction on x86-64, which is not the C library's.
 struct KernelSigaction {
@@ -49,4 +49,4 @@ std::uint64_t dropped_signals(std::uint64_t ignored, std::uint64_t caught);
 // frames may be more than a small stack holds.
 KernelSigaction stub_action(Address code, std::uint64_t unblocked);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -14,7 +14,7 @@
 #include "controller/base/procfs.h"
 #include "controller/tracee/process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 constexpr Nanoseconds kPatience = kSecond;
@@ -82,4 +82,4 @@ void refuse_profiled(Pid target, Pid causalctl) {
       "two would measure each other's pauses: wait for its end, or end it by Ctrl-C");
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

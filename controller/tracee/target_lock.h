@@ -8,7 +8,7 @@
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 inline constexpr const char* kGuardianName = "causalctl-guard";  // comm: 15 characters at most
 
@@ -23,4 +23,4 @@ std::optional<Pid> locked_by_causalctl(Pid target);
 // Throws Error: `target` is being profiled by `causalctl`.
 [[noreturn]] void refuse_profiled(Pid target, Pid causalctl);
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
 // Calls `undo` (the problems it met) until it meets none or has failed in a target that stood still
 // neither before nor after it; `wait` while `stands_still`. One that goes on in the midst of an
@@ -23,4 +23,4 @@ std::vector<std::string> undo_until_done(Undo&& undo, StandsStill&& stands_still
   return problems;
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

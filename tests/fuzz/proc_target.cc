@@ -44,8 +44,8 @@ void read_proc(Bytes bytes) {
   procfs::parse_start_ticks(text);
   procfs::parse_is_kernel_worker(text, text);
   procfs::parse_auxiliary(text, AT_ENTRY);
-  target::parse_activity(text);
-  target::parse_freezer_paths(text);
+  tracee::parse_activity(text);
+  tracee::parse_freezer_paths(text);
   compare::status_number(text, "VmRSS");
   IdleCore idle(parse_core_times(text));
   idle.look(parse_core_times(text));

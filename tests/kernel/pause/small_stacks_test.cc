@@ -13,9 +13,9 @@
 namespace causalctl::pause {
 namespace {
 
-using target::test::eventually;
-using target::test::program;
-using target::test::TargetProcess;
+using tracee::test::eventually;
+using tracee::test::program;
+using tracee::test::TargetProcess;
 
 constexpr std::size_t kThreads = 3;  // with the first, which waits
 constexpr std::uint64_t kPauses = 1000;
@@ -46,9 +46,9 @@ TEST_CASE("a thread on a stack without room is not shot", "[pause]") {
   TargetProcess target({program("coroutines"), "--stack", bytes, "--kind", kind, "--home-us",
                         home_us, "--fiber-us", "100"});
   REQUIRE(eventually(kSecond, [&] { return procfs::threads(target.pid()).size() == kThreads; }));
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
-  const target::Injection injection = guardian.inject(8);
+  const tracee::Injection injection = guardian.inject(8);
   std::string reason;
   if (!ShotFilter::make(injection.code, reason)) {
     WARN("not tried: " << reason);
@@ -69,7 +69,7 @@ TEST_CASE("a thread on a stack without room is not shot", "[pause]") {
 TEST_CASE("where nothing holds shots back, a sample on another stack ends them", "[pause]") {
   setenv("CAUSALCTL_PRETEND_BROKEN", "bpf", 1);
   const test::ChildProcess target;
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
   SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {});
   unsetenv("CAUSALCTL_PRETEND_BROKEN");

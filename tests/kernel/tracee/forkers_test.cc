@@ -8,7 +8,7 @@
 
 #include "controller/base/procfs.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 // A child of the calling thread, until the end of the object.
@@ -30,7 +30,7 @@ class Child {
   pid_t pid_;
 };
 
-TEST_CASE("a thread that was seen with a child forks", "[target]") {
+TEST_CASE("a thread that was seen with a child forks", "[tracee]") {
   const Pid self = getpid();
   Forkers forkers(self);
   CHECK_FALSE(forkers.contains(self));
@@ -42,7 +42,7 @@ TEST_CASE("a thread that was seen with a child forks", "[target]") {
   CHECK_FALSE(Forkers(self).contains(self));
 }
 
-TEST_CASE("a look at all threads remembers who has children", "[target]") {
+TEST_CASE("a look at all threads remembers who has children", "[tracee]") {
   const Pid self = getpid();
   Forkers alone(self);
   Forkers beside_another(self);
@@ -56,4 +56,4 @@ TEST_CASE("a look at all threads remembers who has children", "[target]") {
 }
 
 }  // namespace
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -22,7 +22,7 @@
 #include "controller/tracee/process.h"
 #include "tests/kernel/tracee/target_process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -106,7 +106,7 @@ std::string write_32_bit_program() {
 
 }  // namespace
 
-TEST_CASE("what cannot be a target is refused with its reason", "[target]") {
+TEST_CASE("what cannot be a target is refused with its reason", "[tracee]") {
   SECTION("no such process") {
     const auto [what, code] = refusal(kNobody);
     CHECK_THAT(what, Contains("no such process: " + std::to_string(kNobody)));
@@ -181,7 +181,7 @@ TEST_CASE("what cannot be a target is refused with its reason", "[target]") {
   }
 }
 
-TEST_CASE("a killed controller leaves the target clean", "[target]") {
+TEST_CASE("a killed controller leaves the target clean", "[tracee]") {
   REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1L) == 0);
   TargetProcess target({program("target_waits"), "busy", "3"});
   // Moments from the fork of the guardian on, over the whole of adopt, inject, pause, restore.
@@ -210,7 +210,7 @@ TEST_CASE("a killed controller leaves the target clean", "[target]") {
 }
 
 TEST_CASE("what is left of a controller whose first thread has ended is hurried to its end",
-          "[target]") {
+          "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "1"});
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -242,7 +242,7 @@ TEST_CASE("what is left of a controller whose first thread has ended is hurried 
   }
 }
 
-TEST_CASE("a killed controller lets a launched program run", "[target]") {
+TEST_CASE("a killed controller lets a launched program run", "[tracee]") {
   const std::string mark = "causalctl-test-" + std::to_string(getpid());
   const auto path = std::filesystem::temp_directory_path() / mark;
   Child controller{fork()};
@@ -257,7 +257,7 @@ TEST_CASE("a killed controller lets a launched program run", "[target]") {
 }
 
 TEST_CASE("a program is launched, injected into before its first instruction, and runs",
-          "[target]") {
+          "[tracee]") {
   Guardian guardian;
   const Pid pid =
       guardian.launch({{"sh", "-c", "test \"$CAUSALCTL_TEST\" = yes && test $(pwd) = / && exit 7"},
@@ -285,7 +285,7 @@ TEST_CASE("a program is launched, injected into before its first instruction, an
   CHECK(guardian.restore() == std::vector<std::string>{});
 }
 
-TEST_CASE("what cannot be launched is said", "[target]") {
+TEST_CASE("what cannot be launched is said", "[tracee]") {
   Guardian guardian;
   CHECK_THROWS_WITH(guardian.launch({{"/nonexistent/program"}, {}, {}}),
                     Contains("cannot run '/nonexistent/program': No such file"));
@@ -302,7 +302,7 @@ TEST_CASE("what cannot be launched is said", "[target]") {
   CHECK(*guardian.exit_status() == 0);
 }
 
-TEST_CASE("threads in user mode are held, all at once", "[target]") {
+TEST_CASE("threads in user mode are held, all at once", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "3"});
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -328,7 +328,7 @@ TEST_CASE("threads in user mode are held, all at once", "[target]") {
   CHECK_FALSE(target.ended());
 }
 
-TEST_CASE("only SIGKILL ends the guardian", "[target]") {
+TEST_CASE("only SIGKILL ends the guardian", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "1"});
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -345,7 +345,7 @@ TEST_CASE("only SIGKILL ends the guardian", "[target]") {
   CHECK_FALSE(guardian.was_killed());
 }
 
-TEST_CASE("a thread that is not the target's is not held", "[target]") {
+TEST_CASE("a thread that is not the target's is not held", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "1"});
   TargetProcess stranger({program("target_waits"), "busy", "1"});
   Guardian guardian;
@@ -360,7 +360,7 @@ TEST_CASE("a thread that is not the target's is not held", "[target]") {
   CHECK(pauses[0].end_ns == pauses[0].start_ns);
 }
 
-TEST_CASE("a launched program that was not released never runs", "[target]") {
+TEST_CASE("a launched program that was not released never runs", "[tracee]") {
   const auto path =
       std::filesystem::temp_directory_path() / ("causalctl-test-" + std::to_string(getpid()));
   {
@@ -372,7 +372,7 @@ TEST_CASE("a launched program that was not released never runs", "[target]") {
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("pauses do not disturb blocking calls", "[target]") {
+TEST_CASE("pauses do not disturb blocking calls", "[tracee]") {
   const auto kind =
       GENERATE(as<std::string>{}, "futex", "nanosleep", "poll", "epoll", "sigtimedwait", "read");
   CAPTURE(kind);
@@ -387,7 +387,7 @@ TEST_CASE("pauses do not disturb blocking calls", "[target]") {
   CHECK(target.output() == "disturbed 0\n");
 }
 
-TEST_CASE("a signal that comes during a pause is not lost", "[target]") {
+TEST_CASE("a signal that comes during a pause is not lost", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "1"});
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -407,4 +407,4 @@ TEST_CASE("a signal that comes during a pause is not lost", "[target]") {
   CHECK(eventually(kSecond, [&] { return guardian.finished_pauses().size() == 1; }));
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

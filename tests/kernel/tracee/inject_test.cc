@@ -15,7 +15,7 @@
 #include "controller/tracee/process.h"
 #include "tests/kernel/tracee/target_process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using test::eventually;
@@ -39,7 +39,7 @@ void require_untouched(Pid pid, const Injection& injection) {
 
 }  // namespace
 
-TEST_CASE("a blocking call goes on as if nothing had happened", "[target]") {
+TEST_CASE("a blocking call goes on as if nothing had happened", "[tracee]") {
   const auto kind = GENERATE(as<std::string>{}, "futex", "nanosleep", "poll", "ppoll", "epoll",
                              "sigtimedwait", "read");
   CAPTURE(kind);
@@ -73,7 +73,7 @@ TEST_CASE("a blocking call goes on as if nothing had happened", "[target]") {
 }
 
 // A child's end that comes while its parent is stopped would wake the other thread's sigtimedwait.
-TEST_CASE("a thread that has forked is not stopped while its child lives", "[target]") {
+TEST_CASE("a thread that has forked is not stopped while its child lives", "[tracee]") {
   TargetProcess target({program("target_waits"), "forks", "60"});
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -92,7 +92,7 @@ TEST_CASE("a thread that has forked is not stopped while its child lives", "[tar
 }
 
 TEST_CASE("a thread that never stops computing beside its child is let alone for a second",
-          "[target]") {
+          "[tracee]") {
   TargetProcess target({program("target_waits"), "parent", "200"});
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -105,7 +105,7 @@ TEST_CASE("a thread that never stops computing beside its child is let alone for
   require_untouched(target.pid(), injection);
 }
 
-TEST_CASE("busy threads", "[target]") {
+TEST_CASE("busy threads", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "4"});
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -122,7 +122,7 @@ TEST_CASE("busy threads", "[target]") {
 }
 
 // The stopped thread has to get a core several times, against more busy threads than cores.
-TEST_CASE("a stop is short on a busy machine, and leaves the scheduling as it was", "[target]") {
+TEST_CASE("a stop is short on a busy machine, and leaves the scheduling as it was", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "16"});
   const Pid pid = target.pid();
   const auto slack = "/proc/" + std::to_string(pid) + "/timerslack_ns";
@@ -146,7 +146,7 @@ TEST_CASE("a stop is short on a busy machine, and leaves the scheduling as it wa
   if (geteuid() == 0) CHECK(procfs::read_text(slack) == "1234\n");
 }
 
-TEST_CASE("a thousand threads", "[target]") {
+TEST_CASE("a thousand threads", "[tracee]") {
   TargetProcess target({program("target_waits"), "crowd", "1000"});
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -166,7 +166,7 @@ TEST_CASE("a thousand threads", "[target]") {
   CHECK(5 * stop_ns < restore_ns);
 }
 
-TEST_CASE("a target that was stopped by SIGSTOP stays stopped", "[target]") {
+TEST_CASE("a target that was stopped by SIGSTOP stays stopped", "[tracee]") {
   TargetProcess target({program("target_waits"), "futex", "20"});
   REQUIRE(kill(target.pid(), SIGSTOP) == 0);
   const auto stopped = [&] { return procfs::status(target.pid())->state == 'T'; };
@@ -183,7 +183,7 @@ TEST_CASE("a target that was stopped by SIGSTOP stays stopped", "[target]") {
   CHECK(target.output() == "disturbed 0\n");
 }
 
-TEST_CASE("a target that executes another program meanwhile has nothing left to undo", "[target]") {
+TEST_CASE("a target that executes another program meanwhile has nothing left to undo", "[tracee]") {
   TargetProcess target({program("target_waits"), "exec", "20"});
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -196,7 +196,7 @@ TEST_CASE("a target that executes another program meanwhile has nothing left to 
   CHECK(target.output() == "ready\ndisturbed 0\n");
 }
 
-TEST_CASE("a target in which the stub could not run is refused and left alone", "[target]") {
+TEST_CASE("a target in which the stub could not run is refused and left alone", "[tracee]") {
   const auto kind = GENERATE(as<std::string>{}, "seccomp", "ignore");
   TargetProcess target({program("target_waits"), kind, "1"});
   Guardian guardian;
@@ -208,7 +208,7 @@ TEST_CASE("a target in which the stub could not run is refused and left alone", 
   CHECK(differences(before, guardian.digest()).empty());
 }
 
-TEST_CASE("a digest is quick and sees a changed byte of text", "[target]") {
+TEST_CASE("a digest is quick and sees a changed byte of text", "[tracee]") {
   TargetProcess target({program("target_waits"), "crowd", "1"});
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -237,7 +237,7 @@ TEST_CASE("a digest is quick and sees a changed byte of text", "[target]") {
   CHECK_THAT(changed[0], Catch::Matchers::StartsWith("hash of text"));
 }
 
-TEST_CASE("the guardian undoes all when it is destroyed", "[target]") {
+TEST_CASE("the guardian undoes all when it is destroyed", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "2"});
   Injection injection;
   {
@@ -249,4 +249,4 @@ TEST_CASE("the guardian undoes all when it is destroyed", "[target]") {
   require_untouched(target.pid(), injection);
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

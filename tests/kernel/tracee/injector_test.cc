@@ -14,7 +14,7 @@
 #include "controller/tracee/left_stub.h"
 #include "tests/kernel/tracee/target_process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using test::BlockSigchld;
@@ -24,7 +24,7 @@ using test::TargetProcess;
 
 // inject() takes the look, which found the default, for granted.
 TEST_CASE("a handler that was installed since the look is put back, and goes on to work",
-          "[target]") {
+          "[tracee]") {
   const BlockSigchld block;
   TargetProcess target({program("target_waits"), "handler", "1"});
   Injector injector(target.pid(), getpid());
@@ -54,4 +54,4 @@ TEST_CASE("a handler that was installed since the look is put back, and goes on 
 }
 
 }  // namespace
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

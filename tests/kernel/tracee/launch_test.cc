@@ -12,7 +12,7 @@
 #include "controller/base/signal_state.h"
 #include "tests/kernel/tracee/target_process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -43,7 +43,7 @@ std::string hint_of(const std::string& program) {
 
 }  // namespace
 
-TEST_CASE("a launched program treats signals as at the start of causalctl", "[target]") {
+TEST_CASE("a launched program treats signals as at the start of causalctl", "[tracee]") {
   SignalState::at_start();
   sigset_t one;
   sigset_t before;
@@ -59,7 +59,7 @@ TEST_CASE("a launched program treats signals as at the start of causalctl", "[ta
   CHECK((WIFSIGNALED(ignored) && WTERMSIG(ignored) == SIGPIPE));
 }
 
-TEST_CASE("a child that is never told to execute its program ends without it", "[target]") {
+TEST_CASE("a child that is never told to execute its program ends without it", "[tracee]") {
   const auto path =
       std::filesystem::temp_directory_path() / ("causalctl-launch-" + std::to_string(getpid()));
   Pid pid = 0;
@@ -72,9 +72,9 @@ TEST_CASE("a child that is never told to execute its program ends without it", "
   CHECK_FALSE(std::filesystem::remove(path));
 }
 
-TEST_CASE("what to do about a program that cannot be executed", "[target]") {
+TEST_CASE("what to do about a program that cannot be executed", "[tracee]") {
   CHECK_THAT(hint_of("/nonexistent/program"), Contains("a name that is in PATH"));
   CHECK_THAT(hint_of("/etc/passwd"), Contains("is it an executable file"));
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -19,7 +19,7 @@
 #include "controller/tracee/target_lock.h"
 #include "tests/kernel/tracee/target_process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using test::eventually;
@@ -99,7 +99,7 @@ LeftStub left_by_killed(Pid target) {
   return *left;
 }
 
-TEST_CASE("what a causalctl that is at work has put there stays", "[target]") {
+TEST_CASE("what a causalctl that is at work has put there stays", "[tracee]") {
   TargetProcess target({program("target_waits"), "futex", "10000"});
   OtherController other(target.pid());
   CHECK(error_of_adopt(target.pid()) == "process " + std::to_string(target.pid()) +
@@ -113,7 +113,7 @@ TEST_CASE("what a causalctl that is at work has put there stays", "[target]") {
 }
 
 // By ptrace nothing is in the target that would tell of the other one.
-TEST_CASE("two do not adopt the same process", "[target]") {
+TEST_CASE("two do not adopt the same process", "[tracee]") {
   TargetProcess target({program("target_waits"), "futex", "10000"});
   CHECK_FALSE(locked_by_causalctl(target.pid()));
   {
@@ -129,7 +129,7 @@ TEST_CASE("two do not adopt the same process", "[target]") {
 }
 
 // Everybody may lock that folder, and must not keep us out by it.
-TEST_CASE("somebody else's lock is none of ours", "[target]") {
+TEST_CASE("somebody else's lock is none of ours", "[tracee]") {
   TargetProcess target({program("target_waits"), "futex", "10000"});
   const Fd folder(open(("/proc/" + std::to_string(target.pid())).c_str(), O_RDONLY | O_CLOEXEC));
   REQUIRE(flock(folder.get(), LOCK_EX | LOCK_NB) == 0);
@@ -137,7 +137,7 @@ TEST_CASE("somebody else's lock is none of ours", "[target]") {
   CHECK(error_of_adopt(target.pid()).empty());
 }
 
-TEST_CASE("nor is that of another user who calls himself a guardian", "[target]") {
+TEST_CASE("nor is that of another user who calls himself a guardian", "[tracee]") {
   if (geteuid() != 0) {
     WARN("only root can act as another user: nothing tested");
     return;
@@ -167,7 +167,7 @@ TEST_CASE("nor is that of another user who calls himself a guardian", "[target]"
 }
 
 // … whose first thread it holds just then: that it is traced is not what the user should read.
-TEST_CASE("who is paused by another causalctl is being profiled, not debugged", "[target]") {
+TEST_CASE("who is paused by another causalctl is being profiled, not debugged", "[tracee]") {
   TargetProcess target({"/bin/sh", "-c", "echo ready; while :; do :; done"});
   Guardian first;
   first.adopt(target.pid());
@@ -177,7 +177,7 @@ TEST_CASE("who is paused by another causalctl is being profiled, not debugged", 
   CHECK_THAT(error_of_adopt(target.pid()), Catch::Contains("is being profiled by causalctl"));
 }
 
-TEST_CASE("the stub of one that was killed with its guardian is removed", "[target]") {
+TEST_CASE("the stub of one that was killed with its guardian is removed", "[tracee]") {
   TargetProcess target({program("target_waits"), "futex", "10000"});
   (void)left_by_killed(target.pid());
   Guardian guardian;
@@ -193,7 +193,7 @@ TEST_CASE("the stub of one that was killed with its guardian is removed", "[targ
 }
 
 // Killed while it had a thread stopped, the guardian leaves it in the hurry that it was in.
-TEST_CASE("who was left in a hurry is scheduled as before", "[target]") {
+TEST_CASE("who was left in a hurry is scheduled as before", "[tracee]") {
   if (geteuid() != 0) {
     WARN("needs root, for real-time priority");
     return;
@@ -212,7 +212,7 @@ TEST_CASE("who was left in a hurry is scheduled as before", "[target]") {
   CHECK(sched_getscheduler(stopped) == after);
 }
 
-TEST_CASE("what is noted of a thread is believed of the target's own only", "[target]") {
+TEST_CASE("what is noted of a thread is believed of the target's own only", "[tracee]") {
   TargetProcess target({program("target_waits"), "futex", "10000"});
   TargetProcess stranger({program("target_waits"), "futex", "10000"});
   const int hurried = SCHED_FIFO | SCHED_RESET_ON_FORK;
@@ -231,7 +231,7 @@ TEST_CASE("what is noted of a thread is believed of the target's own only", "[ta
   CHECK(procfs::read_text(fmt::format("/proc/{}/timerslack_ns", stranger.pid())) == "50000\n");
 }
 
-TEST_CASE("a stub is removed only if its causalctl is certainly gone", "[target]") {
+TEST_CASE("a stub is removed only if its causalctl is certainly gone", "[tracee]") {
   const Pid self = getpid();
   const Owner owner = make_owner(self, self, self);
   CHECK(owner.controller.start_ticks > 0);
@@ -261,4 +261,4 @@ TEST_CASE("a stub is removed only if its causalctl is certainly gone", "[target]
 }
 
 }  // namespace
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -17,7 +17,7 @@
 #include "controller/tracee/run_held.h"
 #include "tests/kernel/tracee/target_process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using test::eventually;
@@ -65,7 +65,7 @@ class TracedChild {
 
 }  // namespace
 
-TEST_CASE("a program that does not come to its entry point", "[target]") {
+TEST_CASE("a program that does not come to its entry point", "[tracee]") {
   TracedChild child("slow_start");
   SECTION("is killed when its time is over") {
     constexpr Nanoseconds limit_ns = 300 * kMillisecond;
@@ -91,7 +91,7 @@ TEST_CASE("a program that does not come to its entry point", "[target]") {
 }
 
 // The trap would end it: a SIGTRAP that is forced on a process is not ignored.
-TEST_CASE("a launched program that ignores SIGTRAP is left at its first instruction", "[target]") {
+TEST_CASE("a launched program that ignores SIGTRAP is left at its first instruction", "[tracee]") {
   const auto before = signal(SIGTRAP, SIG_IGN);
   TracedChild child("loading");
   signal(SIGTRAP, before);
@@ -102,7 +102,7 @@ TEST_CASE("a launched program that ignores SIGTRAP is left at its first instruct
 }
 
 TEST_CASE("a launched program is held at its entry point once its libraries are loaded",
-          "[target]") {
+          "[tracee]") {
   Guardian guardian;
   SECTION("with libraries") {
     const Pid pid = guardian.launch({{"sh", "-c", "exit 7"}, {}, {}});
@@ -179,4 +179,4 @@ TEST_CASE("a launched program is held at its entry point once its libraries are 
   }
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -12,7 +12,7 @@
 #include "controller/tracee/digest.h"
 #include "tests/kernel/tracee/target_process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 void set_all(int how) {
@@ -83,7 +83,7 @@ void compute_for(Nanoseconds duration_ns) {
 
 }  // namespace
 
-TEST_CASE("a mask that lasts for a moment is not taken for the thread's own", "[target]") {
+TEST_CASE("a mask that lasts for a moment is not taken for the thread's own", "[tracee]") {
   SECTION("it computes meanwhile") {
     const Blocker blocker([] {
       set_all(SIG_BLOCK);
@@ -114,7 +114,7 @@ TEST_CASE("a mask that lasts for a moment is not taken for the thread's own", "[
   }
 }
 
-TEST_CASE("a thread may block all signals by its own choice", "[target]") {
+TEST_CASE("a thread may block all signals by its own choice", "[tracee]") {
   const bool computes = GENERATE(true, false);
   CAPTURE(computes);
   const Blocker blocker(computes ? +[] { set_all(SIG_BLOCK); } : +[] {
@@ -128,7 +128,7 @@ TEST_CASE("a thread may block all signals by its own choice", "[target]") {
 }
 
 // Even where nothing else tells whose it is: the thread does not run.
-TEST_CASE("a mask that a profile has left behind is seen", "[target]") {
+TEST_CASE("a mask that a profile has left behind is seen", "[tracee]") {
   const Blocker blocker([] {
     signal(SIGUSR1, [](int) {});
     pause();
@@ -146,4 +146,4 @@ TEST_CASE("a mask that a profile has left behind is seen", "[target]") {
              Catch::Matchers::Contains("0000000000000000 before, fffffffe7ffbfeff after"));
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -18,10 +18,10 @@
 #include "controller/base/procfs.h"
 #include "tests/kernel/tracee/target_process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
-TEST_CASE("the name by which a program was started is read in its memory", "[target]") {
+TEST_CASE("the name by which a program was started is read in its memory", "[tracee]") {
   CHECK(started_as(getpid()).empty());
   const auto link = std::filesystem::temp_directory_path() /
                     ("causalctl-another-name-" + std::to_string(getpid()));
@@ -34,7 +34,7 @@ TEST_CASE("the name by which a program was started is read in its memory", "[tar
   CHECK(started_as(0x3ffffff).empty());
 }
 
-TEST_CASE("the usable cores are those of all threads together", "[target]") {
+TEST_CASE("the usable cores are those of all threads together", "[tracee]") {
   cpu_set_t all;
   CPU_ZERO(&all);
   REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
@@ -59,7 +59,7 @@ TEST_CASE("the usable cores are those of all threads together", "[target]") {
 }
 
 // Its first thread has ended by pthread_exit, and another one holds the memory.
-TEST_CASE("the memory of a process whose first thread has ended", "[target]") {
+TEST_CASE("the memory of a process whose first thread has ended", "[tracee]") {
   static std::atomic<std::uint64_t> value;
   value = 7;
   const Pid pid = fork();
@@ -84,4 +84,4 @@ TEST_CASE("the memory of a process whose first thread has ended", "[target]") {
 }
 
 }  // namespace
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

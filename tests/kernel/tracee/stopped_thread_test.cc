@@ -15,7 +15,7 @@
 #include "controller/tracee/process.h"
 #include "tests/kernel/tracee/target_process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using test::BlockSigchld;
@@ -26,7 +26,7 @@ Pid tracer_of(Pid pid, Tid tid) { return procfs::thread_status(pid, tid).value()
 
 }  // namespace
 
-TEST_CASE("no thread is used where no system-call instruction stands", "[target]") {
+TEST_CASE("no thread is used where no system-call instruction stands", "[tracee]") {
   const BlockSigchld block;
   TargetProcess target({program("target_waits"), "busy", "1"});
   const Tid tid = procfs::threads(target.pid()).back();
@@ -41,7 +41,7 @@ TEST_CASE("no thread is used where no system-call instruction stands", "[target]
   CHECK(tracer_of(target.pid(), tid) == 0);
 }
 
-TEST_CASE("a stop that came too late is waited for the next time", "[target]") {
+TEST_CASE("a stop that came too late is waited for the next time", "[tracee]") {
   const BlockSigchld block;
   TargetProcess target({program("target_waits"), "busy", "1"});
   const Tid tid = procfs::threads(target.pid()).back();
@@ -57,7 +57,7 @@ TEST_CASE("a stop that came too late is waited for the next time", "[target]") {
   CHECK(tracer_of(target.pid(), tid) == 0);
 }
 
-TEST_CASE("what a hurried thread starts is in no hurry", "[target]") {
+TEST_CASE("what a hurried thread starts is in no hurry", "[tracee]") {
   if (geteuid() != 0) {
     WARN("needs root, for real-time priority");
     return;
@@ -74,4 +74,4 @@ TEST_CASE("what a hurried thread starts is in no hurry", "[target]") {
   CHECK(sched_getscheduler(0) == before);
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -19,7 +19,7 @@
 #include "controller/tracee/stopped_thread.h"
 #include "tests/kernel/tracee/target_process.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 using test::eventually;
@@ -92,7 +92,7 @@ class Trapped {
 
 }  // namespace
 
-TEST_CASE("the stub sleeps what is owed and says how long it was", "[target]") {
+TEST_CASE("the stub sleeps what is owed and says how long it was", "[tracee]") {
   Trapped target;
   constexpr Nanoseconds owed_ns = 10 * kMillisecond;
   const Nanoseconds armed_at_ns = monotonic_now();
@@ -122,7 +122,7 @@ TEST_CASE("the stub sleeps what is owed and says how long it was", "[target]") {
   CHECK_FALSE(target.process().ended());
 }
 
-TEST_CASE("a stale shot does nothing", "[target]") {
+TEST_CASE("a stale shot does nothing", "[tracee]") {
   Trapped target;
   target.shoot(50 * kMillisecond, monotonic_now() - kSecond, 100 * kMillisecond);
   const Slot slot = target.after_runs(1);
@@ -131,7 +131,7 @@ TEST_CASE("a stale shot does nothing", "[target]") {
   CHECK(slot.left_at_ns == slot.entered_at_ns);
 }
 
-TEST_CASE("the stub never stays longer than a second", "[target]") {
+TEST_CASE("the stub never stays longer than a second", "[tracee]") {
   Trapped target;
   Nanoseconds paid_ns = 0;
   for (std::uint64_t shot = 1; shot <= 3; ++shot) {  // the machine may stall in one of them
@@ -145,7 +145,7 @@ TEST_CASE("the stub never stays longer than a second", "[target]") {
 }
 
 TEST_CASE("a stub that spins uses CPU time, stays within its second, and ends at once",
-          "[target]") {
+          "[tracee]") {
   Trapped target;
   constexpr Nanoseconds patient_ns = 60 * kSecond;
   const Nanoseconds before_ns = procfs::cpu_time(target.pid(), target.tid()).value();
@@ -180,7 +180,7 @@ TEST_CASE("a stub that spins uses CPU time, stays within its second, and ends at
   }
 }
 
-TEST_CASE("what is owed can be raised while the stub sleeps", "[target]") {
+TEST_CASE("what is owed can be raised while the stub sleeps", "[tracee]") {
   Trapped target;
   target.shoot(500 * kMillisecond, monotonic_now());
   REQUIRE(eventually(30 * kSecond, [&] { return target.slot().entered == 1; }));
@@ -190,7 +190,7 @@ TEST_CASE("what is owed can be raised while the stub sleeps", "[target]") {
   CHECK(target.after_runs(1).paid_total_ns >= raised_ns);
 }
 
-TEST_CASE("restore waits for a thread in the stub", "[target]") {
+TEST_CASE("restore waits for a thread in the stub", "[tracee]") {
   Trapped target;
   target.shoot(300 * kMillisecond, monotonic_now());
   REQUIRE(eventually(30 * kSecond, [&] { return target.slot().entered == 1; }));
@@ -204,7 +204,7 @@ TEST_CASE("restore waits for a thread in the stub", "[target]") {
 }
 
 // More threads than cores: some are preempted between the event and the signal that it sends.
-TEST_CASE("restore right after shots at every thread", "[target]") {
+TEST_CASE("restore right after shots at every thread", "[tracee]") {
   TargetProcess process({program("target_waits"), "busy", "8"});
   Guardian guardian;
   guardian.adopt(process.pid());
@@ -230,7 +230,7 @@ TEST_CASE("restore right after shots at every thread", "[target]") {
   CHECK(procfs::status(process.pid())->tracer_pid == 0);
 }
 
-TEST_CASE("a thread that blocks SIGTRAP keeps the shot until restore takes it away", "[target]") {
+TEST_CASE("a thread that blocks SIGTRAP keeps the shot until restore takes it away", "[tracee]") {
   Trapped target("masked");
   target.shoot(kMillisecond, monotonic_now());
   const auto pending = [&] {
@@ -245,7 +245,7 @@ TEST_CASE("a thread that blocks SIGTRAP keeps the shot until restore takes it aw
   CHECK_FALSE(target.process().ended());
 }
 
-TEST_CASE("somebody else's SIGTRAP still ends the target as it would have", "[target]") {
+TEST_CASE("somebody else's SIGTRAP still ends the target as it would have", "[tracee]") {
   Trapped target;
   REQUIRE(kill(target.pid(), SIGTRAP) == 0);
   const int status = target.process().wait();
@@ -253,7 +253,7 @@ TEST_CASE("somebody else's SIGTRAP still ends the target as it would have", "[ta
   CHECK(WTERMSIG(status) == SIGTRAP);
 }
 
-TEST_CASE("somebody else's SIGTRAP still reaches the target's own handler", "[target]") {
+TEST_CASE("somebody else's SIGTRAP still reaches the target's own handler", "[tracee]") {
   TargetProcess process({program("target_waits"), "handler", "1"});
   Guardian guardian;
   guardian.adopt(process.pid());
@@ -276,4 +276,4 @@ TEST_CASE("somebody else's SIGTRAP still reaches the target's own handler", "[ta
   CHECK(process.output() == "handled\n");
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

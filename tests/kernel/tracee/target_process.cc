@@ -8,7 +8,7 @@
 
 #include "controller/base/procfs.h"
 
-namespace causalctl::target::test {
+namespace causalctl::tracee::test {
 
 std::string program(const std::string& name) {
   const auto self = procfs::executable(getpid());
@@ -79,4 +79,4 @@ std::string TargetProcess::output() {
   return text;
 }
 
-}  // namespace causalctl::target::test
+}  // namespace causalctl::tracee::test

@@ -13,7 +13,7 @@
 #include "controller/base/fd.h"
 #include "controller/base/types.h"
 
-namespace causalctl::target::test {
+namespace causalctl::tracee::test {
 
 std::string program(const std::string& name);  // path of a program of tests/targets
 
@@ -62,4 +62,4 @@ bool eventually(Nanoseconds limit_ns, Condition&& condition) {
   return true;
 }
 
-}  // namespace causalctl::target::test
+}  // namespace causalctl::tracee::test

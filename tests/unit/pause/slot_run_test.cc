@@ -8,8 +8,8 @@ namespace {
 
 constexpr Nanoseconds kNow = 1000 * kSecond;
 
-target::Slot after_a_run() {
-  target::Slot slot;
+tracee::Slot after_a_run() {
+  tracee::Slot slot;
   slot.paid_total_ns = 70 * kMillisecond;
   slot.entered = slot.left = 3;
   slot.entered_at_ns = kNow - 30 * kMillisecond;
@@ -28,7 +28,7 @@ TEST_CASE("what the stub has written is read", "[pause]") {
   CHECK(run->end_ns == kNow - 10 * kMillisecond);
   CHECK(run->paid_total_ns == 70 * kMillisecond);
 
-  target::Slot empty = after_a_run();  // a void shot
+  tracee::Slot empty = after_a_run();  // a void shot
   empty.left_at_ns = empty.entered_at_ns;
   empty.paid_total_ns = kBefore;
   CHECK(last_run(empty, kBefore, kNow));
@@ -38,19 +38,19 @@ TEST_CASE("what it cannot have written is not", "[pause]") {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   constexpr auto least = std::numeric_limits<std::int64_t>::min();
   const auto is_read = [](auto change) {
-    target::Slot slot = after_a_run();
+    tracee::Slot slot = after_a_run();
     change(slot);
     return last_run(slot, kBefore, kNow).has_value();
   };
-  CHECK_FALSE(is_read([](target::Slot& slot) { slot.paid_total_ns += 1; }));
-  CHECK_FALSE(is_read([](target::Slot& slot) { slot.paid_total_ns = most; }));
-  CHECK_FALSE(is_read([](target::Slot& slot) { slot.paid_total_ns = least; }));
-  CHECK_FALSE(is_read([](target::Slot& slot) { slot.left_at_ns = slot.entered_at_ns - 1; }));
-  CHECK_FALSE(is_read([](target::Slot& slot) {  // to come
+  CHECK_FALSE(is_read([](tracee::Slot& slot) { slot.paid_total_ns += 1; }));
+  CHECK_FALSE(is_read([](tracee::Slot& slot) { slot.paid_total_ns = most; }));
+  CHECK_FALSE(is_read([](tracee::Slot& slot) { slot.paid_total_ns = least; }));
+  CHECK_FALSE(is_read([](tracee::Slot& slot) { slot.left_at_ns = slot.entered_at_ns - 1; }));
+  CHECK_FALSE(is_read([](tracee::Slot& slot) {  // to come
     slot.entered_at_ns += kNow;
     slot.left_at_ns += kNow;
   }));
-  CHECK_FALSE(is_read([](target::Slot& slot) {  // longer than numbers are
+  CHECK_FALSE(is_read([](tracee::Slot& slot) {  // longer than numbers are
     slot.entered_at_ns = least;
     slot.left_at_ns = most;
   }));

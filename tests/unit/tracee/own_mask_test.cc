@@ -2,9 +2,9 @@
 
 #include <catch2/catch.hpp>
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 
-TEST_CASE("a thread that blocks all signals does so by its own choice if it lasts", "[target]") {
+TEST_CASE("a thread that blocks all signals does so by its own choice if it lasts", "[tracee]") {
   constexpr std::uint64_t all = 0xffff'ffff'fffb'feff;   // as the kernel shows it
   constexpr std::uint64_t musl = 0xffff'fffc'7ffb'feff;  // without those of musl itself
   const auto blocked = GENERATE_COPY(all, musl);
@@ -18,4 +18,4 @@ TEST_CASE("a thread that blocks all signals does so by its own choice if it last
   CHECK_FALSE(is_own_mask({blocked, 'T', 5}, {blocked, 'T', 5}));
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -15,7 +15,7 @@
 #include "controller/tracee/stopped_thread.h"
 #include "controller/tracee/stub.h"
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 ptrace::Registers in_call(long number, long result) {
@@ -28,7 +28,7 @@ ptrace::Registers in_call(long number, long result) {
 
 }  // namespace
 
-TEST_CASE("/proc/PID/task/TID/syscall", "[target]") {
+TEST_CASE("/proc/PID/task/TID/syscall", "[tracee]") {
   CHECK(parse_activity("running\n")->kind == Activity::Kind::running);
   const auto futex = parse_activity("202 0x7f 0x80 0x0 0x0 0x0 0x0 0x7ffd10 0x7f12ab\n");
   REQUIRE(futex);
@@ -44,7 +44,7 @@ TEST_CASE("/proc/PID/task/TID/syscall", "[target]") {
   CHECK_FALSE(parse_activity("202 a b"));
 }
 
-TEST_CASE("a program's other name is told, not another path of it", "[target]") {
+TEST_CASE("a program's other name is told, not another path of it", "[tracee]") {
   CHECK(other_name("redis-server", "/usr/bin/redis-check-rdb") == "redis-server");
   CHECK(other_name("/usr/local/bin/gunicorn", "/usr/bin/python3.11") == "gunicorn");
   CHECK(other_name("./prog", "/srv/prog").empty());
@@ -52,7 +52,7 @@ TEST_CASE("a program's other name is told, not another path of it", "[target]") 
   CHECK(other_name("./prog", "").empty());  // the file cannot be read
 }
 
-TEST_CASE("only a call that returned EINTR is rewound", "[target]") {
+TEST_CASE("only a call that returned EINTR is rewound", "[tracee]") {
   const auto rewound = with_syscall_rewound(in_call(SYS_epoll_wait, -EINTR), false);
   CHECK(rewound.rip == 0x1000);
   CHECK(rewound.rax == SYS_epoll_wait);
@@ -67,7 +67,7 @@ TEST_CASE("only a call that returned EINTR is rewound", "[target]") {
   CHECK(user_mode.rip == 0x1002);
 }
 
-TEST_CASE("what becomes of a call that a stop has met", "[target]") {
+TEST_CASE("what becomes of a call that a stop has met", "[tracee]") {
   const auto fate = [](long number, long result, bool seccomp = false) {
     const StoppedCalls met = met_by_stop(in_call(number, result), seccomp);
     return std::array{met.continued, met.repeated, met.broken};
@@ -82,7 +82,7 @@ TEST_CASE("what becomes of a call that a stop has met", "[target]") {
   CHECK(fate(-1, -EINTR) == Fate{0, 0, 0});  // not in a call
 }
 
-TEST_CASE("a write that a stop may have cut short is counted", "[target]") {
+TEST_CASE("a write that a stop may have cut short is counted", "[tracee]") {
   const auto shortened = [](long number, long result, std::uint64_t asked) {
     ptrace::Registers registers = in_call(number, result);
     registers.rdx = asked;
@@ -98,13 +98,13 @@ TEST_CASE("a write that a stop may have cut short is counted", "[target]") {
   CHECK_FALSE(shortened(-1, 100, 4096));
 }
 
-TEST_CASE("close is never made twice", "[target]") {
+TEST_CASE("close is never made twice", "[tracee]") {
   const auto same = with_syscall_rewound(in_call(SYS_close, -EINTR), false);
   CHECK(same.rip == 0x1002);
   CHECK(static_cast<long>(same.rax) == -EINTR);
 }
 
-TEST_CASE("the freezer's cgroup of a process", "[target]") {
+TEST_CASE("the freezer's cgroup of a process", "[tracee]") {
   const auto both = parse_freezer_paths("7:cpu,freezer:/a/b:c\n3:cpuset:/x\n0::/user\n");
   CHECK(both.version_1 == "/a/b:c");
   CHECK(both.version_2 == "/user");
@@ -113,7 +113,7 @@ TEST_CASE("the freezer's cgroup of a process", "[target]") {
   CHECK_FALSE(none.version_2);
 }
 
-TEST_CASE("under seccomp no call goes on by restart_syscall", "[target]") {
+TEST_CASE("under seccomp no call goes on by restart_syscall", "[tracee]") {
   const auto rewound = with_syscall_rewound(in_call(SYS_poll, -516), true);
   CHECK(rewound.rip == 0x1000);
   CHECK(rewound.rax == SYS_poll);
@@ -121,7 +121,7 @@ TEST_CASE("under seccomp no call goes on by restart_syscall", "[target]") {
   CHECK(with_syscall_rewound(in_call(SYS_poll, -512), true).rip == 0x1002);
 }
 
-TEST_CASE("an interrupted call is told from a finished one and from user mode", "[target]") {
+TEST_CASE("an interrupted call is told from a finished one and from user mode", "[tracee]") {
   CHECK(interrupted_syscall(in_call(SYS_read, -512)));
   CHECK(interrupted_syscall(in_call(SYS_nanosleep, -516)));
   CHECK(interrupted_syscall(in_call(SYS_epoll_wait, -EINTR)));
@@ -131,7 +131,7 @@ TEST_CASE("an interrupted call is told from a finished one and from user mode", 
   CHECK_FALSE(interrupted_syscall(in_call(-1, -512)));
 }
 
-TEST_CASE("digests are compared by name", "[target]") {
+TEST_CASE("digests are compared by name", "[tracee]") {
   const Digest before{{"mapping: no", "page /lib +0: 12", "traced: 0"}, {"SIGTRAP: default"}};
   CHECK(differences(before, before).empty());
   const auto changed = differences(before, {{"mapping: no", "traced: 2"}, {}});
@@ -151,13 +151,13 @@ TEST_CASE("digests are compared by name", "[target]") {
         std::vector<std::string>{"SIGTRAP: default before, handled after"});
 }
 
-TEST_CASE("FNV-1a", "[target]") {
+TEST_CASE("FNV-1a", "[tracee]") {
   const std::string text = "foobar";
   CHECK(fnv1a({}) == 0xcbf29ce484222325);
   CHECK(fnv1a(std::as_bytes(std::span(text))) == 0x85944171f73967e8);
 }
 
-TEST_CASE("the stub's image", "[target]") {
+TEST_CASE("the stub's image", "[tracee]") {
   const auto image = stub_image({0x1000, 0x2000});
   constexpr unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
   CHECK(std::memcmp(image.data(), endbr64, sizeof endbr64) == 0);
@@ -172,7 +172,7 @@ TEST_CASE("the stub's image", "[target]") {
   CHECK(std::memcmp(image.data() + offset, restorer, sizeof restorer) == 0);
 }
 
-TEST_CASE("the stub blocks what the target handles, and not what the kernel drops", "[target]") {
+TEST_CASE("the stub blocks what the target handles, and not what the kernel drops", "[tracee]") {
   const auto set = [](int signal) { return std::uint64_t{1} << (signal - 1); };
   const std::uint64_t by_default = set(SIGCHLD) | set(SIGCONT) | set(SIGURG) | set(SIGWINCH);
   CHECK(dropped_signals(0, 0) == by_default);
@@ -181,4 +181,4 @@ TEST_CASE("the stub blocks what the target handles, and not what the kernel drop
   CHECK(stub_action(0x10000, set(SIGCHLD)).mask == ~set(SIGCHLD));
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -5,14 +5,14 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 int stopped(int signal, int event = 0) { return 0x7f | (signal << 8) | (event << 16); }
 
 }  // namespace
 
-TEST_CASE("wait statuses", "[target]") {
+TEST_CASE("wait statuses", "[tracee]") {
   CHECK(std::holds_alternative<Ended>(decode_stop(0)));
   CHECK(std::holds_alternative<Ended>(decode_stop(3 << 8)));
   CHECK(std::holds_alternative<Ended>(decode_stop(SIGKILL)));
@@ -28,4 +28,4 @@ TEST_CASE("wait statuses", "[target]") {
         PTRACE_EVENT_EXEC);
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <deque>
 
-namespace causalctl::target {
+namespace causalctl::tracee {
 namespace {
 
 // A target that stands still until its `goes_on`th event, where a look at it and an attempt are
@@ -15,7 +15,7 @@ struct Frozen {
   int waits = 0;
 
   std::vector<std::string> undo_until_done() {
-    return target::undo_until_done(
+    return tracee::undo_until_done(
         [this]() -> std::vector<std::string> {
           ++attempts;
           if (++events > goes_on) return {};
@@ -31,7 +31,7 @@ struct Frozen {
 
 }  // namespace
 
-TEST_CASE("what failed while the target stood still is undone whenever it goes on", "[target]") {
+TEST_CASE("what failed while the target stood still is undone whenever it goes on", "[tracee]") {
   for (int goes_on = 0; goes_on < 12; ++goes_on) {
     Frozen frozen{.goes_on = goes_on};
     INFO("goes on after " << goes_on << " looks, attempts and waits");
@@ -41,7 +41,7 @@ TEST_CASE("what failed while the target stood still is undone whenever it goes o
   }
 }
 
-TEST_CASE("what fails in a target that does not stand still is tried twice", "[target]") {
+TEST_CASE("what fails in a target that does not stand still is tried twice", "[tracee]") {
   int attempts = 0;
   const auto problems = undo_until_done(
       [&]() -> std::vector<std::string> {
@@ -53,7 +53,7 @@ TEST_CASE("what fails in a target that does not stand still is tried twice", "[t
   CHECK(attempts == 2);
 }
 
-TEST_CASE("an attempt in which the target begins to stand still is repeated", "[target]") {
+TEST_CASE("an attempt in which the target begins to stand still is repeated", "[tracee]") {
   // Before the second attempt, after it, waiting; then it runs.
   std::deque<bool> looks{false, true, true, false};
   int attempts = 0;
@@ -75,4 +75,4 @@ TEST_CASE("an attempt in which the target begins to stand still is repeated", "[
   CHECK(waits == 1);
 }
 
-}  // namespace causalctl::target
+}  // namespace causalctl::tracee
