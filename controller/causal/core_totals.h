@@ -13,7 +13,7 @@ namespace causalctl::causal {
 struct CoreTotals {
   Nanoseconds cpu_ns = 0;            // of all threads, that of pauses included
   Nanoseconds stranger_wait_ns = 0;  // for cores, because of strangers (ledger.h) or a quota
-  // Of the threads that pass progress points, of followed peers too: the time for which they ran;
+  // Of the threads that pass progress points, of peers too: the time for which they ran;
   // the waits that known threads ended, on either side of which there was one of them; and the
   // waits of theirs that devices, timers or unknown threads ended.
   Nanoseconds visitors_cpu_ns = 0;

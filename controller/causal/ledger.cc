@@ -38,23 +38,23 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool block
   }
 }
 
-void Ledger::start_outsider(Tid thread, Nanoseconds now_ns, bool blocked) {
+void Ledger::start_peer(Tid thread, Nanoseconds now_ns, bool blocked) {
   start_thread(thread, 0, now_ns);
   Thread& started = threads_[thread];
-  started.outside = true;
+  started.is_peer = true;
   if (blocked) enter(started, ThreadState::blocked, now_ns);
 }
 
-bool Ledger::is_outsider(Tid thread) const {
+bool Ledger::is_peer(Tid thread) const {
   const auto found = threads_.find(thread);
-  return found != threads_.end() && found->second.outside;
+  return found != threads_.end() && found->second.is_peer;
 }
 
 void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
-  if (!thread.outside) last_end_ = {now_ns, thread.local_ns};
+  if (!thread.is_peer) last_end_ = {now_ns, thread.local_ns};
   if (thread.cpu && thread.state == ThreadState::running) {  // no switch record comes
     leave(cores_[*thread.cpu], tid, thread, now_ns, false);
   }
@@ -87,7 +87,7 @@ void Ledger::lift(Nanoseconds amount_ns) {
   lifted_ns_ += amount_ns;
   pool_.lift(amount_ns);
   for (auto& [tid, thread] : threads_) {
-    if (thread.outside) thread.local_ns += amount_ns;
+    if (thread.is_peer) thread.local_ns += amount_ns;
   }
 }
 
@@ -109,7 +109,7 @@ void Ledger::ran(Tid thread) {
 void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
   count_known(thread, state, now_ns);
   count_visitors(thread, state, now_ns);
-  if (!thread.outside) {
+  if (!thread.is_peer) {
     const auto change = [&](ThreadState of) { return (state == of) - (thread.state == of); };
     own_cores_.change(now_ns, change(ThreadState::running), change(ThreadState::waiting_for_core));
   }
@@ -141,7 +141,7 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
     arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->local_ns);
   }
   const Core& core = cores_[cpu];
-  if (!thread.outside) cores_[cpu].of_target = true;
+  if (!thread.is_peer) cores_[cpu].of_target = true;
   thread.cpu = cpu;
   const ThreadState before = thread.state;
   const bool waited = before == ThreadState::waiting_for_core;
@@ -166,8 +166,8 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
 Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns) {
   const Nanoseconds waited_ns = std::max<Nanoseconds>(now_ns - thread.since_ns, 0);
   OnCore result{.waited_ns = waited_ns};
-  if (!thread.outside) core_wait_ns_ += waited_ns;
-  if (!thread.outside && (thread.preempted || waited_ns > kPlaced)) {
+  if (!thread.is_peer) core_wait_ns_ += waited_ns;
+  if (!thread.is_peer && (thread.preempted || waited_ns > kPlaced)) {
     const auto of_wait = [&](double granted_ns) {
       return std::min(waited_ns, static_cast<Nanoseconds>(granted_ns));
     };
@@ -322,7 +322,7 @@ std::vector<Ledger::Debt> Ledger::debts() const {
   std::vector<Debt> debts;
   debts.reserve(threads_.size());
   for (const auto& [tid, thread] : threads_) {
-    if (thread.outside) continue;
+    if (thread.is_peer) continue;
     const Nanoseconds debt_ns = excused(thread) ? 0 : target_ns - thread.local_ns;
     debts.push_back({tid, debt_ns, thread.state});
   }

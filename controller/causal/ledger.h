@@ -21,7 +21,7 @@
 // thread that left this one. Whoever is woken by anything else keeps its local, save for what rules
 // 5 and 7 of docs/virtual-time.md say of joins, spinning and unseen wake-ups.
 //
-// Programs that are neither the target nor followed are called strangers here. They get a fair
+// Programs that are neither the target nor a peer are called strangers here. They get a fair
 // share of the cores, so that a thread waits for them in proportion to what it runs, whoever of the
 // target had the core before: such a wait is no edge. What it is worth is Credit's (rule 13).
 //
@@ -57,9 +57,9 @@ class Ledger {
 
   // `parent` 0: unknown, owes nothing. `blocked`: so it was found when its records began.
   void start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool blocked = false);
-  // Of another process: it cannot be paused and earns nothing, but locals pass through it (rule 5).
-  void start_outsider(Tid thread, Nanoseconds now_ns, bool blocked);
-  bool is_outsider(Tid thread) const;
+  // A peer's thread: it cannot be paused and earns nothing, but locals pass through it (rule 5).
+  void start_peer(Tid thread, Nanoseconds now_ns, bool blocked);
+  bool is_peer(Tid thread) const;
   void end_thread(Tid thread, Nanoseconds now_ns);
 
   // Whether strangers share the cores. Where they do not, threads that wait though a core is free
@@ -158,7 +158,7 @@ class Ledger {
     Nanoseconds ran_ns = 0;     // since then, before running_since
     bool coupled = false;
     bool idler = false;
-    bool outside = false;
+    bool is_peer = false;
     std::optional<std::size_t> runnable_at;  // in runnable_
   };
   struct Core {
@@ -208,12 +208,12 @@ class Ledger {
   Nanoseconds stranger_wait_ns_ = 0;
   bool shared_ = false;
   OwnCores own_cores_;
-  OwnCores not_strangers_;  // followed peers on the target's cores count as the target's
+  OwnCores not_strangers_;  // peers on the target's cores count as the target's
   CorePool pool_;
   CoreTotals meetings_;  // visitors_cpu_ns as of visitors_at_ns_
   int running_visitors_ = 0;
   Nanoseconds visitors_at_ns_ = 0;
-  std::vector<Thread*> runnable_;  // outsiders, too, where they run on cores of the target
+  std::vector<Thread*> runnable_;  // peers, too, where they run on cores of the target
   BlindCredit blind_;
 };
 

@@ -21,7 +21,7 @@ void Ledger::find_idlers() {
   std::vector<Thread*> by_cpu;
   Nanoseconds all_ns = 0;
   for (auto& [tid, thread] : threads_) {
-    if (thread.outside) continue;
+    if (thread.is_peer) continue;
     catch_up(thread);
     by_cpu.push_back(&thread);
     all_ns += thread.cpu_ns;
@@ -52,7 +52,7 @@ Nanoseconds Ledger::couple() {
   for (auto& [tid, thread] : threads_) {
     catch_up(thread);
     const auto ran = static_cast<double>(thread.ran_ns);
-    thread.coupled = !thread.outside && static_cast<double>(thread.met_ns) > kCoupled * ran;
+    thread.coupled = !thread.is_peer && static_cast<double>(thread.met_ns) > kCoupled * ran;
     if (thread.coupled) busiest_ns = std::max(busiest_ns, thread.ran_ns);
     visitors = visitors || (thread.coupled && thread.visits);
     thread.met_ns = 0;
@@ -70,7 +70,7 @@ bool Ledger::is_coupled(Tid thread) const {
 
 // A peer counts while it is on a core of the target, or waits where it was on one last.
 void Ledger::count_known(Thread& thread, ThreadState state, Nanoseconds now_ns) {
-  const bool counts = !thread.outside || (thread.cpu && cores_[*thread.cpu].of_target);
+  const bool counts = !thread.is_peer || (thread.cpu && cores_[*thread.cpu].of_target);
   const auto change = [&](ThreadState of) {
     return (counts && state == of) - (thread.among_known && thread.state == of);
   };
@@ -97,7 +97,7 @@ CoreTotals Ledger::meetings() const {
 void Ledger::count_runnable(Thread& thread, Nanoseconds now_ns) {
   const bool can_run =
       thread.state == ThreadState::running || thread.state == ThreadState::waiting_for_core;
-  const bool counts = can_run && (!thread.outside || (thread.cpu && cores_[*thread.cpu].of_target));
+  const bool counts = can_run && (!thread.is_peer || (thread.cpu && cores_[*thread.cpu].of_target));
   if (counts == thread.runnable_at.has_value()) return;
   if (counts) {
     thread.runnable_at = runnable_.size();

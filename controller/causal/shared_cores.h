@@ -1,5 +1,5 @@
-// Whether the target shares its cores with strangers, programs that are neither the target nor
-// followed (rule 13 of docs/virtual-time.md). Pure.
+// Whether the target shares its cores with strangers, programs that are neither the target nor a
+// peer (rule 13 of docs/virtual-time.md). Pure.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct CoreUse {
   Nanoseconds at_ns = 0;
   Nanoseconds cpu_ns = 0;              // used, that of pauses included
   Nanoseconds outside_wait_ns = 0;     // for cores that other programs had, or a limit withheld
-  Nanoseconds stranger_wait_ns = 0;    // … of that, what followed peers have no part in
+  Nanoseconds stranger_wait_ns = 0;    // … of that, what peers have no part in
   double withheld_ns = 0;              // … of waits of any length
   double together_ns = 0;              // … while none of the target's threads ran
   std::optional<Nanoseconds> idle_ns;  // of the target's cores; nullopt: not known

@@ -150,7 +150,7 @@ bool Stream::near_breakpoint(const perf::SampleEvent& event) const {
 
 void Stream::apply(const perf::SwitchEvent& event) {
   const Tid tid = event.thread.tid;
-  if (ledger_.is_outsider(tid)) {
+  if (ledger_.is_peer(tid)) {
     if (event.kind == perf::SwitchKind::in) {
       ledger_.switched_in(tid, event.cpu, event.time_ns);
     } else {
@@ -208,7 +208,7 @@ void Stream::apply(const perf::WakeEvent& event) {
     return;
   }
   const Tid waker = event.waker.tid;
-  if (ledger_.may_be_woken(event.woken) && event.woken != waker && !ledger_.is_outsider(waker)) {
+  if (ledger_.may_be_woken(event.woken) && event.woken != waker && !ledger_.is_peer(waker)) {
     earn(waker, credit_.woke_another(waker, event.time_ns), event.time_ns);
   }
   ledger_.woken(event.woken, waker, event.time_ns);
@@ -231,8 +231,8 @@ void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
 }
 
 void Stream::apply(const perf::ThreadStartEvent& event) {
-  if (event.outside) {
-    return ledger_.start_outsider(event.thread.tid, event.time_ns, event.blocked);
+  if (event.is_peer) {
+    return ledger_.start_peer(event.thread.tid, event.time_ns, event.blocked);
   }
   ledger_.start_thread(event.thread.tid, event.parent.tid, event.time_ns, event.blocked);
   if (!executed_) parts_.pauser.add_thread(event.thread.tid);

@@ -64,7 +64,7 @@ struct ThreadStartEvent {
   ThreadId parent;  // serial 0: unknown (found in /proc)
   Nanoseconds time_ns = 0;
   bool blocked = false;  // since before its records begin, which is later than its birth
-  bool outside = false;  // of another process, with which the target exchanges wake-ups
+  bool is_peer = false;  // of another process, with which the target exchanges wake-ups
 };
 
 struct ThreadExitEvent {

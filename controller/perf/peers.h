@@ -1,7 +1,7 @@
-// Other processes on this machine that the target wakes: its clients, or what it is a client of.
-// Their threads are followed, too, but only when they run and whom they wake: what a thread of the
-// target has gained passes through them to the next one (docs/virtual-time.md, "Other processes").
-// Nothing is put into them, and nothing of theirs is sampled.
+// Peers: other processes on this machine that the target wakes, its clients, or what it is a client
+// of. Their threads are followed, too, but only when they run and whom they wake: what a thread of
+// the target has gained passes through them to the next one (docs/virtual-time.md, "Other
+// processes"). Nothing is put into them, and nothing of theirs is sampled.
 //
 // A process is followed, with all its threads, from the scan after it was seen that the target has
 // woken one of them often in a short time, and that it wakes threads of the target in turn: that is

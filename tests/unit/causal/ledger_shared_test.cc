@@ -78,7 +78,7 @@ TEST_CASE("a followed process on the target's cores is no stranger", "[causal][l
   constexpr Tid kPeer = 50;
   constexpr std::uint32_t kCpu2 = 2;
   BesideStrangers scene;
-  scene.ledger.start_outsider(kPeer, 0, true);
+  scene.ledger.start_peer(kPeer, 0, true);
   const bool on_target_core = GENERATE(true, false);
   if (on_target_core) {
     scene.ledger.switched_in(kC, kCpu2, 0);  // nobody that is known

@@ -639,9 +639,9 @@ TEST_CASE("while all cores are busy they have one local", "[causal][ledger]") {
 
 TEST_CASE("what is gained passes through a thread of another process", "[causal][ledger]") {
   Ledger ledger = two_threads();
-  ledger.start_outsider(kC, 0, true);
-  CHECK(ledger.is_outsider(kC));
-  CHECK_FALSE(ledger.is_outsider(kA));
+  ledger.start_peer(kC, 0, true);
+  CHECK(ledger.is_peer(kC));
+  CHECK_FALSE(ledger.is_peer(kA));
   SECTION("to whom it wakes, and no more than it has waited") {
     ledger.earn(kA, 5 * kMillisecond);
     ledger.switched_out(kB, kCpu1, 2 * kMillisecond, false, false);
@@ -678,7 +678,7 @@ TEST_CASE("what is gained passes through a thread of another process", "[causal]
 TEST_CASE("a thread of another process counts where the target's threads run", "[causal][ledger]") {
   const auto credit = [](std::uint32_t where) {
     Ledger ledger = two_threads(Ledger::BlindCredit::none, 2);
-    ledger.start_outsider(kC, 0, true);
+    ledger.start_peer(kC, 0, true);
     ledger.switched_in(kB, kCpu1, 0);
     ledger.switched_in(kA, kCpu0, 0);
     ledger.switched_out(kA, kCpu0, 1000, false, false);
