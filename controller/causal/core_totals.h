@@ -18,7 +18,7 @@ struct CoreTotals {
   // waits of theirs that devices, timers or unknown threads ended.
   Nanoseconds visitors_cpu_ns = 0;
   std::uint64_t met = 0;
-  std::uint64_t ended_from_outside = 0;
+  std::uint64_t ended_externally = 0;
   // Where strangers share the cores, of the threads that wait for each other (Ledger::couple):
   // their CPU time, that of the busiest of them, and what of it fell in the selected unit.
   Nanoseconds coupled_cpu_ns = 0;
@@ -32,7 +32,7 @@ struct CoreTotals {
     stranger_wait_ns += more.stranger_wait_ns;
     visitors_cpu_ns += more.visitors_cpu_ns;
     met += more.met;
-    ended_from_outside += more.ended_from_outside;
+    ended_externally += more.ended_externally;
     coupled_cpu_ns += more.coupled_cpu_ns;
     busiest_cpu_ns += more.busiest_cpu_ns;
     coupled_unit_ns += more.coupled_unit_ns;
@@ -46,7 +46,7 @@ struct CoreTotals {
     since.stranger_wait_ns -= before.stranger_wait_ns;
     since.visitors_cpu_ns -= before.visitors_cpu_ns;
     since.met -= before.met;
-    since.ended_from_outside -= before.ended_from_outside;
+    since.ended_externally -= before.ended_externally;
     since.coupled_cpu_ns -= before.coupled_cpu_ns;
     since.busiest_cpu_ns -= before.busiest_cpu_ns;
     since.coupled_unit_ns -= before.coupled_unit_ns;

@@ -151,9 +151,9 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   if (waited) result = put_on_core(thread, tid, core, now_ns);
   if (waited && own_core) result.stolen_ns = result.waited_ns;
   if (before == ThreadState::blocked && !thread.in_pause) {
-    thread.from_outside = true;
-    ++ended_from_outside_;
-    if (thread.visits) ++meetings_.ended_from_outside;
+    thread.external_wake = true;
+    ++ended_externally_;
+    if (thread.visits) ++meetings_.ended_externally;
     thread.up_since_ns = now_ns;
   }
   come_to(core, thread, now_ns);
@@ -259,7 +259,7 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   const auto other = threads_.find(waker);
   if (found == threads_.end() || tid == waker) return;
-  if (other == threads_.end()) return woken_from_outside(tid, now_ns);
+  if (other == threads_.end()) return woken_externally(tid, now_ns);
   Thread& thread = found->second;
   if (!may_be_woken(thread)) return;
   ++ended_by_known_;
@@ -270,21 +270,21 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   other->second.met_ns += waited_ns;
   thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
   arrive(thread, waited_ns, other->second.local_ns, met_by_chance(thread, other->second));
-  if (thread.local_ns == other->second.local_ns) thread.from_outside = false;  // in step
+  if (thread.local_ns == other->second.local_ns) thread.external_wake = false;  // in step
   thread.blind_wait = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
 }
 
 // Not from a pause of ours: what it waits for a core after that is in the pause as measured.
-void Ledger::woken_from_outside(Tid tid, Nanoseconds now_ns) {
+void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
   if (!may_be_woken(thread) || thread.in_pause) return;
-  thread.seen = thread.from_outside = true;
-  ++ended_from_outside_;
-  if (thread.visits) ++meetings_.ended_from_outside;
+  thread.seen = thread.external_wake = true;
+  ++ended_externally_;
+  if (thread.visits) ++meetings_.ended_externally;
   thread.blind_wait = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.up_since_ns = thread.since_ns = now_ns;

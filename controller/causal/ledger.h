@@ -4,8 +4,8 @@
 // of its own in the selected unit, each worth speedup x period, Coz eq. 4), stood still (paid:
 // pauses, as measured) or taken over from those it waited for. An experiment is right when every
 // interaction between threads happens in the order of virtual time, as in conservative parallel
-// simulation. Nobody can be stopped at a wake-up from outside, but the edge is accounted for
-// exactly, afterwards, by its timestamps:
+// simulation. We cannot stop a thread at a wake-up, but the edge is accounted for exactly,
+// afterwards, by its timestamps:
 //
 //   i blocked at t_b, thread j of the target wakes it at t_w, W = t_w - t_b. In virtual time i goes
 //   on at the later of its own arrival and j's wake, max(t_b - local_i, t_w - local_j), hence
@@ -93,8 +93,9 @@ class Ledger {
   void switched_out(Tid thread, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
                     bool in_pause);
   void woken(Tid thread, Tid waker, Nanoseconds now_ns);
-  // By a device or a timer: its local stays, but from here on it waits for a core (rules 5 and 6).
-  void woken_from_outside(Tid thread, Nanoseconds now_ns);
+  // An external wake-up, by a device or a timer: the thread's local stays, but from here on it
+  // waits for a core (rules 5 and 6).
+  void woken_externally(Tid thread, Nanoseconds now_ns);
 
   // For so long the thread has waited by spinning. For whom cannot be seen: taken to be the thread
   // that is ahead of all others.
@@ -109,14 +110,14 @@ class Ledger {
     Nanoseconds debt_ns = 0;
     ThreadState state = ThreadState::unknown;
   };
-  // Nothing is asked of an idler that was woken from outside.
+  // Nothing is asked of an idler whose last wake-up was external.
   std::vector<Debt> debts() const;
 
-  // Ever growing: waits, of peers too, that threads known here have ended, and that none of them
-  // has; and for how long threads that pass progress points have waited for whatever, on average of
-  // those there are.
+  // Totals since the start. Waits, of peers' threads too, that were ended by a thread known here,
+  // and those that were ended by anything else; and the time for which threads that pass progress
+  // points have waited, for whatever, averaged over these threads.
   std::uint64_t waits_ended_by_known() const { return ended_by_known_; }
-  std::uint64_t waits_ended_from_outside() const { return ended_from_outside_; }
+  std::uint64_t waits_ended_externally() const { return ended_externally_; }
   Nanoseconds mean_wait_ns() const;
   Nanoseconds mean_debt_ns() const;  // of the target's threads that pass progress points, too
 
@@ -126,7 +127,7 @@ class Ledger {
   // … and other threads of the target. What is left are moments on the way to a core.
   Nanoseconds own_wait_ns() const { return own_wait_ns_; }
   Nanoseconds stalled_ns() const { return own_cores_.stalled_ns(); }  // see OwnCores
-  // Ever growing, of CoreTotals: visitors_cpu_ns, met, ended_from_outside.
+  // Ever growing, of CoreTotals: visitors_cpu_ns, met, ended_externally.
   CoreTotals meetings() const;
   const OwnCores::Withheld& withheld() const { return own_cores_.withheld(); }
   Nanoseconds stranger_wait_ns() const { return stranger_wait_ns_; }  // of core_wait_ns, too
@@ -143,10 +144,10 @@ class Ledger {
     bool preempted = false;
     Nanoseconds runs_on_ns = 0;  // in virtual time, after that (see come_to)
     bool seen = false;           // a record has told of its state
-    // A timer or a device has ended its last wait, and nobody of the target has brought it into
+    // A timer or a device has ended its last wait, and no thread of the target has brought it into
     // step since.
-    bool from_outside = false;
-    Nanoseconds up_since_ns = 0;  // … that wait
+    bool external_wake = false;
+    Nanoseconds up_since_ns = 0;  // when that wake-up was
     Nanoseconds running_since_ns = 0;
     Nanoseconds cpu_ns = 0;       // before that; of the last few experiments
     double granted_ns = 0;        // see OwnCores, when it began to wait for a core
@@ -183,7 +184,7 @@ class Ledger {
 
   void find_idlers();
   void catch_up(Thread& thread);
-  static bool excused(const Thread& thread) { return thread.idler && thread.from_outside; }
+  static bool excused(const Thread& thread) { return thread.idler && thread.external_wake; }
   static bool met_by_chance(const Thread& waiter, const Thread& waker);
   // `by_chance`: credit, but no debt, is handed on.
   static void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns,
@@ -191,7 +192,7 @@ class Ledger {
 
   std::unordered_map<Tid, Thread> threads_;
   Nanoseconds lifted_ns_ = 0;
-  std::uint64_t ended_by_known_ = 0, ended_from_outside_ = 0;
+  std::uint64_t ended_by_known_ = 0, ended_externally_ = 0;
   Nanoseconds waited_ns_ = 0;  // by threads that pass progress points
   Nanoseconds latest_ns_ = 0;  // time of the latest switch
   std::unordered_map<std::uint32_t, Core> cores_;

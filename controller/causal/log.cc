@@ -39,7 +39,7 @@ Json cores_json(const CoreTotals& cores) {
           {"stranger_wait_ns", cores.stranger_wait_ns},
           {"visitors_cpu_ns", cores.visitors_cpu_ns},
           {"met", cores.met},
-          {"ended_from_outside", cores.ended_from_outside},
+          {"ended_from_outside", cores.ended_externally},
           {"coupled_cpu_ns", cores.coupled_cpu_ns},
           {"busiest_cpu_ns", cores.busiest_cpu_ns},
           {"coupled_unit_ns", cores.coupled_unit_ns},

@@ -75,7 +75,7 @@ CoreTotals read_cores(const Json& line) {
     get_time(*object, "stranger_wait_ns", cores.stranger_wait_ns);
     get_time(*object, "visitors_cpu_ns", cores.visitors_cpu_ns);
     get(*object, "met", cores.met);
-    get(*object, "ended_from_outside", cores.ended_from_outside);
+    get(*object, "ended_from_outside", cores.ended_externally);
     get_time(*object, "coupled_cpu_ns", cores.coupled_cpu_ns);
     get_time(*object, "busiest_cpu_ns", cores.busiest_cpu_ns);
     get_time(*object, "coupled_unit_ns", cores.coupled_unit_ns);

@@ -12,8 +12,8 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr Nanoseconds kFewWaits = 10;  // a second, for things outside
-constexpr double kFewOfWaits = 0.1;    // that things outside end
+constexpr Nanoseconds kFewWaits = 10;  // a second, that external wake-ups end
+constexpr double kFewOfWaits = 0.1;    // that external wake-ups end
 
 struct SetUp {
   const config::Config& config;
@@ -78,10 +78,10 @@ Spare SetUp::spare() const {
           static_cast<double>(stream.stalled_ns()) / passed};
 }
 
-// Where nothing waits for the outside, progress has no pace of its own.
+// Where no wait is ended externally, progress has no pace of its own.
 void SetUp::look_for_pace() const {
   if (parts.counters.throughput().empty()) return;  // latency has none
-  const auto waits = static_cast<Nanoseconds>(stream.waits_ended_from_outside());
+  const auto waits = static_cast<Nanoseconds>(stream.waits_ended_externally());
   const auto other_waits = static_cast<Nanoseconds>(stream.waits_ended_by_known());
   const auto test = gentle_test(spare(), config.budget.max_slowdown_percent.value_or(100) / 100);
   log::verbose(

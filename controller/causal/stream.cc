@@ -204,7 +204,7 @@ void Stream::apply(const perf::WakeEvent& event) {
   // In a hardware interrupt the running thread is only its victim. A softirq may be: but it may
   // also be the thread's own packet on its way through the loopback device, which is more frequent.
   if (event.context == perf::WakeContext::hardirq) {
-    ledger_.woken_from_outside(event.woken, event.time_ns);
+    ledger_.woken_externally(event.woken, event.time_ns);
     return;
   }
   const Tid waker = event.waker.tid;

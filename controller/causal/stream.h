@@ -109,7 +109,7 @@ class Stream {
   Nanoseconds outside_wait_ns() const { return ledger_.outside_wait_ns() - core_wait_for_us_ns_; }
   Nanoseconds stalled_ns() const { return ledger_.stalled_ns(); }
   std::uint64_t waits_ended_by_known() const { return ledger_.waits_ended_by_known(); }
-  std::uint64_t waits_ended_from_outside() const { return ledger_.waits_ended_from_outside(); }
+  std::uint64_t waits_ended_externally() const { return ledger_.waits_ended_externally(); }
   Nanoseconds mean_wait_ns() const { return ledger_.mean_wait_ns(); }
   Nanoseconds mean_debt_ns() const { return ledger_.mean_debt_ns(); }
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples

@@ -85,7 +85,7 @@ TEST_CASE("predictions are true", "[sim]") {
 }
 
 // Threads that work for a moment every 6 ms, which ticks of 2 ms in step with them never meet.
-TEST_CASE("a pace is looked for where threads wait for things outside, and only there", "[sim]") {
+TEST_CASE("a pace is looked for where waits are ended externally, and only there", "[sim]") {
   const auto pacing_of = [](const Program& program, Nanoseconds duration_ns = 60 * kSecond) {
     Question question;
     question.program = program;

@@ -129,19 +129,19 @@ TEST_CASE("how often those that make progress meet others, and how long they run
   }
   SECTION("devices, told by an interrupt") {
     ledger.switched_out(kA, kA, 7500, false, false);
-    ledger.woken_from_outside(kA, 8000);
-    CHECK(ledger.meetings().ended_from_outside == 1);
+    ledger.woken_externally(kA, 8000);
+    CHECK(ledger.meetings().ended_externally == 1);
     CHECK(ledger.meetings().visitors_cpu_ns == 5000);
   }
   SECTION("… or seen when it runs; of one that makes progress") {
     for (const Tid tid : {kA, kC}) ledger.switched_out(tid, tid, 7500, false, false);
     for (const Tid tid : {kA, kC}) ledger.switched_in(tid, tid, 8000);
-    CHECK(ledger.meetings().ended_from_outside == 1);
+    CHECK(ledger.meetings().ended_externally == 1);
   }
   SECTION("a pause of ours is no meeting") {
     ledger.switched_out(kA, kA, 7500, false, true);
     ledger.switched_in(kA, kA, 8000);
-    CHECK(ledger.meetings().ended_from_outside == 0);
+    CHECK(ledger.meetings().ended_externally == 0);
   }
   SECTION("one that ends runs no more") {
     ledger.end_thread(kA, 7000);

@@ -34,22 +34,22 @@ TEST_CASE("a sample puts the others in debt, a pause pays it", "[causal][ledger]
   CHECK(debt(ledger, kB) == 0);
 }
 
-TEST_CASE("how long those who make progress wait, and how often for things outside",
+TEST_CASE("how long threads that make progress wait, and how many waits end externally",
           "[causal][ledger]") {
   Ledger ledger = two_threads();
   CHECK(ledger.mean_wait_ns() == 0);
   ledger.visited(kA);
   ledger.switched_out(kA, kCpu0, 1000, false, false);
-  SECTION("told by an interrupt") { ledger.woken_from_outside(kA, 4000); }
+  SECTION("told by an interrupt") { ledger.woken_externally(kA, 4000); }
   SECTION("seen when it runs") { ledger.switched_in(kA, kCpu0, 4000); }
   CHECK(ledger.mean_wait_ns() == 3000);
-  CHECK(ledger.waits_ended_from_outside() == 1);
+  CHECK(ledger.waits_ended_externally() == 1);
   CHECK(ledger.waits_ended_by_known() == 0);
-  // Who makes no progress does not count, and a known waker is not outside.
+  // A thread that makes no progress does not count, and a known waker is not external.
   ledger.switched_out(kB, kCpu1, 5000, false, false);
   ledger.woken(kB, kA, 6000);
   CHECK(ledger.mean_wait_ns() == 3000);
-  CHECK(ledger.waits_ended_from_outside() == 1);
+  CHECK(ledger.waits_ended_externally() == 1);
   CHECK(ledger.waits_ended_by_known() == 1);
   ledger.visited(kB);
   CHECK(ledger.mean_wait_ns() == 1500);
@@ -112,7 +112,7 @@ TEST_CASE("only the first edge of a wait counts, and only while blocked", "[caus
   CHECK(ledger.local(kB) == 0);
 }
 
-TEST_CASE("a wake-up from outside the target credits nothing", "[causal][ledger]") {
+TEST_CASE("an external wake-up credits nothing", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.switched_out(kB, kCpu1, 1000, false, false);
   ledger.earn(kA, 500);
@@ -166,7 +166,7 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
   const auto hand_on = [&](Nanoseconds at_ns, Nanoseconds back_ns, bool preempted = true) {
     ledger.switched_out(kA, kCpu0, at_ns, preempted, false);
     ledger.switched_in(kB, kCpu0, at_ns);
-    if (!preempted) ledger.woken_from_outside(kA, at_ns);
+    if (!preempted) ledger.woken_externally(kA, at_ns);
     ledger.switched_out(kC, kCpu1, back_ns, true, false);
     ledger.switched_in(kA, kCpu1, back_ns);
   };
@@ -287,7 +287,7 @@ TEST_CASE("a thread that a device wakes waits for a core from then on", "[causal
   ledger.earn(kA, 5 * kMillisecond);
   const bool paused = GENERATE(false, true);
   if (paused) ledger.switched_out(kB, kCpu0, 2 * kMillisecond, false, true);
-  SECTION("in an interrupt") { ledger.woken_from_outside(kB, 6 * kMillisecond); }
+  SECTION("in an interrupt") { ledger.woken_externally(kB, 6 * kMillisecond); }
   SECTION("by a thread that nobody knows") { ledger.woken(kB, 777, 6 * kMillisecond); }
   CHECK(ledger.local(kB) == 0);
   ledger.switched_out(kA, kCpu0, 9 * kMillisecond, true, false);
@@ -485,7 +485,7 @@ TEST_CASE("an idler is not asked to pay", "[causal][ledger]") {
 TEST_CASE("a thread that never leaves its core is no idler", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.switched_out(kA, kCpu0, 0, false, false);
-  ledger.switched_in(kA, kCpu0, 10);  // woken from outside, and busy ever since
+  ledger.switched_in(kA, kCpu0, 10);  // woken externally, and busy ever since
   ledger.switched_in(kB, kCpu1, 10);
   ledger.switched_out(kB, kCpu1, kMillisecond, false, false);
   ledger.reset();
@@ -630,7 +630,7 @@ TEST_CASE("while all cores are busy they have one local", "[causal][ledger]") {
     // C and D, at 1 and 2 ms, are woken to run, and A waits.
     ledger.switched_in(kC, kCpu0, 6 * kMillisecond);
     ledger.switched_in(FourOnTwo::kD, kCpu1, 6 * kMillisecond);
-    ledger.woken_from_outside(kA, 6 * kMillisecond);
+    ledger.woken_externally(kA, 6 * kMillisecond);
     ledger.switched_out(FourOnTwo::kD, kCpu1, 7 * kMillisecond, false, false);
     ledger.switched_in(kA, kCpu1, 7 * kMillisecond);
     CHECK(ledger.local(kA) == (1 + 2) * kMillisecond / 2);
@@ -684,7 +684,7 @@ TEST_CASE("a thread of another process counts where the target's threads run", "
     ledger.switched_out(kA, kCpu0, 1000, false, false);
     ledger.switched_in(kC, where, 1000);
     ledger.earn(kB, 4 * kMillisecond);
-    ledger.woken_from_outside(kA, 2000);
+    ledger.woken_externally(kA, 2000);
     ledger.switched_out(kB, kCpu1, 2000 + 10'000, false, false);
     ledger.switched_in(kA, kCpu1, 2000 + 10'000);
     return ledger.local(kA);

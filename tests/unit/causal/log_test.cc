@@ -41,7 +41,7 @@ std::string content(const std::string& path) {
 bool is_that(const CoreTotals& cores, Nanoseconds first) {
   return cores.cpu_ns == first && cores.stranger_wait_ns == first + 1 &&
          cores.visitors_cpu_ns == first + 2 && cores.met == static_cast<std::uint64_t>(first + 3) &&
-         cores.ended_from_outside == static_cast<std::uint64_t>(first + 4) &&
+         cores.ended_externally == static_cast<std::uint64_t>(first + 4) &&
          cores.coupled_cpu_ns == first + 5 && cores.busiest_cpu_ns == first + 6 &&
          cores.coupled_unit_ns == first + 7 && cores.cores == static_cast<int>(first + 8) &&
          cores.idle_ns == first + 9;
