@@ -40,7 +40,7 @@ struct Experiment {
   std::vector<ThroughputCount> throughput;
   std::vector<LatencyCount> latency;
   Nanoseconds runnable_wait_ns = 0;  // threads of the target waiting for a core, summed
-  Nanoseconds outside_wait_ns = 0;   // … owed to other processes
+  Nanoseconds foreign_wait_ns = 0;   // of these, what other processes or a limit caused
   CoreTotals cores;
   std::uint64_t lost_records = 0;
   Nanoseconds asked_ns = 0;  // by pauses that were made, and what was still owed at the end

@@ -171,10 +171,10 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
     const auto of_wait = [&](double granted_ns) {
       return std::min(waited_ns, static_cast<Nanoseconds>(granted_ns));
     };
-    const Nanoseconds outside_ns = of_wait(own_cores_.granted_ns() - thread.granted_ns);
+    const Nanoseconds foreign_ns = of_wait(own_cores_.granted_ns() - thread.granted_ns);
     const Nanoseconds strangers_ns = of_wait(not_strangers_.granted_ns() - thread.granted_known_ns);
-    outside_wait_ns_ += outside_ns;
-    own_wait_ns_ += waited_ns - outside_ns;
+    foreign_wait_ns_ += foreign_ns;
+    own_wait_ns_ += waited_ns - foreign_ns;
     // How long a new thread has waited is not known: its records begin up to a tick late.
     if (thread.seen) {
       stranger_wait_ns_ += strangers_ns;

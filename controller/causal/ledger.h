@@ -121,10 +121,11 @@ class Ledger {
   Nanoseconds mean_wait_ns() const;
   Nanoseconds mean_debt_ns() const;  // of the target's threads that pass progress points, too
 
-  // Summed over threads, ever growing: waits for a core, and what of them other processes caused.
+  // Totals since the start, summed over threads: waits for a core, and what of them was foreign:
+  // caused by other processes (peers, strangers, the controller) or a limit of CPU time.
   Nanoseconds core_wait_ns() const { return core_wait_ns_; }
-  Nanoseconds outside_wait_ns() const { return outside_wait_ns_; }
-  // … and other threads of the target. What is left are moments on the way to a core.
+  Nanoseconds foreign_wait_ns() const { return foreign_wait_ns_; }
+  // What other threads of the target caused. What is left are moments on the way to a core.
   Nanoseconds own_wait_ns() const { return own_wait_ns_; }
   Nanoseconds stalled_ns() const { return own_cores_.stalled_ns(); }  // see OwnCores
   // Ever growing, of CoreTotals: visitors_cpu_ns, met, ended_externally.
@@ -204,7 +205,7 @@ class Ledger {
   };
   std::optional<End> last_end_;
   Nanoseconds core_wait_ns_ = 0;
-  Nanoseconds outside_wait_ns_ = 0;
+  Nanoseconds foreign_wait_ns_ = 0;
   Nanoseconds own_wait_ns_ = 0;
   Nanoseconds stranger_wait_ns_ = 0;
   bool shared_ = false;

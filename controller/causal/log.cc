@@ -205,7 +205,7 @@ void LogWriter::experiment(const Run& run, const Experiment& experiment) {
   line["throughput"] = throughput_json(experiment);
   line["latency"] = latency_json(experiment);
   line["runnable_wait_ns"] = experiment.runnable_wait_ns;
-  line["outside_wait_ns"] = experiment.outside_wait_ns;
+  line["outside_wait_ns"] = experiment.foreign_wait_ns;
   line["cores"] = cores_json(experiment.cores);
   line["lost_records"] = experiment.lost_records;
   line["pauses"] = {{"asked_ns", experiment.asked_ns},

@@ -101,7 +101,7 @@ Experiment read_experiment(const Json& line) {
   experiment.throughput = read_throughput(line);
   experiment.latency = read_latency(line);
   get_time(line, "runnable_wait_ns", experiment.runnable_wait_ns);
-  get_time(line, "outside_wait_ns", experiment.outside_wait_ns);
+  get_time(line, "outside_wait_ns", experiment.foreign_wait_ns);
   experiment.cores = read_cores(line);
   get(line, "lost_records", experiment.lost_records);
   if (const Json* pauses = object_field(line, "pauses")) {
@@ -352,7 +352,7 @@ void Reader::dispatch(const Json& line, std::string_view text) {
     for (const Nanoseconds time_ns :
          {experiment.wall_ns, experiment.delay_ns, experiment.effective_ns, experiment.asked_ns,
           experiment.paid_ns, experiment.cost_error_ns, experiment.model_error_ns,
-          experiment.runnable_wait_ns, experiment.outside_wait_ns, experiment.cores.cpu_ns,
+          experiment.runnable_wait_ns, experiment.foreign_wait_ns, experiment.cores.cpu_ns,
           experiment.cores.stranger_wait_ns, experiment.cores.visitors_cpu_ns,
           experiment.cores.coupled_cpu_ns, experiment.cores.busiest_cpu_ns,
           experiment.cores.coupled_unit_ns, experiment.cores.idle_ns}) {

@@ -182,7 +182,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   warm_up(result);
   stream_.begin_window();
   const Nanoseconds core_wait_before_ns = stream_.core_wait_ns();
-  const Nanoseconds outside_wait_before_ns = stream_.outside_wait_ns();
+  const Nanoseconds foreign_wait_before_ns = stream_.foreign_wait_ns();
   const CoreTotals cores_before = stream_.core_totals();
   const std::vector<std::uint64_t> counts_before = parts_.attribution.counts();
   const Nanoseconds begin_ns = parts_.clock.now();
@@ -205,8 +205,8 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   result.throughput = parts_.counters.throughput();
   result.latency = parts_.counters.latency(result.effective_ns);
   result.runnable_wait_ns = stream_.core_wait_ns() - core_wait_before_ns;
-  result.outside_wait_ns = std::clamp<Nanoseconds>(
-      stream_.outside_wait_ns() - outside_wait_before_ns, 0, result.runnable_wait_ns);
+  result.foreign_wait_ns = std::clamp<Nanoseconds>(
+      stream_.foreign_wait_ns() - foreign_wait_before_ns, 0, result.runnable_wait_ns);
   result.cores = stream_.core_totals() - cores_before;
   result.cores.stranger_wait_ns = std::max<Nanoseconds>(result.cores.stranger_wait_ns, 0);
   std::vector<std::uint64_t> counts = parts_.attribution.counts();

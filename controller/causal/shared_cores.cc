@@ -16,7 +16,7 @@ CoreUse operator-(const CoreUse& now, const CoreUse& before) {
   CoreUse since = now;
   since.at_ns -= before.at_ns;
   since.cpu_ns -= before.cpu_ns;
-  since.outside_wait_ns -= before.outside_wait_ns;
+  since.foreign_wait_ns -= before.foreign_wait_ns;
   since.stranger_wait_ns -= before.stranger_wait_ns;
   since.withheld_ns -= before.withheld_ns;
   since.together_ns -= before.together_ns;

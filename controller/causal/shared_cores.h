@@ -13,7 +13,7 @@ namespace causalctl::causal {
 struct CoreUse {
   Nanoseconds at_ns = 0;
   Nanoseconds cpu_ns = 0;              // used, that of pauses included
-  Nanoseconds outside_wait_ns = 0;     // for cores that other programs had, or a limit withheld
+  Nanoseconds foreign_wait_ns = 0;     // for cores that other programs had, or a limit withheld
   Nanoseconds stranger_wait_ns = 0;    // … of that, what peers have no part in
   double withheld_ns = 0;              // … of waits of any length
   double together_ns = 0;              // … while none of the target's threads ran

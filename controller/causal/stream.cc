@@ -314,7 +314,7 @@ CoreUse Stream::core_use() const {
   CoreUse use;
   use.at_ns = parts_.clock.now();
   use.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
-  use.outside_wait_ns = outside_wait_ns();
+  use.foreign_wait_ns = foreign_wait_ns();
   use.stranger_wait_ns = ledger_.stranger_wait_ns() - core_wait_for_us_ns_;
   use.withheld_ns = ledger_.withheld().all_ns;
   use.together_ns = ledger_.withheld().together_ns;

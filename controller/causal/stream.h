@@ -104,9 +104,9 @@ class Stream {
   Nanoseconds delay_at_visit_ns() const { return delay_at_visit_ns_; }
   std::uint64_t samples_in_unit() const { return samples_in_unit_; }  // of the window
   Nanoseconds core_wait_ns() const { return ledger_.core_wait_ns(); }
-  // … because of other processes, without what the controller takes. May fall for a moment: clamp
+  // Caused by other processes, without what the controller takes. May fall for a moment: clamp
   // differences.
-  Nanoseconds outside_wait_ns() const { return ledger_.outside_wait_ns() - core_wait_for_us_ns_; }
+  Nanoseconds foreign_wait_ns() const { return ledger_.foreign_wait_ns() - core_wait_for_us_ns_; }
   Nanoseconds stalled_ns() const { return ledger_.stalled_ns(); }
   std::uint64_t waits_ended_by_known() const { return ledger_.waits_ended_by_known(); }
   std::uint64_t waits_ended_externally() const { return ledger_.waits_ended_externally(); }

@@ -88,8 +88,8 @@ Experiment experiment_of(const StreamParts& parts, const Stream& stream, const T
     result.unit.name = planned.unit;
   }
   result.runnable_wait_ns = stream.core_wait_ns();
-  result.outside_wait_ns =
-      std::clamp<Nanoseconds>(stream.outside_wait_ns(), 0, result.runnable_wait_ns);
+  result.foreign_wait_ns =
+      std::clamp<Nanoseconds>(stream.foreign_wait_ns(), 0, result.runnable_wait_ns);
   result.cores = stream.core_totals();
   result.cores.stranger_wait_ns = std::max<Nanoseconds>(result.cores.stranger_wait_ns, 0);
   result.lost_records = parts.session.losses().records_lost;

@@ -162,7 +162,7 @@ std::string render_json(const Report& report) {
                      {"target",
                       {{"digest", report.digest},
                        {"oversubscribed_share", json_number(report.oversubscribed_share)},
-                       {"outside_share", json_number(report.outside_share)},
+                       {"outside_share", json_number(report.foreign_share)},
                        {"beside", report.beside},
                        {"peers", report.peers}}},
                      {"facilities", report.facilities},

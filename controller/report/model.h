@@ -120,7 +120,7 @@ struct Report {
   std::uint64_t stacks_copied_in_part = 0;
   std::string digest = "unknown";   // same | changed | unknown
   double oversubscribed_share = 0;  // runnable wait / (wait + run)
-  double outside_share = 0;         // … of waits owed to other processes
+  double foreign_share = 0;         // … of waits owed to other processes
   // What other programs on the same cores do to the numbers, in sentences; empty: nothing to speak
   // of. Among the warnings, too.
   std::string beside;

@@ -370,24 +370,24 @@ TEST_CASE("latency is estimated like a period", "[causal]") {
 TEST_CASE("waits for a core are told apart by whom they are owed to", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}});
   run.losses.samples_total = 0;
-  const auto report_of = [&](double outside) {
+  const auto report_of = [&](double foreign) {
     for (Experiment& e : run.experiments) {
       e.runnable_wait_ns = e.wall_ns;
-      e.outside_wait_ns = static_cast<Nanoseconds>(outside * static_cast<double>(e.wall_ns));
+      e.foreign_wait_ns = static_cast<Nanoseconds>(foreign * static_cast<double>(e.wall_ns));
     }
     return estimate({run});
   };
   const auto both = report_of(0.25);
   CHECK(both.oversubscribed_share == Approx(0.5));
-  CHECK(both.outside_share == Approx(0.125));
+  CHECK(both.foreign_share == Approx(0.125));
   CHECK(warned(both, "38 % of the time because more of them"));
   CHECK(warned(both, "12 % of the time because of other processes"));
   const auto own = report_of(0);
   CHECK(warned(own, "because more of them"));
   CHECK_FALSE(warned(own, "because of other processes"));
-  const auto outside = report_of(1);
-  CHECK_FALSE(warned(outside, "because more of them"));
-  CHECK(warned(outside, "because of other processes"));
+  const auto foreign = report_of(1);
+  CHECK_FALSE(warned(foreign, "because more of them"));
+  CHECK(warned(foreign, "because of other processes"));
 }
 
 TEST_CASE("warnings", "[causal]") {
@@ -401,7 +401,7 @@ TEST_CASE("warnings", "[causal]") {
   for (Experiment& e : run.experiments) {
     e.paid_ns = e.asked_ns / 2;
     e.runnable_wait_ns = 300 * kMillisecond;
-    e.outside_wait_ns = 100 * kMillisecond;
+    e.foreign_wait_ns = 100 * kMillisecond;
     e.throughput.push_back({"never", 0, 0, 0});
   }
   const auto report = estimate({run, run});

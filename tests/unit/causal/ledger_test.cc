@@ -331,8 +331,8 @@ TEST_CASE("a wait for a core is other processes' where the target's own cores wo
     meanwhile(ledger);
     ledger.switched_in(kB, kCpu1, 10 * kMillisecond);
     CHECK(ledger.core_wait_ns() >= 9 * kMillisecond);
-    CHECK(ledger.own_wait_ns() == ledger.core_wait_ns() - ledger.outside_wait_ns());
-    return ledger.outside_wait_ns();
+    CHECK(ledger.own_wait_ns() == ledger.core_wait_ns() - ledger.foreign_wait_ns());
+    return ledger.foreign_wait_ns();
   };
   CHECK(waits(two_threads(none, 2), [](Ledger&) {}) == 9 * kMillisecond);
   CHECK(waits(two_threads(none, 1), [](Ledger&) {}) == 0);
@@ -400,15 +400,15 @@ TEST_CASE("a short wait after a wake-up is the scheduler's, nobody else's", "[ca
     CHECK(ledger.core_wait_ns() == wait_ns);
     return ledger;
   };
-  const auto outside_ns = [&](bool preempted, Nanoseconds wait_ns) {
-    return after_wait(2, preempted, wait_ns).outside_wait_ns();
+  const auto foreign_ns = [&](bool preempted, Nanoseconds wait_ns) {
+    return after_wait(2, preempted, wait_ns).foreign_wait_ns();
   };
   const auto own_ns = [&](bool preempted, Nanoseconds wait_ns) {
     return after_wait(1, preempted, wait_ns).own_wait_ns();
   };
-  CHECK(outside_ns(false, 150 * kMicrosecond) == 0);
-  CHECK(outside_ns(false, 250 * kMicrosecond) == 250 * kMicrosecond);
-  CHECK(outside_ns(true, 150 * kMicrosecond) == 150 * kMicrosecond);
+  CHECK(foreign_ns(false, 150 * kMicrosecond) == 0);
+  CHECK(foreign_ns(false, 250 * kMicrosecond) == 250 * kMicrosecond);
+  CHECK(foreign_ns(true, 150 * kMicrosecond) == 150 * kMicrosecond);
   CHECK(own_ns(false, 150 * kMicrosecond) == 0);
   CHECK(own_ns(false, 250 * kMicrosecond) == 250 * kMicrosecond);
   CHECK(own_ns(true, 150 * kMicrosecond) == 150 * kMicrosecond);

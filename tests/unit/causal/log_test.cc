@@ -71,7 +71,7 @@ Run full_run() {
   e.throughput = {{"work", 5, 6, 7}};
   e.latency = {{"request", 8, 9, -1, 2, 10, 11, 12}};
   e.runnable_wait_ns = 13;
-  e.outside_wait_ns = 12;
+  e.foreign_wait_ns = 12;
   e.cores = {50, 51, 52, 53, 54, 55, 56, 57, 58, 59};
   e.lost_records = 14;
   e.asked_ns = 15;
@@ -214,7 +214,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(e.latency[0].p50_ns == 11);
   CHECK(e.latency[0].p99_ns == 12);
   CHECK(e.runnable_wait_ns == 13);
-  CHECK(e.outside_wait_ns == 12);
+  CHECK(e.foreign_wait_ns == 12);
   CHECK(is_that(e.cores, 50));
   CHECK(is_that(read.runs[0].cores, 60));
   CHECK(read.runs[0].throttled);

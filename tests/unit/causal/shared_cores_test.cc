@@ -12,7 +12,7 @@ CoreUse beside_one() {
   CoreUse use;
   use.at_ns = kSecond;
   use.cpu_ns = 4 * kSecond / 3;
-  use.outside_wait_ns = use.stranger_wait_ns = 2 * kSecond / 3;
+  use.foreign_wait_ns = use.stranger_wait_ns = 2 * kSecond / 3;
   use.withheld_ns = 2.0 * kSecond / 3;
   use.together_ns = 0;
   use.idle_ns = 0;
@@ -39,7 +39,7 @@ TEST_CASE("waits of a few moments are nobody's doing", "[causal]") {
   CHECK_FALSE(look(use).shared());
   CHECK_FALSE(look(use).may_stand_awake());
   SECTION("nor are those for processes that are followed") {
-    use.outside_wait_ns = kSecond;
+    use.foreign_wait_ns = kSecond;
     CHECK_FALSE(look(use).shared());
   }
 }

@@ -228,7 +228,7 @@ TEST_CASE("credit of a wake-up is limited by the wait", "[causal][stream]") {
 // what others did.
 TEST_CASE("a unit is credited with the time that the controller takes from it",
           "[causal][stream]") {
-  Nanoseconds outside_ns = 0;
+  Nanoseconds foreign_ns = 0;
   const auto gained_ns = [&](std::uint32_t core_of_controller, double stolen_ms) {
     Scene scene(0.5);
     scene.clock.core_ = core_of_controller;
@@ -240,15 +240,15 @@ TEST_CASE("a unit is credited with the time that the controller takes from it",
     scene.switches(kFast, woke_ms + stolen_ms, kIn);
     scene.samples(kFast, 20, 20);
     scene.run_until(60);
-    outside_ns = scene.stream.outside_wait_ns();
+    foreign_ns = scene.stream.foreign_wait_ns();
     return scene.stream.delay_ns();
   };
   CHECK(gained_ns(Scene::core(kFast), 0.2) == 10 * kMs + kMs / 10);
-  CHECK(outside_ns == 0);
+  CHECK(foreign_ns == 0);
   CHECK(gained_ns(Scene::core(kFast), 3) == 10 * kMs + kMs / 4);  // longer than a step
-  CHECK(outside_ns == 2.5 * kMs);
+  CHECK(foreign_ns == 2.5 * kMs);
   CHECK(gained_ns(Scene::core(kOther), 0.2) == 10 * kMs);  // not on its core
-  CHECK(outside_ns == 0.2 * kMs);
+  CHECK(foreign_ns == 0.2 * kMs);
 }
 
 TEST_CASE("the target is looked at as seldom as its threads block", "[causal][stream]") {
