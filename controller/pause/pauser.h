@@ -1,7 +1,7 @@
 // How pauses reach threads. Two channels behind one interface:
 //   sigtrap: a perf event armed for one shot makes the thread run the injected stub, as soon as it
 //            has run a little longer and is in user code (sigtrap_channel.h);
-//   ptrace:  the guardian holds the thread in a ptrace-stop, for targets where the first cannot be.
+//   ptrace:  the guardian keeps the thread in a ptrace-stop, for targets where the first cannot be.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// Pauses by ptrace-stop: the guardian holds a thread for the whole pause. Runs no code in the
-// target and changes nothing in it, so it serves targets that handle SIGTRAP themselves (Go), are
-// under seccomp, or run on kernels without sigtrap events; a pause costs several system calls more.
+// Pauses by ptrace-stop: the guardian keeps a thread stopped for the whole pause. Runs no code in
+// the target and changes nothing in it, so it serves targets that handle SIGTRAP themselves (Go),
+// are under seccomp, or run on kernels without sigtrap events; a pause costs several system calls
+// more.
 #pragma once
 
 #include <string>

@@ -104,8 +104,8 @@ bool one_stop(tracee::Guardian& guardian, const Spinner& spinner,
   }
   if (finished.empty()) return false;
   sleep_until(monotonic_now() + kAfter);
-  const Nanoseconds held_ns = finished[0].end_ns - finished[0].start_ns;
-  if (held_ns > 0) costs_ns.push_back(spinner.lost_ns() - lost_before_ns - held_ns);
+  const Nanoseconds stopped_ns = finished[0].end_ns - finished[0].start_ns;
+  if (stopped_ns > 0) costs_ns.push_back(spinner.lost_ns() - lost_before_ns - stopped_ns);
   return true;
 }
 

@@ -1,5 +1,5 @@
 // Does a shot ever reach a thread? One that blocks SIGTRAP for good, or whose signal goes to a
-// handler of the target's own, has to be paused another way: by ptrace, which holds the thread, so
+// handler of the target's own, has to be paused another way: by ptrace, which stops the thread, so
 // that the ends of its children can be seen by others (docs/safety.md, "Forking targets"). So
 // nobody is taken for one who only seems so: a thread blocks all signals while it makes another
 // one, while it starts a program (posix_spawn(3)), and in the stub; and a thread that was shot may

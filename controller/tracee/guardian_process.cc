@@ -25,13 +25,13 @@
 #include "controller/tracee/adoption.h"
 #include "controller/tracee/freezer.h"
 #include "controller/tracee/guardian_protocol.h"
-#include "controller/tracee/holds.h"
 #include "controller/tracee/hurry.h"
 #include "controller/tracee/injector.h"
 #include "controller/tracee/left_stub.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/ptrace.h"
 #include "controller/tracee/run_held.h"
+#include "controller/tracee/stop_pauses.h"
 #include "controller/tracee/stopped_thread.h"
 #include "controller/tracee/target_lock.h"
 #include "controller/tracee/undo_until_done.h"
@@ -71,7 +71,7 @@ class GuardianProcess {
   void run() {
     for (;;) {
       take_stops();
-      holds_.on_time(monotonic_now());
+      stop_pauses_.on_time(monotonic_now());
       if (!wait()) return;
     }
   }
@@ -87,8 +87,8 @@ class GuardianProcess {
       }
     };
     attempt([&] {
-      holds_.end_all();
-      wait_for_holds();
+      stop_pauses_.end_all();
+      wait_for_stop_pauses();
     });
     attempt([&] {
       if (!injector_) return;
@@ -127,8 +127,8 @@ class GuardianProcess {
     while (const auto waited = ptrace::poll_any()) {
       if (waited->tid == held_) {
         if (std::holds_alternative<Ended>(waited->stop)) held_ = 0;
-      } else if (holds_.owns(waited->tid)) {
-        holds_.on_stop(waited->tid, waited->stop);
+      } else if (stop_pauses_.owns(waited->tid)) {
+        stop_pauses_.on_stop(waited->tid, waited->stop);
       } else {
         // A thread that was given up before it stopped, or that took over the leader's number by
         // an exec after it was seized.
@@ -140,9 +140,9 @@ class GuardianProcess {
   // Threads that were interrupted but have not stopped: one that is not scheduled, or sleeps
   // uninterruptibly. Ending the guardian frees them too, so the wait is for their EINTR only. It
   // comes before the injector's turn, which takes all stops, and lets go whom it has not asked.
-  void wait_for_holds() {
+  void wait_for_stop_pauses() {
     Patience patience(500 * kMillisecond);
-    for (take_stops(); !holds_.empty() && !patience.over(); take_stops()) {
+    for (take_stops(); !stop_pauses_.empty() && !patience.over(); take_stops()) {
       sleep_until(monotonic_now() + kMillisecond);
     }
   }
@@ -151,7 +151,7 @@ class GuardianProcess {
     pollfd fds[] = {{kSocket, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
     timespec timeout{};
     const timespec* limit = nullptr;
-    if (const auto deadline_ns = holds_.next_deadline_ns()) {
+    if (const auto deadline_ns = stop_pauses_.next_deadline_ns()) {
       const auto left_ns = std::max<Nanoseconds>(0, *deadline_ns - monotonic_now());
       timeout = {left_ns / kSecond, left_ns % kSecond};
       limit = &timeout;
@@ -182,7 +182,7 @@ class GuardianProcess {
     if (request.kind == Kind::pause) {
       // What a stop costs is measured at a thread of the controller.
       const bool own = procfs::thread_status(controller_, request.tid).has_value();
-      holds_.start(own ? controller_ : target_, request.tid, request.duration_ns);
+      stop_pauses_.start(own ? controller_ : target_, request.tid, request.duration_ns);
       return true;
     }
     Response response;
@@ -297,7 +297,7 @@ class GuardianProcess {
   }
 
   void collect(Response& response) {
-    const auto fresh = holds_.take_finished();
+    const auto fresh = stop_pauses_.take_finished();
     finished_.insert(finished_.end(), fresh.begin(), fresh.end());
     while (!finished_.empty() && response.pause_count < response.pauses.size()) {
       response.pauses[response.pause_count++] = finished_.front();
@@ -330,7 +330,7 @@ class GuardianProcess {
   Fd lock_;       // others are told by it
   Tid held_ = 0;  // a launched program's first thread, stopped until release()
   std::unique_ptr<Injector> injector_;
-  Holds holds_;
+  StopPauses stop_pauses_;
   std::deque<StopPause> finished_;
 };
 

@@ -302,7 +302,7 @@ TEST_CASE("what cannot be launched is said", "[tracee]") {
   CHECK(*guardian.exit_status() == 0);
 }
 
-TEST_CASE("threads in user mode are held, all at once", "[tracee]") {
+TEST_CASE("threads in user mode are stopped, all at once", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "3"});
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -345,12 +345,12 @@ TEST_CASE("only SIGKILL ends the guardian", "[tracee]") {
   CHECK_FALSE(guardian.was_killed());
 }
 
-TEST_CASE("a thread that is not the target's is not held", "[tracee]") {
+TEST_CASE("a thread that is not the target's is not stopped", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "1"});
-  TargetProcess stranger({program("target_waits"), "busy", "1"});
+  TargetProcess other({program("target_waits"), "busy", "1"});
   Guardian guardian;
   guardian.adopt(target.pid());
-  const Tid tid = procfs::threads(stranger.pid()).back();
+  const Tid tid = procfs::threads(other.pid()).back();
   guardian.pause(tid, 50 * kMillisecond);
   std::vector<StopPause> pauses;
   REQUIRE(eventually(3 * kSecond, [&] {

@@ -1,9 +1,10 @@
-// Pauses by ptrace-stop: many threads held at once, each until its deadline. Used inside the
-// guardian only, driven by its loop: on_stop() for every wait status of a thread that owns() says
-// is held here, on_time() when next_deadline_ns() has come.
+// Pauses by ptrace-stop: many threads stand still at once, each until its deadline. Used inside the
+// guardian only, driven by its loop: on_stop() for every wait status of a thread for which owns()
+// is true, on_time() when next_deadline_ns() has come.
 //
-// A thread is held only if the stop found it in user mode or with a finished system call. One that
-// blocks in a call is let go at once, its call rewound where the interrupt made it return EINTR.
+// A thread stays stopped only if the stop found it in user mode or with a finished system call. One
+// that blocks in a call is let go at once, its call rewound where the interrupt made it return
+// EINTR.
 #pragma once
 
 #include <map>
@@ -16,30 +17,30 @@
 
 namespace causalctl::tracee {
 
-class Holds {
+class StopPauses {
  public:
   void start(Pid target, Tid tid, Nanoseconds duration_ns);
-  bool owns(Tid tid) const { return holds_.contains(tid); }
+  bool owns(Tid tid) const { return under_way_.contains(tid); }
   void on_stop(Tid tid, const Stop& stop);
   void on_time(Nanoseconds now_ns);
   std::optional<Nanoseconds> next_deadline_ns() const;
 
   // Ends every pause now. Threads that have not stopped yet stay owned until they do.
   void end_all();
-  bool empty() const { return holds_.empty(); }
+  bool empty() const { return under_way_.empty(); }
 
   std::vector<StopPause> take_finished();
 
  private:
-  struct Hold {
+  struct UnderWay {
     Nanoseconds duration_ns = 0;
     Nanoseconds start_ns = 0;
     std::optional<Nanoseconds> until_ns;  // set once it stands still
   };
 
-  void finish(Tid tid, const Hold& hold, Nanoseconds end_ns);
+  void finish(Tid tid, const UnderWay& pause, Nanoseconds end_ns);
 
-  std::map<Tid, Hold> holds_;
+  std::map<Tid, UnderWay> under_way_;
   std::vector<StopPause> finished_;
 };
 
