@@ -17,7 +17,8 @@ struct RunHooks {
   std::function<void(const Status&)> show;   // often; must be cheap
   std::function<int()> interrupts;           // how often the user asked for the end
   std::function<bool()> first_thread_ended;  // for good, and others go on; may be empty
-  // Once all threads are followed: a program that is held until then executes no other one unseen.
+  // Once all threads are followed: a program that is suspended until then executes no other one
+  // unseen.
   std::function<void()> followed;
 };
 

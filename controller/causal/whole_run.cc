@@ -32,8 +32,8 @@ void wait_until(Done&& done, Nanoseconds patience_ns, const StreamParts& parts,
   }
 }
 
-// The program is held meanwhile: were the debug information first read when the program runs, its
-// first samples would be charged to nothing.
+// The program is suspended meanwhile: were the debug information first read when the program runs,
+// its first samples would be charged to nothing.
 void wait_for_symbols(const StreamParts& parts, const RunHooks& hooks) {
   wait_until([&] { return parts.attribution.lines().has_value(); }, kSymbolsPatience, parts, hooks);
 }

@@ -66,7 +66,7 @@ causal::TargetState state_of(Pid target) {
   return state;
 }
 
-void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, bool held) {
+void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, bool suspended) {
   const auto modules = symbolizer.modules();
   std::vector<std::string> names;
   for (const unwind::Module& module : modules) {
@@ -92,8 +92,8 @@ void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, boo
     const std::string what =
         fmt::format("--scope-binary '{}' matches no binary that is loaded", glob);
     const std::string loaded = fmt::format("the nearest that are: {}", fmt::join(near, ", "));
-    if (!any && !held) throw UsageError(what, loaded);
-    log::note("warning: {}{}; {}", what, held ? " by now" : "", loaded);
+    if (!any && !suspended) throw UsageError(what, loaded);
+    log::note("warning: {}{}; {}", what, suspended ? " by now" : "", loaded);
   }
 }
 

@@ -73,7 +73,7 @@ progress::CountedPoints resolve_points(const config::Config& config, Pid target,
   try {
     return progress::resolve_all(config.progress, target, symbolizer);
   } catch (const UsageError& error) {
-    if (!guardian.is_held()) throw;
+    if (!guardian.is_suspended()) throw;
     throw UsageError(error.what(),
                      error.hint() +
                          "; what is not loaded yet cannot be named: for a point in that "
@@ -217,7 +217,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
   const std::string fixed = fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
   // Told once, not in each run of the program.
-  if (!work.pause_cost_ns) check_scope(config.scope, *symbolizer, guardian.is_held());
+  if (!work.pause_cost_ns) check_scope(config.scope, *symbolizer, guardian.is_suspended());
   std::vector<causal::PointCode> point_codes = codes_of(points, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   const std::vector<Trial> tried = try_facilities();
@@ -259,7 +259,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   hooks.interrupts = [&] { return std::max<int>(guardian.was_killed(), Interrupts::count()); };
   hooks.first_thread_ended = [&] { return first_thread.has_ended_alone(); };
   hooks.followed = [&] {
-    if (guardian.is_held()) guardian.release();
+    if (guardian.is_suspended()) guardian.release();
   };
   raise_priority();
   work.experiments(

@@ -27,8 +27,8 @@ struct Work {
       experiments;
 };
 
-// Attaches, has the work done, in which a program that is held goes on, detaches. Every way out of
-// here leaves the target clean.
+// Attaches, has the work done, in which a program that is suspended goes on, detaches. Every way
+// out of here leaves the target clean.
 causal::Run watch_target(const config::Config& config, Pid target, tracee::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work);
 

@@ -180,7 +180,8 @@ Digest digest_of(Pid pid, const Involvement& involvement, std::span<const Addres
   Digest digest;
   const auto status = procfs::status(pid);
   if (!status) return digest;
-  // Held by us before its first instruction: nothing of its threads and signals is its own yet.
+  // Suspended by us before its first instruction: nothing of its threads and signals is its own
+  // yet.
   if (status->tracer_pid != involvement.helper || involvement.restored) {
     add_threads(pid, involvement, digest);
     add_signals(*status, involvement, digest);

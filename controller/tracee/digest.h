@@ -1,7 +1,7 @@
 // The state of a process that a profile must not change, as lines "name: value". Everything is read
 // from /proc and by process_vm_readv; nothing is stopped.
 //
-// A live target changes by itself, so a difference is held against us only where it can be ours:
+// A live target changes by itself, so a difference counts against us only where it can be ours:
 //   by nobody else       threads traced by our guardian, or left in T while others run; our mapping
 //                        (recognised by its bytes: its address may be used again); a SIGTRAP that
 //                        is pending; the text of the executable (its first MiB a mapping) and the

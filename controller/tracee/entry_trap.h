@@ -1,4 +1,5 @@
-// An int3 at the entry point of a launched program; run_held.h says why that is harmless there.
+// An int3 at the entry point of a launched program; run_suspended.h says why that is harmless
+// there.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whether a cgroup's freezer holds a process: then no thread of it can be stopped, and nothing
+// Whether a cgroup's freezer has frozen a process: then no thread of it can be stopped, and nothing
 // undone, before it is thawed. Sources: Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst,
 // cgroup-v2.rst, cgroups(7).
 #pragma once

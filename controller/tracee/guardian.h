@@ -71,12 +71,12 @@ class Guardian {
   // Starts a program and stops it before its first instruction; it is then adopted. Throws Error
   // when it cannot be executed.
   Pid launch(const Launch& launch);
-  // Lets it run until its loader is done, before its own first instruction (run_held.h), and holds
-  // it there. Returns why it was left where it is, where that cannot be. Throws TargetGone when it
-  // ends on the way, Error when it does not come there.
+  // Lets it run until its loader is done, before its own first instruction (run_suspended.h), and
+  // suspends it there. Returns why it was left where it is, where that cannot be. Throws TargetGone
+  // when it ends on the way, Error when it does not come there.
   std::optional<std::string> run_to_entry();
-  void release();        // lets a launched program run
-  bool is_held() const;  // launched, and not released
+  void release();             // lets a launched program run
+  bool is_suspended() const;  // launched, and not released
   // Exit status of a launched program as wait(2) gives it, once it has ended.
   std::optional<int> exit_status();
 

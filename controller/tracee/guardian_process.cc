@@ -30,7 +30,7 @@
 #include "controller/tracee/left_stub.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/ptrace.h"
-#include "controller/tracee/run_held.h"
+#include "controller/tracee/run_suspended.h"
 #include "controller/tracee/stop_pauses.h"
 #include "controller/tracee/stopped_thread.h"
 #include "controller/tracee/target_lock.h"
@@ -92,7 +92,7 @@ class GuardianProcess {
     });
     attempt([&] {
       if (!injector_) return;
-      for (auto& problem : injector_->restore(held())) problems.push_back(std::move(problem));
+      for (auto& problem : injector_->restore(suspended())) problems.push_back(std::move(problem));
     });
     return problems;
   }
@@ -115,18 +115,20 @@ class GuardianProcess {
     return undo_until_done([this] { return undo(); }, stands_still, wait);
   }
 
-  void let_held_go() {
-    if (held_ != 0) ptrace::detach_if_alive(held_, 0);
-    held_ = 0;
+  void let_suspended_go() {
+    if (suspended_ != 0) ptrace::detach_if_alive(suspended_, 0);
+    suspended_ = 0;
   }
 
  private:
-  std::optional<Tid> held() const { return held_ != 0 ? std::optional(held_) : std::nullopt; }
+  std::optional<Tid> suspended() const {
+    return suspended_ != 0 ? std::optional(suspended_) : std::nullopt;
+  }
 
   void take_stops() {
     while (const auto waited = ptrace::poll_any()) {
-      if (waited->tid == held_) {
-        if (std::holds_alternative<Ended>(waited->stop)) held_ = 0;
+      if (waited->tid == suspended_) {
+        if (std::holds_alternative<Ended>(waited->stop)) suspended_ = 0;
       } else if (stop_pauses_.owns(waited->tid)) {
         stop_pauses_.on_stop(waited->tid, waited->stop);
       } else {
@@ -215,10 +217,10 @@ class GuardianProcess {
         launch(request.tid);
         break;
       case Kind::run_to_entry:
-        put_text(response.what, run_to_entry(held_, controller_is_gone).value_or(""));
+        put_text(response.what, run_to_entry(suspended_, controller_is_gone).value_or(""));
         break;
       case Kind::release:
-        let_held_go();
+        let_suspended_go();
         break;
       case Kind::inject:
         response.injection = inject(request.count);
@@ -289,9 +291,10 @@ class GuardianProcess {
       throw own_handler_error(target_);
     }
     try {
-      return injector_->inject(slot_count, held());
+      return injector_->inject(slot_count, suspended());
     } catch (...) {
-      for (const auto& problem : injector_->restore(held())) log::note("guardian: {}", problem);
+      for (const auto& problem : injector_->restore(suspended()))
+        log::note("guardian: {}", problem);
       throw;
     }
   }
@@ -314,7 +317,7 @@ class GuardianProcess {
     if (!send_response(seized)) return;
     run_to_exec(child, controller_is_gone);
     check_64_bit(child);
-    held_ = child;
+    suspended_ = child;
     take_target(child);
     lock_ = lock_target(child);
   }
@@ -327,8 +330,8 @@ class GuardianProcess {
   Pid controller_;
   Pid target_ = 0;
   Fd signals_;
-  Fd lock_;       // others are told by it
-  Tid held_ = 0;  // a launched program's first thread, stopped until release()
+  Fd lock_;            // others are told by it
+  Tid suspended_ = 0;  // a launched program's first thread, stopped until release()
   std::unique_ptr<Injector> injector_;
   StopPauses stop_pauses_;
   std::deque<StopPause> finished_;
@@ -377,7 +380,7 @@ void run_guardian_process(int socket, Pid controller) {
       last_words(error.what());
     }
     for (const auto& problem : process.undo_once_it_goes_on()) last_words(problem);
-    process.let_held_go();
+    process.let_suspended_go();
   } catch (const std::exception& error) {
     last_words(error.what());
   }

@@ -21,7 +21,7 @@ namespace causalctl::tracee::protocol {
 enum class Kind : std::uint32_t {
   adopt,
   launch,
-  run_to_entry,  // of a held program
+  run_to_entry,  // of a suspended program
   release,
   inject,
   pause,

@@ -87,9 +87,9 @@ void Injector::must_write(Address address, std::span<const std::byte> bytes) con
   if (!write_memory(pid_, address, bytes)) fail("process_vm_writev", errno);
 }
 
-std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
+std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> suspended,
                                                         Nanoseconds deadline_ns) {
-  if (held) return StoppedThread::take_held(pid_, *held, syscall_instruction_);
+  if (suspended) return StoppedThread::take_suspended(pid_, *suspended, syscall_instruction_);
   Patience spare(kRankLimit, kStopLimit);  // a look waits for stops
   do {
     const auto ranked = threads_by_rank(pid_, forkers_);
@@ -123,7 +123,7 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> held,
   return std::nullopt;
 }
 
-Injection Injector::inject(unsigned slot_count, std::optional<Tid> held) {
+Injection Injector::inject(unsigned slot_count, std::optional<Tid> suspended) {
   INVARIANT(!region_ && slot_count > 0 && slot_count <= kSlotsLimit);
   check_not_frozen(pid_);
   check_stub_can_run(pid_);
@@ -133,10 +133,10 @@ Injection Injector::inject(unsigned slot_count, std::optional<Tid> held) {
     throw Error(fmt::format("no system-call instruction found in process {}", pid_));
   }
   syscall_instruction_ = *instruction;
-  if (!held) forkers_.look(first_threads(pid_));
+  if (!suspended) forkers_.look(first_threads(pid_));
   owner_ = make_owner(pid_, controller_, getpid());
 
-  auto thread = stop_some_thread(held, monotonic_now() + kInjectLimit);
+  auto thread = stop_some_thread(suspended, monotonic_now() + kInjectLimit);
   const Nanoseconds stopped_at_ns = monotonic_now();
   if (!thread) {
     if (procfs::has_ended(pid_)) throw TargetGone(fmt::format("process {} is gone", pid_));
@@ -265,10 +265,10 @@ void Injector::forget() {
 }
 
 // What has failed once may succeed the next time: the alternative is to leave something behind.
-std::vector<std::string> Injector::restore(std::optional<Tid> held) {
+std::vector<std::string> Injector::restore(std::optional<Tid> suspended) {
   for (int tries = 1;; ++tries) {
     try {
-      return restore_once(held);
+      return restore_once(suspended);
     } catch (const TargetGone&) {
       forget();
       return {};
@@ -280,7 +280,7 @@ std::vector<std::string> Injector::restore(std::optional<Tid> held) {
   }
 }
 
-std::vector<std::string> Injector::restore_once(std::optional<Tid> held) {
+std::vector<std::string> Injector::restore_once(std::optional<Tid> suspended) {
   if (!region_) return {};
   // After an exec, or the end of the target, there is nothing to undo. An image that was never
   // written means that inject() failed before the handler, and has unmapped already.
@@ -304,8 +304,8 @@ std::vector<std::string> Injector::restore_once(std::optional<Tid> held) {
         pid_, state, region_->start, until)};
   };
   if (is_frozen(pid_)) return left_until("frozen by a cgroup", "is thawed");
-  auto problem = restore_handler(held, limits);
-  if (!problem && !nothing_is_left()) problem = unmap(held, limits);
+  auto problem = restore_handler(suspended, limits);
+  if (!problem && !nothing_is_left()) problem = unmap(suspended, limits);
   if (!problem) {
     forget();
     return {};
@@ -319,10 +319,11 @@ void Injector::touch(Tid tid) {
   if (std::find(touched_.begin(), touched_.end(), tid) == touched_.end()) touched_.push_back(tid);
 }
 
-bool Injector::all_settle(std::optional<Tid> held, SettleLimits& limits) {
+bool Injector::all_settle(std::optional<Tid> suspended, SettleLimits& limits) {
   const StubRange stub{region_->start, region_->start + kPage, region_->start + kPage,
                        region_->scratch, region_->scratch};
-  const auto settled = settle(pid_, stub, syscall_instruction_, held.value_or(0), forkers_, limits);
+  const auto settled =
+      settle(pid_, stub, syscall_instruction_, suspended.value_or(0), forkers_, limits);
   for (const Tid tid : settled.touched) touch(tid);
   return settled.all;
 }
@@ -340,11 +341,11 @@ std::string Injector::why_unsettled(std::string_view left) const {
       pid_, left, region_->start);
 }
 
-std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
+std::optional<std::string> Injector::restore_handler(std::optional<Tid> suspended,
                                                      SettleLimits& limits) {
   if (!previous_action_) return std::nullopt;
-  if (!all_settle(held, limits)) return why_unsettled("its SIGTRAP handler and its page");
-  auto thread = stop_some_thread(held, limits.deadline_ns);
+  if (!all_settle(suspended, limits)) return why_unsettled("its SIGTRAP handler and its page");
+  auto thread = stop_some_thread(suspended, limits.deadline_ns);
   if (nothing_is_left()) return std::nullopt;
   if (!thread) {
     return fmt::format("process {}: no thread could be stopped to restore the SIGTRAP handler",
@@ -361,9 +362,9 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> held,
   return std::nullopt;
 }
 
-std::optional<std::string> Injector::unmap(std::optional<Tid> held, SettleLimits& limits) {
-  if (!all_settle(held, limits)) return why_unsettled("its page");
-  auto thread = stop_some_thread(held, limits.deadline_ns);
+std::optional<std::string> Injector::unmap(std::optional<Tid> suspended, SettleLimits& limits) {
+  if (!all_settle(suspended, limits)) return why_unsettled("its page");
+  auto thread = stop_some_thread(suspended, limits.deadline_ns);
   if (nothing_is_left()) return std::nullopt;
   if (!thread) {
     return fmt::format("process {}: no thread could be stopped to unmap the page at {:#x}", pid_,

@@ -43,18 +43,18 @@ class Injector {
   // `controller`: whose guardian this process is.
   Injector(Pid pid, Pid controller) : pid_(pid), controller_(controller), forkers_(pid) {}
 
-  // `held`: a thread that is stopped already and stays so. REQUIRES: a look at the target's
+  // `suspended`: a thread that is stopped already and stays so. REQUIRES: a look at the target's
   // disposition of SIGTRAP found the default. Throws Error (EBUSY: it is not the default any more),
   // TargetGone; then our handler is not in the target, and what else is left of ours restore()
   // removes.
-  Injection inject(unsigned slot_count, std::optional<Tid> held);
+  Injection inject(unsigned slot_count, std::optional<Tid> suspended);
 
   // Makes the stub that another guardian left in the target ours, so that restore() removes it.
   // False: it cannot be removed.
   bool take_over(const LeftStub& left);
 
   // What could not be undone. Safe to call at any time.
-  std::vector<std::string> restore(std::optional<Tid> held);
+  std::vector<std::string> restore(std::optional<Tid> suspended);
 
   // Threads that have made system calls for us, once each.
   const std::vector<Tid>& touched() const { return touched_; }
@@ -70,7 +70,8 @@ class Injector {
 
   // Throws TargetGone where the target has ended, else Error.
   [[noreturn]] void fail(const char* what, int error_number) const;
-  std::optional<StoppedThread> stop_some_thread(std::optional<Tid> held, Nanoseconds deadline_ns);
+  std::optional<StoppedThread> stop_some_thread(std::optional<Tid> suspended,
+                                                Nanoseconds deadline_ns);
   void map_region(StoppedThread& thread, unsigned slot_count);
   void install_handler(StoppedThread& thread);
   [[noreturn]] void give_back_handler(StoppedThread& thread);
@@ -80,13 +81,13 @@ class Injector {
   void must_write(Address address, std::span<const std::byte> bytes) const;
   bool ours_is_still_there() const;
   bool nothing_is_left() const;
-  std::vector<std::string> restore_once(std::optional<Tid> held);
+  std::vector<std::string> restore_once(std::optional<Tid> suspended);
   void forget();
   void touch(Tid tid);
-  bool all_settle(std::optional<Tid> held, SettleLimits& limits);
+  bool all_settle(std::optional<Tid> suspended, SettleLimits& limits);
   std::string why_unsettled(std::string_view left) const;
-  std::optional<std::string> restore_handler(std::optional<Tid> held, SettleLimits& limits);
-  std::optional<std::string> unmap(std::optional<Tid> held, SettleLimits& limits);
+  std::optional<std::string> restore_handler(std::optional<Tid> suspended, SettleLimits& limits);
+  std::optional<std::string> unmap(std::optional<Tid> suspended, SettleLimits& limits);
   long must_call(StoppedThread& thread, const char* what, long number,
                  std::initializer_list<std::uint64_t> arguments);
 

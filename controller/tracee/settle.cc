@@ -94,12 +94,12 @@ bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_in
 
 class Settling {
  public:
-  Settling(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held, Forkers& forkers,
-           SettleLimits& limits, std::vector<Tid>& touched)
+  Settling(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
+           Forkers& forkers, SettleLimits& limits, std::vector<Tid>& touched)
       : pid_(pid),
         stub_(stub),
         syscall_instruction_(syscall_instruction),
-        held_(held),
+        suspended_(suspended),
         forkers_(forkers),
         limits_(limits),
         touched_(touched) {
@@ -112,7 +112,7 @@ class Settling {
     tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
     has_others_ = tids.size() > 1;
     for (const Tid tid : tids) {
-      if (tid != held && !procfs::is_kernel_worker(pid, tid)) waiting_.emplace(tid, Thread{});
+      if (tid != suspended && !procfs::is_kernel_worker(pid, tid)) waiting_.emplace(tid, Thread{});
     }
   }
 
@@ -182,7 +182,7 @@ class Settling {
   void take_stops() {
     constexpr Nanoseconds longest_patience_ns = 256 * kMillisecond;
     while (const auto waited = ptrace::poll_any()) {
-      if (waited->tid == held_) continue;
+      if (waited->tid == suspended_) continue;
       const auto found = waiting_.find(waited->tid);
       if (found == waiting_.end() || std::holds_alternative<Ended>(waited->stop)) {
         let_go_if_alive(waited->tid, waited->stop);
@@ -205,7 +205,7 @@ class Settling {
   Pid pid_;
   StubRange stub_;
   Address syscall_instruction_;
-  Tid held_;
+  Tid suspended_;
   Forkers& forkers_;
   SettleLimits& limits_;
   bool has_others_ = false;  // threads that could be woken
@@ -215,12 +215,12 @@ class Settling {
 
 }  // namespace
 
-Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
+Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
                Forkers& forkers, SettleLimits& limits) {
   Settled settled;
   Nanoseconds spare_ns = kAfterStall;
   while (monotonic_now() < limits.deadline_ns || spare_ns > 0) {
-    Settling settling(pid, stub, syscall_instruction, held, forkers, limits, settled.touched);
+    Settling settling(pid, stub, syscall_instruction, suspended, forkers, limits, settled.touched);
     if (!settling.run(spare_ns)) break;
     settled.all = !someone_within(pid, stub);
     if (settled.all) break;

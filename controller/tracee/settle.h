@@ -49,8 +49,8 @@ struct SettleLimits {
   Patience spare;  // while it lasts a thread that forks is looked at again instead of being stopped
 };
 
-// `held` (0: none) is stopped by us already.
-Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid held,
+// `suspended` (0: none) is stopped by us already.
+Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
                Forkers& forkers, SettleLimits& limits);
 
 }  // namespace causalctl::tracee

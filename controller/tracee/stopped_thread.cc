@@ -186,8 +186,8 @@ std::optional<StoppedThread> StoppedThread::take(Pid pid, Tid tid, Address sysca
   return StoppedThread(tid, *registers, syscall_instruction);
 }
 
-std::optional<StoppedThread> StoppedThread::take_held(Pid pid, Tid tid,
-                                                      Address syscall_instruction) {
+std::optional<StoppedThread> StoppedThread::take_suspended(Pid pid, Tid tid,
+                                                           Address syscall_instruction) {
   const auto registers = ptrace::registers_if_alive(tid);
   if (!registers || interrupted_syscall(*registers) || ptrace::dispatches_syscalls(tid) ||
       !usable(pid, tid, *registers, syscall_instruction)) {

@@ -72,9 +72,10 @@ class StoppedThread {
   // Takes a tracee that is in a PTRACE_EVENT_STOP or in a syscall-exit-stop. nullopt as above.
   static std::optional<StoppedThread> take(Pid pid, Tid tid, Address syscall_instruction,
                                            bool* dispatches = nullptr);
-  // Takes a launched program's thread that is held where no system call was interrupted, so that
-  // signals may wait until it is released. It stays stopped at the end, and where it is not usable.
-  static std::optional<StoppedThread> take_held(Pid pid, Tid tid, Address syscall_instruction);
+  // Takes a launched program's thread that is suspended where no system call was interrupted, so
+  // that signals may wait until it is released. It stays stopped at the end, and where it is not
+  // usable.
+  static std::optional<StoppedThread> take_suspended(Pid pid, Tid tid, Address syscall_instruction);
 
   StoppedThread(StoppedThread&& other) noexcept;
   StoppedThread& operator=(StoppedThread&&) = delete;

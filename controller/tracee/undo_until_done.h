@@ -10,8 +10,8 @@ namespace causalctl::tracee {
 // Calls `undo` (the problems it met) until it meets none or has failed in a target that stood still
 // neither before nor after it; `wait` while `stands_still`. One that goes on in the midst of an
 // attempt, or just after it, was not to blame for what failed: it is tried once more. The first
-// attempt comes at once, for threads may be held, and looking at a target takes a while; so it is
-// repeated, too, if it fails.
+// attempt comes at once, for threads may be stopped, and looking at a target takes a while; so it
+// is repeated, too, if it fails.
 template <class Undo, class StandsStill, class Wait>
 std::vector<std::string> undo_until_done(Undo&& undo, StandsStill&& stands_still, Wait&& wait) {
   std::vector<std::string> problems = undo();

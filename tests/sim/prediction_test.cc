@@ -205,7 +205,7 @@ TEST_CASE("threads are paused from the threshold on that the user says", "[sim]"
   CHECK(pauses(kMillisecond) > 2 * usual);
 }
 
-TEST_CASE("a program that is held goes on once, when it is followed", "[sim]") {
+TEST_CASE("a program that is suspended goes on once, when it is followed", "[sim]") {
   Question question;
   question.program = barrier({90, 60});
   question.duration_ns = kSecond;

@@ -1,4 +1,4 @@
-// The guardian as a process: what it refuses, what it starts, what it holds, and that it cleans up
+// The guardian as a process: what it refuses, what it starts, what it stops, and that it cleans up
 // when the controller is killed.
 #include "controller/tracee/guardian.h"
 

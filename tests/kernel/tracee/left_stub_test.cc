@@ -166,7 +166,8 @@ TEST_CASE("nor is that of another user who calls himself a guardian", "[tracee]"
   waitpid(holder, nullptr, 0);
 }
 
-// … whose first thread it holds just then: that it is traced is not what the user should read.
+// … whose first thread it has stopped just then: that it is traced is not what the user should
+// read.
 TEST_CASE("who is paused by another causalctl is being profiled, not debugged", "[tracee]") {
   TargetProcess target({"/bin/sh", "-c", "echo ready; while :; do :; done"});
   Guardian first;

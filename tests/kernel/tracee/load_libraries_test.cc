@@ -14,7 +14,7 @@
 #include "controller/tracee/launch.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/ptrace.h"
-#include "controller/tracee/run_held.h"
+#include "controller/tracee/run_suspended.h"
 #include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::tracee {
@@ -101,7 +101,7 @@ TEST_CASE("a launched program that ignores SIGTRAP is left at its first instruct
   CHECK(procfs::has_signal(procfs::status(child.pid())->signals_ignored, SIGTRAP));
 }
 
-TEST_CASE("a launched program is held at its entry point once its libraries are loaded",
+TEST_CASE("a launched program is suspended at its entry point once its libraries are loaded",
           "[tracee]") {
   Guardian guardian;
   SECTION("with libraries") {
@@ -147,7 +147,7 @@ TEST_CASE("a launched program is held at its entry point once its libraries are 
     CHECK(stands_at(pid, procfs::entry_point(pid)));
     CHECK(procfs::has_signal(procfs::status(pid)->signals_blocked, SIGTRAP));
   }
-  SECTION("what a library executes instead is held at its own entry point") {
+  SECTION("what a library executes instead is suspended at its own entry point") {
     const Pid pid = guardian.launch({{program("loading"), "exec", "--rounds", "1"}, {}, {}});
     commands::load_libraries(guardian);
     CHECK(has_libc(pid));

@@ -1,4 +1,4 @@
-#include "controller/tracee/run_held.h"
+#include "controller/tracee/run_suspended.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ class Way {
   Way(Pid child, Address entry, Nanoseconds start_ns, Nanoseconds limit_ns)
       : child_(child), start_ns_(start_ns), limit_ns_(limit_ns), trap_(child, entry) {}
 
-  // False: it has executed another program, and is held at that one's exec.
+  // False: it has executed another program, and is suspended at that one's exec.
   bool go(const std::function<bool()>& controller_is_gone, bool& told);
 
  private:

@@ -1,6 +1,6 @@
-// Runs a program that is held in a ptrace-stop, and holds it again. For the guardian. Everything
-// here throws TargetGone where the program ends before, and Error where it does not come there: in
-// time, or because `controller_is_gone()`.
+// Runs a program that is suspended in a ptrace-stop, and suspends it again. For the guardian.
+// Everything here throws TargetGone where the program ends before, and Error where it does not come
+// there: in time, or because `controller_is_gone()`.
 //
 // At its entry point a program is stopped by an int3 in its text, which needs no debug register, no
 // right to perf events, and works on every machine. In a target that somebody else has started this
@@ -30,8 +30,8 @@ inline constexpr Nanoseconds kLoadingLimit = 60 * kSecond;
 
 // Until its loader is done and the program's own first instruction is next; of the last program,
 // where it executes others on the way. Returns why it was left where it is, where it cannot be
-// stopped there. A note says when that takes longer than a second. REQUIRES: child is held at the
-// exit-stop of its exec.
+// stopped there. A note says when that takes longer than a second. REQUIRES: child is suspended at
+// the exit-stop of its exec.
 std::optional<std::string> run_to_entry(Pid child, const std::function<bool()>& controller_is_gone,
                                         Nanoseconds limit_ns = kLoadingLimit);
 
