@@ -11,7 +11,7 @@
 // moved is the stub's word that the shot is spent.
 //
 // A target that resets SIGTRAP to its default would be ended by the next shot, and one that puts
-// itself under seccomp perhaps by the stub's system calls. Shots are held back in the kernel then
+// itself under seccomp perhaps by the stub's system calls. Shots are suppressed in the kernel then
 // (shot_filter.h); where that cannot be had, /proc is read of the thread before each arming, and of
 // the first thread in each tick in which a shot is under way. Either way the channel gives up for
 // good: all events are closed, and every pause goes by ptrace.
@@ -79,7 +79,7 @@ class SigtrapChannel final : public Pauser {
     Unreached unreached;
     bool stack_known = false;  // it was looked for
     std::optional<StackRange> stack;
-    int held_looks = 0;              // for want of room on its stack, since its last pause
+    int suppressed_polls = 0;        // for want of room on its stack, since its last pause
     bool seen_on_own_stack = false;  // by a sample
   };
   struct SlotState {  // what collect() last saw; outlives the thread that had the slot
@@ -96,15 +96,15 @@ class SigtrapChannel final : public Pauser {
   void check_stack(Tid tid, Thread& thread, const ShotFilter::Place& place);
   void check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns);
   unsigned take_slot();
-  static ShotFilter::Held obstacle(const procfs::Status& status);  // why it must not be shot
-  void give_up(ShotFilter::Held why);
+  static ShotFilter::Obstacle obstacle(const procfs::Status& status);  // why it must not be shot
+  void give_up(ShotFilter::Obstacle why);
   void read_slots();
 
   Pid target_;
   tracee::Injection injection_;
   PauserOptions options_;
   std::optional<ShotFilter> filter_;
-  ShotFilter::Held given_up_ = ShotFilter::Held::none;
+  ShotFilter::Obstacle given_up_ = ShotFilter::Obstacle::none;
   bool awake_ = false;      // see stand_awake()
   bool executed_ = false;   // the target has another program, without the stub: nobody is paused
   PtraceChannel fallback_;  // for threads that block SIGTRAP, or have no slot; all after give_up()

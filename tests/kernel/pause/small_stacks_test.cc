@@ -66,7 +66,7 @@ TEST_CASE("a thread on a stack without room is not shot", "[pause]") {
   CHECK(target.wait() == 0);
 }
 
-TEST_CASE("where nothing holds shots back, a sample on another stack ends them", "[pause]") {
+TEST_CASE("where nothing suppresses shots, a sample on another stack ends them", "[pause]") {
   setenv("CAUSALCTL_PRETEND_BROKEN", "bpf", 1);
   const test::ChildProcess target;
   tracee::Guardian guardian;
