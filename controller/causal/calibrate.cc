@@ -122,7 +122,7 @@ double reach_of(const Pairs& pairs) { return statistics::half_interval_of_mean(l
 
 struct PacePhase {
   std::vector<double> rates;  // visits a second, of each throughput point
-  double held_back = 0;
+  double paused_share = 0;
   double waited = 0;  // see PacePair
   bool valid = true;
 };
@@ -151,7 +151,7 @@ PacePhase pace_phase(Stream& stream, const StreamParts& parts, double sham_rate,
   if (!sham) return phase;
   const auto delay_ns = static_cast<double>(stream.delay_ns());
   const auto paid_each_ns = delay_ns - static_cast<double>(stream.mean_debt_ns() - debt_before_ns);
-  phase.held_back = paid_each_ns / wall_ns;
+  phase.paused_share = paid_each_ns / wall_ns;
   end_sham(stream, parts);
   const auto paid_ns = static_cast<double>(parts.pauser.totals().paid_ns - paid_before_ns);
   phase.valid = std::min(paid_ns, paid_each_ns) > kPaidAtLeast * delay_ns;
@@ -281,7 +281,7 @@ std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, con
     if (stop()) break;
     if (!phases[1].valid) continue;
     for (std::size_t i = 0; i < points.size(); ++i) {
-      pairs[i].push_back({phases[0].rates[i], phases[1].rates[i], phases[1].held_back,
+      pairs[i].push_back({phases[0].rates[i], phases[1].rates[i], phases[1].paused_share,
                           phases[0].waited, phases[1].waited});
     }
   }

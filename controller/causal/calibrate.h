@@ -53,9 +53,9 @@ std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& p
                                             Nanoseconds budget_ns,
                                             const std::function<bool()>& stop);
 
-// For what part of the time a target may be held back whose threads wait for so much of it: one
-// that answers requests at their own pace must keep up with them meanwhile. At `most` what the
-// user allows. Pure.
+// The part of the time for which the pace test may pause all threads, given the part for which they
+// wait: a program that answers requests at their own pace must keep up with them meanwhile. Never
+// more than `most`, which the user allows. Pure.
 double gentle_rate(double waiting_share, double most = 1);
 
 struct PaceTest {
@@ -75,7 +75,7 @@ struct Spare {
 std::optional<PaceTest> gentle_test(const Spare& spare, double most = 1);
 
 // Of each throughput point: whether it comes at its own pace (pacing.h). Points that are too rare
-// are left out, and all where the threads could not be held back.
+// are left out, and all where the threads could not be paused.
 std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, const PaceTest& test,
                                    Nanoseconds budget_ns, const std::function<bool()>& stop);
 

@@ -48,7 +48,7 @@ std::string seen_of_pace(const report::Pacing& pacing) {
   auto seen = fmt::format(
       "while all threads stood still for {:.0f} % of the time it came {:.0f} % as often "
       "[{:.0f}, {:.0f}]",
-      percent(pacing.held_back), percent(rate.value), percent(rate.low), percent(rate.high));
+      percent(pacing.paused_share), percent(rate.value), percent(rate.low), percent(rate.high));
   if (const auto& absorbed = pacing.absorbed) {
     seen += fmt::format(
         ", and {:.0f} % of that [{:.0f}, {:.0f}] was taken from what its threads wait for "

@@ -182,7 +182,7 @@ void LogWriter::pacing(const Run& run) {
     append(text({{"type", "pacing"},
                  {"run", run.id},
                  {"point", pacing.point},
-                 {"held_back", pacing.held_back},
+                 {"held_back", pacing.paused_share},
                  {"rate", pacing.rate},
                  {"low", pacing.low},
                  {"high", pacing.high},

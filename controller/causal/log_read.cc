@@ -118,7 +118,7 @@ Experiment read_experiment(const Json& line) {
 Pacing read_pacing(const Json& line) {
   Pacing pacing;
   get(line, "point", pacing.point);
-  get(line, "held_back", pacing.held_back);
+  get(line, "held_back", pacing.paused_share);
   get(line, "rate", pacing.rate);
   get(line, "low", pacing.low);
   get(line, "high", pacing.high);
@@ -126,7 +126,7 @@ Pacing read_pacing(const Json& line) {
   get(line, "absorbed", pacing.absorbed);
   get(line, "absorbed_low", pacing.absorbed_low);
   get(line, "absorbed_high", pacing.absorbed_high);
-  const bool good = pacing.held_back > 0 && pacing.held_back < 1 && pacing.low > 0 &&
+  const bool good = pacing.paused_share > 0 && pacing.paused_share < 1 && pacing.low > 0 &&
                     pacing.low <= pacing.rate && pacing.rate <= pacing.high &&
                     pacing.absorbed_low <= pacing.absorbed &&
                     pacing.absorbed <= pacing.absorbed_high;

@@ -21,7 +21,7 @@ namespace causalctl::causal {
 // for a core, on average.
 struct PacePair {
   double off = 0, on = 0;
-  double held_back = 0;
+  double paused_share = 0;
   double waited_off = 0, waited_on = 0;
 };
 

@@ -102,7 +102,7 @@ void SetUp::look_for_pace() const {
     log::verbose(
         "{}: {:.2f} of its rate [{:.2f}, {:.2f}] while held back for {:.2f} of the time; {:.2f} of "
         "it absorbed [{:.2f}, {:.2f}]",
-        pacing.point, pacing.rate, pacing.low, pacing.high, pacing.held_back, pacing.absorbed,
+        pacing.point, pacing.rate, pacing.low, pacing.high, pacing.paused_share, pacing.absorbed,
         pacing.absorbed_low, pacing.absorbed_high);
   }
   write_or_end(run, [&] { log.pacing(run); });

@@ -148,7 +148,7 @@ void SigtrapChannel::sampled(Tid tid, Address stack_pointer) {
   Thread& thread = found->second;
   find_stack(tid, thread);
   if (!thread.stack) return;
-  if (!thread.stack->holds(stack_pointer)) return give_up(Obstacle::stack);
+  if (!thread.stack->contains(stack_pointer)) return give_up(Obstacle::stack);
   thread.seen_on_own_stack = true;
   ++clean_samples_;
 }
@@ -170,7 +170,7 @@ void SigtrapChannel::check_stack(Tid tid, Thread& thread, const ShotFilter::Plac
   if (!thread.stack) {
     thread.stack = own_stack(target_, tid, place.control_block);
     filter_->set_stack(thread.slot, thread.stack);
-    if (thread.stack && thread.stack->holds(place.stack_pointer)) return;
+    if (thread.stack && thread.stack->contains(place.stack_pointer)) return;
   }
   if (++thread.suppressed_polls < kSuppressedPolls) return;
   --armed_count_;

@@ -70,8 +70,8 @@ enum class Pace : std::uint8_t { of_program, own, unknown };
 
 struct Pacing {
   Pace pace = Pace::unknown;
-  double held_back = 0;  // the part of the time for which all threads stood still
-  Interval rate;         // of visits meanwhile, over that without; not an effect
+  double paused_share = 0;  // the part of the time for which all threads stood still
+  Interval rate;            // of visits meanwhile, over that without; not an effect
   // Where threads queue for cores, the part of that which their other waits took up, which tells.
   std::optional<Interval> absorbed;
 };

@@ -134,7 +134,7 @@ TEST_CASE("a pace is looked for where threads queue for cores that are not alway
   REQUIRE(in_turn.run.pacing.size() == 1);
   CHECK(in_turn.run.pacing[0].cores_short);
   CHECK(in_turn.report.progress.at(0).pacing->pace == report::Pace::of_program);
-  // Cores that are never idle: nothing is there to hold the target back for.
+  // Cores that are never idle: there is nothing to pause the target for.
   const Prediction busy = predicted(requests_of_pool(16, 1 / (2 * 0.99), 1, 8));
   CHECK(busy.run.pacing.empty());
   CHECK(warned(busy));

@@ -24,7 +24,7 @@ TEST_CASE("the period is as long as its cost demands, within bounds", "[causal][
   CHECK(affordable_period(kMillisecond, 0.06, kAffordableShortOfCores) == 2 * kMillisecond);
 }
 
-TEST_CASE("a target is held back for less than it has to spare, within bounds",
+TEST_CASE("a target is paused for less than it has to spare, within bounds",
           "[causal][calibrate]") {
   CHECK(gentle_rate(0.2) == Approx(0.14));
   CHECK(gentle_rate(0.9) == 0.2);

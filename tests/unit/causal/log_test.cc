@@ -178,7 +178,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.peers == run.peers);
   REQUIRE(r.pacing.size() == 1);
   CHECK(r.pacing[0].point == "work");
-  CHECK(r.pacing[0].held_back == 0.2);
+  CHECK(r.pacing[0].paused_share == 0.2);
   CHECK(r.pacing[0].rate == 0.8);
   CHECK(r.pacing[0].low == 0.75);
   CHECK(r.pacing[0].high == 0.85);

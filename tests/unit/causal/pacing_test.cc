@@ -50,7 +50,7 @@ TEST_CASE("a rate that a sham does not change is its own", "[causal][pacing]") {
   const auto own = measured(1);
   REQUIRE(own);
   CHECK(own->point == "request");
-  CHECK(own->held_back == Approx(0.2));
+  CHECK(own->paused_share == Approx(0.2));
   CHECK(own->rate == Approx(1).margin(0.001));
   CHECK(own->low < 1);
   CHECK(own->high > 1);
@@ -63,7 +63,7 @@ TEST_CASE("a rate that a sham does not change is its own", "[causal][pacing]") {
 
 TEST_CASE("where threads queue for cores their other waits tell whose the pace is",
           "[causal][pacing]") {
-  // They wait for half of the time, and so much less of it when held back; the rate falls as little
+  // They wait for half of the time, and so much less of it when paused; the rate falls as little
   // in all of them.
   const auto queued = [](double less, double noise = 0.01) {
     std::vector<PacePair> pairs;

@@ -50,7 +50,7 @@ TEST_CASE("the trap of a visit takes no virtual time, in a baseline no more than
   CHECK(scene.pauser.asked.empty());  // it makes nobody pause by itself
 }
 
-TEST_CASE("where all are held back as real time goes a visit's trap is work like any other",
+TEST_CASE("where all are paused as real time goes a visit's trap is work like any other",
           "[causal][stream]") {
   Scene scene(0, 2, 2 * kMs);
   scene.run_until(2);
@@ -291,7 +291,7 @@ TEST_CASE("the target is looked at as seldom as its threads block", "[causal][st
 }
 
 // One runs, one waits for its core.
-TEST_CASE("a sham that is to hold all back at once asks those who wait for a core, too",
+TEST_CASE("a sham that is to pause all at once asks those who wait for a core, too",
           "[causal][stream]") {
   Scene scene(0);
   scene.switches(kOther, 1, kPreempted);
