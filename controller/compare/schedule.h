@@ -39,7 +39,7 @@ class Schedule {
   std::size_t blocks_[2] = {};
 };
 
-// Whole blocks that hold at least this number of pairs.
+// Whole blocks that contain at least this number of pairs.
 constexpr std::size_t blocks_for(std::size_t pairs) {
   return (pairs + kPairsOfBlock - 1) / kPairsOfBlock;
 }

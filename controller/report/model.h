@@ -49,7 +49,7 @@ struct UnitResult {
   Tested tested;
   std::optional<Interval> slope;  // nullopt: not enough data
   std::optional<double> p_value;  // of no effect at all, adjusted for the number of units
-  // The pool whose effect is the most certain; its interval holds for all pools at once.
+  // The pool whose effect is the most certain; its interval is valid for all pools at once.
   std::optional<CurvePoint> best;
   Verdict verdict = Verdict::not_enough_data;
   // Its effect is certain by its own interval, but no larger than what baselines may differ by

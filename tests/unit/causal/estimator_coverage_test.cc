@@ -96,7 +96,7 @@ void check_promise(const Rate& rate, double least, double most) {
   }
 }
 
-TEST_CASE("intervals hold the truth in 93 to 97 %, of 150 profiles", "[causal][statistics]") {
+TEST_CASE("intervals cover the truth in 93 to 97 %, of 150 profiles", "[causal][statistics]") {
   const Coverage coverage = coverage_of(1'000'001, 150);
   INFO(coverage.table());
   check_promise(coverage.slope, 0.93, 0.97);

@@ -82,7 +82,7 @@ TEST_CASE("where threads queue for cores their other waits tell whose the pace i
   CHECK(unfelt_of(run, "request").error == 0);
   run.pacing = {queued(0.01)};
   CHECK(unfelt_of(run, "request").share == 0);
-  // Not known: the interval holds that nothing is felt, and all.
+  // Not known: the interval covers that nothing is felt, and that all is.
   run.pacing = {queued(0.11, 0.05)};
   const auto described = described_pacing({run}, "request");
   REQUIRE(described);
@@ -104,7 +104,7 @@ TEST_CASE("what says nothing of a pace", "[causal][pacing]") {
   CHECK(pace_of({"request", 1, 1, 1, 1}) == Pace::unknown);
 }
 
-TEST_CASE("only where all points come at their own pace does that hold of the run",
+TEST_CASE("only where all points come at their own pace is that true of the run",
           "[causal][pacing]") {
   Run run;
   CHECK_FALSE(all_at_own_pace(run));
@@ -129,7 +129,7 @@ TEST_CASE("what a point does not feel of the time that the program stands still"
   CHECK(unfelt_of(run, "request").share == Approx(0.75).margin(0.01));
   CHECK(unfelt_of(run, "request").error > 0);
   CHECK(unfelt_of(run, "request").error < 0.02);
-  // Not known: the interval holds that all may be unfelt.
+  // Not known: the interval covers that all may be unfelt.
   run.pacing = {*measured(0.95, 0.15)};
   const Unfelt unknown = unfelt_of(run, "request");
   CHECK(unknown.share + 1.97 * unknown.error >= 1);
@@ -148,7 +148,7 @@ TEST_CASE("code that gets faster does not make requests come more often", "[caus
   CHECK(report.progress[0].pacing->pace == report::Pace::own);
 }
 
-TEST_CASE("where the pace is not known the interval holds both", "[causal][pacing]") {
+TEST_CASE("where the pace is not known the interval covers both", "[causal][pacing]") {
   Run run = paced_run();
   run.pacing = {*measured(0.9, 0.15)};
   REQUIRE(pace_of(run.pacing[0]) == Pace::unknown);
