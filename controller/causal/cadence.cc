@@ -18,7 +18,7 @@ constexpr double kThresholdTicks = 2.5;
 // stand still: then the fewer pauses the better.
 constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
 // And where it is a thread of the target that takes it, that core goes on as late as it was: debts
-// are the cores', mostly noise that cancels, and pauses settle nothing.
+// are the cores', mostly noise that cancels, and pausing a thread does not pay them.
 constexpr Nanoseconds kThresholdOwnQueue = 40 * kMillisecond;
 constexpr Nanoseconds kThresholdSpinning = kMillisecond;
 

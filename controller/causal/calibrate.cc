@@ -24,7 +24,7 @@ constexpr double kMuchStalled = 0.05;
 constexpr Nanoseconds kPacePhase = 300 * kMillisecond;
 // Before it counts: more requests wait for the target in a sham than without, and the difference
 // must not be counted as lost, or in the next phase as gained.
-constexpr Nanoseconds kPaceSettle = 100 * kMillisecond;
+constexpr Nanoseconds kPaceWarmUp = 100 * kMillisecond;
 constexpr Nanoseconds kLongestPaceTest = 3;  // budgets, where it cannot be told yet
 // Of the delay, by all threads together and, on average, by each that passes progress points: or
 // the sham has not held the target back.
@@ -135,7 +135,7 @@ PacePhase pace_phase(Stream& stream, const StreamParts& parts, double sham_rate,
   };
   const bool sham = sham_rate > 0;
   sham ? stream.begin_sham(sham_rate, true) : stream.begin_counting();
-  pass(kPaceSettle);
+  pass(kPaceWarmUp);
   stream.begin_window();
   const Nanoseconds start_ns = parts.clock.now();
   const Nanoseconds paid_before_ns = parts.pauser.totals().paid_ns;

@@ -25,7 +25,7 @@ namespace {
 
 constexpr Nanoseconds kSurvey = kSecond;
 constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
-constexpr Nanoseconds kLongestSettling = 200 * kMillisecond;
+constexpr Nanoseconds kLongestPaying = 200 * kMillisecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
 constexpr double kWarmUpShare = 0.2;           // of the experiment, before it
 constexpr std::uint64_t kCallersEnough = 100;  // samples, to decide on copied stacks
@@ -191,9 +191,9 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
   idle(experiment_ns_);
   window_begin_ns_ = 0;
   stream_.stop_earning();
-  const Nanoseconds settled_by_ns = parts_.clock.now() + kLongestSettling;
-  while (stream_.open_debt_ns() > 0 && parts_.clock.now() < settled_by_ns &&
-         hooks_.interrupts() < 2 && parts_.session.target_alive()) {
+  const Nanoseconds paid_by_ns = parts_.clock.now() + kLongestPaying;
+  while (stream_.open_debt_ns() > 0 && parts_.clock.now() < paid_by_ns && hooks_.interrupts() < 2 &&
+         parts_.session.target_alive()) {
     ticker_.step();
   }
   const Nanoseconds unpaid_ns = stream_.open_debt_ns();

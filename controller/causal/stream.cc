@@ -67,7 +67,7 @@ Stream::Step Stream::step() {
   pay_until(now_ns + kSecond);
   if (now_ns - looked_.at_ns > kLongestUnlooked) look_for_strangers();
   lift(now_ns);
-  settle();
+  request_pauses();
   parts_.attribution.absorb();
   return result;
 }
@@ -262,7 +262,7 @@ void Stream::lift(Nanoseconds now_ns) {
   owing_ = true;
 }
 
-void Stream::settle() {
+void Stream::request_pauses() {
   if (!owing_ || executed_) return;  // a new program has no stub
   for (const Ledger::Debt& debt : ledger_.debts()) {
     const bool pausing = parts_.pauser.pausing(debt.thread);

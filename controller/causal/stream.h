@@ -141,12 +141,12 @@ class Stream {
   bool paused_at(Tid thread, Nanoseconds time_ns) const;
   Nanoseconds stolen_by_us(const perf::SwitchEvent& event, Nanoseconds stolen_ns) const;
   void note_latency(const pause::Paid& paid);
-  void settle();
+  void request_pauses();
   void look_for_strangers();
   void not_worked(const pause::Paid& paid);
   void lift(Nanoseconds now_ns);
   Nanoseconds to_next_tick_ns() const;
-  Nanoseconds threshold_ns() const;  // of a debt, to be settled
+  Nanoseconds threshold_ns() const;  // of a debt, above which a pause is requested
 
   StreamParts parts_;
   Ledger ledger_;

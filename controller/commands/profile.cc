@@ -54,7 +54,7 @@
 namespace causalctl::commands {
 namespace {
 
-constexpr Nanoseconds kLongestSettling = kSecond;
+constexpr Nanoseconds kDigestPatience = kSecond;
 constexpr double kUnseenTold = 0.01;  // of the run: what threads did before they were watched
 constexpr const char* kGuardianKilled =
     "something killed the guardian process, so the run was ended early";
@@ -187,10 +187,10 @@ void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Paus
     return;
   }
   // Much of it passes: a thread that is being stopped by a signal, a mask while a thread is made.
-  const Nanoseconds settled_by_ns = monotonic_now() + kLongestSettling;
+  const Nanoseconds until_ns = monotonic_now() + kDigestPatience;
   auto after = guardian.digest(places);
   auto changes = tracee::differences(before, after);
-  while (!changes.empty() && monotonic_now() < settled_by_ns) {
+  while (!changes.empty() && monotonic_now() < until_ns) {
     sleep_until(monotonic_now() + kMillisecond);
     after = guardian.digest(places);
     changes = tracee::differences(before, after);

@@ -18,8 +18,8 @@
 #include "controller/tracee/freezer.h"
 #include "controller/tracee/left_stub.h"
 #include "controller/tracee/process.h"
+#include "controller/tracee/quiesce.h"
 #include "controller/tracee/ranking.h"
-#include "controller/tracee/settle.h"
 #include "controller/tracee/slot.h"
 
 namespace causalctl::tracee {
@@ -28,7 +28,7 @@ namespace {
 constexpr Nanoseconds kInjectLimit = 2 * kSecond;
 constexpr Nanoseconds kStopLimit = 200 * kMillisecond;
 constexpr Nanoseconds kRankLimit = 50 * kMillisecond;  // then one that would notice will do, too
-constexpr Nanoseconds kSettleLimit = 3 * kSecond;
+constexpr Nanoseconds kQuiesceLimit = 3 * kSecond;
 constexpr Nanoseconds kSpareLimit = kSecond;  // of that, for threads that fork
 constexpr int kTries = 3;
 
@@ -295,7 +295,7 @@ std::vector<std::string> Injector::restore_once(std::optional<Tid> suspended) {
     (void)write_memory(pid_, slot + offsetof(Slot, owed_total_ns),
                        std::as_bytes(std::span(&nothing_owed, 1)));
   }
-  SettleLimits limits{monotonic_now() + kSettleLimit, Patience(kSpareLimit)};
+  QuiesceLimits limits{monotonic_now() + kQuiesceLimit, Patience(kSpareLimit)};
   // One that was stopped in the stub stays in it, and a frozen one cannot be made to do anything.
   const auto left_until = [&](std::string_view state, std::string_view until) {
     return std::vector{fmt::format(
@@ -319,16 +319,16 @@ void Injector::touch(Tid tid) {
   if (std::find(touched_.begin(), touched_.end(), tid) == touched_.end()) touched_.push_back(tid);
 }
 
-bool Injector::all_settle(std::optional<Tid> suspended, SettleLimits& limits) {
+bool Injector::all_quiesce(std::optional<Tid> suspended, QuiesceLimits& limits) {
   const StubRange stub{region_->start, region_->start + kPage, region_->start + kPage,
                        region_->scratch, region_->scratch};
-  const auto settled =
-      settle(pid_, stub, syscall_instruction_, suspended.value_or(0), forkers_, limits);
-  for (const Tid tid : settled.touched) touch(tid);
-  return settled.all;
+  const auto quiesced =
+      quiesce(pid_, stub, syscall_instruction_, suspended.value_or(0), forkers_, limits);
+  for (const Tid tid : quiesced.touched) touch(tid);
+  return quiesced.all;
 }
 
-std::string Injector::why_unsettled(std::string_view left) const {
+std::string Injector::why_not_quiescent(std::string_view left) const {
   if (const auto traced = traced_by_other(pid_)) {
     return fmt::format(
         "thread {} of process {} is traced by process {}: {} at {:#x} stay until that ends, when "
@@ -342,9 +342,9 @@ std::string Injector::why_unsettled(std::string_view left) const {
 }
 
 std::optional<std::string> Injector::restore_handler(std::optional<Tid> suspended,
-                                                     SettleLimits& limits) {
+                                                     QuiesceLimits& limits) {
   if (!previous_action_) return std::nullopt;
-  if (!all_settle(suspended, limits)) return why_unsettled("its SIGTRAP handler and its page");
+  if (!all_quiesce(suspended, limits)) return why_not_quiescent("its SIGTRAP handler and its page");
   auto thread = stop_some_thread(suspended, limits.deadline_ns);
   if (nothing_is_left()) return std::nullopt;
   if (!thread) {
@@ -362,8 +362,8 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> suspende
   return std::nullopt;
 }
 
-std::optional<std::string> Injector::unmap(std::optional<Tid> suspended, SettleLimits& limits) {
-  if (!all_settle(suspended, limits)) return why_unsettled("its page");
+std::optional<std::string> Injector::unmap(std::optional<Tid> suspended, QuiesceLimits& limits) {
+  if (!all_quiesce(suspended, limits)) return why_not_quiescent("its page");
   auto thread = stop_some_thread(suspended, limits.deadline_ns);
   if (nothing_is_left()) return std::nullopt;
   if (!thread) {

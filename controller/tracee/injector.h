@@ -7,10 +7,10 @@
 // replaced: a handler that the target has installed meanwhile is put back at once.
 //
 // restore(): REQUIRES that all sigtrap events on the target are closed. First everything of ours
-// must be out of every thread, see settle.h; then the disposition that was there before comes
+// must be out of every thread, see quiesce.h; then the disposition that was there before comes
 // back, unless the target has installed its own meanwhile; then the same wait again, for a SIGTRAP
 // of somebody else that was on its way into the handler; then the mapping goes. When a thread
-// does not settle in time, what it still needs is left in place and reported: a page too many
+// does not quiesce in time, what it still needs is left in place and reported: a page too many
 // harms nobody, a page too few kills.
 //
 // Invariant: previous_action_ is set exactly while our handler may be installed, region_ exactly
@@ -30,7 +30,7 @@
 #include "controller/tracee/forkers.h"
 #include "controller/tracee/guardian.h"
 #include "controller/tracee/left_stub.h"
-#include "controller/tracee/settle.h"
+#include "controller/tracee/quiesce.h"
 #include "controller/tracee/stopped_thread.h"
 #include "controller/tracee/stub.h"
 
@@ -84,10 +84,10 @@ class Injector {
   std::vector<std::string> restore_once(std::optional<Tid> suspended);
   void forget();
   void touch(Tid tid);
-  bool all_settle(std::optional<Tid> suspended, SettleLimits& limits);
-  std::string why_unsettled(std::string_view left) const;
-  std::optional<std::string> restore_handler(std::optional<Tid> suspended, SettleLimits& limits);
-  std::optional<std::string> unmap(std::optional<Tid> suspended, SettleLimits& limits);
+  bool all_quiesce(std::optional<Tid> suspended, QuiesceLimits& limits);
+  std::string why_not_quiescent(std::string_view left) const;
+  std::optional<std::string> restore_handler(std::optional<Tid> suspended, QuiesceLimits& limits);
+  std::optional<std::string> unmap(std::optional<Tid> suspended, QuiesceLimits& limits);
   long must_call(StoppedThread& thread, const char* what, long number,
                  std::initializer_list<std::uint64_t> arguments);
 

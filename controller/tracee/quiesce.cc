@@ -1,4 +1,4 @@
-#include "controller/tracee/settle.h"
+#include "controller/tracee/quiesce.h"
 
 #include <sys/syscall.h>
 
@@ -37,7 +37,7 @@ bool someone_within(Pid pid, const StubRange& stub) {
                      [](const Slot& slot) { return slot.entered != slot.left; });
 }
 
-// True: settled, by the proof without a stop.
+// True: quiescent, by the proof without a stop.
 bool blocked_and_clean(Pid pid, Tid tid, const StubRange& stub) {
   const auto blocked = [&] {
     const auto now = activity(pid, tid);
@@ -72,7 +72,7 @@ bool take_out_blocked_signal(Pid pid, StoppedThread& thread, const StubRange& st
   return result && *result == SIGTRAP;
 }
 
-// Of a thread in a PTRACE_EVENT_STOP; lets it go. True: settled.
+// Of a thread in a PTRACE_EVENT_STOP; lets it go. True: quiescent.
 bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_instruction,
                      std::vector<Tid>& touched) {
   const auto registers = ptrace::registers_if_alive(tid);
@@ -82,9 +82,9 @@ bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_in
   const bool pending = std::any_of(queued->begin(), queued->end(),
                                    [&](const siginfo_t& info) { return is_ours(info, stub); });
   if (!pending || (*mask & kSigtrapSet) == 0 || in_stub(stub, registers->rip)) {
-    const bool settled = !pending && !in_stub(stub, registers->rip);
+    const bool quiescent = !pending && !in_stub(stub, registers->rip);
     let_go_if_alive(tid, EventStop{});
-    return settled;
+    return quiescent;
   }
   auto thread = StoppedThread::take(pid, tid, syscall_instruction);
   if (!thread) return false;
@@ -92,10 +92,10 @@ bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_in
   return take_out_blocked_signal(pid, *thread, stub);
 }
 
-class Settling {
+class Quiescing {
  public:
-  Settling(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
-           Forkers& forkers, SettleLimits& limits, std::vector<Tid>& touched)
+  Quiescing(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
+            Forkers& forkers, QuiesceLimits& limits, std::vector<Tid>& touched)
       : pid_(pid),
         stub_(stub),
         syscall_instruction_(syscall_instruction),
@@ -122,7 +122,7 @@ class Settling {
     constexpr Nanoseconds pause_ns = kMillisecond;
     constexpr Nanoseconds stop_ns = 50 * kMicrosecond;  // a stopped thread must not wait for us
     while (!waiting_.empty() && (monotonic_now() < deadline_ns || spare_ns > 0)) {
-      ask_unsettled();
+      ask_waiting();
       if (waiting_.empty()) break;
       const Nanoseconds sleep_ns = someone_stops() ? stop_ns : pause_ns;
       if (monotonic_now() >= deadline_ns) spare_ns -= sleep_ns;
@@ -147,14 +147,14 @@ class Settling {
                        [](const auto& entry) { return entry.second.interrupted; });
   }
 
-  void ask_unsettled() {
+  void ask_waiting() {
     const Nanoseconds now_ns = monotonic_now();
     for (auto next = waiting_.begin(); next != waiting_.end();) {
       auto& [tid, thread] = *next;
       const bool due = !thread.interrupted && now_ns >= thread.look_again_ns;
-      const bool settled = due && (blocked_and_clean(pid_, tid, stub_) ||
-                                   (!spare(tid, thread, now_ns) && !start_stop(tid, thread)));
-      next = settled ? waiting_.erase(next) : std::next(next);
+      const bool quiescent = due && (blocked_and_clean(pid_, tid, stub_) ||
+                                     (!spare(tid, thread, now_ns) && !start_stop(tid, thread)));
+      next = quiescent ? waiting_.erase(next) : std::next(next);
     }
   }
 
@@ -207,27 +207,28 @@ class Settling {
   Address syscall_instruction_;
   Tid suspended_;
   Forkers& forkers_;
-  SettleLimits& limits_;
+  QuiesceLimits& limits_;
   bool has_others_ = false;  // threads that could be woken
   std::vector<Tid>& touched_;
-  std::map<Tid, Thread> waiting_;  // not yet settled
+  std::map<Tid, Thread> waiting_;  // not quiescent yet
 };
 
 }  // namespace
 
-Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
-               Forkers& forkers, SettleLimits& limits) {
-  Settled settled;
+Quiesced quiesce(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
+                 Forkers& forkers, QuiesceLimits& limits) {
+  Quiesced quiesced;
   Nanoseconds spare_ns = kAfterStall;
   while (monotonic_now() < limits.deadline_ns || spare_ns > 0) {
-    Settling settling(pid, stub, syscall_instruction, suspended, forkers, limits, settled.touched);
-    if (!settling.run(spare_ns)) break;
-    settled.all = !someone_within(pid, stub);
-    if (settled.all) break;
+    Quiescing quiescing(pid, stub, syscall_instruction, suspended, forkers, limits,
+                        quiesced.touched);
+    if (!quiescing.run(spare_ns)) break;
+    quiesced.all = !someone_within(pid, stub);
+    if (quiesced.all) break;
     if (monotonic_now() >= limits.deadline_ns) spare_ns -= kMillisecond;
     sleep_until(monotonic_now() + kMillisecond);
   }
-  return settled;
+  return quiesced;
 }
 
 }  // namespace causalctl::tracee

@@ -1,5 +1,5 @@
-// Waits until nothing of the pause stub is in any thread of the target, so that its handler and
-// its page can go.
+// Waits until the target is quiescent: nothing of the pause stub is in any of its threads, so that
+// the stub's handler and its page can go.
 //
 // The ways in which a thread can still need the stub after the last sigtrap event was closed, and
 // how each is excluded:
@@ -39,18 +39,18 @@ struct StubRange {
   Address scratch = 0;  // 32 bytes for the arguments of rt_sigtimedwait
 };
 
-struct Settled {
-  bool all = false;          // false: at the deadline some thread had not settled
+struct Quiesced {
+  bool all = false;          // false: at the deadline some thread was not quiescent
   std::vector<Tid> touched;  // threads that have made a system call for us
 };
 
-struct SettleLimits {
+struct QuiesceLimits {
   Nanoseconds deadline_ns = 0;  // CLOCK_MONOTONIC
   Patience spare;  // while it lasts a thread that forks is looked at again instead of being stopped
 };
 
 // `suspended` (0: none) is stopped by us already.
-Settled settle(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
-               Forkers& forkers, SettleLimits& limits);
+Quiesced quiesce(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
+                 Forkers& forkers, QuiesceLimits& limits);
 
 }  // namespace causalctl::tracee
