@@ -25,9 +25,9 @@
 #include "controller/tracee/adoption.h"
 #include "controller/tracee/freezer.h"
 #include "controller/tracee/guardian_protocol.h"
-#include "controller/tracee/hurry.h"
 #include "controller/tracee/injector.h"
 #include "controller/tracee/left_stub.h"
+#include "controller/tracee/priority_boost.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/ptrace.h"
 #include "controller/tracee/run_suspended.h"
@@ -171,7 +171,7 @@ class GuardianProcess {
   void drain_signals() const {
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof info) > 0) {
-      if (info.ssi_signo == kFirstThreadEnded) hurry_end_of(controller_);
+      if (info.ssi_signo == kFirstThreadEnded) boost_exit_of(controller_);
     }
   }
 
@@ -370,7 +370,7 @@ void last_words(std::string_view text) {
 void run_guardian_process(int socket, Pid controller) {
   // It sleeps nearly always; awake it has threads of the target waiting. In a session of its own it
   // is a scheduling group of its own (autogroup), which a busy server kept from a core for 8 s.
-  const Hurry hurry(0);
+  const PriorityBoost boost(0);
   try {
     become_guardian(socket);
     GuardianProcess process(controller);

@@ -109,7 +109,7 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> suspe
       if (rank == kSpared && !all_spared && !spare.over()) break;
       const auto limit_ns = monotonic_now() + kStopLimit;  // a stall may have used up the rest
       bool dispatches_now = false;
-      note_unhurried(tid);
+      note_scheduling(tid);
       if (auto thread =
               StoppedThread::stop(pid_, tid, syscall_instruction_, limit_ns, &dispatches_now)) {
         touch(tid);
@@ -216,12 +216,12 @@ bool Injector::write_owner() const {
 }
 
 // For whoever finds the stub after a guardian that was killed while it had the thread stopped. The
-// note may outlive the stop: put_back() looks whether it still holds.
-void Injector::note_unhurried(Tid tid) {
-  owner_.hurried = unhurried(tid).value_or(Unhurried{});
+// note may outlive the stop: restore_scheduling() checks whether it is still true.
+void Injector::note_scheduling(Tid tid) {
+  owner_.before_boost = scheduling_of(tid).value_or(SchedulingBefore{});
   if (!region_ || nothing_is_left()) return;
-  const Address at = owner_address(region_->scratch) + offsetof(Owner, hurried);
-  (void)write_memory(pid_, at, std::as_bytes(std::span(&owner_.hurried, 1)));
+  const Address at = owner_address(region_->scratch) + offsetof(Owner, before_boost);
+  (void)write_memory(pid_, at, std::as_bytes(std::span(&owner_.before_boost, 1)));
 }
 
 // It is known by its bytes, and its parameters tell the rest. The disposition of before was the
@@ -234,7 +234,7 @@ bool Injector::take_over(const LeftStub& left) {
   region_ = Region{left.code, scratch + kPage - left.code, scratch};
   image_ = stub_image(left.parameters);
   previous_action_ = KernelSigaction{};
-  put_back(pid_, left.owner.hurried);
+  restore_scheduling(pid_, left.owner.before_boost);
   owner_ = make_owner(pid_, controller_, getpid());
   if (!write_owner()) owner_ = left.owner;
   return true;

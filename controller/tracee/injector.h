@@ -77,7 +77,7 @@ class Injector {
   [[noreturn]] void give_back_handler(StoppedThread& thread);
   KernelSigaction exchange_action(StoppedThread& thread, const KernelSigaction* action);
   bool write_owner() const;
-  void note_unhurried(Tid tid);
+  void note_scheduling(Tid tid);
   void must_write(Address address, std::span<const std::byte> bytes) const;
   bool ours_is_still_there() const;
   bool nothing_is_left() const;

@@ -12,7 +12,7 @@
 
 #include "controller/base/procfs.h"
 #include "controller/base/types.h"
-#include "controller/tracee/hurry.h"
+#include "controller/tracee/priority_boost.h"
 #include "controller/tracee/stub.h"
 
 namespace causalctl::tracee {
@@ -25,7 +25,7 @@ struct ProcessMark {
 struct Owner {
   // The thread that the guardian has stopped last. In front, for the rest stands at the end of the
   // page, where earlier versions look for it and have put it.
-  Unhurried hurried;
+  SchedulingBefore before_boost;
   // Inodes of those in which the numbers hold; 0: nobody has written an owner.
   std::uint64_t pid_namespace = 0;
   std::uint64_t time_namespace = 0;

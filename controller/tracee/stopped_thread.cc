@@ -155,14 +155,14 @@ std::optional<StoppedThread> StoppedThread::stop(Pid pid, Tid tid, Address sysca
   // An earlier try has run out of time, and its stop is due whenever the thread can: it is waited
   // for again, or it would stand there for nobody.
   if (!seized && !is_traced_by_us(pid, tid)) return std::nullopt;
-  std::optional<Hurried> hurried{{Hurry(0), Hurry(tid)}};
+  std::optional<Boosts> boosts{{PriorityBoost(0), PriorityBoost(tid)}};
   if (seized && !ptrace::interrupt_if_alive(tid)) return std::nullopt;
   for (;;) {
     const auto stop = ptrace::wait_until(tid, deadline_ns);
     if (!stop || std::holds_alternative<Ended>(*stop)) return std::nullopt;
     if (std::holds_alternative<EventStop>(*stop)) {
       auto thread = take(pid, tid, syscall_instruction, dispatches);
-      if (thread) thread->hurried_.emplace(std::move(*hurried));
+      if (thread) thread->boosts_.emplace(std::move(*boosts));
       return thread;
     }
     // A signal came first; once it is delivered the interrupt, which is still due, follows.
@@ -204,7 +204,7 @@ StoppedThread::StoppedThread(StoppedThread&& other) noexcept
       saved_(other.saved_),
       syscall_instruction_(other.syscall_instruction_),
       saved_mask_(other.saved_mask_),
-      hurried_(std::move(other.hurried_)) {}
+      boosts_(std::move(other.boosts_)) {}
 
 StoppedThread::~StoppedThread() {
   if (tid_ == 0) return;
@@ -216,7 +216,7 @@ StoppedThread::~StoppedThread() {
     }
   };
   attempt([this] { (void)restore_if_alive(); });
-  if (hurried_) hurried_->thread.end();
+  if (boosts_) boosts_->thread.end();
   if (!kept_) attempt([this] { ptrace::detach_if_alive(tid_, 0); });
 }
 

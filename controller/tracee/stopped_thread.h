@@ -35,7 +35,7 @@
 
 #include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
-#include "controller/tracee/hurry.h"
+#include "controller/tracee/priority_boost.h"
 #include "controller/tracee/ptrace.h"
 
 namespace causalctl::tracee {
@@ -96,9 +96,9 @@ class StoppedThread {
   StoppedThread(Tid tid, const ptrace::Registers& saved, Address syscall_instruction)
       : tid_(tid), saved_(saved), syscall_instruction_(syscall_instruction) {}
 
-  struct Hurried {
-    Hurry guardian;
-    Hurry thread;
+  struct Boosts {
+    PriorityBoost guardian;
+    PriorityBoost thread;
   };
 
   bool restore_if_alive();
@@ -108,7 +108,7 @@ class StoppedThread {
   ptrace::Registers saved_{};
   Address syscall_instruction_ = 0;
   std::optional<std::uint64_t> saved_mask_;  // set by the first call
-  std::optional<Hurried> hurried_;
+  std::optional<Boosts> boosts_;
 };
 
 }  // namespace causalctl::tracee

@@ -209,7 +209,7 @@ TEST_CASE("a killed controller leaves the target clean", "[tracee]") {
   CHECK(procfs::status(target.pid())->state != 'T');
 }
 
-TEST_CASE("what is left of a controller whose first thread has ended is hurried to its end",
+TEST_CASE("what is left of a controller whose first thread has ended is boosted to its end",
           "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "1"});
   int ends[2];
@@ -233,12 +233,12 @@ TEST_CASE("what is left of a controller whose first thread has ended is hurried 
   REQUIRE(read(ends[0], &other, sizeof other) == sizeof other);
   close(ends[0]);
   close(ends[1]);
-  const auto hurried = [&] { return sched_getscheduler(other) != SCHED_OTHER; };
+  const auto boosted = [&] { return sched_getscheduler(other) != SCHED_OTHER; };
   if (first_ends) {
-    CHECK(eventually(3 * kSecond, hurried));
+    CHECK(eventually(3 * kSecond, boosted));
   } else {
     sleep_until(monotonic_now() + 100 * kMillisecond);
-    CHECK_FALSE(hurried());
+    CHECK_FALSE(boosted());
   }
 }
 

@@ -193,14 +193,14 @@ TEST_CASE("the stub of one that was killed with its guardian is removed", "[trac
   CHECK(differences(before, guardian.digest()).empty());
 }
 
-// Killed while it had a thread stopped, the guardian leaves it in the hurry that it was in.
-TEST_CASE("who was left in a hurry is scheduled as before", "[tracee]") {
+// Killed while it had a thread stopped, the guardian leaves the thread boosted.
+TEST_CASE("a thread that was left boosted is scheduled as before", "[tracee]") {
   if (geteuid() != 0) {
     WARN("needs root, for real-time priority");
     return;
   }
   TargetProcess target({program("target_waits"), "futex", "10000"});
-  const auto stopped = static_cast<Tid>(left_by_killed(target.pid()).owner.hurried.tid);
+  const auto stopped = static_cast<Tid>(left_by_killed(target.pid()).owner.before_boost.tid);
   REQUIRE(procfs::thread_status(target.pid(), stopped));
   const int before = sched_getscheduler(stopped);
   // One priority more is what the target itself has set.
@@ -216,18 +216,18 @@ TEST_CASE("who was left in a hurry is scheduled as before", "[tracee]") {
 TEST_CASE("what is noted of a thread is believed of the target's own only", "[tracee]") {
   TargetProcess target({program("target_waits"), "futex", "10000"});
   TargetProcess stranger({program("target_waits"), "futex", "10000"});
-  const int hurried = SCHED_FIFO | SCHED_RESET_ON_FORK;
+  const int boosted = SCHED_FIFO | SCHED_RESET_ON_FORK;
   const sched_param lowest{sched_get_priority_min(SCHED_FIFO)};
-  if (sched_setscheduler(stranger.pid(), hurried, &lowest) != 0) {
+  if (sched_setscheduler(stranger.pid(), boosted, &lowest) != 0) {
     WARN("needs root, for real-time priority");
     return;
   }
-  const Unhurried note{static_cast<std::uint64_t>(stranger.pid()), SCHED_OTHER, 50'000};
-  put_back(target.pid(), note);
-  CHECK(sched_getscheduler(stranger.pid()) == hurried);
-  put_back(stranger.pid(), {note.tid, SCHED_RR, 50'000});
-  CHECK(sched_getscheduler(stranger.pid()) == hurried);
-  put_back(stranger.pid(), note);
+  const SchedulingBefore note{static_cast<std::uint64_t>(stranger.pid()), SCHED_OTHER, 50'000};
+  restore_scheduling(target.pid(), note);
+  CHECK(sched_getscheduler(stranger.pid()) == boosted);
+  restore_scheduling(stranger.pid(), {note.tid, SCHED_RR, 50'000});
+  CHECK(sched_getscheduler(stranger.pid()) == boosted);
+  restore_scheduling(stranger.pid(), note);
   CHECK(sched_getscheduler(stranger.pid()) == SCHED_OTHER);
   CHECK(procfs::read_text(fmt::format("/proc/{}/timerslack_ns", stranger.pid())) == "50000\n");
 }

@@ -11,7 +11,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
-#include "controller/tracee/hurry.h"
+#include "controller/tracee/priority_boost.h"
 #include "controller/tracee/process.h"
 #include "tests/kernel/tracee/target_process.h"
 
@@ -57,7 +57,7 @@ TEST_CASE("a stop that came too late is waited for the next time", "[tracee]") {
   CHECK(tracer_of(target.pid(), tid) == 0);
 }
 
-TEST_CASE("what a hurried thread starts is in no hurry", "[tracee]") {
+TEST_CASE("what a boosted thread starts is not boosted", "[tracee]") {
   if (geteuid() != 0) {
     WARN("needs root, for real-time priority");
     return;
@@ -65,7 +65,7 @@ TEST_CASE("what a hurried thread starts is in no hurry", "[tracee]") {
   const int before = sched_getscheduler(0);
   int during = -1, started = -1;
   {
-    const Hurry hurry(0);
+    const PriorityBoost boost(0);
     during = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
     std::thread([&started] { started = sched_getscheduler(0); }).join();
   }

@@ -1,4 +1,4 @@
-#include "controller/tracee/hurry.h"
+#include "controller/tracee/priority_boost.h"
 
 #include <fmt/format.h>
 #include <linux/capability.h>
@@ -14,7 +14,7 @@
 namespace causalctl::tracee {
 namespace {
 
-constexpr int kHurried = SCHED_FIFO | SCHED_RESET_ON_FORK;
+constexpr int kBoosted = SCHED_FIFO | SCHED_RESET_ON_FORK;
 
 int lowest_priority() { return sched_get_priority_min(SCHED_FIFO); }
 
@@ -34,7 +34,7 @@ bool is_ordinary(int policy) {
   return policy >= 0 && (kind == SCHED_OTHER || kind == SCHED_BATCH || kind == SCHED_IDLE);
 }
 
-void set_back(Tid tid, const Unhurried& before) {
+void set_scheduling(Tid tid, const SchedulingBefore& before) {
   const sched_param none{0};  // the nice value was not touched
   const int policy = static_cast<int>(before.policy);
   // Twice, if need be: the target's own priority is at stake.
@@ -58,43 +58,43 @@ bool may_take_back() {
 
 }  // namespace
 
-std::optional<Unhurried> unhurried(Tid tid) {
+std::optional<SchedulingBefore> scheduling_of(Tid tid) {
   const int policy = sched_getscheduler(tid);
   if (!is_ordinary(policy)) return std::nullopt;
-  return Unhurried{static_cast<std::uint64_t>(tid), policy, timer_slack_ns(tid)};
+  return SchedulingBefore{static_cast<std::uint64_t>(tid), policy, timer_slack_ns(tid)};
 }
 
-void put_back(Pid pid, const Unhurried& before) {
+void restore_scheduling(Pid pid, const SchedulingBefore& before) {
   const auto tid = static_cast<Tid>(before.tid);
   const auto policy = static_cast<int>(before.policy);
   if (tid <= 0 || !is_ordinary(policy) || !procfs::thread_status(pid, tid)) return;
   sched_param now{};
-  if (sched_getscheduler(tid) != kHurried || sched_getparam(tid, &now) != 0) return;
-  if (now.sched_priority == lowest_priority()) set_back(tid, before);
+  if (sched_getscheduler(tid) != kBoosted || sched_getparam(tid, &now) != 0) return;
+  if (now.sched_priority == lowest_priority()) set_scheduling(tid, before);
 }
 
-void hurry_end_of(Pid pid) {
+void boost_exit_of(Pid pid) {
   constexpr std::uint64_t exiting = 0x4;  // PF_EXITING
   const auto first = procfs::thread_stat(pid, pid);
   if (!first || (procfs::parse_flags(*first) & exiting) == 0) return;
   const sched_param lowest{lowest_priority()};
-  for (const Tid tid : procfs::threads(pid)) (void)sched_setscheduler(tid, kHurried, &lowest);
+  for (const Tid tid : procfs::threads(pid)) (void)sched_setscheduler(tid, kBoosted, &lowest);
 }
 
-Hurry::Hurry(Tid tid) : tid_(tid) {
+PriorityBoost::PriorityBoost(Tid tid) : tid_(tid) {
   if (!may_take_back()) return;
-  const auto before = unhurried(tid);
+  const auto before = scheduling_of(tid);
   const sched_param lowest{lowest_priority()};
   // A thread that it starts before its stop must not stay so.
-  if (before && sched_setscheduler(tid, kHurried, &lowest) == 0) before_ = before;
+  if (before && sched_setscheduler(tid, kBoosted, &lowest) == 0) before_ = before;
 }
 
-Hurry::Hurry(Hurry&& other) noexcept
+PriorityBoost::PriorityBoost(PriorityBoost&& other) noexcept
     : tid_(other.tid_), before_(std::exchange(other.before_, std::nullopt)) {}
 
-void Hurry::end() {
+void PriorityBoost::end() {
   if (!before_) return;
-  set_back(tid_, *before_);
+  set_scheduling(tid_, *before_);
   before_.reset();
 }
 
