@@ -201,8 +201,9 @@ bool Stream::paused_at(Tid thread, Nanoseconds time_ns) const {
 }
 
 void Stream::apply(const perf::WakeEvent& event) {
-  // In a hardware interrupt the running thread is only its victim. A softirq may be: but it may
-  // also be the thread's own packet on its way through the loopback device, which is more frequent.
+  // In a hardware interrupt the running thread has no part in the wake-up. So it may be in a
+  // softirq, which may also be the thread's own packet on its way through the loopback device, and
+  // that is more frequent.
   if (event.context == perf::WakeContext::hardirq) {
     ledger_.woken_externally(event.woken, event.time_ns);
     return;

@@ -41,7 +41,7 @@ struct SwitchEvent {
   SwitchKind kind = SwitchKind::in;
 };
 
-// Who really wakes: in a hardware interrupt the running thread is only its victim, in a softirq
+// Who really wakes: in a hardware interrupt the running thread has no part in it, in a softirq
 // perhaps.
 enum class WakeContext : std::uint8_t { task, softirq, hardirq };
 

@@ -19,8 +19,8 @@
 #include "controller/tracee/left_stub.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/quiesce.h"
-#include "controller/tracee/ranking.h"
 #include "controller/tracee/slot.h"
+#include "controller/tracee/victim.h"
 
 namespace causalctl::tracee {
 namespace {
@@ -92,19 +92,19 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> suspe
   if (suspended) return StoppedThread::take_suspended(pid_, *suspended, syscall_instruction_);
   Patience spare(kRankLimit, kStopLimit);  // a look waits for stops
   do {
-    const auto ranked = threads_by_rank(pid_, forkers_);
+    const auto candidates = victim_candidates(pid_, forkers_);
     const bool all_spared =
-        std::all_of(ranked.begin(), ranked.end(),
-                    [](const RankedThread& thread) { return thread.rank == kSpared; });
-    const auto dispatches = [this](const RankedThread& thread) {
+        std::all_of(candidates.begin(), candidates.end(),
+                    [](const VictimCandidate& thread) { return thread.rank == kSpared; });
+    const auto dispatches = [this](const VictimCandidate& thread) {
       return dispatching_.contains(thread.tid);
     };
-    if (!ranked.empty() && std::all_of(ranked.begin(), ranked.end(), dispatches)) {
+    if (!candidates.empty() && std::all_of(candidates.begin(), candidates.end(), dispatches)) {
       throw Error::from_errno(fmt::format("process {} dispatches its system calls itself", pid_),
                               EPERM,
                               "use --pause-channel ptrace (or auto, which does so by itself)");
     }
-    for (const auto& [rank, tid] : ranked) {
+    for (const auto& [rank, tid] : candidates) {
       if (dispatches({rank, tid})) continue;
       if (rank == kSpared && !all_spared && !spare.over()) break;
       const auto limit_ns = monotonic_now() + kStopLimit;  // a stall may have used up the rest

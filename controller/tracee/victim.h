@@ -1,4 +1,5 @@
-// Which thread of the target is stopped for calls of ours: the one that notices least.
+// The victim: the thread of the target that is stopped for calls of ours, the one that notices
+// least.
 #pragma once
 
 #include <vector>
@@ -12,7 +13,7 @@ namespace causalctl::tracee {
 inline constexpr int kSpared = 4;      // would notice: only where no other can be had
 inline constexpr int kUnsuitable = 5;  // at the moment
 
-struct RankedThread {
+struct VictimCandidate {
   int rank = 0;
   Tid tid = 0;
 };
@@ -21,7 +22,7 @@ struct RankedThread {
 // kernel, which never come to a call of ours.
 std::vector<Tid> first_threads(Pid pid);
 
-// Of these, the one that notices least first.
-std::vector<RankedThread> threads_by_rank(Pid pid, Forkers& forkers);
+// These, the one that notices least first.
+std::vector<VictimCandidate> victim_candidates(Pid pid, Forkers& forkers);
 
 }  // namespace causalctl::tracee

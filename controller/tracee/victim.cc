@@ -1,4 +1,4 @@
-#include "controller/tracee/ranking.h"
+#include "controller/tracee/victim.h"
 
 #include <sys/syscall.h>
 
@@ -60,12 +60,14 @@ std::vector<Tid> first_threads(Pid pid) {
   return tids;
 }
 
-std::vector<RankedThread> threads_by_rank(Pid pid, Forkers& forkers) {
-  std::vector<RankedThread> ranked;
-  for (const Tid tid : first_threads(pid)) ranked.push_back({stop_rank(pid, tid, forkers), tid});
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const RankedThread& a, const RankedThread& b) { return a.rank < b.rank; });
-  return ranked;
+std::vector<VictimCandidate> victim_candidates(Pid pid, Forkers& forkers) {
+  std::vector<VictimCandidate> candidates;
+  for (const Tid tid : first_threads(pid))
+    candidates.push_back({stop_rank(pid, tid, forkers), tid});
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const VictimCandidate& a, const VictimCandidate& b) { return a.rank < b.rank; });
+  return candidates;
 }
 
 }  // namespace causalctl::tracee
