@@ -92,7 +92,7 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> suspe
   if (suspended) return StoppedThread::take_suspended(pid_, *suspended, syscall_instruction_);
   Patience spare(kRankLimit, kStopLimit);  // a look waits for stops
   do {
-    const auto candidates = victim_candidates(pid_, forkers_);
+    const auto candidates = victim_candidates(pid_, forking_);
     const bool all_spared =
         std::all_of(candidates.begin(), candidates.end(),
                     [](const VictimCandidate& thread) { return thread.rank == kSpared; });
@@ -133,7 +133,7 @@ Injection Injector::inject(unsigned slot_count, std::optional<Tid> suspended) {
     throw Error(fmt::format("no system-call instruction found in process {}", pid_));
   }
   syscall_instruction_ = *instruction;
-  if (!suspended) forkers_.look(first_threads(pid_));
+  if (!suspended) forking_.look(first_threads(pid_));
   owner_ = make_owner(pid_, controller_, getpid());
 
   auto thread = stop_some_thread(suspended, monotonic_now() + kInjectLimit);
@@ -323,7 +323,7 @@ bool Injector::all_quiesce(std::optional<Tid> suspended, QuiesceLimits& limits) 
   const StubRange stub{region_->start, region_->start + kPage, region_->start + kPage,
                        region_->scratch, region_->scratch};
   const auto quiesced =
-      quiesce(pid_, stub, syscall_instruction_, suspended.value_or(0), forkers_, limits);
+      quiesce(pid_, stub, syscall_instruction_, suspended.value_or(0), forking_, limits);
   for (const Tid tid : quiesced.touched) touch(tid);
   return quiesced.all;
 }

@@ -27,7 +27,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/types.h"
-#include "controller/tracee/forkers.h"
+#include "controller/tracee/forking_threads.h"
 #include "controller/tracee/guardian.h"
 #include "controller/tracee/left_stub.h"
 #include "controller/tracee/quiesce.h"
@@ -41,7 +41,7 @@ Error own_handler_error(Pid pid);  // EBUSY
 class Injector {
  public:
   // `controller`: whose guardian this process is.
-  Injector(Pid pid, Pid controller) : pid_(pid), controller_(controller), forkers_(pid) {}
+  Injector(Pid pid, Pid controller) : pid_(pid), controller_(controller), forking_(pid) {}
 
   // `suspended`: a thread that is stopped already and stays so. REQUIRES: a look at the target's
   // disposition of SIGTRAP found the default. Throws Error (EBUSY: it is not the default any more),
@@ -93,7 +93,7 @@ class Injector {
 
   Pid pid_;
   Pid controller_;
-  Forkers forkers_;
+  ForkingThreads forking_;
   Address syscall_instruction_ = 0;
   std::optional<Region> region_;
   Owner owner_;                   // as it stands in the target

@@ -95,12 +95,12 @@ bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_in
 class Quiescing {
  public:
   Quiescing(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
-            Forkers& forkers, QuiesceLimits& limits, std::vector<Tid>& touched)
+            ForkingThreads& forking, QuiesceLimits& limits, std::vector<Tid>& touched)
       : pid_(pid),
         stub_(stub),
         syscall_instruction_(syscall_instruction),
         suspended_(suspended),
-        forkers_(forkers),
+        forking_(forking),
         limits_(limits),
         touched_(touched) {
     auto tids = procfs::threads(pid);
@@ -161,7 +161,7 @@ class Quiescing {
   // A child that ends while we stop its parent would wake another thread, see docs/safety.md,
   // "Forking targets".
   bool spare(Tid tid, Thread& thread, Nanoseconds now_ns) {
-    if (!has_others_ || now_ns >= limits_.deadline_ns || !forkers_.contains(tid)) return false;
+    if (!has_others_ || now_ns >= limits_.deadline_ns || !forking_.contains(tid)) return false;
     if (limits_.spare.over()) return false;
     thread.look_again_ns = now_ns + kMillisecond;
     return true;
@@ -206,7 +206,7 @@ class Quiescing {
   StubRange stub_;
   Address syscall_instruction_;
   Tid suspended_;
-  Forkers& forkers_;
+  ForkingThreads& forking_;
   QuiesceLimits& limits_;
   bool has_others_ = false;  // threads that could be woken
   std::vector<Tid>& touched_;
@@ -216,11 +216,11 @@ class Quiescing {
 }  // namespace
 
 Quiesced quiesce(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
-                 Forkers& forkers, QuiesceLimits& limits) {
+                 ForkingThreads& forking, QuiesceLimits& limits) {
   Quiesced quiesced;
   Nanoseconds spare_ns = kAfterStall;
   while (monotonic_now() < limits.deadline_ns || spare_ns > 0) {
-    Quiescing quiescing(pid, stub, syscall_instruction, suspended, forkers, limits,
+    Quiescing quiescing(pid, stub, syscall_instruction, suspended, forking, limits,
                         quiesced.touched);
     if (!quiescing.run(spare_ns)) break;
     quiesced.all = !someone_within(pid, stub);

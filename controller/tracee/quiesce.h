@@ -27,7 +27,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/types.h"
-#include "controller/tracee/forkers.h"
+#include "controller/tracee/forking_threads.h"
 
 namespace causalctl::tracee {
 
@@ -51,6 +51,6 @@ struct QuiesceLimits {
 
 // `suspended` (0: none) is stopped by us already.
 Quiesced quiesce(Pid pid, const StubRange& stub, Address syscall_instruction, Tid suspended,
-                 Forkers& forkers, QuiesceLimits& limits);
+                 ForkingThreads& forking, QuiesceLimits& limits);
 
 }  // namespace causalctl::tracee

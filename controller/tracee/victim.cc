@@ -11,10 +11,10 @@ namespace causalctl::tracee {
 namespace {
 
 // How little a stop of a thread can be noticed; smaller is better.
-int stop_rank(Pid pid, Tid tid, Forkers& forkers) {
+int stop_rank(Pid pid, Tid tid, ForkingThreads& forking) {
   const auto now = activity(pid, tid);
   if (!now || now->kind == Activity::Kind::blocked) return kUnsuitable;
-  if (forkers.contains(tid)) return kSpared;
+  if (forking.contains(tid)) return kSpared;
   if (now->kind == Activity::Kind::running) return 1;
   switch (now->number) {
     case SYS_futex:
@@ -60,10 +60,10 @@ std::vector<Tid> first_threads(Pid pid) {
   return tids;
 }
 
-std::vector<VictimCandidate> victim_candidates(Pid pid, Forkers& forkers) {
+std::vector<VictimCandidate> victim_candidates(Pid pid, ForkingThreads& forking) {
   std::vector<VictimCandidate> candidates;
   for (const Tid tid : first_threads(pid))
-    candidates.push_back({stop_rank(pid, tid, forkers), tid});
+    candidates.push_back({stop_rank(pid, tid, forking), tid});
   std::stable_sort(
       candidates.begin(), candidates.end(),
       [](const VictimCandidate& a, const VictimCandidate& b) { return a.rank < b.rank; });

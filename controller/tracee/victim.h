@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "controller/tracee/forkers.h"
+#include "controller/tracee/forking_threads.h"
 
 namespace causalctl::tracee {
 
@@ -23,6 +23,6 @@ struct VictimCandidate {
 std::vector<Tid> first_threads(Pid pid);
 
 // These, the one that notices least first.
-std::vector<VictimCandidate> victim_candidates(Pid pid, Forkers& forkers);
+std::vector<VictimCandidate> victim_candidates(Pid pid, ForkingThreads& forking);
 
 }  // namespace causalctl::tracee

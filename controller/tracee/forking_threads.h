@@ -12,9 +12,9 @@
 
 namespace causalctl::tracee {
 
-class Forkers {
+class ForkingThreads {
  public:
-  explicit Forkers(Pid pid) : pid_(pid) {}
+  explicit ForkingThreads(Pid pid) : pid_(pid) {}
 
   // Looks at `tids` a few times within 3 ms, without stopping anything.
   void look(const std::vector<Tid>& tids);

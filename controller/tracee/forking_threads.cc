@@ -1,11 +1,11 @@
-#include "controller/tracee/forkers.h"
+#include "controller/tracee/forking_threads.h"
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
 
 namespace causalctl::tracee {
 
-void Forkers::look(const std::vector<Tid>& tids) {
+void ForkingThreads::look(const std::vector<Tid>& tids) {
   if (tids.size() < 2) return;  // there is no other thread to wake
   constexpr int looks = 4;
   constexpr Nanoseconds apart_ns = kMillisecond;  // longer than a fork
@@ -15,7 +15,7 @@ void Forkers::look(const std::vector<Tid>& tids) {
   }
 }
 
-bool Forkers::contains(Tid tid) {
+bool ForkingThreads::contains(Tid tid) {
   if (seen_.count(tid) != 0) return true;
   if (!procfs::has_children(pid_, tid)) return false;
   seen_.insert(tid);

@@ -1,4 +1,4 @@
-#include "controller/tracee/forkers.h"
+#include "controller/tracee/forking_threads.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,20 +32,20 @@ class Child {
 
 TEST_CASE("a thread that was seen with a child forks", "[tracee]") {
   const Pid self = getpid();
-  Forkers forkers(self);
-  CHECK_FALSE(forkers.contains(self));
+  ForkingThreads forking(self);
+  CHECK_FALSE(forking.contains(self));
   {
     const Child child;
-    CHECK(forkers.contains(self));
+    CHECK(forking.contains(self));
   }
-  CHECK(forkers.contains(self));
-  CHECK_FALSE(Forkers(self).contains(self));
+  CHECK(forking.contains(self));
+  CHECK_FALSE(ForkingThreads(self).contains(self));
 }
 
 TEST_CASE("a look at all threads remembers who has children", "[tracee]") {
   const Pid self = getpid();
-  Forkers alone(self);
-  Forkers beside_another(self);
+  ForkingThreads alone(self);
+  ForkingThreads beside_another(self);
   {
     const Child child;
     alone.look({self});
