@@ -63,7 +63,7 @@ void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
 }
 
 void Ledger::reset() {
-  find_idlers();
+  find_background_threads();
   for (auto& [tid, thread] : threads_) thread.local_ns = thread.runs_on_ns = 0;
   for (auto& [cpu, core] : cores_) core.local_ns = 0;
   pool_.reset();
@@ -95,7 +95,7 @@ void Ledger::visited(Tid thread) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
     found->second.visits = true;
     count_visitors(found->second, found->second.state, latest_ns_);
-    found->second.idler = false;
+    found->second.background = false;
   }
 }
 
@@ -191,7 +191,7 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
   if (for_other) {
     const Nanoseconds most_ns = thread.local_ns + waited_ns;
-    arrive(thread, waited_ns, short_all_along ? pool_.local_ns() : core.local_ns, core.by_idler);
+    arrive(thread, waited_ns, short_all_along ? pool_.local_ns() : core.local_ns, core.by_exempt);
     thread.local_ns = std::min(thread.local_ns + thread.runs_on_ns, most_ns);
   } else if (thread.needless) {
     thread.local_ns += waited_ns;  // all of it on the way
@@ -205,7 +205,7 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
 void Ledger::come_to(const Core& core, const Thread& successor, Nanoseconds now_ns) {
   const Nanoseconds behind_ns = core.local_ns - successor.local_ns;
   const bool another_between = now_ns - core.left_at_ns >= kHandOver;
-  if (behind_ns <= 0 || another_between || excused(successor) || successor.in_pause) return;
+  if (behind_ns <= 0 || another_between || exempt(successor) || successor.in_pause) return;
   const auto found = threads_.find(core.left_by);
   if (found == threads_.end()) return;
   Thread& before = found->second;
@@ -238,7 +238,7 @@ void Ledger::leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns
   core.left_by = tid;
   core.left_at_ns = now_ns;
   core.local_ns = thread.local_ns;
-  core.by_idler = excused(thread);
+  core.by_exempt = exempt(thread);
   core.preempted = preempted;
   core.short_since_ns = pool_.short_since_ns();
 }
@@ -290,10 +290,11 @@ void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
   thread.up_since_ns = thread.since_ns = now_ns;
 }
 
-// Who waited for an idler since before it woke up has waited for its timer, and inherits what it
-// owes. Who came later has met it over a lock, which in virtual time it held some other time.
+// A thread that began to wait for a background thread before that one woke up has waited for its
+// timer, and inherits what it owes. One that came later has met it over a lock, which in virtual
+// time the background thread has held at some other time.
 bool Ledger::met_by_chance(const Thread& waiter, const Thread& waker) {
-  return excused(waker) && waiter.since_ns >= waker.up_since_ns;
+  return exempt(waker) && waiter.since_ns >= waker.up_since_ns;
 }
 
 void Ledger::spun(Tid tid, Nanoseconds amount_ns) {
@@ -323,7 +324,7 @@ std::vector<Ledger::Debt> Ledger::debts() const {
   debts.reserve(threads_.size());
   for (const auto& [tid, thread] : threads_) {
     if (thread.is_peer) continue;
-    const Nanoseconds debt_ns = excused(thread) ? 0 : target_ns - thread.local_ns;
+    const Nanoseconds debt_ns = exempt(thread) ? 0 : target_ns - thread.local_ns;
     debts.push_back({tid, debt_ns, thread.state});
   }
   return debts;

@@ -26,8 +26,8 @@
 // target had the core before: such a wait is no edge. What it is worth is Credit's (rule 13).
 //
 // The global offset G is the largest local of all live threads. debt_i = G - local_i is what thread
-// i still has to stand still for; threads that hardly run and that a timer wakes are excused (rule
-// 8, "Idlers").
+// i still has to stand still for; background threads, which hardly run, are exempt once a timer has
+// woken them (rule 8).
 #pragma once
 
 #include <cstdint>
@@ -110,7 +110,7 @@ class Ledger {
     Nanoseconds debt_ns = 0;
     ThreadState state = ThreadState::unknown;
   };
-  // Nothing is asked of an idler whose last wake-up was external.
+  // Nothing is asked of a background thread whose last wake-up was external.
   std::vector<Debt> debts() const;
 
   // Totals since the start. Waits, of peers' threads too, that were ended by a thread known here,
@@ -159,7 +159,7 @@ class Ledger {
     Nanoseconds met_ns = 0;     // waits that known threads ended, on its side or the other's
     Nanoseconds ran_ns = 0;     // since then, before running_since
     bool coupled = false;
-    bool idler = false;
+    bool background = false;
     bool is_peer = false;
     std::optional<std::size_t> runnable_at;  // in runnable_
   };
@@ -168,7 +168,7 @@ class Ledger {
     Tid left_by = 0;
     Nanoseconds left_at_ns = 0;
     Nanoseconds local_ns = 0;  // of the thread that left it, then
-    bool by_idler = false;
+    bool by_exempt = false;
     bool preempted = false;
     Nanoseconds short_since_ns = 0;  // of the pool, then
   };
@@ -183,9 +183,9 @@ class Ledger {
   OnCore put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
   void come_to(const Core& core, const Thread& successor, Nanoseconds now_ns);
 
-  void find_idlers();
+  void find_background_threads();
   void catch_up(Thread& thread);
-  static bool excused(const Thread& thread) { return thread.idler && thread.external_wake; }
+  static bool exempt(const Thread& thread) { return thread.background && thread.external_wake; }
   static bool met_by_chance(const Thread& waiter, const Thread& waker);
   // `by_chance`: credit, but no debt, is handed on.
   static void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns,

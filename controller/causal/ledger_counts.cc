@@ -6,8 +6,9 @@
 namespace causalctl::causal {
 namespace {
 
-// Idlers are the threads that run least, which together have this share of the target's CPU time.
-constexpr double kIdlersShare = 0.05;
+// Background threads are those that run least, which together have this share of the target's CPU
+// time, and pass no progress point.
+constexpr double kBackgroundShare = 0.05;
 
 // Threads that wait for each other for less than this part of their CPU time meet by chance.
 constexpr double kCoupled = 0.03;
@@ -16,8 +17,8 @@ constexpr double kCoupled = 0.03;
 
 // A thread that a timer wakes for a moment is not found running when it owes; or it is, by chance,
 // with all that it owes, and may hold a lock. So it does not pay, and what it could falsify by that
-// is bounded by the share of all idlers.
-void Ledger::find_idlers() {
+// is bounded by the share of all background threads.
+void Ledger::find_background_threads() {
   std::vector<Thread*> by_cpu;
   Nanoseconds all_ns = 0;
   for (auto& [tid, thread] : threads_) {
@@ -31,8 +32,8 @@ void Ledger::find_idlers() {
   Nanoseconds sum_ns = 0;
   for (Thread* thread : by_cpu) {
     sum_ns += thread->cpu_ns;
-    thread->idler =
-        !thread->visits && static_cast<double>(sum_ns) < kIdlersShare * static_cast<double>(all_ns);
+    thread->background = !thread->visits && static_cast<double>(sum_ns) <
+                                                kBackgroundShare * static_cast<double>(all_ns);
     thread->cpu_ns /= 2;  // what is long ago counts less
   }
 }
@@ -117,7 +118,7 @@ double Ledger::local_of_runnable() const {
   double sum_ns = 0;
   int threads = 0;
   for (const Thread* thread : runnable_) {
-    if (excused(*thread)) continue;
+    if (exempt(*thread)) continue;
     sum_ns += static_cast<double>(thread->local_ns);
     ++threads;
   }

@@ -471,18 +471,18 @@ struct Housekeeping {
   }
 };
 
-TEST_CASE("an idler is not asked to pay", "[causal][ledger]") {
-  const Housekeeping idler(10 * kMicrosecond);
-  CHECK(debt(idler.ledger, kC) == 5 * kMillisecond);
-  CHECK(idler.asked_of(kC) == 0);
-  CHECK(idler.asked_of(kB) == 5 * kMillisecond);
+TEST_CASE("a background thread is not asked to pay", "[causal][ledger]") {
+  const Housekeeping scene(10 * kMicrosecond);
+  CHECK(debt(scene.ledger, kC) == 5 * kMillisecond);
+  CHECK(scene.asked_of(kC) == 0);
+  CHECK(scene.asked_of(kB) == 5 * kMillisecond);
   CHECK(Housekeeping(200 * kMicrosecond).asked_of(kC) == 5 * kMillisecond);
   Housekeeping progressing(10 * kMicrosecond);
   progressing.ledger.visited(kC);
   CHECK(progressing.asked_of(kC) == 5 * kMillisecond);
 }
 
-TEST_CASE("a thread that never leaves its core is no idler", "[causal][ledger]") {
+TEST_CASE("a thread that never leaves its core is no background thread", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.switched_out(kA, kCpu0, 0, false, false);
   ledger.switched_in(kA, kCpu0, 10);  // woken externally, and busy ever since
@@ -495,34 +495,34 @@ TEST_CASE("a thread that never leaves its core is no idler", "[causal][ledger]")
                     [](const auto& debt) { return debt.thread == kA && debt.debt_ns == 1000; }));
 }
 
-TEST_CASE("a lock held by an idler hands on no debt", "[causal][ledger]") {
+TEST_CASE("a lock held by a background thread hands on no debt", "[causal][ledger]") {
   SECTION("it was met after it had woken up") {
-    Housekeeping idler(10 * kMicrosecond);
-    idler.meet(4 * kMicrosecond);
-    CHECK(idler.ledger.local(kA) == 5 * kMillisecond);
+    Housekeeping scene(10 * kMicrosecond);
+    scene.meet(4 * kMicrosecond);
+    CHECK(scene.ledger.local(kA) == 5 * kMillisecond);
   }
   SECTION("it was waited for before: its timer is what counts") {
-    Housekeeping idler(10 * kMicrosecond);
-    idler.meet(500 * kMicrosecond);
-    CHECK(idler.ledger.local(kA) == 0);
+    Housekeeping scene(10 * kMicrosecond);
+    scene.meet(500 * kMicrosecond);
+    CHECK(scene.ledger.local(kA) == 0);
   }
   SECTION("a pause of ours is not its timer") {
-    Housekeeping idler(10 * kMicrosecond);
-    idler.ledger.switched_out(kC, kCpu1, idler.now_ns, false, true);
-    idler.ledger.switched_in(kC, kCpu1, idler.now_ns + 100 * kMicrosecond);
-    idler.now_ns += 100 * kMicrosecond;
-    idler.meet(90 * kMicrosecond);
-    CHECK(idler.ledger.local(kA) == 5 * kMillisecond);
+    Housekeeping scene(10 * kMicrosecond);
+    scene.ledger.switched_out(kC, kCpu1, scene.now_ns, false, true);
+    scene.ledger.switched_in(kC, kCpu1, scene.now_ns + 100 * kMicrosecond);
+    scene.now_ns += 100 * kMicrosecond;
+    scene.meet(90 * kMicrosecond);
+    CHECK(scene.ledger.local(kA) == 5 * kMillisecond);
   }
   SECTION("it is in step with the others since one of them has woken it") {
-    Housekeeping idler(10 * kMicrosecond);
-    idler.ledger.switched_out(kC, kCpu1, idler.now_ns, false, false);
-    idler.now_ns += 10 * kMillisecond;
-    idler.ledger.woken(kC, kB, idler.now_ns);  // B owes all of it
-    idler.ledger.switched_in(kC, kCpu1, idler.now_ns);
-    idler.now_ns += 10 * kMicrosecond;
-    idler.meet(4 * kMicrosecond);
-    CHECK(idler.ledger.local(kA) == 0);
+    Housekeeping scene(10 * kMicrosecond);
+    scene.ledger.switched_out(kC, kCpu1, scene.now_ns, false, false);
+    scene.now_ns += 10 * kMillisecond;
+    scene.ledger.woken(kC, kB, scene.now_ns);  // B owes all of it
+    scene.ledger.switched_in(kC, kCpu1, scene.now_ns);
+    scene.now_ns += 10 * kMicrosecond;
+    scene.meet(4 * kMicrosecond);
+    CHECK(scene.ledger.local(kA) == 0);
   }
   SECTION("it runs often") {
     Housekeeping worker(200 * kMicrosecond);
@@ -531,28 +531,29 @@ TEST_CASE("a lock held by an idler hands on no debt", "[causal][ledger]") {
   }
 }
 
-TEST_CASE("a core left by an idler hands on no debt", "[causal][ledger]") {
+TEST_CASE("a core left by a background thread hands on no debt", "[causal][ledger]") {
   const auto local_after = [](Nanoseconds work_ns) {
-    Housekeeping idler(work_ns);
-    idler.ledger.switched_out(kA, kCpu1, idler.now_ns - 60 * kMicrosecond, true, false);
-    idler.ledger.switched_out(kC, kCpu1, idler.now_ns, false, false);
-    idler.ledger.switched_in(kA, kCpu1, idler.now_ns);
-    return idler.ledger.local(kA);
+    Housekeeping scene(work_ns);
+    scene.ledger.switched_out(kA, kCpu1, scene.now_ns - 60 * kMicrosecond, true, false);
+    scene.ledger.switched_out(kC, kCpu1, scene.now_ns, false, false);
+    scene.ledger.switched_in(kA, kCpu1, scene.now_ns);
+    return scene.ledger.local(kA);
   };
   CHECK(local_after(10 * kMicrosecond) == 5 * kMillisecond);
   CHECK(local_after(200 * kMicrosecond) == 0);
 }
 
-TEST_CASE("an idler comes when its timer says so, not later for what it owes", "[causal][ledger]") {
+TEST_CASE("a background thread comes when its timer says so, not later for what it owes",
+          "[causal][ledger]") {
   const auto local_after = [](Nanoseconds work_ns) {
-    Housekeeping idler(work_ns);
-    const Nanoseconds now_ns = idler.now_ns;
-    idler.ledger.switched_out(kC, kCpu0, now_ns - 60 * kMicrosecond, false, false);
-    idler.ledger.switched_out(kA, kCpu1, now_ns, true, false);
-    idler.ledger.switched_in(kC, kCpu1, now_ns);
-    idler.ledger.switched_out(kB, kCpu0, now_ns + kMillisecond, true, false);
-    idler.ledger.switched_in(kA, kCpu0, now_ns + kMillisecond);
-    return idler.ledger.local(kA);
+    Housekeeping scene(work_ns);
+    const Nanoseconds now_ns = scene.now_ns;
+    scene.ledger.switched_out(kC, kCpu0, now_ns - 60 * kMicrosecond, false, false);
+    scene.ledger.switched_out(kA, kCpu1, now_ns, true, false);
+    scene.ledger.switched_in(kC, kCpu1, now_ns);
+    scene.ledger.switched_out(kB, kCpu0, now_ns + kMillisecond, true, false);
+    scene.ledger.switched_in(kA, kCpu0, now_ns + kMillisecond);
+    return scene.ledger.local(kA);
   };
   CHECK(local_after(10 * kMicrosecond) == 0);
   CHECK(local_after(200 * kMicrosecond) == 5 * kMillisecond);
