@@ -29,7 +29,7 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool block
   fresh.local_ns = found == threads_.end() ? global() : found->second.local_ns;
   fresh.since_ns = now_ns;
   fresh.running_since_ns = now_ns;
-  fresh.blind_wait = blocked;
+  fresh.wake_unseen = blocked;
   Thread& started = threads_[thread];
   enter(started, ThreadState::unknown, now_ns);  // the id of one whose end was lost
   started = fresh;
@@ -134,9 +134,9 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return {};
   Thread& thread = found->second;
-  if (thread.blind_wait && blind_ == BlindCredit::full) {
+  if (thread.wake_unseen && unseen_credit_ == UnseenCredit::full) {
     arrive(thread, now_ns - thread.since_ns, global());
-  } else if (thread.blind_wait && last_end_ && last_end_->at_ns >= thread.since_ns &&
+  } else if (thread.wake_unseen && last_end_ && last_end_->at_ns >= thread.since_ns &&
              now_ns - last_end_->at_ns < kJoined) {
     arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->local_ns);
   }
@@ -159,7 +159,7 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   come_to(core, thread, now_ns);
   thread.running_since_ns = now_ns;
   thread.seen = true;
-  thread.blind_wait = thread.needless = false;
+  thread.wake_unseen = thread.spurious_wait = false;
   return result;
 }
 
@@ -193,7 +193,7 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
     const Nanoseconds most_ns = thread.local_ns + waited_ns;
     arrive(thread, waited_ns, short_all_along ? pool_.local_ns() : core.local_ns, core.by_exempt);
     thread.local_ns = std::min(thread.local_ns + thread.runs_on_ns, most_ns);
-  } else if (thread.needless) {
+  } else if (thread.spurious_wait) {
     thread.local_ns += waited_ns;  // all of it on the way
   }
   return result;
@@ -226,7 +226,7 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   thread.preempted = preempted;
   thread.runs_on_ns = 0;
   thread.since_ns = now_ns;
-  thread.blind_wait = !preempted && !in_pause;
+  thread.wake_unseen = !preempted && !in_pause;
   thread.in_pause = in_pause;
   const Nanoseconds ran_ns = std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0);
   thread.cpu_ns += ran_ns;
@@ -268,10 +268,10 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
   thread.met_ns += waited_ns;
   other->second.met_ns += waited_ns;
-  thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
+  thread.spurious_wait = thread.local_ns + waited_ns < other->second.local_ns;
   arrive(thread, waited_ns, other->second.local_ns, met_by_chance(thread, other->second));
   if (thread.local_ns == other->second.local_ns) thread.external_wake = false;  // in step
-  thread.blind_wait = false;
+  thread.wake_unseen = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
 }
@@ -285,7 +285,7 @@ void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
   thread.seen = thread.external_wake = true;
   ++ended_externally_;
   if (thread.visits) ++meetings_.ended_externally;
-  thread.blind_wait = false;
+  thread.wake_unseen = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.up_since_ns = thread.since_ns = now_ns;
 }

@@ -46,13 +46,14 @@ enum class ThreadState : std::uint8_t { unknown, running, waiting_for_core, bloc
 
 class Ledger {
  public:
-  // How a wake-up by a thread that is not known is credited: `none` where wake edges are reported,
-  // `full` (up to G) where the kernel does not let us see them (docs/security.md).
-  enum class BlindCredit : std::uint8_t { none, full };
+  // How a wait is credited whose end was not seen, only that the thread runs again: `none` where
+  // wake edges are reported, `full` (up to G) where the kernel does not let us see them
+  // (docs/security.md).
+  enum class UnseenCredit : std::uint8_t { none, full };
 
   // `cores`: on which the target may run.
-  explicit Ledger(BlindCredit blind = BlindCredit::none, int cores = 1)
-      : own_cores_(cores), not_strangers_(cores), pool_(cores), blind_(blind) {}
+  explicit Ledger(UnseenCredit unseen = UnseenCredit::none, int cores = 1)
+      : own_cores_(cores), not_strangers_(cores), pool_(cores), unseen_credit_(unseen) {}
   Ledger(Ledger&&) = default;
 
   // `parent` 0: unknown, owes nothing. `blocked`: so it was found when its records began.
@@ -139,8 +140,10 @@ class Ledger {
     ThreadState state = ThreadState::unknown;
     Nanoseconds since_ns = 0;          // of a wait: for a wake-up, or for a core
     std::optional<std::uint32_t> cpu;  // the last one
-    bool blind_wait = false;           // blocked, not in a pause, and no edge has told who ended it
-    bool needless = false;  // the wake-up now under way: in virtual time there was no wait
+    bool wake_unseen = false;  // blocked, not in a pause, and no edge has told who ended that
+    // The thread is being woken by one that, in virtual time, had signalled before this one went to
+    // sleep: in virtual time it would not have blocked, so its way to a core is credited, too.
+    bool spurious_wait = false;
     bool in_pause = false;  // of ours
     bool preempted = false;
     Nanoseconds runs_on_ns = 0;  // in virtual time, after that (see come_to)
@@ -216,7 +219,7 @@ class Ledger {
   int running_visitors_ = 0;
   Nanoseconds visitors_at_ns_ = 0;
   std::vector<Thread*> runnable_;  // peers, too, where they run on cores of the target
-  BlindCredit blind_;
+  UnseenCredit unseen_credit_;
 };
 
 }  // namespace causalctl::causal

@@ -28,8 +28,8 @@ constexpr std::size_t kMaxLatencies = 100'000;
 
 Stream::Stream(StreamParts parts)
     : parts_(std::move(parts)),
-      ledger_(parts_.session.limits().wake_edges ? Ledger::BlindCredit::none
-                                                 : Ledger::BlindCredit::full,
+      ledger_(parts_.session.limits().wake_edges ? Ledger::UnseenCredit::none
+                                                 : Ledger::UnseenCredit::full,
               parts_.cores),
       pause_cost_ns_(parts_.shot_cost_ns) {}
 

@@ -11,7 +11,7 @@ constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
 
 // B waits for 9 ms because of a stranger, and comes to a core that A, ahead of it, left just then.
 struct BesideStrangers {
-  explicit BesideStrangers(int cores = 3) : ledger(Ledger::BlindCredit::none, cores) {
+  explicit BesideStrangers(int cores = 3) : ledger(Ledger::UnseenCredit::none, cores) {
     for (const Tid tid : {kA, kB}) ledger.start_thread(tid, 0, 0);
     ledger.share_cores(true);
     ledger.switched_in(kA, kCpu0, 0);
@@ -59,7 +59,7 @@ TEST_CASE("where the target is short of cores itself its waits are for its own t
 // anyway.
 TEST_CASE("beside strangers a target that is short of cores has one local for them, too",
           "[causal][ledger]") {
-  Ledger ledger(Ledger::BlindCredit::none, 2);
+  Ledger ledger(Ledger::UnseenCredit::none, 2);
   for (const Tid tid : {kA, kB, kC}) ledger.start_thread(tid, 0, 0);
   ledger.share_cores(true);
   ledger.switched_in(kA, kCpu0, 0);
@@ -106,7 +106,7 @@ TEST_CASE("a wait within a pause of ours is in the pause as measured", "[causal]
 // Of A, which passes progress points, and B and C, which do not.
 TEST_CASE("how often those that make progress meet others, and how long they run",
           "[causal][ledger]") {
-  Ledger ledger(Ledger::BlindCredit::none, 4);
+  Ledger ledger(Ledger::UnseenCredit::none, 4);
   for (const Tid tid : {kA, kB, kC}) {
     ledger.start_thread(tid, 0, 0);
     ledger.switched_in(tid, tid, 0);
@@ -153,7 +153,7 @@ TEST_CASE("how often those that make progress meet others, and how long they run
 // B wakes A each 20 ms, after so long a wait; C runs by itself.
 TEST_CASE("threads that wait for others are coupled, if one of them makes progress",
           "[causal][ledger]") {
-  Ledger ledger(Ledger::BlindCredit::none, 4);
+  Ledger ledger(Ledger::UnseenCredit::none, 4);
   for (const Tid tid : {kA, kB, kC}) {
     ledger.start_thread(tid, 0, 0);
     ledger.switched_in(tid, tid, 0);

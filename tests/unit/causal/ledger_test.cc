@@ -11,8 +11,8 @@ constexpr Tid kA = 1, kB = 2, kC = 3;
 constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
 
 // On more cores than threads: who waits for one waits for this one, which other programs may have.
-Ledger two_threads(Ledger::BlindCredit blind = Ledger::BlindCredit::none, int cores = 4) {
-  Ledger ledger(blind, cores);
+Ledger two_threads(Ledger::UnseenCredit unseen = Ledger::UnseenCredit::none, int cores = 4) {
+  Ledger ledger(unseen, cores);
   ledger.start_thread(kA, 0, 0);
   ledger.start_thread(kB, 0, 0);
   return ledger;
@@ -323,7 +323,7 @@ TEST_CASE("the time for which another program had a thread's core is told", "[ca
 // Of 9 ms that B waits on two cores.
 TEST_CASE("a wait for a core is other processes' where the target's own cores would do",
           "[causal][ledger]") {
-  constexpr auto none = Ledger::BlindCredit::none;
+  constexpr auto none = Ledger::UnseenCredit::none;
   const auto waits = [](Ledger ledger, auto&& meanwhile) {
     ledger.switched_in(kA, kCpu0, 0);
     ledger.switched_in(kB, kCpu1, 0);
@@ -361,7 +361,7 @@ TEST_CASE("a wait for a core is other processes' where the target's own cores wo
 
 TEST_CASE("a target stalls while none of its threads runs though some want to",
           "[causal][ledger]") {
-  Ledger ledger = two_threads(Ledger::BlindCredit::none, 2);
+  Ledger ledger = two_threads(Ledger::UnseenCredit::none, 2);
   ledger.switched_in(kA, kCpu0, 0);
   ledger.switched_in(kB, kCpu1, 0);
   ledger.switched_out(kA, kCpu0, 1000, true, false);  // B runs on
@@ -391,7 +391,7 @@ TEST_CASE("in a sham nobody owes what another stood still for too long", "[causa
 
 TEST_CASE("a short wait after a wake-up is the scheduler's, nobody else's", "[causal][ledger]") {
   const auto after_wait = [](int cores, bool preempted, Nanoseconds wait_ns) {
-    Ledger ledger = two_threads(Ledger::BlindCredit::none, cores);
+    Ledger ledger = two_threads(Ledger::UnseenCredit::none, cores);
     ledger.switched_in(kA, kCpu0, 0);
     ledger.switched_in(kB, kCpu1, 0);
     ledger.switched_out(kB, kCpu1, kMillisecond, preempted, false);
@@ -562,7 +562,7 @@ TEST_CASE("a background thread comes when its timer says so, not later for what 
 // A and B run on the two cores, C and D wait; A is 10 ms ahead when the cores become busy.
 struct FourOnTwo {
   static constexpr Tid kD = 4;
-  Ledger ledger{Ledger::BlindCredit::none, 2};
+  Ledger ledger{Ledger::UnseenCredit::none, 2};
 
   FourOnTwo() {
     for (const Tid each : {kA, kB, kC, kD}) ledger.start_thread(each, 0, 0);
@@ -678,7 +678,7 @@ TEST_CASE("what is gained passes through a thread of another process", "[causal]
 // One core for A and B, and C runs elsewhere: it takes no core from them.
 TEST_CASE("a thread of another process counts where the target's threads run", "[causal][ledger]") {
   const auto credit = [](std::uint32_t where) {
-    Ledger ledger = two_threads(Ledger::BlindCredit::none, 2);
+    Ledger ledger = two_threads(Ledger::UnseenCredit::none, 2);
     ledger.start_peer(kC, 0, true);
     ledger.switched_in(kB, kCpu1, 0);
     ledger.switched_in(kA, kCpu0, 0);
@@ -732,7 +732,7 @@ TEST_CASE("who wakes up right after a thread's end was waiting for it", "[causal
 }
 
 TEST_CASE("without wake edges every wait but our pause is credited", "[causal][ledger]") {
-  Ledger ledger = two_threads(Ledger::BlindCredit::full);
+  Ledger ledger = two_threads(Ledger::UnseenCredit::full);
   ledger.earn(kA, 500);
   SECTION("a wait") {
     ledger.switched_out(kB, kCpu1, 1000, false, false);
