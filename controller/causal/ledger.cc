@@ -303,8 +303,8 @@ void Ledger::spun(Tid tid, Nanoseconds amount_ns) {
   }
 }
 
-// In a sham nothing is earned: who stood still for longer than it owed, because it did not get a
-// core afterwards, is ahead of the others, and they owe nothing for that.
+// In a uniform pause nothing is earned: a thread that stood still for longer than it owed, because
+// it did not get a core afterwards, is ahead of the others, and they owe nothing for that.
 Nanoseconds Ledger::global() const {
   if (threads_.empty() || lifted_ns_ > 0) return lifted_ns_;
   const auto largest = std::max_element(

@@ -76,7 +76,7 @@ class Ledger {
   void reset();
 
   void earn(Tid thread, Nanoseconds amount_ns);
-  // All threads owe that much more, and nobody has earned it: a sham speedup.
+  // All threads owe that much more, and no thread has earned it: a uniform pause.
   void lift(Nanoseconds amount_ns);
   void pay(Tid thread, Nanoseconds amount_ns);
 

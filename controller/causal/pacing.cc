@@ -103,7 +103,7 @@ Unfelt unfelt_of(const Run& run, const std::string& point) {
   const double share = std::clamp(unfelt_at(pacing->rate, pacing->paused_share), 0.0, 1.0);
   const double low = unfelt_at(pacing->low, pacing->paused_share);
   const double high = unfelt_at(pacing->high, pacing->paused_share);
-  // The sham may have paused them for more than there was to spare: all may be unfelt.
+  // The uniform pause may have paused them for more than there was to spare: all may be unfelt.
   const double all = pace == Pace::unknown ? kCurved * (1 - share) : 0;
   const double half = std::max((high - low) / 2, all);
   return {share, half / statistics::kNormal95};

@@ -9,8 +9,8 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr Nanoseconds kThresholdSham = kMillisecond;
-constexpr Nanoseconds kLump = kMillisecond;  // of a prompt sham
+constexpr Nanoseconds kThresholdUniformPause = kMillisecond;
+constexpr Nanoseconds kLump = kMillisecond;  // of a prompt uniform pause
 constexpr double kSpread = 0.5;              // of a tick, from the shortest to the longest
 
 // The controller gives the core back sooner than this; what is longer others have taken.
@@ -218,8 +218,8 @@ void Stream::apply(const perf::WakeEvent& event) {
 void Stream::apply(const perf::VisitEvent& event) {
   visit(event.tag, event.thread.tid, event.time_ns);
   // Its trap is none of the program's time, in a baseline no more than in a treatment. A prompt
-  // sham is compared with real time, in which the trap counts: it must not be taken for standing
-  // still.
+  // uniform pause is compared with real time, in which the trap counts: it must not be taken for
+  // standing still.
   if (!prompt_) ledger_.earn(event.thread.tid, parts_.visit_cost_ns(event.tag));
 }
 
@@ -254,9 +254,9 @@ void Stream::apply(const perf::MapEvent& /*event*/) { parts_.attribution.mapping
 void Stream::apply(const perf::ExecEvent& /*event*/) { executed_ = true; }
 
 void Stream::lift(Nanoseconds now_ns) {
-  if (sham_rate_ == 0) return;
+  if (pause_rate_ == 0) return;
   const auto due_ns =
-      static_cast<Nanoseconds>(sham_rate_ * static_cast<double>(now_ns - lifted_at_ns_));
+      static_cast<Nanoseconds>(pause_rate_ * static_cast<double>(now_ns - lifted_at_ns_));
   if (prompt_ && due_ns < kLump) return;  // all at the same time
   ledger_.lift(due_ns);
   lifted_at_ns_ = now_ns;
@@ -356,10 +356,10 @@ void Stream::look_for_strangers() {
   looked_ = now;
 }
 
-void Stream::begin_sham(double rate, bool prompt) {
+void Stream::begin_uniform_pause(double rate, bool prompt) {
   begin_counting();
   cadence_.passed(window_from_ns_, true);
-  sham_rate_ = rate;
+  pause_rate_ = rate;
   prompt_ = prompt;
   lifted_at_ns_ = window_from_ns_;
 }
@@ -378,7 +378,8 @@ void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
 
 Nanoseconds Stream::threshold_ns() const {
   if (prompt_) return kLump / 10;
-  if (sham_rate_ > 0) return kThresholdSham;  // many pauses: it is their cost that is to be seen
+  if (pause_rate_ > 0)
+    return kThresholdUniformPause;  // many pauses: it is their cost that is to be seen
   return cadence_.threshold_ns();
 }
 
@@ -408,7 +409,7 @@ Nanoseconds Stream::open_debt_ns() const {
 void Stream::end() {
   cadence_.passed(parts_.clock.now(), !owing_);
   earning_ = owing_ = false;
-  sham_rate_ = 0;
+  pause_rate_ = 0;
   prompt_ = false;
   unit_.reset();
   credit_.end();

@@ -72,10 +72,10 @@ class Stream {
   };
   Step step();
 
-  // A sham speedup: `rate` of the time all threads stand still, and nothing is faster. Ended by
-  // end(), like an experiment.
-  // `prompt`: pauses come as soon as they can, and not in step with what the target does.
-  void begin_sham(double rate, bool prompt = false);
+  // A uniform pause: for `rate` of the time all threads stand still, and nothing is faster. Ended
+  // by end(), like an experiment. `prompt`: pauses come as soon as they can, and not in step with
+  // what the target does.
+  void begin_uniform_pause(double rate, bool prompt = false);
   // What a pause costs its thread besides, from now on counted as paid.
   void set_pause_cost(Nanoseconds cost_ns) { pause_cost_ns_ = cost_ns; }
   Nanoseconds pause_cost_ns() const { return pause_cost_ns_; }
@@ -151,7 +151,7 @@ class Stream {
   StreamParts parts_;
   Ledger ledger_;
   Nanoseconds pause_cost_ns_ = 0;
-  double sham_rate_ = 0;
+  double pause_rate_ = 0;
   bool prompt_ = false;
   Nanoseconds lifted_at_ns_ = 0;
   Nanoseconds core_wait_for_us_ns_ = 0;

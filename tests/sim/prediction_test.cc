@@ -213,7 +213,7 @@ TEST_CASE("a program that is suspended goes on once, when it is followed", "[sim
 }
 
 // The controller is told nothing near the truth, and two threads must find it out.
-TEST_CASE("the cost of a pause is found by sham speedups", "[sim]") {
+TEST_CASE("the cost of a pause is found by uniform pauses", "[sim]") {
   const Nanoseconds cost_ns = GENERATE(150, 300) * kMicrosecond;
   Question question;
   question.program = barrier({5, 4});

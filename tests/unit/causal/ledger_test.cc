@@ -375,7 +375,8 @@ TEST_CASE("a target stalls while none of its threads runs though some want to",
   CHECK(ledger.stalled_ns() == 4000);
 }
 
-TEST_CASE("in a sham nobody owes what another stood still for too long", "[causal][ledger]") {
+TEST_CASE("in a uniform pause no thread owes what another stood still for too long",
+          "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.lift(1000);
   ledger.pay(kA, 1700);
@@ -668,7 +669,7 @@ TEST_CASE("what is gained passes through a thread of another process", "[causal]
     ledger.switched_in(kC, kCpu0, 5 * kMillisecond);
     CHECK(ledger.core_wait_ns() == 0);
   }
-  SECTION("in a sham speedup it stands still with all others") {
+  SECTION("in a uniform pause it stands still with all others") {
     ledger.lift(3 * kMillisecond);
     CHECK(ledger.local(kC) == 3 * kMillisecond);
     CHECK(ledger.local(kA) == 0);

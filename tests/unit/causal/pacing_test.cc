@@ -1,5 +1,5 @@
-// Whether progress comes at its own pace, by what its rate does under a sham; and what that makes
-// of effects.
+// Whether progress comes at its own pace, by what its rate does in a uniform pause; and what that
+// makes of effects.
 #include "controller/causal/pacing.h"
 
 #include <catch2/catch.hpp>
@@ -46,7 +46,7 @@ report::UnitResult result_of(const Run& run) { return estimate({run}).progress.a
 
 }  // namespace
 
-TEST_CASE("a rate that a sham does not change is its own", "[causal][pacing]") {
+TEST_CASE("a rate that a uniform pause does not change is its own", "[causal][pacing]") {
   const auto own = measured(1);
   REQUIRE(own);
   CHECK(own->point == "request");

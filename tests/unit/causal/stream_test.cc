@@ -54,7 +54,7 @@ TEST_CASE("where all are paused as real time goes a visit's trap is work like an
           "[causal][stream]") {
   Scene scene(0, 2, 2 * kMs);
   scene.run_until(2);
-  scene.stream.begin_sham(0.2, true);
+  scene.stream.begin_uniform_pause(0.2, true);
   for (int i = 0; i < 20; ++i) scene.visit(kFast, 10 + 5 * i);
   scene.run_until(112);
   CHECK(scene.most_asked_ns(kFast, 0, 112) >= 20 * kMs);  // as much as the other
@@ -274,8 +274,8 @@ TEST_CASE("the target is looked at as seldom as its threads block", "[causal][st
     scene.run_until(600);
     CHECK(tick_ns() == 8 * kMs);
   }
-  SECTION("not in a sham, in which they stand still") {
-    scene.stream.begin_sham(0.6);
+  SECTION("not in a uniform pause, in which they stand still") {
+    scene.stream.begin_uniform_pause(0.6);
     for (double ms = 1; ms < 600; ++ms)
       scene.switches(kOther, ms, static_cast<int>(ms) % 2 == 1 ? kBlocked : kIn);
     scene.run_until(600);
@@ -291,14 +291,14 @@ TEST_CASE("the target is looked at as seldom as its threads block", "[causal][st
 }
 
 // One runs, one waits for its core.
-TEST_CASE("a sham that is to pause all at once asks those who wait for a core, too",
+TEST_CASE("a uniform pause of all at once asks those who wait for a core, too",
           "[causal][stream]") {
   Scene scene(0);
   scene.switches(kOther, 1, kPreempted);
   scene.run_until(5);
   scene.pauser.asked.clear();
   SECTION("in lumps of a millisecond, of all at the same moment") {
-    scene.stream.begin_sham(0.1, true);
+    scene.stream.begin_uniform_pause(0.1, true);
     scene.run_until(60);
     const Nanoseconds first_ns = scene.pauser.asked.front().debt_ns;
     CHECK(first_ns >= kMillisecond);
@@ -308,7 +308,7 @@ TEST_CASE("a sham that is to pause all at once asks those who wait for a core, t
     }
   }
   SECTION("any other asks who runs") {
-    scene.stream.begin_sham(0.1);
+    scene.stream.begin_uniform_pause(0.1);
     scene.run_until(60);
     CHECK(scene.most_asked_ns(kFast, 0, 60) > 0);
     CHECK(scene.most_asked_ns(kOther, 0, 60) == 0);
