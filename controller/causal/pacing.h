@@ -46,7 +46,7 @@ const Pacing* find_pacing(const Run& run, const std::string& point);  // null: n
 std::optional<report::Pacing> described_pacing(const std::vector<Run>& runs,
                                                const std::string& point);
 
-bool all_at_own_pace(const Run& run);  // … of those that were looked at; false: of none
+bool all_at_own_pace(const Run& run);  // of those for which it was measured; false: of none
 
 // For estimates: nothing where the pace is the program's; where it is certainly the point's own,
 // and may be so altogether, all; else as measured, with its error.

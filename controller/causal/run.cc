@@ -61,7 +61,7 @@ class Runner {
   void check_budget_of_window();
   void keep_budget(const Slowdown& slowdown);
   Run so_far() const;
-  void look();
+  void interim_analysis();
   void keep_to_limit();
   void note_mean_period();
   void count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts);
@@ -90,7 +90,7 @@ class Runner {
   std::optional<UnitId> fixed_;
   Nanoseconds named_at_ns_ = 0;  // since when units can have names
   bool stacks_decided_ = false;
-  Looks looks_;
+  InterimAnalyses analyses_;
   bool outlook_told_ = false;
   Status status_;
   std::vector<std::uint64_t> baseline_counts_;  // by unit
@@ -114,7 +114,7 @@ bool Runner::stop() {
 // In every loop that takes long.
 bool Runner::tick() {
   show_time();
-  early_.look();
+  early_.poll();
   return stop();
 }
 
@@ -260,7 +260,7 @@ void Runner::check_budget() {
   if (slowdown.experiments > 0) keep_budget(slowdown);
 }
 
-// An experiment may last 30 s: too long to be looked at when it is over.
+// An experiment may last 30 s: too long to be checked only when it is over.
 void Runner::check_budget_of_window() {
   if (!config_.budget.max_slowdown_percent || window_begin_ns_ == 0) return;
   const Nanoseconds wall_ns = parts_.clock.now() - window_begin_ns_;
@@ -284,16 +284,16 @@ Run Runner::so_far() const {
 }
 
 // Between two experiments, when nothing is being measured.
-void Runner::look() {
+void Runner::interim_analysis() {
   if (stop()) return;
   if (!outlook_told_ && parts_.clock.now() - start_ns_ >= kOutlookAfter) {
     outlook_told_ = true;
     const auto outlook = outlook_of(so_far(), config_.budget.duration_ns);
     if (outlook) log::note("warning: {}", *outlook);
   }
-  if (!config_.budget.until_certain || !looks_.due(run_.experiments.size())) return;
+  if (!config_.budget.until_certain || !analyses_.due(run_.experiments.size())) return;
   const std::string only_unit = fixed_ ? parts_.attribution.unit(*fixed_).name : "";
-  if (enough(so_far(), looks_, only_unit)) run_.reason = "certain";
+  if (enough(so_far(), analyses_, only_unit)) run_.reason = "certain";
 }
 
 // Between two experiments, too.
@@ -342,7 +342,7 @@ std::vector<UnitSamples> Runner::samples() const {
 // Right after the survey, so that the user need not wait for a profile of another program.
 void Runner::warn_of_intrusion() {
   Intrusion intrusion;
-  intrusion.spinning_share = stream_.look_for_spinning();
+  intrusion.spinning_share = stream_.check_for_spinning();
   for (std::uint32_t tag = 0; tag < parts_.counters.points().size(); ++tag) {
     const Nanoseconds taken_ns =
         static_cast<Nanoseconds>(parts_.counters.total_visits(tag)) * parts_.visit_cost_ns(tag);
@@ -422,7 +422,7 @@ void Runner::run() {
     }
     check_budget();
     keep_to_limit();
-    look();
+    interim_analysis();
   }
   finish();
 }

@@ -30,7 +30,7 @@ struct SetUp {
   void choose_period() const;
   std::optional<double> idle_share() const;
   Spare spare() const;
-  void look_for_pace() const;
+  void test_pace() const;
   void warn_of_unknown_pace(std::string_view why) const;
   void calibrate_pauses() const;
 };
@@ -79,7 +79,7 @@ Spare SetUp::spare() const {
 }
 
 // Where no wait is ended externally, progress has no pace of its own.
-void SetUp::look_for_pace() const {
+void SetUp::test_pace() const {
   if (parts.counters.throughput().empty()) return;  // latency has none
   const auto waits = static_cast<Nanoseconds>(stream.waits_ended_externally());
   const auto other_waits = static_cast<Nanoseconds>(stream.waits_ended_by_known());
@@ -153,7 +153,7 @@ void set_up(const config::Config& config, const StreamParts& parts, Stream& stre
             const std::function<bool()>& stop) {
   const SetUp steps{config, parts, stream, since, log, run, limit, stop};
   steps.choose_period();
-  steps.look_for_pace();
+  steps.test_pace();
   steps.calibrate_pauses();
 }
 

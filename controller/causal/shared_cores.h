@@ -23,8 +23,8 @@ CoreUse operator-(const CoreUse& now, const CoreUse& before);
 
 class SharedCores {
  public:
-  // `use`: since the look before.
-  void look(const CoreUse& use, int cores, const CpuLimits& limits);
+  // `use`: since the update before.
+  void update(const CoreUse& use, int cores, const CpuLimits& limits);
 
   // Strangers, or a quota, keep threads waiting.
   bool shared() const { return shared_; }

@@ -16,10 +16,10 @@ constexpr double kSpread = 0.5;              // of a tick, from the shortest to 
 // The controller gives the core back sooner than this; what is longer others have taken.
 constexpr Nanoseconds kLongestStep = kMillisecond / 2;
 
-// Whether cores are shared is looked at before each experiment, and in long ones as often as this,
+// Whether cores are shared is checked before each experiment, and in long ones as often as this,
 // where the target has had so much CPU time since.
-constexpr Nanoseconds kLongestUnlooked = kSecond;
-constexpr Nanoseconds kEnoughToLook = 100 * kMillisecond;
+constexpr Nanoseconds kLongestUnchecked = kSecond;
+constexpr Nanoseconds kEnoughToCheck = 100 * kMillisecond;
 
 constexpr double kSmooth = 2;  // sampling periods; see credit.h
 constexpr std::size_t kMaxLatencies = 100'000;
@@ -38,8 +38,8 @@ Stream::Step Stream::step() {
   if (next_tick_ns_ == 0) {
     next_tick_ns_ = now_ns;
     cadence_.start(now_ns);
-    looked_ = core_use();
-    idle_before_ns_ = looked_.idle_ns.value_or(0);
+    checked_ = core_use();
+    idle_before_ns_ = checked_.idle_ns.value_or(0);
   }
   parts_.clock.sleep_until(next_tick_ns_);
   now_ns = parts_.clock.now();
@@ -65,7 +65,7 @@ Stream::Step Stream::step() {
     std::visit([this](const auto& each) { apply(each); }, event);
   }
   pay_until(now_ns + kSecond);
-  if (now_ns - looked_.at_ns > kLongestUnlooked) look_for_strangers();
+  if (now_ns - checked_.at_ns > kLongestUnchecked) check_for_strangers();
   lift(now_ns);
   request_pauses();
   parts_.attribution.absorb();
@@ -306,7 +306,7 @@ void Stream::begin_window() {
 }
 
 void Stream::begin_counting() {
-  look_for_strangers();
+  check_for_strangers();
   ledger_.reset();
   begin_window();
 }
@@ -327,11 +327,11 @@ CoreTotals Stream::core_totals() const {
   CoreTotals totals = ledger_.meetings();
   totals.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
   totals.coupled_cpu_ns = coupled_.coupled_cpu_ns;
-  // It is known at looks only, which are between experiments: taken to stay as it was.
+  // It is known at checks only, which are between experiments: taken to stay as it was.
   totals.busiest_cpu_ns =
       coupled_.busiest_cpu_ns +
       static_cast<Nanoseconds>(busiest_share_ *
-                               static_cast<double>(parts_.clock.now() - looked_.at_ns));
+                               static_cast<double>(parts_.clock.now() - checked_.at_ns));
   totals.coupled_unit_ns = coupled_.coupled_unit_ns;
   if (const auto idle_ns = parts_.idle_ns ? parts_.idle_ns() : std::nullopt) {
     totals.cores = parts_.cores;
@@ -341,19 +341,19 @@ CoreTotals Stream::core_totals() const {
   return totals;
 }
 
-void Stream::look_for_strangers() {
+void Stream::check_for_strangers() {
   const CoreUse now = core_use();
-  if (now.cpu_ns - looked_.cpu_ns < kEnoughToLook) return;
+  if (now.cpu_ns - checked_.cpu_ns < kEnoughToCheck) return;
   const CpuLimits limits = parts_.cpu_limits ? parts_.cpu_limits() : CpuLimits{};
-  shared_cores_.look(now - looked_, parts_.cores, limits);
+  shared_cores_.update(now - checked_, parts_.cores, limits);
   ledger_.share_cores(shared_cores_.shared());
-  const auto passed = static_cast<double>(std::max<Nanoseconds>(now.at_ns - looked_.at_ns, 1));
+  const auto passed = static_cast<double>(std::max<Nanoseconds>(now.at_ns - checked_.at_ns, 1));
   coupled_.busiest_cpu_ns += static_cast<Nanoseconds>(busiest_share_ * passed);
   busiest_share_ = static_cast<double>(ledger_.couple()) / passed;
   awake_ = shared_cores_.may_stand_awake();
   throttled_ = limits.throttled;
   parts_.pauser.stand_awake(awake_);
-  looked_ = now;
+  checked_ = now;
 }
 
 void Stream::begin_uniform_pause(double rate, bool prompt) {
@@ -366,9 +366,9 @@ void Stream::begin_uniform_pause(double rate, bool prompt) {
 
 void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
   begin_counting();
-  if (parts_.pauser.looks_at_target()) cadence_.limit(kShortestTick);
+  if (parts_.pauser.polls_target()) cadence_.limit(kShortestTick);
   cadence_.passed(window_from_ns_, true);
-  cadence_.look(window_from_ns_, ledger_.core_wait_ns(), ledger_.own_wait_ns() / parts_.cores);
+  cadence_.update(window_from_ns_, ledger_.core_wait_ns(), ledger_.own_wait_ns() / parts_.cores);
   credit_.begin(speedup, static_cast<Nanoseconds>(kSmooth * static_cast<double>(period_ns)),
                 unit != last_unit_);
   unit_ = last_unit_ = unit;
@@ -383,7 +383,7 @@ Nanoseconds Stream::threshold_ns() const {
   return cadence_.threshold_ns();
 }
 
-double Stream::look_for_spinning() {
+double Stream::check_for_spinning() {
   surveyed_ = true;
   const double share = parts_.read_target ? spinning_.share(parts_.read_target) : 0;
   if (share > kSpinning) cadence_.waits_by_spinning();

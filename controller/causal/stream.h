@@ -10,7 +10,7 @@
 //   who is on a core and owes more than the threshold?  → pauses            pause::Pauser (rule 8)
 //
 // Between begin() and end() there is an experiment, in a baseline with nothing to earn; outside of
-// one the same records are drained and looked at, so that the cost of watching is always the same.
+// one the same records are drained and decoded, so that the cost of watching is always the same.
 // What pausing costs the controller besides is some microseconds a pause.
 #pragma once
 
@@ -116,11 +116,11 @@ class Stream {
   // Ever growing; may fall for a moment where it says so above.
   CoreUse core_use() const;
   CoreTotals core_totals() const;
-  bool throttled() const { return throttled_; }           // as of the last look
+  bool throttled() const { return throttled_; }           // as of the last check
   Nanoseconds sample_to_pause_ns(double quantile) const;  // 0: there was no pause
-  // Looks whether the threads sampled so far were spinning; if they were, pauses come sooner from
+  // Checks whether the threads sampled so far were spinning; if they were, pauses come sooner from
   // now on. Returns their share of the samples.
-  double look_for_spinning();
+  double check_for_spinning();
   bool executed_other_program() const { return executed_; }
   Nanoseconds last_exit_ns() const { return last_exit_ns_; }  // of a thread; 0: none
   std::uint64_t samples_near_breakpoint() const { return near_breakpoint_; }
@@ -142,7 +142,7 @@ class Stream {
   Nanoseconds stolen_by_us(const perf::SwitchEvent& event, Nanoseconds stolen_ns) const;
   void note_latency(const pause::Paid& paid);
   void request_pauses();
-  void look_for_strangers();
+  void check_for_strangers();
   void not_worked(const pause::Paid& paid);
   void lift(Nanoseconds now_ns);
   Nanoseconds to_next_tick_ns() const;
@@ -156,10 +156,10 @@ class Stream {
   Nanoseconds lifted_at_ns_ = 0;
   Nanoseconds core_wait_for_us_ns_ = 0;
   SharedCores shared_cores_;
-  CoreUse looked_;                  // as it was at the last look
+  CoreUse checked_;                 // as it was at the last check
   Nanoseconds idle_before_ns_ = 0;  // the attach
   CoreTotals coupled_;              // of it: what is said of coupled threads
-  double busiest_share_ = 0;        // of a core, that the busiest of these had before the last look
+  double busiest_share_ = 0;  // of a core, that the busiest of these had before the last check
   Nanoseconds standing_cpu_ns_ = 0;  // used by pauses
   bool awake_ = false;               // pauses use CPU time
   bool throttled_ = false;

@@ -61,7 +61,7 @@ Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const Ru
   while (parts.session.target_alive() && !stream.executed_other_program() &&
          hooks.interrupts() == 0) {
     ticker.step();
-    if (early != nullptr) early->look();
+    if (early != nullptr) early->poll();
     if (unit || planned.unit.empty()) continue;
     // Known from its first sample on; until then nothing could be earned, nor owed.
     unit = parts.attribution.find(planned.unit);

@@ -36,7 +36,7 @@
 namespace causalctl::commands {
 namespace {
 
-constexpr Nanoseconds kLookAgain = 5 * kMillisecond;
+constexpr Nanoseconds kPollEvery = 5 * kMillisecond;
 constexpr Nanoseconds kEndPatience = 2 * kSecond;  // from the last event to the exit status
 
 // A directory of our own, removed with what is in it.
@@ -68,9 +68,9 @@ struct Execution {
 };
 
 int status_of(tracee::Guardian& guardian) {
-  constexpr int least_looks = 20;  // a machine that stalls may use up all of the time at once
+  constexpr int least_polls = 20;  // a machine that stalls may use up all of the time at once
   const Nanoseconds deadline_ns = monotonic_now() + kEndPatience;
-  for (int looks = 0; monotonic_now() < deadline_ns || looks < least_looks; ++looks) {
+  for (int polls = 0; monotonic_now() < deadline_ns || polls < least_polls; ++polls) {
     if (const auto status = guardian.exit_status()) return *status;
     sleep_until(monotonic_now() + kMillisecond);
   }
@@ -134,7 +134,7 @@ Execution execute(const config::Config& config, const ConsoleOptions& console,
       passed_on = Interrupts::count();
       kill(watcher, SIGTERM);
     }
-    sleep_until(monotonic_now() + kLookAgain);
+    sleep_until(monotonic_now() + kPollEvery);
   }
   Execution execution;
   execution.code =
@@ -161,7 +161,7 @@ class Runs {
   void take(const Execution& execution);
   causal::Unit named(causal::Unit unit) const;
   void learn(const causal::Run& run, bool baseline);
-  void look();
+  void interim_analysis();
   void show(const causal::WholeRun& planned);
   ExitCode finish(ExitCode code);
 
@@ -169,7 +169,7 @@ class Runs {
   const ConsoleOptions& console_;
   causal::LogWriter log_;
   StatusLine status_;
-  causal::Looks looks_;
+  causal::InterimAnalyses analyses_;
   causal::Run run_;
   std::map<std::string, std::size_t> by_identity_;  // into run_.samples
   Nanoseconds start_ns_ = monotonic_now();
@@ -274,10 +274,10 @@ void Runs::take(const Execution& execution) {
   causal::write_or_end(run_, [&] { log_.experiment(run_, done); });
 }
 
-void Runs::look() {
-  if (!config_.budget.until_certain || stop() || !looks_.due(run_.experiments.size())) return;
+void Runs::interim_analysis() {
+  if (!config_.budget.until_certain || stop() || !analyses_.due(run_.experiments.size())) return;
   const bool fixed = !config_.experiment.fixed_unit.empty();
-  if (causal::enough(run_, looks_, fixed ? run_.experiments[0].unit.name : "")) {
+  if (causal::enough(run_, analyses_, fixed ? run_.experiments[0].unit.name : "")) {
     run_.reason = "certain";
   }
 }
@@ -338,7 +338,7 @@ ExitCode Runs::all() {
     code = execution.code;
     if (code != ExitCode::ok || execution.run.reason == "interrupted") break;
     take(execution);
-    look();
+    interim_analysis();
   }
   if (run_.reason.empty()) run_.reason = code == ExitCode::ok ? "interrupted" : "target-exited";
   return finish(code);

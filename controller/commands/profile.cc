@@ -271,7 +271,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
          return unwind::TargetMemory(target).read(address, bytes);
        },
        std::move(point_codes), [target] { return state_of(target); },
-       [&cpu_limits] { return cpu_limits.look(); }},
+       [&cpu_limits] { return cpu_limits.poll(); }},
       hooks, run);
   status.clear();
   warn_of_threads(*session, run);

@@ -27,7 +27,8 @@ bool under_seccomp(Pid target) {
 }
 
 // What the target's own confinement may forbid: memory that is executable (PR_SET_MDWE, SELinux),
-// or that is beyond its limits. Or it has installed a SIGTRAP handler since the look (EBUSY).
+// or that is beyond its limits. Or it has installed a SIGTRAP handler since that was checked
+// (EBUSY).
 bool is_forbidden(const Error& error) {
   switch (error.error_number()) {
     case EBUSY:

@@ -64,8 +64,8 @@ class Pauser {
   virtual bool pausing(Tid tid) const = 0;   // asked for, and not ended as of the last collect()
   virtual bool standing(Tid tid) const = 0;  // … asked for, begun and not ended
   virtual bool idle() const = 0;             // no thread is standing
-  // collect() looks whether the target can still bear a shot under way: it must be called often.
-  virtual bool looks_at_target() const { return false; }
+  // collect() checks whether the target can still bear a shot under way: it must be called often.
+  virtual bool polls_target() const { return false; }
   virtual PauseTotals totals() const = 0;
   virtual std::optional<LastPause> last() const { return std::nullopt; }
   virtual std::string name() const = 0;  // "sigtrap" | "ptrace"

@@ -4,9 +4,9 @@
 // waits for signals.
 //
 // A target may reset SIGTRAP to its default at any time, and then the next shot would end it. No
-// look from outside can exclude that: between the look and the shot lies a switch of processes. So
-// the look is made by the shot itself: a BPF program on the event runs in the interrupt that fires
-// it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP],
+// check from outside can exclude that: between the check and the shot lies a switch of processes.
+// So the check is made by the shot itself: a BPF program on the event runs in the interrupt that
+// fires it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP],
 // current->seccomp.mode, the mask of signals and so on. The interrupt is in user code, so the stack
 // pointer that it has saved is the one that the signal's frame goes below. What is left is the way
 // from there to the delivery, some 5 us (docs/safety.md has the measurement), in which another

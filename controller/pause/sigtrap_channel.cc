@@ -26,7 +26,7 @@ using Obstacle = ShotFilter::Obstacle;
 constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;
 
 // A shot that has not fired after this long is looked into: is the thread blocking SIGTRAP? And
-// again so long after each look.
+// again this long after each poll.
 constexpr Nanoseconds kUnfiredCheck = 50 * kMillisecond;
 constexpr Nanoseconds kUnfiredCheckAgain = 20 * kMillisecond;
 
@@ -94,8 +94,8 @@ void SigtrapChannel::add_thread(Tid tid) {
     filter_->attach(*shot);
   }
   // A new program, begun by execve(), has no stub, and the signal would end it. An event from
-  // before is taken away by the kernel (remove_on_exec); one from after is not, so look after the
-  // open.
+  // before is taken away by the kernel (remove_on_exec); one from after is not, so /proc is read
+  // after the open.
   const auto status = procfs::thread_status(target_, tid);
   if (const auto why = status ? obstacle(*status) : Obstacle::handler; why != Obstacle::none) {
     free_slots_.push_back(slot);
@@ -203,17 +203,17 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
     if (const auto why = obstacle(*status); why != Obstacle::none) return give_up(why);
     // For a moment many do. It still owes at the next tick.
     if (procfs::has_signal(status->signals_blocked, SIGTRAP)) {
-      thread.unblocked_looks = 0;
+      thread.unblocked_polls = 0;
       const auto cpu_ns = procfs::cpu_time(target_, tid);
-      const ShotLook look{
+      const ShotPoll poll{
           .now_ns = now_ns, .runs = true, .blocks = true, .cpu_ns = cpu_ns.value_or(0)};
-      if (!thread.unreached.look(look)) return;
+      if (!thread.unreached.poll(poll)) return;
       free_slots_.push_back(thread.slot);
       ++unreached_;
       return fall_back(tid);
     }
     // It may be on its way into such a call, or out of it.
-    if (!filter_ && !thread.reached && ++thread.unblocked_looks < 2) return;
+    if (!filter_ && !thread.reached && ++thread.unblocked_polls < 2) return;
   }
   find_stack(tid, thread);
   if (!filter_) {
@@ -359,7 +359,7 @@ void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) 
   const auto slot = read_slot(thread.slot);  // last: it may be in the stub by now
   if (!status || !cpu_ns || !slot || slot->entered != states_[thread.slot].left) return;
   const bool never =
-      thread.unreached.look({.now_ns = now_ns,
+      thread.unreached.poll({.now_ns = now_ns,
                              .runs = status->state == 'R',
                              .blocks = procfs::has_signal(status->signals_blocked, SIGTRAP),
                              .pending = procfs::has_signal(status->signals_pending, SIGTRAP),

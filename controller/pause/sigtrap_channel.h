@@ -58,8 +58,8 @@ class SigtrapChannel final : public Pauser {
   bool pausing(Tid tid) const override;
   bool standing(Tid tid) const override;
   bool idle() const override { return standing_ == 0 && fallback_.idle(); }
-  // Without the filter it is this look that finds out that the handler is not ours any more.
-  bool looks_at_target() const override { return !filter_; }
+  // Without the filter it is this poll that finds out that the handler is not ours any more.
+  bool polls_target() const override { return !filter_; }
   PauseTotals totals() const override;
   std::optional<LastPause> last() const override;
   std::string name() const override { return "sigtrap"; }
@@ -75,7 +75,7 @@ class SigtrapChannel final : public Pauser {
     Nanoseconds check_at_ns = 0;    // whether it is reached at all
     Nanoseconds owed_total_ns = 0;  // as last written
     bool reached = false;           // by an earlier shot
-    int unblocked_looks = 0;        // in a row, before its first shot
+    int unblocked_polls = 0;        // in a row, before its first shot
     Unreached unreached;
     bool stack_known = false;  // it was looked for
     std::optional<StackRange> stack;

@@ -56,7 +56,7 @@ class Peers {
   void find_candidates(Nanoseconds now_ns);
   void try_out(Pid process, std::vector<Tid> first);
   void find_peers(Nanoseconds now_ns);
-  void look_at(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
+  void scan_process(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
   bool open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
   template <typename Which>
   void close(Nanoseconds now_ns, Merger& merger, Which&& which);

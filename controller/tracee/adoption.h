@@ -1,4 +1,4 @@
-// May this process be a target? Looks from outside, without stopping anything.
+// May this process be a target? Answered from /proc, without stopping anything.
 #pragma once
 
 #include "controller/base/types.h"

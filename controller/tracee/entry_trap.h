@@ -21,7 +21,7 @@ class EntryTrap {
   // Of a stop by SIGTRAP: whether the trap has made it.
   bool has_sprung() const;
   // A SIGTRAP that is forced on a thread that blocks it is unblocked for good (Linux,
-  // force_sig_info()). What the mask had is known from the last look before.
+  // force_sig_info()). What the mask had is known from the last poll before.
   void note_mask();
   void note_mask_if_running();
   // Text, instruction pointer and mask are what they were. False: the program is gone.

@@ -5,11 +5,11 @@
 
 namespace causalctl::tracee {
 
-void ForkingThreads::look(const std::vector<Tid>& tids) {
+void ForkingThreads::poll(const std::vector<Tid>& tids) {
   if (tids.size() < 2) return;  // there is no other thread to wake
-  constexpr int looks = 4;
+  constexpr int polls = 4;
   constexpr Nanoseconds apart_ns = kMillisecond;  // longer than a fork
-  for (int i = 0; i < looks; ++i) {
+  for (int i = 0; i < polls; ++i) {
     if (i > 0) sleep_until(monotonic_now() + apart_ns);
     for (const Tid tid : tids) contains(tid);
   }

@@ -16,10 +16,10 @@ class ForkingThreads {
  public:
   explicit ForkingThreads(Pid pid) : pid_(pid) {}
 
-  // Looks at `tids` a few times within 3 ms, without stopping anything.
-  void look(const std::vector<Tid>& tids);
+  // Polls `tids` a few times within 3 ms, without stopping anything.
+  void poll(const std::vector<Tid>& tids);
 
-  // Has children, or had some at an earlier look. False where the kernel does not tell
+  // Has children, or had some at an earlier poll. False where the kernel does not tell
   // (CONFIG_PROC_CHILDREN).
   bool contains(Tid tid);
 

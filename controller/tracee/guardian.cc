@@ -244,8 +244,8 @@ Injection Guardian::inject(unsigned slot_count) {
   return involvement.injection;
 }
 
-// A thread that a killed helper had stopped the kernel has let go. Its death, also between the look
-// and the message, is was_killed()'s to tell.
+// A thread that a killed helper had stopped the kernel has let go. Its death, also between the
+// check and the message, is was_killed()'s to tell.
 void Guardian::pause(Tid tid, Nanoseconds duration_ns) {
   if (!impl_->helper_is_alive()) return;
   const Request request{.kind = Kind::pause, .tid = tid, .duration_ns = duration_ns};

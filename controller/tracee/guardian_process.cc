@@ -106,9 +106,9 @@ class GuardianProcess {
     };
     // Threads that were asked to stop do so when they go on, and must not stand for long.
     const auto wait = [this] {
-      constexpr int look_again_ms = 100;
+      constexpr int poll_again_ms = 100;
       pollfd stops{signals_.get(), POLLIN, 0};
-      (void)poll(&stops, 1, look_again_ms);
+      (void)poll(&stops, 1, poll_again_ms);
       drain_signals();
       take_stops();
     };

@@ -90,7 +90,7 @@ void Injector::must_write(Address address, std::span<const std::byte> bytes) con
 std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> suspended,
                                                         Nanoseconds deadline_ns) {
   if (suspended) return StoppedThread::take_suspended(pid_, *suspended, syscall_instruction_);
-  Patience spare(kRankLimit, kStopLimit);  // a look waits for stops
+  Patience spare(kRankLimit, kStopLimit);  // a poll waits for stops
   do {
     const auto candidates = victim_candidates(pid_, forking_);
     const bool all_spared =
@@ -133,7 +133,7 @@ Injection Injector::inject(unsigned slot_count, std::optional<Tid> suspended) {
     throw Error(fmt::format("no system-call instruction found in process {}", pid_));
   }
   syscall_instruction_ = *instruction;
-  if (!suspended) forking_.look(first_threads(pid_));
+  if (!suspended) forking_.poll(first_threads(pid_));
   owner_ = make_owner(pid_, controller_, getpid());
 
   auto thread = stop_some_thread(suspended, monotonic_now() + kInjectLimit);
@@ -200,8 +200,8 @@ void Injector::install_handler(StoppedThread& thread) {
   previous_action_ = exchange_action(thread, &ours);
 }
 
-// The target has installed one between the look and the call. Another thread may have come into the
-// stub by it, so the page is for restore().
+// The target has installed one between the check and the call. Another thread may have come into
+// the stub by it, so the page is for restore().
 void Injector::give_back_handler(StoppedThread& thread) {
   const auto replaced = exchange_action(thread, &*previous_action_);
   if (replaced.handler != region_->start) exchange_action(thread, &replaced);  // a newer one
@@ -353,7 +353,7 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> suspende
   }
   trap_replaced_ = exchange_action(*thread, nullptr).handler != region_->start;
   if (!trap_replaced_) {
-    // … or was, between the look and the call: then it is put back.
+    // … or was, between the check and the call: then it is put back.
     const auto replaced = exchange_action(*thread, &*previous_action_);
     trap_replaced_ = replaced.handler != region_->start;
     if (trap_replaced_) exchange_action(*thread, &replaced);

@@ -43,7 +43,7 @@ class Injector {
   // `controller`: whose guardian this process is.
   Injector(Pid pid, Pid controller) : pid_(pid), controller_(controller), forking_(pid) {}
 
-  // `suspended`: a thread that is stopped already and stays so. REQUIRES: a look at the target's
+  // `suspended`: a thread that is stopped already and stays so. REQUIRES: a check of the target's
   // disposition of SIGTRAP found the default. Throws Error (EBUSY: it is not the default any more),
   // TargetGone; then our handler is not in the target, and what else is left of ours restore()
   // removes.

@@ -30,45 +30,45 @@ bool may_be_masking(Pid pid, Tid tid) {
   return !doing || std::find(masking.begin(), masking.end(), doing->number) != masking.end();
 }
 
-std::optional<MaskLook> look_at(Pid pid, Tid tid) {
+std::optional<MaskPoll> poll_mask(Pid pid, Tid tid) {
   const bool masking_before = may_be_masking(pid, tid);
   const auto status = procfs::thread_status(pid, tid);
   if (masking_before || !status || may_be_masking(pid, tid)) return std::nullopt;
   const auto stat = procfs::thread_stat(pid, tid).value_or("");
-  return MaskLook{status->signals_blocked, status->state, procfs::parse_user_ticks(stat)};
+  return MaskPoll{status->signals_blocked, status->state, procfs::parse_user_ticks(stat)};
 }
 
 }  // namespace
 
-bool is_own_mask(const MaskLook& first, const MaskLook& now) {
+bool is_own_mask(const MaskPoll& first, const MaskPoll& now) {
   if (!blocks_all(now.blocked)) return true;
   return (first.state == 'S' && now.state == 'S') || now.user_ticks >= first.user_ticks + kComputed;
 }
 
 std::optional<std::uint64_t> mask_now(Pid pid, Tid tid) {
-  const auto look = look_at(pid, tid);
-  return look ? std::optional(look->blocked) : std::nullopt;
+  const auto now = poll_mask(pid, tid);
+  return now ? std::optional(now->blocked) : std::nullopt;
 }
 
 std::map<Tid, std::uint64_t> own_masks(Pid pid, std::span<const Tid> tids) {
   std::map<Tid, std::uint64_t> own;
-  std::map<Tid, MaskLook> doubtful;  // the first look at each
+  std::map<Tid, MaskPoll> doubtful;  // as of the first poll of each
   for (const Tid tid : tids) {
-    const auto look = look_at(pid, tid);
-    if (!look) continue;
-    if (blocks_all(look->blocked)) {
-      doubtful[tid] = *look;
+    const auto now = poll_mask(pid, tid);
+    if (!now) continue;
+    if (blocks_all(now->blocked)) {
+      doubtful[tid] = *now;
     } else {
-      own[tid] = look->blocked;
+      own[tid] = now->blocked;
     }
   }
   for (Patience patience(kMaskPatience); !doubtful.empty() && !patience.over();) {
     sleep_until(monotonic_now() + kMillisecond);
     std::erase_if(doubtful, [&](const auto& thread) {
-      const auto look = look_at(pid, thread.first);
-      if (!look) return true;
-      if (!is_own_mask(thread.second, *look)) return false;
-      own[thread.first] = look->blocked;
+      const auto now = poll_mask(pid, thread.first);
+      if (!now) return true;
+      if (!is_own_mask(thread.second, *now)) return false;
+      own[thread.first] = now->blocked;
       return true;
     });
   }

@@ -12,18 +12,18 @@
 
 namespace causalctl::tracee {
 
-// What one look finds of a thread.
-struct MaskLook {
+// What one poll of a thread finds.
+struct MaskPoll {
   std::uint64_t blocked = 0;
   char state = '?';  // as in procfs::Status
   std::uint64_t user_ticks = 0;
 };
 
-// Whether the mask seen now is the thread's own choice, where at the first look all signals were
-// blocked: it is if some are not blocked any more, if the thread slept at both looks, or if it has
+// Whether the mask seen now is the thread's own choice, where at the first poll all signals were
+// blocked: it is if some are not blocked any more, if the thread slept at both polls, or if it has
 // computed for longer in between than any library does with all signals blocked. (Time in the
 // kernel does not count: fork() of a large process is long.) Pure.
-bool is_own_mask(const MaskLook& first, const MaskLook& now);
+bool is_own_mask(const MaskPoll& first, const MaskPoll& now);
 
 // The mask of the thread as it is now. nullopt: the thread is gone, or in a system call that has
 // a mask of its own while it waits.

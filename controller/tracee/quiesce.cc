@@ -138,7 +138,7 @@ class Quiescing {
   // on a busy machine it would otherwise meet the next stop before its next instruction, for ever.
   struct Thread {
     bool interrupted = false;  // seized, and its stop is on its way
-    Nanoseconds look_again_ns = 0;
+    Nanoseconds poll_again_ns = 0;
     Nanoseconds patience_ns = 2 * kMillisecond;
   };
 
@@ -151,7 +151,7 @@ class Quiescing {
     const Nanoseconds now_ns = monotonic_now();
     for (auto next = waiting_.begin(); next != waiting_.end();) {
       auto& [tid, thread] = *next;
-      const bool due = !thread.interrupted && now_ns >= thread.look_again_ns;
+      const bool due = !thread.interrupted && now_ns >= thread.poll_again_ns;
       const bool quiescent = due && (blocked_and_clean(pid_, tid, stub_) ||
                                      (!spare(tid, thread, now_ns) && !start_stop(tid, thread)));
       next = quiescent ? waiting_.erase(next) : std::next(next);
@@ -163,7 +163,7 @@ class Quiescing {
   bool spare(Tid tid, Thread& thread, Nanoseconds now_ns) {
     if (!has_others_ || now_ns >= limits_.deadline_ns || !forking_.contains(tid)) return false;
     if (limits_.spare.over()) return false;
-    thread.look_again_ns = now_ns + kMillisecond;
+    thread.poll_again_ns = now_ns + kMillisecond;
     return true;
   }
 
@@ -197,7 +197,7 @@ class Quiescing {
         waiting_.erase(found);
         continue;
       }
-      thread.look_again_ns = monotonic_now() + thread.patience_ns;
+      thread.poll_again_ns = monotonic_now() + thread.patience_ns;
       thread.patience_ns = std::min(2 * thread.patience_ns, longest_patience_ns);
     }
   }

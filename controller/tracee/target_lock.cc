@@ -18,7 +18,7 @@ namespace causalctl::tracee {
 namespace {
 
 constexpr Nanoseconds kPatience = kSecond;
-constexpr Nanoseconds kLookAgain = 10 * kMillisecond;
+constexpr Nanoseconds kTryAgain = 10 * kMillisecond;
 
 Fd open_folder(Pid target) {
   const auto path = fmt::format("/proc/{}", target);
@@ -63,7 +63,7 @@ Fd lock_target(Pid target) {
       if (holder == 0) return {};
       refuse_profiled(target, causalctl_of(holder));
     }
-    sleep_until(monotonic_now() + kLookAgain);
+    sleep_until(monotonic_now() + kTryAgain);
   }
   return folder;
 }

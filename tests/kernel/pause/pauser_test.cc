@@ -13,8 +13,8 @@ namespace {
 using tracee::test::program;
 using tracee::test::TargetProcess;
 
-// The look is made at one that has none, in place of the other's state of a moment before.
-TEST_CASE("a target that installs a SIGTRAP handler after the look is paused by ptrace",
+// What is checked is one that has none, in place of the other's state of a moment before.
+TEST_CASE("a target that installs a SIGTRAP handler after the check is paused by ptrace",
           "[pause]") {
   const TargetProcess without({program("target_waits"), "busy", "1"});
   const TargetProcess with({program("target_waits"), "handler", "1"});

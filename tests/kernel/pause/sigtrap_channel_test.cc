@@ -200,7 +200,7 @@ TEST_CASE("a target that confines itself by seccomp is not shot, and rid of the 
                      [&](const procfs::Map& map) { return map.start == injection.code; }));
 }
 
-// Without a look at the disposition, the shot after the reset ends the target.
+// Without a poll at the disposition, the shot after the reset ends the target.
 TEST_CASE("a target that resets SIGTRAP is not shot", "[pause]") {
   constexpr unsigned kRounds = 20;
   // As often as a profile does: every tick, and the debts that are worth a pause.
@@ -268,7 +268,7 @@ TEST_CASE("a thread that blocks SIGTRAP after a pause is not shot", "[pause]") {
 
 // Each time it comes to the stub it is cleared of that.
 TEST_CASE("a thread that blocks SIGTRAP again and again is paused by the stub", "[pause]") {
-  constexpr auto kEnough = 3 * std::uint64_t{Unreached::kBlockedLooks};
+  constexpr auto kEnough = 3 * std::uint64_t{Unreached::kBlockedPolls};
   constexpr Nanoseconds kTick = 2 * kMillisecond;
   const ChildProcess target(block_signals_again_and_again);
   tracee::Guardian guardian;

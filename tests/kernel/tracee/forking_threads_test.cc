@@ -42,14 +42,14 @@ TEST_CASE("a thread that was seen with a child forks", "[tracee]") {
   CHECK_FALSE(ForkingThreads(self).contains(self));
 }
 
-TEST_CASE("a look at all threads remembers who has children", "[tracee]") {
+TEST_CASE("a poll of all threads remembers which have children", "[tracee]") {
   const Pid self = getpid();
   ForkingThreads alone(self);
   ForkingThreads beside_another(self);
   {
     const Child child;
-    alone.look({self});
-    beside_another.look({self, self});
+    alone.poll({self});
+    beside_another.poll({self, self});
   }
   CHECK_FALSE(alone.contains(self));  // there is nobody to wake
   CHECK(beside_another.contains(self));

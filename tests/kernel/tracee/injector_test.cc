@@ -22,8 +22,8 @@ using test::handler_is_installed;
 using test::program;
 using test::TargetProcess;
 
-// inject() takes the look, which found the default, for granted.
-TEST_CASE("a handler that was installed since the look is put back, and goes on to work",
+// inject() takes the check, which found the default, for granted.
+TEST_CASE("a handler that was installed since the check is put back, and goes on to work",
           "[tracee]") {
   const BlockSigchld block;
   TargetProcess target({program("target_waits"), "handler", "1"});

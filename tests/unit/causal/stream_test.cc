@@ -283,8 +283,8 @@ TEST_CASE("the target is looked at as seldom as its threads block", "[causal][st
     scene.run_until(1100);
     CHECK(tick_ns() == 8 * kMs);
   }
-  SECTION("never, but the channel must look") {
-    scene.pauser.looks = true;
+  SECTION("never, but the channel must poll") {
+    scene.pauser.polls = true;
     scene.run_until(600);
     CHECK(tick_ns() == 2 * kMs);
   }

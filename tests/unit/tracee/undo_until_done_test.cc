@@ -6,7 +6,7 @@
 namespace causalctl::tracee {
 namespace {
 
-// A target that stands still until its `goes_on`th event, where a look at it and an attempt are
+// A target that stands still until its `goes_on`th event, where a poll of it and an attempt are
 // events, and that nothing can be undone in while it does.
 struct Frozen {
   int goes_on = 0;
@@ -34,7 +34,7 @@ struct Frozen {
 TEST_CASE("what failed while the target stood still is undone whenever it goes on", "[tracee]") {
   for (int goes_on = 0; goes_on < 12; ++goes_on) {
     Frozen frozen{.goes_on = goes_on};
-    INFO("goes on after " << goes_on << " looks, attempts and waits");
+    INFO("goes on after " << goes_on << " polls, attempts and waits");
     CHECK(frozen.undo_until_done().empty());
     CHECK(frozen.attempts <= 2);  // none while it stands still, after the first
     CHECK(frozen.waits <= goes_on / 2);
@@ -55,7 +55,7 @@ TEST_CASE("what fails in a target that does not stand still is tried twice", "[t
 
 TEST_CASE("an attempt in which the target begins to stand still is repeated", "[tracee]") {
   // Before the second attempt, after it, waiting; then it runs.
-  std::deque<bool> looks{false, true, true, false};
+  std::deque<bool> polls{false, true, true, false};
   int attempts = 0;
   int waits = 0;
   const auto problems = undo_until_done(
@@ -64,9 +64,9 @@ TEST_CASE("an attempt in which the target begins to stand still is repeated", "[
         return {};
       },
       [&] {
-        if (looks.empty()) return false;
-        const bool still = looks.front();
-        looks.pop_front();
+        if (polls.empty()) return false;
+        const bool still = polls.front();
+        polls.pop_front();
         return still;
       },
       [&] { ++waits; });

@@ -19,9 +19,9 @@
 namespace causalctl::commands {
 namespace {
 
-constexpr Nanoseconds kLook = 500 * kMillisecond;
-constexpr Nanoseconds kLookEvery = 20 * kMillisecond;
-constexpr Nanoseconds kLookPeriod = 2 * kMillisecond;
+constexpr Nanoseconds kSamplingTime = 500 * kMillisecond;
+constexpr Nanoseconds kPollActivityEvery = 20 * kMillisecond;
+constexpr Nanoseconds kSamplingPeriod = 2 * kMillisecond;
 constexpr std::size_t kMostSamples = 1000;  // each is unwound
 constexpr std::size_t kMostNamed = 3;
 constexpr double kEnough = 0.5;    // of the samples in scope
@@ -31,16 +31,16 @@ constexpr double kLauncher =
 
 std::vector<perf::SampleEvent> sample(Pid target) {
   perf::SessionOptions options;
-  options.period_ns = kLookPeriod;
+  options.period_ns = kSamplingPeriod;
   options.wake_edges = false;
   options.peers = false;
   options.stack_bytes = kSampledStackBytes;
   perf::Session session(target, options);
   session.start();
   std::vector<perf::SampleEvent> samples;
-  const Nanoseconds end_ns = monotonic_now() + kLook;
+  const Nanoseconds end_ns = monotonic_now() + kSamplingTime;
   while (monotonic_now() < end_ns && samples.size() < kMostSamples && session.target_alive()) {
-    sleep_until(std::min(end_ns, monotonic_now() + kLookEvery));
+    sleep_until(std::min(end_ns, monotonic_now() + kPollActivityEvery));
     for (auto& event : session.drain(monotonic_now())) {
       auto* sample = std::get_if<perf::SampleEvent>(&event);
       if (sample != nullptr && samples.size() < kMostSamples) samples.push_back(std::move(*sample));
@@ -96,7 +96,7 @@ std::string name_elsewhere(const std::string& file) {
 
 }  // namespace
 
-Activity look_at(Pid target) {
+Activity sample_activity(Pid target) {
   const auto samples = sample(target);
   unwind::Symbolizer symbolizer(target);
   unwind::Unwinder unwinder(target);
