@@ -3,9 +3,9 @@
 // The guardian is forked first, before anything that it must not keep alive exists; it adopts the
 // target (and refuses what cannot be profiled), and profile() does the rest:
 //
-//   profile.cc          what is set up around the target, and how all of it is taken away again
-//   causal/run.h        the experiments: which unit is sped up, when, and what comes of it
-//   causal/stream.h     how a sample in that unit becomes pauses of the other threads
+//   profile.cc                what is set up around the target, and how it is taken away again
+//   causal/experiment_loop.h  the experiments: which unit is sped up, when, and what comes of it
+//   causal/stream.h           how a sample in that unit becomes pauses of the other threads
 #include <fmt/format.h>
 
 #include <memory>

@@ -21,11 +21,11 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/log.h"
+#include "controller/causal/execution.h"
 #include "controller/causal/log.h"
 #include "controller/causal/plan.h"
 #include "controller/causal/unit_names.h"
 #include "controller/causal/until_certain.h"
-#include "controller/causal/whole_run.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/profile.h"
@@ -79,7 +79,7 @@ int status_of(tracee::Guardian& guardian) {
 
 // In the process of one run. Errors leave by main(), which tells them.
 void watch_once(config::Config config, const ConsoleOptions& console,
-                const causal::WholeRun& planned, std::optional<Nanoseconds> pause_cost_ns,
+                const causal::PlannedExecution& planned, std::optional<Nanoseconds> pause_cost_ns,
                 const Scratch& scratch) {
   config.progress.end_to_end = false;
   config.progress.throughput = {causal::kEndPoint};
@@ -92,7 +92,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log.run(run);
-    causal::run_whole(config, parts, hooks, planned, run);
+    causal::run_execution(config, parts, hooks, planned, run);
   };
   causal::Run run = watch_target(config, pid, guardian, console, work);
   if (guardian.was_killed()) {
@@ -115,7 +115,8 @@ void watch_once(config::Config config, const ConsoleOptions& console,
 
 // One run of the program.
 Execution execute(const config::Config& config, const ConsoleOptions& console,
-                  const causal::WholeRun& planned, std::optional<Nanoseconds> pause_cost_ns) {
+                  const causal::PlannedExecution& planned,
+                  std::optional<Nanoseconds> pause_cost_ns) {
   const Scratch scratch;
   const Pid controller = getpid();
   const Pid watcher = fork();
@@ -147,9 +148,9 @@ Execution execute(const config::Config& config, const ConsoleOptions& console,
   return execution;
 }
 
-class Runs {
+class EndToEnd {
  public:
-  Runs(const config::Config& config, const ConsoleOptions& console)
+  EndToEnd(const config::Config& config, const ConsoleOptions& console)
       : config_(config), console_(console), log_(config.output.log), status_(console.quiet) {}
 
   ExitCode all();
@@ -157,12 +158,12 @@ class Runs {
  private:
   bool stop();
   std::vector<causal::UnitId> recent();
-  Execution next(const causal::WholeRun& planned);
+  Execution next(const causal::PlannedExecution& planned);
   void take(const Execution& execution);
   causal::Unit named(causal::Unit unit) const;
   void learn(const causal::Run& run, bool baseline);
   void interim_analysis();
-  void show(const causal::WholeRun& planned);
+  void show(const causal::PlannedExecution& planned);
   ExitCode finish(ExitCode code);
 
   const config::Config& config_;
@@ -179,7 +180,7 @@ class Runs {
   std::mt19937_64 random_;
 };
 
-bool Runs::stop() {
+bool EndToEnd::stop() {
   if (!run_.reason.empty()) return true;
   if (Interrupts::count() > 0) {
     run_.reason = "interrupted";
@@ -190,7 +191,7 @@ bool Runs::stop() {
   return !run_.reason.empty();
 }
 
-void Runs::show(const causal::WholeRun& planned) {
+void EndToEnd::show(const causal::PlannedExecution& planned) {
   causal::Status status = causal::status_of(run_, executions_ == 0 ? "first run" : "runs", nullptr);
   status.elapsed_ns = monotonic_now() - start_ns_;
   status.visits_per_s = 0;  // one a run: nothing to tell
@@ -200,7 +201,7 @@ void Runs::show(const causal::WholeRun& planned) {
   status_.show(status);
 }
 
-Execution Runs::next(const causal::WholeRun& planned) {
+Execution EndToEnd::next(const causal::PlannedExecution& planned) {
   show(planned);
   config::Config config = config_;
   // Periods of sampling are drawn anew in each run.
@@ -215,7 +216,7 @@ Execution Runs::next(const causal::WholeRun& planned) {
 }
 
 // Each run of the program has named what it met first, so another may have the name here.
-causal::Unit Runs::named(causal::Unit unit) const {
+causal::Unit EndToEnd::named(causal::Unit unit) const {
   const auto taken = [this](const std::string& name) {
     return std::any_of(run_.samples.begin(), run_.samples.end(),
                        [&](const causal::UnitSamples& known) { return known.unit.name == name; });
@@ -224,7 +225,7 @@ causal::Unit Runs::named(causal::Unit unit) const {
   return unit;
 }
 
-void Runs::learn(const causal::Run& run, bool baseline) {
+void EndToEnd::learn(const causal::Run& run, bool baseline) {
   for (const causal::UnitSamples& samples : run.samples) {
     const auto [known, is_new] =
         by_identity_.try_emplace(causal::identity_of(samples.unit), run_.samples.size());
@@ -254,13 +255,13 @@ void Runs::learn(const causal::Run& run, bool baseline) {
   }
 }
 
-std::vector<causal::UnitId> Runs::recent() {
+std::vector<causal::UnitId> EndToEnd::recent() {
   if (!config_.experiment.fixed_unit.empty()) return {0};  // all() knows which
   std::uniform_real_distribution<double> offset;
   return causal::entries_by_share(run_.samples, offset(random_));
 }
 
-void Runs::take(const Execution& execution) {
+void EndToEnd::take(const Execution& execution) {
   causal::Experiment done = execution.run.experiments.front();
   done.start_ns = monotonic_now() - start_ns_ - done.wall_ns;
   if (done.discarded.empty() && execution.status != expected_status_) {
@@ -274,7 +275,7 @@ void Runs::take(const Execution& execution) {
   causal::write_or_end(run_, [&] { log_.experiment(run_, done); });
 }
 
-void Runs::interim_analysis() {
+void EndToEnd::interim_analysis() {
   if (!config_.budget.until_certain || stop() || !analyses_.due(run_.experiments.size())) return;
   const bool fixed = !config_.experiment.fixed_unit.empty();
   if (causal::enough(run_, analyses_, fixed ? run_.experiments[0].unit.name : "")) {
@@ -282,7 +283,7 @@ void Runs::interim_analysis() {
   }
 }
 
-ExitCode Runs::finish(ExitCode code) {
+ExitCode EndToEnd::finish(ExitCode code) {
   run_.wall_ns = monotonic_now() - start_ns_;
   run_.ended = true;
   run_.digest = "unknown";  // the processes are gone
@@ -297,7 +298,7 @@ ExitCode Runs::finish(ExitCode code) {
 }
 
 // The first run shows which code is hot, and how the program ends. It is no experiment.
-ExitCode Runs::all() {
+ExitCode EndToEnd::all() {
   const Execution first = next({});
   if (first.code != ExitCode::ok) return first.code;
   const causal::Experiment& shown = first.run.experiments.front();
@@ -348,7 +349,7 @@ ExitCode Runs::all() {
 
 ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& console) {
   const Interrupts interrupts;
-  return Runs(config, console).all();
+  return EndToEnd(config, console).all();
 }
 
 }  // namespace causalctl::commands

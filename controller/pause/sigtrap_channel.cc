@@ -12,7 +12,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
-#include "controller/pause/slot_run.h"
+#include "controller/pause/stub_run.h"
 #include "controller/perf/attrs.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/stub.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "controller/base/error.h"
-#include "controller/pause/slot_run.h"
+#include "controller/pause/stub_run.h"
 #include "controller/tracee/left_stub.h"
 #include "controller/tracee/slot.h"
 #include "controller/tracee/stub.h"

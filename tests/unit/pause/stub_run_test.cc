@@ -1,4 +1,4 @@
-#include "controller/pause/slot_run.h"
+#include "controller/pause/stub_run.h"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "controller/causal/whole_run.h"
+#include "controller/causal/execution.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ struct Watched {
 };
 
 Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const RunHooks& hooks,
-              const WholeRun& planned, Nanoseconds period_ns, EarlyFindings* early) {
+              const PlannedExecution& planned, Nanoseconds period_ns, EarlyFindings* early) {
   Watched watched;
   const Nanoseconds start_ns = parts.clock.now();
   if (early != nullptr) early->begin(start_ns);
@@ -75,7 +75,7 @@ Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const Ru
 }
 
 Experiment experiment_of(const StreamParts& parts, const Stream& stream, const Ticker& ticker,
-                         const WholeRun& planned, const Watched& watched,
+                         const PlannedExecution& planned, const Watched& watched,
                          const Overhead& overhead) {
   Experiment result;
   result.speedup = planned.speedup;
@@ -140,8 +140,8 @@ std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, do
   return entries;
 }
 
-void run_whole(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
-               const WholeRun& planned, Run& run) {
+void run_execution(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
+                   const PlannedExecution& planned, Run& run) {
   SamplingLimit limit(parts.session, run.warnings);
   const Nanoseconds period_ns = limit.allowed(config.sampling.period_ns.value_or(kPeriod));
   run.overhead.period_ns = period_ns;

@@ -9,7 +9,7 @@
 
 namespace causalctl::pause {
 
-struct SlotRun {
+struct StubRun {
   Nanoseconds start_ns = 0;
   Nanoseconds end_ns = 0;         // == start_ns: a void shot
   Nanoseconds paid_total_ns = 0;  // with this run
@@ -21,7 +21,7 @@ bool is_plausible_total(Nanoseconds paid_total_ns);
 // `paid_before_ns`: the slot's paid_total before this run; `now_ns`: of a clock at which the slot
 // was read, or shortly before. nullopt: the stub has not written that. REQUIRES: paid_before_ns is
 // plausible, and so is then the new total.
-std::optional<SlotRun> last_run(const tracee::Slot& slot, Nanoseconds paid_before_ns,
+std::optional<StubRun> last_run(const tracee::Slot& slot, Nanoseconds paid_before_ns,
                                 Nanoseconds now_ns);
 
 }  // namespace causalctl::pause

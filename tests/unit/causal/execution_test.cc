@@ -1,5 +1,5 @@
 // Which unit the next run of a program is for.
-#include "controller/causal/whole_run.h"
+#include "controller/causal/execution.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -25,7 +25,7 @@ std::map<UnitId, std::size_t> entries_of_each(const std::vector<UnitSamples>& sa
 
 }  // namespace
 
-TEST_CASE("a run whose samples were known too late does not count", "[causal][whole_run]") {
+TEST_CASE("a run whose samples were known too late does not count", "[causal][execution]") {
   CHECK(known_too_late(0, 0).empty());  // the unit did not run
   CHECK(known_too_late(50, 50).empty());
   CHECK(known_too_late(45, 50).empty());
@@ -35,12 +35,12 @@ TEST_CASE("a run whose samples were known too late does not count", "[causal][wh
   CHECK(known_too_late(51, 50).empty());
 }
 
-TEST_CASE("no samples, no entries", "[causal][whole_run]") {
+TEST_CASE("no samples, no entries", "[causal][execution]") {
   CHECK(entries_by_share({}, 0).empty());
   CHECK(entries_by_share(samples_of({0, 0}), 0.5).empty());
 }
 
-TEST_CASE("each unit has as many entries as its share says", "[causal][whole_run]") {
+TEST_CASE("each unit has as many entries as its share says", "[causal][execution]") {
   const double offset = GENERATE(0.0, 0.3, 0.999999);
   auto entries = entries_of_each(samples_of({3, 0, 1}), offset);
   CHECK(entries.size() == 2);
@@ -49,7 +49,7 @@ TEST_CASE("each unit has as many entries as its share says", "[causal][whole_run
 }
 
 TEST_CASE("of a profile flatter than there are entries every unit is drawn",
-          "[causal][whole_run]") {
+          "[causal][execution]") {
   constexpr std::size_t kUnits = 1000;
   const auto samples = samples_of(std::vector<std::uint64_t>(kUnits, 7));
   std::vector<double> drawn(kUnits);

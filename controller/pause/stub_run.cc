@@ -1,4 +1,4 @@
-#include "controller/pause/slot_run.h"
+#include "controller/pause/stub_run.h"
 
 namespace causalctl::pause {
 namespace {
@@ -14,14 +14,14 @@ bool is_plausible_total(Nanoseconds paid_total_ns) {
 
 // However long the run was: a target may be stopped in it. That paid_total grows by just its length
 // is the stub's invariant (stub.S).
-std::optional<SlotRun> last_run(const tracee::Slot& slot, Nanoseconds paid_before_ns,
+std::optional<StubRun> last_run(const tracee::Slot& slot, Nanoseconds paid_before_ns,
                                 Nanoseconds now_ns) {
   const bool ordered = slot.entered_at_ns >= 0 && slot.left_at_ns >= slot.entered_at_ns &&
                        slot.left_at_ns <= now_ns + kStall;
   if (!ordered || !is_plausible_total(slot.paid_total_ns)) return std::nullopt;
   const Nanoseconds paid_ns = slot.paid_total_ns - paid_before_ns;
   if (paid_ns != slot.left_at_ns - slot.entered_at_ns) return std::nullopt;
-  return SlotRun{slot.entered_at_ns, slot.left_at_ns, slot.paid_total_ns};
+  return StubRun{slot.entered_at_ns, slot.left_at_ns, slot.paid_total_ns};
 }
 
 }  // namespace causalctl::pause

@@ -1,4 +1,4 @@
-#include "controller/causal/run.h"
+#include "controller/causal/experiment_loop.h"
 
 #include <algorithm>
 #include <optional>
@@ -31,10 +31,10 @@ constexpr double kWarmUpShare = 0.2;           // of the experiment, before it
 constexpr std::uint64_t kCallersEnough = 100;  // samples, to decide on copied stacks
 constexpr double kCallersMayDiffer = 0.01;     // of all samples: below it, frame pointers will do
 
-class Runner {
+class ExperimentLoop {
  public:
-  Runner(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
-         LogWriter& log, Run& run)
+  ExperimentLoop(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
+                 LogWriter& log, Run& run)
       : config_(config),
         parts_(parts),
         hooks_(hooks),
@@ -96,7 +96,7 @@ class Runner {
   std::vector<std::uint64_t> baseline_counts_;  // by unit
 };
 
-bool Runner::stop() {
+bool ExperimentLoop::stop() {
   if (!run_.reason.empty()) return true;
   if (hooks_.interrupts() > 0) {
     run_.reason = "interrupted";
@@ -112,13 +112,13 @@ bool Runner::stop() {
 }
 
 // In every loop that takes long.
-bool Runner::tick() {
+bool ExperimentLoop::tick() {
   show_time();
   early_.poll();
   return stop();
 }
 
-void Runner::idle(Nanoseconds duration_ns) {
+void ExperimentLoop::idle(Nanoseconds duration_ns) {
   const Nanoseconds end_ns = parts_.clock.now() + duration_ns;
   while (!tick() && parts_.clock.now() < end_ns) {
     ticker_.step();
@@ -127,7 +127,7 @@ void Runner::idle(Nanoseconds duration_ns) {
 }
 
 // Which code runs is found out before the first experiment, so that experiments meet warm tables.
-void Runner::survey() {
+void ExperimentLoop::survey() {
   show("survey");
   parts_.session.set_stack_bytes(kStackBytes);
   parts_.session.set_period(
@@ -140,7 +140,7 @@ void Runner::survey() {
 // Does finding the caller of code out of scope need copied stacks? They are copied until enough
 // samples tell: a target may sleep through the survey, and its debug information take longer to
 // read. Between experiments only.
-void Runner::decide_stacks() {
+void ExperimentLoop::decide_stacks() {
   const auto& check = parts_.attribution.caller_check();
   if (stacks_decided_ || check.samples < kCallersEnough) return;
   stacks_decided_ = true;
@@ -151,7 +151,7 @@ void Runner::decide_stacks() {
                check.samples, check.needed_caller, check.disagreed, stacks ? "copied" : "off");
 }
 
-std::vector<UnitId> Runner::candidates() {
+std::vector<UnitId> ExperimentLoop::candidates() {
   if (config_.experiment.fixed_unit.empty()) {
     return {parts_.attribution.recent().begin(), parts_.attribution.recent().end()};
   }
@@ -169,7 +169,7 @@ std::vector<UnitId> Runner::candidates() {
   return fixed_ ? std::vector<UnitId>{*fixed_} : std::vector<UnitId>{};
 }
 
-Experiment Runner::experiment(const PlannedExperiment& planned) {
+Experiment ExperimentLoop::experiment(const PlannedExperiment& planned) {
   Experiment result;
   result.unit = parts_.attribution.unit(planned.unit);
   result.speedup = planned.speedup;
@@ -228,7 +228,7 @@ Experiment Runner::experiment(const PlannedExperiment& planned) {
 
 // A faster consumer first eats up what is in its queue: that gain is none of the steady state. By
 // effective time, of which little passes until it has.
-void Runner::warm_up(Experiment& experiment) {
+void ExperimentLoop::warm_up(Experiment& experiment) {
   const Nanoseconds begin_ns = parts_.clock.now();
   const auto effective_ns =
       static_cast<Nanoseconds>(kWarmUpShare * static_cast<double>(experiment_ns_));
@@ -245,7 +245,7 @@ void Runner::warm_up(Experiment& experiment) {
 }
 
 // Lets pauses under way end, so that none of them reaches into the next experiment.
-void Runner::cool_off() {
+void ExperimentLoop::cool_off() {
   const Nanoseconds end_ns = parts_.clock.now() + config_.experiment.cooloff_ns;
   const Nanoseconds patience_ns = parts_.clock.now() + config_.pause.longest_ns;
   do {
@@ -254,14 +254,14 @@ void Runner::cool_off() {
            (!parts_.pauser.idle() && parts_.clock.now() < patience_ns && hooks_.interrupts() < 2));
 }
 
-void Runner::check_budget() {
+void ExperimentLoop::check_budget() {
   if (!config_.budget.max_slowdown_percent) return;
   const Slowdown slowdown = slowdown_of(run_.experiments, run_.overhead.slowdown.value_or(0));
   if (slowdown.experiments > 0) keep_budget(slowdown);
 }
 
 // An experiment may last 30 s: too long to be checked only when it is over.
-void Runner::check_budget_of_window() {
+void ExperimentLoop::check_budget_of_window() {
   if (!config_.budget.max_slowdown_percent || window_begin_ns_ == 0) return;
   const Nanoseconds wall_ns = parts_.clock.now() - window_begin_ns_;
   if (wall_ns < kLongestWindow) return;
@@ -269,13 +269,13 @@ void Runner::check_budget_of_window() {
   keep_budget({by_pauses + std::max(run_.overhead.slowdown.value_or(0), 0.0), 1, wall_ns, false});
 }
 
-void Runner::keep_budget(const Slowdown& slowdown) {
+void ExperimentLoop::keep_budget(const Slowdown& slowdown) {
   if (100 * slowdown.share <= *config_.budget.max_slowdown_percent) return;
   run_.reason = "budget";
   run_.warnings.push_back(over_budget(slowdown, *config_.budget.max_slowdown_percent));
 }
 
-Run Runner::so_far() const {
+Run ExperimentLoop::so_far() const {
   Run run = run_;
   run.samples = samples();
   run.losses.samples_total = parts_.attribution.total();
@@ -284,7 +284,7 @@ Run Runner::so_far() const {
 }
 
 // Between two experiments, when nothing is being measured.
-void Runner::interim_analysis() {
+void ExperimentLoop::interim_analysis() {
   if (stop()) return;
   if (!outlook_told_ && parts_.clock.now() - start_ns_ >= kOutlookAfter) {
     outlook_told_ = true;
@@ -297,7 +297,7 @@ void Runner::interim_analysis() {
 }
 
 // Between two experiments, too.
-void Runner::keep_to_limit() {
+void ExperimentLoop::keep_to_limit() {
   const Nanoseconds period_ns = limit_.still_allowed(run_.overhead.period_ns, parts_.clock.now());
   if (period_ns == run_.overhead.period_ns) return;
   run_.overhead.period_ns = period_ns;
@@ -306,32 +306,33 @@ void Runner::keep_to_limit() {
 }
 
 // What counts of samples are multiplied with must be what one stands for on average.
-void Runner::note_mean_period() {
+void ExperimentLoop::note_mean_period() {
   const std::uint64_t samples = parts_.attribution.total() - samples_set_up_;
   if ((!period_fell_short_ && run_.losses.throttles == 0) || samples == 0) return;
   run_.overhead.period_ns =
       (stream_.cpu_time_ns() - cpu_set_up_ns_) / static_cast<Nanoseconds>(samples);
 }
 
-void Runner::show(const char* phase, const Experiment* now) {
+void ExperimentLoop::show(const char* phase, const Experiment* now) {
   status_ = status_of(run_, phase, now);
   status_.records_lost = parts_.session.losses().records_lost;
   show_time();
 }
 
-void Runner::show_time() {
+void ExperimentLoop::show_time() {
   status_.elapsed_ns = parts_.clock.now() - start_ns_;
   hooks_.show(status_);
 }
 
 // For the phase correction: how often each unit was sampled while nothing was sped up.
-void Runner::count_baseline(const Experiment& done, const std::vector<std::uint64_t>& counts) {
+void ExperimentLoop::count_baseline(const Experiment& done,
+                                    const std::vector<std::uint64_t>& counts) {
   if (done.speedup > 0 || !done.discarded.empty()) return;
   baseline_counts_.resize(counts.size());
   for (UnitId id = 0; id < counts.size(); ++id) baseline_counts_[id] += counts[id];
 }
 
-std::vector<UnitSamples> Runner::samples() const {
+std::vector<UnitSamples> ExperimentLoop::samples() const {
   std::vector<UnitSamples> all = parts_.attribution.samples();
   for (UnitId id = 0; id < std::min(all.size(), baseline_counts_.size()); ++id) {
     all[id].baseline_count = baseline_counts_[id];
@@ -340,7 +341,7 @@ std::vector<UnitSamples> Runner::samples() const {
 }
 
 // Right after the survey, so that the user need not wait for a profile of another program.
-void Runner::warn_of_intrusion() {
+void ExperimentLoop::warn_of_intrusion() {
   Intrusion intrusion;
   intrusion.spinning_share = stream_.check_for_spinning();
   for (std::uint32_t tag = 0; tag < parts_.counters.points().size(); ++tag) {
@@ -362,7 +363,7 @@ void Runner::warn_of_intrusion() {
   }
 }
 
-void Runner::finish() {
+void ExperimentLoop::finish() {
   if (run_.reason == "target-exited" && !stream_.executed_other_program()) {
     run_.death = death_of(parts_, stream_);
   }
@@ -386,7 +387,7 @@ void Runner::finish() {
                pauses.pauses, pauses.stale);
 }
 
-void Runner::run() {
+void ExperimentLoop::run() {
   const Beginning beginning = beginning_of(parts_);
   start_ns_ = named_at_ns_ = beginning.at_ns;
   early_.begin(start_ns_);
@@ -431,7 +432,7 @@ void Runner::run() {
 
 void run_experiments(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
                      LogWriter& log, Run& run) {
-  Runner(config, parts, hooks, log, run).run();
+  ExperimentLoop(config, parts, hooks, log, run).run();
 }
 
 }  // namespace causalctl::causal
