@@ -34,7 +34,7 @@ struct Experiment {
   Nanoseconds wall_ns = 0;
   Nanoseconds warm_up_ns = 0;        // before it; not logged
   Nanoseconds warm_up_delay_ns = 0;  // of which the target was paused
-  Nanoseconds delay_ns = 0;          // growth of the global offset; in a baseline by visits only
+  Nanoseconds delay_ns = 0;          // growth of the largest lead; in a baseline by visits only
   Nanoseconds effective_ns = 0;      // wall - delay
   std::uint64_t samples = 0;         // in the unit
   std::vector<ThroughputCount> throughput;

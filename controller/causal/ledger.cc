@@ -26,7 +26,7 @@ constexpr Nanoseconds kJoined = 500 * kMicrosecond;
 void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool blocked) {
   Thread fresh;
   const auto found = threads_.find(parent);
-  fresh.local_ns = found == threads_.end() ? global() : found->second.local_ns;
+  fresh.lead_ns = found == threads_.end() ? max_lead() : found->second.lead_ns;
   fresh.since_ns = now_ns;
   fresh.running_since_ns = now_ns;
   fresh.wake_unseen = blocked;
@@ -54,7 +54,7 @@ void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
-  if (!thread.is_peer) last_end_ = {now_ns, thread.local_ns};
+  if (!thread.is_peer) last_end_ = {now_ns, thread.lead_ns};
   if (thread.cpu && thread.state == ThreadState::running) {  // no switch record comes
     leave(cores_[*thread.cpu], tid, thread, now_ns, false);
   }
@@ -64,8 +64,8 @@ void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
 
 void Ledger::reset() {
   find_background_threads();
-  for (auto& [tid, thread] : threads_) thread.local_ns = thread.runs_on_ns = 0;
-  for (auto& [cpu, core] : cores_) core.local_ns = 0;
+  for (auto& [tid, thread] : threads_) thread.lead_ns = thread.runs_on_ns = 0;
+  for (auto& [cpu, core] : cores_) core.lead_ns = 0;
   pool_.reset();
   last_end_.reset();
   lifted_ns_ = 0;
@@ -78,7 +78,7 @@ void Ledger::earn(Tid thread, Nanoseconds amount_ns) {
 
 void Ledger::pay(Tid thread, Nanoseconds amount_ns) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
-    found->second.local_ns += amount_ns;
+    found->second.lead_ns += amount_ns;
   }
 }
 
@@ -87,7 +87,7 @@ void Ledger::lift(Nanoseconds amount_ns) {
   lifted_ns_ += amount_ns;
   pool_.lift(amount_ns);
   for (auto& [tid, thread] : threads_) {
-    if (thread.is_peer) thread.local_ns += amount_ns;
+    if (thread.is_peer) thread.lead_ns += amount_ns;
   }
 }
 
@@ -123,10 +123,10 @@ void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
   }
 }
 
-void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns,
+void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_lead_ns,
                     bool by_chance) {
-  if (by_chance) other_local_ns = std::max(other_local_ns, thread.local_ns);
-  thread.local_ns = std::min(thread.local_ns + std::max<Nanoseconds>(waited_ns, 0), other_local_ns);
+  if (by_chance) other_lead_ns = std::max(other_lead_ns, thread.lead_ns);
+  thread.lead_ns = std::min(thread.lead_ns + std::max<Nanoseconds>(waited_ns, 0), other_lead_ns);
 }
 
 Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
@@ -135,10 +135,10 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   if (found == threads_.end()) return {};
   Thread& thread = found->second;
   if (thread.wake_unseen && unseen_credit_ == UnseenCredit::full) {
-    arrive(thread, now_ns - thread.since_ns, global());
+    arrive(thread, now_ns - thread.since_ns, max_lead());
   } else if (thread.wake_unseen && last_end_ && last_end_->at_ns >= thread.since_ns &&
              now_ns - last_end_->at_ns < kJoined) {
-    arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->local_ns);
+    arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->lead_ns);
   }
   const Core& core = cores_[cpu];
   if (!thread.is_peer) cores_[cpu].of_target = true;
@@ -190,11 +190,11 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
       waited && core.left_by != 0 && core.left_by != tid &&
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
   if (for_other) {
-    const Nanoseconds most_ns = thread.local_ns + waited_ns;
-    arrive(thread, waited_ns, short_all_along ? pool_.local_ns() : core.local_ns, core.by_exempt);
-    thread.local_ns = std::min(thread.local_ns + thread.runs_on_ns, most_ns);
+    const Nanoseconds most_ns = thread.lead_ns + waited_ns;
+    arrive(thread, waited_ns, short_all_along ? pool_.lead_ns() : core.lead_ns, core.by_exempt);
+    thread.lead_ns = std::min(thread.lead_ns + thread.runs_on_ns, most_ns);
   } else if (thread.spurious_wait) {
-    thread.local_ns += waited_ns;  // all of it on the way
+    thread.lead_ns += waited_ns;  // all of it on the way
   }
   return result;
 }
@@ -203,7 +203,7 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
 // that one is behind; and has so much less to do when it has a core again. A successor that comes
 // out of a pause is not as far behind as it seems.
 void Ledger::come_to(const Core& core, const Thread& successor, Nanoseconds now_ns) {
-  const Nanoseconds behind_ns = core.local_ns - successor.local_ns;
+  const Nanoseconds behind_ns = core.lead_ns - successor.lead_ns;
   const bool another_between = now_ns - core.left_at_ns >= kHandOver;
   if (behind_ns <= 0 || another_between || exempt(successor) || successor.in_pause) return;
   const auto found = threads_.find(core.left_by);
@@ -237,7 +237,7 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
 void Ledger::leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted) {
   core.left_by = tid;
   core.left_at_ns = now_ns;
-  core.local_ns = thread.local_ns;
+  core.lead_ns = thread.lead_ns;
   core.by_exempt = exempt(thread);
   core.preempted = preempted;
   core.short_since_ns = pool_.short_since_ns();
@@ -268,9 +268,9 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
   thread.met_ns += waited_ns;
   other->second.met_ns += waited_ns;
-  thread.spurious_wait = thread.local_ns + waited_ns < other->second.local_ns;
-  arrive(thread, waited_ns, other->second.local_ns, met_by_chance(thread, other->second));
-  if (thread.local_ns == other->second.local_ns) thread.external_wake = false;  // in step
+  thread.spurious_wait = thread.lead_ns + waited_ns < other->second.lead_ns;
+  arrive(thread, waited_ns, other->second.lead_ns, met_by_chance(thread, other->second));
+  if (thread.lead_ns == other->second.lead_ns) thread.external_wake = false;  // in step
   thread.wake_unseen = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
@@ -299,32 +299,32 @@ bool Ledger::met_by_chance(const Thread& waiter, const Thread& waker) {
 
 void Ledger::spun(Tid tid, Nanoseconds amount_ns) {
   if (const auto found = threads_.find(tid); found != threads_.end()) {
-    arrive(found->second, amount_ns, global());
+    arrive(found->second, amount_ns, max_lead());
   }
 }
 
 // In a uniform pause nothing is earned: a thread that stood still for longer than it owed, because
 // it did not get a core afterwards, is ahead of the others, and they owe nothing for that.
-Nanoseconds Ledger::global() const {
+Nanoseconds Ledger::max_lead() const {
   if (threads_.empty() || lifted_ns_ > 0) return lifted_ns_;
   const auto largest = std::max_element(
       threads_.begin(), threads_.end(),
-      [](const auto& a, const auto& b) { return a.second.local_ns < b.second.local_ns; });
-  return largest->second.local_ns;
+      [](const auto& a, const auto& b) { return a.second.lead_ns < b.second.lead_ns; });
+  return largest->second.lead_ns;
 }
 
-Nanoseconds Ledger::local(Tid thread) const {
+Nanoseconds Ledger::lead(Tid thread) const {
   const auto found = threads_.find(thread);
-  return found == threads_.end() ? 0 : found->second.local_ns;
+  return found == threads_.end() ? 0 : found->second.lead_ns;
 }
 
 std::vector<Ledger::Debt> Ledger::debts() const {
-  const Nanoseconds target_ns = global();
+  const Nanoseconds target_ns = max_lead();
   std::vector<Debt> debts;
   debts.reserve(threads_.size());
   for (const auto& [tid, thread] : threads_) {
     if (thread.is_peer) continue;
-    const Nanoseconds debt_ns = exempt(thread) ? 0 : target_ns - thread.local_ns;
+    const Nanoseconds debt_ns = exempt(thread) ? 0 : target_ns - thread.lead_ns;
     debts.push_back({tid, debt_ns, thread.state});
   }
   return debts;

@@ -1,33 +1,33 @@
 // The ledger: virtual time of every thread (docs/virtual-time.md). Pure: events in, debts out.
 //
-// Thread i's virtual time is v_i = t - local_i: real time less what it has gained (earned: samples
-// of its own in the selected unit, each worth speedup x period, Coz eq. 4), stood still (paid:
-// pauses, as measured) or taken over from those it waited for. An experiment is right when every
-// interaction between threads happens in the order of virtual time, as in conservative parallel
-// simulation. We cannot stop a thread at a wake-up, but the edge is accounted for exactly,
-// afterwards, by its timestamps:
+// Thread i's virtual time is v_i = t - lead_i. Its lead is what it has gained (earned: samples of
+// its own in the selected unit, each worth speedup x period, Coz eq. 4), stood still (paid: pauses,
+// as measured) or taken over from those it waited for; Coz keeps it as a counter of pauses. An
+// experiment is right when every interaction between threads happens in the order of virtual time,
+// as in conservative parallel simulation. We cannot stop a thread at a wake-up, but the edge is
+// accounted for exactly, afterwards, by its timestamps:
 //
 //   i blocked at t_b, thread j of the target wakes it at t_w, W = t_w - t_b. In virtual time i goes
-//   on at the later of its own arrival and j's wake, max(t_b - local_i, t_w - local_j), hence
+//   on at the later of its own arrival and j's wake, max(t_b - lead_i, t_w - lead_j), hence
 //
-//     local_i <- min(local_i + W, local_j)                                   (the wake rule)
+//     lead_i <- min(lead_i + W, lead_j)                                      (the wake rule)
 //
 // Where j is ahead this is credit, limited by the time really waited; where j owes more, i inherits
 // the debt. Coz's rule (section 3.4.1), full credit, is the case of a long W and a j that has paid.
 // Where j's wake-up comes before i's own arrival, in virtual time i does not wait at all, and is
 // credited with the time that the wake-up takes to reach it, too.
 // A core is a resource like a lock: the same rule holds for a thread that waited for a core (the
-// core rule), with the local that all cores have while they are busy (core_pool.h), or of the
-// thread that left this one. Whoever is woken by anything else keeps its local, save for what rules
+// core rule), with the lead that all cores have while they are busy (core_pool.h), or of the
+// thread that left this one. Whoever is woken by anything else keeps its lead, save for what rules
 // 5 and 7 of docs/virtual-time.md say of joins, spinning and unseen wake-ups.
 //
 // Programs that are neither the target nor a peer are called strangers here. They get a fair
 // share of the cores, so that a thread waits for them in proportion to what it runs, whoever of the
 // target had the core before: such a wait is no edge. What it is worth is Credit's (rule 13).
 //
-// The global offset G is the largest local of all live threads. debt_i = G - local_i is what thread
-// i still has to stand still for; background threads, which hardly run, are exempt once a timer has
-// woken them (rule 8).
+// G is the largest lead of all live threads. debt_i = G - lead_i is what thread i still has to
+// stand still for; background threads, which hardly run, are exempt once a timer has woken them
+// (rule 8).
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class Ledger {
 
   // `parent` 0: unknown, owes nothing. `blocked`: so it was found when its records began.
   void start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool blocked = false);
-  // A peer's thread: it cannot be paused and earns nothing, but locals pass through it (rule 5).
+  // A peer's thread: it cannot be paused and earns nothing, but leads pass through it (rule 5).
   void start_peer(Tid thread, Nanoseconds now_ns, bool blocked);
   bool is_peer(Tid thread) const;
   void end_thread(Tid thread, Nanoseconds now_ns);
@@ -72,7 +72,7 @@ class Ledger {
   Nanoseconds couple();
   bool is_coupled(Tid thread) const;
 
-  // Forgets all locals (between experiments); states and block times stay.
+  // Forgets all leads (between experiments); states and block times stay.
   void reset();
 
   void earn(Tid thread, Nanoseconds amount_ns);
@@ -94,7 +94,7 @@ class Ledger {
   void switched_out(Tid thread, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
                     bool in_pause);
   void woken(Tid thread, Tid waker, Nanoseconds now_ns);
-  // An external wake-up, by a device or a timer: the thread's local stays, but from here on it
+  // An external wake-up, by a device or a timer: the thread's lead stays, but from here on it
   // waits for a core (rules 5 and 6).
   void woken_externally(Tid thread, Nanoseconds now_ns);
 
@@ -102,8 +102,8 @@ class Ledger {
   // that is ahead of all others.
   void spun(Tid thread, Nanoseconds amount_ns);
 
-  Nanoseconds global() const;
-  Nanoseconds local(Tid thread) const;  // 0 for a thread that is not known
+  Nanoseconds max_lead() const;
+  Nanoseconds lead(Tid thread) const;   // 0 for a thread that is not known
   bool may_be_woken(Tid thread) const;  // blocked, for all that is known
 
   struct Debt {
@@ -136,7 +136,7 @@ class Ledger {
 
  private:
   struct Thread {
-    Nanoseconds local_ns = 0;
+    Nanoseconds lead_ns = 0;
     ThreadState state = ThreadState::unknown;
     Nanoseconds since_ns = 0;          // of a wait: for a wake-up, or for a core
     std::optional<std::uint32_t> cpu;  // the last one
@@ -170,7 +170,7 @@ class Ledger {
     bool of_target = false;  // a thread of the target has run on it
     Tid left_by = 0;
     Nanoseconds left_at_ns = 0;
-    Nanoseconds local_ns = 0;  // of the thread that left it, then
+    Nanoseconds lead_ns = 0;  // of the thread that left it, then
     bool by_exempt = false;
     bool preempted = false;
     Nanoseconds short_since_ns = 0;  // of the pool, then
@@ -178,7 +178,7 @@ class Ledger {
 
   void enter(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void count_runnable(Thread& thread, Nanoseconds now_ns);
-  double local_of_runnable() const;
+  double lead_of_runnable() const;
   static bool may_be_woken(const Thread& thread);
   void count_visitors(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void count_known(Thread& thread, ThreadState state, Nanoseconds now_ns);
@@ -191,7 +191,7 @@ class Ledger {
   static bool exempt(const Thread& thread) { return thread.background && thread.external_wake; }
   static bool met_by_chance(const Thread& waiter, const Thread& waker);
   // `by_chance`: credit, but no debt, is handed on.
-  static void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns,
+  static void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_lead_ns,
                      bool by_chance = false);
 
   std::unordered_map<Tid, Thread> threads_;
@@ -204,7 +204,7 @@ class Ledger {
   // is no edge: whoever wakes up right afterwards, from a wait nobody ended, is taken to be that.
   struct End {
     Nanoseconds at_ns = 0;
-    Nanoseconds local_ns = 0;
+    Nanoseconds lead_ns = 0;
   };
   std::optional<End> last_end_;
   Nanoseconds core_wait_ns_ = 0;

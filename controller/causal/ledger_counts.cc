@@ -111,18 +111,18 @@ void Ledger::count_runnable(Thread& thread, Nanoseconds now_ns) {
   }
   const bool were_busy = pool_.busy();
   pool_.runnable(now_ns, static_cast<int>(runnable_.size()));
-  if (!were_busy && pool_.busy()) pool_.begin(local_of_runnable());
+  if (!were_busy && pool_.busy()) pool_.begin(lead_of_runnable());
 }
 
-double Ledger::local_of_runnable() const {
+double Ledger::lead_of_runnable() const {
   double sum_ns = 0;
   int threads = 0;
   for (const Thread* thread : runnable_) {
     if (exempt(*thread)) continue;
-    sum_ns += static_cast<double>(thread->local_ns);
+    sum_ns += static_cast<double>(thread->lead_ns);
     ++threads;
   }
-  return threads > 0 ? sum_ns / threads : static_cast<double>(pool_.local_ns());
+  return threads > 0 ? sum_ns / threads : static_cast<double>(pool_.lead_ns());
 }
 
 Nanoseconds Ledger::mean_wait_ns() const {
@@ -132,12 +132,12 @@ Nanoseconds Ledger::mean_wait_ns() const {
 }
 
 Nanoseconds Ledger::mean_debt_ns() const {
-  const Nanoseconds all_ns = global();
+  const Nanoseconds all_ns = max_lead();
   Nanoseconds sum_ns = 0;
   Nanoseconds visitors = 0;
   for (const auto& [tid, thread] : threads_) {
     if (!thread.visits) continue;
-    sum_ns += all_ns - thread.local_ns;
+    sum_ns += all_ns - thread.lead_ns;
     ++visitors;
   }
   return visitors > 0 ? sum_ns / visitors : 0;

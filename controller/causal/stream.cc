@@ -227,7 +227,7 @@ void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
   ledger_.visited(thread);
   if (time_ns < window_from_ns_) return parts_.counters.late_visit(tag, thread);
   if (notes_delay_) delay_at_visit_ns_ = delay_ns();
-  const Nanoseconds gained_ns = ledger_.local(thread) - window_offset_ns_;
+  const Nanoseconds gained_ns = ledger_.lead(thread) - window_lead_ns_;
   parts_.counters.visit(tag, thread, time_ns - gained_ns - window_from_ns_);
 }
 
@@ -301,7 +301,7 @@ Nanoseconds Stream::sample_to_pause_ns(double quantile) const {
 void Stream::begin_window() {
   parts_.counters.start();
   window_from_ns_ = parts_.clock.now();
-  window_offset_ns_ = ledger_.global();
+  window_lead_ns_ = ledger_.max_lead();
   samples_in_unit_ = 0;
 }
 

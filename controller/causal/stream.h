@@ -96,10 +96,10 @@ class Stream {
   Nanoseconds open_debt_ns() const;
   void end();  // forgives all debts
 
-  Nanoseconds delay_ns() const { return ledger_.global() - window_offset_ns_; }
-  // … as it was at the latest visit, however late the controller saw it: threads that have ended
-  // meanwhile are in no global offset. Kept where note_delay_at_visits() has asked for it, for each
-  // visit asks all threads.
+  Nanoseconds delay_ns() const { return ledger_.max_lead() - window_lead_ns_; }
+  // The same as it was at the latest visit, however late the controller saw it: the largest lead
+  // has no threads that have ended meanwhile. Kept where note_delay_at_visits() has asked for it,
+  // for each visit asks all threads.
   void note_delay_at_visits() { notes_delay_ = true; }
   Nanoseconds delay_at_visit_ns() const { return delay_at_visit_ns_; }
   std::uint64_t samples_in_unit() const { return samples_in_unit_; }  // of the window
@@ -165,8 +165,8 @@ class Stream {
   bool throttled_ = false;
   std::unordered_map<Tid, Nanoseconds> waited_in_pause_ns_;
   Nanoseconds next_tick_ns_ = 0;
-  Nanoseconds window_from_ns_ = 0;    // visits from here on count
-  Nanoseconds window_offset_ns_ = 0;  // the global offset at that time
+  Nanoseconds window_from_ns_ = 0;  // visits from here on count
+  Nanoseconds window_lead_ns_ = 0;  // the largest lead at that time
   Cadence cadence_;
   Credit credit_;
   Spinning spinning_;

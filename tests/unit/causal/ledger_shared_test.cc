@@ -37,7 +37,7 @@ TEST_CASE("who waits for strangers takes nothing over from the thread before it"
   CHECK(on_core.waited_ns == 9 * kMillisecond);
   CHECK(on_core.kept_off_ns == (shared ? 9 * kMillisecond : 0));
   CHECK(scene.ledger.stranger_wait_ns() == 9 * kMillisecond);
-  CHECK(scene.ledger.local(kB) == (shared ? 0 : 5 * kMillisecond));
+  CHECK(scene.ledger.lead(kB) == (shared ? 0 : 5 * kMillisecond));
 }
 
 TEST_CASE("how long a new thread has waited for strangers is not known", "[causal][ledger]") {
@@ -52,12 +52,12 @@ TEST_CASE("where the target is short of cores itself its waits are for its own t
   BesideStrangers scene(1);  // A runs all the while, B waits
   const Ledger::OnCore on_core = scene.wait();
   CHECK(on_core.kept_off_ns == 0);
-  CHECK(scene.ledger.local(kB) == 5 * kMillisecond);
+  CHECK(scene.ledger.lead(kB) == 5 * kMillisecond);
 }
 
 // Three threads for two cores; all of them wait for strangers, but one of them would have waited
 // anyway.
-TEST_CASE("beside strangers a target that is short of cores has one local for them, too",
+TEST_CASE("beside strangers a target that is short of cores has one lead for them, too",
           "[causal][ledger]") {
   Ledger ledger(Ledger::UnseenCredit::none, 2);
   for (const Tid tid : {kA, kB, kC}) ledger.start_thread(tid, 0, 0);
@@ -71,7 +71,7 @@ TEST_CASE("beside strangers a target that is short of cores has one local for th
   ledger.switched_out(kA, kCpu0, 10 * kMillisecond, true, false);
   const Ledger::OnCore on_core = ledger.switched_in(kB, kCpu0, 10 * kMillisecond);
   CHECK(2 * on_core.kept_off_ns > on_core.waited_ns);
-  CHECK(ledger.local(kB) == 4 * kMillisecond);
+  CHECK(ledger.lead(kB) == 4 * kMillisecond);
 }
 
 TEST_CASE("a followed process on the target's cores is no stranger", "[causal][ledger]") {
@@ -99,7 +99,7 @@ TEST_CASE("a wait within a pause of ours is in the pause as measured", "[causal]
   const bool shared = GENERATE(true, false);
   scene.ledger.share_cores(shared);
   scene.wait(true);
-  CHECK(scene.ledger.local(kB) == 0);
+  CHECK(scene.ledger.lead(kB) == 0);
   CHECK(scene.ledger.core_wait_ns() == 9 * kMillisecond);
 }
 

@@ -19,17 +19,17 @@ Ledger two_threads(Ledger::UnseenCredit unseen = Ledger::UnseenCredit::none, int
 }
 
 Nanoseconds debt(const Ledger& ledger, Tid thread) {
-  return ledger.global() - ledger.local(thread);
+  return ledger.max_lead() - ledger.lead(thread);
 }
 
 TEST_CASE("a sample puts the others in debt, a pause pays it", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.earn(kA, 100);
-  CHECK(ledger.global() == 100);
+  CHECK(ledger.max_lead() == 100);
   CHECK(debt(ledger, kA) == 0);
   CHECK(debt(ledger, kB) == 100);
   ledger.pay(kB, 130);  // overshoot counts: now A is behind
-  CHECK(ledger.global() == 130);
+  CHECK(ledger.max_lead() == 130);
   CHECK(debt(ledger, kA) == 30);
   CHECK(debt(ledger, kB) == 0);
 }
@@ -79,13 +79,13 @@ TEST_CASE("a wake-up credits the waiter for no longer than it waited", "[causal]
   Ledger ledger = two_threads();
   ledger.switched_out(kB, kCpu1, 1000, false, false);
   ledger.earn(kA, 500);
-  SECTION("long wait: all of the waker's local") {
+  SECTION("long wait: all of the waker's lead") {
     ledger.woken(kB, kA, 5000);
-    CHECK(ledger.local(kB) == 500);
+    CHECK(ledger.lead(kB) == 500);
   }
   SECTION("short wait: only the time waited") {
     ledger.woken(kB, kA, 1200);
-    CHECK(ledger.local(kB) == 200);
+    CHECK(ledger.lead(kB) == 200);
     CHECK(debt(ledger, kB) == 300);
   }
 }
@@ -95,8 +95,8 @@ TEST_CASE("a thread woken by one that owes more inherits the debt", "[causal][le
   ledger.earn(kB, 400);  // B is ahead, A owes
   ledger.switched_out(kB, kCpu1, 1000, false, false);
   ledger.woken(kB, kA, 3000);
-  CHECK(ledger.local(kB) == 0);
-  CHECK(ledger.global() == 0);  // the offset may fall
+  CHECK(ledger.lead(kB) == 0);
+  CHECK(ledger.max_lead() == 0);  // the largest lead may fall
 }
 
 TEST_CASE("only the first edge of a wait counts, and only while blocked", "[causal][ledger]") {
@@ -105,11 +105,11 @@ TEST_CASE("only the first edge of a wait counts, and only while blocked", "[caus
   ledger.earn(kA, 500);
   ledger.ran(kB);
   ledger.woken(kB, kA, 100);  // B runs: nothing to wake
-  CHECK(ledger.local(kB) == 0);
+  CHECK(ledger.lead(kB) == 0);
   ledger.switched_out(kB, kCpu1, 1000, false, false);
   ledger.woken(kB, kC, 1100);
   ledger.woken(kB, kA, 9000);
-  CHECK(ledger.local(kB) == 0);
+  CHECK(ledger.lead(kB) == 0);
 }
 
 TEST_CASE("an external wake-up credits nothing", "[causal][ledger]") {
@@ -130,29 +130,29 @@ TEST_CASE("a thread that waited for a core continues where the core was left", "
   SECTION("credit, limited by the wait") {
     ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
     CHECK(ledger.switched_in(kB, kCpu0, 4 * kMillisecond).stolen_ns == 0);
-    CHECK(ledger.local(kB) == 3 * kMillisecond);
+    CHECK(ledger.lead(kB) == 3 * kMillisecond);
     CHECK(ledger.core_wait_ns() == 3 * kMillisecond);
   }
   SECTION("also when another program had the core in between") {
     ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
     CHECK(ledger.switched_in(kB, kCpu0, 6 * kMillisecond).stolen_ns == 0);
-    CHECK(ledger.local(kB) == 5 * kMillisecond);
+    CHECK(ledger.lead(kB) == 5 * kMillisecond);
   }
   SECTION("by the virtual time at which it was left, whatever its thread did later") {
     ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
     ledger.earn(kA, 10 * kMillisecond);
     ledger.switched_in(kB, kCpu0, 9 * kMillisecond);
-    CHECK(ledger.local(kB) == 5 * kMillisecond);
+    CHECK(ledger.lead(kB) == 5 * kMillisecond);
   }
   SECTION("none for a core that was left before it began to wait") {
     ledger.switched_out(kA, kCpu0, kMillisecond / 2, true, false);
     ledger.switched_in(kB, kCpu0, 6 * kMillisecond);
-    CHECK(ledger.local(kB) == 0);
+    CHECK(ledger.lead(kB) == 0);
   }
   SECTION("a thread that ended left it, too") {
     ledger.end_thread(kA, 4 * kMillisecond);
     ledger.switched_in(kB, kCpu0, 4 * kMillisecond);
-    CHECK(ledger.local(kB) == 3 * kMillisecond);
+    CHECK(ledger.lead(kB) == 3 * kMillisecond);
   }
 }
 
@@ -173,34 +173,34 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
   SECTION("by what its successor is behind") {
     ledger.earn(kB, 3 * kMillisecond);
     hand_on(13 * kMillisecond, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 7 * kMillisecond);
+    CHECK(ledger.lead(kA) == 7 * kMillisecond);
   }
   SECTION("beside the credit of the core that it comes to") {
     ledger.earn(kB, 6 * kMillisecond);
     ledger.earn(kC, 7 * kMillisecond);
     hand_on(13 * kMillisecond, 17 * kMillisecond);
-    CHECK(ledger.local(kA) == (7 + 4) * kMillisecond);
+    CHECK(ledger.lead(kA) == (7 + 4) * kMillisecond);
   }
   SECTION("but it has waited no longer than it has") {
     ledger.earn(kC, 9 * kMillisecond);
     hand_on(13 * kMillisecond, 17 * kMillisecond);
-    CHECK(ledger.local(kA) == (10 + 4) * kMillisecond);
+    CHECK(ledger.lead(kA) == (10 + 4) * kMillisecond);
   }
   SECTION("not where its successor is ahead") {
     ledger.earn(kB, 11 * kMillisecond);
     hand_on(13 * kMillisecond, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("not where it left by itself") {
     hand_on(13 * kMillisecond, 15 * kMillisecond, false);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("not where another program had the core in between") {
     ledger.switched_out(kA, kCpu0, 13 * kMillisecond, true, false);
     ledger.switched_in(kB, kCpu0, 14 * kMillisecond);
     ledger.switched_out(kC, kCpu1, 15 * kMillisecond, true, false);
     ledger.switched_in(kA, kCpu1, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("not where it has had another core since") {
     constexpr Nanoseconds at_ns = 13 * kMillisecond;
@@ -212,14 +212,14 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
     ledger.switched_in(kB, kCpu0, at_ns + 15'000);
     ledger.switched_out(kC, kCpu1, 15 * kMillisecond, true, false);
     ledger.switched_in(kA, kCpu1, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 10 * kMillisecond);
+    CHECK(ledger.lead(kA) == 10 * kMillisecond);
   }
   SECTION("not where its successor comes out of a pause, which is not paid yet") {
     ledger.switched_in(kB, kCpu1, 0);
     ledger.switched_out(kB, kCpu1, kMillisecond, false, true);
     ledger.switched_in(kC, kCpu1, kMillisecond);
     hand_on(13 * kMillisecond, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("once") {
     ledger.earn(kB, 3 * kMillisecond);
@@ -227,7 +227,7 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
     ledger.switched_out(kA, kCpu1, 16 * kMillisecond, true, false);
     ledger.switched_out(kB, kCpu0, 18 * kMillisecond, true, false);
     ledger.switched_in(kA, kCpu0, 18 * kMillisecond);
-    CHECK(ledger.local(kA) == 3 * kMillisecond);
+    CHECK(ledger.lead(kA) == 3 * kMillisecond);
   }
   SECTION("not in the next experiment") {
     ledger.switched_out(kA, kCpu0, 13 * kMillisecond, true, false);
@@ -235,7 +235,7 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
     ledger.reset();
     ledger.switched_out(kC, kCpu1, 15 * kMillisecond, true, false);
     ledger.switched_in(kA, kCpu1, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("a new thread waits for its first core", "[causal][ledger]") {
   ledger.earn(kA, 5 * kMillisecond);
   ledger.switched_out(kA, kCpu0, 3 * kMillisecond, false, false);
   ledger.switched_in(kC, kCpu0, 3 * kMillisecond);
-  CHECK(ledger.local(kC) == 2 * kMillisecond);
+  CHECK(ledger.lead(kC) == 2 * kMillisecond);
 }
 
 TEST_CASE("a thread that is woken before it was seen on a core has blocked unseen",
@@ -258,7 +258,7 @@ TEST_CASE("a thread that is woken before it was seen on a core has blocked unsee
     ledger.earn(kA, 5 * kMillisecond);
     CHECK(ledger.may_be_woken(kC));
     ledger.woken(kC, kA, 4 * kMillisecond);  // its birth is the earliest that it can have blocked
-    CHECK(ledger.local(kC) == 3 * kMillisecond);
+    CHECK(ledger.lead(kC) == 3 * kMillisecond);
     CHECK_FALSE(ledger.may_be_woken(kC));
     ledger.switched_in(kC, kCpu1, 5 * kMillisecond);
     CHECK(ledger.core_wait_ns() == kMillisecond);
@@ -266,7 +266,7 @@ TEST_CASE("a thread that is woken before it was seen on a core has blocked unsee
   SECTION("one that was there before us") {
     ledger.earn(kA, 500);
     ledger.woken(kB, kA, 5000);
-    CHECK(ledger.local(kB) == 500);
+    CHECK(ledger.lead(kB) == 500);
   }
   SECTION("one that was found blocked, and that nobody of us wakes, waits for no core") {
     ledger.start_thread(kC, kA, kMillisecond, true);
@@ -289,11 +289,11 @@ TEST_CASE("a thread that a device wakes waits for a core from then on", "[causal
   if (paused) ledger.switched_out(kB, kCpu0, 2 * kMillisecond, false, true);
   SECTION("in an interrupt") { ledger.woken_externally(kB, 6 * kMillisecond); }
   SECTION("by a thread that nobody knows") { ledger.woken(kB, 777, 6 * kMillisecond); }
-  CHECK(ledger.local(kB) == 0);
+  CHECK(ledger.lead(kB) == 0);
   ledger.switched_out(kA, kCpu0, 9 * kMillisecond, true, false);
   CHECK(ledger.switched_in(kB, kCpu0, 9 * kMillisecond).stolen_ns == 0);
   // What follows a pause of ours is in its measured length.
-  CHECK(ledger.local(kB) == (paused ? 0 : 3 * kMillisecond));
+  CHECK(ledger.lead(kB) == (paused ? 0 : 3 * kMillisecond));
   CHECK(ledger.core_wait_ns() == (paused ? 0 : 3 * kMillisecond));
 }
 
@@ -303,7 +303,7 @@ TEST_CASE("the time for which another program had a thread's core is told", "[ca
   ledger.switched_out(kA, kCpu0, 1000, true, false);
   SECTION("it comes back to its own core") {
     CHECK(ledger.switched_in(kA, kCpu0, 61'000).stolen_ns == 60'000);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("a thread of the target had it") {
     ledger.switched_in(kB, kCpu0, 2000);
@@ -380,7 +380,7 @@ TEST_CASE("in a uniform pause no thread owes what another stood still for too lo
   Ledger ledger = two_threads();
   ledger.lift(1000);
   ledger.pay(kA, 1700);
-  CHECK(ledger.global() == 1000);
+  CHECK(ledger.max_lead() == 1000);
   for (const Ledger::Debt& debt : ledger.debts()) {
     CHECK(debt.debt_ns == (debt.thread == kA ? -700 : 1000));
   }
@@ -422,19 +422,19 @@ TEST_CASE("a wait that is none in virtual time costs no wake-up", "[causal][ledg
   SECTION("A's wake-up comes before B's arrival: B would have gone on at 10,000") {
     ledger.woken(kB, kA, 12'000);
     ledger.switched_in(kB, kCpu1, 12'700);
-    CHECK(ledger.local(kB) == 2700);
+    CHECK(ledger.lead(kB) == 2700);
   }
   SECTION("B waits in virtual time, too, and then for the wake-up to reach it") {
     ledger.woken(kB, kA, 16'000);
     ledger.switched_in(kB, kCpu1, 16'700);
-    CHECK(ledger.local(kB) == 5000);
+    CHECK(ledger.lead(kB) == 5000);
   }
   SECTION("only that one wake-up") {
     ledger.woken(kB, kA, 12'000);
     ledger.switched_in(kB, kCpu1, 12'700);
     ledger.switched_out(kB, kCpu1, 20'000, true, false);
     ledger.switched_in(kB, kCpu1, 20'500);
-    CHECK(ledger.local(kB) == 2700);
+    CHECK(ledger.lead(kB) == 2700);
   }
 }
 
@@ -500,12 +500,12 @@ TEST_CASE("a lock held by a background thread hands on no debt", "[causal][ledge
   SECTION("it was met after it had woken up") {
     Housekeeping scene(10 * kMicrosecond);
     scene.meet(4 * kMicrosecond);
-    CHECK(scene.ledger.local(kA) == 5 * kMillisecond);
+    CHECK(scene.ledger.lead(kA) == 5 * kMillisecond);
   }
   SECTION("it was waited for before: its timer is what counts") {
     Housekeeping scene(10 * kMicrosecond);
     scene.meet(500 * kMicrosecond);
-    CHECK(scene.ledger.local(kA) == 0);
+    CHECK(scene.ledger.lead(kA) == 0);
   }
   SECTION("a pause of ours is not its timer") {
     Housekeeping scene(10 * kMicrosecond);
@@ -513,7 +513,7 @@ TEST_CASE("a lock held by a background thread hands on no debt", "[causal][ledge
     scene.ledger.switched_in(kC, kCpu1, scene.now_ns + 100 * kMicrosecond);
     scene.now_ns += 100 * kMicrosecond;
     scene.meet(90 * kMicrosecond);
-    CHECK(scene.ledger.local(kA) == 5 * kMillisecond);
+    CHECK(scene.ledger.lead(kA) == 5 * kMillisecond);
   }
   SECTION("it is in step with the others since one of them has woken it") {
     Housekeeping scene(10 * kMicrosecond);
@@ -523,12 +523,12 @@ TEST_CASE("a lock held by a background thread hands on no debt", "[causal][ledge
     scene.ledger.switched_in(kC, kCpu1, scene.now_ns);
     scene.now_ns += 10 * kMicrosecond;
     scene.meet(4 * kMicrosecond);
-    CHECK(scene.ledger.local(kA) == 0);
+    CHECK(scene.ledger.lead(kA) == 0);
   }
   SECTION("it runs often") {
     Housekeeping worker(200 * kMicrosecond);
     worker.meet(4 * kMicrosecond);
-    CHECK(worker.ledger.local(kA) == 0);
+    CHECK(worker.ledger.lead(kA) == 0);
   }
 }
 
@@ -538,7 +538,7 @@ TEST_CASE("a core left by a background thread hands on no debt", "[causal][ledge
     scene.ledger.switched_out(kA, kCpu1, scene.now_ns - 60 * kMicrosecond, true, false);
     scene.ledger.switched_out(kC, kCpu1, scene.now_ns, false, false);
     scene.ledger.switched_in(kA, kCpu1, scene.now_ns);
-    return scene.ledger.local(kA);
+    return scene.ledger.lead(kA);
   };
   CHECK(local_after(10 * kMicrosecond) == 5 * kMillisecond);
   CHECK(local_after(200 * kMicrosecond) == 0);
@@ -554,7 +554,7 @@ TEST_CASE("a background thread comes when its timer says so, not later for what 
     scene.ledger.switched_in(kC, kCpu1, now_ns);
     scene.ledger.switched_out(kB, kCpu0, now_ns + kMillisecond, true, false);
     scene.ledger.switched_in(kA, kCpu0, now_ns + kMillisecond);
-    return scene.ledger.local(kA);
+    return scene.ledger.lead(kA);
   };
   CHECK(local_after(10 * kMicrosecond) == 0);
   CHECK(local_after(200 * kMicrosecond) == 5 * kMillisecond);
@@ -577,49 +577,49 @@ struct FourOnTwo {
   }
 };
 
-TEST_CASE("while all cores are busy they have one local", "[causal][ledger]") {
+TEST_CASE("while all cores are busy they have one lead", "[causal][ledger]") {
   constexpr Nanoseconds end_ns = 31 * kMillisecond;
   FourOnTwo four;
   Ledger& ledger = four.ledger;
   SECTION("at first that of those who run, on average") {
     ledger.switched_out(kB, kCpu1, end_ns, false, false);  // it is at 0 itself
     ledger.switched_in(kC, kCpu1, end_ns);
-    CHECK(ledger.local(kC) == 5 * kMillisecond);
+    CHECK(ledger.lead(kC) == 5 * kMillisecond);
   }
   SECTION("it grows by each core's part of what is earned on any") {
     ledger.earn(kA, 4 * kMillisecond);
     ledger.switched_out(kB, kCpu1, end_ns, true, false);
     ledger.switched_in(kC, kCpu1, end_ns);
-    CHECK(ledger.local(kC) == (5 + 2) * kMillisecond);
+    CHECK(ledger.lead(kC) == (5 + 2) * kMillisecond);
   }
   SECTION("not by what is paid") {
     ledger.pay(kA, 4 * kMillisecond);
     ledger.switched_out(kB, kCpu1, end_ns, false, false);
     ledger.switched_in(kC, kCpu1, end_ns);
-    CHECK(ledger.local(kC) == 5 * kMillisecond);
+    CHECK(ledger.lead(kC) == 5 * kMillisecond);
   }
   SECTION("who waits is credited for no longer than it waited") {
     ledger.switched_out(kB, kCpu1, 3 * kMillisecond, false, false);
     ledger.switched_in(kC, kCpu1, 3 * kMillisecond);
-    CHECK(ledger.local(kC) == 2 * kMillisecond);
+    CHECK(ledger.lead(kC) == 2 * kMillisecond);
   }
   SECTION("a short wait is one, too") {
     ledger.switched_out(kB, kCpu1, kMillisecond + 10'000, false, false);
     ledger.switched_in(kC, kCpu1, kMillisecond + 10'000);
-    CHECK(ledger.local(kC) == 10'000);
+    CHECK(ledger.lead(kC) == 10'000);
   }
   SECTION("but not that of one that came by preempting") {
     ledger.earn(kC, 9 * kMillisecond);
     ledger.switched_out(kB, kCpu1, kMillisecond + 10'000, true, false);
     ledger.switched_in(kC, kCpu1, kMillisecond + 10'000);
-    CHECK(ledger.local(kC) == 9 * kMillisecond);
+    CHECK(ledger.lead(kC) == 9 * kMillisecond);
   }
   SECTION("who is ahead of it waits as long as the others") {
     ledger.switched_out(kA, kCpu0, 2 * kMillisecond, true, false);
     ledger.switched_in(kC, kCpu0, 2 * kMillisecond);
     ledger.switched_out(kB, kCpu1, end_ns, false, false);
     ledger.switched_in(kA, kCpu1, end_ns);
-    CHECK(ledger.local(kA) == (5 + 9) * kMillisecond);  // C was 9 ms behind: A has run on
+    CHECK(ledger.lead(kA) == (5 + 9) * kMillisecond);  // C was 9 ms behind: A has run on
   }
   SECTION("it is forgotten when a core was idle") {
     ledger.earn(kB, 20 * kMillisecond);
@@ -635,7 +635,7 @@ TEST_CASE("while all cores are busy they have one local", "[causal][ledger]") {
     ledger.woken_externally(kA, 6 * kMillisecond);
     ledger.switched_out(FourOnTwo::kD, kCpu1, 7 * kMillisecond, false, false);
     ledger.switched_in(kA, kCpu1, 7 * kMillisecond);
-    CHECK(ledger.local(kA) == (1 + 2) * kMillisecond / 2);
+    CHECK(ledger.lead(kA) == (1 + 2) * kMillisecond / 2);
   }
 }
 
@@ -648,16 +648,16 @@ TEST_CASE("what is gained passes through a thread of another process", "[causal]
     ledger.earn(kA, 5 * kMillisecond);
     ledger.switched_out(kB, kCpu1, 2 * kMillisecond, false, false);
     ledger.woken(kC, kA, 3 * kMillisecond);  // it has waited for 3 ms
-    CHECK(ledger.local(kC) == 3 * kMillisecond);
+    CHECK(ledger.lead(kC) == 3 * kMillisecond);
     ledger.woken(kB, kC, 6 * kMillisecond);
-    CHECK(ledger.local(kB) == 3 * kMillisecond);
+    CHECK(ledger.lead(kB) == 3 * kMillisecond);
   }
   SECTION("one that has gained nothing holds up those who wait for it") {
     ledger.switched_in(kC, kCpu0, 0);
     ledger.earn(kA, 5 * kMillisecond);
     ledger.switched_out(kA, kCpu0, 2 * kMillisecond, false, false);
     ledger.woken(kA, kC, 6 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("it owes nothing, for it cannot be paused") {
     ledger.earn(kA, 5 * kMillisecond);
@@ -671,8 +671,8 @@ TEST_CASE("what is gained passes through a thread of another process", "[causal]
   }
   SECTION("in a uniform pause it stands still with all others") {
     ledger.lift(3 * kMillisecond);
-    CHECK(ledger.local(kC) == 3 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kC) == 3 * kMillisecond);
+    CHECK(ledger.lead(kA) == 0);
   }
 }
 
@@ -689,7 +689,7 @@ TEST_CASE("a thread of another process counts where the target's threads run", "
     ledger.woken_externally(kA, 2000);
     ledger.switched_out(kB, kCpu1, 2000 + 10'000, false, false);
     ledger.switched_in(kA, kCpu1, 2000 + 10'000);
-    return ledger.local(kA);
+    return ledger.lead(kA);
   };
   CHECK(credit(kCpu0) == 10'000);  // A waited for a core …
   CHECK(credit(7) == 0);           // … or was on its way to one
@@ -699,20 +699,20 @@ TEST_CASE("a thread that spins waits for the one that is ahead", "[causal][ledge
   Ledger ledger = two_threads();
   ledger.earn(kA, 500);
   ledger.spun(kB, 200);
-  CHECK(ledger.local(kB) == 200);
+  CHECK(ledger.lead(kB) == 200);
   ledger.spun(kB, 900);
-  CHECK(ledger.local(kB) == 500);
+  CHECK(ledger.lead(kB) == 500);
   ledger.spun(kA, 900);
-  CHECK(ledger.local(kA) == 500);
+  CHECK(ledger.lead(kA) == 500);
 }
 
-TEST_CASE("a new thread inherits its parent's local, a dead one leaves", "[causal][ledger]") {
+TEST_CASE("a new thread inherits its parent's lead, a dead one leaves", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.earn(kA, 300);
   ledger.start_thread(kC, kB, 10);
   CHECK(debt(ledger, kC) == 300);
   ledger.end_thread(kA, 0);
-  CHECK(ledger.global() == 0);
+  CHECK(ledger.max_lead() == 0);
   CHECK(debt(ledger, kC) == 0);
 }
 
@@ -724,11 +724,11 @@ TEST_CASE("who wakes up right after a thread's end was waiting for it", "[causal
   ledger.end_thread(kB, 5000);
   SECTION("soon: credit, unless it was in a pause of ours") {
     ledger.switched_in(kA, kCpu0, 6000);
-    CHECK(ledger.local(kA) == (paused ? 0 : 300));
+    CHECK(ledger.lead(kA) == (paused ? 0 : 300));
   }
   SECTION("later: something else woke it") {
     ledger.switched_in(kA, kCpu0, 5000 + kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
 }
 
@@ -738,12 +738,12 @@ TEST_CASE("without wake edges every wait but our pause is credited", "[causal][l
   SECTION("a wait") {
     ledger.switched_out(kB, kCpu1, 1000, false, false);
     ledger.switched_in(kB, kCpu1, 1200);
-    CHECK(ledger.local(kB) == 200);
+    CHECK(ledger.lead(kB) == 200);
   }
   SECTION("our pause") {
     ledger.switched_out(kB, kCpu1, 1000, false, true);
     ledger.switched_in(kB, kCpu1, 1200);
-    CHECK(ledger.local(kB) == 0);
+    CHECK(ledger.lead(kB) == 0);
   }
 }
 
@@ -760,7 +760,7 @@ TEST_CASE("property: the wake rule is the maximum of two virtual times", "[causa
         const Nanoseconds woken_at = 1000 + waited;
         ledger.woken(kB, kA, woken_at);
         const Nanoseconds expected = std::max(1000 - mine, woken_at - other);
-        CHECK(woken_at - ledger.local(kB) == expected);
+        CHECK(woken_at - ledger.lead(kB) == expected);
       }
     }
   }
