@@ -20,8 +20,8 @@ bool FirstThread::has_ended_alone() {
   next_ns_ = now_ns + between_ns;
   const auto status = procfs::status(target_);
   const bool alone = status && status->state == 'Z' && !procfs::has_ended(target_);
-  looks_ = alone ? looks_ + 1 : 0;
-  return looks_ >= 2;
+  polls_ = alone ? polls_ + 1 : 0;
+  return polls_ >= 2;
 }
 
 std::string first_thread_ended(Pid target) {

@@ -12,7 +12,7 @@
 
 namespace causalctl::commands {
 
-// While a process ends its first thread may be dead before others: two looks must find that.
+// While a process ends its first thread may be dead before others: two polls must find that.
 class FirstThread {
  public:
   explicit FirstThread(Pid target) : target_(target) {}
@@ -22,7 +22,7 @@ class FirstThread {
  private:
   Pid target_;
   Nanoseconds next_ns_ = 0;
-  int looks_ = 0;
+  int polls_ = 0;
 };
 
 std::string first_thread_ended(Pid target);  // why it cannot be profiled further

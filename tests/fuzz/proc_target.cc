@@ -48,7 +48,7 @@ void read_proc(Bytes bytes) {
   tracee::parse_freezer_paths(text);
   compare::status_number(text, "VmRSS");
   IdleCore idle(parse_core_times(text));
-  idle.look(parse_core_times(text));
+  idle.poll(parse_core_times(text));
   read_output(text);
   read_tracefs(text, bytes);
 }
