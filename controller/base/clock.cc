@@ -25,7 +25,7 @@ void sleep_until(Nanoseconds deadline_ns) {
 
 bool Patience::over() {
   const Nanoseconds now_ns = monotonic_now();
-  left_ns_ -= std::min(now_ns - last_ns_, longest_look_ns_);
+  left_ns_ -= std::min(now_ns - last_ns_, longest_poll_ns_);
   last_ns_ = now_ns;
   return left_ns_ < 0;
 }

@@ -12,18 +12,18 @@ Nanoseconds realtime_now();                 // CLOCK_REALTIME, ns since 1970
 Nanoseconds process_cpu_now();              // CPU time of this process, all threads
 void sleep_until(Nanoseconds deadline_ns);  // CLOCK_MONOTONIC; returns early on a signal
 
-// A limit to waiting for another process by looks at it. What a look takes longer than
-// `longest_look_ns` is not counted: the machine has stalled, and the other one has not run either.
+// A limit to waiting for another process by polls of it. What a poll takes longer than
+// `longest_poll_ns` is not counted: the machine has stalled, and the other one has not run either.
 class Patience {
  public:
-  explicit Patience(Nanoseconds limit_ns, Nanoseconds longest_look_ns = 20 * kMillisecond)
-      : left_ns_(limit_ns), longest_look_ns_(longest_look_ns), last_ns_(monotonic_now()) {}
+  explicit Patience(Nanoseconds limit_ns, Nanoseconds longest_poll_ns = 20 * kMillisecond)
+      : left_ns_(limit_ns), longest_poll_ns_(longest_poll_ns), last_ns_(monotonic_now()) {}
 
-  bool over();  // to be asked once a look
+  bool over();  // to be asked once a poll
 
  private:
   Nanoseconds left_ns_;
-  Nanoseconds longest_look_ns_;
+  Nanoseconds longest_poll_ns_;
   Nanoseconds last_ns_;
 };
 

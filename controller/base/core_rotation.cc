@@ -12,7 +12,7 @@ namespace {
 // A move is dear: the kernel's stopper thread does it. Often enough to be fair within an
 // experiment.
 constexpr Nanoseconds kStay = 25 * kMillisecond;
-constexpr Nanoseconds kLook = 900 * kMillisecond;
+constexpr Nanoseconds kPollEvery = 900 * kMillisecond;
 
 std::vector<int> allowed_cores() {
   cpu_set_t allowed;
@@ -46,7 +46,7 @@ CoreRotation::CoreRotation(std::uint64_t seed)
     : cores_(allowed_cores()),
       random_(seed),
       idle_(times_of(cores_)),
-      looked_at_ns_(monotonic_now()) {}
+      polled_at_ns_(monotonic_now()) {}
 
 CoreRotation::~CoreRotation() {
   cpu_set_t all;
@@ -62,16 +62,16 @@ void CoreRotation::move_to(int core) {
   (void)sched_setaffinity(0, sizeof(one), &one);  // a core that went offline: stay
 }
 
-void CoreRotation::look_for_idle_core(Nanoseconds now_ns) {
-  looked_at_ns_ = now_ns;
-  const auto found = idle_.look(times_of(cores_));
+void CoreRotation::find_idle_core(Nanoseconds now_ns) {
+  polled_at_ns_ = now_ns;
+  const auto found = idle_.poll(times_of(cores_));
   if (found && found != idle_core_) move_to(*found);
   idle_core_ = found;
 }
 
 void CoreRotation::move_on(Nanoseconds now_ns) {
   if (cores_.size() < 2) return;
-  if (now_ns - looked_at_ns_ >= kLook && !idle_.hopeless()) look_for_idle_core(now_ns);
+  if (now_ns - polled_at_ns_ >= kPollEvery && !idle_.hopeless()) find_idle_core(now_ns);
   if (idle_core_ || now_ns - moved_at_ns_ < kStay) return;
   moved_at_ns_ = now_ns;
   if (next_ == 0) std::shuffle(cores_.begin(), cores_.end(), random_);

@@ -36,7 +36,7 @@ class CoreRotation final : public Clock {
 
  private:
   void move_on(Nanoseconds now_ns);
-  void look_for_idle_core(Nanoseconds now_ns);
+  void find_idle_core(Nanoseconds now_ns);
   void move_to(int core);
 
   std::vector<int> cores_;  // in the order of this turn
@@ -45,7 +45,7 @@ class CoreRotation final : public Clock {
   std::mt19937_64 random_;
   IdleCore idle_;
   std::optional<int> idle_core_;
-  Nanoseconds looked_at_ns_;
+  Nanoseconds polled_at_ns_;
 };
 
 }  // namespace causalctl

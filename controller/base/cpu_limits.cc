@@ -116,7 +116,7 @@ CpuLimitsOf::Count CpuLimitsOf::count() const {
 }
 
 // What holds it up once may do so again, the sooner for each pause that uses CPU time.
-CpuLimits CpuLimitsOf::look() {
+CpuLimits CpuLimitsOf::poll() {
   const Count now = count();
   throttled_ = throttled_ || now.throttled != before_;
   CpuLimits limits{.throttled = throttled_, .all_seen = now.all_seen};

@@ -12,8 +12,8 @@
 namespace causalctl {
 
 struct CpuLimits {
-  bool throttled = false;   // a quota has held it up since the first look
-  bool all_seen = true;     // no quota can hold it up without our knowing
+  bool throttled = false;   // a quota has throttled it since the first poll
+  bool all_seen = true;     // no quota can throttle it without our knowing
   bool is_counted = false;  // a signal ends it after so much CPU time (RLIMIT_CPU)
 };
 
@@ -31,7 +31,7 @@ std::uint64_t parse_throttled(std::string_view cpu_stat);
 class CpuLimitsOf {
  public:
   explicit CpuLimitsOf(Pid pid);
-  CpuLimits look();
+  CpuLimits poll();
 
  private:
   struct Count {

@@ -9,7 +9,7 @@
 namespace causalctl {
 namespace {
 
-constexpr double kIdle = 0.9;       // share of the time since the last look
+constexpr double kIdle = 0.9;       // share of the time since the last poll
 constexpr double kStillIdle = 0.8;  // the caller itself runs there
 
 double idle_share(const CoreTimes& before, const CoreTimes& now) {
@@ -51,7 +51,7 @@ std::optional<Nanoseconds> idle_time(const std::vector<CoreTimes>& now,
   return sum_ns;
 }
 
-std::optional<int> IdleCore::look(std::vector<CoreTimes> now) {
+std::optional<int> IdleCore::poll(std::vector<CoreTimes> now) {
   const std::vector<CoreTimes> before = std::exchange(before_, std::move(now));
   double most = 0;
   double here = 0;

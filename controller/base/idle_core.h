@@ -27,15 +27,15 @@ class IdleCore {
  public:
   explicit IdleCore(std::vector<CoreTimes> now) : before_(std::move(now)) {}
 
-  // The core to be on until the next look; nullopt: none is idle enough. What the first look finds
+  // The core to be on until the next poll; nullopt: none is idle enough. What the first poll finds
   // decides: where no core was idle then, one that is idle later may be so because of the caller.
-  std::optional<int> look(std::vector<CoreTimes> now);
-  // No core was idle at the first look: no other one will find any.
+  std::optional<int> poll(std::vector<CoreTimes> now);
+  // No core was idle at the first poll: no other one will find any.
   bool hopeless() const { return there_is_one_ == false; }
 
  private:
   std::vector<CoreTimes> before_;
-  std::optional<bool> there_is_one_;  // nullopt: not looked yet
+  std::optional<bool> there_is_one_;  // nullopt: not polled yet
   int core_ = -1;
 };
 

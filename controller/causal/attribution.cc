@@ -56,7 +56,7 @@ Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain)
 
 Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   ++total_;
-  look_for_watched(sample);
+  count_watched(sample);
   const std::vector<Address>* chain = &sample.callers;
   Charge charge = charge_chain(*chain);
   std::vector<Address> unwound;
@@ -93,7 +93,7 @@ void Attribution::watch(std::vector<std::vector<CodeRange>> codes) {
   seen_in_.assign(watched_.size(), 0);
 }
 
-void Attribution::look_for_watched(const perf::SampleEvent& sample) {
+void Attribution::count_watched(const perf::SampleEvent& sample) {
   if (watched_.empty()) return;
   for (std::size_t i = 0; i < watched_.size(); ++i) {
     if (on_chain(sample.callers, watched_[i])) ++seen_in_[i];

@@ -97,7 +97,7 @@ class Attribution {
  private:
   Charge charge_chain(const std::vector<Address>& chain);
   void count(const Charge& charge, const std::vector<Address>& chain);
-  void look_for_watched(const perf::SampleEvent& sample);
+  void count_watched(const perf::SampleEvent& sample);
   UnitId intern(Unit unit);
 
   std::unique_ptr<unwind::Unwinder> unwinder_;

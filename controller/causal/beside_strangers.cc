@@ -33,9 +33,9 @@ CoresShared classify(const CoreTotals& totals, Nanoseconds slice_ns) {
   const auto slice = static_cast<double>(slice_ns);
   shared.many_cores = totals.cores > kFewCores;
   const double to_meeting = between(totals.visitors_cpu_ns, totals.met);
-  const double to_device = between(totals.visitors_cpu_ns, totals.ended_from_outside);
+  const double to_device = between(totals.visitors_cpu_ns, totals.ended_externally);
   if (totals.visitors_cpu_ns <= 0 || totals.spin || (totals.met > 0 && to_meeting < slice) ||
-      (totals.ended_from_outside > 0 && to_device < kApart * slice)) {
+      (totals.ended_externally > 0 && to_device < kApart * slice)) {
     shared.meeting = Meeting::often;
   } else if (totals.met > 0 && to_meeting < kApart * slice) {
     shared.meeting = Meeting::seldom;

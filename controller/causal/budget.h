@@ -3,7 +3,7 @@
 // Looked at are the last kBudgetWindow experiments, as far as they fit into kLongestWindow: short
 // enough to end a run in time, long enough to average over speedups. Two measures:
 //
-// - by pauses: the share of the time by which the target was held back (Coz §3.2, inserted delay);
+// - by pauses: the share of the time for which the target was paused (Coz §3.2, inserted delay);
 //   needs no progress;
 // - by progress: how much fewer visits a second the sped-up experiments have than the baselines
 //   among them: pauses that cost more than they last show here. It counts with the lower end of its

@@ -18,7 +18,7 @@ constexpr double kThresholdTicks = 2.5;
 // stand still: then the fewer pauses the better.
 constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
 // And where it is a thread of the target that takes it, that core goes on as late as it was: debts
-// are the cores', mostly noise that cancels, and pauses settle nothing.
+// are the cores', mostly noise that cancels, and pausing a thread does not pay them.
 constexpr Nanoseconds kThresholdOwnQueue = 40 * kMillisecond;
 constexpr Nanoseconds kThresholdSpinning = kMillisecond;
 
@@ -51,18 +51,18 @@ Nanoseconds Cadence::affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wai
   return tick_ns;
 }
 
-void Cadence::look(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds own_wait_ns) {
-  const Nanoseconds passed_ns = now_ns - looked_.at_ns;
+void Cadence::update(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds own_wait_ns) {
+  const Nanoseconds passed_ns = now_ns - updated_.at_ns;
   if (passed_ns < kEnoughToSee) return;
-  oversubscribed_ = short_of_cores(core_wait_ns - looked_.core_wait_ns, passed_ns);
-  own_queue_ = short_of_cores(own_wait_ns - looked_.own_wait_ns, passed_ns);
-  looked_ = {now_ns, core_wait_ns, own_wait_ns};
+  oversubscribed_ = short_of_cores(core_wait_ns - updated_.core_wait_ns, passed_ns);
+  own_queue_ = short_of_cores(own_wait_ns - updated_.own_wait_ns, passed_ns);
+  updated_ = {now_ns, core_wait_ns, own_wait_ns};
   if (told_ns_ < kEnoughToSee) return;
   if (chosen_ && told_ns_ < kEnoughToChange && told_blocks_ < kBlocksToChange) return;
   const Nanoseconds affordable_ns = affordable_tick_ns(now_ns, core_wait_ns);
   tick_ns_ = chosen_ ? std::min(tick_ns_, affordable_ns) : affordable_ns;
   chosen_ = true;
-  judged_ = looked_;
+  judged_ = updated_;
   told_ns_ = 0;
   told_blocks_ = 0;
 }

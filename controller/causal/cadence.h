@@ -24,7 +24,7 @@ inline constexpr Nanoseconds kShortestTick = 2 * kMillisecond;
 
 class Cadence {
  public:
-  void start(Nanoseconds now_ns) { passed_at_ns_ = looked_.at_ns = judged_.at_ns = now_ns; }
+  void start(Nanoseconds now_ns) { passed_at_ns_ = updated_.at_ns = judged_.at_ns = now_ns; }
   void blocked() { ++blocks_; }  // a thread of the target has, and not in a pause of ours
   // Threads wait by spinning, where lateness is dearer than pauses.
   void waits_by_spinning() { spinning_ = true; }
@@ -38,18 +38,19 @@ class Cadence {
   // Whether what there was since the last call tells how often threads block: not when some owed
   // time, for then they stand in pauses instead of waiting for each other.
   void passed(Nanoseconds now_ns, bool tells);
-  // Before an experiment. For how long threads have waited for cores, summed, ever, and for each
-  // core the waits for those that other threads of the target had.
-  void look(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds own_wait_ns);
+  // Call it before each experiment. Both are totals since the start: `core_wait_ns` is the time for
+  // which threads waited for any core, summed over threads; `own_wait_ns` is the part of it that
+  // other threads of the target caused, divided by the number of cores.
+  void update(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds own_wait_ns);
 
-  // Whether cores were short between the last two looks.
+  // Whether cores were short between the last two updates.
   bool oversubscribed() const { return oversubscribed_; }
   bool spinning() const { return spinning_; }
   Nanoseconds tick_ns() const { return tick_ns_; }
   Nanoseconds threshold_ns() const;  // of a debt, above which its thread is paused
 
  private:
-  struct Since {  // a look
+  struct Since {  // an update
     Nanoseconds at_ns = 0;
     Nanoseconds core_wait_ns = 0;
     Nanoseconds own_wait_ns = 0;
@@ -64,7 +65,7 @@ class Cadence {
   std::optional<Nanoseconds> threshold_ns_;
   Nanoseconds longest_threshold_ns_ = kSecond;
   bool chosen_ = false;
-  Since looked_;
+  Since updated_;
   Since judged_;              // when the tick was
   std::uint64_t blocks_ = 0;  // since passed_at_ns_
   Nanoseconds passed_at_ns_ = 0;

@@ -15,19 +15,19 @@ constexpr Nanoseconds kLongest = 10 * kMillisecond;
 constexpr Nanoseconds kUnmeasured = 4 * kMillisecond;
 constexpr Nanoseconds kPhase = 150 * kMillisecond;
 constexpr std::uint64_t kPhaseVisits = 6;
-constexpr double kShamRate = 0.6;
+constexpr double kUniformPauseRate = 0.6;
 constexpr double kOfWaiting = 0.7;
 constexpr double kGentlest = 0.05;  // less is lost in the noise of the rates
 constexpr double kLeastGentle = 0.2;
 constexpr double kFewIdle = 0.1;
 constexpr double kMuchStalled = 0.05;
 constexpr Nanoseconds kPacePhase = 300 * kMillisecond;
-// Before it counts: more requests wait for the target in a sham than without, and the difference
-// must not be counted as lost, or in the next phase as gained.
-constexpr Nanoseconds kPaceSettle = 100 * kMillisecond;
+// Before it counts: more requests wait for the target in a uniform pause than without, and the
+// difference must not be counted as lost, or in the next phase as gained.
+constexpr Nanoseconds kPaceWarmUp = 100 * kMillisecond;
 constexpr Nanoseconds kLongestPaceTest = 3;  // budgets, where it cannot be told yet
 // Of the delay, by all threads together and, on average, by each that passes progress points: or
-// the sham has not held the target back.
+// the uniform pause has not paused the target.
 constexpr double kPaidAtLeast = 0.8;
 constexpr std::size_t kMaxPairs = 12;
 
@@ -55,7 +55,7 @@ double phase_period(Stream& stream, const StreamParts& parts, Nanoseconds longes
   return visits_period(stream, parts, longest_ns, stop);
 }
 
-void end_sham(Stream& stream, const StreamParts& parts) {
+void end_uniform_pause(Stream& stream, const StreamParts& parts) {
   stream.end();
   const Nanoseconds patience_ns = parts.clock.now() + kSecond;
   do {
@@ -69,16 +69,16 @@ struct Phase {
   double pause_ns = 0;       // mean length
 };
 
-Phase sham_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
-                 const std::function<bool()>& stop) {
+Phase uniform_pause_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
+                          const std::function<bool()>& stop) {
   const Nanoseconds start_ns = parts.clock.now();
   const auto before = parts.pauser.totals();
   Phase phase;
-  stream.begin_sham(kShamRate);
+  stream.begin_uniform_pause(kUniformPauseRate);
   phase.period_ns = visits_period(stream, parts, longest_ns, stop);
   const Nanoseconds delay_ns = stream.delay_ns();
   const Nanoseconds virtual_ns = parts.clock.now() - start_ns - delay_ns;
-  end_sham(stream, parts);
+  end_uniform_pause(stream, parts);
   const auto after = parts.pauser.totals();
   const Nanoseconds paid_ns = after.paid_ns - before.paid_ns;
   const std::uint64_t pauses = after.pauses - before.pauses;
@@ -122,20 +122,20 @@ double reach_of(const Pairs& pairs) { return statistics::half_interval_of_mean(l
 
 struct PacePhase {
   std::vector<double> rates;  // visits a second, of each throughput point
-  double held_back = 0;
+  double paused_share = 0;
   double waited = 0;  // see PacePair
   bool valid = true;
 };
 
-PacePhase pace_phase(Stream& stream, const StreamParts& parts, double sham_rate,
+PacePhase pace_phase(Stream& stream, const StreamParts& parts, double pause_rate,
                      const std::function<bool()>& stop) {
   const auto pass = [&](Nanoseconds duration_ns) {
     const Nanoseconds end_ns = parts.clock.now() + duration_ns;
     while (!stop() && parts.clock.now() < end_ns) stream.step();
   };
-  const bool sham = sham_rate > 0;
-  sham ? stream.begin_sham(sham_rate, true) : stream.begin_counting();
-  pass(kPaceSettle);
+  const bool uniform = pause_rate > 0;
+  uniform ? stream.begin_uniform_pause(pause_rate, true) : stream.begin_counting();
+  pass(kPaceWarmUp);
   stream.begin_window();
   const Nanoseconds start_ns = parts.clock.now();
   const Nanoseconds paid_before_ns = parts.pauser.totals().paid_ns;
@@ -148,11 +148,11 @@ PacePhase pace_phase(Stream& stream, const StreamParts& parts, double sham_rate,
   for (const ThroughputCount& count : parts.counters.throughput()) {
     phase.rates.push_back(1e9 * static_cast<double>(count.visits) / wall_ns);
   }
-  if (!sham) return phase;
+  if (!uniform) return phase;
   const auto delay_ns = static_cast<double>(stream.delay_ns());
   const auto paid_each_ns = delay_ns - static_cast<double>(stream.mean_debt_ns() - debt_before_ns);
-  phase.held_back = paid_each_ns / wall_ns;
-  end_sham(stream, parts);
+  phase.paused_share = paid_each_ns / wall_ns;
+  end_uniform_pause(stream, parts);
   const auto paid_ns = static_cast<double>(parts.pauser.totals().paid_ns - paid_before_ns);
   phase.valid = std::min(paid_ns, paid_each_ns) > kPaidAtLeast * delay_ns;
   return phase;
@@ -214,33 +214,34 @@ SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affo
 std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& parts,
                                             Nanoseconds budget_ns,
                                             const std::function<bool()>& stop) {
-  double pauses_per_ns = 0;  // this and the next summed over the sham phases
+  double pauses_per_ns = 0;  // this and the next summed over the uniform phases
   double pause_ns = 0;
-  double shams = 0;
+  double uniform_phases = 0;
   bool too_few_visits = false;
   const Pairs pairs = alternate(
       parts, budget_ns, [&] { return too_few_visits || stop(); },
-      [&](bool sham) {
+      [&](bool uniform) {
         Phase phase;
-        if (sham) {
-          phase = sham_phase(stream, parts, budget_ns / 4, stop);
+        if (uniform) {
+          phase = uniform_pause_phase(stream, parts, budget_ns / 4, stop);
           too_few_visits |= phase.pauses_per_ns <= 0;
         } else {
           phase.period_ns = phase_period(stream, parts, budget_ns / 6, stop);
         }
         too_few_visits |= phase.period_ns <= 0;
-        if (sham && !too_few_visits) {
+        if (uniform && !too_few_visits) {
           pauses_per_ns += phase.pauses_per_ns;
           pause_ns += phase.pause_ns;
-          ++shams;
+          ++uniform_phases;
         }
         return too_few_visits ? 0 : phase.period_ns;
       });
   const auto loss = cost_of_pairs(pairs);
   if (!loss) return std::nullopt;
   // The error of few pairs is not known well itself: as far as its Student's t goes.
-  return pause_cost_of(*loss, reach_of(pairs) / statistics::kNormal95, pauses_per_ns / shams,
-                       static_cast<Nanoseconds>(pause_ns / shams), stream.pause_cost_ns());
+  return pause_cost_of(*loss, reach_of(pairs) / statistics::kNormal95,
+                       pauses_per_ns / uniform_phases,
+                       static_cast<Nanoseconds>(pause_ns / uniform_phases), stream.pause_cost_ns());
 }
 
 double gentle_rate(double waiting_share, double most) {
@@ -267,7 +268,7 @@ std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, con
     return all;
   };
   const Nanoseconds begin_ns = parts.clock.now();
-  for (bool sham_first = false; !stop(); sham_first = !sham_first) {
+  for (bool uniform_first = false; !stop(); uniform_first = !uniform_first) {
     const Nanoseconds passed_ns = parts.clock.now() - begin_ns;
     if (passed_ns > kLongestPaceTest * budget_ns) break;
     // Or there is nothing to tell: a point that is never visited. Fewer pairs than say anything are
@@ -275,13 +276,13 @@ std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, con
     const bool some = !pairs.empty() && pairs.front().size() >= kFewestPairs;
     if (passed_ns > budget_ns && some && none_unknown(pacing())) break;
     PacePhase phases[2];  // without, with
-    for (const bool sham : {sham_first, !sham_first}) {
-      phases[sham ? 1 : 0] = pace_phase(stream, parts, sham ? test.sham_rate : 0, stop);
+    for (const bool uniform : {uniform_first, !uniform_first}) {
+      phases[uniform ? 1 : 0] = pace_phase(stream, parts, uniform ? test.pause_rate : 0, stop);
     }
     if (stop()) break;
     if (!phases[1].valid) continue;
     for (std::size_t i = 0; i < points.size(); ++i) {
-      pairs[i].push_back({phases[0].rates[i], phases[1].rates[i], phases[1].held_back,
+      pairs[i].push_back({phases[0].rates[i], phases[1].rates[i], phases[1].paused_share,
                           phases[0].waited, phases[1].waited});
     }
   }

@@ -2,7 +2,7 @@
 // the progress rate compared. On a virtual machine with all cores busy a sample costs ten times
 // what it costs elsewhere, and the baseline, where all threads run, suffers more of it than the
 // treatment, where most stand still; so a dear period falsifies effects, not only slows the target.
-// And what a pause costs its thread besides, by sham speedups (docs/virtual-time.md, "What a pause
+// And what a pause costs its thread besides, by uniform pauses (docs/virtual-time.md, "What a pause
 // costs").
 #pragma once
 
@@ -45,21 +45,21 @@ SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affo
                            const std::function<bool()>& stop);
 
 // What a pause costs its thread besides the time in the stub: the interrupt that arms it, signal
-// frame, context switches, cold caches. On this target, as it runs: phases with and without a sham
-// speedup, in which all threads stand still for the same part of the time. Nothing is faster then,
-// so whatever progress is lost in virtual time is the pauses' doing, and is divided among those
-// that one thread makes. nullopt: too few visits to tell.
+// frame, context switches, cold caches. On this target, as it runs: phases with and without a
+// uniform pause, in which all threads stand still for the same part of the time. Nothing is faster
+// then, so whatever progress is lost in virtual time is the pauses' doing, and is divided among
+// those that one thread makes. nullopt: too few visits to tell.
 std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& parts,
                                             Nanoseconds budget_ns,
                                             const std::function<bool()>& stop);
 
-// For what part of the time a target may be held back whose threads wait for so much of it: one
-// that answers requests at their own pace must keep up with them meanwhile. At `most` what the
-// user allows. Pure.
+// The part of the time for which the pace test may pause all threads, given the part for which they
+// wait: a program that answers requests at their own pace must keep up with them meanwhile. Never
+// more than `most`, which the user allows. Pure.
 double gentle_rate(double waiting_share, double most = 1);
 
 struct PaceTest {
-  double sham_rate = 0;      // the part of the time for which all threads stand still in a sham
+  double pause_rate = 0;     // the part of the time for which all threads stand still
   bool cores_short = false;  // see Pacing
 };
 // What a target has to spare: shares of the time.
@@ -70,12 +70,12 @@ struct Spare {
   double stalled = 0;          // for which none of its threads runs though some want to
 };
 // How to test a target gently. nullopt: cores are so short that progress may wait for them, and in
-// a sham others use those that the target leaves; or a limit keeps its threads from idle ones.
-// Pure.
+// a uniform pause others use those that the target leaves; or a limit keeps its threads from idle
+// ones. Pure.
 std::optional<PaceTest> gentle_test(const Spare& spare, double most = 1);
 
 // Of each throughput point: whether it comes at its own pace (pacing.h). Points that are too rare
-// are left out, and all where the threads could not be held back.
+// are left out, and all where the threads could not be paused.
 std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, const PaceTest& test,
                                    Nanoseconds budget_ns, const std::function<bool()>& stop);
 

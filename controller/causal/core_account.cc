@@ -9,12 +9,12 @@ void CoreAccount::sampled(Nanoseconds period_ns, bool in_unit) {
   if (in_unit) before_.coupled_unit_ns += period_ns;
 }
 
-void CoreAccount::look(const Now& now, const CoupledTime& since, bool shared) {
-  const auto passed = static_cast<double>(std::max<Nanoseconds>(now.at_ns - looked_.at_ns, 1));
+void CoreAccount::update(const Now& now, const CoupledTime& since, bool shared) {
+  const auto passed = static_cast<double>(std::max<Nanoseconds>(now.at_ns - updated_.at_ns, 1));
   CoreTotals totals;
   add_to(totals, now);
   before_ = totals;
-  looked_ = now;
+  updated_ = now;
   shared_ = shared;
   busiest_ = static_cast<double>(since.busiest_ns) / passed;
   peers_ = static_cast<double>(since.peers_ns) / passed;
@@ -23,15 +23,15 @@ void CoreAccount::look(const Now& now, const CoupledTime& since, bool shared) {
 
 void CoreAccount::add_to(CoreTotals& totals, const Now& now) const {
   totals += before_;
-  const auto passed = static_cast<double>(now.at_ns - looked_.at_ns);
+  const auto passed = static_cast<double>(now.at_ns - updated_.at_ns);
   const auto of = [&](double rate) { return static_cast<Nanoseconds>(rate * passed); };
-  // A target that stands still since the look is not looked at again, and its peers stand, too.
-  const Nanoseconds cpu_ns = now.cpu_ns - looked_.cpu_ns;
+  // A target that stands still is not checked again, and its peers stand, too.
+  const Nanoseconds cpu_ns = now.cpu_ns - updated_.cpu_ns;
   const Nanoseconds busiest_ns = peers_ > 0 ? of(busiest_) : std::min(of(busiest_), cpu_ns);
   totals.busiest_cpu_ns += busiest_ns;
   totals.coupled_cpu_ns += of(peers_);
   totals.peers_cpu_ns += of(all_peers_);
-  if (shared_) totals.stranger_wait_ns += now.stranger_wait_ns - looked_.stranger_wait_ns;
+  if (shared_) totals.stranger_wait_ns += now.stranger_wait_ns - updated_.stranger_wait_ns;
 }
 
 }  // namespace causalctl::causal

@@ -1,6 +1,6 @@
 // Keeps what CoreTotals says of coupled threads and of waits for strangers. Who is coupled, and
-// whether cores are shared, is found at looks, which are between experiments; from a look to the
-// next everything is taken to go on as it was before the look. Pure.
+// whether cores are shared, is checked between experiments; from one check to the
+// next everything is taken to go on as it was before it. Pure.
 #pragma once
 
 #include "controller/base/types.h"
@@ -17,22 +17,22 @@ class CoreAccount {
     Nanoseconds stranger_wait_ns = 0;
   };
 
-  explicit CoreAccount(const Now& start) : looked_(start) {}
+  explicit CoreAccount(const Now& start) : updated_(start) {}
 
   // A sample of a coupled thread of the target.
   void sampled(Nanoseconds period_ns, bool in_unit);
-  // `since`: of the time since the look before; `shared`: strangers share the cores.
-  void look(const Now& now, const CoupledTime& since, bool shared);
+  // `since`: of the time since the update before; `shared`: strangers share the cores.
+  void update(const Now& now, const CoupledTime& since, bool shared);
 
   // Adds to `totals` what is kept here, as of now.
   void add_to(CoreTotals& totals, const Now& now) const;
 
  private:
-  // As of the last look.
-  Now looked_;
+  // As of the last update.
+  Now updated_;
   CoreTotals before_;
   bool shared_ = false;
-  // CPU time a nanosecond, before the last look.
+  // CPU time a nanosecond, before the last update.
   double busiest_ = 0, peers_ = 0, all_peers_ = 0;
 };
 

@@ -2,7 +2,7 @@
 //
 // While all of them are busy it is chance which one a thread gets that waits for one. Work that is
 // saved on any of them lets all who wait begin sooner, by that work's share of the cores' time. So
-// the cores have one local, which grows by what is earned on any of them, divided by their number.
+// the cores have one lead, which grows by what is earned on any of them, divided by their number.
 #pragma once
 
 #include <limits>
@@ -22,14 +22,14 @@ class CorePool {
   }
   bool busy() const { return runnable_ >= cores_; }
 
-  // REQUIRES: they have just become busy. `local_ns`: of those who run, on average.
-  void begin(double local_ns) { local_ns_ = local_ns; }
-  void reset() { local_ns_ = 0; }
+  // REQUIRES: they have just become busy. `lead_ns`: of those who run, on average.
+  void begin(double lead_ns) { lead_ns_ = lead_ns; }
+  void reset() { lead_ns_ = 0; }
   void earn(Nanoseconds amount_ns) {
-    if (busy()) local_ns_ += static_cast<double>(amount_ns) / cores_;
+    if (busy()) lead_ns_ += static_cast<double>(amount_ns) / cores_;
   }
-  void lift(Nanoseconds amount_ns) { local_ns_ += static_cast<double>(amount_ns); }
-  Nanoseconds local_ns() const { return static_cast<Nanoseconds>(local_ns_); }
+  void lift(Nanoseconds amount_ns) { lead_ns_ += static_cast<double>(amount_ns); }
+  Nanoseconds lead_ns() const { return static_cast<Nanoseconds>(lead_ns_); }
 
   // Since when, without a break, some thread has waited for one; the end of time: nobody does.
   Nanoseconds short_since_ns() const {
@@ -41,7 +41,7 @@ class CorePool {
 
   int cores_;
   int runnable_ = 0;
-  double local_ns_ = 0;
+  double lead_ns_ = 0;
   Nanoseconds short_since_ns_ = 0;
 };
 

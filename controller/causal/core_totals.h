@@ -21,19 +21,19 @@ struct CoreTotals {
   Nanoseconds cpu_ns = 0;  // of all threads, that of pauses included
   // For cores, because of strangers (ledger.h) or a quota, while these were found to share them.
   Nanoseconds stranger_wait_ns = 0;
-  // Of the threads that pass progress points, of followed peers too: the time for which they ran;
+  // Of the threads that pass progress points, of peers too: the time for which they ran;
   // the waits that known threads ended, on either side of which there was one of them; and the
   // waits of theirs that devices, timers or unknown threads ended.
   Nanoseconds visitors_cpu_ns = 0;
   std::uint64_t met = 0;
-  std::uint64_t ended_from_outside = 0;
+  std::uint64_t ended_externally = 0;
   bool spin = false;  // threads wait by spinning, so that not all meetings are seen
-  // Of the threads that wait for each other (coupling.h), of followed peers too: their CPU time,
+  // Of the threads that wait for each other (coupling.h), of peers too: their CPU time,
   // that of the busiest of them, and what of it fell in the selected unit.
   Nanoseconds coupled_cpu_ns = 0;
   Nanoseconds busiest_cpu_ns = 0;
   Nanoseconds coupled_unit_ns = 0;
-  Nanoseconds peers_cpu_ns = 0;  // of all threads of followed peers
+  Nanoseconds peers_cpu_ns = 0;  // of all threads of peers
   int cores = 0;                 // on which the target may run; 0: how long they idled is not known
   Nanoseconds idle_ns = 0;       // of these together
 
@@ -42,7 +42,7 @@ struct CoreTotals {
     stranger_wait_ns += more.stranger_wait_ns;
     visitors_cpu_ns += more.visitors_cpu_ns;
     met += more.met;
-    ended_from_outside += more.ended_from_outside;
+    ended_externally += more.ended_externally;
     spin = spin || more.spin;
     coupled_cpu_ns += more.coupled_cpu_ns;
     busiest_cpu_ns += more.busiest_cpu_ns;
@@ -58,7 +58,7 @@ struct CoreTotals {
     since.stranger_wait_ns -= before.stranger_wait_ns;
     since.visitors_cpu_ns -= before.visitors_cpu_ns;
     since.met -= before.met;
-    since.ended_from_outside -= before.ended_from_outside;
+    since.ended_externally -= before.ended_externally;
     since.coupled_cpu_ns -= before.coupled_cpu_ns;
     since.busiest_cpu_ns -= before.busiest_cpu_ns;
     since.coupled_unit_ns -= before.coupled_unit_ns;

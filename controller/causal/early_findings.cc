@@ -12,7 +12,7 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr Nanoseconds kLookEvery = 250 * kMillisecond;
+constexpr Nanoseconds kPollEvery = 250 * kMillisecond;
 constexpr Nanoseconds kAskAfter = 3 * kSecond;   // for what takes the symbolizer a while
 constexpr Nanoseconds kSayAfter = 5 * kSecond;   // without a visit
 constexpr Nanoseconds kSayAtLast = 8 * kSecond;  // whether or not all reasons are known
@@ -31,7 +31,7 @@ EarlyFindings::EarlyFindings(const StreamParts& parts, const Stream& stream,
   parts_.attribution.watch(std::move(codes));
 }
 
-void EarlyFindings::begin(Nanoseconds now_ns) { begun_ns_ = looked_ns_ = now_ns; }
+void EarlyFindings::begin(Nanoseconds now_ns) { begun_ns_ = polled_ns_ = now_ns; }
 
 bool EarlyFindings::any_silent() const {
   for (std::uint32_t tag = 0; tag < parts_.point_codes.size(); ++tag) {
@@ -40,11 +40,11 @@ bool EarlyFindings::any_silent() const {
   return false;
 }
 
-void EarlyFindings::look() {
+void EarlyFindings::poll() {
   if (silence_said_ && elsewhere_said_) return;
   const Nanoseconds now_ns = parts_.clock.now();
-  if (now_ns - looked_ns_ < kLookEvery) return;
-  looked_ns_ = now_ns;
+  if (now_ns - polled_ns_ < kPollEvery) return;
+  polled_ns_ = now_ns;
   const Nanoseconds passed_ns = now_ns - begun_ns_;
   if (!inlined_asked_ && passed_ns >= kAskAfter && any_silent()) ask_where_inlined();
   if (!silence_said_ && passed_ns >= kSayAfter) say_what_is_silent(passed_ns);
@@ -147,7 +147,7 @@ void EarlyFindings::say_what_is_elsewhere() {
   const bool known = parts_.attribution.lines() && attribution.total() >= kEnoughToTell &&
                      2 * attribution.pending() < attribution.total();
   if (!known) return;
-  if (!files_asked_) return ask_for_files();  // and say it at the next look
+  if (!files_asked_) return ask_for_files();  // and say it at the next poll
   if (attribution.total() >= kManyMore) elsewhere_said_ = true;
   const std::vector<UnitSamples> samples = attribution.samples();
   if (!samples.empty() && attribution.total() < kManyMore) return;

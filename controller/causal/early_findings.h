@@ -24,7 +24,7 @@ class EarlyFindings {
                 Visits visits);
 
   void begin(Nanoseconds now_ns);  // the target is watched from now on
-  void look();                     // cheap
+  void poll();                     // cheap
   // For the report. `samples`: of all units.
   std::vector<std::string> at_the_end(const std::vector<UnitSamples>& samples);
 
@@ -55,7 +55,7 @@ class EarlyFindings {
   std::vector<std::vector<Address>> stacks_;  // of the survey
   bool stacks_read_ = false;
   Nanoseconds begun_ns_ = 0;
-  Nanoseconds looked_ns_ = 0;
+  Nanoseconds polled_ns_ = 0;
   bool inlined_asked_ = false;
   bool files_asked_ = false;
   bool silence_said_ = false;

@@ -339,13 +339,13 @@ void sum_run(const Run& run, Report& report) {
 // which stands for one period of running.
 void add_core_waits(const std::vector<Run>& runs, Report& report) {
   double waited = 0;
-  double outside = 0;
+  double foreign = 0;
   double ran = 0;
   for (const Run& run : runs) {
     double experiments_ns = 0;
     for (const Experiment& experiment : run.experiments) {
       waited += static_cast<double>(experiment.runnable_wait_ns);
-      outside += static_cast<double>(experiment.outside_wait_ns);
+      foreign += static_cast<double>(experiment.foreign_wait_ns);
       experiments_ns += static_cast<double>(experiment.wall_ns);
     }
     const double baseline_ns =
@@ -357,7 +357,7 @@ void add_core_waits(const std::vector<Run>& runs, Report& report) {
   }
   if (waited <= 0) return;
   report.oversubscribed_share = waited / (waited + ran);
-  report.outside_share = outside / (waited + ran);
+  report.foreign_share = foreign / (waited + ran);
 }
 
 }  // namespace

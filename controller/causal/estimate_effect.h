@@ -23,7 +23,7 @@ struct Estimate {
   std::size_t freedom = 1;
 };
 
-// Holds the truth in all but `alpha` of the cases.
+// Covers the truth in all but `alpha` of the cases.
 report::Interval interval_of(const Estimate& estimate, double alpha);
 
 // Of the hypothesis that the truth is 0, two-sided.

@@ -48,7 +48,7 @@ std::string seen_of_pace(const report::Pacing& pacing) {
   auto seen = fmt::format(
       "while all threads stood still for {:.0f} % of the time it came {:.0f} % as often "
       "[{:.0f}, {:.0f}]",
-      percent(pacing.held_back), percent(rate.value), percent(rate.low), percent(rate.high));
+      percent(pacing.paused_share), percent(rate.value), percent(rate.low), percent(rate.high));
   if (const auto& absorbed = pacing.absorbed) {
     seen += fmt::format(
         ", and {:.0f} % of that [{:.0f}, {:.0f}] was taken from what its threads wait for "
@@ -247,17 +247,17 @@ void warn_of_selfcheck(Report& report) {
   for (const ProgressResult& point : report.progress) warn_of_null(point, report);
   if (!report.beside.empty()) {
     report.warnings.push_back(report.beside);
-  } else if (report.outside_share > kBesideOthers) {
+  } else if (report.foreign_share > kBesideOthers) {
     report.warnings.push_back(fmt::format(
         "the target's threads waited for cores {:.0f} % of the time because of other processes (or "
         "a limit of CPU time){}: effects hold under that load; repeat it without, if that is not "
         "what you are after",
-        percent(report.outside_share),
+        percent(report.foreign_share),
         report.peers.empty()
             ? ""
             : fmt::format(", among them {}, which it talks to", fmt::join(report.peers, ", "))));
   }
-  const double own_share = report.oversubscribed_share - report.outside_share;
+  const double own_share = report.oversubscribed_share - report.foreign_share;
   if (report.oversubscribed_share > kOversubscribed && own_share > kBesideOthers) {
     report.warnings.push_back(fmt::format(
         "the target's threads waited for cores {:.0f} % of the time because more of them wanted to "

@@ -33,14 +33,14 @@ struct Experiment {
   Nanoseconds start_ns = 0;  // since the start of the run
   Nanoseconds wall_ns = 0;
   Nanoseconds warm_up_ns = 0;        // before it; not logged
-  Nanoseconds warm_up_delay_ns = 0;  // … of which the target was held back
-  Nanoseconds delay_ns = 0;          // growth of the global offset; in a baseline by visits only
+  Nanoseconds warm_up_delay_ns = 0;  // of which the target was paused
+  Nanoseconds delay_ns = 0;          // growth of the largest lead; in a baseline by visits only
   Nanoseconds effective_ns = 0;      // wall - delay
   std::uint64_t samples = 0;         // in the unit
   std::vector<ThroughputCount> throughput;
   std::vector<LatencyCount> latency;
   Nanoseconds runnable_wait_ns = 0;  // threads of the target waiting for a core, summed
-  Nanoseconds outside_wait_ns = 0;   // … owed to other processes
+  Nanoseconds foreign_wait_ns = 0;   // of these, what other processes or a limit caused
   CoreTotals cores;
   std::uint64_t lost_records = 0;
   Nanoseconds asked_ns = 0;  // by pauses that were made, and what was still owed at the end
@@ -82,8 +82,8 @@ struct Overhead {
 // nothing was faster (pacing.h).
 struct Pacing {
   std::string point;
-  double held_back = 0;  // that part
-  // Visits in real time, over those without: 1 - held_back where progress waits for the program
+  double paused_share = 0;  // that part
+  // Visits in real time, over those without: 1 - paused_share where progress waits for the program
   // alone, 1 where it comes at its own pace. Low and high: 95 %.
   double rate = 1, low = 0, high = 1;
   bool cores_short = false;  // threads queued for cores then, though these were not always busy

@@ -26,11 +26,11 @@ constexpr Nanoseconds kJoined = 500 * kMicrosecond;
 void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool blocked) {
   Thread fresh;
   const auto found = threads_.find(parent);
-  fresh.local_ns = found == threads_.end() ? global() : found->second.local_ns;
+  fresh.lead_ns = found == threads_.end() ? max_lead() : found->second.lead_ns;
   fresh.coupled = found != threads_.end() && found->second.coupled;
   fresh.since_ns = now_ns;
   fresh.running_since_ns = now_ns;
-  fresh.blind_wait = blocked;
+  fresh.wake_unseen = blocked;
   Thread& started = threads_[thread];
   enter(started, ThreadState::unknown, now_ns);  // the id of one whose end was lost
   started = fresh;
@@ -39,23 +39,23 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool block
   }
 }
 
-void Ledger::start_outsider(Tid thread, Nanoseconds now_ns, bool blocked) {
+void Ledger::start_peer(Tid thread, Nanoseconds now_ns, bool blocked) {
   start_thread(thread, 0, now_ns);
   Thread& started = threads_[thread];
-  started.outside = true;
+  started.is_peer = true;
   if (blocked) enter(started, ThreadState::blocked, now_ns);
 }
 
-bool Ledger::is_outsider(Tid thread) const {
+bool Ledger::is_peer(Tid thread) const {
   const auto found = threads_.find(thread);
-  return found != threads_.end() && found->second.outside;
+  return found != threads_.end() && found->second.is_peer;
 }
 
 void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
-  if (!thread.outside) last_end_ = {now_ns, thread.local_ns};
+  if (!thread.is_peer) last_end_ = {now_ns, thread.lead_ns};
   if (thread.cpu && thread.state == ThreadState::running) {  // no switch record comes
     leave(cores_[*thread.cpu], tid, thread, now_ns, false);
   }
@@ -64,9 +64,9 @@ void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
 }
 
 void Ledger::reset() {
-  find_idlers();
-  for (auto& [tid, thread] : threads_) thread.local_ns = thread.runs_on_ns = 0;
-  for (auto& [cpu, core] : cores_) core.local_ns = 0;
+  find_background_threads();
+  for (auto& [tid, thread] : threads_) thread.lead_ns = thread.runs_on_ns = 0;
+  for (auto& [cpu, core] : cores_) core.lead_ns = 0;
   pool_.reset();
   last_end_.reset();
   lifted_ns_ = 0;
@@ -79,7 +79,7 @@ void Ledger::earn(Tid thread, Nanoseconds amount_ns) {
 
 void Ledger::pay(Tid thread, Nanoseconds amount_ns) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
-    found->second.local_ns += amount_ns;
+    found->second.lead_ns += amount_ns;
   }
 }
 
@@ -88,7 +88,7 @@ void Ledger::lift(Nanoseconds amount_ns) {
   lifted_ns_ += amount_ns;
   pool_.lift(amount_ns);
   for (auto& [tid, thread] : threads_) {
-    if (thread.outside) thread.local_ns += amount_ns;
+    if (thread.is_peer) thread.lead_ns += amount_ns;
   }
 }
 
@@ -96,7 +96,7 @@ void Ledger::visited(Tid thread) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
     found->second.visits = true;
     count_visitors(found->second, found->second.state, latest_ns_);
-    found->second.idler = false;
+    found->second.background = false;
   }
 }
 
@@ -110,7 +110,7 @@ void Ledger::ran(Tid thread) {
 void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
   count_known(thread, state, now_ns);
   count_visitors(thread, state, now_ns);
-  if (!thread.outside) {
+  if (!thread.is_peer) {
     const auto change = [&](ThreadState of) { return (state == of) - (thread.state == of); };
     own_cores_.change(now_ns, change(ThreadState::running), change(ThreadState::waiting_for_core));
   }
@@ -124,10 +124,10 @@ void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
   }
 }
 
-void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_local_ns,
+void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_lead_ns,
                     bool by_chance) {
-  if (by_chance) other_local_ns = std::max(other_local_ns, thread.local_ns);
-  thread.local_ns = std::min(thread.local_ns + std::max<Nanoseconds>(waited_ns, 0), other_local_ns);
+  if (by_chance) other_lead_ns = std::max(other_lead_ns, thread.lead_ns);
+  thread.lead_ns = std::min(thread.lead_ns + std::max<Nanoseconds>(waited_ns, 0), other_lead_ns);
 }
 
 Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
@@ -135,14 +135,14 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return {};
   Thread& thread = found->second;
-  if (thread.blind_wait && blind_ == BlindCredit::full) {
-    arrive(thread, now_ns - thread.since_ns, global());
-  } else if (thread.blind_wait && last_end_ && last_end_->at_ns >= thread.since_ns &&
+  if (thread.wake_unseen && unseen_credit_ == UnseenCredit::full) {
+    arrive(thread, now_ns - thread.since_ns, max_lead());
+  } else if (thread.wake_unseen && last_end_ && last_end_->at_ns >= thread.since_ns &&
              now_ns - last_end_->at_ns < kJoined) {
-    arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->local_ns);
+    arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->lead_ns);
   }
   const Core& core = cores_[cpu];
-  if (!thread.outside) cores_[cpu].of_target = true;
+  if (!thread.is_peer) cores_[cpu].of_target = true;
   thread.cpu = cpu;
   const ThreadState before = thread.state;
   const bool waited = before == ThreadState::waiting_for_core;
@@ -152,30 +152,30 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   if (waited) result = put_on_core(thread, tid, core, now_ns);
   if (waited && own_core) result.stolen_ns = result.waited_ns;
   if (before == ThreadState::blocked && !thread.in_pause) {
-    thread.from_outside = true;
-    ++ended_from_outside_;
-    if (is_visitor(thread)) ++meetings_.ended_from_outside;
+    thread.external_wake = true;
+    ++ended_externally_;
+    if (is_visitor(thread)) ++meetings_.ended_externally;
     thread.up_since_ns = now_ns;
   }
   come_to(core, thread, now_ns);
   thread.running_since_ns = now_ns;
   thread.seen = true;
-  thread.blind_wait = thread.needless = false;
+  thread.wake_unseen = thread.spurious_wait = false;
   return result;
 }
 
 Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns) {
   const Nanoseconds waited_ns = std::max<Nanoseconds>(now_ns - thread.since_ns, 0);
   OnCore result{.waited_ns = waited_ns};
-  if (!thread.outside) core_wait_ns_ += waited_ns;
-  if (!thread.outside && (thread.preempted || waited_ns > kPlaced)) {
+  if (!thread.is_peer) core_wait_ns_ += waited_ns;
+  if (!thread.is_peer && (thread.preempted || waited_ns > kPlaced)) {
     const auto of_wait = [&](double granted_ns) {
       return std::min(waited_ns, static_cast<Nanoseconds>(granted_ns));
     };
-    const Nanoseconds outside_ns = of_wait(own_cores_.granted_ns() - thread.granted_ns);
+    const Nanoseconds foreign_ns = of_wait(own_cores_.granted_ns() - thread.granted_ns);
     const Nanoseconds strangers_ns = of_wait(not_strangers_.granted_ns() - thread.granted_known_ns);
-    outside_wait_ns_ += outside_ns;
-    own_wait_ns_ += waited_ns - outside_ns;
+    foreign_wait_ns_ += foreign_ns;
+    own_wait_ns_ += waited_ns - foreign_ns;
     // How long a new thread has waited is not known: its records begin up to a tick late.
     if (thread.seen) {
       stranger_wait_ns_ += strangers_ns;
@@ -191,11 +191,11 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
       waited && core.left_by != 0 && core.left_by != tid &&
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
   if (for_other) {
-    const Nanoseconds most_ns = thread.local_ns + waited_ns;
-    arrive(thread, waited_ns, short_all_along ? pool_.local_ns() : core.local_ns, core.by_idler);
-    thread.local_ns = std::min(thread.local_ns + thread.runs_on_ns, most_ns);
-  } else if (thread.needless) {
-    thread.local_ns += waited_ns;  // all of it on the way
+    const Nanoseconds most_ns = thread.lead_ns + waited_ns;
+    arrive(thread, waited_ns, short_all_along ? pool_.lead_ns() : core.lead_ns, core.by_exempt);
+    thread.lead_ns = std::min(thread.lead_ns + thread.runs_on_ns, most_ns);
+  } else if (thread.spurious_wait) {
+    thread.lead_ns += waited_ns;  // all of it on the way
   }
   return result;
 }
@@ -204,9 +204,9 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
 // that one is behind; and has so much less to do when it has a core again. A successor that comes
 // out of a pause is not as far behind as it seems.
 void Ledger::come_to(const Core& core, const Thread& successor, Nanoseconds now_ns) {
-  const Nanoseconds behind_ns = core.local_ns - successor.local_ns;
+  const Nanoseconds behind_ns = core.lead_ns - successor.lead_ns;
   const bool another_between = now_ns - core.left_at_ns >= kHandOver;
-  if (behind_ns <= 0 || another_between || excused(successor) || successor.in_pause) return;
+  if (behind_ns <= 0 || another_between || exempt(successor) || successor.in_pause) return;
   const auto found = threads_.find(core.left_by);
   if (found == threads_.end()) return;
   Thread& before = found->second;
@@ -227,7 +227,7 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   thread.preempted = preempted;
   thread.runs_on_ns = 0;
   thread.since_ns = now_ns;
-  thread.blind_wait = !preempted && !in_pause;
+  thread.wake_unseen = !preempted && !in_pause;
   thread.in_pause = in_pause;
   const Nanoseconds ran_ns = std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0);
   thread.cpu_ns += ran_ns;
@@ -238,8 +238,8 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
 void Ledger::leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted) {
   core.left_by = tid;
   core.left_at_ns = now_ns;
-  core.local_ns = thread.local_ns;
-  core.by_idler = excused(thread);
+  core.lead_ns = thread.lead_ns;
+  core.by_exempt = exempt(thread);
   core.preempted = preempted;
   core.short_since_ns = pool_.short_since_ns();
 }
@@ -260,7 +260,7 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   const auto other = threads_.find(waker);
   if (found == threads_.end() || tid == waker) return;
-  if (other == threads_.end()) return woken_from_outside(tid, now_ns);
+  if (other == threads_.end()) return woken_externally(tid, now_ns);
   Thread& thread = found->second;
   if (!may_be_woken(thread)) return;
   ++ended_by_known_;
@@ -268,62 +268,63 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   thread.seen = true;
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
   coupling_.waited(tid, waker, waited_ns);
-  thread.needless = thread.local_ns + waited_ns < other->second.local_ns;
-  arrive(thread, waited_ns, other->second.local_ns, met_by_chance(thread, other->second));
-  if (thread.local_ns == other->second.local_ns) thread.from_outside = false;  // in step
-  thread.blind_wait = false;
+  thread.spurious_wait = thread.lead_ns + waited_ns < other->second.lead_ns;
+  arrive(thread, waited_ns, other->second.lead_ns, met_by_chance(thread, other->second));
+  if (thread.lead_ns == other->second.lead_ns) thread.external_wake = false;  // in step
+  thread.wake_unseen = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
 }
 
 // Not from a pause of ours: what it waits for a core after that is in the pause as measured.
-void Ledger::woken_from_outside(Tid tid, Nanoseconds now_ns) {
+void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
   if (!may_be_woken(thread) || thread.in_pause) return;
-  thread.seen = thread.from_outside = true;
-  ++ended_from_outside_;
-  if (thread.visits) ++meetings_.ended_from_outside;
-  thread.blind_wait = false;
+  thread.seen = thread.external_wake = true;
+  ++ended_externally_;
+  if (thread.visits) ++meetings_.ended_externally;
+  thread.wake_unseen = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.up_since_ns = thread.since_ns = now_ns;
 }
 
-// Who waited for an idler since before it woke up has waited for its timer, and inherits what it
-// owes. Who came later has met it over a lock, which in virtual time it held some other time.
+// A thread that began to wait for a background thread before that one woke up has waited for its
+// timer, and inherits what it owes. One that came later has met it over a lock, which in virtual
+// time the background thread has held at some other time.
 bool Ledger::met_by_chance(const Thread& waiter, const Thread& waker) {
-  return excused(waker) && waiter.since_ns >= waker.up_since_ns;
+  return exempt(waker) && waiter.since_ns >= waker.up_since_ns;
 }
 
 void Ledger::spun(Tid tid, Nanoseconds amount_ns) {
   if (const auto found = threads_.find(tid); found != threads_.end()) {
-    arrive(found->second, amount_ns, global());
+    arrive(found->second, amount_ns, max_lead());
   }
 }
 
-// In a sham nothing is earned: who stood still for longer than it owed, because it did not get a
-// core afterwards, is ahead of the others, and they owe nothing for that.
-Nanoseconds Ledger::global() const {
+// In a uniform pause nothing is earned: a thread that stood still for longer than it owed, because
+// it did not get a core afterwards, is ahead of the others, and they owe nothing for that.
+Nanoseconds Ledger::max_lead() const {
   if (threads_.empty() || lifted_ns_ > 0) return lifted_ns_;
   const auto largest = std::max_element(
       threads_.begin(), threads_.end(),
-      [](const auto& a, const auto& b) { return a.second.local_ns < b.second.local_ns; });
-  return largest->second.local_ns;
+      [](const auto& a, const auto& b) { return a.second.lead_ns < b.second.lead_ns; });
+  return largest->second.lead_ns;
 }
 
-Nanoseconds Ledger::local(Tid thread) const {
+Nanoseconds Ledger::lead(Tid thread) const {
   const auto found = threads_.find(thread);
-  return found == threads_.end() ? 0 : found->second.local_ns;
+  return found == threads_.end() ? 0 : found->second.lead_ns;
 }
 
 std::vector<Ledger::Debt> Ledger::debts() const {
-  const Nanoseconds target_ns = global();
+  const Nanoseconds target_ns = max_lead();
   std::vector<Debt> debts;
   debts.reserve(threads_.size());
   for (const auto& [tid, thread] : threads_) {
-    if (thread.outside) continue;
-    const Nanoseconds debt_ns = excused(thread) ? 0 : target_ns - thread.local_ns;
+    if (thread.is_peer) continue;
+    const Nanoseconds debt_ns = exempt(thread) ? 0 : target_ns - thread.lead_ns;
     debts.push_back({tid, debt_ns, thread.state});
   }
   return debts;

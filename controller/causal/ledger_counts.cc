@@ -6,19 +6,20 @@
 namespace causalctl::causal {
 namespace {
 
-// Idlers are the threads that run least, which together have this share of the target's CPU time.
-constexpr double kIdlersShare = 0.05;
+// Background threads are those that run least, which together have this share of the target's CPU
+// time, and pass no progress point.
+constexpr double kBackgroundShare = 0.05;
 
 }  // namespace
 
 // A thread that a timer wakes for a moment is not found running when it owes; or it is, by chance,
 // with all that it owes, and may hold a lock. So it does not pay, and what it could falsify by that
-// is bounded by the share of all idlers.
-void Ledger::find_idlers() {
+// is bounded by the share of all background threads.
+void Ledger::find_background_threads() {
   std::vector<Thread*> by_cpu;
   Nanoseconds all_ns = 0;
   for (auto& [tid, thread] : threads_) {
-    if (thread.outside) continue;
+    if (thread.is_peer) continue;
     catch_up(thread);
     by_cpu.push_back(&thread);
     all_ns += thread.cpu_ns;
@@ -28,8 +29,8 @@ void Ledger::find_idlers() {
   Nanoseconds sum_ns = 0;
   for (Thread* thread : by_cpu) {
     sum_ns += thread->cpu_ns;
-    thread->idler =
-        !thread->visits && static_cast<double>(sum_ns) < kIdlersShare * static_cast<double>(all_ns);
+    thread->background = !thread->visits && static_cast<double>(sum_ns) <
+                                                kBackgroundShare * static_cast<double>(all_ns);
     thread->cpu_ns /= 2;  // what is long ago counts less
   }
 }
@@ -55,8 +56,8 @@ CoupledTime Ledger::couple() {
   for (auto& [tid, thread] : threads_) {
     thread.coupled = coupled.contains(tid);
     if (thread.coupled) time.busiest_ns = std::max(time.busiest_ns, thread.ran_ns);
-    if (thread.coupled && thread.outside) time.peers_ns += thread.ran_ns;
-    if (thread.outside) time.all_peers_ns += thread.ran_ns;
+    if (thread.coupled && thread.is_peer) time.peers_ns += thread.ran_ns;
+    if (thread.is_peer) time.all_peers_ns += thread.ran_ns;
     thread.ran_ns = 0;
   }
   return time;
@@ -69,7 +70,7 @@ bool Ledger::is_coupled(Tid thread) const {
 
 // A peer counts while it is on a core of the target, or waits where it was on one last.
 void Ledger::count_known(Thread& thread, ThreadState state, Nanoseconds now_ns) {
-  const bool counts = !thread.outside || (thread.cpu && cores_[*thread.cpu].of_target);
+  const bool counts = !thread.is_peer || (thread.cpu && cores_[*thread.cpu].of_target);
   const auto change = [&](ThreadState of) {
     return (counts && state == of) - (thread.among_known && thread.state == of);
   };
@@ -96,7 +97,7 @@ CoreTotals Ledger::meetings() const {
 void Ledger::count_runnable(Thread& thread, Nanoseconds now_ns) {
   const bool can_run =
       thread.state == ThreadState::running || thread.state == ThreadState::waiting_for_core;
-  const bool counts = can_run && (!thread.outside || (thread.cpu && cores_[*thread.cpu].of_target));
+  const bool counts = can_run && (!thread.is_peer || (thread.cpu && cores_[*thread.cpu].of_target));
   if (counts == thread.runnable_at.has_value()) return;
   if (counts) {
     thread.runnable_at = runnable_.size();
@@ -109,18 +110,18 @@ void Ledger::count_runnable(Thread& thread, Nanoseconds now_ns) {
   }
   const bool were_busy = pool_.busy();
   pool_.runnable(now_ns, static_cast<int>(runnable_.size()));
-  if (!were_busy && pool_.busy()) pool_.begin(local_of_runnable());
+  if (!were_busy && pool_.busy()) pool_.begin(lead_of_runnable());
 }
 
-double Ledger::local_of_runnable() const {
+double Ledger::lead_of_runnable() const {
   double sum_ns = 0;
   int threads = 0;
   for (const Thread* thread : runnable_) {
-    if (excused(*thread)) continue;
-    sum_ns += static_cast<double>(thread->local_ns);
+    if (exempt(*thread)) continue;
+    sum_ns += static_cast<double>(thread->lead_ns);
     ++threads;
   }
-  return threads > 0 ? sum_ns / threads : static_cast<double>(pool_.local_ns());
+  return threads > 0 ? sum_ns / threads : static_cast<double>(pool_.lead_ns());
 }
 
 Nanoseconds Ledger::mean_wait_ns() const {
@@ -130,12 +131,12 @@ Nanoseconds Ledger::mean_wait_ns() const {
 }
 
 Nanoseconds Ledger::mean_debt_ns() const {
-  const Nanoseconds all_ns = global();
+  const Nanoseconds all_ns = max_lead();
   Nanoseconds sum_ns = 0;
   Nanoseconds visitors = 0;
   for (const auto& [tid, thread] : threads_) {
     if (!thread.visits) continue;
-    sum_ns += all_ns - thread.local_ns;
+    sum_ns += all_ns - thread.lead_ns;
     ++visitors;
   }
   return visitors > 0 ? sum_ns / visitors : 0;

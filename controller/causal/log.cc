@@ -39,7 +39,7 @@ Json cores_json(const CoreTotals& cores) {
           {"stranger_wait_ns", cores.stranger_wait_ns},
           {"visitors_cpu_ns", cores.visitors_cpu_ns},
           {"met", cores.met},
-          {"ended_from_outside", cores.ended_from_outside},
+          {"ended_from_outside", cores.ended_externally},
           {"spin", cores.spin},
           {"coupled_cpu_ns", cores.coupled_cpu_ns},
           {"busiest_cpu_ns", cores.busiest_cpu_ns},
@@ -184,7 +184,7 @@ void LogWriter::pacing(const Run& run) {
     append(text({{"type", "pacing"},
                  {"run", run.id},
                  {"point", pacing.point},
-                 {"held_back", pacing.held_back},
+                 {"held_back", pacing.paused_share},
                  {"rate", pacing.rate},
                  {"low", pacing.low},
                  {"high", pacing.high},
@@ -207,7 +207,7 @@ void LogWriter::experiment(const Run& run, const Experiment& experiment) {
   line["throughput"] = throughput_json(experiment);
   line["latency"] = latency_json(experiment);
   line["runnable_wait_ns"] = experiment.runnable_wait_ns;
-  line["outside_wait_ns"] = experiment.outside_wait_ns;
+  line["outside_wait_ns"] = experiment.foreign_wait_ns;
   line["cores"] = cores_json(experiment.cores);
   line["lost_records"] = experiment.lost_records;
   line["pauses"] = {{"asked_ns", experiment.asked_ns},

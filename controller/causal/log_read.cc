@@ -75,7 +75,7 @@ CoreTotals read_cores(const Json& line) {
     get_time(*object, "stranger_wait_ns", cores.stranger_wait_ns);
     get_time(*object, "visitors_cpu_ns", cores.visitors_cpu_ns);
     get(*object, "met", cores.met);
-    get(*object, "ended_from_outside", cores.ended_from_outside);
+    get(*object, "ended_from_outside", cores.ended_externally);
     get(*object, "spin", cores.spin);
     get_time(*object, "coupled_cpu_ns", cores.coupled_cpu_ns);
     get_time(*object, "busiest_cpu_ns", cores.busiest_cpu_ns);
@@ -103,7 +103,7 @@ Experiment read_experiment(const Json& line) {
   experiment.throughput = read_throughput(line);
   experiment.latency = read_latency(line);
   get_time(line, "runnable_wait_ns", experiment.runnable_wait_ns);
-  get_time(line, "outside_wait_ns", experiment.outside_wait_ns);
+  get_time(line, "outside_wait_ns", experiment.foreign_wait_ns);
   experiment.cores = read_cores(line);
   get(line, "lost_records", experiment.lost_records);
   if (const Json* pauses = object_field(line, "pauses")) {
@@ -120,7 +120,7 @@ Experiment read_experiment(const Json& line) {
 Pacing read_pacing(const Json& line) {
   Pacing pacing;
   get(line, "point", pacing.point);
-  get(line, "held_back", pacing.held_back);
+  get(line, "held_back", pacing.paused_share);
   get(line, "rate", pacing.rate);
   get(line, "low", pacing.low);
   get(line, "high", pacing.high);
@@ -128,7 +128,7 @@ Pacing read_pacing(const Json& line) {
   get(line, "absorbed", pacing.absorbed);
   get(line, "absorbed_low", pacing.absorbed_low);
   get(line, "absorbed_high", pacing.absorbed_high);
-  const bool good = pacing.held_back > 0 && pacing.held_back < 1 && pacing.low > 0 &&
+  const bool good = pacing.paused_share > 0 && pacing.paused_share < 1 && pacing.low > 0 &&
                     pacing.low <= pacing.rate && pacing.rate <= pacing.high &&
                     pacing.absorbed_low <= pacing.absorbed &&
                     pacing.absorbed <= pacing.absorbed_high;
@@ -354,7 +354,7 @@ void Reader::dispatch(const Json& line, std::string_view text) {
     for (const Nanoseconds time_ns :
          {experiment.wall_ns, experiment.delay_ns, experiment.effective_ns, experiment.asked_ns,
           experiment.paid_ns, experiment.cost_error_ns, experiment.model_error_ns,
-          experiment.runnable_wait_ns, experiment.outside_wait_ns, experiment.cores.cpu_ns,
+          experiment.runnable_wait_ns, experiment.foreign_wait_ns, experiment.cores.cpu_ns,
           experiment.cores.stranger_wait_ns, experiment.cores.visitors_cpu_ns,
           experiment.cores.coupled_cpu_ns, experiment.cores.busiest_cpu_ns,
           experiment.cores.coupled_unit_ns, experiment.cores.peers_cpu_ns,

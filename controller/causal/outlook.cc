@@ -78,11 +78,11 @@ std::optional<std::string> outlook_of(Run so_far, std::optional<Nanoseconds> len
   so_far.ended = true;
   const Nanoseconds passed_ns = so_far.wall_ns;
   const report::Report report = estimate({so_far});
-  if (report.outside_share <= kBesideOthers || passed_ns <= 0) return std::nullopt;
+  if (report.foreign_share <= kBesideOthers || passed_ns <= 0) return std::nullopt;
   const std::string seen = fmt::format(
       "other programs (or a limit of CPU time) have the cores {:.0f} % of the time that the "
       "target's threads want to run",
-      100 * report.outside_share);
+      100 * report.foreign_share);
   const auto known = known_of(report, std::move(so_far));
   if (!known) {
     return fmt::format(

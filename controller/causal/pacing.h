@@ -2,9 +2,9 @@
 // for answers (an open system; Schroeder, Wierman and Harchol-Balter, "Open Versus Closed: A
 // Cautionary Tale", NSDI 2006), a schedule, a device that is busy all the time: no code of the
 // program makes these come more often, but in virtual time, which stands still for them with the
-// program, they seem to. A virtual speedup alone cannot tell; a sham can, in which all threads
-// stand still for a part of the time (docs/virtual-time.md, "Progress at its own pace"). Pure;
-// measured by calibrate.h.
+// program, they seem to. A virtual speedup alone cannot tell; a uniform pause can, in which all
+// threads stand still for a part of the time (docs/virtual-time.md, "Progress at its own pace").
+// Pure; measured by calibrate.h.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,12 @@
 
 namespace causalctl::causal {
 
-// Of one phase without and one with the sham: visits a second, the part of the latter for which all
-// threads stood still, and the share of the time for which those that visit waited otherwise than
-// for a core, on average.
+// Of one phase without and one with the uniform pause: visits a second, the part of the latter for
+// which all threads stood still, and the share of the time for which those that visit waited
+// otherwise than for a core, on average.
 struct PacePair {
   double off = 0, on = 0;
-  double held_back = 0;
+  double paused_share = 0;
   double waited_off = 0, waited_on = 0;
 };
 
@@ -46,7 +46,7 @@ const Pacing* find_pacing(const Run& run, const std::string& point);  // null: n
 std::optional<report::Pacing> described_pacing(const std::vector<Run>& runs,
                                                const std::string& point);
 
-bool all_at_own_pace(const Run& run);  // … of those that were looked at; false: of none
+bool all_at_own_pace(const Run& run);  // of those for which it was measured; false: of none
 
 // For estimates: nothing where the pace is the program's; where it is certainly the point's own,
 // and may be so altogether, all; else as measured, with its error.

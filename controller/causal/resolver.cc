@@ -176,7 +176,7 @@ std::optional<LineInformation> SymbolizingThread::lines() {
 
 // Opens the debug information of all of them, which can take seconds: before the first question,
 // since answers need it anyway.
-LineInformation SymbolizingThread::look_for_lines() {
+LineInformation SymbolizingThread::find_lines() {
   LineInformation found;
   for (const unwind::Module& module : symbolizer_->modules()) {
     if (!module_in_scope(module, scope_)) continue;
@@ -214,7 +214,7 @@ Resolver::Answer SymbolizingThread::resolve(Address address) {
 
 void SymbolizingThread::work() {
   if (haste_ == Haste::low_priority) setpriority(PRIO_PROCESS, 0, 10);  // this thread only
-  LineInformation found = look_for_lines();
+  LineInformation found = find_lines();
   std::unique_lock lock(mutex_);
   lines_ = std::move(found);
   while (true) {

@@ -85,7 +85,7 @@ class SymbolizingThread final : public Resolver {
  private:
   void work();
   Answer resolve(Address address);
-  LineInformation look_for_lines();
+  LineInformation find_lines();
 
   std::unique_ptr<unwind::Symbolizer> symbolizer_;  // the thread's alone
   config::Scope scope_;

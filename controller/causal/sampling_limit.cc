@@ -9,7 +9,7 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr Nanoseconds kLookAtLimitEvery = 2 * kSecond;
+constexpr Nanoseconds kPollLimitEvery = 2 * kSecond;
 constexpr Nanoseconds kFinest = kMillisecond;
 constexpr double kMostUnsampled = 0.1;  // of the CPU time
 
@@ -45,8 +45,8 @@ Nanoseconds SamplingLimit::allowed(Nanoseconds asked_ns) {
 }
 
 Nanoseconds SamplingLimit::still_allowed(Nanoseconds period_ns, Nanoseconds now_ns) {
-  if (now_ns - looked_at_ns_ < kLookAtLimitEvery) return period_ns;
-  looked_at_ns_ = now_ns;
+  if (now_ns - polled_at_ns_ < kPollLimitEvery) return period_ns;
+  polled_at_ns_ = now_ns;
   const std::uint64_t before = limit_;
   const Nanoseconds shortest = shortest_ns();
   if (shortest <= period_ns) return period_ns;

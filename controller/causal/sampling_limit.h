@@ -33,7 +33,7 @@ class SamplingLimit {
   const perf::EventSource& session_;
   std::vector<std::string>& warnings_;
   std::uint64_t limit_ = 0;
-  Nanoseconds looked_at_ns_ = 0;
+  Nanoseconds polled_at_ns_ = 0;
 };
 
 }  // namespace causalctl::causal

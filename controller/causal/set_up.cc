@@ -12,8 +12,8 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr Nanoseconds kFewWaits = 10;  // a second, for things outside
-constexpr double kFewOfWaits = 0.1;    // that things outside end
+constexpr Nanoseconds kFewWaits = 10;  // a second, that external wake-ups end
+constexpr double kFewOfWaits = 0.1;    // that external wake-ups end
 
 struct SetUp {
   const config::Config& config;
@@ -30,7 +30,7 @@ struct SetUp {
   void choose_period() const;
   std::optional<double> idle_share() const;
   Spare spare() const;
-  void look_for_pace() const;
+  void test_pace() const;
   void warn_of_unknown_pace(std::string_view why) const;
   void calibrate_pauses() const;
 };
@@ -78,10 +78,10 @@ Spare SetUp::spare() const {
           static_cast<double>(stream.stalled_ns()) / passed};
 }
 
-// Where nothing waits for the outside, progress has no pace of its own.
-void SetUp::look_for_pace() const {
+// Where no wait is ended externally, progress has no pace of its own.
+void SetUp::test_pace() const {
   if (parts.counters.throughput().empty()) return;  // latency has none
-  const auto waits = static_cast<Nanoseconds>(stream.waits_ended_from_outside());
+  const auto waits = static_cast<Nanoseconds>(stream.waits_ended_externally());
   const auto other_waits = static_cast<Nanoseconds>(stream.waits_ended_by_known());
   const auto test = gentle_test(spare(), config.budget.max_slowdown_percent.value_or(100) / 100);
   log::verbose(
@@ -102,7 +102,7 @@ void SetUp::look_for_pace() const {
     log::verbose(
         "{}: {:.2f} of its rate [{:.2f}, {:.2f}] while held back for {:.2f} of the time; {:.2f} of "
         "it absorbed [{:.2f}, {:.2f}]",
-        pacing.point, pacing.rate, pacing.low, pacing.high, pacing.held_back, pacing.absorbed,
+        pacing.point, pacing.rate, pacing.low, pacing.high, pacing.paused_share, pacing.absorbed,
         pacing.absorbed_low, pacing.absorbed_high);
   }
   write_or_end(run, [&] { log.pacing(run); });
@@ -153,7 +153,7 @@ void set_up(const config::Config& config, const StreamParts& parts, Stream& stre
             const std::function<bool()>& stop) {
   const SetUp steps{config, parts, stream, since, log, run, limit, stop};
   steps.choose_period();
-  steps.look_for_pace();
+  steps.test_pace();
   steps.calibrate_pauses();
 }
 

@@ -25,7 +25,7 @@ CoreUse operator-(const CoreUse& now, const CoreUse& before) {
   return since;
 }
 
-void SharedCores::look(const CoreUse& use, int cores, const CpuLimits& limits) {
+void SharedCores::update(const CoreUse& use, int cores, const CpuLimits& limits) {
   const auto waited = static_cast<double>(use.stranger_wait_ns);
   const bool together = use.together_ns > kTogether * use.withheld_ns;
   // A core may be free while a thread waits, because the scheduler has put two on one. Whoever

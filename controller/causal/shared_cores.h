@@ -1,5 +1,5 @@
-// Whether the target shares its cores with strangers, programs that are neither the target nor
-// followed (rule 13 of docs/virtual-time.md). Pure.
+// Whether the target shares its cores with strangers, programs that are neither the target nor a
+// peer (rule 13 of docs/virtual-time.md). Pure.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace causalctl::causal {
 struct CoreUse {
   Nanoseconds at_ns = 0;
   Nanoseconds cpu_ns = 0;              // used, that of pauses included
-  Nanoseconds peers_cpu_ns = 0;        // used by followed peers
+  Nanoseconds peers_cpu_ns = 0;        // used by peers
   Nanoseconds stranger_wait_ns = 0;    // for cores that strangers had, or a limit withheld
   double withheld_ns = 0;              // … of waits of any length
   double together_ns = 0;              // … while none of the target's threads ran
@@ -23,8 +23,8 @@ CoreUse operator-(const CoreUse& now, const CoreUse& before);
 
 class SharedCores {
  public:
-  // `use`: since the look before.
-  void look(const CoreUse& use, int cores, const CpuLimits& limits);
+  // `use`: since the update before.
+  void update(const CoreUse& use, int cores, const CpuLimits& limits);
 
   // Strangers, or a quota, keep threads waiting.
   bool shared() const { return shared_; }

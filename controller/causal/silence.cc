@@ -115,13 +115,14 @@ std::optional<NoResult> no_result(const Run& run) {
   for (const Experiment& experiment : run.experiments) {
     if (!experiment.discarded.empty()) continue;
     any_counts = true;
-    const auto look_at = [&](const auto& points) {
+    const auto some_visited = [&](const auto& points) {
       return std::any_of(points.begin(), points.end(), [&](const auto& point) {
         if (!visited(point)) silent.insert(point.name);
         return visited(point);
       });
     };
-    if (look_at(experiment.throughput) || look_at(experiment.latency)) return std::nullopt;
+    if (some_visited(experiment.throughput) || some_visited(experiment.latency))
+      return std::nullopt;
   }
   if (!any_counts) {
     return NoResult{

@@ -41,7 +41,7 @@ struct Silence {
   Nanoseconds cpu_ns = 0;               // that the target used meanwhile
   std::uint64_t samples = 0;            // of the target
   std::uint64_t in_function = 0;        // … of which in the point's function
-  std::uint64_t stacks = 0;             // call stacks that were looked at
+  std::uint64_t stacks = 0;             // call stacks that were examined
   std::uint64_t on_stack = 0;           // … with the point's function on them
   std::vector<std::string> inlined_at;  // "file:line" into which calls of the function are inlined
 };

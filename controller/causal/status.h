@@ -19,7 +19,7 @@ struct Status {
   double visits_per_s = 0;  // in the last experiment
   // By pauses, of the wall time of experiments so far: the delay, and at most what threads were
   // paused.
-  double held_back_share = 0;
+  double paused_share = 0;
   std::uint64_t records_lost = 0;
 };
 

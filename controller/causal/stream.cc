@@ -9,18 +9,18 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr Nanoseconds kThresholdSham = kMillisecond;
-constexpr Nanoseconds kLump = kMillisecond;  // of a prompt sham
+constexpr Nanoseconds kThresholdUniformPause = kMillisecond;
+constexpr Nanoseconds kLump = kMillisecond;  // of a prompt uniform pause
 constexpr double kSpread = 0.5;              // of a tick, from the shortest to the longest
 
 // The controller gives the core back sooner than this; what is longer others have taken.
 constexpr Nanoseconds kLongestStep = kMillisecond / 2;
 
-// Whether cores are shared is looked at before each experiment, and in long ones as often as this,
+// Whether cores are shared is checked before each experiment, and in long ones as often as this,
 // where the target has had so much CPU time since.
-constexpr Nanoseconds kLongestUnlooked = kSecond;
-constexpr Nanoseconds kLongestUnlookedWhole = 200 * kMillisecond;
-constexpr Nanoseconds kEnoughToLook = 100 * kMillisecond;
+constexpr Nanoseconds kLongestUnchecked = kSecond;
+constexpr Nanoseconds kLongestUncheckedWhole = 200 * kMillisecond;
+constexpr Nanoseconds kEnoughToCheck = 100 * kMillisecond;
 
 constexpr double kSmooth = 2;  // sampling periods; see credit.h
 constexpr std::size_t kMaxLatencies = 100'000;
@@ -29,8 +29,8 @@ constexpr std::size_t kMaxLatencies = 100'000;
 
 Stream::Stream(StreamParts parts)
     : parts_(std::move(parts)),
-      ledger_(parts_.session.limits().wake_edges ? Ledger::BlindCredit::none
-                                                 : Ledger::BlindCredit::full,
+      ledger_(parts_.session.limits().wake_edges ? Ledger::UnseenCredit::none
+                                                 : Ledger::UnseenCredit::full,
               parts_.cores),
       pause_cost_ns_(parts_.shot_cost_ns) {}
 
@@ -39,9 +39,9 @@ Stream::Step Stream::step() {
   if (next_tick_ns_ == 0) {
     next_tick_ns_ = now_ns;
     cadence_.start(now_ns);
-    looked_ = core_use();
-    idle_before_ns_ = looked_.idle_ns.value_or(0);
-    account_ = CoreAccount(account_of(looked_));
+    checked_ = core_use();
+    idle_before_ns_ = checked_.idle_ns.value_or(0);
+    account_ = CoreAccount(account_of(checked_));
   }
   parts_.clock.sleep_until(next_tick_ns_);
   now_ns = parts_.clock.now();
@@ -67,10 +67,10 @@ Stream::Step Stream::step() {
     std::visit([this](const auto& each) { apply(each); }, event);
   }
   pay_until(now_ns + kSecond);
-  const Nanoseconds unlooked_ns = now_ns - looked_.at_ns;
-  if (unlooked_ns > (whole_ ? kLongestUnlookedWhole : kLongestUnlooked)) look_for_strangers();
+  const Nanoseconds unchecked_ns = now_ns - checked_.at_ns;
+  if (unchecked_ns > (whole_ ? kLongestUncheckedWhole : kLongestUnchecked)) check_for_strangers();
   lift(now_ns);
-  settle();
+  request_pauses();
   parts_.attribution.absorb();
   return result;
 }
@@ -150,7 +150,7 @@ bool Stream::near_breakpoint(const perf::SampleEvent& event) const {
 
 void Stream::apply(const perf::SwitchEvent& event) {
   const Tid tid = event.thread.tid;
-  if (ledger_.is_outsider(tid)) {
+  if (ledger_.is_peer(tid)) {
     if (event.kind == perf::SwitchKind::in) {
       ledger_.switched_in(tid, event.cpu, event.time_ns);
     } else {
@@ -201,14 +201,15 @@ bool Stream::paused_at(Tid thread, Nanoseconds time_ns) const {
 }
 
 void Stream::apply(const perf::WakeEvent& event) {
-  // In a hardware interrupt the running thread is only its victim. A softirq may be: but it may
-  // also be the thread's own packet on its way through the loopback device, which is more frequent.
+  // In a hardware interrupt the running thread has no part in the wake-up. So it may be in a
+  // softirq, which may also be the thread's own packet on its way through the loopback device, and
+  // that is more frequent.
   if (event.context == perf::WakeContext::hardirq) {
-    ledger_.woken_from_outside(event.woken, event.time_ns);
+    ledger_.woken_externally(event.woken, event.time_ns);
     return;
   }
   const Tid waker = event.waker.tid;
-  if (ledger_.may_be_woken(event.woken) && event.woken != waker && !ledger_.is_outsider(waker)) {
+  if (ledger_.may_be_woken(event.woken) && event.woken != waker && !ledger_.is_peer(waker)) {
     earn(waker, credit_.woke_another(waker, event.time_ns), event.time_ns);
   }
   ledger_.woken(event.woken, waker, event.time_ns);
@@ -217,8 +218,8 @@ void Stream::apply(const perf::WakeEvent& event) {
 void Stream::apply(const perf::VisitEvent& event) {
   visit(event.tag, event.thread.tid, event.time_ns);
   // Its trap is none of the program's time, in a baseline no more than in a treatment. A prompt
-  // sham is compared with real time, in which the trap counts: it must not be taken for standing
-  // still.
+  // uniform pause is compared with real time, in which the trap counts: it must not be taken for
+  // standing still.
   if (!prompt_) ledger_.earn(event.thread.tid, parts_.visit_cost_ns(event.tag));
 }
 
@@ -226,13 +227,13 @@ void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
   ledger_.visited(thread);
   if (time_ns < window_from_ns_) return parts_.counters.late_visit(tag, thread);
   if (notes_delay_) delay_at_visit_ns_ = delay_ns();
-  const Nanoseconds gained_ns = ledger_.local(thread) - window_offset_ns_;
+  const Nanoseconds gained_ns = ledger_.lead(thread) - window_lead_ns_;
   parts_.counters.visit(tag, thread, time_ns - gained_ns - window_from_ns_);
 }
 
 void Stream::apply(const perf::ThreadStartEvent& event) {
-  if (event.outside) {
-    return ledger_.start_outsider(event.thread.tid, event.time_ns, event.blocked);
+  if (event.is_peer) {
+    return ledger_.start_peer(event.thread.tid, event.time_ns, event.blocked);
   }
   ledger_.start_thread(event.thread.tid, event.parent.tid, event.time_ns, event.blocked);
   if (!executed_) parts_.pauser.add_thread(event.thread.tid);
@@ -253,16 +254,16 @@ void Stream::apply(const perf::MapEvent& /*event*/) { parts_.attribution.mapping
 void Stream::apply(const perf::ExecEvent& /*event*/) { executed_ = true; }
 
 void Stream::lift(Nanoseconds now_ns) {
-  if (sham_rate_ == 0) return;
+  if (pause_rate_ == 0) return;
   const auto due_ns =
-      static_cast<Nanoseconds>(sham_rate_ * static_cast<double>(now_ns - lifted_at_ns_));
+      static_cast<Nanoseconds>(pause_rate_ * static_cast<double>(now_ns - lifted_at_ns_));
   if (prompt_ && due_ns < kLump) return;  // all at the same time
   ledger_.lift(due_ns);
   lifted_at_ns_ = now_ns;
   owing_ = true;
 }
 
-void Stream::settle() {
+void Stream::request_pauses() {
   if (!owing_ || executed_) return;  // a new program has no stub
   for (const Ledger::Debt& debt : ledger_.debts()) {
     const bool pausing = parts_.pauser.pausing(debt.thread);
@@ -300,12 +301,12 @@ Nanoseconds Stream::sample_to_pause_ns(double quantile) const {
 void Stream::begin_window() {
   parts_.counters.start();
   window_from_ns_ = parts_.clock.now();
-  window_offset_ns_ = ledger_.global();
+  window_lead_ns_ = ledger_.max_lead();
   samples_in_unit_ = 0;
 }
 
 void Stream::begin_counting() {
-  look_for_strangers();
+  check_for_strangers();
   ledger_.reset();
   begin_window();
 }
@@ -342,35 +343,35 @@ CoreTotals Stream::core_totals() const {
   return totals;
 }
 
-void Stream::look_for_strangers() {
-  if (cpu_time_ns_ + standing_cpu_ns_ - looked_.cpu_ns < kEnoughToLook) return;
+void Stream::check_for_strangers() {
+  if (cpu_time_ns_ + standing_cpu_ns_ - checked_.cpu_ns < kEnoughToCheck) return;
   const CoreUse now = core_use();
   const CpuLimits limits = parts_.cpu_limits ? parts_.cpu_limits() : CpuLimits{};
   const CoupledTime coupled = ledger_.couple();
-  CoreUse since = now - looked_;
+  CoreUse since = now - checked_;
   since.peers_cpu_ns = coupled.all_peers_ns;
-  shared_cores_.look(since, parts_.cores, limits);
+  shared_cores_.update(since, parts_.cores, limits);
   ledger_.share_cores(shared_cores_.shared());
-  account_.look(account_of(now), coupled, shared_cores_.shared());
+  account_.update(account_of(now), coupled, shared_cores_.shared());
   awake_ = shared_cores_.may_stand_awake();
   throttled_ = limits.throttled;
   parts_.pauser.stand_awake(awake_);
-  looked_ = now;
+  checked_ = now;
 }
 
-void Stream::begin_sham(double rate, bool prompt) {
+void Stream::begin_uniform_pause(double rate, bool prompt) {
   begin_counting();
   cadence_.passed(window_from_ns_, true);
-  sham_rate_ = rate;
+  pause_rate_ = rate;
   prompt_ = prompt;
   lifted_at_ns_ = window_from_ns_;
 }
 
 void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
   begin_counting();
-  if (parts_.pauser.looks_at_target()) cadence_.limit(kShortestTick);
+  if (parts_.pauser.polls_target()) cadence_.limit(kShortestTick);
   cadence_.passed(window_from_ns_, true);
-  cadence_.look(window_from_ns_, ledger_.core_wait_ns(), ledger_.own_wait_ns() / parts_.cores);
+  cadence_.update(window_from_ns_, ledger_.core_wait_ns(), ledger_.own_wait_ns() / parts_.cores);
   credit_.begin(speedup, static_cast<Nanoseconds>(kSmooth * static_cast<double>(period_ns)),
                 unit != last_unit_);
   unit_ = last_unit_ = unit;
@@ -380,11 +381,12 @@ void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
 
 Nanoseconds Stream::threshold_ns() const {
   if (prompt_) return kLump / 10;
-  if (sham_rate_ > 0) return kThresholdSham;  // many pauses: it is their cost that is to be seen
+  if (pause_rate_ > 0)
+    return kThresholdUniformPause;  // many pauses: it is their cost that is to be seen
   return cadence_.threshold_ns();
 }
 
-double Stream::look_for_spinning() {
+double Stream::check_for_spinning() {
   surveyed_ = true;
   const double share = parts_.read_target ? spinning_.share(parts_.read_target) : 0;
   spin_ = share > kSpinning;
@@ -411,7 +413,7 @@ Nanoseconds Stream::open_debt_ns() const {
 void Stream::end() {
   cadence_.passed(parts_.clock.now(), !owing_);
   earning_ = owing_ = false;
-  sham_rate_ = 0;
+  pause_rate_ = 0;
   prompt_ = false;
   unit_.reset();
   credit_.end();

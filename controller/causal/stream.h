@@ -10,7 +10,7 @@
 //   who is on a core and owes more than the threshold?  → pauses            pause::Pauser (rule 8)
 //
 // Between begin() and end() there is an experiment, in a baseline with nothing to earn; outside of
-// one the same records are drained and looked at, so that the cost of watching is always the same.
+// one the same records are drained and decoded, so that the cost of watching is always the same.
 // What pausing costs the controller besides is some microseconds a pause.
 #pragma once
 
@@ -73,10 +73,10 @@ class Stream {
   };
   Step step();
 
-  // A sham speedup: `rate` of the time all threads stand still, and nothing is faster. Ended by
-  // end(), like an experiment.
-  // `prompt`: pauses come as soon as they can, and not in step with what the target does.
-  void begin_sham(double rate, bool prompt = false);
+  // A uniform pause: for `rate` of the time all threads stand still, and nothing is faster. Ended
+  // by end(), like an experiment. `prompt`: pauses come as soon as they can, and not in step with
+  // what the target does.
+  void begin_uniform_pause(double rate, bool prompt = false);
   // What a pause costs its thread besides, from now on counted as paid.
   void set_pause_cost(Nanoseconds cost_ns) { pause_cost_ns_ = cost_ns; }
   Nanoseconds pause_cost_ns() const { return pause_cost_ns_; }
@@ -97,34 +97,34 @@ class Stream {
   Nanoseconds open_debt_ns() const;
   void end();  // forgives all debts
 
-  Nanoseconds delay_ns() const { return ledger_.global() - window_offset_ns_; }
-  // … as it was at the latest visit, however late the controller saw it: threads that have ended
-  // meanwhile are in no global offset. Kept where note_delay_at_visits() has asked for it, for each
-  // visit asks all threads.
+  Nanoseconds delay_ns() const { return ledger_.max_lead() - window_lead_ns_; }
+  // The same as it was at the latest visit, however late the controller saw it: the largest lead
+  // has no threads that have ended meanwhile. Kept where note_delay_at_visits() has asked for it,
+  // for each visit asks all threads.
   void note_delay_at_visits() { notes_delay_ = true; }
   Nanoseconds delay_at_visit_ns() const { return delay_at_visit_ns_; }
   std::uint64_t samples_in_unit() const { return samples_in_unit_; }  // of the window
   Nanoseconds core_wait_ns() const { return ledger_.core_wait_ns(); }
-  // … because of other processes, without what the controller takes. May fall for a moment: clamp
+  // Caused by other processes, without what the controller takes. May fall for a moment: clamp
   // differences.
-  Nanoseconds outside_wait_ns() const { return ledger_.outside_wait_ns() - core_wait_for_us_ns_; }
+  Nanoseconds foreign_wait_ns() const { return ledger_.foreign_wait_ns() - core_wait_for_us_ns_; }
   Nanoseconds stalled_ns() const { return ledger_.stalled_ns(); }
   std::uint64_t waits_ended_by_known() const { return ledger_.waits_ended_by_known(); }
-  std::uint64_t waits_ended_from_outside() const { return ledger_.waits_ended_from_outside(); }
+  std::uint64_t waits_ended_externally() const { return ledger_.waits_ended_externally(); }
   Nanoseconds mean_wait_ns() const { return ledger_.mean_wait_ns(); }
   Nanoseconds mean_debt_ns() const { return ledger_.mean_debt_ns(); }
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
   // Ever growing; may fall for a moment where it says so above.
   CoreUse core_use() const;
   CoreTotals core_totals() const;
-  bool throttled() const { return throttled_; }           // as of the last look
+  bool throttled() const { return throttled_; }           // as of the last check
   Nanoseconds sample_to_pause_ns(double quantile) const;  // 0: there was no pause
   // The program is watched from its first instruction to its end, which is the only visit: all its
   // threads work for it, and it may end soon.
   void run_is_one_unit_of_work();
-  // Looks whether the threads sampled so far were spinning; if they were, pauses come sooner from
+  // Checks whether the threads sampled so far were spinning; if they were, pauses come sooner from
   // now on. Returns their share of the samples.
-  double look_for_spinning();
+  double check_for_spinning();
   bool executed_other_program() const { return executed_; }
   Nanoseconds last_exit_ns() const { return last_exit_ns_; }  // of a thread; 0: none
   std::uint64_t samples_near_breakpoint() const { return near_breakpoint_; }
@@ -145,23 +145,23 @@ class Stream {
   bool paused_at(Tid thread, Nanoseconds time_ns) const;
   Nanoseconds stolen_by_us(const perf::SwitchEvent& event, Nanoseconds stolen_ns) const;
   void note_latency(const pause::Paid& paid);
-  void settle();
-  void look_for_strangers();
+  void request_pauses();
+  void check_for_strangers();
   static CoreAccount::Now account_of(const CoreUse& use);
   void not_worked(const pause::Paid& paid);
   void lift(Nanoseconds now_ns);
   Nanoseconds to_next_tick_ns() const;
-  Nanoseconds threshold_ns() const;  // of a debt, to be settled
+  Nanoseconds threshold_ns() const;  // of a debt, above which a pause is requested
 
   StreamParts parts_;
   Ledger ledger_;
   Nanoseconds pause_cost_ns_ = 0;
-  double sham_rate_ = 0;
+  double pause_rate_ = 0;
   bool prompt_ = false;
   Nanoseconds lifted_at_ns_ = 0;
   Nanoseconds core_wait_for_us_ns_ = 0;
   SharedCores shared_cores_;
-  CoreUse looked_;                  // as it was at the last look
+  CoreUse checked_;                 // as it was at the last check
   Nanoseconds idle_before_ns_ = 0;  // the attach
   CoreAccount account_{{}};
   bool spin_ = false;                // threads wait by spinning
@@ -171,8 +171,8 @@ class Stream {
   bool throttled_ = false;
   std::unordered_map<Tid, Nanoseconds> waited_in_pause_ns_;
   Nanoseconds next_tick_ns_ = 0;
-  Nanoseconds window_from_ns_ = 0;    // visits from here on count
-  Nanoseconds window_offset_ns_ = 0;  // the global offset at that time
+  Nanoseconds window_from_ns_ = 0;  // visits from here on count
+  Nanoseconds window_lead_ns_ = 0;  // the largest lead at that time
   Cadence cadence_;
   Credit credit_;
   Spinning spinning_;

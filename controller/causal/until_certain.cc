@@ -53,16 +53,16 @@ bool point_decided(const report::ProgressResult& at_level, const report::Progres
 
 }  // namespace
 
-bool Looks::due(std::size_t experiments) {
+bool InterimAnalyses::due(std::size_t experiments) {
   if (experiments < next_) return false;
-  ++looks_;
+  ++analyses_;
   next_ = static_cast<std::size_t>(std::ceil(static_cast<double>(experiments) * kGrowth));
   return true;
 }
 
-double Looks::level() const {
-  const double k = static_cast<double>(std::max<std::size_t>(looks_, 1));
-  return kErrorOfLooks * 6 / (std::numbers::pi * std::numbers::pi * k * k);
+double InterimAnalyses::level() const {
+  const double k = static_cast<double>(std::max<std::size_t>(analyses_, 1));
+  return kErrorOfAnalyses * 6 / (std::numbers::pi * std::numbers::pi * k * k);
 }
 
 bool decided(const report::Report& at_level, const report::Report& at_95,
@@ -76,12 +76,12 @@ bool decided(const report::Report& at_level, const report::Report& at_95,
   return any_visited;
 }
 
-bool enough(Run so_far, const Looks& looks, const std::string& only_unit) {
+bool enough(Run so_far, const InterimAnalyses& analyses, const std::string& only_unit) {
   so_far.ended = true;  // its samples are known
-  // Looking more often is paid for with levels that get ever smaller. That is for noise, of which
+  // Analysing more often is paid for with levels that get ever smaller. That is for noise, of which
   // more experiments leave less; of the model's error they do not.
   for (Experiment& each : so_far.experiments) each.model_error_ns = 0;
-  return decided(estimate({so_far}, looks.level()), estimate({so_far}), only_unit);
+  return decided(estimate({so_far}, analyses.level()), estimate({so_far}), only_unit);
 }
 
 }  // namespace causalctl::causal

@@ -3,9 +3,9 @@
 // The guardian is forked first, before anything that it must not keep alive exists; it adopts the
 // target (and refuses what cannot be profiled), and profile() does the rest:
 //
-//   profile.cc          what is set up around the target, and how all of it is taken away again
-//   causal/run.h        the experiments: which unit is sped up, when, and what comes of it
-//   causal/stream.h     how a sample in that unit becomes pauses of the other threads
+//   profile.cc                what is set up around the target, and how it is taken away again
+//   causal/experiment_loop.h  the experiments: which unit is sped up, when, and what comes of it
+//   causal/stream.h           how a sample in that unit becomes pauses of the other threads
 #include <fmt/format.h>
 
 #include <memory>
@@ -18,7 +18,7 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/commands/profile.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::commands {
 namespace {
@@ -39,7 +39,7 @@ ExitCode attach(const AttachArguments& arguments) {
                      "use `causalctl run`, or give a PID");
   }
   causal::check_log(config.output.log);
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   const Pid target =
       config.target.pid ? *config.target.pid : procfs::find_process(config.target.match);
   guardian.adopt(target);

@@ -50,10 +50,10 @@ namespace {
 
 // What the target does, where it could be profiled. Returns what a profile of it must be asked for
 // with; mostly nothing.
-std::string look(Pid target, std::vector<Check>& checks) {
+std::string check_what_it_does(Pid target, std::vector<Check>& checks) {
   std::string option;
   try {
-    checks.push_back(check_activity(look_at(target), option));
+    checks.push_back(check_activity(sample_activity(target), option));
   } catch (const Error& error) {
     checks.push_back({"activity", Verdict::limited, error.what(), error.hint(), false});
   }
@@ -73,7 +73,7 @@ int run_doctor(std::optional<Pid> target) {
       return static_cast<int>(ExitCode::target_gone);
     }
     checks.insert(checks.end(), more->begin(), more->end());
-    if (profile_possible(checks)) option = look(*target, checks);
+    if (profile_possible(checks)) option = check_what_it_does(*target, checks);
   }
   const bool possible = profile_possible(checks);
   write_output(

@@ -63,7 +63,7 @@ struct Activity {
   std::uint64_t called_from_one_place = 0;
   std::map<std::string, std::uint64_t> called{};
 };
-Activity look_at(Pid target);  // throws Error, TargetGone
+Activity sample_activity(Pid target);  // throws Error, TargetGone
 // Pure. `option`: without which every sample would be unknown.
 Check check_activity(const Activity& activity, std::string& option);
 

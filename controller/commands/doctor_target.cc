@@ -22,9 +22,9 @@
 #include "controller/pause/pauser.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
-#include "controller/target/left_stub.h"
-#include "controller/target/process.h"
-#include "controller/target/target_lock.h"
+#include "controller/tracee/left_stub.h"
+#include "controller/tracee/process.h"
+#include "controller/tracee/target_lock.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::commands {
@@ -69,7 +69,7 @@ Check process(Pid target, const procfs::Status& status) {
 }
 
 Check ptrace_right(Pid target) {
-  const int error = target::trace_error(target);
+  const int error = tracee::trace_error(target);
   if (error == 0) return {"ptrace", Verdict::ok, "permitted", "", true};
   return {"ptrace", Verdict::missing, fmt::format("not permitted: {}", std::strerror(error)),
           "run as the process's user, with CAP_SYS_PTRACE or as root; see ptrace (Yama) above",
@@ -107,17 +107,17 @@ Check profiled_by(Pid causalctl) {
 
 // What another causalctl has put into it.
 std::optional<Check> left_stub(Pid target) {
-  if (const auto causalctl = target::locked_by_causalctl(target)) return profiled_by(*causalctl);
-  const auto left = target::find_left_stub(target);
+  if (const auto causalctl = tracee::locked_by_causalctl(target)) return profiled_by(*causalctl);
+  const auto left = tracee::find_left_stub(target);
   if (!left) return std::nullopt;
-  switch (target::state_of(left->owner, target)) {
-    case target::OwnerState::at_work:
-      return profiled_by(target::who_lives(left->owner));
-    case target::OwnerState::gone:
+  switch (tracee::state_of(left->owner, target)) {
+    case tracee::OwnerState::at_work:
+      return profiled_by(tracee::who_lives(left->owner));
+    case tracee::OwnerState::gone:
       return Check{"pause channel", Verdict::limited,
                    "a causalctl that was killed has left its pause stub in it",
                    "nothing to do: the next attach removes it", false};
-    case target::OwnerState::unknown:
+    case tracee::OwnerState::unknown:
       break;
   }
   return std::nullopt;

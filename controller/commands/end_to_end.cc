@@ -21,22 +21,22 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/log.h"
+#include "controller/causal/execution.h"
 #include "controller/causal/log.h"
 #include "controller/causal/plan.h"
 #include "controller/causal/unit_names.h"
 #include "controller/causal/until_certain.h"
-#include "controller/causal/whole_run.h"
 #include "controller/commands/interrupts.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/profile.h"
 #include "controller/commands/status_line.h"
 #include "controller/commands/target_end.h"
-#include "controller/target/ptrace.h"
+#include "controller/tracee/ptrace.h"
 
 namespace causalctl::commands {
 namespace {
 
-constexpr Nanoseconds kLookAgain = 5 * kMillisecond;
+constexpr Nanoseconds kPollEvery = 5 * kMillisecond;
 constexpr Nanoseconds kEndPatience = 2 * kSecond;  // from the last event to the exit status
 
 // A directory of our own, removed with what is in it.
@@ -67,10 +67,10 @@ struct Execution {
   int status = 0;  // of the program, as wait(2) gives it
 };
 
-int status_of(target::Guardian& guardian) {
-  constexpr int least_looks = 20;  // a machine that stalls may use up all of the time at once
+int status_of(tracee::Guardian& guardian) {
+  constexpr int least_polls = 20;  // a machine that stalls may use up all of the time at once
   const Nanoseconds deadline_ns = monotonic_now() + kEndPatience;
-  for (int looks = 0; monotonic_now() < deadline_ns || looks < least_looks; ++looks) {
+  for (int polls = 0; monotonic_now() < deadline_ns || polls < least_polls; ++polls) {
     if (const auto status = guardian.exit_status()) return *status;
     sleep_until(monotonic_now() + kMillisecond);
   }
@@ -79,20 +79,20 @@ int status_of(target::Guardian& guardian) {
 
 // In the process of one run. Errors leave by main(), which tells them.
 void watch_once(config::Config config, const ConsoleOptions& console,
-                const causal::WholeRun& planned, std::optional<Nanoseconds> pause_cost_ns,
+                const causal::PlannedExecution& planned, std::optional<Nanoseconds> pause_cost_ns,
                 const Scratch& scratch) {
   config.progress.end_to_end = false;
   config.progress.throughput = {causal::kEndPoint};
   causal::LogWriter log(scratch.log());
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
   Work work;
   work.pause_cost_ns = pause_cost_ns;
-  work.symbolizing = causal::Haste::ordinary;  // the program is held while the most is read
+  work.symbolizing = causal::Haste::ordinary;  // the program is suspended while the most is read
   work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log.run(run);
-    causal::run_whole(config, parts, hooks, planned, run);
+    causal::run_execution(config, parts, hooks, planned, run);
   };
   causal::Run run = watch_target(config, pid, guardian, console, work);
   if (guardian.was_killed()) {
@@ -115,7 +115,8 @@ void watch_once(config::Config config, const ConsoleOptions& console,
 
 // One run of the program.
 Execution execute(const config::Config& config, const ConsoleOptions& console,
-                  const causal::WholeRun& planned, std::optional<Nanoseconds> pause_cost_ns) {
+                  const causal::PlannedExecution& planned,
+                  std::optional<Nanoseconds> pause_cost_ns) {
   const Scratch scratch;
   const Pid controller = getpid();
   const Pid watcher = fork();
@@ -128,13 +129,13 @@ Execution execute(const config::Config& config, const ConsoleOptions& console,
   }
   std::optional<int> ended;
   int passed_on = 0;
-  while (!(ended = target::ptrace::reap_if_ended(watcher))) {
+  while (!(ended = tracee::ptrace::reap_if_ended(watcher))) {
     // From the terminal it has it already; a second one more does no harm.
     if (Interrupts::count() > passed_on) {
       passed_on = Interrupts::count();
       kill(watcher, SIGTERM);
     }
-    sleep_until(monotonic_now() + kLookAgain);
+    sleep_until(monotonic_now() + kPollEvery);
   }
   Execution execution;
   execution.code =
@@ -147,9 +148,9 @@ Execution execute(const config::Config& config, const ConsoleOptions& console,
   return execution;
 }
 
-class Runs {
+class EndToEnd {
  public:
-  Runs(const config::Config& config, const ConsoleOptions& console)
+  EndToEnd(const config::Config& config, const ConsoleOptions& console)
       : config_(config), console_(console), log_(config.output.log), status_(console.quiet) {}
 
   ExitCode all();
@@ -157,19 +158,19 @@ class Runs {
  private:
   bool stop();
   std::vector<causal::UnitId> recent();
-  Execution next(const causal::WholeRun& planned);
+  Execution next(const causal::PlannedExecution& planned);
   void take(const Execution& execution);
   causal::Unit named(causal::Unit unit) const;
   void learn(const causal::Run& run, bool baseline);
-  void look();
-  void show(const causal::WholeRun& planned);
+  void interim_analysis();
+  void show(const causal::PlannedExecution& planned);
   ExitCode finish(ExitCode code);
 
   const config::Config& config_;
   const ConsoleOptions& console_;
   causal::LogWriter log_;
   StatusLine status_;
-  causal::Looks looks_;
+  causal::InterimAnalyses analyses_;
   causal::Run run_;
   std::map<std::string, std::size_t> by_identity_;  // into run_.samples
   Nanoseconds start_ns_ = monotonic_now();
@@ -179,7 +180,7 @@ class Runs {
   std::mt19937_64 random_;
 };
 
-bool Runs::stop() {
+bool EndToEnd::stop() {
   if (!run_.reason.empty()) return true;
   if (Interrupts::count() > 0) {
     run_.reason = "interrupted";
@@ -190,7 +191,7 @@ bool Runs::stop() {
   return !run_.reason.empty();
 }
 
-void Runs::show(const causal::WholeRun& planned) {
+void EndToEnd::show(const causal::PlannedExecution& planned) {
   causal::Status status = causal::status_of(run_, executions_ == 0 ? "first run" : "runs", nullptr);
   status.elapsed_ns = monotonic_now() - start_ns_;
   status.visits_per_s = 0;  // one a run: nothing to tell
@@ -200,7 +201,7 @@ void Runs::show(const causal::WholeRun& planned) {
   status_.show(status);
 }
 
-Execution Runs::next(const causal::WholeRun& planned) {
+Execution EndToEnd::next(const causal::PlannedExecution& planned) {
   show(planned);
   config::Config config = config_;
   // Periods of sampling are drawn anew in each run.
@@ -215,7 +216,7 @@ Execution Runs::next(const causal::WholeRun& planned) {
 }
 
 // Each run of the program has named what it met first, so another may have the name here.
-causal::Unit Runs::named(causal::Unit unit) const {
+causal::Unit EndToEnd::named(causal::Unit unit) const {
   const auto taken = [this](const std::string& name) {
     return std::any_of(run_.samples.begin(), run_.samples.end(),
                        [&](const causal::UnitSamples& known) { return known.unit.name == name; });
@@ -224,7 +225,7 @@ causal::Unit Runs::named(causal::Unit unit) const {
   return unit;
 }
 
-void Runs::learn(const causal::Run& run, bool baseline) {
+void EndToEnd::learn(const causal::Run& run, bool baseline) {
   for (const causal::UnitSamples& samples : run.samples) {
     const auto [known, is_new] =
         by_identity_.try_emplace(causal::identity_of(samples.unit), run_.samples.size());
@@ -255,13 +256,13 @@ void Runs::learn(const causal::Run& run, bool baseline) {
   }
 }
 
-std::vector<causal::UnitId> Runs::recent() {
+std::vector<causal::UnitId> EndToEnd::recent() {
   if (!config_.experiment.fixed_unit.empty()) return {0};  // all() knows which
   std::uniform_real_distribution<double> offset;
   return causal::entries_by_share(run_.samples, offset(random_));
 }
 
-void Runs::take(const Execution& execution) {
+void EndToEnd::take(const Execution& execution) {
   causal::Experiment done = execution.run.experiments.front();
   done.start_ns = monotonic_now() - start_ns_ - done.wall_ns;
   if (done.discarded.empty() && execution.status != expected_status_) {
@@ -275,15 +276,15 @@ void Runs::take(const Execution& execution) {
   causal::write_or_end(run_, [&] { log_.experiment(run_, done); });
 }
 
-void Runs::look() {
-  if (!config_.budget.until_certain || stop() || !looks_.due(run_.experiments.size())) return;
+void EndToEnd::interim_analysis() {
+  if (!config_.budget.until_certain || stop() || !analyses_.due(run_.experiments.size())) return;
   const bool fixed = !config_.experiment.fixed_unit.empty();
-  if (causal::enough(run_, looks_, fixed ? run_.experiments[0].unit.name : "")) {
+  if (causal::enough(run_, analyses_, fixed ? run_.experiments[0].unit.name : "")) {
     run_.reason = "certain";
   }
 }
 
-ExitCode Runs::finish(ExitCode code) {
+ExitCode EndToEnd::finish(ExitCode code) {
   run_.wall_ns = monotonic_now() - start_ns_;
   run_.ended = true;
   run_.digest = "unknown";  // the processes are gone
@@ -298,7 +299,7 @@ ExitCode Runs::finish(ExitCode code) {
 }
 
 // The first run shows which code is hot, and how the program ends. It is no experiment.
-ExitCode Runs::all() {
+ExitCode EndToEnd::all() {
   const Execution first = next({});
   if (first.code != ExitCode::ok) return first.code;
   const causal::Experiment& shown = first.run.experiments.front();
@@ -339,7 +340,7 @@ ExitCode Runs::all() {
     code = execution.code;
     if (code != ExitCode::ok || execution.run.reason == "interrupted") break;
     take(execution);
-    look();
+    interim_analysis();
   }
   if (run_.reason.empty()) run_.reason = code == ExitCode::ok ? "interrupted" : "target-exited";
   return finish(code);
@@ -349,7 +350,7 @@ ExitCode Runs::all() {
 
 ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& console) {
   const Interrupts interrupts;
-  return Runs(config, console).all();
+  return EndToEnd(config, console).all();
 }
 
 }  // namespace causalctl::commands

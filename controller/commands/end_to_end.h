@@ -1,5 +1,5 @@
 // `causalctl run --end-to-end -- CMD`: the program is run again and again, each run is one
-// experiment and one unit of work (causal/whole_run.h).
+// experiment and one unit of work (causal/execution.h).
 #pragma once
 
 #include "config/config.h"

@@ -10,7 +10,7 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/causal/resolver.h"
-#include "controller/target/freezer.h"
+#include "controller/tracee/freezer.h"
 #include "unwind/names.h"
 
 namespace causalctl::commands {
@@ -61,12 +61,12 @@ causal::TargetState state_of(Pid target) {
     const auto stat = procfs::thread_stat(target, thread);
     return !stat || procfs::parse_state(*stat) == 'T';
   });
-  state.frozen = target::is_frozen(target);
+  state.frozen = tracee::is_frozen(target);
   state.waits_for = input_waited_for(target);
   return state;
 }
 
-void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, bool held) {
+void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, bool suspended) {
   const auto modules = symbolizer.modules();
   std::vector<std::string> names;
   for (const unwind::Module& module : modules) {
@@ -92,8 +92,8 @@ void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, boo
     const std::string what =
         fmt::format("--scope-binary '{}' matches no binary that is loaded", glob);
     const std::string loaded = fmt::format("the nearest that are: {}", fmt::join(near, ", "));
-    if (!any && !held) throw UsageError(what, loaded);
-    log::note("warning: {}{}; {}", what, held ? " by now" : "", loaded);
+    if (!any && !suspended) throw UsageError(what, loaded);
+    log::note("warning: {}{}; {}", what, suspended ? " by now" : "", loaded);
   }
 }
 

@@ -18,7 +18,7 @@ causal::TargetState state_of(Pid target);  // now
 
 // Whether the patterns of --scope-binary match something that is loaded. A process that runs has
 // nearly always loaded its libraries, so that nothing at all is a UsageError, before the attach is
-// paid for; a program that is `held` at its entry may load more, and gets a note.
-void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, bool held);
+// paid for; a program that is `suspended` at its entry may load more, and gets a note.
+void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, bool suspended);
 
 }  // namespace causalctl::commands

@@ -12,11 +12,11 @@ constexpr Nanoseconds kPatience = 5 * kSecond;  // from SIGTERM to leaving the p
 
 }  // namespace
 
-target::Launch launch_of(const config::Target& target) {
+tracee::Launch launch_of(const config::Target& target) {
   return {target.command, target.environment, target.directory};
 }
 
-void load_libraries(target::Guardian& guardian) {
+void load_libraries(tracee::Guardian& guardian) {
   const auto obstacle = guardian.run_to_entry();
   if (!obstacle) return;
   log::note(
@@ -25,7 +25,7 @@ void load_libraries(target::Guardian& guardian) {
       *obstacle);
 }
 
-void end_program(Pid pid, target::Guardian& guardian) {
+void end_program(Pid pid, tracee::Guardian& guardian) {
   if (guardian.exit_status()) return;
   kill(pid, SIGTERM);
   const Nanoseconds deadline_ns = monotonic_now() + kPatience;

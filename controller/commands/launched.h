@@ -3,18 +3,18 @@
 
 #include "config/config.h"
 #include "controller/base/types.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::commands {
 
-target::Launch launch_of(const config::Target& target);
+tracee::Launch launch_of(const config::Target& target);
 
-// Lets a held program run until its loader is done, before its own first instruction, so that what
-// is in its libraries can be named. Where it cannot be held there it is left where it is, with a
-// message. Throws TargetGone when it ends on the way: a library is missing, say.
-void load_libraries(target::Guardian& guardian);
+// Lets a suspended program run until its loader is done, before its own first instruction, so that
+// what is in its libraries can be named. Where it cannot be suspended there it is left where it is,
+// with a message. Throws TargetGone when it ends on the way: a library is missing, say.
+void load_libraries(tracee::Guardian& guardian);
 
 // SIGTERM, and some seconds of patience; a program that goes on is left alone, with a message.
-void end_program(Pid pid, target::Guardian& guardian);
+void end_program(Pid pid, tracee::Guardian& guardian);
 
 }  // namespace causalctl::commands

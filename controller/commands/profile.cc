@@ -4,7 +4,8 @@
 //      target: the progress points exist, the log can be written  (watch_target, resolve_points)
 //   2. perf events on all threads, progress points armed: kernel objects that die with us (Watch)
 //   3. the pause channel: the only thing that is put into the target
-//   4. experiments, in real-time priority where permitted: profile() has causal/run.cc make them
+//   4. experiments, in real-time priority where permitted: profile() has causal/experiment_loop.cc
+//      make them
 //   5. the pause channel's events closed, then the guardian takes the stub out again, while all
 //      other events are closed; then the digest of the target's state is compared with that of
 //      before  (detach)
@@ -30,8 +31,8 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/causal/attribution.h"
+#include "controller/causal/experiment_loop.h"
 #include "controller/causal/resolver.h"
-#include "controller/causal/run.h"
 #include "controller/causal/run_groups.h"
 #include "controller/causal/ticker.h"
 #include "controller/commands/arm_points.h"
@@ -46,7 +47,7 @@
 #include "controller/perf/session.h"
 #include "controller/progress/counted.h"
 #include "controller/progress/progress.h"
-#include "controller/target/process.h"
+#include "controller/tracee/process.h"
 #include "unwind/symbolizer.h"
 #include "unwind/target_memory.h"
 #include "unwind/unwinder.h"
@@ -54,7 +55,7 @@
 namespace causalctl::commands {
 namespace {
 
-constexpr Nanoseconds kLongestSettling = kSecond;
+constexpr Nanoseconds kDigestPatience = kSecond;
 constexpr double kUnseenTold = 0.01;  // of the run: what threads did before they were watched
 constexpr const char* kGuardianKilled =
     "something killed the guardian process, so the run was ended early";
@@ -69,11 +70,11 @@ std::vector<Address> places_of(const progress::CountedPoints& points) {
 
 progress::CountedPoints resolve_points(const config::Config& config, Pid target,
                                        unwind::Symbolizer& symbolizer,
-                                       const target::Guardian& guardian) {
+                                       const tracee::Guardian& guardian) {
   try {
     return progress::resolve_all(config.progress, target, symbolizer);
   } catch (const UsageError& error) {
-    if (!guardian.is_held()) throw;
+    if (!guardian.is_suspended()) throw;
     throw UsageError(error.what(),
                      error.hint() +
                          "; what is not loaded yet cannot be named: for a point in that "
@@ -135,7 +136,7 @@ causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbo
   run.host = host_name();
   run.pid = target;
   run.executable = procfs::executable(target);
-  run.started_as = target::started_as(target);
+  run.started_as = tracee::started_as(target);
   for (const unwind::Module& module : symbolizer.modules()) {
     if (module.main) run.build_id = module.build_id;
   }
@@ -146,7 +147,7 @@ causal::Run describe_run(const config::Config& config, Pid target, unwind::Symbo
 }
 
 perf::SessionOptions session_options(const config::Config& config, std::uint64_t seed,
-                                     const target::Guardian& guardian,
+                                     const tracee::Guardian& guardian,
                                      const std::vector<Trial>& tried) {
   perf::SessionOptions options;
   if (config.sampling.period_ns) options.period_ns = *config.sampling.period_ns;
@@ -169,7 +170,7 @@ std::jthread close_beside(std::unique_ptr<perf::Session>& session) {
 }
 
 void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Pauser>& pauser,
-            target::Guardian& guardian, const target::Digest& before,
+            tracee::Guardian& guardian, const tracee::Digest& before,
             const std::vector<Address>& places, causal::Run& run) {
   for (std::string& notice : pauser->notices()) run.warnings.push_back(std::move(notice));
   pauser.reset();  // closes the pause events: from here on no shot can fire
@@ -187,20 +188,20 @@ void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Paus
     return;
   }
   // Much of it passes: a thread that is being stopped by a signal, a mask while a thread is made.
-  const Nanoseconds settled_by_ns = monotonic_now() + kLongestSettling;
+  const Nanoseconds until_ns = monotonic_now() + kDigestPatience;
   auto after = guardian.digest(places);
-  auto changes = target::differences(before, after);
-  while (!changes.empty() && monotonic_now() < settled_by_ns) {
+  auto changes = tracee::differences(before, after);
+  while (!changes.empty() && monotonic_now() < until_ns) {
     sleep_until(monotonic_now() + kMillisecond);
     after = guardian.digest(places);
-    changes = target::differences(before, after);
+    changes = tracee::differences(before, after);
   }
   if (procfs::has_ended(run.pid)) {
     run.digest = "unknown";
     run.warnings.emplace_back("the target ended while it was left");
     return;
   }
-  for (const std::string& change : target::own_changes(before, after)) {
+  for (const std::string& change : tracee::own_changes(before, after)) {
     log::verbose("the target itself has changed: {}", change);
   }
   run.digest = changes.empty() && left.empty() ? "same" : "changed";
@@ -210,21 +211,21 @@ void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Paus
 
 }  // namespace
 
-causal::Run watch_target(const config::Config& config, Pid target, target::Guardian& guardian,
+causal::Run watch_target(const config::Config& config, Pid target, tracee::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work) {
-  const target::EndWatch end_watch(target);
+  const tracee::EndWatch end_watch(target);
   auto symbolizer = std::make_unique<unwind::Symbolizer>(target);
   const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
   const std::string fixed = fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
   // Told once, not in each run of the program.
-  if (!work.pause_cost_ns) check_scope(config.scope, *symbolizer, guardian.is_held());
+  if (!work.pause_cost_ns) check_scope(config.scope, *symbolizer, guardian.is_suspended());
   std::vector<causal::PointCode> point_codes = codes_of(points, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   const std::vector<Trial> tried = try_facilities();
   record(tried, run);
   if (work.prepare) work.prepare();
   const std::vector<Address> places = places_of(points);
-  const target::Digest before = guardian.digest(places);
+  const tracee::Digest before = guardian.digest(places);
 
   const Interrupts interrupts;
   auto session =
@@ -251,7 +252,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   if (!fixed.empty()) attribution.call(fixed, config.experiment.fixed_unit);
   CoreRotation clock(run.seed);
   FirstThread first_thread(target);
-  const std::vector<int> cores = target::usable_cores(target);
+  const std::vector<int> cores = tracee::usable_cores(target);
   CpuLimitsOf cpu_limits(target);
   StatusLine status(console.quiet);
   causal::RunHooks hooks;
@@ -259,7 +260,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
   hooks.interrupts = [&] { return std::max<int>(guardian.was_killed(), Interrupts::count()); };
   hooks.first_thread_ended = [&] { return first_thread.has_ended_alone(); };
   hooks.followed = [&] {
-    if (guardian.is_held()) guardian.release();
+    if (guardian.is_suspended()) guardian.release();
   };
   raise_priority();
   work.experiments(
@@ -271,7 +272,7 @@ causal::Run watch_target(const config::Config& config, Pid target, target::Guard
          return unwind::TargetMemory(target).read(address, bytes);
        },
        std::move(point_codes), [target] { return state_of(target); },
-       [&cpu_limits] { return cpu_limits.look(); }},
+       [&cpu_limits] { return cpu_limits.poll(); }},
       hooks, run);
   status.clear();
   warn_of_threads(*session, run);
@@ -302,7 +303,7 @@ void require_result(const causal::Run& run) {
   if (const auto none = causal::no_result(run)) throw Error(none->what, none->hint);
 }
 
-ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
+ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& guardian,
                  const ConsoleOptions& console) {
   std::optional<causal::LogWriter> log;
   Work work;

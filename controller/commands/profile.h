@@ -7,12 +7,12 @@
 #include "config/config.h"
 #include "controller/base/error.h"
 #include "controller/base/types.h"
+#include "controller/causal/experiment_loop.h"
 #include "controller/causal/log.h"
 #include "controller/causal/resolver.h"
-#include "controller/causal/run.h"
 #include "controller/causal/stream.h"
 #include "controller/commands/options.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::commands {
 
@@ -27,9 +27,9 @@ struct Work {
       experiments;
 };
 
-// Attaches, has the work done, in which a program that is held goes on, detaches. Every way out of
-// here leaves the target clean.
-causal::Run watch_target(const config::Config& config, Pid target, target::Guardian& guardian,
+// Attaches, has the work done, in which a program that is suspended goes on, detaches. Every way
+// out of here leaves the target clean.
+causal::Run watch_target(const config::Config& config, Pid target, tracee::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work);
 
 // The end of the log and the report on standard output. Throws Error, after the report, where the
@@ -41,7 +41,7 @@ void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& co
 void require_result(const causal::Run& run);
 
 // Attaches, experiments, detaches, prints the report on standard output.
-ExitCode profile(const config::Config& config, Pid target, target::Guardian& guardian,
+ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& guardian,
                  const ConsoleOptions& console);
 
 }  // namespace causalctl::commands

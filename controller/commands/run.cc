@@ -13,7 +13,7 @@
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
 #include "controller/commands/profile.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::commands {
 namespace {
@@ -34,7 +34,7 @@ ExitCode run(const RunArguments& arguments) {
   }
   causal::check_log(config.output.log);
   if (config.progress.end_to_end) return run_end_to_end(config, console);
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
   load_libraries(guardian);
   try {
@@ -42,7 +42,7 @@ ExitCode run(const RunArguments& arguments) {
     end_program(pid, guardian);
     return code;
   } catch (...) {
-    if (!guardian.is_held()) end_program(pid, guardian);  // else the guardian kills it
+    if (!guardian.is_suspended()) end_program(pid, guardian);  // else the guardian kills it
     throw;
   }
 }

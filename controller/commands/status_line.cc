@@ -33,8 +33,8 @@ std::string describe(const causal::Status& status) {
     text += fmt::format("  {} {:.0f} %", status.unit, 100 * status.speedup);
   }
   if (status.visits_per_s > 0) text += fmt::format("  {:.1f} visits/s", status.visits_per_s);
-  if (status.held_back_share > 0) {
-    text += fmt::format("  held back {:.1f} %", 100 * status.held_back_share);
+  if (status.paused_share > 0) {
+    text += fmt::format("  held back {:.1f} %", 100 * status.paused_share);
   }
   if (status.records_lost > 0) text += fmt::format("  {} records lost", status.records_lost);
   return text;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "controller/base/types.h"
-#include "controller/causal/run.h"
+#include "controller/causal/experiment_loop.h"
 
 namespace causalctl::commands {
 

@@ -20,8 +20,8 @@ bool FirstThread::has_ended_alone() {
   next_ns_ = now_ns + between_ns;
   const auto status = procfs::status(target_);
   const bool alone = status && status->state == 'Z' && !procfs::has_ended(target_);
-  looks_ = alone ? looks_ + 1 : 0;
-  return looks_ >= 2;
+  polls_ = alone ? polls_ + 1 : 0;
+  return polls_ >= 2;
 }
 
 std::string first_thread_ended(Pid target) {
@@ -58,7 +58,7 @@ std::string text_of(const std::vector<causal::Death>& deaths, std::uint64_t runs
                      deaths.size(), runs, text_of(nearest));
 }
 
-void tell_death(target::Guardian& guardian, const target::EndWatch& watch, causal::Run& run) {
+void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, causal::Run& run) {
   if (!run.death) return;
   constexpr Nanoseconds limit_ns = 300 * kMillisecond;
   const auto status_now = [&] {

@@ -7,12 +7,12 @@
 
 #include "controller/base/types.h"
 #include "controller/causal/experiment.h"
-#include "controller/target/end_watch.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/end_watch.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::commands {
 
-// While a process ends its first thread may be dead before others: two looks must find that.
+// While a process ends its first thread may be dead before others: two polls must find that.
 class FirstThread {
  public:
   explicit FirstThread(Pid target) : target_(target) {}
@@ -22,7 +22,7 @@ class FirstThread {
  private:
   Pid target_;
   Nanoseconds next_ns_ = 0;
-  int looks_ = 0;
+  int polls_ = 0;
 };
 
 std::string first_thread_ended(Pid target);  // why it cannot be profiled further
@@ -36,6 +36,6 @@ std::string text_of(const std::vector<causal::Death>& deaths, std::uint64_t runs
 // Completes run.death, if there is one, by the signal, and warns of it; resets it where no signal
 // ended the target. Waits for some tenths of a second, as the target's parent may not have
 // waited for it yet, and the kernel not be done with it.
-void tell_death(target::Guardian& guardian, const target::EndWatch& watch, causal::Run& run);
+void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, causal::Run& run);
 
 }  // namespace causalctl::commands

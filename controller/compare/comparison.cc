@@ -33,7 +33,8 @@ std::vector<double> values_of(const std::vector<RunResult>& runs, const Metric& 
   std::vector<double> values;
   for (const RunResult& run : runs) {
     const auto value = value_of(run, metric);
-    if (value && run.slot.phase == Phase::pairs && run.slot.role == role) values.push_back(*value);
+    if (value && run.scheduled.phase == Phase::pairs && run.scheduled.role == role)
+      values.push_back(*value);
   }
   return values;
 }
@@ -62,14 +63,14 @@ void add_course(const std::vector<RunResult>& runs, const Metric& metric, Compar
   for (const RunResult& run : runs) {
     const auto value = value_of(run, metric);
     if (value && *value > 0) {
-      logs[static_cast<std::size_t>(run.slot.side())].push_back(std::log(*value));
+      logs[static_cast<std::size_t>(run.scheduled.side())].push_back(std::log(*value));
     }
   }
   std::vector<std::pair<double, double>> points;  // time, log
   for (const RunResult& run : runs) {
     const auto value = value_of(run, metric);
     if (!value || *value <= 0) continue;
-    const double centre = statistics::median(logs[static_cast<std::size_t>(run.slot.side())]);
+    const double centre = statistics::median(logs[static_cast<std::size_t>(run.scheduled.side())]);
     points.emplace_back(static_cast<double>(run.start_ns), std::log(*value) - centre);
     result.course.push_back(std::exp(points.back().second));
   }
@@ -127,7 +128,7 @@ Gate judge_gate(double limit, const std::optional<Interval>& effect) {
 std::size_t whole_blocks(const std::vector<RunResult>& runs, Phase phase) {
   std::map<std::size_t, std::size_t> counts;
   for (const RunResult& run : runs) {
-    if (run.slot.phase == phase) ++counts[run.slot.block];
+    if (run.scheduled.phase == phase) ++counts[run.scheduled.block];
   }
   return static_cast<std::size_t>(std::count_if(
       counts.begin(), counts.end(), [](const auto& each) { return each.second == kRunsOfBlock; }));
@@ -159,9 +160,9 @@ std::vector<double> log_ratios(const std::vector<RunResult>& runs, const Metric&
   std::map<std::size_t, Block> blocks;
   for (const RunResult& run : runs) {
     const auto value = value_of(run, metric);
-    if (run.slot.phase != phase || !value || *value <= 0) continue;
-    Block& block = blocks[run.slot.block];
-    block.sum += (run.slot.role == Side::b ? 1 : -1) * std::log(*value);
+    if (run.scheduled.phase != phase || !value || *value <= 0) continue;
+    Block& block = blocks[run.scheduled.block];
+    block.sum += (run.scheduled.role == Side::b ? 1 : -1) * std::log(*value);
     ++block.runs;
   }
   std::vector<double> ratios;
@@ -183,8 +184,11 @@ Comparison compare_runs(const std::vector<RunResult>& runs, const ComparisonOpti
     comparison.metrics.push_back(compare_metric(runs, each.metric, options));
   }
   for (const RunResult& run : runs) {
-    report::AbRun row = {
-        run.slot.phase == Phase::null, run.slot.role == Side::b, run.slot.block, run.start_ns, {}};
+    report::AbRun row = {run.scheduled.phase == Phase::null,
+                         run.scheduled.role == Side::b,
+                         run.scheduled.block,
+                         run.start_ns,
+                         {}};
     for (const Measured& each : runs.front().values) {
       row.values.push_back(value_of(run, each.metric));
     }

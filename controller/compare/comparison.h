@@ -24,7 +24,7 @@ struct Measured {
 };
 
 struct RunResult {
-  Slot slot;
+  ScheduledRun scheduled;
   Nanoseconds start_ns = 0;  // since the start of the comparison
   std::vector<Measured> values;
 };

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kTrim = 0.2;  // at each end
 constexpr std::size_t kFewestToTrim = 7;
-// A resample that holds a few blocks many times would seem exact, and its t be without bounds: its
-// error counts as this share of the sample's at least. Of 0, 1/5, 1/3, 1/2 the one that holds the
+// A resample that has a few blocks many times would seem exact, and its t be without bounds: its
+// error counts as this share of the sample's at least. Of 0, 1/5, 1/3, 1/2 the one that covers the
 // truth most nearly in 95 of 100 simulated comparisons.
 constexpr double kLeastError = 1.0 / 3;
 constexpr int kResamples = 2000;

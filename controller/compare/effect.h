@@ -9,8 +9,9 @@
 //
 // Interval: bootstrap-t, blocks resampled (Efron, The Jackknife, the Bootstrap and Other Resampling
 // Plans (1982), §10.10; with trimmed means: Wilcox, Introduction to Robust Estimation (2012),
-// §4.4.6). Symmetric: quantiles of |t|. With ten blocks a percentile bootstrap would hold the truth
-// in about nine of ten cases, this one in 93 to 99 of 100 (tests/unit/compare/effect_test.cc).
+// §4.4.6). Symmetric: quantiles of |t|. With ten blocks a percentile bootstrap would cover the
+// truth in about nine of ten cases, this one in 93 to 99 of 100
+// (tests/unit/compare/effect_test.cc).
 #pragma once
 
 #include <cstddef>

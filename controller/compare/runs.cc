@@ -60,9 +60,9 @@ class Comparing {
   // false: interrupted.
   bool run_phase(Phase phase, std::size_t blocks) {
     for (std::size_t block = 0; block < blocks; ++block) {
-      for (const Slot& slot : schedule_.next(phase)) {
+      for (const ScheduledRun& scheduled : schedule_.next(phase)) {
         show(phase, block, blocks);
-        if (!run_one(slot)) {
+        if (!run_one(scheduled)) {
           reason_ = "interrupted";
           return false;
         }
@@ -75,15 +75,15 @@ class Comparing {
     return true;
   }
 
-  bool run_one(const Slot& slot) {
+  bool run_one(const ScheduledRun& scheduled) {
     RunOptions options;
-    options.side = slot.side();
+    options.side = scheduled.side();
     options.name =
         fmt::format("run {} (side {})", runs_.size() + 1, options.side == Side::a ? "a" : "b");
     options.seed = seed_ + runs_.size();
     options.interrupted = [this] { return hooks_.interrupts() > 0; };
     RunResult result;
-    result.slot = slot;
+    result.scheduled = scheduled;
     result.start_ns = monotonic_now() - start_ns_;
     const auto& side = options.side == Side::a ? config_.ab.a : config_.ab.b;
     auto run = run_side(config_, side, options);

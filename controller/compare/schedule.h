@@ -20,7 +20,7 @@ enum class Phase : std::uint8_t { null, pairs };
 inline constexpr std::size_t kRunsOfBlock = 4;
 inline constexpr std::size_t kPairsOfBlock = 2;
 
-struct Slot {
+struct ScheduledRun {
   Phase phase = Phase::pairs;
   std::size_t block = 0;                                               // within the phase
   Side role = Side::a;                                                 // in the comparison
@@ -32,14 +32,14 @@ class Schedule {
  public:
   explicit Schedule(std::uint64_t seed) : random_(seed) {}
   // Each phase counts its own blocks.
-  std::vector<Slot> next(Phase phase);
+  std::vector<ScheduledRun> next(Phase phase);
 
  private:
   std::mt19937_64 random_;
   std::size_t blocks_[2] = {};
 };
 
-// Whole blocks that hold at least this number of pairs.
+// Whole blocks that contain at least this number of pairs.
 constexpr std::size_t blocks_for(std::size_t pairs) {
   return (pairs + kPairsOfBlock - 1) / kPairsOfBlock;
 }

@@ -1,6 +1,6 @@
-// An interval that holds at every look: a run that ends when it has seen enough (--until-certain)
-// may look after each block, and the chance that the truth is ever outside is still at most alpha.
-// Pure.
+// An interval that is valid at every interim analysis: a run that ends when it has seen enough
+// (--until-certain) may check after each block, and the chance that the truth is ever outside is
+// still at most alpha. Pure.
 //
 // Under the right effect θ the values of blocks, x - θ, are symmetric about zero: by the random
 // order of each block when nothing differs, and by equal noise of both sides otherwise. Then each
@@ -30,8 +30,8 @@ constexpr std::size_t fewest_blocks(bool sequential) {
   return sequential ? kFewestBlocksSequential : kFewestBlocks;
 }
 
-// In logarithms, as bootstrap(); it holds the centre. The ends may be infinite: there are too few
-// blocks, or they are so lopsided that they are symmetric about no effect.
+// In logarithms, as bootstrap(); it contains the centre. The ends may be infinite: there are too
+// few blocks, or they are so lopsided that they are symmetric about no effect.
 Interval confidence_sequence(std::span<const double> log_ratios, double alpha);
 
 // Nothing is left to find out: the interval excludes zero and is as narrow as `resolution` on each

@@ -13,7 +13,7 @@
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
-#include "controller/target/left_stub.h"
+#include "controller/tracee/left_stub.h"
 
 namespace causalctl::pause {
 namespace {
@@ -27,7 +27,8 @@ bool under_seccomp(Pid target) {
 }
 
 // What the target's own confinement may forbid: memory that is executable (PR_SET_MDWE, SELinux),
-// or that is beyond its limits. Or it has installed a SIGTRAP handler since the look (EBUSY).
+// or that is beyond its limits. Or it has installed a SIGTRAP handler since that was checked
+// (EBUSY).
 bool is_forbidden(const Error& error) {
   switch (error.error_number()) {
     case EBUSY:
@@ -51,7 +52,7 @@ std::optional<std::string> sigtrap_obstacle(Pid target) {
   }
   if (procfs::has_signal(status->signals_caught, SIGTRAP)) {
     // One that has begun since this one looked first (Guardian::adopt).
-    if (const auto stub = target::find_left_stub(target)) target::refuse_if_at_work(*stub, target);
+    if (const auto stub = tracee::find_left_stub(target)) tracee::refuse_if_at_work(*stub, target);
     return "the target handles SIGTRAP itself";
   }
   if (procfs::has_signal(status->signals_ignored, SIGTRAP)) return "the target ignores SIGTRAP";
@@ -67,7 +68,7 @@ std::optional<std::string> sigtrap_obstacle(Pid target) {
   return std::nullopt;
 }
 
-PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOptions& options) {
+PauserChoice make_pauser(Pid target, tracee::Guardian& guardian, const PauserOptions& options) {
   PauserChoice choice;
   const auto use_ptrace_because = [&](const std::string& reason) {
     if (options.channel == "sigtrap") {
@@ -84,7 +85,7 @@ PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOpt
       PauserOptions complete = options;
       if (!complete.pause_cost_ns) complete.pause_cost_ns = measure_shot_cost();
       try {
-        const target::Injection injection = guardian.inject(options.slot_count);
+        const tracee::Injection injection = guardian.inject(options.slot_count);
         choice.attach_stop_ns = injection.stop_ns;
         choice.pause_cost_ns = *complete.pause_cost_ns;
         choice.pauser = std::make_unique<SigtrapChannel>(target, guardian, injection, complete);

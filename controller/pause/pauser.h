@@ -1,7 +1,7 @@
 // How pauses reach threads. Two channels behind one interface:
 //   sigtrap: a perf event armed for one shot makes the thread run the injected stub, as soon as it
 //            has run a little longer and is in user code (sigtrap_channel.h);
-//   ptrace:  the guardian holds the thread in a ptrace-stop, for targets where the first cannot be.
+//   ptrace:  the guardian keeps the thread in a ptrace-stop, for targets where the first cannot be.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::pause {
 
@@ -64,8 +64,8 @@ class Pauser {
   virtual bool pausing(Tid tid) const = 0;   // asked for, and not ended as of the last collect()
   virtual bool standing(Tid tid) const = 0;  // … asked for, begun and not ended
   virtual bool idle() const = 0;             // no thread is standing
-  // collect() looks whether the target can still bear a shot under way: it must be called often.
-  virtual bool looks_at_target() const { return false; }
+  // collect() checks whether the target can still bear a shot under way: it must be called often.
+  virtual bool polls_target() const { return false; }
   virtual PauseTotals totals() const = 0;
   virtual std::optional<LastPause> last() const { return std::nullopt; }
   virtual std::string name() const = 0;  // "sigtrap" | "ptrace"
@@ -95,6 +95,6 @@ std::optional<std::string> sigtrap_obstacle(Pid target);
 
 // Chooses the channel, injects where needed. Threads are added by the caller. The guardian must
 // outlive the pauser.
-PauserChoice make_pauser(Pid target, target::Guardian& guardian, const PauserOptions& options);
+PauserChoice make_pauser(Pid target, tracee::Guardian& guardian, const PauserOptions& options);
 
 }  // namespace causalctl::pause

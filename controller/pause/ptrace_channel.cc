@@ -23,7 +23,7 @@ void PtraceChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) {
 
 std::vector<Paid> PtraceChannel::collect(Nanoseconds /*now_ns*/) {
   std::vector<Paid> paid;
-  for (const target::StopPause& pause : guardian_.finished_pauses()) {
+  for (const tracee::StopPause& pause : guardian_.finished_pauses()) {
     const auto asked = asked_.find(pause.tid);
     if (asked == asked_.end()) continue;  // the thread has ended since
     if (pause.end_ns > pause.start_ns) {

@@ -1,6 +1,7 @@
-// Pauses by ptrace-stop: the guardian holds a thread for the whole pause. Runs no code in the
-// target and changes nothing in it, so it serves targets that handle SIGTRAP themselves (Go), are
-// under seccomp, or run on kernels without sigtrap events; a pause costs several system calls more.
+// Pauses by ptrace-stop: the guardian keeps a thread stopped for the whole pause. Runs no code in
+// the target and changes nothing in it, so it serves targets that handle SIGTRAP themselves (Go),
+// are under seccomp, or run on kernels without sigtrap events; a pause costs several system calls
+// more.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ namespace causalctl::pause {
 
 class PtraceChannel final : public Pauser {
  public:
-  PtraceChannel(target::Guardian& guardian, Nanoseconds longest_ns)
+  PtraceChannel(tracee::Guardian& guardian, Nanoseconds longest_ns)
       : guardian_(guardian), longest_ns_(longest_ns) {}
 
   void add_thread(Tid tid) override { threads_.insert(tid); }
@@ -31,7 +32,7 @@ class PtraceChannel final : public Pauser {
   std::string name() const override { return "ptrace"; }
 
  private:
-  target::Guardian& guardian_;
+  tracee::Guardian& guardian_;
   Nanoseconds longest_ns_;
   std::unordered_set<Tid> threads_;
   std::unordered_map<Tid, Nanoseconds> asked_;

@@ -92,7 +92,7 @@ Nanoseconds one_shot(const perf::EventFd& event, const Spinner& spinner) {
 
 // Adds the time lost to one ptrace-stop beside the stop, unless it is refused. False: there was no
 // answer, and no other stop must be asked for while it may come.
-bool one_stop(target::Guardian& guardian, const Spinner& spinner,
+bool one_stop(tracee::Guardian& guardian, const Spinner& spinner,
               std::vector<Nanoseconds>& costs_ns) {
   const Nanoseconds lost_before_ns = spinner.lost_ns();
   Patience patience(kStopPatience);
@@ -104,8 +104,8 @@ bool one_stop(target::Guardian& guardian, const Spinner& spinner,
   }
   if (finished.empty()) return false;
   sleep_until(monotonic_now() + kAfter);
-  const Nanoseconds held_ns = finished[0].end_ns - finished[0].start_ns;
-  if (held_ns > 0) costs_ns.push_back(spinner.lost_ns() - lost_before_ns - held_ns);
+  const Nanoseconds stopped_ns = finished[0].end_ns - finished[0].start_ns;
+  if (stopped_ns > 0) costs_ns.push_back(spinner.lost_ns() - lost_before_ns - stopped_ns);
   return true;
 }
 
@@ -118,7 +118,7 @@ Nanoseconds median_or_zero(std::vector<Nanoseconds> costs_ns) {
 
 }  // namespace
 
-Nanoseconds measure_stop_cost(target::Guardian& guardian) {
+Nanoseconds measure_stop_cost(tracee::Guardian& guardian) {
   std::vector<Nanoseconds> costs_ns;
   const Spinner spinner;
   for (int i = 0; i < kStops && one_stop(guardian, spinner, costs_ns); ++i) continue;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "controller/base/types.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 
 namespace causalctl::pause {
 
@@ -16,8 +16,8 @@ namespace causalctl::pause {
 // the same time.
 Nanoseconds measure_shot_cost();
 
-// The same for pauses by ptrace-stop, at a thread of our own held by the guardian. 0 where the
-// guardian may not hold it. REQUIRES: no pauses are asked of the guardian by anybody else.
-Nanoseconds measure_stop_cost(target::Guardian& guardian);
+// The same for pauses by ptrace-stop, at a thread of our own that the guardian stops. 0 where the
+// guardian may not stop it. REQUIRES: no pauses are asked of the guardian by anybody else.
+Nanoseconds measure_stop_cost(tracee::Guardian& guardian);
 
 }  // namespace causalctl::pause

@@ -51,7 +51,7 @@ struct Shared {
   SlotOfMap slots[ShotFilter::kSlots];
 };
 
-// Why a shot is held back, as bits of the word that the program writes.
+// Why a shot is suppressed, as bits of the word that the program writes.
 constexpr int kHandler = 1;
 constexpr int kSeccomp = 2;
 constexpr int kDispatch = 4;
@@ -150,7 +150,7 @@ void add_stack_check(perf::BpfCode& code, const Offsets& offsets, const Register
   const auto no_alternate = code.label();
   const auto outside = code.label();
   const auto compare = code.label();
-  const auto held = code.label();
+  const auto suppressed = code.label();
   code.read_kernel(begin, in.current, offsets.alternate_begin);
   code.read_kernel(size, in.current, offsets.alternate_size);
   code.jump_if(BPF_JEQ | BPF_K, size, 0, 0, no_alternate);
@@ -163,16 +163,16 @@ void add_stack_check(perf::BpfCode& code, const Offsets& offsets, const Register
   code.place(compare);
   code.set(BPF_REG_0, 1);
   code.jump_if(BPF_JGE | BPF_K, left, 0, static_cast<std::int32_t>(pause_frame_bytes()), end);
-  code.jump(held);
+  code.jump(suppressed);
 
   code.place(no_alternate);
   code.load(BPF_REG_1, in.slot, slots + static_cast<int>(offsetof(SlotOfMap, low)));
   code.load(BPF_REG_2, in.slot, slots + static_cast<int>(offsetof(SlotOfMap, high)));
   code.set(BPF_REG_0, 1);
-  code.jump_if(BPF_JLT | BPF_X, in.pointer, BPF_REG_1, 0, held);
+  code.jump_if(BPF_JLT | BPF_X, in.pointer, BPF_REG_1, 0, suppressed);
   code.jump_if(BPF_JLT | BPF_X, in.pointer, BPF_REG_2, 0, end);
 
-  code.place(held);
+  code.place(suppressed);
   code.read_kernel(BPF_REG_0, in.current, offsets.control_block);
   code.store(in.slot, slots + static_cast<int>(offsetof(SlotOfMap, control_block)), BPF_REG_0);
   code.store(in.slot, slots + static_cast<int>(offsetof(SlotOfMap, stack_pointer)), in.pointer);
@@ -271,11 +271,11 @@ std::optional<ShotFilter> ShotFilter::load(Address handler, std::string& reason)
   }
 }
 
-ShotFilter::Held ShotFilter::held() const {
+ShotFilter::Obstacle ShotFilter::obstacle() const {
   const auto word = __atomic_load_n(&shared_.as<Shared>().reasons, __ATOMIC_ACQUIRE);
-  if ((word & kSeccomp) != 0) return Held::seccomp;
-  if ((word & kDispatch) != 0) return Held::dispatch;
-  return word != 0 ? Held::handler : Held::none;
+  if ((word & kSeccomp) != 0) return Obstacle::seccomp;
+  if ((word & kDispatch) != 0) return Obstacle::dispatch;
+  return word != 0 ? Obstacle::handler : Obstacle::none;
 }
 
 Nanoseconds ShotFilter::shot_period(unsigned slot) {
@@ -292,7 +292,7 @@ void ShotFilter::set_stack(unsigned slot, const std::optional<StackRange>& range
   __atomic_store_n(&each.stack_pointer, Address{0}, __ATOMIC_SEQ_CST);
 }
 
-std::optional<ShotFilter::Place> ShotFilter::take_held_for_stack(unsigned slot) {
+std::optional<ShotFilter::Place> ShotFilter::take_suppressed_for_stack(unsigned slot) {
   SlotOfMap& each = shared_.as<Shared>().slots[slot % kSlots];
   Place place;
   place.stack_pointer = __atomic_exchange_n(&each.stack_pointer, Address{0}, __ATOMIC_ACQ_REL);
@@ -303,7 +303,7 @@ std::optional<ShotFilter::Place> ShotFilter::take_held_for_stack(unsigned slot) 
 
 // With a shot at ourselves, through a filter that nobody's handler passes. nullopt: it has not
 // fired within our patience.
-std::optional<bool> ShotFilter::holds_back() {
+std::optional<bool> ShotFilter::suppresses() {
   constexpr Nanoseconds patience_ns = 50 * kMillisecond;
   constexpr Nanoseconds after_ns = kMillisecond;
   struct sigaction action {};
@@ -321,12 +321,13 @@ std::optional<bool> ShotFilter::holds_back() {
       filter->attach(*shot);
       shot->refresh(1);
       Nanoseconds deadline_ns = monotonic_now() + patience_ns;
-      while (filter->held() == Held::none && own_traps == 0 && monotonic_now() < deadline_ns)
+      while (filter->obstacle() == Obstacle::none && own_traps == 0 &&
+             monotonic_now() < deadline_ns)
         continue;
       deadline_ns = monotonic_now() + after_ns;
       while (own_traps == 0 && monotonic_now() < deadline_ns) continue;
       shot->disable();
-      tripped = filter->held() != Held::none;
+      tripped = filter->obstacle() != Obstacle::none;
       possible = true;
     }
   } catch (const Error&) {  // an old kernel refuses the program on such an event
@@ -344,12 +345,13 @@ Trial ShotFilter::try_out() {
   };
   std::string reason;
   if (!load(kNobody, reason)) return result(Outcome::refused, reason);
-  std::optional<bool> held;
-  for (int i = 0; i < tries && !held; ++i) held = holds_back();
-  if (!held || is_pretended_broken(Facility::bpf)) {
+  std::optional<bool> suppressed;
+  for (int i = 0; i < tries && !suppressed; ++i) suppressed = suppresses();
+  if (!suppressed || is_pretended_broken(Facility::bpf)) {
     return result(Outcome::never_fired, "a program was loaded, but never ran at its event");
   }
-  if (*held) return result(Outcome::seen, "a program ran at an event and held its signal back");
+  if (*suppressed)
+    return result(Outcome::seen, "a program ran at an event and held its signal back");
   return result(Outcome::refused,
                 "the kernel's BPF programs do not hold signals back (Linux 6.11 does)");
 }

@@ -1,12 +1,12 @@
-// Holds a shot back in the kernel when the target's disposition of SIGTRAP is not our handler; when
+// Suppresses a shot in the kernel when the target's disposition of SIGTRAP is not our handler; when
 // the thread is under seccomp, or dispatches system calls itself (Wine), which may end it for those
 // of the stub; or when it blocks SIGTRAP, which would then meet it in a system call of its own that
 // waits for signals.
 //
 // A target may reset SIGTRAP to its default at any time, and then the next shot would end it. No
-// look from outside can exclude that: between the look and the shot lies a switch of processes. So
-// the look is made by the shot itself: a BPF program on the event runs in the interrupt that fires
-// it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP],
+// check from outside can exclude that: between the check and the shot lies a switch of processes.
+// So the check is made by the shot itself: a BPF program on the event runs in the interrupt that
+// fires it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP],
 // current->seccomp.mode, the mask of signals and so on. The interrupt is in user code, so the stack
 // pointer that it has saved is the one that the signal's frame goes below. What is left is the way
 // from there to the delivery, some 5 us (docs/safety.md has the measurement), in which another
@@ -34,9 +34,9 @@ namespace causalctl::pause {
 class ShotFilter {
  public:
   // Why no shot may be fired any more; `stack`: never said by a filter, which can tell each time.
-  enum class Held { none, handler, seccomp, dispatch, stack };
+  enum class Obstacle { none, handler, seccomp, dispatch, stack };
 
-  struct Place {  // where a thread was when its shot was held back
+  struct Place {  // where a thread was when its shot was suppressed
     Address stack_pointer = 0;
     Address control_block = 0;  // fs, by which the C library knows its thread; 0: none
   };
@@ -45,7 +45,7 @@ class ShotFilter {
   // other call at the same time.
   static std::optional<ShotFilter> make(Address handler, std::string& reason);
 
-  // Whether this kernel's filter really holds shots back: a program runs at an event on a thread of
+  // Whether this kernel's filter really suppresses shots: a program runs at an event on a thread of
   // our own, and its map shows it. SIGTRAP is handled by us meanwhile, for some milliseconds, where
   // the machine stalls for a quarter of a second.
   static Trial try_out();
@@ -57,17 +57,18 @@ class ShotFilter {
   void attach(const perf::EventFd& shot) const { shot.set_program(program_.get()); }
   // Where the thread of this slot may be shot, but for an alternate stack; nullopt: nowhere.
   void set_stack(unsigned slot, const std::optional<StackRange>& range);
-  // Of this slot, since the last call: it was held back, for want of room. It stays armed, and
-  // fires as soon as there is.
-  std::optional<Place> take_held_for_stack(unsigned slot);
+  // Of this slot, since the last call: its shot was suppressed, for want of room. It stays armed,
+  // and fires as soon as there is.
+  std::optional<Place> take_suppressed_for_stack(unsigned slot);
 
-  // Of the last shot that was held back, on whatever thread. It stays armed: it is to be closed.
-  // One that a mask holds back is not told of: it fires once the thread does not block it.
-  Held held() const;
+  // Of the last shot that was suppressed, on whatever thread. It stays armed: it is to be closed.
+  // One that is suppressed because of a mask is not told of: it fires once the thread does not
+  // block it.
+  Obstacle obstacle() const;
 
  private:
   static std::optional<ShotFilter> load(Address handler, std::string& reason);
-  static std::optional<bool> holds_back();
+  static std::optional<bool> suppresses();
 
   perf::BpfValue shared_;
   Fd program_;

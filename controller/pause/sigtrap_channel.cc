@@ -12,28 +12,28 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
-#include "controller/pause/slot_run.h"
+#include "controller/pause/stub_run.h"
 #include "controller/perf/attrs.h"
-#include "controller/target/process.h"
-#include "controller/target/stub.h"
+#include "controller/tracee/process.h"
+#include "controller/tracee/stub.h"
 
 namespace causalctl::pause {
 namespace {
 
-using Held = ShotFilter::Held;
+using Obstacle = ShotFilter::Obstacle;
 
 // A raise of a debt under way smaller than this waits for the next one.
 constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;
 
 // A shot that has not fired after this long is looked into: is the thread blocking SIGTRAP? And
-// again so long after each look.
+// again this long after each poll.
 constexpr Nanoseconds kUnfiredCheck = 50 * kMillisecond;
 constexpr Nanoseconds kUnfiredCheckAgain = 20 * kMillisecond;
 
-// So often its shot is found held back, for want of room on the stack, before a thread is paused by
-// ptrace; and so many samples must find the target's threads on their own stacks before the first
-// shot, where nothing holds it back.
-constexpr int kHeldLooks = 3;
+// So often its shot is found suppressed, for want of room on the stack, before a thread is paused
+// by ptrace; and so many samples must find the target's threads on their own stacks before the
+// first shot, where nothing suppresses it.
+constexpr int kSuppressedPolls = 3;
 constexpr int kCleanSamples = 30;
 
 // A thread of a real-time class that spins would keep all others from its core.
@@ -46,7 +46,7 @@ bool may_spin(Tid tid) {
 
 }  // namespace
 
-SigtrapChannel::SigtrapChannel(Pid target, target::Guardian& guardian, target::Injection injection,
+SigtrapChannel::SigtrapChannel(Pid target, tracee::Guardian& guardian, tracee::Injection injection,
                                const PauserOptions& options)
     : target_(target),
       injection_(injection),
@@ -69,20 +69,20 @@ unsigned SigtrapChannel::take_slot() {
   return slot;
 }
 
-std::optional<target::Slot> SigtrapChannel::read_slot(unsigned slot) const {
-  return target::read_object<target::Slot>(target_, injection_.slots + slot * sizeof(target::Slot));
+std::optional<tracee::Slot> SigtrapChannel::read_slot(unsigned slot) const {
+  return tracee::read_object<tracee::Slot>(target_, injection_.slots + slot * sizeof(tracee::Slot));
 }
 
 void SigtrapChannel::add_thread(Tid tid) {
   if (executed_ || threads_.contains(tid)) return;
   const bool no_slot = free_slots_.empty() && used_slots_ == injection_.slot_count;
-  if (given_up_ != Held::none || no_slot) {
-    if (given_up_ == Held::none) ++without_slot_;
+  if (given_up_ != Obstacle::none || no_slot) {
+    if (given_up_ == Obstacle::none) ++without_slot_;
     fallback_.add_thread(tid);
     return;
   }
   const unsigned slot = take_slot();
-  const auto attr = perf::sigtrap_attr(injection_.slots + slot * sizeof(target::Slot),
+  const auto attr = perf::sigtrap_attr(injection_.slots + slot * sizeof(tracee::Slot),
                                        ShotFilter::shot_period(slot));
   auto shot = perf::EventFd::open(attr, tid, "pause event");
   if (!shot) {  // the thread is gone
@@ -94,12 +94,12 @@ void SigtrapChannel::add_thread(Tid tid) {
     filter_->attach(*shot);
   }
   // A new program, begun by execve(), has no stub, and the signal would end it. An event from
-  // before is taken away by the kernel (remove_on_exec); one from after is not, so look after the
-  // open.
+  // before is taken away by the kernel (remove_on_exec); one from after is not, so /proc is read
+  // after the open.
   const auto status = procfs::thread_status(target_, tid);
-  if (const auto why = status ? obstacle(*status) : Held::handler; why != Held::none) {
+  if (const auto why = status ? obstacle(*status) : Obstacle::handler; why != Obstacle::none) {
     free_slots_.push_back(slot);
-    if (why == Held::seccomp) fallback_.add_thread(tid);
+    if (why == Obstacle::seccomp) fallback_.add_thread(tid);
     return;
   }
   const auto now = read_slot(slot);
@@ -128,34 +128,34 @@ void SigtrapChannel::remove_thread(Tid tid) {
 }
 
 void SigtrapChannel::write_slot(const Thread& thread, bool with_arming) {
-  target::Slot slot;
+  tracee::Slot slot;
   slot.owed_total_ns = thread.owed_total_ns;
   slot.armed_at_ns = thread.armed_at_ns;
   slot.stale_after_ns =
-      (options_.stale_after_ns & ~target::kSpins) | (thread.spins ? target::kSpins : 0);
+      (options_.stale_after_ns & ~tracee::kSpins) | (thread.spins ? tracee::kSpins : 0);
   // Raising or lowering a debt touches one aligned word, so the stub never sees half of it.
   const std::size_t size =
-      with_arming ? offsetof(target::Slot, paid_total_ns) : sizeof(slot.owed_total_ns);
+      with_arming ? offsetof(tracee::Slot, paid_total_ns) : sizeof(slot.owed_total_ns);
   // A failure means that the target is gone: the session will report its end.
-  (void)target::write_memory(target_, injection_.slots + thread.slot * sizeof(slot),
+  (void)tracee::write_memory(target_, injection_.slots + thread.slot * sizeof(slot),
                              std::as_bytes(std::span(&slot, 1)).first(size));
 }
 
 void SigtrapChannel::sampled(Tid tid, Address stack_pointer) {
-  if (filter_ || executed_ || given_up_ != Held::none || stack_pointer == 0) return;
+  if (filter_ || executed_ || given_up_ != Obstacle::none || stack_pointer == 0) return;
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
   find_stack(tid, thread);
   if (!thread.stack) return;
-  if (!thread.stack->holds(stack_pointer)) return give_up(Held::stack);
+  if (!thread.stack->contains(stack_pointer)) return give_up(Obstacle::stack);
   thread.seen_on_own_stack = true;
   ++clean_samples_;
 }
 
 bool SigtrapChannel::in_stub(Address instruction) const {
   return !executed_ && instruction >= injection_.code &&
-         instruction < injection_.code + target::kPage;
+         instruction < injection_.code + tracee::kPage;
 }
 
 void SigtrapChannel::find_stack(Tid tid, Thread& thread) {
@@ -170,9 +170,9 @@ void SigtrapChannel::check_stack(Tid tid, Thread& thread, const ShotFilter::Plac
   if (!thread.stack) {
     thread.stack = own_stack(target_, tid, place.control_block);
     filter_->set_stack(thread.slot, thread.stack);
-    if (thread.stack && thread.stack->holds(place.stack_pointer)) return;
+    if (thread.stack && thread.stack->contains(place.stack_pointer)) return;
   }
-  if (++thread.held_looks < kHeldLooks) return;
+  if (++thread.suppressed_polls < kSuppressedPolls) return;
   --armed_count_;
   ++on_other_stacks_;
   thread.owed_total_ns = 0;
@@ -200,20 +200,20 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
     // In a call that waits for signals its mask is another one, for as long as that lasts; one that
     // is ending has no handlers any more.
     if (status->state != 'R') return;
-    if (const auto why = obstacle(*status); why != Held::none) return give_up(why);
+    if (const auto why = obstacle(*status); why != Obstacle::none) return give_up(why);
     // For a moment many do. It still owes at the next tick.
     if (procfs::has_signal(status->signals_blocked, SIGTRAP)) {
-      thread.unblocked_looks = 0;
+      thread.unblocked_polls = 0;
       const auto cpu_ns = procfs::cpu_time(target_, tid);
-      const ShotLook look{
+      const ShotPoll poll{
           .now_ns = now_ns, .runs = true, .blocks = true, .cpu_ns = cpu_ns.value_or(0)};
-      if (!thread.unreached.look(look)) return;
+      if (!thread.unreached.poll(poll)) return;
       free_slots_.push_back(thread.slot);
       ++unreached_;
       return fall_back(tid);
     }
     // It may be on its way into such a call, or out of it.
-    if (!filter_ && !thread.reached && ++thread.unblocked_looks < 2) return;
+    if (!filter_ && !thread.reached && ++thread.unblocked_polls < 2) return;
   }
   find_stack(tid, thread);
   if (!filter_) {
@@ -236,10 +236,10 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
 }
 
 // All that can be seen from outside: whether the handler is ours cannot.
-ShotFilter::Held SigtrapChannel::obstacle(const procfs::Status& status) {
-  if (status.threads == 0) return Held::none;  // it is ending, and has given its signals back
-  if (!procfs::has_signal(status.signals_caught, SIGTRAP)) return Held::handler;
-  return status.seccomp != 0 ? Held::seccomp : Held::none;
+ShotFilter::Obstacle SigtrapChannel::obstacle(const procfs::Status& status) {
+  if (status.threads == 0) return Obstacle::none;  // it is ending, and has given its signals back
+  if (!procfs::has_signal(status.signals_caught, SIGTRAP)) return Obstacle::handler;
+  return status.seccomp != 0 ? Obstacle::seccomp : Obstacle::none;
 }
 
 // Its pauses go the other way from now on.
@@ -250,9 +250,9 @@ void SigtrapChannel::fall_back(Tid tid) {
 
 // Threads that stand in the stub leave it first. A shot that has fired, but has not come to the
 // stub yet, finds nothing owed.
-void SigtrapChannel::give_up(ShotFilter::Held why) {
+void SigtrapChannel::give_up(ShotFilter::Obstacle why) {
   // An exec takes the handler away, too, but first the memory. Its record comes later than this.
-  if (why == Held::handler && !target::find_stub(target_, injection_.code)) {
+  if (why == Obstacle::handler && !tracee::find_stub(target_, injection_.code)) {
     executed_ = true;
     threads_.clear();
     armed_count_ = 0;
@@ -263,7 +263,7 @@ void SigtrapChannel::give_up(ShotFilter::Held why) {
   read_slots();
   for (auto next = threads_.begin(); next != threads_.end();) {
     auto& [tid, thread] = *next;
-    const target::Slot& slot = seen_[thread.slot];
+    const tracee::Slot& slot = seen_[thread.slot];
     if (thread.armed && (slot.entered != slot.left || slot.left != states_[thread.slot].left)) {
       ++next;
       continue;
@@ -280,12 +280,12 @@ void SigtrapChannel::give_up(ShotFilter::Held why) {
 
 std::vector<std::string> SigtrapChannel::notices() const {
   std::vector<std::string> all;
-  if (given_up_ != Held::none) {
+  if (given_up_ != Obstacle::none) {
     all.push_back(
         fmt::format("the target {} during the run: from then on pauses were by ptrace",
-                    given_up_ == Held::handler   ? "changed its SIGTRAP handler"
-                    : given_up_ == Held::seccomp ? "put itself under seccomp"
-                    : given_up_ == Held::stack
+                    given_up_ == Obstacle::handler   ? "changed its SIGTRAP handler"
+                    : given_up_ == Obstacle::seccomp ? "put itself under seccomp"
+                    : given_up_ == Obstacle::stack
                         ? "ran on stacks that are not its threads' own (coroutines)"
                         : "dispatched system calls itself (PR_SET_SYSCALL_USER_DISPATCH)"));
   }
@@ -312,7 +312,7 @@ std::vector<std::string> SigtrapChannel::notices() const {
 }
 
 // False: the stub has not written what is there.
-bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, Nanoseconds now_ns,
+bool SigtrapChannel::finish(Tid tid, Thread& thread, const tracee::Slot& slot, Nanoseconds now_ns,
                             std::vector<Paid>& paid) {
   SlotState& state = states_[thread.slot];
   thread.armed = false;
@@ -336,7 +336,7 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, N
     totals_.asked_ns += thread.owed_total_ns - state.paid_total_ns;
     totals_.paid_ns += run->end_ns - run->start_ns;
     ++totals_.pauses;
-    thread.held_looks = 0;
+    thread.suppressed_polls = 0;
   } else {
     ++totals_.stale;
   }
@@ -348,7 +348,7 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const target::Slot& slot, N
   return true;
 }
 
-// A thread may have begun to block SIGTRAP for good: its shot is held back, or, where there is no
+// A thread may have begun to block SIGTRAP for good: its shot is suppressed, or, where there is no
 // filter, stays pending, and is taken off by the guardian at the end. Or the target has installed a
 // handler of its own over ours, which took it.
 void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) {
@@ -359,7 +359,7 @@ void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) 
   const auto slot = read_slot(thread.slot);  // last: it may be in the stub by now
   if (!status || !cpu_ns || !slot || slot->entered != states_[thread.slot].left) return;
   const bool never =
-      thread.unreached.look({.now_ns = now_ns,
+      thread.unreached.poll({.now_ns = now_ns,
                              .runs = status->state == 'R',
                              .blocks = procfs::has_signal(status->signals_blocked, SIGTRAP),
                              .pending = procfs::has_signal(status->signals_pending, SIGTRAP),
@@ -373,7 +373,7 @@ void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) 
 
 // Where the target is gone what was seen last stays.
 void SigtrapChannel::read_slots() {
-  (void)target::read_memory(target_, injection_.slots,
+  (void)tracee::read_memory(target_, injection_.slots,
                             std::as_writable_bytes(std::span(seen_).first(used_slots_)));
 }
 
@@ -381,28 +381,28 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
   std::vector<Paid> paid = fallback_.collect(now_ns);
   standing_ = 0;
   if (armed_count_ == 0) return paid;
-  if (given_up_ == Held::none) {
+  if (given_up_ == Obstacle::none) {
     const auto first = filter_ ? std::nullopt : procfs::status(target_);
-    const auto why = filter_ ? filter_->held() : first ? obstacle(*first) : Held::none;
-    if (why != Held::none) give_up(why);
+    const auto why = filter_ ? filter_->obstacle() : first ? obstacle(*first) : Obstacle::none;
+    if (why != Obstacle::none) give_up(why);
   }
   read_slots();
   std::vector<Tid> unfired;
   std::vector<Tid> finished;
   std::vector<std::pair<Tid, ShotFilter::Place>> elsewhere;
-  const auto held_for_stack = [&](const Thread& thread) {
-    return filter_ ? filter_->take_held_for_stack(thread.slot) : std::nullopt;
+  const auto suppressed_for_stack = [&](const Thread& thread) {
+    return filter_ ? filter_->take_suppressed_for_stack(thread.slot) : std::nullopt;
   };
   for (auto& [tid, thread] : threads_) {
     if (!thread.armed) continue;
-    const target::Slot& slot = seen_[thread.slot];
+    const tracee::Slot& slot = seen_[thread.slot];
     // `left` is the stub's last write: once it has moved, all else in the slot is final.
     if (slot.left != states_[thread.slot].left) {
       const bool believed = finish(tid, thread, slot, now_ns, paid);
-      if (!believed || given_up_ != Held::none) finished.push_back(tid);
+      if (!believed || given_up_ != Obstacle::none) finished.push_back(tid);
     } else if (slot.entered != slot.left) {
       ++standing_;
-    } else if (const auto place = held_for_stack(thread)) {
+    } else if (const auto place = suppressed_for_stack(thread)) {
       elsewhere.emplace_back(tid, *place);
     } else if (now_ns > thread.check_at_ns) {
       unfired.push_back(tid);
@@ -425,7 +425,7 @@ bool SigtrapChannel::standing(Tid tid) const {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return fallback_.standing(tid);
   if (!found->second.armed) return false;
-  const target::Slot& slot = seen_[found->second.slot];
+  const tracee::Slot& slot = seen_[found->second.slot];
   return slot.entered != slot.left;
 }
 

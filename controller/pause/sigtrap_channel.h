@@ -11,7 +11,7 @@
 // moved is the stub's word that the shot is spent.
 //
 // A target that resets SIGTRAP to its default would be ended by the next shot, and one that puts
-// itself under seccomp perhaps by the stub's system calls. Shots are held back in the kernel then
+// itself under seccomp perhaps by the stub's system calls. Shots are suppressed in the kernel then
 // (shot_filter.h); where that cannot be had, /proc is read of the thread before each arming, and of
 // the first thread in each tick in which a shot is under way. Either way the channel gives up for
 // good: all events are closed, and every pause goes by ptrace.
@@ -33,7 +33,7 @@
 #include "controller/pause/stack_room.h"
 #include "controller/pause/unreached.h"
 #include "controller/perf/event.h"
-#include "controller/target/slot.h"
+#include "controller/tracee/slot.h"
 
 namespace causalctl::pause {
 
@@ -45,7 +45,7 @@ inline constexpr Nanoseconds kShotPeriod = 50 * kMicrosecond;
 
 class SigtrapChannel final : public Pauser {
  public:
-  SigtrapChannel(Pid target, target::Guardian& guardian, target::Injection injection,
+  SigtrapChannel(Pid target, tracee::Guardian& guardian, tracee::Injection injection,
                  const PauserOptions& options);
 
   void add_thread(Tid tid) override;
@@ -58,8 +58,8 @@ class SigtrapChannel final : public Pauser {
   bool pausing(Tid tid) const override;
   bool standing(Tid tid) const override;
   bool idle() const override { return standing_ == 0 && fallback_.idle(); }
-  // Without the filter it is this look that finds out that the handler is not ours any more.
-  bool looks_at_target() const override { return !filter_; }
+  // Without the filter it is this poll that finds out that the handler is not ours any more.
+  bool polls_target() const override { return !filter_; }
   PauseTotals totals() const override;
   std::optional<LastPause> last() const override;
   std::string name() const override { return "sigtrap"; }
@@ -75,11 +75,11 @@ class SigtrapChannel final : public Pauser {
     Nanoseconds check_at_ns = 0;    // whether it is reached at all
     Nanoseconds owed_total_ns = 0;  // as last written
     bool reached = false;           // by an earlier shot
-    int unblocked_looks = 0;        // in a row, before its first shot
+    int unblocked_polls = 0;        // in a row, before its first shot
     Unreached unreached;
     bool stack_known = false;  // it was looked for
     std::optional<StackRange> stack;
-    int held_looks = 0;              // for want of room on its stack, since its last pause
+    int suppressed_polls = 0;        // for want of room on its stack, since its last pause
     bool seen_on_own_stack = false;  // by a sample
   };
   struct SlotState {  // what collect() last saw; outlives the thread that had the slot
@@ -87,24 +87,24 @@ class SigtrapChannel final : public Pauser {
     std::uint64_t left = 0;
   };
 
-  bool finish(Tid tid, Thread& thread, const target::Slot& slot, Nanoseconds now_ns,
+  bool finish(Tid tid, Thread& thread, const tracee::Slot& slot, Nanoseconds now_ns,
               std::vector<Paid>& paid);
-  std::optional<target::Slot> read_slot(unsigned slot) const;  // nullopt: it is not there
+  std::optional<tracee::Slot> read_slot(unsigned slot) const;  // nullopt: it is not there
   void write_slot(const Thread& thread, bool with_arming);
   void fall_back(Tid tid);
   void find_stack(Tid tid, Thread& thread);
   void check_stack(Tid tid, Thread& thread, const ShotFilter::Place& place);
   void check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns);
   unsigned take_slot();
-  static ShotFilter::Held obstacle(const procfs::Status& status);  // why it must not be shot
-  void give_up(ShotFilter::Held why);
+  static ShotFilter::Obstacle obstacle(const procfs::Status& status);  // why it must not be shot
+  void give_up(ShotFilter::Obstacle why);
   void read_slots();
 
   Pid target_;
-  target::Injection injection_;
+  tracee::Injection injection_;
   PauserOptions options_;
   std::optional<ShotFilter> filter_;
-  ShotFilter::Held given_up_ = ShotFilter::Held::none;
+  ShotFilter::Obstacle given_up_ = ShotFilter::Obstacle::none;
   bool awake_ = false;      // see stand_awake()
   bool executed_ = false;   // the target has another program, without the stub: nobody is paused
   PtraceChannel fallback_;  // for threads that block SIGTRAP, or have no slot; all after give_up()
@@ -118,7 +118,7 @@ class SigtrapChannel final : public Pauser {
   std::uint64_t on_other_stacks_ = 0;
   std::uint64_t overwritten_ = 0;  // slots that hold what the stub does not write; not used again
   std::vector<SlotState> states_;
-  std::vector<target::Slot> seen_;  // buffer of collect()
+  std::vector<tracee::Slot> seen_;  // buffer of collect()
   int clean_samples_ = 0;           // of any thread, on its own stack
   unsigned armed_count_ = 0;
   unsigned standing_ = 0;  // threads in the stub, as of the last collect()

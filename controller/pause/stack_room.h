@@ -5,7 +5,7 @@
 // somebody else's.
 //
 // Nothing in the kernel says where a coroutine's stack ends. So a thread is shot only on a stack
-// that is its own: the first one on the mapping [stack], others on the mapping that holds their
+// that is its own: the first one on the mapping [stack], others on the mapping that contains their
 // thread control block, below it, where the C libraries put a thread's stack; with room for the
 // frame above the mapping's begin. (An alternate stack for signals is the filter's to look at.)
 #pragma once
@@ -22,13 +22,13 @@ struct StackRange {  // of the stack pointer
   Address low = 0;   // below it there is no room
   Address high = 0;  // the first that is not in it
 
-  bool holds(Address pointer) const { return pointer >= low && pointer < high; }
+  bool contains(Address pointer) const { return pointer >= low && pointer < high; }
 };
 
 // What a shot needs below the stack pointer, at most: red zone, frame, and what the stub uses.
 std::uint64_t pause_frame_bytes();
 
-// `map` holds the address `within`: the thread control block, or, of the first thread, where its
+// `map` contains the address `within`: the thread control block, or, of the first thread, where its
 // stack began. `limit`: how far that one may grow. nullopt: it is no stack of a thread. Pure.
 std::optional<StackRange> stack_in(const procfs::Map& map, bool first_thread, Address within,
                                    std::uint64_t limit, std::uint64_t frame_bytes);

@@ -2,12 +2,12 @@
 
 namespace causalctl::pause {
 
-bool Unreached::look(const ShotLook& now) {
+bool Unreached::poll(const ShotPoll& now) {
   const bool ran = now.cpu_ns > blocked_cpu_ns_ || now.cpu_ns == 0;
   if (now.runs && now.blocks && ran) {
     blocked_cpu_ns_ = now.cpu_ns;
-    if (blocked_looks_++ == 0) blocked_since_ns_ = now.now_ns;
-    if (blocked_looks_ >= kBlockedLooks && now.now_ns - blocked_since_ns_ >= kBlockedFor) {
+    if (blocked_polls_++ == 0) blocked_since_ns_ = now.now_ns;
+    if (blocked_polls_ >= kBlockedPolls && now.now_ns - blocked_since_ns_ >= kBlockedFor) {
       return true;
     }
   }

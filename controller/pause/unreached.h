@@ -1,5 +1,5 @@
 // Does a shot ever reach a thread? One that blocks SIGTRAP for good, or whose signal goes to a
-// handler of the target's own, has to be paused another way: by ptrace, which holds the thread, so
+// handler of the target's own, has to be paused another way: by ptrace, which stops the thread, so
 // that the ends of its children can be seen by others (docs/safety.md, "Forking targets"). So
 // nobody is taken for one who only seems so: a thread blocks all signals while it makes another
 // one, while it starts a program (posix_spawn(3)), and in the stub; and a thread that was shot may
@@ -14,7 +14,7 @@
 
 namespace causalctl::pause {
 
-struct ShotLook {
+struct ShotPoll {
   Nanoseconds now_ns = 0;
   bool runs = false;  // or waits for a core: state R of proc(5)
   bool blocks = false;
@@ -26,22 +26,23 @@ struct ShotLook {
 
 class Unreached {
  public:
-  // One more look at a thread that is owed a pause, and has not come to the stub since this was
-  // made. True: take it for one that no shot gets there.
-  bool look(const ShotLook& now);
+  // One more poll of a thread that owes a pause, and has not come to the stub since this was made.
+  // True: the thread is taken for one that no shot brings there.
+  bool poll(const ShotPoll& now);
 
-  // As often, and over as long, a thread must be found to run with it blocked, each time after it
-  // has run on; and so much it runs after its shot was spent before somebody else must have taken
-  // the signal.
-  static constexpr int kBlockedLooks = 10;
+  // A thread is taken to block SIGTRAP for good after kBlockedPolls polls in a row, over at least
+  // kBlockedFor, that found it runnable with SIGTRAP blocked and with new CPU time each time. A
+  // shot that has fired is taken to have gone to another handler once the thread has run for
+  // kRunSinceSpent without coming to the stub.
+  static constexpr int kBlockedPolls = 10;
   static constexpr Nanoseconds kBlockedFor = 200 * kMillisecond;
   static constexpr Nanoseconds kRunSinceSpent = 20 * kMillisecond;
 
  private:
-  int blocked_looks_ = 0;
+  int blocked_polls_ = 0;
   Nanoseconds blocked_since_ns_ = 0;
-  Nanoseconds blocked_cpu_ns_ = -1;  // at the last of these looks
-  // Of the first look at which the event had this count; -1: none.
+  Nanoseconds blocked_cpu_ns_ = -1;  // at the last of these polls
+  // Of the first poll at which the event had this count; -1: none.
   std::uint64_t spent_count_ = 0;
   Nanoseconds spent_cpu_ns_ = -1;
 };

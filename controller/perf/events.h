@@ -41,7 +41,7 @@ struct SwitchEvent {
   SwitchKind kind = SwitchKind::in;
 };
 
-// Who really wakes: in a hardware interrupt the running thread is only its victim, in a softirq
+// Who really wakes: in a hardware interrupt the running thread has no part in it, in a softirq
 // perhaps.
 enum class WakeContext : std::uint8_t { task, softirq, hardirq };
 
@@ -64,7 +64,7 @@ struct ThreadStartEvent {
   ThreadId parent;  // serial 0: unknown (found in /proc)
   Nanoseconds time_ns = 0;
   bool blocked = false;  // since before its records begin, which is later than its birth
-  bool outside = false;  // of another process, with which the target exchanges wake-ups
+  bool is_peer = false;  // of another process, with which the target exchanges wake-ups
 };
 
 struct ThreadExitEvent {

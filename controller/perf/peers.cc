@@ -129,7 +129,7 @@ void Peers::scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger)
   for (const auto& [process, losses] : std::map(processes_)) {
     if (losses > kMostLosses)
       refuse(process, kNotFollowed, "its records come faster than they can be read");
-    look_at(process, now_ns, last_serial, merger);
+    scan_process(process, now_ns, last_serial, merger);
   }
   // Some may have been refused.
   close(now_ns, merger, [&](const Thread& thread) { return !processes_.contains(thread.process); });
@@ -185,7 +185,8 @@ void Peers::find_peers(Nanoseconds now_ns) {
 }
 
 // Opens its threads that are not yet.
-void Peers::look_at(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger) {
+void Peers::scan_process(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial,
+                         Merger& merger) {
   if (!processes_.contains(process)) return;
   auto fresh = procfs::threads(process);
   if (fresh.empty()) processes_.erase(process);

@@ -1,7 +1,7 @@
-// Other processes on this machine that the target wakes: its clients, or what it is a client of.
-// Their threads are followed, too, but only when they run and whom they wake: what a thread of the
-// target has gained passes through them to the next one (docs/virtual-time.md, "Other processes").
-// Nothing is put into them, and nothing of theirs is sampled.
+// Peers: other processes on this machine that the target wakes, its clients, or what it is a client
+// of. Their threads are followed, too, but only when they run and whom they wake: what a thread of
+// the target has gained passes through them to the next one (docs/virtual-time.md, "Other
+// processes"). Nothing is put into them, and nothing of theirs is sampled.
 //
 // A process is followed, with all its threads, from the scan after it was seen that the target has
 // woken one of them often in a short time, and that it wakes threads of the target in turn: that is
@@ -56,7 +56,7 @@ class Peers {
   void find_candidates(Nanoseconds now_ns);
   void try_out(Pid process, std::vector<Tid> first);
   void find_peers(Nanoseconds now_ns);
-  void look_at(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
+  void scan_process(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
   bool open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
   template <typename Which>
   void close(Nanoseconds now_ns, Merger& merger, Which&& which);

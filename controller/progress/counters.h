@@ -1,7 +1,7 @@
 // Visits of progress points, throughput and latency, during one experiment (Coz section 3.3), or
 // one window of an A/B run. Pure.
 //
-// In an experiment each visit is stamped in virtual time, v = t - local of the visiting thread: the
+// In an experiment each visit is stamped in virtual time, v = t - lead of the visiting thread: the
 // time at which it would have happened in the faster program. So delays that are still owed do not
 // falsify a count. In an A/B run virtual time is real time.
 //

@@ -94,7 +94,7 @@ Json progress_json(const ProgressResult& point) {
                {"null_high", json_number(point.null_effect, &Interval::high)}};
   if (const auto& pacing = point.pacing) {
     json["pacing"] = {{"pace", pace_name(pacing->pace)},
-                      {"held_back", json_number(pacing->held_back)},
+                      {"held_back", json_number(pacing->paused_share)},
                       {"rate", json_number(pacing->rate.value)},
                       {"rate_low", json_number(pacing->rate.low)},
                       {"rate_high", json_number(pacing->rate.high)},
@@ -162,7 +162,7 @@ std::string render_json(const Report& report) {
                      {"target",
                       {{"digest", report.digest},
                        {"oversubscribed_share", json_number(report.oversubscribed_share)},
-                       {"outside_share", json_number(report.outside_share)},
+                       {"outside_share", json_number(report.foreign_share)},
                        {"beside", report.beside},
                        {"peers", report.peers}}},
                      {"facilities", report.facilities},

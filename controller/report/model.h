@@ -49,7 +49,7 @@ struct UnitResult {
   Tested tested;
   std::optional<Interval> slope;  // nullopt: not enough data
   std::optional<double> p_value;  // of no effect at all, adjusted for the number of units
-  // The pool whose effect is the most certain; its interval holds for all pools at once.
+  // The pool whose effect is the most certain; its interval is valid for all pools at once.
   std::optional<CurvePoint> best;
   Verdict verdict = Verdict::not_enough_data;
   // Its effect is certain by its own interval, but no larger than what baselines may differ by
@@ -70,8 +70,8 @@ enum class Pace : std::uint8_t { of_program, own, unknown };
 
 struct Pacing {
   Pace pace = Pace::unknown;
-  double held_back = 0;  // the part of the time for which all threads stood still
-  Interval rate;         // of visits meanwhile, over that without; not an effect
+  double paused_share = 0;  // the part of the time for which all threads stood still
+  Interval rate;            // of visits meanwhile, over that without; not an effect
   // Where threads queue for cores, the part of that which their other waits took up, which tells.
   std::optional<Interval> absorbed;
 };
@@ -120,7 +120,7 @@ struct Report {
   std::uint64_t stacks_copied_in_part = 0;
   std::string digest = "unknown";   // same | changed | unknown
   double oversubscribed_share = 0;  // runnable wait / (wait + run)
-  double outside_share = 0;         // … of waits owed to other processes
+  double foreign_share = 0;         // … of waits owed to other processes
   // What other programs on the same cores do to the numbers, in sentences; empty: nothing to speak
   // of. Among the warnings, too.
   std::string beside;

@@ -347,7 +347,7 @@ void write_checks(const Report& report, Text& out) {
   out.line(
       "cores        threads waited for a core {} % of the time they wanted to run, {} % because of "
       "other processes",
-      percent(report.oversubscribed_share), percent(report.outside_share));
+      percent(report.oversubscribed_share), percent(report.foreign_share));
   if (!report.peers.empty()) {
     out.line("followed     {}: what the target gains passes through them",
              printable(fmt::format("{}", fmt::join(report.peers, ", "))));

@@ -137,7 +137,7 @@ class Launched(Watched, counting_target.CountingTarget):
         return self.pid is not None
 
     def injected(self):
-        """The guardian is at work in it: it has mapped the page, and holds it."""
+        """The guardian is at work in it: it has mapped the page, and traces it."""
         try:
             return self.seen() and self.stub() is not None and self.traced()
         except (FileNotFoundError, ProcessLookupError):

@@ -109,7 +109,7 @@ def program_named(world, name):
 
 
 def signals_while_it_loads(world):
-    """Some while its library is loaded, and then while it is held at its entry point."""
+    """Some while its library is loaded, and then while it is suspended at its entry point."""
     number = signal.SIGRTMIN  # these are queued
 
     def awaits():
@@ -122,15 +122,15 @@ def signals_while_it_loads(world):
     for _ in range(SIGNALS_LOADING):
         os.kill(pid, number)
 
-    def held():  # not for a moment only, as by each signal
+    def suspended():  # not for a moment only, as by each signal
         states = []
         for _ in range(5):
             states.append(fixture.status_fields(f"/proc/{pid}")["State"][0])
             time.sleep(0.005)
         return states == ["t"] * 5
 
-    if not fixture.wait_until(held, 10, 0):
-        raise RuntimeError("it was not held after its libraries were loaded")
+    if not fixture.wait_until(suspended, 10, 0):
+        raise RuntimeError("it was not suspended after its libraries were loaded")
     for _ in range(SIGNALS_HELD):
         os.kill(pid, number)
     end_when_profiled(world)

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "controller/base/error.h"
-#include "controller/pause/slot_run.h"
-#include "controller/target/left_stub.h"
-#include "controller/target/slot.h"
-#include "controller/target/stub.h"
+#include "controller/pause/stub_run.h"
+#include "controller/tracee/left_stub.h"
+#include "controller/tracee/slot.h"
+#include "controller/tracee/stub.h"
 #include "tests/fuzz/targets.h"
 
 namespace causalctl::fuzz {
@@ -26,9 +26,9 @@ Object take(Bytes& bytes) {
 
 // The stub's code is not to be guessed: the bytes are what may be changed beside it.
 void read_stub(Bytes bytes) {
-  target::parse_stub(bytes);
-  const auto image = target::stub_image(take<target::StubParameters>(bytes));
-  const auto parameters = target::parse_stub(image);
+  tracee::parse_stub(bytes);
+  const auto image = tracee::stub_image(take<tracee::StubParameters>(bytes));
+  const auto parameters = tracee::parse_stub(image);
   INVARIANT(parameters);
   procfs::Map code;
   code.start = take<Address>(bytes);
@@ -37,20 +37,20 @@ void read_stub(Bytes bytes) {
   data.start = take<Address>(bytes);
   data.end = take<Address>(bytes);
   data.writable = true;
-  if (!target::is_laid_out(code, data, *parameters)) return;
+  if (!tracee::is_laid_out(code, data, *parameters)) return;
   const Address scratch = parameters->slots_end;
-  INVARIANT(code.end < scratch && scratch < data.end && data.end - scratch >= target::kPage);
+  INVARIANT(code.end < scratch && scratch < data.end && data.end - scratch >= tracee::kPage);
 }
 
 // … of this process and these namespaces, or it would be read no further.
 void read_owner(Bytes bytes) {
-  auto owner = target::make_owner(getpid(), getpid(), getpid());
-  owner.controller = take<target::ProcessMark>(bytes);
-  owner.guardian = take<target::ProcessMark>(bytes);
-  if (target::state_of(owner, getpid()) == target::OwnerState::at_work) {
-    INVARIANT(target::who_lives(owner) > 0);
+  auto owner = tracee::make_owner(getpid(), getpid(), getpid());
+  owner.controller = take<tracee::ProcessMark>(bytes);
+  owner.guardian = take<tracee::ProcessMark>(bytes);
+  if (tracee::state_of(owner, getpid()) == tracee::OwnerState::at_work) {
+    INVARIANT(tracee::who_lives(owner) > 0);
   }
-  target::state_of(take<target::Owner>(bytes), getpid());
+  tracee::state_of(take<tracee::Owner>(bytes), getpid());
 }
 
 void read_slots(Bytes bytes) {
@@ -58,7 +58,7 @@ void read_slots(Bytes bytes) {
   const Nanoseconds now_ns = take<std::uint32_t>(bytes) * kSecond;
   if (!pause::is_plausible_total(paid_ns)) return;
   while (!bytes.empty()) {
-    const auto run = pause::last_run(take<target::Slot>(bytes), paid_ns, now_ns);
+    const auto run = pause::last_run(take<tracee::Slot>(bytes), paid_ns, now_ns);
     if (!run) continue;
     INVARIANT(run->start_ns <= run->end_ns && run->end_ns - run->start_ns >= 0);
     paid_ns = run->paid_total_ns;

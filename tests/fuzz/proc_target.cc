@@ -6,8 +6,8 @@
 #include "controller/compare/ready.h"
 #include "controller/compare/usage.h"
 #include "controller/perf/tracepoint.h"
-#include "controller/target/freezer.h"
-#include "controller/target/process.h"
+#include "controller/tracee/freezer.h"
+#include "controller/tracee/process.h"
 #include "tests/fuzz/targets.h"
 #include "unwind/mapped_file.h"
 
@@ -44,11 +44,11 @@ void read_proc(Bytes bytes) {
   procfs::parse_start_ticks(text);
   procfs::parse_is_kernel_worker(text, text);
   procfs::parse_auxiliary(text, AT_ENTRY);
-  target::parse_activity(text);
-  target::parse_freezer_paths(text);
+  tracee::parse_activity(text);
+  tracee::parse_freezer_paths(text);
   compare::status_number(text, "VmRSS");
   IdleCore idle(parse_core_times(text));
-  idle.look(parse_core_times(text));
+  idle.poll(parse_core_times(text));
   read_output(text);
   read_tracefs(text, bytes);
 }

@@ -113,9 +113,9 @@ void Machine::timer(Thread& thread) {
   }
   // The interrupt is taken by some core; whoever runs there seems to be the waker.
   const auto at = static_cast<std::size_t>(random_.uniform(0, static_cast<double>(cores_.size())));
-  if (const Thread* victim = cores_[at].thread; victim != nullptr) {
-    emit(*victim,
-         perf::WakeEvent{victim->id_, thread.id_.tid, now_ns_, perf::WakeContext::hardirq});
+  if (const Thread* interrupted = cores_[at].thread; interrupted != nullptr) {
+    emit(*interrupted,
+         perf::WakeEvent{interrupted->id_, thread.id_.tid, now_ns_, perf::WakeContext::hardirq});
   }
   make_runnable(thread, thread.core_);  // its timer was set there
 }

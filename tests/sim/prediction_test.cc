@@ -85,7 +85,7 @@ TEST_CASE("predictions are true", "[sim]") {
 }
 
 // Threads that work for a moment every 6 ms, which ticks of 2 ms in step with them never meet.
-TEST_CASE("a pace is looked for where threads wait for things outside, and only there", "[sim]") {
+TEST_CASE("a pace is looked for where waits are ended externally, and only there", "[sim]") {
   const auto pacing_of = [](const Program& program, Nanoseconds duration_ns = 60 * kSecond) {
     Question question;
     question.program = program;
@@ -134,7 +134,7 @@ TEST_CASE("a pace is looked for where threads queue for cores that are not alway
   REQUIRE(in_turn.run.pacing.size() == 1);
   CHECK(in_turn.run.pacing[0].cores_short);
   CHECK(in_turn.report.progress.at(0).pacing->pace == report::Pace::of_program);
-  // Cores that are never idle: nothing is there to hold the target back for.
+  // Cores that are never idle: there is nothing to pause the target for.
   const Prediction busy = predicted(requests_of_pool(16, 1 / (2 * 0.99), 1, 8));
   CHECK(busy.run.pacing.empty());
   CHECK(warned(busy));
@@ -241,7 +241,7 @@ TEST_CASE("threads are paused from the threshold on that the user says", "[sim]"
   CHECK(pauses(kMillisecond) > 2 * usual);
 }
 
-TEST_CASE("a program that is held goes on once, when it is followed", "[sim]") {
+TEST_CASE("a program that is suspended goes on once, when it is followed", "[sim]") {
   Question question;
   question.program = barrier({90, 60});
   question.duration_ns = kSecond;
@@ -249,7 +249,7 @@ TEST_CASE("a program that is held goes on once, when it is followed", "[sim]") {
 }
 
 // The controller is told nothing near the truth, and two threads must find it out.
-TEST_CASE("the cost of a pause is found by sham speedups", "[sim]") {
+TEST_CASE("the cost of a pause is found by uniform pauses", "[sim]") {
   const Nanoseconds cost_ns = GENERATE(150, 300) * kMicrosecond;
   Question question;
   question.program = barrier({5, 4});

@@ -345,12 +345,12 @@ Task keep_busy(Thread& self, double burst_ms) {
 
 }  // namespace
 
-Program beside(const Program& program, const Outsiders& outsiders) {
+Program beside(const Program& program, const Strangers& strangers) {
   return [=](Machine& machine) {
-    for (unsigned i = 0; i < outsiders.count; ++i) {
-      Thread& outsider = machine.spawn_foreign(false, keep_busy, outsiders.burst_ms);
-      machine.set_weight(outsider, outsiders.weight);
-      if (outsiders.limited) machine.limit(outsider);
+    for (unsigned i = 0; i < strangers.count; ++i) {
+      Thread& stranger = machine.spawn_foreign(false, keep_busy, strangers.burst_ms);
+      machine.set_weight(stranger, strangers.weight);
+      if (strangers.limited) machine.limit(stranger);
     }
     return program(machine);
   };

@@ -9,13 +9,13 @@ namespace causalctl::sim {
 
 // Threads of other programs, which the controller does not see. They compute all the time or, where
 // `burst_ms` is not 0, for about that long, and then sleep for about as long.
-struct Outsiders {
+struct Strangers {
   unsigned count = 0;
   double burst_ms = 0;
   double weight = 1;     // in the sharing of the cores; a thread of the program has 1
   bool limited = false;  // by the program's quota
 };
-Program beside(const Program& program, const Outsiders& outsiders);
+Program beside(const Program& program, const Strangers& strangers);
 
 Program serial_chain(double first_ms, double second_ms);
 Program barrier(const std::vector<double>& each_ms);  // thread i on line i + 1

@@ -60,23 +60,23 @@ std::vector<BusyProgram> programs_of(unsigned cores) {
   };
 }
 
-Scenario beside_outsiders(const BusyProgram& of, const Outsiders& outsiders) {
+Scenario beside_strangers(const BusyProgram& of, const Strangers& strangers) {
   Scenario scenario;
-  scenario.name = fmt::format("{}, k = {}", of.name, outsiders.count);
-  scenario.program = beside(of.program, outsiders);
+  scenario.name = fmt::format("{}, k = {}", of.name, strangers.count);
+  scenario.program = beside(of.program, strangers);
   scenario.units = of.units;
   scenario.speedups = {0.5};
   scenario.cores = 2;
   scenario.truths = 4;
-  scenario.group = outsiders.count == 0 ? kAlone : of.group;
+  scenario.group = strangers.count == 0 ? kAlone : of.group;
   return scenario;
 }
 
-// k outsiders that compute all the time, on two cores.
+// k strangers that compute all the time, on two cores.
 void add_beside(std::vector<Scenario>& all, const std::string& family, Sharing sharing) {
   for (const BusyProgram& each : busy_programs()) {
     for (unsigned count = 0; count <= 3; ++count) {
-      Scenario scenario = beside_outsiders(each, {count});
+      Scenario scenario = beside_strangers(each, {count});
       scenario.family = family;
       scenario.scheduling.sharing = sharing;
       all.push_back(std::move(scenario));
@@ -88,7 +88,7 @@ void add_many_cores(std::vector<Scenario>& all) {
   for (const unsigned cores : {4U, 8U}) {
     for (const BusyProgram& each : programs_of(cores)) {
       for (const unsigned count : {cores / 2, cores, 3 * cores / 2}) {
-        Scenario scenario = beside_outsiders(each, {count});
+        Scenario scenario = beside_strangers(each, {count});
         scenario.family = "sizes";
         scenario.name += fmt::format(", {} cores", cores);
         scenario.cores = cores;
@@ -99,17 +99,17 @@ void add_many_cores(std::vector<Scenario>& all) {
   }
 }
 
-void add_other_outsiders(std::vector<Scenario>& all) {
+void add_other_strangers(std::vector<Scenario>& all) {
   const struct {
     const char* name;
-    Outsiders outsiders;
+    Strangers strangers;
   } kinds[] = {{"bursts of 5", {4, 5}},
                {"bursts of 1", {3, 1}},
                {"of weight 1/3", {2, 0, 1.0 / 3}},
                {"of weight 3", {2, 0, 3}}};
-  for (const auto& [name, outsiders] : kinds) {
+  for (const auto& [name, strangers] : kinds) {
     for (const BusyProgram& each : busy_programs()) {
-      Scenario scenario = beside_outsiders(each, outsiders);
+      Scenario scenario = beside_strangers(each, strangers);
       scenario.family = "outsiders";
       scenario.name += fmt::format(" {}", name);
       scenario.scheduling.sharing = Sharing::per_core;
@@ -122,12 +122,12 @@ void add_other_outsiders(std::vector<Scenario>& all) {
 void add_quotas(std::vector<Scenario>& all) {
   const struct {
     const char* name;
-    Outsiders outsiders;
+    Strangers strangers;
   } kinds[] = {{"", {}}, {"", {2}}, {" inside", {2, 0, 1, true}}};
   for (const BusyProgram& each : busy_programs()) {
     for (const Nanoseconds quota_ms : {50, 100}) {
-      for (const auto& [name, outsiders] : kinds) {
-        Scenario scenario = beside_outsiders(each, outsiders);
+      for (const auto& [name, strangers] : kinds) {
+        Scenario scenario = beside_strangers(each, strangers);
         scenario.family = "quota";
         scenario.name += fmt::format("{}, {} ms of 100", name, quota_ms);
         scenario.scheduling.sharing = Sharing::per_core;
@@ -146,7 +146,7 @@ std::vector<Scenario> busy_scenarios() {
   add_beside(all, "beside", Sharing::fair);
   add_beside(all, "cores", Sharing::per_core);
   add_many_cores(all);
-  add_other_outsiders(all);
+  add_other_strangers(all);
   add_quotas(all);
   return all;
 }

@@ -7,7 +7,7 @@
 #include "controller/base/error.h"
 #include "controller/causal/attribution.h"
 #include "controller/causal/estimate.h"
-#include "controller/causal/run.h"
+#include "controller/causal/experiment_loop.h"
 #include "controller/progress/counters.h"
 #include "tests/sim/sim_pauser.h"
 

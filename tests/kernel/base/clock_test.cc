@@ -4,9 +4,9 @@
 
 using namespace causalctl;
 
-TEST_CASE("of a look that takes long only so much is counted", "[base]") {
-  const auto looks_until_over = [](Nanoseconds longest_look_ns) {
-    Patience patience(50 * kMillisecond, longest_look_ns);
+TEST_CASE("of a poll that takes long only a part is counted", "[base]") {
+  const auto polls_until_over = [](Nanoseconds longest_poll_ns) {
+    Patience patience(50 * kMillisecond, longest_poll_ns);
     int looks = 0;
     do {
       sleep_until(monotonic_now() + 60 * kMillisecond);
@@ -14,6 +14,6 @@ TEST_CASE("of a look that takes long only so much is counted", "[base]") {
     } while (!patience.over());
     return looks;
   };
-  CHECK(looks_until_over(20 * kMillisecond) == 3);
-  CHECK(looks_until_over(kSecond) == 1);
+  CHECK(polls_until_over(20 * kMillisecond) == 3);
+  CHECK(polls_until_over(kSecond) == 1);
 }

@@ -77,22 +77,22 @@ TEST_CASE("a process that a quota holds up is known from then on", "[base]") {
   REQUIRE(group.add(child.pid()));
   CpuLimitsOf limits(child.pid());
   Patience patience(10 * kSecond);
-  while (!limits.look().throttled && !patience.over()) {
+  while (!limits.poll().throttled && !patience.over()) {
     sleep_until(monotonic_now() + 10 * kMillisecond);
   }
-  CHECK(limits.look().throttled);
+  CHECK(limits.poll().throttled);
   kill(child.pid(), SIGSTOP);
-  CHECK(limits.look().throttled);  // it may do so again
-  CHECK_FALSE(CpuLimitsOf(getpid()).look().throttled);
+  CHECK(limits.poll().throttled);  // it may do so again
+  CHECK_FALSE(CpuLimitsOf(getpid()).poll().throttled);
 }
 
 TEST_CASE("a limit of CPU time is seen", "[base]") {
   const BusyChild child;
   CpuLimitsOf limits(child.pid());
-  CHECK_FALSE(limits.look().is_counted);
+  CHECK_FALSE(limits.poll().is_counted);
   const rlimit limit{3600, RLIM_INFINITY};
   REQUIRE(prlimit(child.pid(), RLIMIT_CPU, &limit, nullptr) == 0);
-  CHECK(limits.look().is_counted);
+  CHECK(limits.poll().is_counted);
 }
 
 }  // namespace causalctl

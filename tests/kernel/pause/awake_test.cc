@@ -9,7 +9,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 #include "tests/kernel/pause/child_process.h"
 
 namespace causalctl::pause {
@@ -82,7 +82,7 @@ struct Standing {
   }
 
   ChildProcess target;
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   std::optional<SigtrapChannel> channel;
   Nanoseconds begun_ns = 0;
 };
@@ -124,7 +124,7 @@ TEST_CASE("a real-time thread sleeps in its pause, whatever is asked", "[pause]"
 TEST_CASE("pauses that are awake disturb no call", "[pause]") {
   new (calls()) Calls{};
   const ChildProcess target(sleep_in_between);
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
   SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {});
   channel.stand_awake(true);

@@ -4,21 +4,21 @@
 #include <string>
 
 #include "controller/base/error.h"
-#include "controller/target/guardian.h"
-#include "tests/kernel/target/target_process.h"
+#include "controller/tracee/guardian.h"
+#include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::pause {
 namespace {
 
-using target::test::program;
-using target::test::TargetProcess;
+using tracee::test::program;
+using tracee::test::TargetProcess;
 
-// The look is made at one that has none, in place of the other's state of a moment before.
-TEST_CASE("a target that installs a SIGTRAP handler after the look is paused by ptrace",
+// What is checked is one that has none, in place of the other's state of a moment before.
+TEST_CASE("a target that installs a SIGTRAP handler after the check is paused by ptrace",
           "[pause]") {
   const TargetProcess without({program("target_waits"), "busy", "1"});
   const TargetProcess with({program("target_waits"), "handler", "1"});
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(with.pid());
   PauserOptions options;
   options.pause_cost_ns = 0;

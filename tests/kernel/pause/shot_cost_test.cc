@@ -11,7 +11,7 @@ TEST_CASE("what a pause costs its thread is seen at a thread of our own", "[paus
   const Nanoseconds by_stub_ns = measure_shot_cost();
   CHECK(by_stub_ns > kMicrosecond);
   CHECK(by_stub_ns < 5 * kMillisecond);
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   const Nanoseconds by_stop_ns = measure_stop_cost(guardian);
   CHECK(by_stop_ns > kMicrosecond);
   CHECK(by_stop_ns < 5 * kMillisecond);

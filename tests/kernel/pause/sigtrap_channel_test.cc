@@ -22,15 +22,13 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 #include "tests/kernel/pause/child_process.h"
-#include "tests/kernel/target/target_process.h"
+#include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::pause {
 namespace {
 
-using target::test::eventually;
-using target::test::handles;
 using test::ChildProcess;
 using test::kDebt;
 using test::kPatience;
@@ -38,6 +36,8 @@ using test::kStanding;
 using test::stand;
 using test::stay_busy;
 using test::wait_for_sigusr1;
+using tracee::test::eventually;
+using tracee::test::handles;
 
 // Busy in its one thread, whose reset cannot meet a shot on its way; resets SIGTRAP a random time
 // after start(), and then says so.
@@ -161,9 +161,9 @@ TEST_CASE("a target that confines itself by seccomp is not shot, and rid of the 
           "[pause][plain]") {
   const ChildProcess target(confine_itself);
   const auto confined = [&] { return procfs::status(target.pid()).value().seccomp != 0; };
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
-  const target::Injection injection = guardian.inject(4);
+  const tracee::Injection injection = guardian.inject(4);
   std::uint64_t pauses = 0;
   {
     SigtrapChannel channel(target.pid(), guardian, injection, {});
@@ -200,7 +200,7 @@ TEST_CASE("a target that confines itself by seccomp is not shot, and rid of the 
                      [&](const procfs::Map& map) { return map.start == injection.code; }));
 }
 
-// Without a look at the disposition, the shot after the reset ends the target.
+// Without a poll at the disposition, the shot after the reset ends the target.
 TEST_CASE("a target that resets SIGTRAP is not shot", "[pause]") {
   constexpr unsigned kRounds = 20;
   // As often as a profile does: every tick, and the debts that are worth a pause.
@@ -211,7 +211,7 @@ TEST_CASE("a target that resets SIGTRAP is not shot", "[pause]") {
   for (unsigned round = 0; round < kRounds; ++round) {
     CAPTURE(round);
     ResettingProcess target(round);
-    target::Guardian guardian;
+    tracee::Guardian guardian;
     guardian.adopt(target.pid());
     SigtrapChannel channel(target.pid(), guardian, guardian.inject(8), {});
     for (const Tid tid : procfs::threads(target.pid())) channel.add_thread(tid);
@@ -239,7 +239,7 @@ TEST_CASE("a thread that blocks SIGTRAP after a pause is not shot", "[pause]") {
   constexpr Nanoseconds kLong = 200 * kMillisecond;
   const ChildProcess target(block_signals);
   REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGUSR1); }));
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
   SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {.longest_ns = kStanding});
   channel.add_thread(target.pid());
@@ -268,10 +268,10 @@ TEST_CASE("a thread that blocks SIGTRAP after a pause is not shot", "[pause]") {
 
 // Each time it comes to the stub it is cleared of that.
 TEST_CASE("a thread that blocks SIGTRAP again and again is paused by the stub", "[pause]") {
-  constexpr auto kEnough = 3 * std::uint64_t{Unreached::kBlockedLooks};
+  constexpr auto kEnough = 3 * std::uint64_t{Unreached::kBlockedPolls};
   constexpr Nanoseconds kTick = 2 * kMillisecond;
   const ChildProcess target(block_signals_again_and_again);
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
   SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {.longest_ns = kStanding});
   channel.add_thread(target.pid());
@@ -292,7 +292,7 @@ TEST_CASE("the end of a child is nothing to a thread that stands in a pause", "[
   const ChildProcess target(be_a_parent);
   REQUIRE(eventually(kPatience, [&] { return !procfs::descendants(target.pid()).empty(); }));
   const Pid child = procfs::descendants(target.pid()).front();
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
   SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {.longest_ns = kStanding});
   channel.add_thread(target.pid());
@@ -308,9 +308,9 @@ TEST_CASE("the end of a child is nothing to a thread that stands in a pause", "[
 
 TEST_CASE("the stub stays as long as a handler runs that has interrupted it", "[pause]") {
   const ChildProcess target(handle_children_later);
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
-  const target::Injection injection = guardian.inject(4);
+  const tracee::Injection injection = guardian.inject(4);
   REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGUSR1); }));
   REQUIRE(kill(target.pid(), SIGUSR1) == 0);
   REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGCHLD); }));
@@ -334,9 +334,9 @@ TEST_CASE("the stub stays as long as a handler runs that has interrupted it", "[
 
 TEST_CASE("a thread pays what it owes, once", "[pause]") {
   const ChildProcess target;
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
-  const target::Injection injection = guardian.inject(4);
+  const tracee::Injection injection = guardian.inject(4);
   SigtrapChannel channel(target.pid(), guardian, injection, {});
   channel.add_thread(target.pid());
   std::vector<Paid> paid;
@@ -358,7 +358,7 @@ TEST_CASE("a thread pays what it owes, once", "[pause]") {
 TEST_CASE("threads beyond the slots are told of", "[pause]") {
   const ChildProcess target;
   const ChildProcess other;  // in place of a second thread
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
   SigtrapChannel channel(target.pid(), guardian, guardian.inject(1), {});
   channel.add_thread(target.pid());
@@ -374,9 +374,9 @@ TEST_CASE("a thread without the stub is never armed", "[pause]") {
   REQUIRE(memory != MAP_FAILED);
   {
     const ChildProcess target;  // has this memory, too
-    target::Guardian guardian;
+    tracee::Guardian guardian;
     guardian.adopt(target.pid());
-    target::Injection injection;
+    tracee::Injection injection;
     injection.slots = reinterpret_cast<Address>(memory);
     injection.slot_count = 4;
     SigtrapChannel channel(target.pid(), guardian, injection, {});

@@ -13,17 +13,15 @@
 #include "controller/base/error.h"
 #include "controller/pause/shot_filter.h"
 #include "controller/pause/sigtrap_channel.h"
-#include "controller/target/guardian.h"
-#include "controller/target/process.h"
-#include "controller/target/slot.h"
+#include "controller/tracee/guardian.h"
+#include "controller/tracee/process.h"
+#include "controller/tracee/slot.h"
 #include "tests/kernel/pause/child_process.h"
-#include "tests/kernel/target/target_process.h"
+#include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::pause {
 namespace {
 
-using target::test::eventually;
-using target::test::handles;
 using test::ChildProcess;
 using test::kDebt;
 using test::kPatience;
@@ -31,11 +29,13 @@ using test::kStanding;
 using test::see_on_own_stack;
 using test::stand;
 using test::wait_for_sigusr1;
+using tracee::test::eventually;
+using tracee::test::handles;
 
 // At SIGUSR1 it executes a program that works on.
 void execute_another() {
   wait_for_sigusr1();
-  const auto busy = target::test::program("target_waits");
+  const auto busy = tracee::test::program("target_waits");
   execl(busy.c_str(), busy.c_str(), "busy", "1", nullptr);
   _exit(127);
 }
@@ -66,9 +66,9 @@ class WithoutBpf {
 TEST_CASE("an exec is no change of the handler, and the new program is not paused", "[pause]") {
   const ChildProcess target(execute_another);
   REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGUSR1); }));
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
-  const target::Injection injection = guardian.inject(4);
+  const tracee::Injection injection = guardian.inject(4);
   const WithoutBpf without;
   std::string reason;
   REQUIRE_FALSE(ShotFilter::make(injection.code, reason));
@@ -91,17 +91,17 @@ TEST_CASE("an exec is no change of the handler, and the new program is not pause
 // Its last pause was over after the last collect(), and its end came before the next.
 TEST_CASE("what a thread has paid is not the next one's of its slot", "[pause]") {
   const ChildProcess target;
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
-  const target::Injection injection = guardian.inject(4);
-  target::Slot slot;
+  const tracee::Injection injection = guardian.inject(4);
+  tracee::Slot slot;
   slot.paid_total_ns = kDebt;
   slot.entered = slot.left = 1;
   slot.entered_at_ns = monotonic_now() - kDebt;
   slot.left_at_ns = slot.entered_at_ns + kDebt;
   const auto put = [&] {
     REQUIRE(
-        target::write_memory(target.pid(), injection.slots, std::as_bytes(std::span(&slot, 1))));
+        tracee::write_memory(target.pid(), injection.slots, std::as_bytes(std::span(&slot, 1))));
   };
   SECTION("which pays what it owes") {
     put();
@@ -128,25 +128,25 @@ TEST_CASE("what a thread has paid is not the next one's of its slot", "[pause]")
 
 TEST_CASE("a run that the stub has not written is not believed", "[pause]") {
   const ChildProcess target;
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
-  const target::Injection injection = guardian.inject(4);
+  const tracee::Injection injection = guardian.inject(4);
   SigtrapChannel channel(target.pid(), guardian, injection, {.longest_ns = kStanding});
   channel.add_thread(target.pid());
   REQUIRE(stand(channel, target.pid()));
   const Nanoseconds paid_ns = channel.totals().paid_ns;
-  target::Slot slot;
+  tracee::Slot slot;
   slot.left = 7;
   slot.entered_at_ns = std::numeric_limits<std::int64_t>::min();
   slot.left_at_ns = slot.paid_total_ns = std::numeric_limits<std::int64_t>::max();
-  REQUIRE(target::write_memory(target.pid(), injection.slots, std::as_bytes(std::span(&slot, 1))));
+  REQUIRE(tracee::write_memory(target.pid(), injection.slots, std::as_bytes(std::span(&slot, 1))));
   CHECK(channel.collect(monotonic_now()).empty());
   CHECK(channel.totals().paid_ns == paid_ns);
   REQUIRE(channel.notices().size() == 1);
   CHECK_THAT(channel.notices()[0], Catch::Matchers::Contains("wrote to the slots"));
   slot = {};  // or the guardian would wait for it to leave, which it has not done yet
   slot.entered = 1;
-  REQUIRE(target::write_memory(target.pid(), injection.slots, std::as_bytes(std::span(&slot, 1))));
+  REQUIRE(tracee::write_memory(target.pid(), injection.slots, std::as_bytes(std::span(&slot, 1))));
 }
 
 }  // namespace causalctl::pause

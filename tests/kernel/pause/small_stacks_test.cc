@@ -6,16 +6,16 @@
 #include "controller/base/procfs.h"
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/pause/stack_room.h"
-#include "controller/target/guardian.h"
+#include "controller/tracee/guardian.h"
 #include "tests/kernel/pause/child_process.h"
-#include "tests/kernel/target/target_process.h"
+#include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::pause {
 namespace {
 
-using target::test::eventually;
-using target::test::program;
-using target::test::TargetProcess;
+using tracee::test::eventually;
+using tracee::test::program;
+using tracee::test::TargetProcess;
 
 constexpr std::size_t kThreads = 3;  // with the first, which waits
 constexpr std::uint64_t kPauses = 1000;
@@ -46,9 +46,9 @@ TEST_CASE("a thread on a stack without room is not shot", "[pause]") {
   TargetProcess target({program("coroutines"), "--stack", bytes, "--kind", kind, "--home-us",
                         home_us, "--fiber-us", "100"});
   REQUIRE(eventually(kSecond, [&] { return procfs::threads(target.pid()).size() == kThreads; }));
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
-  const target::Injection injection = guardian.inject(8);
+  const tracee::Injection injection = guardian.inject(8);
   std::string reason;
   if (!ShotFilter::make(injection.code, reason)) {
     WARN("not tried: " << reason);
@@ -66,10 +66,10 @@ TEST_CASE("a thread on a stack without room is not shot", "[pause]") {
   CHECK(target.wait() == 0);
 }
 
-TEST_CASE("where nothing holds shots back, a sample on another stack ends them", "[pause]") {
+TEST_CASE("where nothing suppresses shots, a sample on another stack ends them", "[pause]") {
   setenv("CAUSALCTL_PRETEND_BROKEN", "bpf", 1);
   const test::ChildProcess target;
-  target::Guardian guardian;
+  tracee::Guardian guardian;
   guardian.adopt(target.pid());
   SigtrapChannel channel(target.pid(), guardian, guardian.inject(4), {});
   unsetenv("CAUSALCTL_PRETEND_BROKEN");

@@ -39,9 +39,9 @@ void ask(int end, int times) {
   }
 }
 
-std::vector<ThreadStartEvent> outsiders(const std::vector<Event>& events) {
+std::vector<ThreadStartEvent> peer_starts(const std::vector<Event>& events) {
   auto found = only<ThreadStartEvent>(events);
-  std::erase_if(found, [](const ThreadStartEvent& start) { return !start.outside; });
+  std::erase_if(found, [](const ThreadStartEvent& start) { return !start.is_peer; });
   return found;
 }
 
@@ -70,10 +70,10 @@ TEST_CASE("Who talks to the target is followed, with all its threads", "[perf]")
   Session session(target.pid(), {});
   if (!begin(session, target, client)) return;
   std::vector<Event> events;
-  const auto both = [](const auto& so_far) { return outsiders(so_far).size() == 2; };
+  const auto both = [](const auto& so_far) { return peer_starts(so_far).size() == 2; };
   REQUIRE(drain_until(session, events, both));
   std::set<Tid> theirs;
-  for (const auto& start : outsiders(events)) theirs.insert(start.thread.tid);
+  for (const auto& start : peer_starts(events)) theirs.insert(start.thread.tid);
   CHECK(theirs.contains(client.pid()));
   REQUIRE(session.peers().size() == 1);
   CHECK_THAT(session.peers()[0], Catch::EndsWith("(process " + std::to_string(client.pid()) + ")"));
@@ -121,7 +121,7 @@ TEST_CASE("Nobody is followed who is ours, or where that is not asked for", "[pe
   REQUIRE(drain_until(session, events, woken_often));
   drain_until(
       session, events, [](const auto&) { return false; }, 300 * kMillisecond);
-  CHECK(outsiders(events).empty());
+  CHECK(peer_starts(events).empty());
 }
 
 TEST_CASE("Who is woken by the target, but does not wake it, is not followed", "[perf]") {
@@ -150,7 +150,7 @@ TEST_CASE("Who is woken by the target, but does not wake it, is not followed", "
   std::vector<Event> events;
   const auto woken_often = [](const auto& so_far) { return only<WakeEvent>(so_far).size() > 1000; };
   REQUIRE(drain_until(session, events, woken_often));
-  CHECK(outsiders(events).empty());
+  CHECK(peer_starts(events).empty());
   CHECK(session.peers().empty());
   CHECK(session.losses().records_lost == 0);
 }
@@ -172,7 +172,7 @@ TEST_CASE("Who got a message or two is not followed", "[perf]") {
   drain_until(
       session, events, [](const auto&) { return false; }, 500 * kMillisecond);
   CHECK(only<WakeEvent>(events).size() >= 3);
-  CHECK(outsiders(events).empty());
+  CHECK(peer_starts(events).empty());
 }
 
 TEST_CASE("A peer that executes another program is followed under its new number", "[perf]") {
@@ -198,7 +198,7 @@ TEST_CASE("A peer that executes another program is followed under its new number
     for (const Event& event : so_far) {
       const auto* start = std::get_if<ThreadStartEvent>(&event);
       const auto* end = std::get_if<ThreadExitEvent>(&event);
-      if (start != nullptr && start->outside) ++born, alive.insert(start->thread.tid);
+      if (start != nullptr && start->is_peer) ++born, alive.insert(start->thread.tid);
       if (end != nullptr) alive.erase(end->thread.tid);
     }
     return born >= 3 && alive == std::set<Tid>{client.pid()};

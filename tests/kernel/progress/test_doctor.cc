@@ -127,10 +127,10 @@ TEST_CASE("the doctor refuses a traced process and a zombie", "[progress][doctor
   waitpid(zombie, nullptr, 0);
 }
 
-TEST_CASE("a look at a process tells whether its code would be found", "[progress][doctor]") {
+TEST_CASE("samples of a process tell whether its code would be found", "[progress][doctor]") {
   const Waiting idle([] {});
   if (check_trial(perf::try_sample()).verdict != Verdict::ok) return;
-  CHECK(look_at(idle.pid()).samples == 0);
+  CHECK(sample_activity(idle.pid()).samples == 0);
   const Waiting busy([] {
     if (fork() != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -138,7 +138,7 @@ TEST_CASE("a look at a process tells whether its code would be found", "[progres
   });
   const auto children = procfs::descendants(busy.pid());
   REQUIRE(children.size() == 1);
-  const Activity activity = look_at(children[0]);
+  const Activity activity = sample_activity(children[0]);
   CHECK(activity.samples > 20);
   CHECK(activity.in_scope == activity.samples);
 }

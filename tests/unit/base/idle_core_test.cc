@@ -39,20 +39,20 @@ TEST_CASE("the time for which some cores were idle", "[base]") {
 TEST_CASE("an idle core is kept while it is idle", "[base]") {
   TwoCores cores;
   IdleCore idle(cores.times);
-  CHECK(idle.look(cores.after(2, 95)) == 1);
-  CHECK(idle.look(cores.after(99, 85)) == 1);  // the other one is idler: no reason to move
-  CHECK(idle.look(cores.after(90, 5)) == 0);   // the target's thread moved
-  CHECK(idle.look(cores.after(30, 30)) == std::nullopt);
-  CHECK(idle.look(cores.after(10, 95)) == 1);
+  CHECK(idle.poll(cores.after(2, 95)) == 1);
+  CHECK(idle.poll(cores.after(99, 85)) == 1);  // the other one is more idle: no reason to move
+  CHECK(idle.poll(cores.after(90, 5)) == 0);   // the target's thread moved
+  CHECK(idle.poll(cores.after(30, 30)) == std::nullopt);
+  CHECK(idle.poll(cores.after(10, 95)) == 1);
 }
 
 TEST_CASE("where no core was idle at first, none is taken later", "[base]") {
   TwoCores cores;
   IdleCore idle(cores.times);
   CHECK_FALSE(idle.hopeless());
-  CHECK(idle.look(cores.after(0, 60)) == std::nullopt);
+  CHECK(idle.poll(cores.after(0, 60)) == std::nullopt);
   CHECK(idle.hopeless());
-  CHECK(idle.look(cores.after(0, 100)) == std::nullopt);
+  CHECK(idle.poll(cores.after(0, 100)) == std::nullopt);
 }
 
 }  // namespace causalctl

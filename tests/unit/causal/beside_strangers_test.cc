@@ -7,8 +7,8 @@ namespace {
 
 // A third of the time for which threads run or wait they wait, for 10 s of CPU time, half of it of
 // threads that pass progress points.
-CoreTotals ten_seconds(std::uint64_t met, std::uint64_t from_outside = 0) {
-  return {10 * kSecond, 5 * kSecond, 5 * kSecond, met, from_outside};
+CoreTotals ten_seconds(std::uint64_t met, std::uint64_t ended_externally = 0) {
+  return {10 * kSecond, 5 * kSecond, 5 * kSecond, met, ended_externally};
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Scene {
     core_wait_ns += waited_ns;
     own_wait_ns += static_cast<Nanoseconds>(own_share * static_cast<double>(waited_ns));
     cadence.passed(now_ns, tells);
-    cadence.look(now_ns, core_wait_ns, own_wait_ns);
+    cadence.update(now_ns, core_wait_ns, own_wait_ns);
   }
 };
 

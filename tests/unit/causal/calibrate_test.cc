@@ -24,7 +24,7 @@ TEST_CASE("the period is as long as its cost demands, within bounds", "[causal][
   CHECK(affordable_period(kMillisecond, 0.06, kAffordableShortOfCores) == 2 * kMillisecond);
 }
 
-TEST_CASE("a target is held back for less than it has to spare, within bounds",
+TEST_CASE("a target is paused for less than it has to spare, within bounds",
           "[causal][calibrate]") {
   CHECK(gentle_rate(0.2) == Approx(0.14));
   CHECK(gentle_rate(0.9) == 0.2);
@@ -35,13 +35,13 @@ TEST_CASE("a target is held back for less than it has to spare, within bounds",
 
 TEST_CASE("where threads queue for cores these must be idle at times, and not be kept from them",
           "[causal][calibrate]") {
-  const auto rate = [](const Spare& spare) { return gentle_test(spare).value().sham_rate; };
+  const auto rate = [](const Spare& spare) { return gentle_test(spare).value().pause_rate; };
   CHECK(rate({0.2, false, {}, 0.9}) == Approx(0.14));
   CHECK(rate({0.9, true, 0.2, 0.01}) == Approx(0.14));
   CHECK(rate({0.15, true, 0.9, 0.01}) == Approx(0.105));
   CHECK(gentle_test({0.9, true, 0.2, 0.01})->cores_short);
   CHECK_FALSE(gentle_test({0.2, false, {}, 0})->cores_short);
-  CHECK(gentle_test({0.9, true, 0.2, 0}, 0.1)->sham_rate == 0.1);
+  CHECK(gentle_test({0.9, true, 0.2, 0}, 0.1)->pause_rate == 0.1);
   CHECK_FALSE(gentle_test({0.9, true, 0.09, 0}));    // always busy
   CHECK_FALSE(gentle_test({0.9, true, {}, 0}));      // or not known
   CHECK_FALSE(gentle_test({0.9, true, 0.5, 0.06}));  // a limit of CPU time

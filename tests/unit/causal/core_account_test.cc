@@ -18,16 +18,16 @@ CoreTotals totals(const CoreAccount& account, const CoreAccount::Now& now) {
 
 }  // namespace
 
-TEST_CASE("before the first look nothing is known", "[causal][core_account]") {
+TEST_CASE("before the first check nothing is known", "[causal][core_account]") {
   const CoreAccount account({0, 0, 0});
   const CoreTotals all = totals(account, {100 * kMs, 80 * kMs, 30 * kMs});
   CHECK(all.busiest_cpu_ns == 0);
   CHECK(all.stranger_wait_ns == 0);
 }
 
-TEST_CASE("after a look all goes on as it was before it", "[causal][core_account]") {
+TEST_CASE("after a check all goes on as it was before it", "[causal][core_account]") {
   CoreAccount account({0, 0, 0});
-  account.look({100 * kMs, 80 * kMs, 30 * kMs}, kCoupled, true);
+  account.update({100 * kMs, 80 * kMs, 30 * kMs}, kCoupled, true);
   account.sampled(2 * kMs, false);
   account.sampled(3 * kMs, true);
   const CoreTotals all = totals(account, {300 * kMs, 240 * kMs, 100 * kMs});
@@ -37,7 +37,7 @@ TEST_CASE("after a look all goes on as it was before it", "[causal][core_account
   CHECK(all.peers_cpu_ns == 100 * kMs);
   CHECK(all.stranger_wait_ns == 70 * kMs);
   SECTION("until the next") {
-    account.look({300 * kMs, 240 * kMs, 100 * kMs}, {}, false);
+    account.update({300 * kMs, 240 * kMs, 100 * kMs}, {}, false);
     const CoreTotals later = totals(account, {500 * kMs, 400 * kMs, 190 * kMs});
     CHECK(later.busiest_cpu_ns == all.busiest_cpu_ns);
     CHECK(later.coupled_cpu_ns == all.coupled_cpu_ns);
@@ -48,7 +48,7 @@ TEST_CASE("after a look all goes on as it was before it", "[causal][core_account
 
 TEST_CASE("the busiest thread has no more than all of the target", "[causal][core_account]") {
   CoreAccount account({0, 0, 0});
-  account.look({100 * kMs, 80 * kMs, 0}, {60 * kMs, 0, 0}, true);
+  account.update({100 * kMs, 80 * kMs, 0}, {60 * kMs, 0, 0}, true);
   CHECK(totals(account, {10'000 * kMs, 90 * kMs, 0}).busiest_cpu_ns == 10 * kMs);
 }
 

@@ -113,12 +113,12 @@ TEST_CASE("it is told when the cost of pauses is what makes intervals wide", "[c
 }
 
 // Of 300 runs that a common error makes longer or shorter, by `error` (standard, of the logarithm)
-// at a speedup: how many intervals hold the truth?
-int held_of_300(const std::function<Run(Run)>& with_error,
-                const std::function<double(double)>& error) {
+// at a speedup: how many intervals cover the truth?
+int covered_of_300(const std::function<Run(Run)>& with_error,
+                   const std::function<double(double)>& error) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
-  int held = 0;
+  int covered = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Run run = with_error(synthetic_run({.units = {a_fifth()}, .noise = 0.02, .seed = seed}));
     const double drawn = normal(random);
@@ -133,18 +133,19 @@ int held_of_300(const std::function<Run(Run)>& with_error,
     const auto report = estimate({run});
     const auto& pool = report.progress.at(0).units.at(0).summary.at(2);
     const double truth = 0.2 * report.progress.at(0).units.at(0).phase_factor;
-    held += pool.effect.low <= truth && truth <= pool.effect.high ? 1 : 0;
+    covered += pool.effect.low <= truth && truth <= pool.effect.high ? 1 : 0;
   }
-  return held;
+  return covered;
 }
 
 // Every run counts pauses by a cost that errs once, by its standard error.
-TEST_CASE("95 % intervals hold the truth though the cost of pauses errs", "[causal]") {
+TEST_CASE("95 % intervals cover the truth though the cost of pauses errs", "[causal]") {
   constexpr Nanoseconds kError = 500 * kMicrosecond;
-  const int held = held_of_300([](Run run) { return with_pauses(std::move(run), kError); },
-                               [](double) { return 20 * static_cast<double>(kError) / 500e6; });
-  CHECK(held >= 270);
-  CHECK(held <= 294);
+  const int covered =
+      covered_of_300([](Run run) { return with_pauses(std::move(run), kError); },
+                     [](double) { return 20 * static_cast<double>(kError) / 500e6; });
+  CHECK(covered >= 270);
+  CHECK(covered <= 294);
 }
 
 Run with_model_error(Run run) {
@@ -152,11 +153,11 @@ Run with_model_error(Run run) {
   return run;
 }
 
-TEST_CASE("95 % intervals hold the truth though the model errs", "[causal]") {
-  const int held =
-      held_of_300(with_model_error, [](double speedup) { return 0.0065 * std::sqrt(speedup); });
-  CHECK(held >= 270);
-  CHECK(held <= 294);
+TEST_CASE("95 % intervals cover the truth though the model errs", "[causal]") {
+  const int covered =
+      covered_of_300(with_model_error, [](double speedup) { return 0.0065 * std::sqrt(speedup); });
+  CHECK(covered >= 270);
+  CHECK(covered <= 294);
 }
 
 TEST_CASE("what the model leaves open is in every interval", "[causal]") {

@@ -17,7 +17,7 @@ using report::Verdict;
 constexpr double kClear = 0.05;            // an effect that should be found
 constexpr std::size_t kEnoughToFind = 10;  // treatments
 
-bool holds(const report::Interval& interval, double truth) {
+bool covers(const report::Interval& interval, double truth) {
   constexpr double kRounding = 1e-9;
   return interval.low - kRounding <= truth && truth <= interval.high + kRounding;
 }
@@ -100,29 +100,29 @@ void Coverage::add(const Profile& profile, const report::Report& report) {
     if (!unit.slope) continue;
     const TrueUnit& truth = profile.unit(unit.unit);
     const double slope_truth = true_slope(run, truth);
-    const bool held = holds(*unit.slope, slope_truth);
-    slope.count(held);
+    const bool covered = covers(*unit.slope, slope_truth);
+    slope.count(covered);
     width_sum += unit.slope->high - unit.slope->low;
-    if (unit.sample_share >= 0.05) slope_by["at least 5 % of the samples"].count(held);
-    if (unit.best) best.count(holds(unit.best->effect, true_pool(run, truth, unit.best->speedup)));
+    if (unit.sample_share >= 0.05) slope_by["at least 5 % of the samples"].count(covered);
+    if (unit.best) best.count(covers(unit.best->effect, true_pool(run, truth, unit.best->speedup)));
     largest = std::max(largest, truth.active_share * truth.curve.largest());
     std::size_t treatments = 0;
     for (const report::CurvePoint& at : unit.curve) {
       treatments += at.experiments;
-      curve.count(holds(at.effect, truth.active_share * truth.curve.effect(at.speedup)));
+      curve.count(covers(at.effect, truth.active_share * truth.curve.effect(at.speedup)));
     }
     for (const report::CurvePoint& at : unit.summary) {
-      summary.count(holds(at.effect, true_pool(run, truth, at.speedup)));
+      summary.count(covers(at.effect, true_pool(run, truth, at.speedup)));
     }
-    slope_by[kind_of(truth.curve)].count(held);
+    slope_by[kind_of(truth.curve)].count(covered);
     slope_by[treatments < 6    ? "3 to 5 treatments"
              : treatments < 20 ? "6 to 19"
                                : "20 and more"]
-        .count(held);
-    slope_by[profile.fixed_unit ? "fixed unit" : "random plan"].count(held);
-    slope_by[profile.visits < 20 ? "few visits" : "many visits"].count(held);
-    slope_by[truth.phased ? "active in a phase" : "always active"].count(held);
-    slope_by[profile.noise < 0.02 ? "noise below 2 %" : "noise 2 to 5 %"].count(held);
+        .count(covered);
+    slope_by[profile.fixed_unit ? "fixed unit" : "random plan"].count(covered);
+    slope_by[profile.visits < 20 ? "few visits" : "many visits"].count(covered);
+    slope_by[truth.phased ? "active in a phase" : "always active"].count(covered);
+    slope_by[profile.noise < 0.02 ? "noise below 2 %" : "noise 2 to 5 %"].count(covered);
     const bool faster = unit.verdict == Verdict::optimise;
     const bool slower = unit.verdict == Verdict::contention;
     if (truth.curve.slope == 0 && (faster || slower)) alarm = true;
@@ -135,7 +135,7 @@ void Coverage::add(const Profile& profile, const report::Report& report) {
   }
   false_alarm.count(alarm);
   wrong_sign.count(wrong);
-  if (report.selfcheck.null_effect) null_effect.count(holds(*report.selfcheck.null_effect, 0));
+  if (report.selfcheck.null_effect) null_effect.count(covers(*report.selfcheck.null_effect, 0));
   if (const auto said = bound_said(report)) bound.count(largest <= *said);
 }
 
@@ -144,7 +144,7 @@ std::string Coverage::table() const {
     return fmt::format("| {} | {:.1f} % | {} |\n", name, 100 * rate.share(), rate.total);
   };
   std::string text = "| | share | of |\n|---|---|---|\n";
-  text += row("slope's interval holds the truth", slope);
+  text += row("slope's interval covers the truth", slope);
   for (const auto& [name, rate] : slope_by) text += row("… " + name, rate);
   text += row("curve point's interval", curve);
   text += row("pool's interval", summary);

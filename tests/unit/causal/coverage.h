@@ -1,5 +1,5 @@
-// What reports of synthetic profiles promise against what is true of them: how often intervals hold
-// the truth, how often a unit without effect is called effective, whether bounds are bounds.
+// What reports of synthetic profiles promise against what is true of them: how often intervals
+// cover the truth, how often a unit without effect is called effective, whether bounds are bounds.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Rate {
 };
 
 struct Coverage {
-  Rate slope, curve, summary, best, null_effect;  // intervals that hold the truth
+  Rate slope, curve, summary, best, null_effect;  // intervals that cover the truth
   Rate false_alarm;  // profiles with a unit without effect called effective
   Rate wrong_sign;   // profiles with a unit called the opposite of what it is
   Rate bound;        // "no effect larger than X %" said, and true
@@ -42,7 +42,7 @@ struct Coverage {
 // The truth of what `report` says of a unit, given the speedups that were tried.
 double true_slope(const Run& run, const TrueUnit& unit);
 
-// [low, high] holds the number of hits in all but 0.1 % of the cases, if each has `chance`.
+// [low, high] covers the number of hits in all but 0.1 % of the cases, if each has `chance`.
 Rate binomial_bounds(std::size_t total, double chance);
 
 }  // namespace causalctl::causal

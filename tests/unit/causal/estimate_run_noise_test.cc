@@ -27,7 +27,7 @@ report::UnitResult result_of(const std::vector<Run>& runs) {
 
 double width_of(const report::Interval& one) { return one.high - one.low; }
 
-bool holds(const report::Interval& one, double truth) {
+bool covers(const report::Interval& one, double truth) {
   return one.low <= truth && truth <= one.high;
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("equally noisy runs have the same weight", "[causal]") {
 TEST_CASE("a noisy run does not spoil a quiet one", "[causal][statistics]") {
   constexpr int kPairs = 300;
   double width_of_quiet = 0, width_of_noisy = 0, width_of_both = 0;
-  int held = 0, pools_held = 0, pools = 0;
+  int covered = 0, pools_covered = 0, pools = 0;
   for (int i = 0; i < kPairs; ++i) {
     const auto seed = static_cast<std::uint64_t>(2 * i + 1);
     const Run quiet = run_of(kQuiet, seed);
@@ -78,17 +78,17 @@ TEST_CASE("a noisy run does not spoil a quiet one", "[causal][statistics]") {
     width_of_noisy += width_of(*result_of({noisy}).slope) / kPairs;
     const auto both = result_of({quiet, noisy});
     width_of_both += width_of(*both.slope) / kPairs;
-    held += holds(*both.slope, kSlope) ? 1 : 0;
+    covered += covers(*both.slope, kSlope) ? 1 : 0;
     for (const report::CurvePoint& pool : both.summary) {
       ++pools;
-      pools_held += holds(pool.effect, kSlope * pool.speedup) ? 1 : 0;
+      pools_covered += covers(pool.effect, kSlope * pool.speedup) ? 1 : 0;
     }
   }
-  CAPTURE(width_of_quiet, width_of_noisy, width_of_both, held, pools_held, pools);
+  CAPTURE(width_of_quiet, width_of_noisy, width_of_both, covered, pools_covered, pools);
   CHECK(width_of_both < 1.2 * width_of_quiet);
   CHECK(width_of_both < width_of_noisy / 5);
-  CHECK(held >= kPairs * 0.93);  // 95 % are promised: 285, with a standard deviation of 4
-  CHECK(pools_held >= pools * 0.93);
+  CHECK(covered >= kPairs * 0.93);  // 95 % are promised: 285, with a standard deviation of 4
+  CHECK(pools_covered >= pools * 0.93);
 }
 
 }  // namespace causalctl::causal

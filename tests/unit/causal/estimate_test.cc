@@ -54,10 +54,10 @@ TEST_CASE("without noise effects are exact", "[causal]") {
 }
 
 // What the interval promises, through the whole machinery, shared baselines included.
-TEST_CASE("95 % intervals hold the truth in 90 to 98 %", "[causal]") {
+TEST_CASE("95 % intervals cover the truth in 90 to 98 %", "[causal]") {
   const int units = GENERATE(1, 2);
   constexpr int kRepetitions = 300;
-  int slope_held = 0, null_held = 0, curve_held = 0, curves = 0;
+  int slope_covered = 0, null_covered = 0, curve_covered = 0, curves = 0;
   double bias = 0;
   for (int i = 0; i < kRepetitions; ++i) {
     Synthetic options;
@@ -72,24 +72,24 @@ TEST_CASE("95 % intervals hold the truth in 90 to 98 %", "[causal]") {
     const double truth = 0.2 * unit.phase_factor;
     REQUIRE(unit.slope);
     bias += unit.slope->value / unit.phase_factor - 0.2;
-    slope_held += unit.slope->low <= truth && truth <= unit.slope->high ? 1 : 0;
+    slope_covered += unit.slope->low <= truth && truth <= unit.slope->high ? 1 : 0;
     const auto& null = *report.selfcheck.null_effect;
-    null_held += null.low <= 0 && 0 <= null.high ? 1 : 0;
+    null_covered += null.low <= 0 && 0 <= null.high ? 1 : 0;
     for (const auto& at : unit.curve) {
       const double effect = truth * at.speedup;
       ++curves;
-      curve_held += at.effect.low <= effect && effect <= at.effect.high ? 1 : 0;
+      curve_covered += at.effect.low <= effect && effect <= at.effect.high ? 1 : 0;
     }
   }
-  INFO("slope " << slope_held << " null " << null_held << " curve " << curve_held << "/" << curves
-                << " bias " << bias / kRepetitions);
+  INFO("slope " << slope_covered << " null " << null_covered << " curve " << curve_covered << "/"
+                << curves << " bias " << bias / kRepetitions);
   CHECK(std::abs(bias / kRepetitions) < 0.004);
-  CHECK(slope_held >= 0.90 * kRepetitions);
-  CHECK(slope_held <= 0.98 * kRepetitions);
-  CHECK(null_held >= 0.90 * kRepetitions);
-  CHECK(null_held <= 0.98 * kRepetitions);
-  CHECK(curve_held >= 0.90 * curves);
-  CHECK(curve_held <= 0.98 * curves);
+  CHECK(slope_covered >= 0.90 * kRepetitions);
+  CHECK(slope_covered <= 0.98 * kRepetitions);
+  CHECK(null_covered >= 0.90 * kRepetitions);
+  CHECK(null_covered <= 0.98 * kRepetitions);
+  CHECK(curve_covered >= 0.90 * curves);
+  CHECK(curve_covered <= 0.98 * curves);
 }
 
 TEST_CASE("the drift of the machine cancels", "[causal]") {
@@ -370,24 +370,24 @@ TEST_CASE("latency is estimated like a period", "[causal]") {
 TEST_CASE("waits for a core are told apart by whom they are owed to", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}});
   run.losses.samples_total = 0;
-  const auto report_of = [&](double outside) {
+  const auto report_of = [&](double foreign) {
     for (Experiment& e : run.experiments) {
       e.runnable_wait_ns = e.wall_ns;
-      e.outside_wait_ns = static_cast<Nanoseconds>(outside * static_cast<double>(e.wall_ns));
+      e.foreign_wait_ns = static_cast<Nanoseconds>(foreign * static_cast<double>(e.wall_ns));
     }
     return estimate({run});
   };
   const auto both = report_of(0.25);
   CHECK(both.oversubscribed_share == Approx(0.5));
-  CHECK(both.outside_share == Approx(0.125));
+  CHECK(both.foreign_share == Approx(0.125));
   CHECK(warned(both, "38 % of the time because more of them"));
   CHECK(warned(both, "12 % of the time because of other processes"));
   const auto own = report_of(0);
   CHECK(warned(own, "because more of them"));
   CHECK_FALSE(warned(own, "because of other processes"));
-  const auto outside = report_of(1);
-  CHECK_FALSE(warned(outside, "because more of them"));
-  CHECK(warned(outside, "because of other processes"));
+  const auto foreign = report_of(1);
+  CHECK_FALSE(warned(foreign, "because more of them"));
+  CHECK(warned(foreign, "because of other processes"));
 }
 
 TEST_CASE("warnings", "[causal]") {
@@ -401,7 +401,7 @@ TEST_CASE("warnings", "[causal]") {
   for (Experiment& e : run.experiments) {
     e.paid_ns = e.asked_ns / 2;
     e.runnable_wait_ns = 300 * kMillisecond;
-    e.outside_wait_ns = 100 * kMillisecond;
+    e.foreign_wait_ns = 100 * kMillisecond;
     e.throughput.push_back({"never", 0, 0, 0});
   }
   const auto report = estimate({run, run});

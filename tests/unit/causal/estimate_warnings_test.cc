@@ -124,7 +124,7 @@ TEST_CASE("a point that was never passed, and one without any worthwhile unit", 
 
 TEST_CASE("waits for cores are told apart by whose doing they are", "[causal]") {
   report::Report report = sound();
-  report.oversubscribed_share = report.outside_share = 0.4;
+  report.oversubscribed_share = report.foreign_share = 0.4;
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0], Contains("40 % of the time because of other processes"));
   CHECK_THAT(warnings_of(report)[0], Contains("of CPU time): effects"));
@@ -135,7 +135,7 @@ TEST_CASE("waits for cores are told apart by whose doing they are", "[causal]") 
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0],
              Contains("of CPU time), among them client (process 17), which it talks to: effects"));
-  report.outside_share = 0;
+  report.foreign_share = 0;
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0], Contains("hold only for this number of cores"));
 }

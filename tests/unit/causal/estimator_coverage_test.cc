@@ -40,19 +40,19 @@ struct Early {
   double experiments = 0;  // mean of those that ended early
 };
 
-// As the run does it: looks while experiments come in, the report of what there was at the end.
+// As the run does it: analyses while experiments come in, the report of what there was at the end.
 Early coverage_until_certain(std::uint64_t first, std::uint64_t count) {
   Early early;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     ProfileOptions options = options_of(seed);
     options.experiments = 1200;
     Profile profile = synthetic_profile(options);
-    Looks looks;
+    InterimAnalyses analyses;
     bool ended = false;
     for (std::size_t done = 1; done < profile.run.experiments.size() && !ended; ++done) {
-      if (!looks.due(done)) continue;
+      if (!analyses.due(done)) continue;
       const Run so_far = cut_off(profile.run, done);
-      ended = decided(estimate({so_far}, looks.level()), estimate({so_far}));
+      ended = decided(estimate({so_far}, analyses.level()), estimate({so_far}));
       if (ended) profile.run = so_far;
     }
     if (ended) early.experiments += static_cast<double>(profile.run.experiments.size());
@@ -96,7 +96,7 @@ void check_promise(const Rate& rate, double least, double most) {
   }
 }
 
-TEST_CASE("intervals hold the truth in 93 to 97 %, of 150 profiles", "[causal][statistics]") {
+TEST_CASE("intervals cover the truth in 93 to 97 %, of 150 profiles", "[causal][statistics]") {
   const Coverage coverage = coverage_of(1'000'001, 150);
   INFO(coverage.table());
   check_promise(coverage.slope, 0.93, 0.97);

@@ -11,7 +11,7 @@ constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
 
 // B waits for 9 ms because of a stranger, and comes to a core that A, ahead of it, left just then.
 struct BesideStrangers {
-  explicit BesideStrangers(int cores = 3) : ledger(Ledger::BlindCredit::none, cores) {
+  explicit BesideStrangers(int cores = 3) : ledger(Ledger::UnseenCredit::none, cores) {
     for (const Tid tid : {kA, kB}) ledger.start_thread(tid, 0, 0);
     ledger.share_cores(true);
     ledger.switched_in(kA, kCpu0, 0);
@@ -37,7 +37,7 @@ TEST_CASE("who waits for strangers takes nothing over from the thread before it"
   CHECK(on_core.waited_ns == 9 * kMillisecond);
   CHECK(on_core.kept_off_ns == (shared ? 9 * kMillisecond : 0));
   CHECK(scene.ledger.stranger_wait_ns() == 9 * kMillisecond);
-  CHECK(scene.ledger.local(kB) == (shared ? 0 : 5 * kMillisecond));
+  CHECK(scene.ledger.lead(kB) == (shared ? 0 : 5 * kMillisecond));
 }
 
 TEST_CASE("how long a new thread has waited for strangers is not known", "[causal][ledger]") {
@@ -52,14 +52,14 @@ TEST_CASE("where the target is short of cores itself its waits are for its own t
   BesideStrangers scene(1);  // A runs all the while, B waits
   const Ledger::OnCore on_core = scene.wait();
   CHECK(on_core.kept_off_ns == 0);
-  CHECK(scene.ledger.local(kB) == 5 * kMillisecond);
+  CHECK(scene.ledger.lead(kB) == 5 * kMillisecond);
 }
 
 // Three threads for two cores; all of them wait for strangers, but one of them would have waited
 // anyway.
-TEST_CASE("beside strangers a target that is short of cores has one local for them, too",
+TEST_CASE("beside strangers a target that is short of cores has one lead for them, too",
           "[causal][ledger]") {
-  Ledger ledger(Ledger::BlindCredit::none, 2);
+  Ledger ledger(Ledger::UnseenCredit::none, 2);
   for (const Tid tid : {kA, kB, kC}) ledger.start_thread(tid, 0, 0);
   ledger.share_cores(true);
   ledger.switched_in(kA, kCpu0, 0);
@@ -71,14 +71,14 @@ TEST_CASE("beside strangers a target that is short of cores has one local for th
   ledger.switched_out(kA, kCpu0, 10 * kMillisecond, true, false);
   const Ledger::OnCore on_core = ledger.switched_in(kB, kCpu0, 10 * kMillisecond);
   CHECK(2 * on_core.kept_off_ns > on_core.waited_ns);
-  CHECK(ledger.local(kB) == 4 * kMillisecond);
+  CHECK(ledger.lead(kB) == 4 * kMillisecond);
 }
 
 TEST_CASE("a followed process on the target's cores is no stranger", "[causal][ledger]") {
   constexpr Tid kPeer = 50;
   constexpr std::uint32_t kCpu2 = 2;
   BesideStrangers scene;
-  scene.ledger.start_outsider(kPeer, 0, true);
+  scene.ledger.start_peer(kPeer, 0, true);
   const bool on_target_core = GENERATE(true, false);
   if (on_target_core) {
     scene.ledger.switched_in(kC, kCpu2, 0);  // nobody that is known
@@ -99,14 +99,14 @@ TEST_CASE("a wait within a pause of ours is in the pause as measured", "[causal]
   const bool shared = GENERATE(true, false);
   scene.ledger.share_cores(shared);
   scene.wait(true);
-  CHECK(scene.ledger.local(kB) == 0);
+  CHECK(scene.ledger.lead(kB) == 0);
   CHECK(scene.ledger.core_wait_ns() == 9 * kMillisecond);
 }
 
 // Of A, which passes progress points, and B and C, which do not.
 TEST_CASE("how often those that make progress meet others, and how long they run",
           "[causal][ledger]") {
-  Ledger ledger(Ledger::BlindCredit::none, 4);
+  Ledger ledger(Ledger::UnseenCredit::none, 4);
   for (const Tid tid : {kA, kB, kC}) {
     ledger.start_thread(tid, 0, 0);
     ledger.switched_in(tid, tid, 0);
@@ -129,19 +129,19 @@ TEST_CASE("how often those that make progress meet others, and how long they run
   }
   SECTION("devices, told by an interrupt") {
     ledger.switched_out(kA, kA, 7500, false, false);
-    ledger.woken_from_outside(kA, 8000);
-    CHECK(ledger.meetings().ended_from_outside == 1);
+    ledger.woken_externally(kA, 8000);
+    CHECK(ledger.meetings().ended_externally == 1);
     CHECK(ledger.meetings().visitors_cpu_ns == 5000);
   }
   SECTION("… or seen when it runs; of one that makes progress") {
     for (const Tid tid : {kA, kC}) ledger.switched_out(tid, tid, 7500, false, false);
     for (const Tid tid : {kA, kC}) ledger.switched_in(tid, tid, 8000);
-    CHECK(ledger.meetings().ended_from_outside == 1);
+    CHECK(ledger.meetings().ended_externally == 1);
   }
   SECTION("a pause of ours is no meeting") {
     ledger.switched_out(kA, kA, 7500, false, true);
     ledger.switched_in(kA, kA, 8000);
-    CHECK(ledger.meetings().ended_from_outside == 0);
+    CHECK(ledger.meetings().ended_externally == 0);
   }
   SECTION("one that ends runs no more") {
     ledger.end_thread(kA, 7000);
@@ -153,7 +153,7 @@ TEST_CASE("how often those that make progress meet others, and how long they run
 // B wakes A each 20 ms, after so long a wait; C runs by itself.
 TEST_CASE("threads that wait for others are coupled, if one of them makes progress",
           "[causal][ledger]") {
-  Ledger ledger(Ledger::BlindCredit::none, 4);
+  Ledger ledger(Ledger::UnseenCredit::none, 4);
   for (const Tid tid : {kA, kB, kC}) {
     ledger.start_thread(tid, 0, 0);
     ledger.switched_in(tid, tid, 0);

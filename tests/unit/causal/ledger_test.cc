@@ -11,45 +11,45 @@ constexpr Tid kA = 1, kB = 2, kC = 3;
 constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
 
 // On more cores than threads: who waits for one waits for this one, which other programs may have.
-Ledger two_threads(Ledger::BlindCredit blind = Ledger::BlindCredit::none, int cores = 4) {
-  Ledger ledger(blind, cores);
+Ledger two_threads(Ledger::UnseenCredit unseen = Ledger::UnseenCredit::none, int cores = 4) {
+  Ledger ledger(unseen, cores);
   ledger.start_thread(kA, 0, 0);
   ledger.start_thread(kB, 0, 0);
   return ledger;
 }
 
 Nanoseconds debt(const Ledger& ledger, Tid thread) {
-  return ledger.global() - ledger.local(thread);
+  return ledger.max_lead() - ledger.lead(thread);
 }
 
 TEST_CASE("a sample puts the others in debt, a pause pays it", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.earn(kA, 100);
-  CHECK(ledger.global() == 100);
+  CHECK(ledger.max_lead() == 100);
   CHECK(debt(ledger, kA) == 0);
   CHECK(debt(ledger, kB) == 100);
   ledger.pay(kB, 130);  // overshoot counts: now A is behind
-  CHECK(ledger.global() == 130);
+  CHECK(ledger.max_lead() == 130);
   CHECK(debt(ledger, kA) == 30);
   CHECK(debt(ledger, kB) == 0);
 }
 
-TEST_CASE("how long those who make progress wait, and how often for things outside",
+TEST_CASE("how long threads that make progress wait, and how many waits end externally",
           "[causal][ledger]") {
   Ledger ledger = two_threads();
   CHECK(ledger.mean_wait_ns() == 0);
   ledger.visited(kA);
   ledger.switched_out(kA, kCpu0, 1000, false, false);
-  SECTION("told by an interrupt") { ledger.woken_from_outside(kA, 4000); }
+  SECTION("told by an interrupt") { ledger.woken_externally(kA, 4000); }
   SECTION("seen when it runs") { ledger.switched_in(kA, kCpu0, 4000); }
   CHECK(ledger.mean_wait_ns() == 3000);
-  CHECK(ledger.waits_ended_from_outside() == 1);
+  CHECK(ledger.waits_ended_externally() == 1);
   CHECK(ledger.waits_ended_by_known() == 0);
-  // Who makes no progress does not count, and a known waker is not outside.
+  // A thread that makes no progress does not count, and a known waker is not external.
   ledger.switched_out(kB, kCpu1, 5000, false, false);
   ledger.woken(kB, kA, 6000);
   CHECK(ledger.mean_wait_ns() == 3000);
-  CHECK(ledger.waits_ended_from_outside() == 1);
+  CHECK(ledger.waits_ended_externally() == 1);
   CHECK(ledger.waits_ended_by_known() == 1);
   ledger.visited(kB);
   CHECK(ledger.mean_wait_ns() == 1500);
@@ -79,13 +79,13 @@ TEST_CASE("a wake-up credits the waiter for no longer than it waited", "[causal]
   Ledger ledger = two_threads();
   ledger.switched_out(kB, kCpu1, 1000, false, false);
   ledger.earn(kA, 500);
-  SECTION("long wait: all of the waker's local") {
+  SECTION("long wait: all of the waker's lead") {
     ledger.woken(kB, kA, 5000);
-    CHECK(ledger.local(kB) == 500);
+    CHECK(ledger.lead(kB) == 500);
   }
   SECTION("short wait: only the time waited") {
     ledger.woken(kB, kA, 1200);
-    CHECK(ledger.local(kB) == 200);
+    CHECK(ledger.lead(kB) == 200);
     CHECK(debt(ledger, kB) == 300);
   }
 }
@@ -95,8 +95,8 @@ TEST_CASE("a thread woken by one that owes more inherits the debt", "[causal][le
   ledger.earn(kB, 400);  // B is ahead, A owes
   ledger.switched_out(kB, kCpu1, 1000, false, false);
   ledger.woken(kB, kA, 3000);
-  CHECK(ledger.local(kB) == 0);
-  CHECK(ledger.global() == 0);  // the offset may fall
+  CHECK(ledger.lead(kB) == 0);
+  CHECK(ledger.max_lead() == 0);  // the largest lead may fall
 }
 
 TEST_CASE("only the first edge of a wait counts, and only while blocked", "[causal][ledger]") {
@@ -105,14 +105,14 @@ TEST_CASE("only the first edge of a wait counts, and only while blocked", "[caus
   ledger.earn(kA, 500);
   ledger.ran(kB);
   ledger.woken(kB, kA, 100);  // B runs: nothing to wake
-  CHECK(ledger.local(kB) == 0);
+  CHECK(ledger.lead(kB) == 0);
   ledger.switched_out(kB, kCpu1, 1000, false, false);
   ledger.woken(kB, kC, 1100);
   ledger.woken(kB, kA, 9000);
-  CHECK(ledger.local(kB) == 0);
+  CHECK(ledger.lead(kB) == 0);
 }
 
-TEST_CASE("a wake-up from outside the target credits nothing", "[causal][ledger]") {
+TEST_CASE("an external wake-up credits nothing", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.switched_out(kB, kCpu1, 1000, false, false);
   ledger.earn(kA, 500);
@@ -130,29 +130,29 @@ TEST_CASE("a thread that waited for a core continues where the core was left", "
   SECTION("credit, limited by the wait") {
     ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
     CHECK(ledger.switched_in(kB, kCpu0, 4 * kMillisecond).stolen_ns == 0);
-    CHECK(ledger.local(kB) == 3 * kMillisecond);
+    CHECK(ledger.lead(kB) == 3 * kMillisecond);
     CHECK(ledger.core_wait_ns() == 3 * kMillisecond);
   }
   SECTION("also when another program had the core in between") {
     ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
     CHECK(ledger.switched_in(kB, kCpu0, 6 * kMillisecond).stolen_ns == 0);
-    CHECK(ledger.local(kB) == 5 * kMillisecond);
+    CHECK(ledger.lead(kB) == 5 * kMillisecond);
   }
   SECTION("by the virtual time at which it was left, whatever its thread did later") {
     ledger.switched_out(kA, kCpu0, 4 * kMillisecond, true, false);
     ledger.earn(kA, 10 * kMillisecond);
     ledger.switched_in(kB, kCpu0, 9 * kMillisecond);
-    CHECK(ledger.local(kB) == 5 * kMillisecond);
+    CHECK(ledger.lead(kB) == 5 * kMillisecond);
   }
   SECTION("none for a core that was left before it began to wait") {
     ledger.switched_out(kA, kCpu0, kMillisecond / 2, true, false);
     ledger.switched_in(kB, kCpu0, 6 * kMillisecond);
-    CHECK(ledger.local(kB) == 0);
+    CHECK(ledger.lead(kB) == 0);
   }
   SECTION("a thread that ended left it, too") {
     ledger.end_thread(kA, 4 * kMillisecond);
     ledger.switched_in(kB, kCpu0, 4 * kMillisecond);
-    CHECK(ledger.local(kB) == 3 * kMillisecond);
+    CHECK(ledger.lead(kB) == 3 * kMillisecond);
   }
 }
 
@@ -166,41 +166,41 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
   const auto hand_on = [&](Nanoseconds at_ns, Nanoseconds back_ns, bool preempted = true) {
     ledger.switched_out(kA, kCpu0, at_ns, preempted, false);
     ledger.switched_in(kB, kCpu0, at_ns);
-    if (!preempted) ledger.woken_from_outside(kA, at_ns);
+    if (!preempted) ledger.woken_externally(kA, at_ns);
     ledger.switched_out(kC, kCpu1, back_ns, true, false);
     ledger.switched_in(kA, kCpu1, back_ns);
   };
   SECTION("by what its successor is behind") {
     ledger.earn(kB, 3 * kMillisecond);
     hand_on(13 * kMillisecond, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 7 * kMillisecond);
+    CHECK(ledger.lead(kA) == 7 * kMillisecond);
   }
   SECTION("beside the credit of the core that it comes to") {
     ledger.earn(kB, 6 * kMillisecond);
     ledger.earn(kC, 7 * kMillisecond);
     hand_on(13 * kMillisecond, 17 * kMillisecond);
-    CHECK(ledger.local(kA) == (7 + 4) * kMillisecond);
+    CHECK(ledger.lead(kA) == (7 + 4) * kMillisecond);
   }
   SECTION("but it has waited no longer than it has") {
     ledger.earn(kC, 9 * kMillisecond);
     hand_on(13 * kMillisecond, 17 * kMillisecond);
-    CHECK(ledger.local(kA) == (10 + 4) * kMillisecond);
+    CHECK(ledger.lead(kA) == (10 + 4) * kMillisecond);
   }
   SECTION("not where its successor is ahead") {
     ledger.earn(kB, 11 * kMillisecond);
     hand_on(13 * kMillisecond, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("not where it left by itself") {
     hand_on(13 * kMillisecond, 15 * kMillisecond, false);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("not where another program had the core in between") {
     ledger.switched_out(kA, kCpu0, 13 * kMillisecond, true, false);
     ledger.switched_in(kB, kCpu0, 14 * kMillisecond);
     ledger.switched_out(kC, kCpu1, 15 * kMillisecond, true, false);
     ledger.switched_in(kA, kCpu1, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("not where it has had another core since") {
     constexpr Nanoseconds at_ns = 13 * kMillisecond;
@@ -212,14 +212,14 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
     ledger.switched_in(kB, kCpu0, at_ns + 15'000);
     ledger.switched_out(kC, kCpu1, 15 * kMillisecond, true, false);
     ledger.switched_in(kA, kCpu1, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 10 * kMillisecond);
+    CHECK(ledger.lead(kA) == 10 * kMillisecond);
   }
   SECTION("not where its successor comes out of a pause, which is not paid yet") {
     ledger.switched_in(kB, kCpu1, 0);
     ledger.switched_out(kB, kCpu1, kMillisecond, false, true);
     ledger.switched_in(kC, kCpu1, kMillisecond);
     hand_on(13 * kMillisecond, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("once") {
     ledger.earn(kB, 3 * kMillisecond);
@@ -227,7 +227,7 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
     ledger.switched_out(kA, kCpu1, 16 * kMillisecond, true, false);
     ledger.switched_out(kB, kCpu0, 18 * kMillisecond, true, false);
     ledger.switched_in(kA, kCpu0, 18 * kMillisecond);
-    CHECK(ledger.local(kA) == 3 * kMillisecond);
+    CHECK(ledger.lead(kA) == 3 * kMillisecond);
   }
   SECTION("not in the next experiment") {
     ledger.switched_out(kA, kCpu0, 13 * kMillisecond, true, false);
@@ -235,7 +235,7 @@ TEST_CASE("who is preempted has run on until its successor came", "[causal][ledg
     ledger.reset();
     ledger.switched_out(kC, kCpu1, 15 * kMillisecond, true, false);
     ledger.switched_in(kA, kCpu1, 15 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("a new thread waits for its first core", "[causal][ledger]") {
   ledger.earn(kA, 5 * kMillisecond);
   ledger.switched_out(kA, kCpu0, 3 * kMillisecond, false, false);
   ledger.switched_in(kC, kCpu0, 3 * kMillisecond);
-  CHECK(ledger.local(kC) == 2 * kMillisecond);
+  CHECK(ledger.lead(kC) == 2 * kMillisecond);
 }
 
 TEST_CASE("a thread that is woken before it was seen on a core has blocked unseen",
@@ -258,7 +258,7 @@ TEST_CASE("a thread that is woken before it was seen on a core has blocked unsee
     ledger.earn(kA, 5 * kMillisecond);
     CHECK(ledger.may_be_woken(kC));
     ledger.woken(kC, kA, 4 * kMillisecond);  // its birth is the earliest that it can have blocked
-    CHECK(ledger.local(kC) == 3 * kMillisecond);
+    CHECK(ledger.lead(kC) == 3 * kMillisecond);
     CHECK_FALSE(ledger.may_be_woken(kC));
     ledger.switched_in(kC, kCpu1, 5 * kMillisecond);
     CHECK(ledger.core_wait_ns() == kMillisecond);
@@ -266,7 +266,7 @@ TEST_CASE("a thread that is woken before it was seen on a core has blocked unsee
   SECTION("one that was there before us") {
     ledger.earn(kA, 500);
     ledger.woken(kB, kA, 5000);
-    CHECK(ledger.local(kB) == 500);
+    CHECK(ledger.lead(kB) == 500);
   }
   SECTION("one that was found blocked, and that nobody of us wakes, waits for no core") {
     ledger.start_thread(kC, kA, kMillisecond, true);
@@ -287,13 +287,13 @@ TEST_CASE("a thread that a device wakes waits for a core from then on", "[causal
   ledger.earn(kA, 5 * kMillisecond);
   const bool paused = GENERATE(false, true);
   if (paused) ledger.switched_out(kB, kCpu0, 2 * kMillisecond, false, true);
-  SECTION("in an interrupt") { ledger.woken_from_outside(kB, 6 * kMillisecond); }
+  SECTION("in an interrupt") { ledger.woken_externally(kB, 6 * kMillisecond); }
   SECTION("by a thread that nobody knows") { ledger.woken(kB, 777, 6 * kMillisecond); }
-  CHECK(ledger.local(kB) == 0);
+  CHECK(ledger.lead(kB) == 0);
   ledger.switched_out(kA, kCpu0, 9 * kMillisecond, true, false);
   CHECK(ledger.switched_in(kB, kCpu0, 9 * kMillisecond).stolen_ns == 0);
   // What follows a pause of ours is in its measured length.
-  CHECK(ledger.local(kB) == (paused ? 0 : 3 * kMillisecond));
+  CHECK(ledger.lead(kB) == (paused ? 0 : 3 * kMillisecond));
   CHECK(ledger.core_wait_ns() == (paused ? 0 : 3 * kMillisecond));
 }
 
@@ -303,7 +303,7 @@ TEST_CASE("the time for which another program had a thread's core is told", "[ca
   ledger.switched_out(kA, kCpu0, 1000, true, false);
   SECTION("it comes back to its own core") {
     CHECK(ledger.switched_in(kA, kCpu0, 61'000).stolen_ns == 60'000);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("a thread of the target had it") {
     ledger.switched_in(kB, kCpu0, 2000);
@@ -323,7 +323,7 @@ TEST_CASE("the time for which another program had a thread's core is told", "[ca
 // Of 9 ms that B waits on two cores.
 TEST_CASE("a wait for a core is other processes' where the target's own cores would do",
           "[causal][ledger]") {
-  constexpr auto none = Ledger::BlindCredit::none;
+  constexpr auto none = Ledger::UnseenCredit::none;
   const auto waits = [](Ledger ledger, auto&& meanwhile) {
     ledger.switched_in(kA, kCpu0, 0);
     ledger.switched_in(kB, kCpu1, 0);
@@ -331,8 +331,8 @@ TEST_CASE("a wait for a core is other processes' where the target's own cores wo
     meanwhile(ledger);
     ledger.switched_in(kB, kCpu1, 10 * kMillisecond);
     CHECK(ledger.core_wait_ns() >= 9 * kMillisecond);
-    CHECK(ledger.own_wait_ns() == ledger.core_wait_ns() - ledger.outside_wait_ns());
-    return ledger.outside_wait_ns();
+    CHECK(ledger.own_wait_ns() == ledger.core_wait_ns() - ledger.foreign_wait_ns());
+    return ledger.foreign_wait_ns();
   };
   CHECK(waits(two_threads(none, 2), [](Ledger&) {}) == 9 * kMillisecond);
   CHECK(waits(two_threads(none, 1), [](Ledger&) {}) == 0);
@@ -361,7 +361,7 @@ TEST_CASE("a wait for a core is other processes' where the target's own cores wo
 
 TEST_CASE("a target stalls while none of its threads runs though some want to",
           "[causal][ledger]") {
-  Ledger ledger = two_threads(Ledger::BlindCredit::none, 2);
+  Ledger ledger = two_threads(Ledger::UnseenCredit::none, 2);
   ledger.switched_in(kA, kCpu0, 0);
   ledger.switched_in(kB, kCpu1, 0);
   ledger.switched_out(kA, kCpu0, 1000, true, false);  // B runs on
@@ -375,11 +375,12 @@ TEST_CASE("a target stalls while none of its threads runs though some want to",
   CHECK(ledger.stalled_ns() == 4000);
 }
 
-TEST_CASE("in a sham nobody owes what another stood still for too long", "[causal][ledger]") {
+TEST_CASE("in a uniform pause no thread owes what another stood still for too long",
+          "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.lift(1000);
   ledger.pay(kA, 1700);
-  CHECK(ledger.global() == 1000);
+  CHECK(ledger.max_lead() == 1000);
   for (const Ledger::Debt& debt : ledger.debts()) {
     CHECK(debt.debt_ns == (debt.thread == kA ? -700 : 1000));
   }
@@ -391,7 +392,7 @@ TEST_CASE("in a sham nobody owes what another stood still for too long", "[causa
 
 TEST_CASE("a short wait after a wake-up is the scheduler's, nobody else's", "[causal][ledger]") {
   const auto after_wait = [](int cores, bool preempted, Nanoseconds wait_ns) {
-    Ledger ledger = two_threads(Ledger::BlindCredit::none, cores);
+    Ledger ledger = two_threads(Ledger::UnseenCredit::none, cores);
     ledger.switched_in(kA, kCpu0, 0);
     ledger.switched_in(kB, kCpu1, 0);
     ledger.switched_out(kB, kCpu1, kMillisecond, preempted, false);
@@ -400,15 +401,15 @@ TEST_CASE("a short wait after a wake-up is the scheduler's, nobody else's", "[ca
     CHECK(ledger.core_wait_ns() == wait_ns);
     return ledger;
   };
-  const auto outside_ns = [&](bool preempted, Nanoseconds wait_ns) {
-    return after_wait(2, preempted, wait_ns).outside_wait_ns();
+  const auto foreign_ns = [&](bool preempted, Nanoseconds wait_ns) {
+    return after_wait(2, preempted, wait_ns).foreign_wait_ns();
   };
   const auto own_ns = [&](bool preempted, Nanoseconds wait_ns) {
     return after_wait(1, preempted, wait_ns).own_wait_ns();
   };
-  CHECK(outside_ns(false, 150 * kMicrosecond) == 0);
-  CHECK(outside_ns(false, 250 * kMicrosecond) == 250 * kMicrosecond);
-  CHECK(outside_ns(true, 150 * kMicrosecond) == 150 * kMicrosecond);
+  CHECK(foreign_ns(false, 150 * kMicrosecond) == 0);
+  CHECK(foreign_ns(false, 250 * kMicrosecond) == 250 * kMicrosecond);
+  CHECK(foreign_ns(true, 150 * kMicrosecond) == 150 * kMicrosecond);
   CHECK(own_ns(false, 150 * kMicrosecond) == 0);
   CHECK(own_ns(false, 250 * kMicrosecond) == 250 * kMicrosecond);
   CHECK(own_ns(true, 150 * kMicrosecond) == 150 * kMicrosecond);
@@ -421,19 +422,19 @@ TEST_CASE("a wait that is none in virtual time costs no wake-up", "[causal][ledg
   SECTION("A's wake-up comes before B's arrival: B would have gone on at 10,000") {
     ledger.woken(kB, kA, 12'000);
     ledger.switched_in(kB, kCpu1, 12'700);
-    CHECK(ledger.local(kB) == 2700);
+    CHECK(ledger.lead(kB) == 2700);
   }
   SECTION("B waits in virtual time, too, and then for the wake-up to reach it") {
     ledger.woken(kB, kA, 16'000);
     ledger.switched_in(kB, kCpu1, 16'700);
-    CHECK(ledger.local(kB) == 5000);
+    CHECK(ledger.lead(kB) == 5000);
   }
   SECTION("only that one wake-up") {
     ledger.woken(kB, kA, 12'000);
     ledger.switched_in(kB, kCpu1, 12'700);
     ledger.switched_out(kB, kCpu1, 20'000, true, false);
     ledger.switched_in(kB, kCpu1, 20'500);
-    CHECK(ledger.local(kB) == 2700);
+    CHECK(ledger.lead(kB) == 2700);
   }
 }
 
@@ -471,21 +472,21 @@ struct Housekeeping {
   }
 };
 
-TEST_CASE("an idler is not asked to pay", "[causal][ledger]") {
-  const Housekeeping idler(10 * kMicrosecond);
-  CHECK(debt(idler.ledger, kC) == 5 * kMillisecond);
-  CHECK(idler.asked_of(kC) == 0);
-  CHECK(idler.asked_of(kB) == 5 * kMillisecond);
+TEST_CASE("a background thread is not asked to pay", "[causal][ledger]") {
+  const Housekeeping scene(10 * kMicrosecond);
+  CHECK(debt(scene.ledger, kC) == 5 * kMillisecond);
+  CHECK(scene.asked_of(kC) == 0);
+  CHECK(scene.asked_of(kB) == 5 * kMillisecond);
   CHECK(Housekeeping(200 * kMicrosecond).asked_of(kC) == 5 * kMillisecond);
   Housekeeping progressing(10 * kMicrosecond);
   progressing.ledger.visited(kC);
   CHECK(progressing.asked_of(kC) == 5 * kMillisecond);
 }
 
-TEST_CASE("a thread that never leaves its core is no idler", "[causal][ledger]") {
+TEST_CASE("a thread that never leaves its core is no background thread", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.switched_out(kA, kCpu0, 0, false, false);
-  ledger.switched_in(kA, kCpu0, 10);  // woken from outside, and busy ever since
+  ledger.switched_in(kA, kCpu0, 10);  // woken externally, and busy ever since
   ledger.switched_in(kB, kCpu1, 10);
   ledger.switched_out(kB, kCpu1, kMillisecond, false, false);
   ledger.reset();
@@ -495,64 +496,65 @@ TEST_CASE("a thread that never leaves its core is no idler", "[causal][ledger]")
                     [](const auto& debt) { return debt.thread == kA && debt.debt_ns == 1000; }));
 }
 
-TEST_CASE("a lock held by an idler hands on no debt", "[causal][ledger]") {
+TEST_CASE("a lock held by a background thread hands on no debt", "[causal][ledger]") {
   SECTION("it was met after it had woken up") {
-    Housekeeping idler(10 * kMicrosecond);
-    idler.meet(4 * kMicrosecond);
-    CHECK(idler.ledger.local(kA) == 5 * kMillisecond);
+    Housekeeping scene(10 * kMicrosecond);
+    scene.meet(4 * kMicrosecond);
+    CHECK(scene.ledger.lead(kA) == 5 * kMillisecond);
   }
   SECTION("it was waited for before: its timer is what counts") {
-    Housekeeping idler(10 * kMicrosecond);
-    idler.meet(500 * kMicrosecond);
-    CHECK(idler.ledger.local(kA) == 0);
+    Housekeeping scene(10 * kMicrosecond);
+    scene.meet(500 * kMicrosecond);
+    CHECK(scene.ledger.lead(kA) == 0);
   }
   SECTION("a pause of ours is not its timer") {
-    Housekeeping idler(10 * kMicrosecond);
-    idler.ledger.switched_out(kC, kCpu1, idler.now_ns, false, true);
-    idler.ledger.switched_in(kC, kCpu1, idler.now_ns + 100 * kMicrosecond);
-    idler.now_ns += 100 * kMicrosecond;
-    idler.meet(90 * kMicrosecond);
-    CHECK(idler.ledger.local(kA) == 5 * kMillisecond);
+    Housekeeping scene(10 * kMicrosecond);
+    scene.ledger.switched_out(kC, kCpu1, scene.now_ns, false, true);
+    scene.ledger.switched_in(kC, kCpu1, scene.now_ns + 100 * kMicrosecond);
+    scene.now_ns += 100 * kMicrosecond;
+    scene.meet(90 * kMicrosecond);
+    CHECK(scene.ledger.lead(kA) == 5 * kMillisecond);
   }
   SECTION("it is in step with the others since one of them has woken it") {
-    Housekeeping idler(10 * kMicrosecond);
-    idler.ledger.switched_out(kC, kCpu1, idler.now_ns, false, false);
-    idler.now_ns += 10 * kMillisecond;
-    idler.ledger.woken(kC, kB, idler.now_ns);  // B owes all of it
-    idler.ledger.switched_in(kC, kCpu1, idler.now_ns);
-    idler.now_ns += 10 * kMicrosecond;
-    idler.meet(4 * kMicrosecond);
-    CHECK(idler.ledger.local(kA) == 0);
+    Housekeeping scene(10 * kMicrosecond);
+    scene.ledger.switched_out(kC, kCpu1, scene.now_ns, false, false);
+    scene.now_ns += 10 * kMillisecond;
+    scene.ledger.woken(kC, kB, scene.now_ns);  // B owes all of it
+    scene.ledger.switched_in(kC, kCpu1, scene.now_ns);
+    scene.now_ns += 10 * kMicrosecond;
+    scene.meet(4 * kMicrosecond);
+    CHECK(scene.ledger.lead(kA) == 0);
   }
   SECTION("it runs often") {
     Housekeeping worker(200 * kMicrosecond);
     worker.meet(4 * kMicrosecond);
-    CHECK(worker.ledger.local(kA) == 0);
+    CHECK(worker.ledger.lead(kA) == 0);
   }
 }
 
-TEST_CASE("a core left by an idler hands on no debt", "[causal][ledger]") {
+TEST_CASE("a core left by a background thread hands on no debt", "[causal][ledger]") {
   const auto local_after = [](Nanoseconds work_ns) {
-    Housekeeping idler(work_ns);
-    idler.ledger.switched_out(kA, kCpu1, idler.now_ns - 60 * kMicrosecond, true, false);
-    idler.ledger.switched_out(kC, kCpu1, idler.now_ns, false, false);
-    idler.ledger.switched_in(kA, kCpu1, idler.now_ns);
-    return idler.ledger.local(kA);
+    Housekeeping scene(work_ns);
+    scene.ledger.switched_out(kA, kCpu1, scene.now_ns - 60 * kMicrosecond, true, false);
+    scene.ledger.switched_out(kC, kCpu1, scene.now_ns, false, false);
+    scene.ledger.switched_in(kA, kCpu1, scene.now_ns);
+    return scene.ledger.lead(kA);
   };
   CHECK(local_after(10 * kMicrosecond) == 5 * kMillisecond);
   CHECK(local_after(200 * kMicrosecond) == 0);
 }
 
-TEST_CASE("an idler comes when its timer says so, not later for what it owes", "[causal][ledger]") {
+TEST_CASE("a background thread comes when its timer says so, not later for what it owes",
+          "[causal][ledger]") {
   const auto local_after = [](Nanoseconds work_ns) {
-    Housekeeping idler(work_ns);
-    const Nanoseconds now_ns = idler.now_ns;
-    idler.ledger.switched_out(kC, kCpu0, now_ns - 60 * kMicrosecond, false, false);
-    idler.ledger.switched_out(kA, kCpu1, now_ns, true, false);
-    idler.ledger.switched_in(kC, kCpu1, now_ns);
-    idler.ledger.switched_out(kB, kCpu0, now_ns + kMillisecond, true, false);
-    idler.ledger.switched_in(kA, kCpu0, now_ns + kMillisecond);
-    return idler.ledger.local(kA);
+    Housekeeping scene(work_ns);
+    const Nanoseconds now_ns = scene.now_ns;
+    scene.ledger.switched_out(kC, kCpu0, now_ns - 60 * kMicrosecond, false, false);
+    scene.ledger.switched_out(kA, kCpu1, now_ns, true, false);
+    scene.ledger.switched_in(kC, kCpu1, now_ns);
+    scene.ledger.switched_out(kB, kCpu0, now_ns + kMillisecond, true, false);
+    scene.ledger.switched_in(kA, kCpu0, now_ns + kMillisecond);
+    return scene.ledger.lead(kA);
   };
   CHECK(local_after(10 * kMicrosecond) == 0);
   CHECK(local_after(200 * kMicrosecond) == 5 * kMillisecond);
@@ -561,7 +563,7 @@ TEST_CASE("an idler comes when its timer says so, not later for what it owes", "
 // A and B run on the two cores, C and D wait; A is 10 ms ahead when the cores become busy.
 struct FourOnTwo {
   static constexpr Tid kD = 4;
-  Ledger ledger{Ledger::BlindCredit::none, 2};
+  Ledger ledger{Ledger::UnseenCredit::none, 2};
 
   FourOnTwo() {
     for (const Tid each : {kA, kB, kC, kD}) ledger.start_thread(each, 0, 0);
@@ -575,49 +577,49 @@ struct FourOnTwo {
   }
 };
 
-TEST_CASE("while all cores are busy they have one local", "[causal][ledger]") {
+TEST_CASE("while all cores are busy they have one lead", "[causal][ledger]") {
   constexpr Nanoseconds end_ns = 31 * kMillisecond;
   FourOnTwo four;
   Ledger& ledger = four.ledger;
   SECTION("at first that of those who run, on average") {
     ledger.switched_out(kB, kCpu1, end_ns, false, false);  // it is at 0 itself
     ledger.switched_in(kC, kCpu1, end_ns);
-    CHECK(ledger.local(kC) == 5 * kMillisecond);
+    CHECK(ledger.lead(kC) == 5 * kMillisecond);
   }
   SECTION("it grows by each core's part of what is earned on any") {
     ledger.earn(kA, 4 * kMillisecond);
     ledger.switched_out(kB, kCpu1, end_ns, true, false);
     ledger.switched_in(kC, kCpu1, end_ns);
-    CHECK(ledger.local(kC) == (5 + 2) * kMillisecond);
+    CHECK(ledger.lead(kC) == (5 + 2) * kMillisecond);
   }
   SECTION("not by what is paid") {
     ledger.pay(kA, 4 * kMillisecond);
     ledger.switched_out(kB, kCpu1, end_ns, false, false);
     ledger.switched_in(kC, kCpu1, end_ns);
-    CHECK(ledger.local(kC) == 5 * kMillisecond);
+    CHECK(ledger.lead(kC) == 5 * kMillisecond);
   }
   SECTION("who waits is credited for no longer than it waited") {
     ledger.switched_out(kB, kCpu1, 3 * kMillisecond, false, false);
     ledger.switched_in(kC, kCpu1, 3 * kMillisecond);
-    CHECK(ledger.local(kC) == 2 * kMillisecond);
+    CHECK(ledger.lead(kC) == 2 * kMillisecond);
   }
   SECTION("a short wait is one, too") {
     ledger.switched_out(kB, kCpu1, kMillisecond + 10'000, false, false);
     ledger.switched_in(kC, kCpu1, kMillisecond + 10'000);
-    CHECK(ledger.local(kC) == 10'000);
+    CHECK(ledger.lead(kC) == 10'000);
   }
   SECTION("but not that of one that came by preempting") {
     ledger.earn(kC, 9 * kMillisecond);
     ledger.switched_out(kB, kCpu1, kMillisecond + 10'000, true, false);
     ledger.switched_in(kC, kCpu1, kMillisecond + 10'000);
-    CHECK(ledger.local(kC) == 9 * kMillisecond);
+    CHECK(ledger.lead(kC) == 9 * kMillisecond);
   }
   SECTION("who is ahead of it waits as long as the others") {
     ledger.switched_out(kA, kCpu0, 2 * kMillisecond, true, false);
     ledger.switched_in(kC, kCpu0, 2 * kMillisecond);
     ledger.switched_out(kB, kCpu1, end_ns, false, false);
     ledger.switched_in(kA, kCpu1, end_ns);
-    CHECK(ledger.local(kA) == (5 + 9) * kMillisecond);  // C was 9 ms behind: A has run on
+    CHECK(ledger.lead(kA) == (5 + 9) * kMillisecond);  // C was 9 ms behind: A has run on
   }
   SECTION("it is forgotten when a core was idle") {
     ledger.earn(kB, 20 * kMillisecond);
@@ -630,32 +632,32 @@ TEST_CASE("while all cores are busy they have one local", "[causal][ledger]") {
     // C and D, at 1 and 2 ms, are woken to run, and A waits.
     ledger.switched_in(kC, kCpu0, 6 * kMillisecond);
     ledger.switched_in(FourOnTwo::kD, kCpu1, 6 * kMillisecond);
-    ledger.woken_from_outside(kA, 6 * kMillisecond);
+    ledger.woken_externally(kA, 6 * kMillisecond);
     ledger.switched_out(FourOnTwo::kD, kCpu1, 7 * kMillisecond, false, false);
     ledger.switched_in(kA, kCpu1, 7 * kMillisecond);
-    CHECK(ledger.local(kA) == (1 + 2) * kMillisecond / 2);
+    CHECK(ledger.lead(kA) == (1 + 2) * kMillisecond / 2);
   }
 }
 
 TEST_CASE("what is gained passes through a thread of another process", "[causal][ledger]") {
   Ledger ledger = two_threads();
-  ledger.start_outsider(kC, 0, true);
-  CHECK(ledger.is_outsider(kC));
-  CHECK_FALSE(ledger.is_outsider(kA));
+  ledger.start_peer(kC, 0, true);
+  CHECK(ledger.is_peer(kC));
+  CHECK_FALSE(ledger.is_peer(kA));
   SECTION("to whom it wakes, and no more than it has waited") {
     ledger.earn(kA, 5 * kMillisecond);
     ledger.switched_out(kB, kCpu1, 2 * kMillisecond, false, false);
     ledger.woken(kC, kA, 3 * kMillisecond);  // it has waited for 3 ms
-    CHECK(ledger.local(kC) == 3 * kMillisecond);
+    CHECK(ledger.lead(kC) == 3 * kMillisecond);
     ledger.woken(kB, kC, 6 * kMillisecond);
-    CHECK(ledger.local(kB) == 3 * kMillisecond);
+    CHECK(ledger.lead(kB) == 3 * kMillisecond);
   }
   SECTION("one that has gained nothing holds up those who wait for it") {
     ledger.switched_in(kC, kCpu0, 0);
     ledger.earn(kA, 5 * kMillisecond);
     ledger.switched_out(kA, kCpu0, 2 * kMillisecond, false, false);
     ledger.woken(kA, kC, 6 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
   SECTION("it owes nothing, for it cannot be paused") {
     ledger.earn(kA, 5 * kMillisecond);
@@ -667,27 +669,27 @@ TEST_CASE("what is gained passes through a thread of another process", "[causal]
     ledger.switched_in(kC, kCpu0, 5 * kMillisecond);
     CHECK(ledger.core_wait_ns() == 0);
   }
-  SECTION("in a sham speedup it stands still with all others") {
+  SECTION("in a uniform pause it stands still with all others") {
     ledger.lift(3 * kMillisecond);
-    CHECK(ledger.local(kC) == 3 * kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kC) == 3 * kMillisecond);
+    CHECK(ledger.lead(kA) == 0);
   }
 }
 
 // One core for A and B, and C runs elsewhere: it takes no core from them.
 TEST_CASE("a thread of another process counts where the target's threads run", "[causal][ledger]") {
   const auto credit = [](std::uint32_t where) {
-    Ledger ledger = two_threads(Ledger::BlindCredit::none, 2);
-    ledger.start_outsider(kC, 0, true);
+    Ledger ledger = two_threads(Ledger::UnseenCredit::none, 2);
+    ledger.start_peer(kC, 0, true);
     ledger.switched_in(kB, kCpu1, 0);
     ledger.switched_in(kA, kCpu0, 0);
     ledger.switched_out(kA, kCpu0, 1000, false, false);
     ledger.switched_in(kC, where, 1000);
     ledger.earn(kB, 4 * kMillisecond);
-    ledger.woken_from_outside(kA, 2000);
+    ledger.woken_externally(kA, 2000);
     ledger.switched_out(kB, kCpu1, 2000 + 10'000, false, false);
     ledger.switched_in(kA, kCpu1, 2000 + 10'000);
-    return ledger.local(kA);
+    return ledger.lead(kA);
   };
   CHECK(credit(kCpu0) == 10'000);  // A waited for a core …
   CHECK(credit(7) == 0);           // … or was on its way to one
@@ -697,20 +699,20 @@ TEST_CASE("a thread that spins waits for the one that is ahead", "[causal][ledge
   Ledger ledger = two_threads();
   ledger.earn(kA, 500);
   ledger.spun(kB, 200);
-  CHECK(ledger.local(kB) == 200);
+  CHECK(ledger.lead(kB) == 200);
   ledger.spun(kB, 900);
-  CHECK(ledger.local(kB) == 500);
+  CHECK(ledger.lead(kB) == 500);
   ledger.spun(kA, 900);
-  CHECK(ledger.local(kA) == 500);
+  CHECK(ledger.lead(kA) == 500);
 }
 
-TEST_CASE("a new thread inherits its parent's local, a dead one leaves", "[causal][ledger]") {
+TEST_CASE("a new thread inherits its parent's lead, a dead one leaves", "[causal][ledger]") {
   Ledger ledger = two_threads();
   ledger.earn(kA, 300);
   ledger.start_thread(kC, kB, 10);
   CHECK(debt(ledger, kC) == 300);
   ledger.end_thread(kA, 0);
-  CHECK(ledger.global() == 0);
+  CHECK(ledger.max_lead() == 0);
   CHECK(debt(ledger, kC) == 0);
 }
 
@@ -722,26 +724,26 @@ TEST_CASE("who wakes up right after a thread's end was waiting for it", "[causal
   ledger.end_thread(kB, 5000);
   SECTION("soon: credit, unless it was in a pause of ours") {
     ledger.switched_in(kA, kCpu0, 6000);
-    CHECK(ledger.local(kA) == (paused ? 0 : 300));
+    CHECK(ledger.lead(kA) == (paused ? 0 : 300));
   }
   SECTION("later: something else woke it") {
     ledger.switched_in(kA, kCpu0, 5000 + kMillisecond);
-    CHECK(ledger.local(kA) == 0);
+    CHECK(ledger.lead(kA) == 0);
   }
 }
 
 TEST_CASE("without wake edges every wait but our pause is credited", "[causal][ledger]") {
-  Ledger ledger = two_threads(Ledger::BlindCredit::full);
+  Ledger ledger = two_threads(Ledger::UnseenCredit::full);
   ledger.earn(kA, 500);
   SECTION("a wait") {
     ledger.switched_out(kB, kCpu1, 1000, false, false);
     ledger.switched_in(kB, kCpu1, 1200);
-    CHECK(ledger.local(kB) == 200);
+    CHECK(ledger.lead(kB) == 200);
   }
   SECTION("our pause") {
     ledger.switched_out(kB, kCpu1, 1000, false, true);
     ledger.switched_in(kB, kCpu1, 1200);
-    CHECK(ledger.local(kB) == 0);
+    CHECK(ledger.lead(kB) == 0);
   }
 }
 
@@ -758,7 +760,7 @@ TEST_CASE("property: the wake rule is the maximum of two virtual times", "[causa
         const Nanoseconds woken_at = 1000 + waited;
         ledger.woken(kB, kA, woken_at);
         const Nanoseconds expected = std::max(1000 - mine, woken_at - other);
-        CHECK(woken_at - ledger.local(kB) == expected);
+        CHECK(woken_at - ledger.lead(kB) == expected);
       }
     }
   }

@@ -41,7 +41,7 @@ std::string content(const std::string& path) {
 bool is_that(const CoreTotals& cores, Nanoseconds first) {
   return cores.cpu_ns == first && cores.stranger_wait_ns == first + 1 &&
          cores.visitors_cpu_ns == first + 2 && cores.met == static_cast<std::uint64_t>(first + 3) &&
-         cores.ended_from_outside == static_cast<std::uint64_t>(first + 4) && cores.spin &&
+         cores.ended_externally == static_cast<std::uint64_t>(first + 4) && cores.spin &&
          cores.coupled_cpu_ns == first + 5 && cores.busiest_cpu_ns == first + 6 &&
          cores.coupled_unit_ns == first + 7 && cores.peers_cpu_ns == first + 8 &&
          cores.cores == static_cast<int>(first + 9) && cores.idle_ns == first + 10;
@@ -71,7 +71,7 @@ Run full_run() {
   e.throughput = {{"work", 5, 6, 7}};
   e.latency = {{"request", 8, 9, -1, 2, 10, 11, 12}};
   e.runnable_wait_ns = 13;
-  e.outside_wait_ns = 12;
+  e.foreign_wait_ns = 12;
   e.cores = {50, 51, 52, 53, 54, true, 55, 56, 57, 58, 59, 60};
   e.lost_records = 14;
   e.asked_ns = 15;
@@ -178,7 +178,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.peers == run.peers);
   REQUIRE(r.pacing.size() == 1);
   CHECK(r.pacing[0].point == "work");
-  CHECK(r.pacing[0].held_back == 0.2);
+  CHECK(r.pacing[0].paused_share == 0.2);
   CHECK(r.pacing[0].rate == 0.8);
   CHECK(r.pacing[0].low == 0.75);
   CHECK(r.pacing[0].high == 0.85);
@@ -214,7 +214,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(e.latency[0].p50_ns == 11);
   CHECK(e.latency[0].p99_ns == 12);
   CHECK(e.runnable_wait_ns == 13);
-  CHECK(e.outside_wait_ns == 12);
+  CHECK(e.foreign_wait_ns == 12);
   CHECK(is_that(e.cores, 50));
   CHECK(is_that(read.runs[0].cores, 60));
   CHECK(read.runs[0].throttled);

@@ -18,7 +18,7 @@ Run beside_others(double noise, int experiments = 16) {
                            .noise = noise});
   run.overhead.period_ns = kMillisecond;  // of 100 samples a baseline
   for (Experiment& each : run.experiments) {
-    each.runnable_wait_ns = each.outside_wait_ns = 200 * kMillisecond;
+    each.runnable_wait_ns = each.foreign_wait_ns = 200 * kMillisecond;
   }
   return run;
 }
@@ -41,7 +41,7 @@ TEST_CASE("a run that will know enough, or has the cores to itself, is not told 
   CHECK_FALSE(outlook_of(beside_others(0.02), 15 * kSecond));
   CHECK_FALSE(outlook_of(beside_others(0.25), 10'000 * kSecond));  // it is long enough
   Run alone = beside_others(0.25);
-  for (Experiment& each : alone.experiments) each.outside_wait_ns = 0;
+  for (Experiment& each : alone.experiments) each.foreign_wait_ns = 0;
   CHECK_FALSE(outlook_of(alone, 15 * kSecond));
 }
 

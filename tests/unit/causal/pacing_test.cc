@@ -1,5 +1,5 @@
-// Whether progress comes at its own pace, by what its rate does under a sham; and what that makes
-// of effects.
+// Whether progress comes at its own pace, by what its rate does in a uniform pause; and what that
+// makes of effects.
 #include "controller/causal/pacing.h"
 
 #include <catch2/catch.hpp>
@@ -46,11 +46,11 @@ report::UnitResult result_of(const Run& run) { return estimate({run}).progress.a
 
 }  // namespace
 
-TEST_CASE("a rate that a sham does not change is its own", "[causal][pacing]") {
+TEST_CASE("a rate that a uniform pause does not change is its own", "[causal][pacing]") {
   const auto own = measured(1);
   REQUIRE(own);
   CHECK(own->point == "request");
-  CHECK(own->held_back == Approx(0.2));
+  CHECK(own->paused_share == Approx(0.2));
   CHECK(own->rate == Approx(1).margin(0.001));
   CHECK(own->low < 1);
   CHECK(own->high > 1);
@@ -63,7 +63,7 @@ TEST_CASE("a rate that a sham does not change is its own", "[causal][pacing]") {
 
 TEST_CASE("where threads queue for cores their other waits tell whose the pace is",
           "[causal][pacing]") {
-  // They wait for half of the time, and so much less of it when held back; the rate falls as little
+  // They wait for half of the time, and so much less of it when paused; the rate falls as little
   // in all of them.
   const auto queued = [](double less, double noise = 0.01) {
     std::vector<PacePair> pairs;
@@ -82,7 +82,7 @@ TEST_CASE("where threads queue for cores their other waits tell whose the pace i
   CHECK(unfelt_of(run, "request").error == 0);
   run.pacing = {queued(0.01)};
   CHECK(unfelt_of(run, "request").share == 0);
-  // Not known: the interval holds that nothing is felt, and all.
+  // Not known: the interval covers that nothing is felt, and that all is.
   run.pacing = {queued(0.11, 0.05)};
   const auto described = described_pacing({run}, "request");
   REQUIRE(described);
@@ -104,7 +104,7 @@ TEST_CASE("what says nothing of a pace", "[causal][pacing]") {
   CHECK(pace_of({"request", 1, 1, 1, 1}) == Pace::unknown);
 }
 
-TEST_CASE("only where all points come at their own pace does that hold of the run",
+TEST_CASE("only where all points come at their own pace is that true of the run",
           "[causal][pacing]") {
   Run run;
   CHECK_FALSE(all_at_own_pace(run));
@@ -129,7 +129,7 @@ TEST_CASE("what a point does not feel of the time that the program stands still"
   CHECK(unfelt_of(run, "request").share == Approx(0.75).margin(0.01));
   CHECK(unfelt_of(run, "request").error > 0);
   CHECK(unfelt_of(run, "request").error < 0.02);
-  // Not known: the interval holds that all may be unfelt.
+  // Not known: the interval covers that all may be unfelt.
   run.pacing = {*measured(0.95, 0.15)};
   const Unfelt unknown = unfelt_of(run, "request");
   CHECK(unknown.share + 1.97 * unknown.error >= 1);
@@ -148,7 +148,7 @@ TEST_CASE("code that gets faster does not make requests come more often", "[caus
   CHECK(report.progress[0].pacing->pace == report::Pace::own);
 }
 
-TEST_CASE("where the pace is not known the interval holds both", "[causal][pacing]") {
+TEST_CASE("where the pace is not known the interval covers both", "[causal][pacing]") {
   Run run = paced_run();
   run.pacing = {*measured(0.9, 0.15)};
   REQUIRE(pace_of(run.pacing[0]) == Pace::unknown);

@@ -137,7 +137,7 @@ TEST_CASE("the threads that are coupled in treatments count, not those in baseli
 }
 
 // A third of the CPU time is a client's, on the same two cores.
-TEST_CASE("followed peers are no strangers", "[causal]") {
+TEST_CASE("peers are no strangers", "[causal]") {
   Run run = barrier_run();
   for (Experiment& e : run.experiments) {
     e.cores.cpu_ns = 1500 * kMillisecond;

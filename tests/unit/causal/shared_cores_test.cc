@@ -19,38 +19,38 @@ CoreUse beside_one() {
   return use;
 }
 
-SharedCores look(const CoreUse& use, const CpuLimits& limits = {}) {
+SharedCores classified(const CoreUse& use, const CpuLimits& limits = {}) {
   SharedCores shared;
-  shared.look(use, kCores, limits);
+  shared.update(use, kCores, limits);
   return shared;
 }
 
 }  // namespace
 
 TEST_CASE("beside strangers cores are shared, and pauses are awake", "[causal]") {
-  CHECK(look(beside_one()).shared());
-  CHECK(look(beside_one()).may_stand_awake());
+  CHECK(classified(beside_one()).shared());
+  CHECK(classified(beside_one()).may_stand_awake());
   CHECK_FALSE(SharedCores{}.shared());
 }
 
 TEST_CASE("waits of a few moments are nobody's doing", "[causal]") {
   CoreUse use = beside_one();
   use.stranger_wait_ns = use.cpu_ns / 25;
-  CHECK_FALSE(look(use).shared());
-  CHECK_FALSE(look(use).may_stand_awake());
+  CHECK_FALSE(classified(use).shared());
+  CHECK_FALSE(classified(use).may_stand_awake());
 }
 
 TEST_CASE("where nobody else runs a wait is the scheduler's doing", "[causal]") {
   CoreUse use = beside_one();
   use.idle_ns = 2 * kSecond / 3;
-  CHECK_FALSE(look(use).shared());
+  CHECK_FALSE(classified(use).shared());
   use.idle_ns.reset();
-  CHECK(look(use).shared());  // nobody knows
+  CHECK(classified(use).shared());  // nobody knows
   SECTION("nor is it a stranger's where a followed process runs") {
     use = beside_one();
-    CHECK(look(use).shared());
+    CHECK(classified(use).shared());
     use.peers_cpu_ns = 2 * kSecond / 3 - use.stranger_wait_ns / 3;
-    CHECK_FALSE(look(use).shared());
+    CHECK_FALSE(classified(use).shared());
   }
 }
 
@@ -58,13 +58,13 @@ TEST_CASE("under a quota cores are shared, but no pause uses it up", "[causal]")
   CoreUse use = beside_one();
   use.idle_ns = 2 * kSecond / 3;
   SECTION("the kernel tells of it") {
-    const auto shared = look(use, {.throttled = true});
+    const auto shared = classified(use, {.throttled = true});
     CHECK(shared.shared());
     CHECK_FALSE(shared.may_stand_awake());
   }
   SECTION("all threads stop together") {
     use.together_ns = 0.9 * use.withheld_ns;
-    const auto shared = look(use, {.all_seen = false});
+    const auto shared = classified(use, {.all_seen = false});
     CHECK(shared.shared());
     CHECK_FALSE(shared.may_stand_awake());
   }
@@ -74,12 +74,12 @@ TEST_CASE("under a quota cores are shared, but no pause uses it up", "[causal]")
 TEST_CASE("where every quota would be known a target may stop beside strangers only", "[causal]") {
   CoreUse use = beside_one();
   use.together_ns = use.withheld_ns;
-  CHECK(look(use, {.all_seen = true}).may_stand_awake());
-  CHECK_FALSE(look(use, {.all_seen = false}).may_stand_awake());
+  CHECK(classified(use, {.all_seen = true}).may_stand_awake());
+  CHECK_FALSE(classified(use, {.all_seen = false}).may_stand_awake());
 }
 
 TEST_CASE("where a signal ends it after so much CPU time no pause uses that up", "[causal]") {
-  const auto shared = look(beside_one(), {.is_counted = true});
+  const auto shared = classified(beside_one(), {.is_counted = true});
   CHECK(shared.shared());
   CHECK_FALSE(shared.may_stand_awake());
 }

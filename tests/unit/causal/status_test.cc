@@ -11,7 +11,7 @@ TEST_CASE("the status line counts experiments, and what pauses and progress they
   const Status none = status_of(run, "survey", nullptr);
   CHECK(std::string(none.phase) == "survey");
   CHECK(none.experiments == 0);
-  CHECK(none.held_back_share == 0);
+  CHECK(none.paused_share == 0);
   CHECK(none.visits_per_s == 0);
 
   Experiment first;
@@ -29,22 +29,22 @@ TEST_CASE("the status line counts experiments, and what pauses and progress they
   const Status status = status_of(run, "experiments", &now);
   CHECK(status.experiments == 2);
   CHECK(status.discarded == 1);
-  CHECK(status.held_back_share == Approx(0.125));
+  CHECK(status.paused_share == Approx(0.125));
   CHECK(status.visits_per_s == Approx(150));
   CHECK(status.unit == "a.c:1");
   CHECK(status.speedup == 0.25);
 }
 
-TEST_CASE("a delay that cores hand on to each other holds nothing back, so far as nobody is paused",
+TEST_CASE("a delay that cores hand on to each other costs nothing, so far as no thread is paused",
           "[causal][status]") {
   Run run;
   Experiment experiment;
   experiment.wall_ns = 400 * kMillisecond;
   experiment.delay_ns = 100 * kMillisecond;
   run.experiments = {experiment};
-  CHECK(status_of(run, "experiments", nullptr).held_back_share == 0);
+  CHECK(status_of(run, "experiments", nullptr).paused_share == 0);
   run.experiments[0].paid_ns = 20 * kMillisecond;
-  CHECK(status_of(run, "experiments", nullptr).held_back_share == Approx(0.05));
+  CHECK(status_of(run, "experiments", nullptr).paused_share == Approx(0.05));
 }
 
 }  // namespace causalctl::causal

@@ -83,7 +83,7 @@ class ScriptedPauser final : public pause::Pauser {
   bool pausing(Tid tid) const override { return in_pause.contains(tid); }
   bool standing(Tid tid) const override { return in_pause.contains(tid); }
   bool idle() const override { return in_pause.empty(); }
-  bool looks_at_target() const override { return looks; }
+  bool polls_target() const override { return polls; }
   void stand_awake(bool on) override { awake = on; }
   bool in_stub(Address instruction) const override { return instruction == kStubAddress; }
   pause::PauseTotals totals() const override { return {}; }
@@ -102,7 +102,7 @@ class ScriptedPauser final : public pause::Pauser {
 
   std::set<Tid> threads;
   std::set<Tid> in_pause;
-  bool looks = false;
+  bool polls = false;
   bool awake = false;
   std::vector<Asked> asked;
   std::vector<pause::Paid> to_come;

@@ -1,6 +1,6 @@
 // The loop from samples to pauses, against docs/virtual-time.md: a script plays the kernel, the
 // clock and the pause channel. What is asked of the ledger is seen from outside only: by who is
-// told to pause, and by the virtual time that visits are stamped with (real time less the local).
+// told to pause, and by the virtual time that visits are stamped with (real time less the lead).
 #include "controller/causal/stream.h"
 
 #include <catch2/catch.hpp>
@@ -50,11 +50,11 @@ TEST_CASE("the trap of a visit takes no virtual time, in a baseline no more than
   CHECK(scene.pauser.asked.empty());  // it makes nobody pause by itself
 }
 
-TEST_CASE("where all are held back as real time goes a visit's trap is work like any other",
+TEST_CASE("where all are paused as real time goes a visit's trap is work like any other",
           "[causal][stream]") {
   Scene scene(0, 2, 2 * kMs);
   scene.run_until(2);
-  scene.stream.begin_sham(0.2, true);
+  scene.stream.begin_uniform_pause(0.2, true);
   for (int i = 0; i < 20; ++i) scene.visit(kFast, 10 + 5 * i);
   scene.run_until(112);
   CHECK(scene.most_asked_ns(kFast, 0, 112) >= 20 * kMs);  // as much as the other
@@ -228,7 +228,7 @@ TEST_CASE("credit of a wake-up is limited by the wait", "[causal][stream]") {
 // what others did.
 TEST_CASE("a unit is credited with the time that the controller takes from it",
           "[causal][stream]") {
-  Nanoseconds outside_ns = 0;
+  Nanoseconds foreign_ns = 0;
   const auto gained_ns = [&](std::uint32_t core_of_controller, double stolen_ms) {
     Scene scene(0.5);
     scene.clock.core_ = core_of_controller;
@@ -240,15 +240,15 @@ TEST_CASE("a unit is credited with the time that the controller takes from it",
     scene.switches(kFast, woke_ms + stolen_ms, kIn);
     scene.samples(kFast, 20, 20);
     scene.run_until(60);
-    outside_ns = scene.stream.outside_wait_ns();
+    foreign_ns = scene.stream.foreign_wait_ns();
     return scene.stream.delay_ns();
   };
   CHECK(gained_ns(Scene::core(kFast), 0.2) == 10 * kMs + kMs / 10);
-  CHECK(outside_ns == 0);
+  CHECK(foreign_ns == 0);
   CHECK(gained_ns(Scene::core(kFast), 3) == 10 * kMs + kMs / 4);  // longer than a step
-  CHECK(outside_ns == 2.5 * kMs);
+  CHECK(foreign_ns == 2.5 * kMs);
   CHECK(gained_ns(Scene::core(kOther), 0.2) == 10 * kMs);  // not on its core
-  CHECK(outside_ns == 0.2 * kMs);
+  CHECK(foreign_ns == 0.2 * kMs);
 }
 
 TEST_CASE("the target is looked at as seldom as its threads block", "[causal][stream]") {
@@ -274,8 +274,8 @@ TEST_CASE("the target is looked at as seldom as its threads block", "[causal][st
     scene.run_until(600);
     CHECK(tick_ns() == 8 * kMs);
   }
-  SECTION("not in a sham, in which they stand still") {
-    scene.stream.begin_sham(0.6);
+  SECTION("not in a uniform pause, in which they stand still") {
+    scene.stream.begin_uniform_pause(0.6);
     for (double ms = 1; ms < 600; ++ms)
       scene.switches(kOther, ms, static_cast<int>(ms) % 2 == 1 ? kBlocked : kIn);
     scene.run_until(600);
@@ -283,22 +283,22 @@ TEST_CASE("the target is looked at as seldom as its threads block", "[causal][st
     scene.run_until(1100);
     CHECK(tick_ns() == 8 * kMs);
   }
-  SECTION("never, but the channel must look") {
-    scene.pauser.looks = true;
+  SECTION("never, but the channel must poll") {
+    scene.pauser.polls = true;
     scene.run_until(600);
     CHECK(tick_ns() == 2 * kMs);
   }
 }
 
 // One runs, one waits for its core.
-TEST_CASE("a sham that is to hold all back at once asks those who wait for a core, too",
+TEST_CASE("a uniform pause of all at once asks those who wait for a core, too",
           "[causal][stream]") {
   Scene scene(0);
   scene.switches(kOther, 1, kPreempted);
   scene.run_until(5);
   scene.pauser.asked.clear();
   SECTION("in lumps of a millisecond, of all at the same moment") {
-    scene.stream.begin_sham(0.1, true);
+    scene.stream.begin_uniform_pause(0.1, true);
     scene.run_until(60);
     const Nanoseconds first_ns = scene.pauser.asked.front().debt_ns;
     CHECK(first_ns >= kMillisecond);
@@ -308,7 +308,7 @@ TEST_CASE("a sham that is to hold all back at once asks those who wait for a cor
     }
   }
   SECTION("any other asks who runs") {
-    scene.stream.begin_sham(0.1);
+    scene.stream.begin_uniform_pause(0.1);
     scene.run_until(60);
     CHECK(scene.most_asked_ns(kFast, 0, 60) > 0);
     CHECK(scene.most_asked_ns(kOther, 0, 60) == 0);

@@ -22,17 +22,17 @@ Run precise_run() {
                         .noise = 0.01});
 }
 
-TEST_CASE("looks grow rarer and stricter", "[causal]") {
-  Looks looks;
+TEST_CASE("interim analyses grow rarer and stricter", "[causal]") {
+  InterimAnalyses analyses;
   std::vector<std::size_t> at;
   double levels = 0;
   for (std::size_t experiments = 1; experiments <= 200; ++experiments) {
-    if (!looks.due(experiments)) continue;
+    if (!analyses.due(experiments)) continue;
     at.push_back(experiments);
-    levels += looks.level();
+    levels += analyses.level();
   }
   CHECK(at == std::vector<std::size_t>{40, 50, 63, 79, 99, 124, 155, 194});
-  CHECK(levels < kErrorOfLooks);
+  CHECK(levels < kErrorOfAnalyses);
 }
 
 TEST_CASE("certain is a verdict with a precise effect, or certainly none", "[causal]") {
@@ -42,13 +42,13 @@ TEST_CASE("certain is a verdict with a precise effect, or certainly none", "[cau
   CHECK_FALSE(is_decided(Run{}));
 }
 
-// More experiments do not make it less, and the levels of looks get ever smaller.
+// More experiments do not make it less, and the levels of analyses get ever smaller.
 TEST_CASE("what the model leaves open does not keep a run from ending", "[causal]") {
   Run run = synthetic_run({.units = {{"a"}}, .experiments = 400, .noise = 0.01});
   for (Experiment& each : run.experiments) each.model_error_ns = each.effective_ns / 100;
-  Looks looks;
-  for (std::size_t experiments = 1; experiments <= 400; ++experiments) looks.due(experiments);
-  CHECK(enough(run, looks, ""));
+  InterimAnalyses analyses;
+  for (std::size_t experiments = 1; experiments <= 400; ++experiments) analyses.due(experiments);
+  CHECK(enough(run, analyses, ""));
 }
 
 TEST_CASE("a hot unit that was not measured is waited for, unless another one is fixed",

@@ -72,7 +72,8 @@ TEST_CASE("a linear drift of the machine does not touch the blocks", "[compare]"
 TEST_CASE("a null that shows an effect is warned of", "[compare]") {
   auto runs = with_null(1, 0);
   for (RunResult& run : runs) {
-    if (run.slot.phase == Phase::null && run.slot.role == Side::b) run.values.front().value *= 1.2;
+    if (run.scheduled.phase == Phase::null && run.scheduled.role == Side::b)
+      run.values.front().value *= 1.2;
   }
   const auto comparison = compare_runs(runs, {});
   REQUIRE(comparison.warnings.size() == 1);

@@ -1,4 +1,4 @@
-// Whether intervals hold the truth as often as they say, in 1,000 synthetic comparisons each.
+// Whether intervals cover the truth as often as they say, in 1,000 synthetic comparisons each.
 #include "controller/compare/effect.h"
 
 #include <catch2/catch.hpp>
@@ -11,15 +11,16 @@ using namespace causalctl::compare::test;
 
 namespace {
 
-struct Held {
+struct Coverage {
   double share = 0;       // intervals with the truth in them
   double found = 0;       // intervals without zero
   double half_width = 0;  // mean
 };
 
-Held held(std::size_t blocks, double log_ratio, const Machine& machine, std::uint64_t seed) {
+Coverage coverage(std::size_t blocks, double log_ratio, const Machine& machine,
+                  std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  Held result;
+  Coverage result;
   for (int i = 0; i < kExperiments; ++i) {
     const auto ratios = simulated_ratios(random, blocks, log_ratio, machine);
     const auto interval = bootstrap(ratios, 0.05, random());
@@ -34,19 +35,20 @@ Held held(std::size_t blocks, double log_ratio, const Machine& machine, std::uin
 
 }  // namespace
 
-TEST_CASE("intervals hold the truth in 95 of 100 cases, on quiet and on stalling machines",
+TEST_CASE("intervals cover the truth in 95 of 100 cases, on quiet and on stalling machines",
           "[compare][statistics]") {
   const std::size_t blocks = GENERATE(4, 7, 10, 20);
   const Machine machine =
       GENERATE(Machine{}, Machine{0.02, 0, 0, 0}, Machine{0.005, 0.3, 0.3, 0.01});
   // The effect is added to what is noise: its size changes no coverage.
   const double log_ratio = std::log(0.97);
-  const Held result = held(blocks, log_ratio, machine, 17 + blocks);
+  const Coverage result = coverage(blocks, log_ratio, machine, 17 + blocks);
   INFO(blocks << " blocks, stalls " << machine.stall_chance << ": " << result.share
               << ", half width " << result.half_width);
   // The error of a share of 1,000 is 0.7 %; three of them below.
   REQUIRE(result.share >= 0.929);
-  // Nor is it held by intervals without end: five times the error of the mean of blocks, at most.
+  // Nor is the truth covered by intervals without end: five times the error of the mean of blocks,
+  // at most.
   const double spread =
       machine.noise + std::sqrt(machine.stall_chance * (2 - machine.stall_chance)) * machine.stall;
   REQUIRE(result.half_width < 5 * spread / std::sqrt(static_cast<double>(blocks)));
@@ -61,7 +63,7 @@ TEST_CASE("the smallest detectable effect is found in about 80 of 100 cases",
     const auto ratios = log_ratios(simulate(random, 10, 0, machine), kTime, Phase::pairs);
     mean += detectable(ratios, *bootstrap(ratios, 0.05, random())) / 200;
   }
-  const Held result = held(10, std::log(1 - mean), machine, 31);
+  const Coverage result = coverage(10, std::log(1 - mean), machine, 31);
   INFO(mean << " is found in " << result.found);
   REQUIRE(result.found > 0.70);
   REQUIRE(result.found < 0.90);

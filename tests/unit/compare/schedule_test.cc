@@ -6,7 +6,7 @@ using namespace causalctl::compare;
 
 namespace {
 
-bool is_mirrored(const std::vector<Slot>& block) { return block.front().role == Side::b; }
+bool is_mirrored(const std::vector<ScheduledRun>& block) { return block.front().role == Side::b; }
 
 }  // namespace
 
@@ -19,9 +19,9 @@ TEST_CASE("a block is ABBA or BAAB, each about half of the time", "[compare]") {
     REQUIRE(block[0].role == block[3].role);
     REQUIRE(block[1].role == block[2].role);
     REQUIRE(block[0].role != block[1].role);
-    for (const Slot& slot : block) {
-      REQUIRE(slot.block == number);
-      REQUIRE(slot.side() == slot.role);
+    for (const ScheduledRun& scheduled : block) {
+      REQUIRE(scheduled.block == number);
+      REQUIRE(scheduled.side() == scheduled.role);
     }
     mirrored += is_mirrored(block);
   }
@@ -34,10 +34,10 @@ TEST_CASE("the null runs A in both roles, and counts its own blocks", "[compare]
   schedule.next(Phase::pairs);
   const auto block = schedule.next(Phase::null);
   int in_role_b = 0;
-  for (const Slot& slot : block) {
-    REQUIRE(slot.block == 0);
-    REQUIRE(slot.side() == Side::a);
-    in_role_b += slot.role == Side::b;
+  for (const ScheduledRun& scheduled : block) {
+    REQUIRE(scheduled.block == 0);
+    REQUIRE(scheduled.side() == Side::a);
+    in_role_b += scheduled.role == Side::b;
   }
   REQUIRE(in_role_b == 2);
 }

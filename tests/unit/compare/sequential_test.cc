@@ -1,4 +1,5 @@
-// Whether the interval of --until-certain holds although somebody looks after every block.
+// Whether the interval of --until-certain covers the truth although somebody looks after every
+// block.
 #include "controller/compare/sequential.h"
 
 #include <catch2/catch.hpp>

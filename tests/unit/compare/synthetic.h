@@ -29,13 +29,13 @@ inline std::vector<RunResult> simulate(std::mt19937_64& random, std::size_t bloc
   Schedule schedule(random());
   std::vector<RunResult> runs;
   for (std::size_t block = 0; block < blocks; ++block) {
-    for (const Slot& slot : schedule.next(phase)) {
+    for (const ScheduledRun& scheduled : schedule.next(phase)) {
       double log = machine.drift * static_cast<double>(runs.size());
       log += machine.noise * normal(random);
       if (uniform(random) < machine.stall_chance) log += machine.stall * exponential(random);
-      if (slot.side() == Side::b) log += log_ratio;
+      if (scheduled.side() == Side::b) log += log_ratio;
       const auto start_ns = static_cast<Nanoseconds>(runs.size()) * kSecond;
-      runs.push_back({slot, start_ns, {{kTime, std::exp(log)}}});
+      runs.push_back({scheduled, start_ns, {{kTime, std::exp(log)}}});
     }
   }
   return runs;

@@ -25,9 +25,9 @@ TEST_CASE("a thread's stack is its mapping, below its control block", "[pause]")
   REQUIRE(range);
   CHECK(range->low == kStart + kFrame);
   CHECK(range->high == kStart + 0xf000);
-  CHECK(range->holds(kStart + kFrame));
-  CHECK_FALSE(range->holds(kStart + kFrame - 1));
-  CHECK_FALSE(range->holds(kStart + 0xf000));
+  CHECK(range->contains(kStart + kFrame));
+  CHECK_FALSE(range->contains(kStart + kFrame - 1));
+  CHECK_FALSE(range->contains(kStart + 0xf000));
 }
 
 TEST_CASE("the first thread's stack grows", "[pause]") {

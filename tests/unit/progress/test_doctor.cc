@@ -138,7 +138,7 @@ TEST_CASE("a limit of samples below the default rate", "[progress][doctor]") {
       "sysctl kernel.perf_cpu_time_max_percent=0 kernel.perf_event_max_sample_rate=100000"));
 }
 
-TEST_CASE("where the samples of a look fall", "[progress][doctor]") {
+TEST_CASE("where the samples of half a second fall", "[progress][doctor]") {
   std::string option = "before";
   const Check idle = check_activity({}, option);
   CHECK(idle.verdict == Verdict::limited);

@@ -105,7 +105,7 @@ Report example() {
   report.stacks_copied_in_part = 1'024;
   report.digest = "same";
   report.oversubscribed_share = 0.012;
-  report.outside_share = 0.004;
+  report.foreign_share = 0.004;
   report.peers = {"client (process 17)", "proxy (process 9)"};
   report.facilities = {{"sample", "seen"}, {"wake-up", "never-fired"}};
   report.warnings = {"profile.jsonl:17: cut off, ignored"};

@@ -1,0 +1,177 @@
+// Where a process spends its time, by samples of half a second: whether a profile of the default
+// scope would find units in it at all.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <unordered_map>
+#include <utility>
+
+#include "config/config.h"
+#include "controller/base/clock.h"
+#include "controller/base/printable.h"
+#include "controller/causal/resolver.h"
+#include "controller/commands/doctor_checks.h"
+#include "controller/commands/sampled_chain.h"
+#include "controller/perf/session.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::commands {
+namespace {
+
+constexpr Nanoseconds kSamplingTime = 500 * kMillisecond;
+constexpr Nanoseconds kPollActivityEvery = 20 * kMillisecond;
+constexpr Nanoseconds kSamplingPeriod = 2 * kMillisecond;
+constexpr std::size_t kMostSamples = 1000;  // each is unwound
+constexpr std::size_t kMostNamed = 3;
+constexpr double kEnough = 0.5;    // of the samples in scope
+constexpr double kNothing = 0.01;  // fewer are as good as none
+constexpr double kLauncher =
+    0.9;  // of those in scope, by one place that calls: a profile has one unit
+
+std::vector<perf::SampleEvent> sample(Pid target) {
+  perf::SessionOptions options;
+  options.period_ns = kSamplingPeriod;
+  options.wake_edges = false;
+  options.peers = false;
+  options.stack_bytes = kSampledStackBytes;
+  perf::Session session(target, options);
+  session.start();
+  std::vector<perf::SampleEvent> samples;
+  const Nanoseconds end_ns = monotonic_now() + kSamplingTime;
+  while (monotonic_now() < end_ns && samples.size() < kMostSamples && session.target_alive()) {
+    sleep_until(std::min(end_ns, monotonic_now() + kPollActivityEvery));
+    for (auto& event : session.drain(monotonic_now())) {
+      auto* sample = std::get_if<perf::SampleEvent>(&event);
+      if (sample != nullptr && samples.size() < kMostSamples) samples.push_back(std::move(*sample));
+    }
+  }
+  return samples;
+}
+
+class DefaultScope {
+ public:
+  explicit DefaultScope(unwind::Symbolizer& symbolizer) : symbolizer_(symbolizer) {}
+
+  bool has(Address address) {
+    const auto [known, is_new] = known_.emplace(address, false);
+    if (!is_new) return known->second;
+    const auto module = symbolizer_.module_at(address);
+    if (!module || !causal::module_in_scope(*module, scope_)) return false;
+    known->second =
+        causal::unit_of(symbolizer_.frames(address), symbolizer_.has_lines(address), scope_)
+            .has_value();
+    return known->second;
+  }
+
+ private:
+  unwind::Symbolizer& symbolizer_;
+  config::Scope scope_;
+  std::unordered_map<Address, bool> known_;
+};
+
+std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& files) {
+  std::uint64_t sum = 0;
+  for (const auto& [file, count] : files) sum += count;
+  return sum;
+}
+
+// Most first.
+std::vector<std::pair<std::uint64_t, std::string>> ranked(
+    const std::map<std::string, std::uint64_t>& files) {
+  std::vector<std::pair<std::uint64_t, std::string>> most;
+  for (const auto& [file, count] : files) most.emplace_back(count, file);
+  std::sort(most.rbegin(), most.rend());
+  if (most.size() > kMostNamed) most.resize(kMostNamed);
+  return most;
+}
+
+double share(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+std::string name_elsewhere(const std::string& file) {
+  return file.empty() ? "code in no file (compiled at run time)" : file;
+}
+
+}  // namespace
+
+Activity sample_activity(Pid target) {
+  const auto samples = sample(target);
+  unwind::Symbolizer symbolizer(target);
+  unwind::Unwinder unwinder(target);
+  DefaultScope scope(symbolizer);
+  Activity activity;
+  std::map<Address, std::map<std::string, std::uint64_t>> called;  // by the place that calls
+  const auto file_of = [&symbolizer](Address address) {
+    const auto module = symbolizer.module_at(address);
+    return module ? std::filesystem::path(module->path).filename().string() : "";
+  };
+  for (const perf::SampleEvent& sample : samples) {
+    auto chain = chain_of(sample, unwinder);
+    if (chain.empty()) continue;  // a kernel thread that works for the process
+    ++activity.samples;
+    for (std::size_t i = 1; i < chain.size(); ++i) --chain[i];  // the call, not what follows it
+    const auto place =
+        std::find_if(chain.begin(), chain.end(), [&](Address each) { return scope.has(each); });
+    if (place == chain.end()) {
+      ++activity.elsewhere[file_of(chain.front())];
+      continue;
+    }
+    ++activity.in_scope;
+    if (place != chain.begin()) ++called[*place][file_of(chain.front())];
+  }
+  for (const auto& [place, files] : called) {
+    const std::uint64_t all = sum_of(files);
+    if (all <= activity.called_from_one_place) continue;
+    activity.called_from_one_place = all;
+    activity.called = files;
+  }
+  return activity;
+}
+
+Check check_activity(const Activity& activity, std::string& option) {
+  option.clear();
+  Check check{"activity", Verdict::limited, "", "", false};
+  if (activity.samples == 0) {
+    check.finding = "it does not run now: no sample in half a second";
+    check.remedy = "a profile needs it at work: give it some, and ask again";
+    return check;
+  }
+  const double in_scope = share(activity.in_scope, activity.samples);
+  check.finding = fmt::format("{:.0f} % of {} samples are in the executable or what it calls",
+                              100 * in_scope, activity.samples);
+  if (share(activity.called_from_one_place, activity.in_scope) >= kLauncher) {
+    auto files = activity.called;
+    for (const auto& [file, count] : activity.elsewhere) files[file] += count;
+    const auto [count, file] = ranked(files).front();
+    check.finding += fmt::format(", nearly all from one place in it: {:.0f} % are in {}",
+                                 100 * share(count, activity.samples), name_elsewhere(file));
+    check.remedy = "a profile of the executable has one unit only";
+    if (!file.empty()) check.remedy += fmt::format(": --scope-binary '{}' has others", file);
+    return check;
+  }
+  if (in_scope >= kEnough) {
+    check.verdict = Verdict::ok;
+    return check;
+  }
+  const auto most = ranked(activity.elsewhere);
+  for (const auto& [count, file] : most) {
+    check.finding +=
+        fmt::format(", {:.0f} % in {}", 100 * share(count, activity.samples), name_elsewhere(file));
+  }
+  const bool nothing = in_scope < kNothing;
+  const std::string& file = most.front().second;
+  if (!file.empty()) {
+    const std::string scope = fmt::format("--scope-binary '{}'", file);
+    check.remedy = "what is to be profiled is named by " + scope;
+    if (nothing) option = scope;
+  } else {
+    check.remedy = "code that is compiled at run time has no names here, and cannot be profiled";
+    check.required = nothing;
+    if (nothing) check.verdict = Verdict::missing;
+  }
+  return check;
+}
+
+}  // namespace causalctl::commands

@@ -1,0 +1,107 @@
+#include "controller/tracee/adoption.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/tracee/process.h"
+#include "controller/tracee/target_lock.h"
+
+namespace causalctl::tracee {
+namespace {
+
+std::string named(Pid pid) { return fmt::format("{} ({})", pid, process_name(pid)); }
+
+bool is_kernel_thread(Pid pid) {
+  const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", pid));
+  return stat && procfs::parse_is_kernel_thread(*stat);
+}
+
+std::string permission_hint(uid_t owner) {
+  const auto yama = procfs::read_text("/proc/sys/kernel/yama/ptrace_scope").value_or("0");
+  if (geteuid() != owner && geteuid() != 0) {
+    return fmt::format("the process belongs to uid {}: run causalctl as that user or as root",
+                       owner);
+  }
+  if (yama.starts_with('1')) {
+    return "kernel.yama.ptrace_scope is 1: run as root, start the program with `causalctl run`, or "
+           "set it to 0 (sysctl kernel.yama.ptrace_scope=0)";
+  }
+  if (yama.starts_with('2')) {
+    return "kernel.yama.ptrace_scope is 2: it needs CAP_SYS_PTRACE (run as root)";
+  }
+  if (yama.starts_with('3')) {
+    return "kernel.yama.ptrace_scope is 3: ptrace is off on this machine until it is rebooted";
+  }
+  return "the process is not dumpable (set-uid, or it asked not to be), in another user namespace, "
+         "or a security module forbids it: run as root with CAP_SYS_PTRACE";
+}
+
+void check_permission(Pid pid, uid_t owner) {
+  const int error = trace_error(pid);
+  if (error == 0) return;
+  if (error == ESRCH) throw TargetGone(fmt::format("process {} is gone", pid));
+  throw Error::from_errno(fmt::format("process {} cannot be traced", named(pid)), error,
+                          permission_hint(owner));
+}
+
+}  // namespace
+
+void check_64_bit(Pid pid) {
+  std::ifstream file(fmt::format("/proc/{}/exe", pid), std::ios::binary);
+  std::array<char, EI_NIDENT + 4> header{};
+  if (!file.read(header.data(), header.size())) return;  // gone: whatever comes next says so
+  const auto machine = static_cast<unsigned char>(header[EI_NIDENT + 2]);
+  if (header[EI_CLASS] == ELFCLASS64 && machine == EM_X86_64) return;
+  throw Error(
+      fmt::format("process {} is {}", named(pid),
+                  header[EI_CLASS] == ELFCLASS32 ? "a 32-bit program" : "not a program for x86-64"),
+      "causalctl profiles x86-64 programs only");
+}
+
+void check_adoptable(Pid pid, Pid controller) {
+  const auto status = pid > 0 ? procfs::status(pid) : std::nullopt;
+  if (!status) {
+    if (pid > 0 && procfs::exists(pid)) procfs::throw_unreadable(pid, "status");
+    throw TargetGone(fmt::format("no such process: {}", pid),
+                     "the number is that of `ps` in this pid namespace");
+  }
+  if (status->tgid != pid) {
+    throw UsageError(fmt::format("{} is a thread of process {}", pid, named(status->tgid)),
+                     fmt::format("attach to {}", status->tgid));
+  }
+  if (pid == controller || pid == getpid()) {
+    throw UsageError(fmt::format("process {} is causalctl itself", pid));
+  }
+  if (is_kernel_thread(pid)) {
+    throw Error(fmt::format("process {} is a kernel thread", named(pid)));
+  }
+  if (procfs::has_ended(pid)) {
+    throw TargetGone(fmt::format("process {} is a zombie: it has ended", named(pid)),
+                     "its parent has not waited for it yet");
+  }
+  if (status->state == 'Z') {
+    throw Error(
+        fmt::format("the main thread of process {} has ended while others go on, which "
+                    "causalctl does not support",
+                    named(pid)));
+  }
+  if (status->tracer_pid != 0) {
+    if (const auto other = locked_by_causalctl(pid)) refuse_profiled(pid, *other);
+    throw Error(fmt::format("process {} is already traced by process {}", named(pid),
+                            named(status->tracer_pid)),
+                "a process has one tracer: end that debugger or tracer first");
+  }
+  check_permission(pid, status->uid);
+  check_64_bit(pid);
+}
+
+}  // namespace causalctl::tracee

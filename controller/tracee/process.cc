@@ -1,0 +1,172 @@
+#include "controller/tracee/process.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/auxv.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <numeric>
+#include <sstream>
+
+#include "controller/base/core_rotation.h"
+#include "controller/base/procfs.h"
+
+namespace causalctl::tracee {
+namespace {
+
+std::optional<Address> find_syscall_in(Pid pid, const procfs::Map& map) {
+  constexpr std::array instruction{std::byte{0x0f}, std::byte{0x05}};
+  constexpr Address longest_search = 1 << 20;
+  std::vector<std::byte> code(std::min(map.end - map.start, longest_search));
+  if (!read_memory(pid, map.start, code)) return std::nullopt;
+  const auto found = std::search(code.begin(), code.end(), instruction.begin(), instruction.end());
+  if (found == code.end()) return std::nullopt;
+  return map.start + static_cast<Address>(found - code.begin());
+}
+
+// The first thread of a process may have ended before the others (pthread_exit): then it has no
+// memory any more. Keeps errno.
+template <typename Transfer>
+ssize_t by_some_thread(Pid pid, Transfer transfer) {
+  ssize_t count = transfer(pid);
+  if (count >= 0 || errno != ESRCH) return count;
+  for (const Tid tid : procfs::threads(pid)) {
+    count = transfer(tid);
+    if (count >= 0 || errno != ESRCH) return count;
+  }
+  errno = ESRCH;
+  return count;
+}
+
+}  // namespace
+
+std::optional<Activity> parse_activity(std::string_view text) {
+  Activity activity;
+  if (text.starts_with("running")) return activity;
+  std::istringstream words{std::string(text)};
+  std::vector<std::string> fields;
+  for (std::string word; words >> word;) fields.push_back(word);
+  if (fields.size() < 3) return std::nullopt;
+  const auto& last = fields.back();
+  if (!last.starts_with("0x")) return std::nullopt;
+  std::from_chars(fields[0].data(), fields[0].data() + fields[0].size(), activity.number);
+  std::from_chars(last.data() + 2, last.data() + last.size(), activity.instruction, 16);
+  activity.kind = activity.number >= 0 ? Activity::Kind::in_syscall : Activity::Kind::blocked;
+  return activity;
+}
+
+std::optional<Activity> activity(Pid pid, Tid tid) {
+  const auto text = procfs::read_text(fmt::format("/proc/{}/task/{}/syscall", pid, tid));
+  if (!text) return std::nullopt;
+  return parse_activity(*text);
+}
+
+bool read_memory(Pid pid, Address address, std::span<std::byte> into) {
+  const iovec local{into.data(), into.size()};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
+  const iovec remote{reinterpret_cast<void*>(address), into.size()};
+  const auto count =
+      by_some_thread(pid, [&](Tid tid) { return process_vm_readv(tid, &local, 1, &remote, 1, 0); });
+  return count == static_cast<ssize_t>(into.size());
+}
+
+bool write_memory(Pid pid, Address address, std::span<const std::byte> from) {
+  const iovec local{const_cast<std::byte*>(from.data()), from.size()};  // only read by the kernel
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
+  const iovec remote{reinterpret_cast<void*>(address), from.size()};
+  const auto count = by_some_thread(
+      pid, [&](Tid tid) { return process_vm_writev(tid, &local, 1, &remote, 1, 0); });
+  return count == static_cast<ssize_t>(from.size());
+}
+
+std::optional<Address> find_syscall_instruction(Pid pid) {
+  const auto maps = procfs::maps(pid);
+  if (!maps) return std::nullopt;
+  for (const auto& map : *maps) {
+    if (map.path != "[vdso]") continue;
+    if (auto found = find_syscall_in(pid, map)) return found;
+  }
+  for (const auto& map : *maps) {
+    if (!map.executable || !map.readable || map.path == "[vsyscall]") continue;
+    if (auto found = find_syscall_in(pid, map)) return found;
+  }
+  return std::nullopt;
+}
+
+// The check of process_vm_readv(2) is that of an attach, and it comes before the address is looked
+// at.
+int trace_error(Pid pid) {
+  std::byte byte{};
+  const iovec local{&byte, 1};
+  const iovec remote{nullptr, 1};
+  const bool allowed = process_vm_readv(pid, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT;
+  return allowed ? 0 : errno;
+}
+
+std::vector<int> usable_cores(Pid pid) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (const Tid tid : procfs::threads(pid)) {
+    cpu_set_t set;
+    if (sched_getaffinity(tid, sizeof set, &set) == 0) CPU_OR(&all, &all, &set);
+  }
+  std::vector<int> cores = cores_in(all);
+  if (cores.empty()) {  // more than 1,024
+    cores.resize(static_cast<std::size_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)));
+    std::iota(cores.begin(), cores.end(), 0);
+  }
+  return cores;
+}
+
+std::optional<Traced> traced_by_other(Pid pid) {
+  for (const Tid tid : procfs::threads(pid)) {
+    const auto status = procfs::thread_status(pid, tid);
+    if (status && status->tracer_pid != 0 && status->tracer_pid != getpid()) {
+      return Traced{tid, status->tracer_pid};
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_stopped(Pid pid) {
+  const auto status = procfs::status(pid);
+  return status && status->state == 'T';
+}
+
+std::string process_name(Pid pid) {
+  auto name = procfs::read_text(fmt::format("/proc/{}/comm", pid)).value_or("?");
+  while (!name.empty() && name.back() == '\n') name.pop_back();
+  return name.empty() ? "?" : name;
+}
+
+std::string other_name(std::string_view executed, std::string_view file) {
+  constexpr std::string_view deleted = " (deleted)";
+  if (file.ends_with(deleted)) file.remove_suffix(deleted.size());
+  const auto base = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
+  return base(executed) == base(file) || file.empty() ? "" : std::string(base(executed));
+}
+
+std::string started_as(Pid pid) {
+  constexpr std::size_t page = 4096;
+  std::string executed;
+  std::array<char, page> part{};
+  for (Address from = procfs::auxiliary(pid, AT_EXECFN); from != 0 && executed.size() < PATH_MAX;) {
+    // What comes after the string may not be mapped.
+    const auto bytes = std::span(part).first(page - from % page);
+    if (!read_memory(pid, from, std::as_writable_bytes(bytes))) return "";
+    const std::string_view text(bytes.data(), bytes.size());
+    executed += text.substr(0, text.find('\0'));
+    if (text.find('\0') != std::string_view::npos)
+      return other_name(executed, procfs::executable(pid));
+    from += bytes.size();
+  }
+  return "";
+}
+
+}  // namespace causalctl::tracee

@@ -1,0 +1,59 @@
+#include "controller/tracee/forking_threads.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+
+#include "controller/base/procfs.h"
+
+namespace causalctl::tracee {
+namespace {
+
+// A child of the calling thread, until the end of the object.
+class Child {
+ public:
+  Child() : pid_(fork()) {
+    if (pid_ == 0) {
+      for (;;) pause();
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+ private:
+  pid_t pid_;
+};
+
+TEST_CASE("a thread that was seen with a child forks", "[tracee]") {
+  const Pid self = getpid();
+  ForkingThreads forking(self);
+  CHECK_FALSE(forking.contains(self));
+  {
+    const Child child;
+    CHECK(forking.contains(self));
+  }
+  CHECK(forking.contains(self));
+  CHECK_FALSE(ForkingThreads(self).contains(self));
+}
+
+TEST_CASE("a poll of all threads remembers which have children", "[tracee]") {
+  const Pid self = getpid();
+  ForkingThreads alone(self);
+  ForkingThreads beside_another(self);
+  {
+    const Child child;
+    alone.poll({self});
+    beside_another.poll({self, self});
+  }
+  CHECK_FALSE(alone.contains(self));  // there is nobody to wake
+  CHECK(beside_another.contains(self));
+}
+
+}  // namespace
+}  // namespace causalctl::tracee
