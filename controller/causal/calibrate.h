@@ -30,7 +30,7 @@ std::optional<double> cost_of_pairs(const std::vector<std::pair<double, double>>
 // What sampling may cost the target (docs/benchmarks.md, "Overhead").
 inline constexpr double kAffordable = 0.0125;
 // Where threads pass cores on to each other it is the noise of sampling that makes effects look too
-// small (docs/virtual-time.md, "The pool"), so that a short period is worth more.
+// small (docs/calibration.md, "The pool"), so that a short period is worth more.
 inline constexpr double kAffordableShortOfCores = 0.03;
 
 // Pure: the period that costs `affordable`, if a period of `measured_ns` costs `cost`.
