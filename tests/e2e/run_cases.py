@@ -21,7 +21,7 @@ ROUNDS = ("{targets}/figure1", "--round-ms", "15", "--rounds", "20", "--per-ms",
 
 
 SIGNALS_LOADING = 3  # as tests/targets/loading_library.c awaits
-SIGNALS_HELD = 4
+SIGNALS_SUSPENDED = 4
 
 
 def watchers(world):
@@ -131,7 +131,7 @@ def signals_while_it_loads(world):
 
     if not fixture.wait_until(suspended, 10, 0):
         raise RuntimeError("it was not suspended after its libraries were loaded")
-    for _ in range(SIGNALS_HELD):
+    for _ in range(SIGNALS_SUSPENDED):
         os.kill(pid, number)
     end_when_profiled(world)
 
@@ -248,7 +248,7 @@ CASES = [
          ("run", "--progress", "round_done", "--duration", ENDLESS, *SHORT, "-o", "{log}", "--",
           "{targets}/loading", "signals"),
          during=signals_while_it_loads, alone=True,
-         stdout=patterns(f"^signals {SIGNALS_LOADING + SIGNALS_HELD}$", "^eintr 0$",
+         stdout=patterns(f"^signals {SIGNALS_LOADING + SIGNALS_SUSPENDED}$", "^eintr 0$",
                          r"^round_done: [1-9]\d* visits"),
          checks=(log_complete,)),
     # The profile is of what is executed in its place, from that one's beginning.
