@@ -7,6 +7,7 @@
 #include <array>
 #include <sstream>
 
+#include "controller/base/cgroup.h"
 #include "controller/base/procfs.h"
 
 namespace causalctl {
@@ -31,35 +32,19 @@ std::optional<Mount> parse_mount(const std::string& line) {
   return back ? std::optional(mount) : std::nullopt;
 }
 
-bool lists(std::string_view list, std::string_view word) {  // with commas between
-  return fmt::format(",{},", list).find(fmt::format(",{},", word)) != std::string::npos;
-}
-
-// "hierarchy:controllers:path". Of version 2 the list of controllers is empty.
-std::optional<std::string> path_of(std::string_view cgroups, bool version_2) {
-  std::istringstream lines{std::string(cgroups)};
-  for (std::string line; std::getline(lines, line);) {
-    const auto first = line.find(':');
-    const auto second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const auto controllers = std::string_view(line).substr(first + 1, second - first - 1);
-    if (version_2 ? controllers.empty() : lists(controllers, "cpu")) return line.substr(second + 1);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 CpuStats cpu_stats(std::string_view cgroups, std::string_view mountinfo) {
   CpuStats stats;
   std::istringstream lines{std::string(mountinfo)};
+  const CgroupPaths paths = cgroup_paths(cgroups, "cpu");
   unsigned hierarchies = 0;
   for (std::string line; std::getline(lines, line);) {
     const auto mount = parse_mount(line);
     if (!mount) continue;
     const bool version_2 = mount->type == "cgroup2";
-    if (!version_2 && !(mount->type == "cgroup" && lists(mount->options, "cpu"))) continue;
-    auto path = path_of(cgroups, version_2);
+    if (!version_2 && !(mount->type == "cgroup" && is_in_list("cpu", mount->options))) continue;
+    auto path = version_2 ? paths.version_2 : paths.version_1;
     if (!path) continue;
     ++hierarchies;
     if (path->starts_with("/..")) {  // outside of our namespace

@@ -1,12 +1,12 @@
 #include <sys/auxv.h>
 
+#include "controller/base/cgroup.h"
 #include "controller/base/idle_core.h"
 #include "controller/base/procfs.h"
 #include "controller/base/tracefs.h"
 #include "controller/compare/ready.h"
 #include "controller/compare/usage.h"
 #include "controller/perf/tracepoint.h"
-#include "controller/tracee/freezer.h"
 #include "controller/tracee/process.h"
 #include "tests/fuzz/targets.h"
 #include "unwind/mapped_file.h"
@@ -45,7 +45,7 @@ void read_proc(Bytes bytes) {
   procfs::parse_is_kernel_worker(text, text);
   procfs::parse_auxiliary(text, AT_ENTRY);
   tracee::parse_activity(text);
-  tracee::parse_freezer_paths(text);
+  cgroup_paths(text, "freezer");
   compare::status_number(text, "VmRSS");
   IdleCore idle(parse_core_times(text));
   idle.poll(parse_core_times(text));

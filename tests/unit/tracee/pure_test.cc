@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "controller/base/cgroup.h"
 #include "controller/tracee/digest.h"
-#include "controller/tracee/freezer.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/stopped_thread.h"
 #include "controller/tracee/stub.h"
@@ -105,10 +105,10 @@ TEST_CASE("close is never made twice", "[tracee]") {
 }
 
 TEST_CASE("the freezer's cgroup of a process", "[tracee]") {
-  const auto both = parse_freezer_paths("7:cpu,freezer:/a/b:c\n3:cpuset:/x\n0::/user\n");
+  const auto both = cgroup_paths("7:cpu,freezer:/a/b:c\n3:cpuset:/x\n0::/user\n", "freezer");
   CHECK(both.version_1 == "/a/b:c");
   CHECK(both.version_2 == "/user");
-  const auto none = parse_freezer_paths("3:cpuset:/x\n2:cpu,freezers:/y\nnonsense\n");
+  const auto none = cgroup_paths("3:cpuset:/x\n2:cpu,freezers:/y\nnonsense\n", "freezer");
   CHECK_FALSE(none.version_1);
   CHECK_FALSE(none.version_2);
 }
