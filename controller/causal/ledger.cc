@@ -152,10 +152,7 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   if (waited) result = put_on_core(thread, tid, core, now_ns);
   if (waited && own_core) result.stolen_ns = result.waited_ns;
   if (before == ThreadState::blocked && !thread.in_pause) {
-    thread.external_wake = true;
-    ++ended_externally_;
-    if (is_visitor(thread)) ++meetings_.ended_externally;
-    thread.up_since_ns = now_ns;
+    end_externally(thread, now_ns);
   }
   come_to(core, thread, now_ns);
   thread.running_since_ns = now_ns;
@@ -276,18 +273,25 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   thread.since_ns = now_ns;
 }
 
+// Its wait was ended by no thread that is known.
+void Ledger::end_externally(Thread& thread, Nanoseconds now_ns) {
+  thread.external_wake = true;
+  thread.up_since_ns = now_ns;
+  ++ended_externally_;
+  if (is_visitor(thread)) ++meetings_.ended_externally;
+}
+
 // Not from a pause of ours: what it waits for a core after that is in the pause as measured.
 void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
   if (!may_be_woken(thread) || thread.in_pause) return;
-  thread.seen = thread.external_wake = true;
-  ++ended_externally_;
-  if (thread.visits) ++meetings_.ended_externally;
+  end_externally(thread, now_ns);
+  thread.seen = true;
   thread.wake_unseen = false;
   enter(thread, ThreadState::waiting_for_core, now_ns);
-  thread.up_since_ns = thread.since_ns = now_ns;
+  thread.since_ns = now_ns;
 }
 
 // A thread that began to wait for a background thread before that one woke up has waited for its

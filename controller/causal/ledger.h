@@ -185,6 +185,7 @@ class Ledger {
   void count_known(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted);
   OnCore put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
+  void end_externally(Thread& thread, Nanoseconds now_ns);
   void come_to(const Core& core, const Thread& successor, Nanoseconds now_ns);
 
   void find_background_threads();

@@ -150,6 +150,61 @@ TEST_CASE("how often those that make progress meet others, and how long they run
   }
 }
 
+TEST_CASE("in a run that is one unit of work all threads of the target make progress",
+          "[causal][ledger]") {
+  constexpr Tid kPeer = 50;
+  Ledger ledger(Ledger::UnseenCredit::none, 4);
+  const bool one_unit = GENERATE(true, false);
+  if (one_unit) ledger.count_all_as_visitors();
+  ledger.start_thread(kA, 0, 0);
+  ledger.start_peer(kPeer, 0, false);
+  for (const Tid tid : {kA, kPeer}) {
+    ledger.switched_in(tid, tid, 0);
+    ledger.switched_out(tid, tid, 4000, false, false);
+  }
+  SECTION("its CPU time counts, and not that of a peer") {
+    CHECK(ledger.meetings().visitors_cpu_ns == (one_unit ? 4000 : 0));
+  }
+  SECTION("an interrupt tells that a device ends a wait") {
+    for (const Tid tid : {kA, kPeer}) ledger.woken_externally(tid, 5000);
+    CHECK(ledger.meetings().ended_externally == (one_unit ? 1 : 0));
+  }
+  SECTION("that it runs tells so") {
+    for (const Tid tid : {kA, kPeer}) ledger.switched_in(tid, tid, 5000);
+    CHECK(ledger.meetings().ended_externally == (one_unit ? 1 : 0));
+  }
+  SECTION("one thread ends the wait of another") {
+    ledger.woken(kPeer, kA, 5000);
+    CHECK(ledger.meetings().met == (one_unit ? 1 : 0));
+  }
+}
+
+// The peer waits for A, which passes progress points, and has run for 40 of 100 ms; another peer
+// waits for nobody.
+TEST_CASE("the CPU time of peers is told, and what coupled ones have of it", "[causal][ledger]") {
+  constexpr Tid kPeer = 50, kOtherPeer = 51;
+  constexpr Nanoseconds kMs = kMillisecond;
+  Ledger ledger(Ledger::UnseenCredit::none, 4);
+  ledger.start_thread(kA, 0, 0);
+  for (const Tid tid : {kPeer, kOtherPeer}) ledger.start_peer(tid, 0, false);
+  for (const Tid tid : {kA, kPeer, kOtherPeer}) ledger.switched_in(tid, tid, 0);
+  ledger.visited(kA);
+  ledger.switched_out(kOtherPeer, kOtherPeer, 30 * kMs, true, false);
+  ledger.switched_out(kPeer, kPeer, 40 * kMs, false, false);
+  ledger.woken(kPeer, kA, 100 * kMs);
+  ledger.switched_out(kA, kA, 100 * kMs, true, false);
+  const CoupledTime time = ledger.couple();
+  CHECK(time.busiest_ns == 100 * kMs);
+  CHECK(time.peers_ns == 40 * kMs);
+  CHECK(time.all_peers_ns == 70 * kMs);
+  SECTION("a new thread is coupled as that which made it") {
+    ledger.start_thread(kB, kA, 100 * kMs);
+    ledger.start_thread(kC, 0, 100 * kMs);
+    CHECK(ledger.is_coupled(kB));
+    CHECK_FALSE(ledger.is_coupled(kC));
+  }
+}
+
 // B wakes A each 20 ms, after so long a wait; C runs by itself.
 TEST_CASE("threads that wait for others are coupled, if one of them makes progress",
           "[causal][ledger]") {
