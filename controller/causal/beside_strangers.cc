@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
+#include "controller/causal/shared_cores.h"
+
 namespace causalctl::causal {
 namespace {
-
-// As in shared_cores.cc, of the CPU time.
-constexpr double kMatters = 0.05;
 
 // Threads that have this many slices of CPU time between two meetings wait for cores each by
 // itself.
@@ -28,7 +27,7 @@ CoresShared classify(const CoreTotals& totals, Nanoseconds slice_ns) {
   if (cpu > 0) {
     shared.waited_share = waited / (cpu + waited);
     shared.stretch = (cpu + waited) / cpu;
-    shared.matters = waited > kMatters * cpu;
+    shared.matters = waited > kSharedFrom * cpu;
   }
   const auto slice = static_cast<double>(slice_ns);
   shared.many_cores = totals.cores > kFewCores;

@@ -43,8 +43,8 @@ std::string told_of_strangers(const std::vector<Run>& runs) {
   const double half_width = statistics::kNormal95 * error_beside(shared) * std::sqrt(kAsked);
   return fmt::format(
       "The target's threads waited for a core {:.0f} % of the time that they wanted to run, "
-      "because "
-      "of {}; a millisecond of CPU time saved is worth {:.1f} here. {}; every interval holds "
+      "because of {}; a millisecond of CPU time saved is worth {:.1f} ms here. {}; every interval "
+      "holds "
       "±{:.0f} points more for that (at {:.0f} %). At a quieter time, or on cores of its own, the "
       "target's effects may be others.",
       100 * shared.waited_share,

@@ -3,9 +3,6 @@
 namespace causalctl::causal {
 namespace {
 
-// Waits below this share of the CPU time are moments on the way to a core.
-constexpr double kShared = 0.05;
-
 // Where this share of the waits falls in moments in which all threads of the target wait, it is a
 // quota that keeps them from running: strangers stop one at a time.
 constexpr double kTogether = 0.8;
@@ -16,7 +13,6 @@ CoreUse operator-(const CoreUse& now, const CoreUse& before) {
   CoreUse since = now;
   since.at_ns -= before.at_ns;
   since.cpu_ns -= before.cpu_ns;
-  since.peers_cpu_ns -= before.peers_cpu_ns;
   since.stranger_wait_ns -= before.stranger_wait_ns;
   since.withheld_ns -= before.withheld_ns;
   since.together_ns -= before.together_ns;
@@ -35,7 +31,7 @@ void SharedCores::update(const CoreUse& use, int cores, const CpuLimits& limits)
     const Nanoseconds others_ns = cores * use.at_ns - *use.idle_ns - use.cpu_ns - use.peers_cpu_ns;
     by_placement = 2 * static_cast<double>(others_ns) < waited;
   }
-  shared_ = waited > kShared * static_cast<double>(use.cpu_ns) && !by_placement;
+  shared_ = waited > kSharedFrom * static_cast<double>(use.cpu_ns) && !by_placement;
   const bool quota = limits.throttled || (together && !limits.all_seen);
   awake_ = shared_ && !quota && !limits.is_counted;
 }

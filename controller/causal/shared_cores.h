@@ -9,11 +9,14 @@
 
 namespace causalctl::causal {
 
+// Waits of less than this part of the CPU time are moments on the way to a core.
+inline constexpr double kSharedFrom = 0.05;
+
 // Of the target's threads, summed, since some moment.
 struct CoreUse {
   Nanoseconds at_ns = 0;
   Nanoseconds cpu_ns = 0;              // used, that of pauses included
-  Nanoseconds peers_cpu_ns = 0;        // used by peers
+  Nanoseconds peers_cpu_ns = 0;        // used by peers since the update before
   Nanoseconds stranger_wait_ns = 0;    // for cores that strangers had, or a limit withheld
   double withheld_ns = 0;              // … of waits of any length
   double together_ns = 0;              // … while none of the target's threads ran

@@ -314,7 +314,7 @@ void Stream::begin_counting() {
 CoreUse Stream::core_use() const {
   CoreUse use;
   use.at_ns = parts_.clock.now();
-  use.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
+  use.cpu_ns = used_cpu_ns();
   use.stranger_wait_ns = ledger_.stranger_wait_ns() - core_wait_for_us_ns_;
   use.withheld_ns = ledger_.withheld().all_ns;
   use.together_ns = ledger_.withheld().together_ns;
@@ -332,19 +332,20 @@ void Stream::run_is_one_unit_of_work() {
 }
 
 CoreTotals Stream::core_totals() const {
+  const CoreUse use = core_use();
   CoreTotals totals = ledger_.meetings();
-  totals.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
+  totals.cpu_ns = use.cpu_ns;
   totals.spin = spin_;
-  if (const auto idle_ns = parts_.idle_ns ? parts_.idle_ns() : std::nullopt) {
+  if (use.idle_ns) {
     totals.cores = parts_.cores;
-    totals.idle_ns = *idle_ns - idle_before_ns_;
+    totals.idle_ns = *use.idle_ns - idle_before_ns_;
   }
-  account_.add_to(totals, account_of(core_use()));
+  account_.add_to(totals, account_of(use));
   return totals;
 }
 
 void Stream::check_for_strangers() {
-  if (cpu_time_ns_ + standing_cpu_ns_ - checked_.cpu_ns < kEnoughToCheck) return;
+  if (used_cpu_ns() - checked_.cpu_ns < kEnoughToCheck) return;
   const CoreUse now = core_use();
   const CpuLimits limits = parts_.cpu_limits ? parts_.cpu_limits() : CpuLimits{};
   const CoupledTime coupled = ledger_.couple();
@@ -381,8 +382,8 @@ void Stream::begin(UnitId unit, double speedup, Nanoseconds period_ns) {
 
 Nanoseconds Stream::threshold_ns() const {
   if (prompt_) return kLump / 10;
-  if (pause_rate_ > 0)
-    return kThresholdUniformPause;  // many pauses: it is their cost that is to be seen
+  // Many pauses: it is their cost that is to be seen.
+  if (pause_rate_ > 0) return kThresholdUniformPause;
   return cadence_.threshold_ns();
 }
 

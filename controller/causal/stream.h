@@ -147,6 +147,7 @@ class Stream {
   void note_latency(const pause::Paid& paid);
   void request_pauses();
   void check_for_strangers();
+  Nanoseconds used_cpu_ns() const { return cpu_time_ns_ + standing_cpu_ns_; }
   static CoreAccount::Now account_of(const CoreUse& use);
   void not_worked(const pause::Paid& paid);
   void lift(Nanoseconds now_ns);

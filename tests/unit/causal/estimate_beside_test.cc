@@ -27,7 +27,8 @@ constexpr Nanoseconds kWaited = 200 * kMillisecond;
 TEST_CASE("of strangers is told how much they take, and what that does to effects", "[causal]") {
   const std::string apart = told_of_strangers({with_cores({kRan, kWaited, kRan, 0, 0})});
   CHECK_THAT(apart, StartsWith("The target's threads waited for a core 40 % of the time") &&
-                        Contains("because of other programs;") && Contains("is worth 1.7 here") &&
+                        Contains("because of other programs;") &&
+                        Contains("is worth 1.7 ms here") &&
                         Contains("effects hold under this load") && Contains("±4 points more"));
   // A hundred meetings in 300 ms of CPU time: one in a slice, and more with 200.
   CHECK_THAT(told_of_strangers({with_cores({kRan, kWaited, kRan, 90, 0})}),

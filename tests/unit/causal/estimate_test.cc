@@ -206,6 +206,18 @@ TEST_CASE("beside others a unit gives what its thread waits for a core, too", "[
   CHECK_FALSE(warned(report, "own time allows for"));
 }
 
+// Threads run for 600 of 500 ms, and wait for 200: a may be in the one that has waited for all of
+// it, so that 0.2 threads execute it and 0.4 wait.
+TEST_CASE("beside others threads do not wait alike", "[causal]") {
+  Run run = synthetic_run({.units = {linear("a", 0.3)}, .experiments = 400, .noise = 0.01});
+  run.overhead.period_ns = kMillisecond;
+  for (Experiment& each : run.experiments) {
+    each.cores.cpu_ns = 6 * each.wall_ns / 5;
+    each.cores.stranger_wait_ns = 2 * each.wall_ns / 5;
+  }
+  CHECK(unit_of(estimate({run}), "a").ceiling.value() == Approx(0.6).margin(0.05));
+}
+
 TEST_CASE("a unit gives at most what time threads spend in it", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.15)}, .experiments = 400, .noise = 0.01});
   // 100 samples of 1 ms in 500 ms: 0.2 threads execute it, on average.

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,11 +135,15 @@ struct Scene {
   progress::Counters counters{{{"done", progress::CountedPoint::Kind::throughput},
                                {"called", progress::CountedPoint::Kind::throughput}}};
   CpuLimits limits;
+  std::optional<Nanoseconds> idle_ns;  // of the cores; nullopt: not known
+  bool code_spins = false;             // all of it is PAUSE instructions; false: cannot be read
   Stream stream;
   Nanoseconds begun_ns = 0;
 
-  explicit Scene(double speedup, int cores = 2, Nanoseconds visit_cost_ns = 0)
-      : stream({clock,
+  explicit Scene(double speedup, int cores = 2, Nanoseconds visit_cost_ns = 0,
+                 std::optional<Nanoseconds> idle_at_start_ns = std::nullopt)
+      : idle_ns(idle_at_start_ns),
+        stream({clock,
                 source,
                 pauser,
                 attribution,
@@ -145,10 +151,10 @@ struct Scene {
                 {},
                 0,
                 cores,
-                {},
+                [this] { return idle_ns; },
                 {},
                 {visit_cost_ns},
-                {},
+                [this](Address, std::span<std::byte> code) { return read(code); },
                 {},
                 {},
                 [this] { return limits; }}) {
@@ -163,6 +169,11 @@ struct Scene {
     stream.begin(*attribution.find("unit.c:1"), speedup, kPeriod);
   }
 
+  bool read(std::span<std::byte> code) const {
+    constexpr std::byte kPause[] = {std::byte{0xf3}, std::byte{0x90}};
+    for (std::size_t i = 0; i < code.size(); ++i) code[i] = kPause[i % 2];
+    return code_spins;
+  }
   static ThreadId id(Tid tid) { return {tid, 1}; }
   static std::uint32_t core(Tid tid) { return tid == kFast ? 0 : 1; }
   Nanoseconds at(double ms) const { return begun_ns + static_cast<Nanoseconds>(ms * kMs); }

@@ -58,6 +58,81 @@ TEST_CASE("that cores are shared is seen within a long experiment, too", "[causa
   CHECK(scene.pauser.awake);
 }
 
+TEST_CASE("that cores are shared is seen soon where the run is one unit of work",
+          "[causal][stream]") {
+  Scene scene(0.5);
+  const bool one_unit = GENERATE(true, false);
+  if (one_unit) scene.stream.run_is_one_unit_of_work();
+  scene.samples(kFast, 1, 300, kOtherAddress);
+  scene.wait(kOther, 10, 150);
+  scene.run_until(300);
+  CHECK(scene.pauser.awake == one_unit);
+}
+
+// A peer has the core for which kOther waits.
+TEST_CASE("the CPU time of peers is known, and nobody else's", "[causal][stream]") {
+  constexpr Tid kPeer = 50;
+  Scene scene(0.5);
+  scene.idle_ns = 0;
+  const bool follows = GENERATE(true, false);
+  const auto run = [&] {
+    if (follows) scene.add(perf::ThreadStartEvent{Scene::id(kPeer), {}, scene.at(0), false, true});
+    scene.samples(kFast, 1, 200);
+    scene.switches(kOther, 10, kPreempted);
+    if (follows) scene.switches(kPeer, 10, kIn);
+    if (follows) scene.switches(kPeer, 190, kPreempted);
+    scene.switches(kOther, 190, kIn);
+    scene.run_until(210);
+    scene.stream.end();
+    scene.begun_ns = scene.clock.now_ns;
+    scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+  };
+  run();
+  const CoreTotals before = scene.stream.core_totals();
+  run();
+  const CoreTotals since = scene.stream.core_totals() - before;
+  CHECK((since.peers_cpu_ns > 150 * kMs) == follows);
+}
+
+// kOther waits for 100 ms. Both cores idle before the experiment, and not in it, so that strangers
+// have had 120 ms, or 20 if a peer has had the rest.
+TEST_CASE("what peers take of the cores strangers do not have", "[causal][stream]") {
+  constexpr Tid kPeer = 50;
+  Scene scene(0.5, 2, 0, 0);
+  scene.idle_ns = 76 * kMs;
+  const bool follows = GENERATE(true, false);
+  if (follows) {
+    scene.add(perf::ThreadStartEvent{Scene::id(kPeer), {}, scene.at(0), false, true});
+    scene.add(perf::SwitchEvent{Scene::id(kPeer), scene.at(10), 7, kIn});
+    scene.add(perf::SwitchEvent{Scene::id(kPeer), scene.at(110), 7, kPreempted});
+  }
+  scene.samples(kFast, 1, 200);
+  scene.samples(kOther, 111, 80);
+  scene.wait(kOther, 10, 110);
+  scene.run_until(200);
+  scene.stream.end();
+  scene.stream.begin_counting();
+  CHECK(scene.pauser.awake == !follows);
+}
+
+TEST_CASE("how long the cores idle is told since the attach", "[causal][stream]") {
+  Scene scene(0.5, 2, 0, 700 * kMs);
+  scene.idle_ns = 750 * kMs;
+  CHECK(scene.stream.core_totals().idle_ns == 50 * kMs);
+  CHECK(scene.stream.core_totals().cores == 2);
+  scene.idle_ns.reset();
+  CHECK(scene.stream.core_totals().cores == 0);
+}
+
+TEST_CASE("that threads spin is told of their meetings", "[causal][stream]") {
+  Scene scene(0.5);
+  scene.code_spins = GENERATE(true, false);
+  scene.samples(kFast, 1, 100, kOtherAddress);
+  scene.run_until(110);
+  scene.stream.check_for_spinning();
+  CHECK(scene.stream.core_totals().spin == scene.code_spins);
+}
+
 TEST_CASE("beside strangers pauses are awake, but where a quota is used up", "[causal][stream]") {
   CHECK(Shared().pauser.awake);
   CHECK_FALSE(Shared(4).pauser.awake);
