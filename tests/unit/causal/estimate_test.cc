@@ -192,6 +192,26 @@ TEST_CASE("no verdict is for less than what baselines differ by among themselves
   CHECK(withheld > 0);  // else it has shown nothing
 }
 
+TEST_CASE("without a pool a verdict is of what is said of a small speedup", "[causal]") {
+  int withheld = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const auto report = estimate({synthetic_run({.units = {linear("a", 0.4), linear("b", -0.4)},
+                                                 .experiments = 22,
+                                                 .noise = 0.05,
+                                                 .seed = seed})});
+    const auto& null = report.progress[0].null_effect;
+    if (!null) continue;
+    const double bound = std::max(std::abs(null->low), std::abs(null->high));
+    for (const auto& unit : report.progress[0].units) {
+      if (unit.best || !unit.slope) continue;
+      withheld += unit.within_null ? 1 : 0;
+      if (unit.verdict != Verdict::optimise && unit.verdict != Verdict::contention) continue;
+      CHECK(0.1 * std::abs(unit.slope->value) > bound);
+    }
+  }
+  CHECK(withheld > 0);  // else it has shown nothing
+}
+
 TEST_CASE("beside others a unit gives what its thread waits for a core, too", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}, .experiments = 400, .noise = 0.01});
   run.overhead.period_ns = kMillisecond;  // 0.2 threads execute it, as in the case below
