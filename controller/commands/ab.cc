@@ -9,8 +9,8 @@
 #include "config/load.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
-#include "controller/causal/log.h"
-#include "controller/causal/predict.h"
+#include "controller/causal/analysis/predict.h"
+#include "controller/causal/record/log.h"
 #include "controller/commands/ab_options.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/interrupts.h"
@@ -20,7 +20,7 @@
 #include "controller/compare/runs.h"
 #include "controller/compare/schedule.h"
 #include "controller/compare/sequential.h"
-#include "controller/report/comparison.h"
+#include "controller/report/compare/model.h"
 #include "controller/report/text.h"
 
 namespace causalctl::commands {

@@ -5,7 +5,7 @@
 
 #include "config/config.h"
 #include "controller/base/types.h"
-#include "controller/causal/experiment.h"
+#include "controller/causal/record/experiment.h"
 #include "controller/perf/session.h"
 #include "controller/progress/counted.h"
 

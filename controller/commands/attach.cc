@@ -4,8 +4,9 @@
 // target (and refuses what cannot be profiled), and profile() does the rest:
 //
 //   profile.cc                what is set up around the target, and how it is taken away again
-//   causal/experiment_loop.h  the experiments: which unit is sped up, when, and what comes of it
-//   causal/stream.h           how a sample in that unit becomes pauses of the other threads
+//   causal/experiments/experiment_loop.h  the experiments: which unit is sped up, when, and what
+//   comes of it causal/engine/stream.h           how a sample in that unit becomes pauses of the
+//   other threads
 #include <fmt/format.h>
 
 #include <memory>
@@ -14,11 +15,11 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
-#include "controller/causal/log.h"
+#include "controller/causal/record/log.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/commands/profile.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 
 namespace causalctl::commands {
 namespace {

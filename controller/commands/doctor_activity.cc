@@ -10,7 +10,7 @@
 #include "config/config.h"
 #include "controller/base/clock.h"
 #include "controller/base/printable.h"
-#include "controller/causal/resolver.h"
+#include "controller/causal/engine/resolver.h"
 #include "controller/commands/doctor_checks.h"
 #include "controller/commands/sampled_chain.h"
 #include "controller/perf/session.h"

@@ -22,7 +22,7 @@
 #include "controller/pause/pauser.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
-#include "controller/tracee/left_stub.h"
+#include "controller/tracee/inject/left_stub.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/target_lock.h"
 #include "unwind/symbolizer.h"

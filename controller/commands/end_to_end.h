@@ -1,5 +1,5 @@
 // `causalctl run --end-to-end -- CMD`: the program is run again and again, each run is one
-// experiment and one unit of work (causal/execution.h).
+// experiment and one unit of work (causal/experiments/execution.h).
 #pragma once
 
 #include "config/config.h"

@@ -9,7 +9,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
-#include "controller/causal/resolver.h"
+#include "controller/causal/engine/resolver.h"
 #include "controller/tracee/freezer.h"
 #include "unwind/names.h"
 

@@ -5,7 +5,7 @@
 
 #include "config/config.h"
 #include "controller/base/types.h"
-#include "controller/causal/silence.h"
+#include "controller/causal/record/evidence.h"
 #include "controller/progress/counted.h"
 #include "unwind/symbolizer.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "controller/base/trial.h"
-#include "controller/causal/experiment.h"
+#include "controller/causal/record/experiment.h"
 
 namespace causalctl::commands {
 

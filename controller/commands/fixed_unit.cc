@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "controller/base/error.h"
-#include "controller/causal/resolver.h"
-#include "controller/causal/unit_names.h"
+#include "controller/causal/engine/resolver.h"
+#include "controller/causal/record/unit_names.h"
 #include "controller/progress/naming.h"
 #include "unwind/names.h"
 

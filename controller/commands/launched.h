@@ -3,7 +3,7 @@
 
 #include "config/config.h"
 #include "controller/base/types.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 
 namespace causalctl::commands {
 

@@ -4,7 +4,8 @@
 //      target: the progress points exist, the log can be written  (watch_target, resolve_points)
 //   2. perf events on all threads, progress points armed: kernel objects that die with us (Watch)
 //   3. the pause channel: the only thing that is put into the target
-//   4. experiments, in real-time priority where permitted: profile() has causal/experiment_loop.cc
+//   4. experiments, in real-time priority where permitted: profile() has
+//   causal/experiments/experiment_loop.cc
 //      make them
 //   5. the pause channel's events closed, then the guardian takes the stub out again, while all
 //      other events are closed; then the digest of the target's state is compared with that of
@@ -30,11 +31,11 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
-#include "controller/causal/attribution.h"
-#include "controller/causal/experiment_loop.h"
-#include "controller/causal/resolver.h"
-#include "controller/causal/run_groups.h"
-#include "controller/causal/ticker.h"
+#include "controller/causal/analysis/run_groups.h"
+#include "controller/causal/engine/attribution.h"
+#include "controller/causal/engine/resolver.h"
+#include "controller/causal/engine/ticker.h"
+#include "controller/causal/experiments/experiment_loop.h"
 #include "controller/commands/arm_points.h"
 #include "controller/commands/evidence.h"
 #include "controller/commands/facilities.h"

@@ -7,12 +7,12 @@
 #include "config/config.h"
 #include "controller/base/error.h"
 #include "controller/base/types.h"
-#include "controller/causal/experiment_loop.h"
-#include "controller/causal/log.h"
-#include "controller/causal/resolver.h"
-#include "controller/causal/stream.h"
+#include "controller/causal/engine/resolver.h"
+#include "controller/causal/engine/stream.h"
+#include "controller/causal/experiments/experiment_loop.h"
+#include "controller/causal/record/log.h"
 #include "controller/commands/options.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 
 namespace causalctl::commands {
 
@@ -37,7 +37,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
 void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
               const ConsoleOptions& console);
 
-// Throws Error where there is none (causal/silence.h), after the report.
+// Throws Error where there is none (causal/analysis/silence.h), after the report.
 void require_result(const causal::Run& run);
 
 // Attaches, experiments, detaches, prints the report on standard output.

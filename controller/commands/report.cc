@@ -10,12 +10,12 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/number.h"
-#include "controller/causal/coz_format.h"
-#include "controller/causal/estimate.h"
-#include "controller/causal/log.h"
+#include "controller/causal/analysis/coz_format.h"
+#include "controller/causal/analysis/estimate.h"
+#include "controller/causal/record/log.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
-#include "controller/report/render.h"
+#include "controller/report/causal/render.h"
 
 namespace causalctl::commands {
 namespace {

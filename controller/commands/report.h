@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "controller/causal/experiment.h"
-#include "controller/causal/run_groups.h"
+#include "controller/causal/analysis/run_groups.h"
+#include "controller/causal/record/experiment.h"
 #include "controller/commands/output.h"
 
 namespace causalctl::commands {

@@ -7,13 +7,13 @@
 
 #include "config/load.h"
 #include "controller/base/error.h"
-#include "controller/causal/log.h"
+#include "controller/causal/record/log.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/end_to_end.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
 #include "controller/commands/profile.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 
 namespace causalctl::commands {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "controller/base/types.h"
-#include "controller/causal/experiment_loop.h"
+#include "controller/causal/experiments/experiment_loop.h"
 
 namespace causalctl::commands {
 

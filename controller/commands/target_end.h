@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "controller/causal/experiment.h"
+#include "controller/causal/record/experiment.h"
 #include "controller/tracee/end_watch.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 
 namespace causalctl::commands {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "controller/compare/schedule.h"
-#include "controller/report/comparison.h"
+#include "controller/report/compare/model.h"
 
 namespace causalctl::compare {
 

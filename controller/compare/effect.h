@@ -20,11 +20,11 @@
 #include <span>
 #include <vector>
 
-#include "controller/report/comparison.h"
+#include "controller/report/compare/model.h"
 
 namespace causalctl::compare {
 
-using report::Interval;
+using Interval;
 
 inline constexpr std::size_t kFewestBlocks = 4;  // for an interval
 

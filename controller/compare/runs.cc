@@ -114,7 +114,7 @@ class Comparing {
     progress.null = phase == Phase::null;
     progress.pairs = block * kPairsOfBlock;
     progress.planned = blocks * kPairsOfBlock;
-    progress.effect = [this]() -> std::optional<report::Interval> {
+    progress.effect = [this]() -> std::optional<Interval> {
       const auto log = bootstrap(deciding_ratios(), kAlpha, seed_);
       return log ? std::optional(to_effect(*log)) : std::nullopt;
     };

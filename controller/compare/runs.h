@@ -17,7 +17,7 @@ struct Progress {
   std::size_t pairs = 0;    // done, in this phase
   std::size_t planned = 0;  // at most
   // So far, of the metric that decides: takes some milliseconds, so ask only where it is shown.
-  std::function<std::optional<report::Interval>()> effect;
+  std::function<std::optional<Interval>()> effect;
 };
 
 struct RunsHooks {

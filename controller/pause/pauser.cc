@@ -13,7 +13,7 @@
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
-#include "controller/tracee/left_stub.h"
+#include "controller/tracee/inject/left_stub.h"
 
 namespace causalctl::pause {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 
 namespace causalctl::pause {
 

@@ -14,8 +14,8 @@
 #include "controller/base/procfs.h"
 #include "controller/pause/stub_run.h"
 #include "controller/perf/attrs.h"
+#include "controller/tracee/inject/stub.h"
 #include "controller/tracee/process.h"
-#include "controller/tracee/stub.h"
 
 namespace causalctl::pause {
 namespace {

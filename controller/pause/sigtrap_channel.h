@@ -33,7 +33,7 @@
 #include "controller/pause/stack_room.h"
 #include "controller/pause/unreached.h"
 #include "controller/perf/event.h"
-#include "controller/tracee/slot.h"
+#include "controller/tracee/inject/slot.h"
 
 namespace causalctl::pause {
 

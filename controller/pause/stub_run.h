@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "controller/base/types.h"
-#include "controller/tracee/slot.h"
+#include "controller/tracee/inject/slot.h"
 
 namespace causalctl::pause {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
-#include "controller/report/model.h"
+#include "controller/report/causal/model.h"
 
 namespace causalctl::report {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "controller/base/printable.h"
-#include "controller/report/model.h"
+#include "controller/report/causal/model.h"
 
 namespace causalctl::report {
 

@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "controller/base/procfs.h"
-#include "controller/tracee/own_mask.h"
+#include "controller/tracee/inject/own_mask.h"
+#include "controller/tracee/inject/stub.h"
 #include "controller/tracee/process.h"
-#include "controller/tracee/stub.h"
 
 namespace causalctl::tracee {
 namespace {

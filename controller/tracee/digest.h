@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 
 namespace causalctl::tracee {
 

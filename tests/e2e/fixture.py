@@ -140,7 +140,7 @@ def memory_files(pid):
     return sorted(set(re.findall(r"/memfd:\S*", text)))
 
 
-# How the pause stub begins (controller/tracee/stub.S): endbr64; cmpl $TRAP_PERF, 8(%rsi).
+# How the pause stub begins (controller/tracee/inject/stub.S): endbr64; cmpl $TRAP_PERF, 8(%rsi).
 STUB = bytes.fromhex("f30f1efa837e0806")
 
 

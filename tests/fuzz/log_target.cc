@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "controller/base/error.h"
-#include "controller/causal/coz_format.h"
-#include "controller/causal/estimate.h"
-#include "controller/causal/log.h"
-#include "controller/causal/run_groups.h"
-#include "controller/report/render.h"
+#include "controller/causal/analysis/coz_format.h"
+#include "controller/causal/analysis/estimate.h"
+#include "controller/causal/analysis/run_groups.h"
+#include "controller/causal/record/log.h"
+#include "controller/report/causal/render.h"
 #include "tests/fuzz/targets.h"
 
 namespace causalctl::fuzz {

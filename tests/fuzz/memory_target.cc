@@ -6,9 +6,9 @@
 
 #include "controller/base/error.h"
 #include "controller/pause/stub_run.h"
-#include "controller/tracee/left_stub.h"
-#include "controller/tracee/slot.h"
-#include "controller/tracee/stub.h"
+#include "controller/tracee/inject/left_stub.h"
+#include "controller/tracee/inject/slot.h"
+#include "controller/tracee/inject/stub.h"
 #include "tests/fuzz/targets.h"
 
 namespace causalctl::fuzz {

@@ -1,7 +1,7 @@
 #include "config/load.h"
 #include "config/text.h"
 #include "controller/base/error.h"
-#include "controller/causal/resolver.h"
+#include "controller/causal/engine/resolver.h"
 #include "controller/progress/progress.h"
 #include "controller/report/text.h"
 #include "tests/fuzz/targets.h"

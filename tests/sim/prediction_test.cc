@@ -204,7 +204,7 @@ TEST_CASE("predictions are of the program without breakpoints where threads wait
     REQUIRE(effect);
     return *effect;
   };
-  const report::Interval effect = prediction(question.machine.visit_cost_ns);
+  const Interval effect = prediction(question.machine.visit_cost_ns);
   CAPTURE(truth, effect.value, effect.low, effect.high);
   CHECK(std::abs(effect.value - truth) <=
         kSystematic + kStandardErrors * (effect.high - effect.low) / 2);

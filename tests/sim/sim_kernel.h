@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "controller/base/clock.h"
-#include "controller/causal/resolver.h"
+#include "controller/causal/engine/resolver.h"
 #include "controller/perf/event_source.h"
 #include "tests/sim/machine.h"
 

@@ -43,7 +43,7 @@ struct Row {
   double truth = 0;
   double truth_range = 0;  // half of it, where it was looked for more than once
   struct Cell {
-    std::optional<report::Interval> effect;
+    std::optional<Interval> effect;
     std::size_t pauses = 0;
   };
   std::vector<Cell> cells;  // by latency
@@ -150,7 +150,7 @@ struct Errors {
   double sum = 0;
   double worst = 0;
   unsigned count = 0, covered = 0;
-  void add(double truth, const report::Interval& effect) {
+  void add(double truth, const Interval& effect) {
     const double error = std::abs(effect.value - truth);
     sum += error;
     worst = std::max(worst, error);

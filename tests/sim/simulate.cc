@@ -5,9 +5,9 @@
 
 #include "config/config.h"
 #include "controller/base/error.h"
-#include "controller/causal/attribution.h"
-#include "controller/causal/estimate.h"
-#include "controller/causal/experiment_loop.h"
+#include "controller/causal/analysis/estimate.h"
+#include "controller/causal/engine/attribution.h"
+#include "controller/causal/experiments/experiment_loop.h"
 #include "controller/progress/counters.h"
 #include "tests/sim/sim_pauser.h"
 
@@ -43,7 +43,7 @@ config::Config config_of(const Question& question, const Controller& controller)
   return config;
 }
 
-std::optional<report::Interval> effect_in(const report::Report& report, const Question& question) {
+std::optional<Interval> effect_in(const report::Report& report, const Question& question) {
   if (report.progress.empty()) return std::nullopt;
   for (const report::UnitResult& unit : report.progress.front().units) {
     if (unit.unit != name_of(question.unit)) continue;

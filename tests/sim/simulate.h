@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "controller/causal/experiment.h"
-#include "controller/report/model.h"
+#include "controller/causal/record/experiment.h"
+#include "controller/report/causal/model.h"
 #include "tests/sim/machine.h"
 #include "tests/sim/sim_kernel.h"
 
@@ -45,7 +45,7 @@ struct Controller {
 double true_effect(const Question& question);
 
 struct Prediction {
-  std::optional<report::Interval> effect;  // nullopt: not enough data
+  std::optional<Interval> effect;  // nullopt: not enough data
   report::Report report;
   causal::Run run;
   std::vector<bool> let_go;  // at each RunHooks::followed: were events recorded by then

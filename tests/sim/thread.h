@@ -38,7 +38,8 @@ struct Share {
   Nanoseconds ran_until_ns = 0;
 };
 
-// The pause shot of a thread and the slot that it shares with the controller (tracee/slot.h).
+// The pause shot of a thread and the slot that it shares with the controller
+// (tracee/inject/slot.h).
 struct Shot {
   enum class Stage : std::uint8_t { idle, armed, sleeping, spinning, left };
   bool in_stub() const { return stage == Stage::sleeping || stage == Stage::spinning; }

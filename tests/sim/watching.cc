@@ -1,5 +1,5 @@
 // The controller's side of the machine: records, sampling, pauses. Sampling is as perf/follower.cc
-// does it with task-clock events; pauses are as tracee/stub.S makes them.
+// does it with task-clock events; pauses are as tracee/inject/stub.S makes them.
 #include <algorithm>
 
 #include "controller/base/error.h"

@@ -60,7 +60,7 @@ struct caller {
 
 // Waits of kTimeout, counted by a process of its own: it stands still when the machine does, so a
 // call is not late for that, but not when something stops this one. It is nobody's child here: a
-// thread that has one is profiled in another way (controller/tracee/forking_threads.h).
+// thread that has one is profiled in another way (controller/tracee/guardian/forking_threads.h).
 static void start_beats(void) {
   beats = mmap(NULL, sizeof(*beats), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (beats == MAP_FAILED) die("mmap");

@@ -12,7 +12,7 @@
 #include <iterator>
 
 #include "controller/base/error.h"
-#include "controller/causal/log.h"
+#include "controller/causal/record/log.h"
 #include "controller/commands/output.h"
 
 namespace causalctl {

@@ -1,5 +1,5 @@
 // The thread that reads debug information, beside threads of a target that want the same cores.
-#include "controller/causal/resolver.h"
+#include "controller/causal/engine/resolver.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

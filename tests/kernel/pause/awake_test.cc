@@ -9,7 +9,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 #include "tests/kernel/pause/child_process.h"
 
 namespace causalctl::pause {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "controller/base/error.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 #include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::pause {

@@ -22,7 +22,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 #include "tests/kernel/pause/child_process.h"
 #include "tests/kernel/tracee/target_process.h"
 

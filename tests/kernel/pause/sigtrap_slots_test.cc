@@ -13,9 +13,9 @@
 #include "controller/base/error.h"
 #include "controller/pause/shot_filter.h"
 #include "controller/pause/sigtrap_channel.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
+#include "controller/tracee/inject/slot.h"
 #include "controller/tracee/process.h"
-#include "controller/tracee/slot.h"
 #include "tests/kernel/pause/child_process.h"
 #include "tests/kernel/tracee/target_process.h"
 

@@ -6,7 +6,7 @@
 #include "controller/base/procfs.h"
 #include "controller/pause/sigtrap_channel.h"
 #include "controller/pause/stack_room.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 #include "tests/kernel/pause/child_process.h"
 #include "tests/kernel/tracee/target_process.h"
 

@@ -1,4 +1,4 @@
-#include "controller/tracee/forking_threads.h"
+#include "controller/tracee/guardian/forking_threads.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

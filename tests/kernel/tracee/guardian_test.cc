@@ -1,6 +1,6 @@
 // The guardian as a process: what it refuses, what it starts, what it stops, and that it cleans up
 // when the controller is killed.
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 
 #include <elf.h>
 #include <sched.h>

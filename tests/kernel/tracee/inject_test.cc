@@ -11,7 +11,7 @@
 #include <string>
 
 #include "controller/base/procfs.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 #include "controller/tracee/process.h"
 #include "tests/kernel/tracee/target_process.h"
 

@@ -1,5 +1,5 @@
 // The injector in this process, on a target that has changed since it was looked at.
-#include "controller/tracee/injector.h"
+#include "controller/tracee/inject/injector.h"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
-#include "controller/tracee/left_stub.h"
+#include "controller/tracee/inject/left_stub.h"
 #include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::tracee {

@@ -1,5 +1,5 @@
 // The child that is to become the target, by itself.
-#include "controller/tracee/launch.h"
+#include "controller/tracee/guardian/launch.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

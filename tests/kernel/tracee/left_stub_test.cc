@@ -1,5 +1,5 @@
 // A stub that is there before the attach: another causalctl's, at work or killed.
-#include "controller/tracee/left_stub.h"
+#include "controller/tracee/inject/left_stub.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "controller/base/procfs.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
 #include "controller/tracee/target_lock.h"
 #include "tests/kernel/tracee/target_process.h"
 

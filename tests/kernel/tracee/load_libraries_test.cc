@@ -10,11 +10,11 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/commands/launched.h"
-#include "controller/tracee/guardian.h"
-#include "controller/tracee/launch.h"
+#include "controller/tracee/guardian/guardian.h"
+#include "controller/tracee/guardian/launch.h"
+#include "controller/tracee/guardian/run_suspended.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/ptrace.h"
-#include "controller/tracee/run_suspended.h"
 #include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::tracee {

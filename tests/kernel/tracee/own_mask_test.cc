@@ -1,5 +1,5 @@
 // Digests of processes whose threads block all signals, for a moment or by their own choice.
-#include "controller/tracee/own_mask.h"
+#include "controller/tracee/inject/own_mask.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

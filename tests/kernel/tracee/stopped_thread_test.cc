@@ -1,5 +1,5 @@
 // One thread of a busy target, stopped by this process.
-#include "controller/tracee/stopped_thread.h"
+#include "controller/tracee/inject/stopped_thread.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
-#include "controller/tracee/priority_boost.h"
+#include "controller/tracee/guardian/priority_boost.h"
 #include "controller/tracee/process.h"
 #include "tests/kernel/tracee/target_process.h"
 

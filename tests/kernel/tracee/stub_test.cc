@@ -13,10 +13,10 @@
 
 #include "controller/base/fd.h"
 #include "controller/base/procfs.h"
-#include "controller/tracee/guardian.h"
+#include "controller/tracee/guardian/guardian.h"
+#include "controller/tracee/inject/slot.h"
+#include "controller/tracee/inject/stopped_thread.h"
 #include "controller/tracee/process.h"
-#include "controller/tracee/slot.h"
-#include "controller/tracee/stopped_thread.h"
 #include "tests/kernel/tracee/target_process.h"
 
 namespace causalctl::tracee {

@@ -1,4 +1,4 @@
-#include "controller/causal/attribution.h"
+#include "controller/causal/engine/attribution.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "controller/causal/beside_strangers.h"
+#include "controller/causal/analysis/beside_strangers.h"
 
 #include <catch2/catch.hpp>
 

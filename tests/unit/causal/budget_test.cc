@@ -1,4 +1,4 @@
-#include "controller/causal/budget.h"
+#include "controller/causal/experiments/budget.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

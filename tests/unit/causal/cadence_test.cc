@@ -1,4 +1,4 @@
-#include "controller/causal/cadence.h"
+#include "controller/causal/engine/cadence.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "controller/causal/calibrate.h"
+#include "controller/causal/experiments/calibrate.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

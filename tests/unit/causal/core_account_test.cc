@@ -1,4 +1,4 @@
-#include "controller/causal/core_account.h"
+#include "controller/causal/engine/core_account.h"
 
 #include <catch2/catch.hpp>
 

@@ -6,9 +6,9 @@
 #include <random>
 #include <utility>
 
-#include "controller/causal/estimate.h"
-#include "controller/causal/model_error.h"
-#include "controller/causal/pause_cost.h"
+#include "controller/causal/analysis/estimate.h"
+#include "controller/causal/analysis/model_error.h"
+#include "controller/causal/analysis/pause_cost.h"
 #include "tests/unit/causal/synthetic.h"
 
 namespace causalctl::causal {
@@ -37,7 +37,7 @@ SyntheticUnit a_fifth() {
   return {"a", [](double speedup) { return 0.2 * speedup; }};
 }
 
-double half_width(const report::Interval& interval) { return (interval.high - interval.low) / 2; }
+double half_width(const Interval& interval) { return (interval.high - interval.low) / 2; }
 
 bool warns_of_pauses(const report::Report& report) {
   return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& each) {

@@ -1,4 +1,4 @@
-#include "controller/causal/coupling.h"
+#include "controller/causal/engine/coupling.h"
 
 #include <catch2/catch.hpp>
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "controller/causal/estimate.h"
+#include "controller/causal/analysis/estimate.h"
 
 namespace causalctl::causal {
 namespace {
@@ -17,7 +17,7 @@ using report::Verdict;
 constexpr double kClear = 0.05;            // an effect that should be found
 constexpr std::size_t kEnoughToFind = 10;  // treatments
 
-bool covers(const report::Interval& interval, double truth) {
+bool covers(const Interval& interval, double truth) {
   constexpr double kRounding = 1e-9;
   return interval.low - kRounding <= truth && truth <= interval.high + kRounding;
 }

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "controller/report/model.h"
+#include "controller/report/causal/model.h"
 #include "tests/unit/causal/profiles.h"
 
 namespace causalctl::causal {

@@ -1,4 +1,4 @@
-#include "controller/causal/coz_format.h"
+#include "controller/causal/analysis/coz_format.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "controller/causal/credit.h"
+#include "controller/causal/engine/credit.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

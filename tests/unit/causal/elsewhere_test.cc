@@ -1,5 +1,5 @@
 // Samples that no unit in scope has, and frames that are everybody's callers.
-#include "controller/causal/elsewhere.h"
+#include "controller/causal/analysis/elsewhere.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,10 +1,10 @@
 // What is told of the programs that shared the target's cores.
-#include "controller/causal/estimate_beside.h"
+#include "controller/causal/analysis/estimate_beside.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "controller/causal/estimate.h"
+#include "controller/causal/analysis/estimate.h"
 #include "tests/unit/causal/synthetic.h"
 
 namespace causalctl::causal {

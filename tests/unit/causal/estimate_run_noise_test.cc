@@ -1,12 +1,12 @@
 // Runs of one group that differ in their noise.
-#include "controller/causal/estimate_run_noise.h"
+#include "controller/causal/analysis/estimate_run_noise.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "controller/causal/estimate.h"
-#include "controller/causal/estimate_noise.h"
+#include "controller/causal/analysis/estimate.h"
+#include "controller/causal/analysis/estimate_noise.h"
 #include "tests/unit/causal/synthetic.h"
 
 namespace causalctl::causal {
@@ -25,11 +25,9 @@ report::UnitResult result_of(const std::vector<Run>& runs) {
   return estimate(runs).progress.at(0).units.at(0);
 }
 
-double width_of(const report::Interval& one) { return one.high - one.low; }
+double width_of(const Interval& one) { return one.high - one.low; }
 
-bool covers(const report::Interval& one, double truth) {
-  return one.low <= truth && truth <= one.high;
-}
+bool covers(const Interval& one, double truth) { return one.low <= truth && truth <= one.high; }
 
 std::vector<double> scales_of(const std::vector<Run>& runs) {
   PointEffects effects = compare(runs, {"work", false});

@@ -1,13 +1,13 @@
-#include "controller/causal/estimate_small_effects.h"
+#include "controller/causal/analysis/estimate_small_effects.h"
 
 #include <catch2/catch.hpp>
 
 namespace causalctl::causal {
 namespace {
 
+using Interval;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
-using report::Interval;
 using report::UnitResult;
 using report::Verdict;
 

@@ -1,4 +1,4 @@
-#include "controller/causal/estimate.h"
+#include "controller/causal/analysis/estimate.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "controller/causal/estimate_compare.h"
+#include "controller/causal/analysis/estimate_compare.h"
 #include "tests/unit/causal/synthetic.h"
 
 using namespace causalctl;

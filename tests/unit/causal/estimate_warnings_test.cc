@@ -1,5 +1,5 @@
 // What a report says of itself: each warning where there is cause for it, and only there.
-#include "controller/causal/estimate_warnings.h"
+#include "controller/causal/analysis/estimate_warnings.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -17,7 +17,7 @@ report::Report sound() {
   report::UnitResult unit;
   unit.unit = "f";
   unit.sample_share = 0.5;
-  unit.slope = report::Interval{0.2, 0.15, 0.25};
+  unit.slope = Interval{0.2, 0.15, 0.25};
   unit.best = report::CurvePoint{0.5, {0.1, 0.08, 0.12}, 10, 100};
   unit.ceiling = 0.5;
   unit.tested = {20, 20, 18, 400};
@@ -26,7 +26,7 @@ report::Report sound() {
   point.name = "p";
   point.visits = 1000;
   point.units = {unit};
-  point.null_effect = report::Interval{0.001, -0.01, 0.012};
+  point.null_effect = Interval{0.001, -0.01, 0.012};
   report.progress = {point};
   return report;
 }
@@ -42,11 +42,11 @@ TEST_CASE("a sound report has no warnings", "[causal]") { CHECK(warnings_of(soun
 
 TEST_CASE("baselines that differ from each other fail the self-check", "[causal]") {
   report::Report report = sound();
-  report.progress[0].null_effect = report::Interval{0.03, 0.02, 0.04};
+  report.progress[0].null_effect = Interval{0.03, 0.02, 0.04};
   const auto warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], StartsWith("self-check failed") && Contains("3.0 % [2.0, 4.0]"));
-  report.progress[0].null_effect = report::Interval{0.009, 0.002, 0.016};  // too little to matter
+  report.progress[0].null_effect = Interval{0.009, 0.002, 0.016};  // too little to matter
   CHECK(warnings_of(report).empty());
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("a point that comes at its own pace is told, and one of which that is 
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], StartsWith("p comes at its own pace: while all threads stood still for "
                                      "20 % of the time it came 99 % as often [97, 101]. "));
-  pacing->absorbed = report::Interval{0.9, 0.8, 1};  // threads queue for cores: this tells
+  pacing->absorbed = Interval{0.9, 0.8, 1};  // threads queue for cores: this tells
   warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0],
@@ -77,7 +77,7 @@ TEST_CASE("each progress point has its own self-check", "[causal]") {
   report.progress.push_back(report.progress[0]);
   report.progress[1].name = "second";
   CHECK(warnings_of(report).empty());
-  report.progress[1].null_effect = report::Interval{0.03, 0.02, 0.04};
+  report.progress[1].null_effect = Interval{0.03, 0.02, 0.04};
   const auto warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], StartsWith("self-check of second failed"));
@@ -85,7 +85,7 @@ TEST_CASE("each progress point has its own self-check", "[causal]") {
 
 TEST_CASE("a verdict that the self-check does not bear is withheld, and that is told", "[causal]") {
   report::Report report = sound();
-  report.progress[0].null_effect = report::Interval{-0.07, -0.33, 0.14};
+  report.progress[0].null_effect = Interval{-0.07, -0.33, 0.14};
   report.progress[0].units[0].verdict = report::Verdict::not_enough_data;
   report.progress[0].units[0].within_null = true;
   const auto warnings = warnings_of(report);

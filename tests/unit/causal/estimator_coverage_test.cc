@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "controller/causal/estimate.h"
-#include "controller/causal/until_certain.h"
+#include "controller/causal/analysis/estimate.h"
+#include "controller/causal/analysis/until_certain.h"
 #include "tests/unit/causal/coverage.h"
 #include "tests/unit/causal/profiles.h"
 

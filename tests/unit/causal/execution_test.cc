@@ -1,5 +1,5 @@
 // Which unit the next run of a program is for.
-#include "controller/causal/execution.h"
+#include "controller/causal/experiments/execution.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

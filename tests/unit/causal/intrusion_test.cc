@@ -1,4 +1,4 @@
-#include "controller/causal/intrusion.h"
+#include "controller/causal/engine/intrusion.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // The ledger where strangers share the cores (rule 13 of docs/virtual-time.md).
 #include <catch2/catch.hpp>
 
-#include "controller/causal/ledger.h"
+#include "controller/causal/engine/ledger.h"
 
 namespace causalctl::causal {
 namespace {

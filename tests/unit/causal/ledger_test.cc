@@ -1,5 +1,5 @@
 // The rules of docs/virtual-time.md, one by one.
-#include "controller/causal/ledger.h"
+#include "controller/causal/engine/ledger.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "controller/causal/log.h"
+#include "controller/causal/record/log.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // What a run beside other programs is told to come to.
-#include "controller/causal/outlook.h"
+#include "controller/causal/analysis/outlook.h"
 
 #include <catch2/catch.hpp>
 

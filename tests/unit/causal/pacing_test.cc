@@ -1,11 +1,11 @@
 // Whether progress comes at its own pace, by what its rate does in a uniform pause; and what that
 // makes of effects.
-#include "controller/causal/pacing.h"
+#include "controller/causal/analysis/pacing.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "controller/causal/estimate.h"
+#include "controller/causal/analysis/estimate.h"
 
 namespace causalctl::causal {
 namespace {

@@ -1,4 +1,4 @@
-#include "controller/causal/plan.h"
+#include "controller/causal/experiments/plan.h"
 
 #include <catch2/catch.hpp>
 #include <map>

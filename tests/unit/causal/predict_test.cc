@@ -1,10 +1,10 @@
-#include "controller/causal/predict.h"
+#include "controller/causal/analysis/predict.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "controller/base/error.h"
-#include "controller/causal/estimate.h"
+#include "controller/causal/analysis/estimate.h"
 #include "tests/unit/causal/synthetic.h"
 
 using namespace causalctl;

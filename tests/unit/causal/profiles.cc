@@ -6,7 +6,7 @@
 #include <random>
 
 #include "controller/base/error.h"
-#include "controller/causal/plan.h"
+#include "controller/causal/experiments/plan.h"
 
 namespace causalctl::causal {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/causal/experiment.h"
+#include "controller/causal/record/experiment.h"
 
 namespace causalctl::causal {
 

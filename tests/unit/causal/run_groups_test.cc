@@ -1,5 +1,5 @@
 // What belongs together is averaged, and nothing else: of units, groups and predictions.
-#include "controller/causal/run_groups.h"
+#include "controller/causal/analysis/run_groups.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/error.h"
-#include "controller/causal/estimate.h"
-#include "controller/causal/predict.h"
+#include "controller/causal/analysis/estimate.h"
+#include "controller/causal/analysis/predict.h"
 #include "tests/unit/causal/profiles.h"
 #include "tests/unit/causal/synthetic.h"
 

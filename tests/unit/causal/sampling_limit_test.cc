@@ -1,4 +1,4 @@
-#include "controller/causal/sampling_limit.h"
+#include "controller/causal/engine/sampling_limit.h"
 
 #include <catch2/catch.hpp>
 

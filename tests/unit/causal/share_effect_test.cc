@@ -1,4 +1,4 @@
-#include "controller/causal/share_effect.h"
+#include "controller/causal/analysis/share_effect.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

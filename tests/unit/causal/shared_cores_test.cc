@@ -1,4 +1,4 @@
-#include "controller/causal/shared_cores.h"
+#include "controller/causal/engine/shared_cores.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Why nothing was found, as far as it can be known.
-#include "controller/causal/silence.h"
+#include "controller/causal/analysis/silence.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "controller/causal/spinning.h"
+#include "controller/causal/engine/spinning.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

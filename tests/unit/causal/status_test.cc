@@ -1,4 +1,4 @@
-#include "controller/causal/status.h"
+#include "controller/causal/experiments/status.h"
 
 #include <catch2/catch.hpp>
 #include <string>

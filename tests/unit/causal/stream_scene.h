@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "controller/causal/stream.h"
+#include "controller/causal/engine/stream.h"
 
 namespace causalctl::causal::test {
 

@@ -1,7 +1,7 @@
 // The loop from samples to pauses, against docs/virtual-time.md: a script plays the kernel, the
 // clock and the pause channel. What is asked of the ledger is seen from outside only: by who is
 // told to pause, and by the virtual time that visits are stamped with (real time less the lead).
-#include "controller/causal/stream.h"
+#include "controller/causal/engine/stream.h"
 
 #include <catch2/catch.hpp>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "controller/causal/experiment.h"
+#include "controller/causal/record/experiment.h"
 
 namespace causalctl::causal {
 

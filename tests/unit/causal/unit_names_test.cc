@@ -1,11 +1,11 @@
-#include "controller/causal/unit_names.h"
+#include "controller/causal/record/unit_names.h"
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "controller/causal/log.h"
-#include "controller/causal/run_groups.h"
+#include "controller/causal/analysis/run_groups.h"
+#include "controller/causal/record/log.h"
 
 namespace causalctl::causal {
 namespace {

@@ -1,7 +1,7 @@
 // Which unit an address belongs to (Coz section 3.4.2).
 #include <catch2/catch.hpp>
 
-#include "controller/causal/resolver.h"
+#include "controller/causal/engine/resolver.h"
 
 namespace causalctl::causal {
 namespace {

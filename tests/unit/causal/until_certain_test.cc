@@ -1,10 +1,10 @@
 // When --until-certain ends a run.
-#include "controller/causal/until_certain.h"
+#include "controller/causal/analysis/until_certain.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "controller/causal/estimate.h"
+#include "controller/causal/analysis/estimate.h"
 #include "tests/unit/causal/synthetic.h"
 
 namespace causalctl::causal {

@@ -1,7 +1,7 @@
-#include "controller/report/comparison.h"
-
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+
+#include "controller/report/compare/model.h"
 
 using namespace causalctl;
 using namespace causalctl::report;

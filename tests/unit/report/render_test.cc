@@ -1,6 +1,6 @@
 // Golden files: tests/golden/*. To renew them after a wanted change, run the unit tests with
 // CAUSALCTL_RENEW_GOLDEN=1 and read the difference.
-#include "controller/report/render.h"
+#include "controller/report/causal/render.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

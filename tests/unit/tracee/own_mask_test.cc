@@ -1,4 +1,4 @@
-#include "controller/tracee/own_mask.h"
+#include "controller/tracee/inject/own_mask.h"
 
 #include <catch2/catch.hpp>
 

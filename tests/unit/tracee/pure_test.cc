@@ -11,9 +11,9 @@
 
 #include "controller/base/cgroup.h"
 #include "controller/tracee/digest.h"
+#include "controller/tracee/inject/stopped_thread.h"
+#include "controller/tracee/inject/stub.h"
 #include "controller/tracee/process.h"
-#include "controller/tracee/stopped_thread.h"
-#include "controller/tracee/stub.h"
 
 namespace causalctl::tracee {
 namespace {

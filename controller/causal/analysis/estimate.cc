@@ -1,0 +1,386 @@
+// Experiments → report. Per progress point: compare every treatment with its baselines
+// (estimate_compare.h), group by unit, take the noise out (estimate_noise.h), estimate
+// (estimate_effect.h), correct for phases, judge all units together, rank.
+#include "controller/causal/analysis/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "controller/base/statistics.h"
+#include "controller/base/trial.h"
+#include "controller/causal/analysis/elsewhere.h"
+#include "controller/causal/analysis/estimate_beside.h"
+#include "controller/causal/analysis/estimate_effect.h"
+#include "controller/causal/analysis/estimate_small_effects.h"
+#include "controller/causal/analysis/estimate_totals.h"
+#include "controller/causal/analysis/estimate_warnings.h"
+#include "controller/causal/analysis/pacing.h"
+
+namespace causalctl::causal {
+namespace {
+
+using Interval;
+using report::ProgressResult;
+using report::Report;
+using report::UnitResult;
+using report::Verdict;
+
+constexpr double kSmallSpeedup = 0.1;  // how far a slope alone is believed
+
+// The pool with the largest effect that is certain: slopes understate a unit that saturates.
+std::optional<report::CurvePoint> best_of(const std::vector<report::CurvePoint>& pools,
+                                          bool faster) {
+  const auto certain = [faster](const report::CurvePoint& pool) {
+    return faster ? pool.effect.low : -pool.effect.high;
+  };
+  const auto best = std::max_element(pools.begin(), pools.end(), [&](const auto& a, const auto& b) {
+    return certain(a) < certain(b);
+  });
+  return best == pools.end() ? std::nullopt : std::optional(*best);
+}
+
+bool includes_zero(const Interval& one) { return one.low <= 0 && one.high >= 0; }
+
+// Whether everything that was measured of the unit lies within ±bound.
+bool within(const UnitResult& unit, double bound) {
+  const auto inside = [bound](const Interval& one) {
+    return one.low >= -bound && one.high <= bound;
+  };
+  return inside(*unit.slope) &&
+         std::all_of(unit.summary.begin(), unit.summary.end(),
+                     [&](const report::CurvePoint& pool) { return inside(pool.effect); });
+}
+
+// An interval about zero says so only of a unit that was sped up, or one that never takes long.
+bool can_have_no_effect(const UnitResult& unit) {
+  return was_sped_up(unit.tested) || (unit.ceiling && *unit.ceiling <= kNoEffect);
+}
+
+// The largest effect that baselines, in which nothing is faster, may have on each other: what is no
+// larger may be of the same origin, whatever its own interval says. 0: not known.
+double null_bound(const std::optional<Interval>& null) {
+  return null ? std::max(std::abs(null->low), std::abs(null->high)) : 0;
+}
+
+void judge(UnitResult& unit, const std::optional<Interval>& null, double alpha) {
+  if (!unit.slope) return;
+  const double at_best = unit.best ? std::abs(unit.best->effect.value) : 0;
+  const double size = std::max(std::abs(unit.slope->value), at_best);
+  if (unit.p_value <= alpha && size >= kMeaningfulEffect) {
+    // Without a pool nothing is said but what the slope means for a small speedup.
+    const double said = unit.best ? at_best : kSmallSpeedup * size;
+    unit.within_null = said <= null_bound(null);
+    if (unit.within_null) return;
+    unit.verdict = unit.slope->value > 0 ? Verdict::optimise : Verdict::contention;
+  } else if (within(unit, kNoEffect) && can_have_no_effect(unit)) {
+    unit.within_null = null && !includes_zero(*null) && null_bound(null) > kNoEffect;
+    if (!unit.within_null) unit.verdict = Verdict::no_effect;
+  }
+}
+
+UnitResult result_of(const UnitTotals& totals, const CleanUnit& unit, const Point& point,
+                     double alpha) {
+  UnitResult result;
+  result.unit = totals.unit.name;
+  result.is_line = totals.unit.is_line;
+  result.function = totals.unit.function;
+  result.file = totals.unit.file;
+  result.line = totals.unit.line;
+  result.samples = totals.samples > 0 ? totals.samples : totals.samples_in_all;
+  result.runs = totals.runs;
+  result.tested = totals.tested;
+  const Factor factor = phase_factor(totals);
+  result.phase_factor = factor.value;
+  if (!point.latency) result.ceiling = ceiling_of(totals);
+  if (const auto slope = slope_of(unit)) {
+    result.p_value = p_value_of(*slope);
+    result.slope = interval_of(scaled(*slope, factor), alpha);
+    result.curve = curve_of(unit, point, alpha, factor);
+    result.summary = summary_of(unit, point, alpha, factor);
+    if (!result.summary.empty()) {
+      const double each = alpha / static_cast<double>(result.summary.size());
+      result.best = best_of(summary_of(unit, point, each, factor), slope->value > 0);
+    }
+  }
+  return result;
+}
+
+// The size that a certain effect has at least: at its best pool, or, where no pool is certain by
+// itself, a small part of it, by the slope.
+double certain_effect(const UnitResult& unit) {
+  const bool faster = unit.slope->value > 0;
+  const auto least = [faster](const Interval& one) { return faster ? one.low : -one.high; };
+  const double slope = kSmallSpeedup * least(*unit.slope);
+  return unit.best ? std::max(slope, least(unit.best->effect)) : slope;
+}
+
+// Worth optimising first, by what is certain; then contention, no effect, unknown, each by how
+// certain it is.
+bool ranks_before(const UnitResult& a, const UnitResult& b) {
+  static constexpr auto order = [](Verdict verdict) {
+    switch (verdict) {
+      case Verdict::optimise:
+        return 0;
+      case Verdict::contention:
+        return 1;
+      case Verdict::no_effect:
+        return 2;
+      case Verdict::not_enough_data:
+        return 3;
+    }
+    return 4;
+  };
+  if (a.verdict != b.verdict) return order(a.verdict) < order(b.verdict);
+  if (a.verdict == Verdict::optimise) return certain_effect(a) > certain_effect(b);
+  if (a.verdict == Verdict::contention) return certain_effect(a) > certain_effect(b);
+  if (a.verdict == Verdict::no_effect) {
+    return a.slope->high - a.slope->low < b.slope->high - b.slope->low;
+  }
+  return a.samples > b.samples;
+}
+
+std::optional<double> mean_of(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(statistics::trimmed_mean(values));
+}
+
+// What the target does without any speedup.
+void describe(const std::vector<const Run*>& runs, const Point& point, ProgressResult& result) {
+  double baseline_s = 0;
+  std::uint64_t baseline_visits = 0;
+  std::vector<double> mean_s, p50_s, p99_s;
+  for (const Run* run : runs) {
+    for (const Experiment& experiment : run->experiments) {
+      if (!experiment.discarded.empty()) continue;
+      const std::uint64_t visits = visits_of(experiment, point);
+      result.visits += visits;
+      if (experiment.speedup != 0) continue;
+      baseline_visits += visits;
+      // In real time: virtual time has not what the visits themselves take.
+      baseline_s += static_cast<double>(experiment.wall_ns) / kSecond;
+      if (!point.latency) continue;
+      if (const auto latency = period_s(experiment, point)) mean_s.push_back(*latency);
+      for (const LatencyCount& count : experiment.latency) {
+        if (count.name != point.name) continue;
+        if (count.p50_ns > 0) p50_s.push_back(static_cast<double>(count.p50_ns) / kSecond);
+        if (count.p99_ns > 0) p99_s.push_back(static_cast<double>(count.p99_ns) / kSecond);
+      }
+    }
+  }
+  if (baseline_s > 0) result.rate_per_s = static_cast<double>(baseline_visits) / baseline_s;
+  result.mean_latency_s = mean_of(mean_s);
+  result.p50_latency_s = mean_of(p50_s);
+  result.p99_latency_s = mean_of(p99_s);
+}
+
+// Of all units at once: among 40 units without effect two would look effective at 95 %.
+void judge_all(std::vector<UnitResult>& units, const std::optional<Interval>& null, double alpha) {
+  std::vector<UnitResult*> measured;
+  std::vector<double> p_values;
+  for (UnitResult& unit : units) {
+    if (!unit.p_value) continue;
+    measured.push_back(&unit);
+    p_values.push_back(*unit.p_value);
+  }
+  const std::vector<double> adjusted = statistics::holm(p_values);
+  for (std::size_t i = 0; i < measured.size(); ++i) measured[i]->p_value = adjusted[i];
+  for (UnitResult* unit : measured) judge(*unit, null, alpha);
+}
+
+void describe_counting(const std::vector<Run>& runs, ProgressResult& result) {
+  for (const Run& run : runs) {
+    for (const Counting& counting : run.counting) {
+      if (counting.point != result.name) continue;
+      result.counted_by = counting.by;
+      result.visit_cost_ns = counting.visit_cost_ns;
+      return;
+    }
+  }
+}
+
+// Another run has other samples, and may have had another load: it says nothing of this point.
+std::vector<const Run*> runs_with(const std::vector<Run>& runs, const Point& point) {
+  std::vector<const Run*> found;
+  for (const Run& run : runs) {
+    const bool counted =
+        std::any_of(run.experiments.begin(), run.experiments.end(),
+                    [&](const Experiment& experiment) { return was_counted(experiment, point); });
+    if (counted) found.push_back(&run);
+  }
+  return found;
+}
+
+// One of several points that fails for nothing is enough, so their intervals hold together.
+std::optional<Interval> null_effect_of(const PointEffects& effects, std::size_t points,
+                                       double alpha) {
+  if (effects.nulls.size() < kFewestForSlope) return std::nullopt;
+  const CleanUnit nulls = clean_nulls(effects.nulls);
+  return effect_of(nulls.effects, nulls.noise, alpha / static_cast<double>(points));
+}
+
+ProgressResult estimate_point(const std::vector<Run>& runs, const Point& point,
+                              const PointEffects& effects, const std::optional<Interval>& null,
+                              double alpha) {
+  const std::vector<const Run*> counted = runs_with(runs, point);
+  const Totals totals = add_up(counted);
+  ProgressResult result;
+  result.name = point.name;
+  result.latency = point.latency;
+  result.runs = counted.size();
+  result.null_effect = null;
+  describe(counted, point, result);
+  if (!point.latency) result.pacing = described_pacing(runs, point.name);
+
+  describe_counting(runs, result);
+
+  std::map<std::string, std::vector<Effect>> by_unit;
+  for (const auto& [name, unit] : totals.units) by_unit[name];
+  for (const Effect& effect : effects.treatments) {
+    by_unit[effect.experiment->unit.name].push_back(effect);
+  }
+  std::vector<std::vector<Effect>> effects_of_units;
+  for (const auto& [name, of_unit] : by_unit) effects_of_units.push_back(of_unit);
+  const std::vector<CleanUnit> cleaned = clean(effects_of_units, baseline_noise(effects.nulls));
+
+  std::size_t next = 0;
+  for (const auto& [name, unit] : totals.units) {
+    const CleanUnit& of_unit = cleaned[next++];
+    UnitResult one = result_of(unit, of_unit, point, alpha);
+    if (totals.samples_total > 0) {
+      one.sample_share =
+          static_cast<double>(one.samples) / static_cast<double>(totals.samples_total);
+      one.everybodys_caller =
+          is_everybodys_caller({unit.unit, one.samples, 0, unit.inherited}, totals.samples_total);
+    }
+    if (!of_unit.effects.empty() || one.sample_share >= kWorthListing) {
+      result.units.push_back(std::move(one));
+    }
+  }
+  judge_all(result.units, null, alpha);
+  std::stable_sort(result.units.begin(), result.units.end(), ranks_before);
+  return result;
+}
+
+// In order of first appearance, throughput before latency.
+std::vector<Point> points_of(const std::vector<Run>& runs) {
+  std::vector<Point> throughput, latency;
+  std::set<std::pair<bool, std::string>> seen;
+  for (const Run& run : runs) {
+    for (const Experiment& experiment : run.experiments) {
+      for (const auto& count : experiment.throughput) {
+        if (seen.emplace(false, count.name).second) throughput.push_back({count.name, false});
+      }
+      for (const auto& count : experiment.latency) {
+        if (seen.emplace(true, count.name).second) latency.push_back({count.name, true});
+      }
+    }
+  }
+  throughput.insert(throughput.end(), latency.begin(), latency.end());
+  return throughput;
+}
+
+void sum_run(const Run& run, Report& report) {
+  std::uint64_t lost = 0;
+  for (const Experiment& experiment : run.experiments) {
+    ++report.experiments;
+    lost += experiment.lost_records;
+    if (!experiment.discarded.empty()) {
+      ++report.experiments_discarded;
+      continue;
+    }
+    add(experiment, report.selfcheck.tested);
+    report.selfcheck.delay_asked_ns += experiment.asked_ns;
+    report.selfcheck.delay_paid_ns += experiment.paid_ns;
+  }
+  report.samples_total += samples_of(run);
+  report.records_lost += std::max(run.losses.records_lost, lost);
+  report.stacks_truncated += run.losses.stacks_truncated;
+  report.samples_unknown += run.losses.samples_unknown;
+  report.throttles += run.losses.throttles;
+  report.stacks_copied_in_part += run.losses.stacks_copied_in_part;
+  report.selfcheck.stopped_calls += run.stopped_calls;
+  report.wall_ns += run.wall_ns;
+  report.attach_stop_ns = std::max(report.attach_stop_ns, run.overhead.attach_stop_ns);
+  report.sample_to_pause_p50_ns =
+      std::max(report.sample_to_pause_p50_ns, run.overhead.sample_to_pause_p50_ns);
+  report.sample_to_pause_p99_ns =
+      std::max(report.sample_to_pause_p99_ns, run.overhead.sample_to_pause_p99_ns);
+  report.pause_cost_ns = std::max(report.pause_cost_ns, run.overhead.pause_cost.cost_ns);
+  report.pause_cost_error_ns =
+      std::max(report.pause_cost_error_ns, run.overhead.pause_cost.error_ns);
+  report.period_ns = std::max(report.period_ns, run.overhead.period_ns);
+  report.controller_cpu_share =
+      std::max(report.controller_cpu_share, run.overhead.controller_cpu_share);
+  if (run.overhead.slowdown && run.overhead.slowdown >= report.slowdown) {
+    report.slowdown = run.overhead.slowdown;
+    report.slowdown_low = run.overhead.slowdown_low;
+    report.slowdown_high = run.overhead.slowdown_high;
+  }
+  std::set<std::string> peers(report.peers.begin(), report.peers.end());
+  peers.insert(run.peers.begin(), run.peers.end());
+  report.peers.assign(peers.begin(), peers.end());
+  for (const auto& [name, outcome] : run.facilities) {
+    std::string& all = report.facilities.emplace(name, outcome).first->second;
+    if (all == name_of(Outcome::seen)) all = outcome;
+  }
+  if (run.digest.starts_with("changed")) {
+    report.digest = "changed";
+  } else if (run.digest == "same" && report.digest == "unknown") {
+    report.digest = "same";
+  }
+  if (report.executable.empty()) {
+    report.executable = run.executable;
+    report.started_as = run.started_as;
+  }
+  if (report.build_id.empty()) report.build_id = run.build_id;
+  if (run.ended) report.reason = run.reason;
+}
+
+// Waiting for a core over wanting one, from the experiments' waits and the runs' samples, each of
+// which stands for one period of running.
+void add_core_waits(const std::vector<Run>& runs, Report& report) {
+  double waited = 0;
+  double foreign = 0;
+  double ran = 0;
+  for (const Run& run : runs) {
+    double experiments_ns = 0;
+    for (const Experiment& experiment : run.experiments) {
+      waited += static_cast<double>(experiment.runnable_wait_ns);
+      foreign += static_cast<double>(experiment.foreign_wait_ns);
+      experiments_ns += static_cast<double>(experiment.wall_ns);
+    }
+    const double baseline_ns =
+        static_cast<double>(run.losses.samples_total) * static_cast<double>(run.overhead.period_ns);
+    // Without them: as if one thread had always been running.
+    ran += baseline_ns > 0 && run.wall_ns > 0
+               ? baseline_ns * experiments_ns / static_cast<double>(run.wall_ns)
+               : experiments_ns;
+  }
+  if (waited <= 0) return;
+  report.oversubscribed_share = waited / (waited + ran);
+  report.foreign_share = foreign / (waited + ran);
+}
+
+}  // namespace
+
+Report estimate(const std::vector<Run>& runs, double alpha) {
+  Report report;
+  report.runs = runs.size();
+  for (const Run& run : runs) sum_run(run, report);
+  add_core_waits(runs, report);
+  report.beside = told_of_strangers(runs);
+
+  const std::vector<Point> points = points_of(runs);
+  for (const Point& point : points) {
+    PointEffects effects = compare(runs, point);
+    scale_noise(effects);
+    const auto null = null_effect_of(effects, points.size(), alpha);
+    report.progress.push_back(estimate_point(runs, point, effects, null, alpha));
+    if (!report.selfcheck.null_effect) report.selfcheck.null_effect = null;
+  }
+  add_warnings(runs, report);
+  return report;
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,105 @@
+#include "controller/causal/analysis/estimate_small_effects.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace causalctl::causal {
+namespace {
+
+using report::ProgressResult;
+using report::UnitResult;
+using report::Verdict;
+
+constexpr std::uint64_t kFewestSamples = 10;
+constexpr Nanoseconds kUsualPeriod = kMillisecond;
+
+double in_percent(double fraction) { return 100 * fraction; }
+
+// To the one digit that is shown: a bound must not be rounded down.
+double rounded_up(double value) { return std::ceil(value * 10) / 10; }
+
+std::string what_to_do(const UnitResult& unit, Nanoseconds period_ns) {
+  std::vector<std::string> ways = {"for longer (--duration)", "under more load"};
+  if (unit.is_line) ways.emplace_back("by function (--unit function)");
+  if (period_ns > kUsualPeriod) {
+    ways.push_back(fmt::format("with more samples (--period {}ms)", kUsualPeriod / kMillisecond));
+  }
+  const std::string last = ways.back();
+  ways.pop_back();
+  return fmt::format("profile {} or {}", fmt::join(ways, ", "), last);
+}
+
+// Half of the interval of baselines against baselines, if that is known: by as much the experiments
+// differ without any cause.
+double unexplained(const ProgressResult& point) {
+  return point.null_effect ? (point.null_effect->high - point.null_effect->low) / 2 : 0;
+}
+
+// Why the experiments cannot bear that bound, which is the one of that unit; empty: they can.
+std::string why_unknown(const ProgressResult& point, const UnitResult& unit, const Bound& bound) {
+  const auto of_unit =
+      fmt::format("{} ({:.0f} % of the samples)", unit.unit, in_percent(unit.sample_share));
+  if (!was_sped_up(unit.tested)) {
+    return fmt::format("{} was sampled in {} of its {} experiments with a speedup, {} times in all",
+                       of_unit, unit.tested.sampled, unit.tested.experiments, unit.tested.samples);
+  }
+  if (!bound.by_experiments) {
+    return fmt::format("of {} they leave open all of the {:.1f} % that its own time allows for",
+                       of_unit, rounded_up(in_percent(bound.effect)));
+  }
+  if (unexplained(point) > bound.effect) {
+    return fmt::format("without any speedup they agree only to ±{:.1f} points",
+                       in_percent(unexplained(point)));
+  }
+  return "";
+}
+
+}  // namespace
+
+bool was_sped_up(const report::Tested& tested) {
+  return 2 * tested.sampled >= tested.experiments && tested.samples >= kFewestSamples;
+}
+
+Bound bound_of(const UnitResult& unit) {
+  double high = unit.slope->high;
+  for (const report::CurvePoint& pool : unit.summary) high = std::max(high, pool.effect.high);
+  const double allowed = std::min(unit.ceiling.value_or(1), 1.0);
+  if (was_sped_up(unit.tested) && high < allowed) return {std::max(high, 0.0), true};
+  return {allowed, false};
+}
+
+// What the best could still be is a finding, too. It needs no control for many units: it is wrong
+// only if the bound of that one unit is wrong which truly has the largest effect.
+std::string statement_of_small_effects(const ProgressResult& point, Nanoseconds period_ns) {
+  const UnitResult* largest = nullptr;
+  Bound bound;
+  double samples = 0;
+  std::size_t measured = 0;
+  for (const UnitResult& unit : point.units) {
+    if (unit.verdict == Verdict::optimise) return "";
+    if (!unit.slope) continue;
+    ++measured;
+    samples += unit.sample_share;
+    const Bound of_unit = bound_of(unit);
+    if (largest != nullptr && of_unit.effect <= bound.effect) continue;
+    largest = &unit;
+    bound = of_unit;
+  }
+  if (largest == nullptr) {
+    return fmt::format("{}: too few experiments to say anything; profile for longer (--duration)",
+                       point.name);
+  }
+  if (const auto why = why_unknown(point, *largest, bound); !why.empty()) {
+    return fmt::format("{}: the experiments tell nothing: {}; {}", point.name, why,
+                       what_to_do(*largest, period_ns));
+  }
+  return fmt::format(
+      "{}: no effect larger than {:.1f} % is possible here, by making any of the {} measured "
+      "units faster ({:.0f} % of the samples)",
+      point.name, rounded_up(in_percent(bound.effect)), measured, in_percent(samples));
+}
+
+}  // namespace causalctl::causal

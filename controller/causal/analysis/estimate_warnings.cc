@@ -1,0 +1,300 @@
+#include "controller/causal/analysis/estimate_warnings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "controller/base/statistics.h"
+#include "controller/causal/analysis/estimate_compare.h"
+#include "controller/causal/analysis/estimate_small_effects.h"
+#include "controller/causal/analysis/estimate_totals.h"
+#include "controller/causal/analysis/pacing.h"
+#include "controller/causal/analysis/pause_cost.h"
+
+namespace causalctl::causal {
+namespace {
+
+using report::ProgressResult;
+using report::Report;
+using report::UnitResult;
+using report::Verdict;
+
+// With a period this long it is not samples that fill the kernel's rings.
+constexpr Nanoseconds kFewSamples = 5 * kMillisecond;
+
+double percent(double fraction) { return 100 * fraction; }
+
+// An effect that is certainly larger than the unit's time allows for is an error of ours, or of the
+// progress point (one whose visits come in bunches).
+void warn_of_impossible(const ProgressResult& point, Report& report) {
+  for (const UnitResult& unit : point.units) {
+    if (!unit.ceiling || unit.verdict != Verdict::optimise || !unit.best) continue;
+    const double most = *unit.ceiling * unit.best->speedup;
+    if (unit.best->effect.low <= most) continue;
+    report.warnings.push_back(fmt::format(
+        "{}: {:.0f} % faster was found to gain {:.1f} % [{:.1f}, {:.1f}], more than the {:.1f} % "
+        "that the unit's own time allows for: do not trust it; another progress point may serve "
+        "better",
+        unit.unit, percent(unit.best->speedup), percent(unit.best->effect.value),
+        percent(unit.best->effect.low), percent(unit.best->effect.high), percent(most)));
+  }
+}
+
+std::string seen_of_pace(const report::Pacing& pacing) {
+  const auto& rate = pacing.rate;
+  auto seen = fmt::format(
+      "while all threads stood still for {:.0f} % of the time it came {:.0f} % as often "
+      "[{:.0f}, {:.0f}]",
+      percent(pacing.paused_share), percent(rate.value), percent(rate.low), percent(rate.high));
+  if (const auto& absorbed = pacing.absorbed) {
+    seen += fmt::format(
+        ", and {:.0f} % of that [{:.0f}, {:.0f}] was taken from what its threads wait for "
+        "otherwise than for a core",
+        percent(absorbed->value), percent(absorbed->low), percent(absorbed->high));
+  }
+  return seen;
+}
+
+void warn_of_pace(const ProgressResult& point, Report& report) {
+  if (!point.pacing || point.pacing->pace == report::Pace::of_program) return;
+  const std::string seen = seen_of_pace(*point.pacing);
+  if (point.pacing->pace == report::Pace::own) {
+    report.warnings.push_back(fmt::format(
+        "{} comes at its own pace: {}. Its source does not wait for the program, so faster code "
+        "does not make it come more often; what faster code changes is latency: use --latency",
+        point.name, seen));
+  } else {
+    report.warnings.push_back(fmt::format(
+        "whether {} waits for the program or comes at its own pace could not be told ({}): "
+        "intervals hold both, also that nothing is gained; profile for longer, or at a time when "
+        "the program has more to spare",
+        point.name, seen));
+  }
+}
+
+// What several runs found of a point's pace, one of which the report shows.
+void warn_of_paces(const std::vector<Run>& runs, const ProgressResult& point, Report& report) {
+  std::size_t own = 0, of_program = 0, not_looked_for = 0;
+  for (const Run& run : runs) {
+    const bool counted =
+        std::any_of(run.experiments.begin(), run.experiments.end(), [&](const Experiment& one) {
+          return was_counted(one, {point.name, point.latency});
+        });
+    if (!counted || point.latency) continue;
+    const Pacing* pacing = find_pacing(run, point.name);
+    const auto pace = pacing == nullptr ? std::nullopt : std::optional(pace_of(*pacing));
+    own += pace == Pace::own ? 1 : 0;
+    of_program += pace == Pace::of_program ? 1 : 0;
+    not_looked_for += pace ? 0 : 1;
+  }
+  if (own > 0 && of_program > 0) {
+    report.warnings.push_back(fmt::format(
+        "{}: {} runs found that it comes at its own pace, {} that it waits for the program. "
+        "Their loads differ: report them one by one",
+        point.name, own, of_program));
+  }
+  if (own > 0 && not_looked_for > 0) {
+    report.warnings.push_back(
+        fmt::format("{}: {} runs found that it comes at its own pace, {} did not look. "
+                    "Effects in the latter may be too large: report them one by one",
+                    point.name, own, not_looked_for));
+  }
+}
+
+// With its reason (silence.h).
+bool told_of_silence(const std::vector<Run>& runs, const std::string& point) {
+  return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
+    return std::any_of(run.warnings.begin(), run.warnings.end(), [&](const std::string& warning) {
+      return warning.starts_with(point + ": no visit in ");
+    });
+  });
+}
+
+void warn_of_points(const std::vector<Run>& runs, Report& report) {
+  for (const ProgressResult& point : report.progress) {
+    if (point.visits == 0) {
+      if (told_of_silence(runs, point.name)) continue;
+      report.warnings.push_back(fmt::format(
+          "{}: never visited during an experiment; choose a point that the work passes through "
+          "(causalctl points PID)",
+          point.name));
+    } else {
+      warn_of_pace(point, report);
+      warn_of_paces(runs, point, report);
+      std::string small = statement_of_small_effects(point, report.period_ns);
+      if (!small.empty()) report.warnings.push_back(std::move(small));
+      warn_of_impossible(point, report);
+    }
+  }
+}
+
+// What is lost outside the experiments falsifies none of them: which thread runs is known again
+// with its next switch.
+void warn_of_losses(const std::vector<Run>& runs, Report& report) {
+  std::uint64_t lost = 0;
+  std::uint64_t experiments = 0;
+  for (const Run& run : runs) {
+    for (const Experiment& experiment : run.experiments) {
+      lost += experiment.lost_records;
+      if (experiment.lost_records > 0) ++experiments;
+    }
+  }
+  if (experiments > 0) {
+    report.warnings.push_back(fmt::format(
+        "{} event records were lost in {} of {} experiments, which do not count therefore; {}",
+        lost, experiments, report.experiments,
+        report.period_ns < kFewSamples ? "use a longer --period"
+                                       : "the controller was too late for them: leave it a core, "
+                                         "or profile at a quieter time"));
+  }
+  // Below that most samples come when they are to.
+  if (static_cast<double>(report.throttles) >
+      kManyThrottles * static_cast<double>(report.samples_total)) {
+    report.warnings.push_back(fmt::format(
+        "after {} of {} samples the kernel took none for a while: what comes next stands for that "
+        "time, too, as if the period were longer; raise kernel.perf_event_max_sample_rate",
+        report.throttles, report.samples_total));
+  }
+  if (static_cast<double>(report.experiments_discarded) >
+      kManyDiscarded * static_cast<double>(report.experiments)) {
+    report.warnings.push_back(
+        fmt::format("{} of {} experiments were discarded; the machine may be too busy",
+                    report.experiments_discarded, report.experiments));
+  }
+  const double asked = static_cast<double>(report.selfcheck.delay_asked_ns);
+  const double paid = static_cast<double>(report.selfcheck.delay_paid_ns);
+  const double difference = std::abs(paid - asked);
+  // Against the length of the run, too: where hardly anything was paused nothing can be falsified.
+  if (difference > kDelayMismatch * asked &&
+      difference > kDelayOfRun * static_cast<double>(report.wall_ns)) {
+    report.warnings.push_back(
+        fmt::format("{:.1f} ms of delay were asked for, {:.1f} ms were paid: effects are too {}",
+                    asked / kMillisecond, paid / kMillisecond,
+                    paid < asked ? "small or too large" : "uncertain"));
+  }
+}
+
+// More experiments do not make an interval narrower that is wide because of this.
+void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
+  struct Sums {
+    Nanoseconds error_ns = 0;
+    double pauses = 0;  // of one thread
+    Nanoseconds effective_ns = 0;
+  };
+  std::map<std::pair<std::string, double>, Sums> sums;  // by unit and speedup
+  for (const Run& run : runs) {
+    for (const Experiment& experiment : run.experiments) {
+      if (!experiment.discarded.empty() || experiment.speedup == 0) continue;
+      Sums& sum = sums[{experiment.unit.name, experiment.speedup}];
+      sum.error_ns += experiment.cost_error_ns;
+      sum.pauses += pauses_of_one_thread(experiment, run.overhead);
+      sum.effective_ns += experiment.effective_ns;
+    }
+  }
+  double largest = 0;
+  double of_one_ns = 0;  // pause, there
+  std::string of;
+  for (const auto& [what, sum] : sums) {
+    if (sum.effective_ns <= 0) continue;
+    const double error = static_cast<double>(sum.error_ns) / static_cast<double>(sum.effective_ns);
+    if (error <= largest) continue;
+    largest = error;
+    of_one_ns = static_cast<double>(sum.error_ns) / sum.pauses;
+    of = fmt::format("{}, {:.0f} % faster", what.first, percent(what.second));
+  }
+  if (largest <= kPauseErrorTold) return;
+  report.warnings.push_back(fmt::format(
+      "what a pause costs its thread is known to ±{:.0f} µs only (standard error), which alone "
+      "makes effects uncertain by up to ±{:.0f} points (here: {}); each interval contains its own "
+      "share of it; profile at a quieter time or for longer",
+      of_one_ns / kMicrosecond, 100 * statistics::kNormal95 * largest, of));
+}
+
+// Of which point a check speaks, where there are several.
+std::string of_point(const Report& report, const ProgressResult& point) {
+  return report.progress.size() > 1 ? fmt::format(" of {}", point.name) : "";
+}
+
+// Where baselines agree with each other less well than a finding is large, nothing can tell it from
+// noise, and it is no finding.
+void warn_of_weak_null(const ProgressResult& point, Report& report) {
+  const auto withheld = std::count_if(point.units.begin(), point.units.end(),
+                                      [](const UnitResult& unit) { return unit.within_null; });
+  const auto& null = point.null_effect;
+  if (!null || withheld == 0) return;
+  report.warnings.push_back(fmt::format(
+      "self-check{} weak: without any speedup the experiments agree only to [{:.1f}, {:.1f}] %; {} "
+      "that would have a verdict otherwise {} no larger effect, and {} none: profile for longer, "
+      "or at a quieter time",
+      of_point(report, point), percent(null->low), percent(null->high),
+      withheld == 1 ? "a unit" : fmt::format("{} units", withheld), withheld == 1 ? "has" : "have",
+      withheld == 1 ? "gets" : "get"));
+}
+
+void warn_of_null(const ProgressResult& point, Report& report) {
+  const auto& null = point.null_effect;
+  if (!null || (null->low <= 0 && null->high >= 0) || std::abs(null->value) <= 0.01) return;
+  report.warnings.push_back(fmt::format(
+      "self-check{} failed: without any speedup the experiments differ by {:.1f} % [{:.1f}, "
+      "{:.1f}]; effects of that size mean nothing",
+      of_point(report, point), percent(null->value), percent(null->low), percent(null->high)));
+}
+
+void warn_of_selfcheck(Report& report) {
+  for (const ProgressResult& point : report.progress) warn_of_null(point, report);
+  if (!report.beside.empty()) {
+    report.warnings.push_back(report.beside);
+  } else if (report.foreign_share > kBesideOthers) {
+    report.warnings.push_back(fmt::format(
+        "the target's threads waited for cores {:.0f} % of the time because of other processes (or "
+        "a limit of CPU time){}: effects hold under that load; repeat it without, if that is not "
+        "what you are after",
+        percent(report.foreign_share),
+        report.peers.empty()
+            ? ""
+            : fmt::format(", among them {}, which it talks to", fmt::join(report.peers, ", "))));
+  }
+  const double own_share = report.oversubscribed_share - report.foreign_share;
+  if (report.oversubscribed_share > kOversubscribed && own_share > kBesideOthers) {
+    report.warnings.push_back(fmt::format(
+        "the target's threads waited for cores {:.0f} % of the time because more of them wanted to "
+        "run than there are cores: effects hold only for this number of cores",
+        percent(own_share)));
+  }
+}
+
+void warn_of_runs(const std::vector<Run>& runs, Report& report) {
+  for (const Run& run : runs) {
+    if (!run.ended) {
+      report.warnings.push_back(
+          fmt::format("run {}: the log is cut off (killed?); what was written counts", run.id));
+    }
+    if (run.digest.starts_with("changed")) {
+      report.warnings.push_back(
+          fmt::format("run {}: the target is not as it was before ({})", run.id, run.digest));
+    }
+    for (const std::string& warning : run.warnings) {
+      if (std::find(report.warnings.begin(), report.warnings.end(), warning) ==
+          report.warnings.end()) {
+        report.warnings.push_back(warning);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void add_warnings(const std::vector<Run>& runs, Report& report) {
+  warn_of_points(runs, report);
+  if (report.experiments == 0) report.warnings.push_back("no experiment was finished");
+  warn_of_selfcheck(report);
+  for (const ProgressResult& point : report.progress) warn_of_weak_null(point, report);
+  warn_of_pause_cost(runs, report);
+  warn_of_losses(runs, report);
+  warn_of_runs(runs, report);
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,49 @@
+#include "controller/causal/analysis/model_error.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "controller/causal/record/core_totals.h"
+
+namespace causalctl::causal {
+namespace {
+
+// Of the period, at 100 %; it grows as the root of the speedup.
+constexpr double kError = 0.0065;
+constexpr double kErrorShortOfCores = 0.017;
+
+// Beside strangers that have a third of the time or more, by how often threads meet; in proportion
+// to their part of the time below that.
+constexpr double kFullyShared = 1.0 / 3;
+constexpr double kErrorApart = 0.025;
+constexpr double kErrorSeldom = 0.08;
+constexpr double kErrorOften = 0.17;  // also of threads that meet seldom, on more than two cores
+
+double fully_shared_error(const CoresShared& shared) {
+  switch (shared.meeting) {
+    case Meeting::apart:
+      return kErrorApart;
+    case Meeting::seldom:
+      return shared.many_cores ? kErrorOften : kErrorSeldom;
+    case Meeting::often:
+      return kErrorOften;
+  }
+  return kErrorOften;
+}
+
+}  // namespace
+
+double error_beside(const CoresShared& shared) {
+  if (!shared.matters) return 0;
+  return fully_shared_error(shared) * std::min(1.0, shared.waited_share / kFullyShared);
+}
+
+Nanoseconds model_error_of(const Experiment& experiment) {
+  const double error =
+      short_of_cores(experiment.runnable_wait_ns, experiment.wall_ns) ? kErrorShortOfCores : kError;
+  const double of_all = std::hypot(error, error_beside(classify(experiment.cores)));
+  return static_cast<Nanoseconds>(of_all * std::sqrt(experiment.speedup) *
+                                  static_cast<double>(experiment.effective_ns));
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,43 @@
+// What all threads gain by a saving of one of them where the target shares its cores with strangers
+// (ledger.h). Pure.
+//
+// Let threads that wait for each other need L of time for a visit if they had the cores to
+// themselves, and W of CPU time in all, on C cores beside strangers that want a core all the time.
+// Under fair sharing each stranger gets as much of a core as the busiest of them, L of each visit's
+// time T; so k of them get k L, and C T = k L + W. Then a unit that saves e of L, and s u of W (u
+// is its share of W), saves
+//
+//   (k L e + s u W) / (C T) = (1 - p) e + s u p,   p = W / (C T), their part of the cores' time.
+//
+// Virtual time knows e. Code that threads run which wait for no other (coupling.h) is not
+// concerned, and of code that both kinds run, the part that coupled threads have. Strangers that
+// have less of the cores than the busiest of those threads do not want them all the time; they
+// count for the part of the time that they would have as much.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "controller/causal/analysis/estimate_compare.h"
+#include "controller/causal/record/experiment.h"
+
+namespace causalctl::causal {
+
+class ShareEffect {
+ public:
+  // Of throughput points only; `felt`: the point does not come at a pace of its own.
+  ShareEffect(const Run& run, const Point& point, bool felt);
+
+  // log(period / period of the baselines) of an experiment, so that the share effect is in it.
+  double with_share(const Experiment& treatment, double log_ratio) const;
+
+ private:
+  struct Share {
+    double of_cores = 0;  // p
+    double of_unit = 0;   // u p
+    double coupled = 0;   // of the unit's CPU time, what coupled threads had
+  };
+  std::map<std::string, Share> shares_;  // by unit
+};
+
+}  // namespace causalctl::causal

@@ -1,0 +1,137 @@
+#include "controller/causal/analysis/silence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "controller/base/number.h"
+
+namespace causalctl::causal {
+namespace {
+
+// What counts as running at all: less is what a process does that only waits.
+constexpr double kIdleShare = 0.001;  // of the time watched
+constexpr double kOften = 0.01;       // of the samples or stacks: the function does run
+
+std::string of_function_that_runs(const Silence& silence) {
+  const double part = std::max(share_of(silence.in_function, silence.samples),
+                               share_of(silence.on_stack, silence.stacks));
+  const std::string seen = fmt::format("{} has {:.0f} % of the samples", silence.code.function,
+                                       std::max(1.0, 100 * part));
+  if (silence.code.kind == PointCode::Kind::function) {
+    return seen +
+           " but no visits: it was entered before the profile began, and does not return; take a "
+           "line in its loop";
+  }
+  return seen + ", but this place in it is not passed; take another line of it";
+}
+
+std::string of_idle_target(const TargetState& target) {
+  return target.waits_for.empty()
+             ? "the target used no CPU time: it waits; give it load"
+             : fmt::format("the target used no CPU time: it waits for {}; give it load",
+                           target.waits_for);
+}
+
+Nanoseconds seconds_of(const Silence& silence) {
+  return std::max<Nanoseconds>(1, silence.watched_ns / kSecond);
+}
+
+bool visited(const ThroughputCount& point) { return point.visits > 0; }
+bool visited(const LatencyCount& point) { return point.ends > 0; }
+
+std::string hint_of(const std::string& reason) {
+  if (reason == "interrupted") return "let it run for longer: the first experiment takes a while";
+  if (reason == "duration") {
+    return "profile for longer (--duration 60s): the survey and the calibration come first";
+  }
+  return "the warnings above say more";
+}
+
+NoResult without_experiment(const Run& run) {
+  std::uint64_t charged = 0;
+  for (const UnitSamples& samples : run.samples) charged += samples.count;
+  if (run.losses.samples_total == 0) {
+    return {"no result: the target used no CPU time, so nothing was sampled",
+            "give it load while it is profiled; the warnings above say more"};
+  }
+  if (charged == 0) {
+    return {fmt::format("no result: none of {} samples fell in code in scope",
+                        run.losses.samples_total),
+            "the warnings above name the code that runs; --scope-binary and --scope-file choose"};
+  }
+  const std::string cause = run.reason == "interrupted" ? "it was interrupted" : "it ended";
+  return {fmt::format("no result: {} before the first experiment was finished", cause),
+          hint_of(run.reason)};
+}
+
+}  // namespace
+
+std::string reason_of(const Silence& silence) {
+  using Kind = PointCode::Kind;
+  if (silence.target.stopped) {
+    return "the target is stopped by a signal (SIGSTOP); kill -CONT lets it go on";
+  }
+  if (silence.target.frozen) return "the target is frozen by its control group; thaw it";
+  if (is_at_rest(silence)) return of_idle_target(silence.target);
+  if (silence.code.kind == Kind::system_call) {
+    return "no thread makes this system call under the present load";
+  }
+  if (silence.code.kind == Kind::samples) return "no sample fell in this line";
+  if (!silence.inlined_at.empty()) {
+    return fmt::format("its calls are inlined, where they are not counted; take {}",
+                       fmt::join(silence.inlined_at, " or "));
+  }
+  if (silence.code.functions.empty()) return "this code does not run under the present load";
+  if (share_of(silence.in_function, silence.samples) >= kOften ||
+      share_of(silence.on_stack, silence.stacks) >= kOften) {
+    return of_function_that_runs(silence);
+  }
+  return fmt::format("{} was {} sampled either: this code does not run under the present load",
+                     silence.code.function.empty() ? "its function" : silence.code.function,
+                     silence.in_function + silence.on_stack == 0 ? "never" : "hardly");
+}
+
+std::string describe(const Silence& silence) {
+  return fmt::format("{}: no visit in {} s; {}", silence.point, seconds_of(silence),
+                     reason_of(silence));
+}
+
+bool is_at_rest(const Silence& silence) {
+  return silence.target.stopped || silence.target.frozen ||
+         static_cast<double>(silence.cpu_ns) < kIdleShare * static_cast<double>(silence.watched_ns);
+}
+
+std::string describe_unended(const Silence& silence) {
+  return fmt::format("the program has not ended in {} s; {}", seconds_of(silence),
+                     reason_of(silence));
+}
+
+std::optional<NoResult> no_result(const Run& run) {
+  if (run.experiments.empty()) return without_experiment(run);
+  bool any_counts = false;
+  std::set<std::string> silent;
+  for (const Experiment& experiment : run.experiments) {
+    if (!experiment.discarded.empty()) continue;
+    any_counts = true;
+    const auto some_visited = [&](const auto& points) {
+      return std::any_of(points.begin(), points.end(), [&](const auto& point) {
+        if (!visited(point)) silent.insert(point.name);
+        return visited(point);
+      });
+    };
+    if (some_visited(experiment.throughput) || some_visited(experiment.latency))
+      return std::nullopt;
+  }
+  if (!any_counts) {
+    return NoResult{
+        fmt::format("no result: all {} experiments were discarded", run.experiments.size()),
+        "profile at a quieter time, or for longer; the log says why each was"};
+  }
+  return NoResult{fmt::format("no result: {} {} not visited in any experiment",
+                              fmt::join(silent, ", "), silent.size() == 1 ? "was" : "were"),
+                  "the warnings above say why; causalctl points PID lists what could be counted"};
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,211 @@
+#include "controller/causal/engine/attribution.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/causal/record/unit_names.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr std::size_t kRecent = 256;
+constexpr std::size_t kMaxPending = 4096;  // older ones become `unknown`
+constexpr std::size_t kChainDepth = 32;
+constexpr std::size_t kLatestStacks = 64;
+
+unwind::Registers registers_of(const perf::UserStack& user) {
+  unwind::Registers registers;
+  std::size_t next = 0;
+  for (unsigned bit = 0; bit < std::size(registers.values); ++bit) {
+    if (((user.mask >> bit) & 1U) != 0 && next < user.registers.size()) {
+      registers.values[bit] = user.registers[next++];
+    }
+  }
+  return registers;
+}
+
+}  // namespace
+
+bool on_chain(const std::vector<Address>& chain, const std::vector<CodeRange>& code) {
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Address address = i == 0 ? chain[i] : chain[i] - 1;  // the call, not what follows it
+    const auto holds = [&](const CodeRange& range) { return range.contains(address); };
+    if (std::any_of(code.begin(), code.end(), holds)) return true;
+  }
+  return false;
+}
+
+Attribution::Attribution(std::unique_ptr<Resolver> resolver,
+                         std::unique_ptr<unwind::Unwinder> unwinder)
+    : unwinder_(std::move(unwinder)), resolver_(std::move(resolver)) {}
+
+Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain) {
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Address address = i == 0 ? chain[i] : chain[i] - 1;  // the call, not what follows it
+    const auto known = known_.find(address);
+    if (known == known_.end()) {
+      if (asked_.emplace(address, true).second) resolver_->ask(address);
+      return {Outcome::pending, 0};
+    }
+    if (known->second.unit) return {Outcome::unit, *known->second.unit};
+  }
+  return {Outcome::out_of_scope, 0};
+}
+
+Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
+  ++total_;
+  count_watched(sample);
+  const std::vector<Address>* chain = &sample.callers;
+  Charge charge = charge_chain(*chain);
+  std::vector<Address> unwound;
+  const auto own = sample.callers.empty() ? known_.end() : known_.find(sample.callers.front());
+  const bool comparable = own != known_.end() && !sample.user.registers.empty();
+  if (comparable) ++caller_check_.samples;
+  if (comparable && !own->second.unit) {
+    if (std::exchange(unwinder_is_stale_, false)) unwinder_->refresh();
+    unwound = unwinder_->unwind(registers_of(sample.user), sample.user.stack, kChainDepth);
+    // In a system call the registers are those of its entry, so the chain starts at the same place.
+    const Charge exact = charge_chain(unwound);
+    if (exact.outcome == Outcome::out_of_scope && !unwinder_->last_complete()) ++stacks_cut_off_;
+    if (exact.outcome != Outcome::pending && charge.outcome != Outcome::pending) {
+      ++caller_check_.needed_caller;
+      if (exact.outcome != charge.outcome || exact.unit != charge.unit) ++caller_check_.disagreed;
+    }
+    charge = exact;
+    chain = &unwound;
+  }
+  if (charge.outcome == Outcome::pending) {
+    if (pending_.size() == kMaxPending) {
+      pending_.pop_front();
+      ++unknown_;
+    }
+    pending_.push_back(*chain);
+  } else {
+    count(charge, *chain);
+  }
+  return charge;
+}
+
+void Attribution::watch(std::vector<std::vector<CodeRange>> codes) {
+  watched_ = std::move(codes);
+  seen_in_.assign(watched_.size(), 0);
+}
+
+void Attribution::count_watched(const perf::SampleEvent& sample) {
+  if (watched_.empty()) return;
+  for (std::size_t i = 0; i < watched_.size(); ++i) {
+    if (on_chain(sample.callers, watched_[i])) ++seen_in_[i];
+  }
+  if (sample.user.registers.empty()) return;
+  if (latest_stacks_.size() == kLatestStacks) latest_stacks_.pop_front();
+  latest_stacks_.push_back(sample.user);
+}
+
+std::vector<std::vector<Address>> Attribution::latest_stacks() {
+  std::vector<std::vector<Address>> chains;
+  if (!unwinder_) return chains;
+  for (const perf::UserStack& user : latest_stacks_) {
+    chains.push_back(unwinder_->unwind(registers_of(user), user.stack, kChainDepth));
+  }
+  return chains;
+}
+
+void Attribution::count(const Charge& charge, const std::vector<Address>& chain) {
+  const auto own = chain.empty() ? known_.end() : known_.find(chain.front());
+  const bool own_unit = own != known_.end() && own->second.unit;
+  if (own != known_.end() && !own_unit) ++elsewhere_[own->second.binary];
+  if (charge.outcome == Outcome::out_of_scope) {
+    ++unknown_;
+    return;
+  }
+  ++counts_[charge.unit];
+  if (!own_unit) ++inherited_[charge.unit];
+  recent_.push_back(charge.unit);
+  if (recent_.size() > kRecent) recent_.pop_front();
+}
+
+UnitId Attribution::intern(Unit unit) {
+  const std::string identity = identity_of(unit);
+  if (const auto found = by_identity_.find(identity); found != by_identity_.end()) {
+    return found->second;
+  }
+  const auto taken = [this](const std::string& name) { return by_name_.contains(name); };
+  if (taken(unit.name)) unit.name = free_name(unit, taken);
+  const auto id = static_cast<UnitId>(units_.size());
+  by_identity_[identity] = id;
+  by_name_.emplace(unit.name, id);
+  units_.push_back(std::move(unit));
+  counts_.push_back(0);
+  inherited_.push_back(0);
+  return id;
+}
+
+void Attribution::absorb() {
+  auto answers = resolver_->answers();
+  if (answers.empty()) return;
+  for (Resolver::Answer& answer : answers) {
+    asked_.erase(answer.address);
+    known_[answer.address] = answer.unit ? Known{intern(std::move(*answer.unit)), {}}
+                                         : Known{std::nullopt, std::move(answer.binary)};
+  }
+  std::deque<std::vector<Address>> waiting;
+  std::swap(waiting, pending_);
+  for (auto& chain : waiting) {
+    const Charge charge = charge_chain(chain);
+    if (charge.outcome == Outcome::pending) {
+      pending_.push_back(std::move(chain));
+    } else {
+      count(charge, chain);
+    }
+  }
+}
+
+void Attribution::mappings_changed() {
+  // What lay outside every module may be inside one now; what is in a unit stays.
+  std::erase_if(known_, [](const auto& entry) { return !entry.second.unit; });
+  unwinder_is_stale_ = true;
+  resolver_->refresh();
+}
+
+std::vector<UnitSamples> Attribution::samples() const {
+  std::vector<UnitSamples> all;
+  for (UnitId id = 0; id < units_.size(); ++id) {
+    all.push_back({units_[id], counts_[id], 0, inherited_[id]});
+  }
+  return all;
+}
+
+void Attribution::call(std::string identity, std::string name) {
+  identity_of_called_ = std::move(identity);
+  called_ = std::move(name);
+}
+
+std::optional<UnitId> Attribution::find(const std::string& name) const {
+  if (!called_.empty() && name == called_) {
+    const auto found = by_identity_.find(identity_of_called_);
+    return found == by_identity_.end() ? std::nullopt : std::optional(found->second);
+  }
+  if (const auto found = by_identity_.find(name); found != by_identity_.end()) return found->second;
+  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  const auto unit = std::find_if(units_.begin(), units_.end(),
+                                 [&](const Unit& each) { return may_be_called(each, name); });
+  if (unit == units_.end()) return std::nullopt;
+  return static_cast<UnitId>(unit - units_.begin());
+}
+
+std::vector<std::string> Attribution::hottest(std::size_t most) const {
+  std::vector<UnitId> ids(units_.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::stable_sort(ids.begin(), ids.end(),
+                   [this](UnitId left, UnitId right) { return counts_[left] > counts_[right]; });
+  std::vector<std::string> names;
+  for (const UnitId id : ids) {
+    if (names.size() == most) break;
+    names.push_back(units_[id].name);
+  }
+  return names;
+}
+
+}  // namespace causalctl::causal

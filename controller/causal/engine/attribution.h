@@ -1,0 +1,129 @@
+// Samples → units (Coz section 3.4.2): a sample is charged to the first frame of its call chain
+// that is in scope, inlined frames first. The unit is a line where there is line information, else
+// a function.
+//
+// Symbolizing an address takes microseconds to seconds (the first look into a module reads its
+// debug information), so a thread of its own does it, and the main loop only looks into a table of
+// what is known. A sample whose addresses are not all known yet is `pending`: it is not charged
+// now, but counted once they are. After the first second of a run that is rare.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/causal/engine/resolver.h"
+#include "controller/causal/record/evidence.h"
+#include "controller/causal/record/experiment.h"
+#include "controller/perf/events.h"
+#include "unwind/unwinder.h"
+
+namespace causalctl::causal {
+
+// Whether one of the chain's calls, or its innermost instruction, is in the code.
+bool on_chain(const std::vector<Address>& chain, const std::vector<CodeRange>& code);
+
+class Attribution {
+ public:
+  // `unwinder` may be null where no sample comes with a copied stack.
+  Attribution(std::unique_ptr<Resolver> resolver, std::unique_ptr<unwind::Unwinder> unwinder);
+
+  enum class Outcome : std::uint8_t { unit, out_of_scope, pending };
+  struct Charge {
+    Outcome outcome = Outcome::pending;
+    UnitId unit = 0;
+  };
+  Charge charge(const perf::SampleEvent& sample);
+
+  // Takes in what has been resolved since; counts the samples that waited for it. Cheap.
+  void absorb();
+  void mappings_changed();
+  std::optional<LineInformation> lines() { return resolver_->lines(); }
+
+  // As Resolver::ask_later().
+  void ask_later(const std::function<void(unwind::Symbolizer&)>& job) { resolver_->ask_later(job); }
+
+  const Unit& unit(UnitId id) const { return units_.at(id); }
+  std::uint64_t count(UnitId id) const { return counts_.at(id); }
+  const std::vector<std::uint64_t>& counts() const { return counts_; }  // by unit
+  std::size_t units() const { return units_.size(); }
+  // Those of count() that the unit got as the caller of code out of scope.
+  std::uint64_t inherited(UnitId id) const { return inherited_.at(id); }
+  std::vector<UnitSamples> samples() const;  // by unit; what fell in baselines is not known here
+  // Samples in code out of scope, by the file name of its binary (empty: in no file), whether or
+  // not a caller got them.
+  const std::map<std::string, std::uint64_t>& elsewhere() const { return elsewhere_; }
+  std::uint64_t unknown() const { return unknown_; }  // samples that no unit got
+  std::uint64_t total() const { return total_; }
+  std::size_t pending() const { return pending_.size(); }  // samples not counted yet
+
+  // From now on find(name) is the unit of this identity (unit_names.h), and no other.
+  void call(std::string identity, std::string name);
+  // From now on it is counted in how many samples' chains, as the kernel gives them, each of these
+  // pieces of code is; by index. Of code without frame pointers only the innermost is certain.
+  void watch(std::vector<std::vector<CodeRange>> codes);
+  std::uint64_t seen_in(std::size_t code) const { return seen_in_.at(code); }
+  // The whole chains of the latest samples that came with a copied stack, at most 64. Unwinds them:
+  // some milliseconds.
+  std::vector<std::vector<Address>> latest_stacks();
+
+  // The unit that the user calls `name`: its identity, its name, FILE:LINE or FILE:FUNCTION by a
+  // longer path, BINARY:FUNCTION. nullopt: not seen.
+  std::optional<UnitId> find(const std::string& name) const;
+  std::vector<std::string> hottest(std::size_t most) const;  // names, by samples
+
+  const std::deque<UnitId>& recent() const {
+    return recent_;
+  }  // of the latest samples, at most 256
+
+  // How often the unwound chain disagreed with the frame pointers about the unit, among samples
+  // that came with a stack and needed a caller. What decides whether stacks are copied.
+  struct CallerCheck {
+    std::uint64_t samples = 0;  // with a stack, and of a place that is known by now
+    std::uint64_t needed_caller = 0;
+    std::uint64_t disagreed = 0;
+  };
+  const CallerCheck& caller_check() const { return caller_check_; }
+  // Samples that no unit got because their copied stack ended before a frame in scope.
+  std::uint64_t stacks_cut_off() const { return stacks_cut_off_; }
+
+ private:
+  Charge charge_chain(const std::vector<Address>& chain);
+  void count(const Charge& charge, const std::vector<Address>& chain);
+  void count_watched(const perf::SampleEvent& sample);
+  UnitId intern(Unit unit);
+
+  std::unique_ptr<unwind::Unwinder> unwinder_;
+  bool unwinder_is_stale_ = false;
+  std::unique_ptr<Resolver> resolver_;
+  struct Known {
+    std::optional<UnitId> unit;  // nullopt: out of scope
+    std::string binary;          // of what is out of scope
+  };
+  std::unordered_map<Address, Known> known_;
+  std::unordered_map<Address, bool> asked_;
+  std::deque<std::vector<Address>> pending_;
+  std::vector<Unit> units_;
+  std::vector<std::uint64_t> counts_;
+  std::vector<std::uint64_t> inherited_;  // by unit
+  std::map<std::string, std::uint64_t> elsewhere_;
+  std::vector<std::vector<CodeRange>> watched_;
+  std::vector<std::uint64_t> seen_in_;  // by index of watched_
+  std::deque<perf::UserStack> latest_stacks_;
+  std::unordered_map<std::string, UnitId> by_identity_;  // unit_names.h
+  std::unordered_map<std::string, UnitId> by_name_;
+  std::string called_, identity_of_called_;
+  std::deque<UnitId> recent_;
+  std::uint64_t unknown_ = 0;
+  std::uint64_t total_ = 0;
+  CallerCheck caller_check_;
+  std::uint64_t stacks_cut_off_ = 0;
+};
+
+}  // namespace causalctl::causal

@@ -1,0 +1,81 @@
+#include "controller/causal/engine/cadence.h"
+
+#include <algorithm>
+
+#include "controller/causal/record/core_totals.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr std::uint64_t kTicksBetweenBlocks = 8;
+constexpr Nanoseconds kEnoughToSee = 400 * kMillisecond;
+// To change what was chosen: a burst is no reason, for there is no way back.
+constexpr Nanoseconds kEnoughToChange = 5 * kSecond;
+constexpr std::uint64_t kBlocksToChange = 200;
+
+// A debt below the threshold waits for more. A pause as long as this is still on at the next tick
+// and is prolonged instead of being begun again, and much of what is owed cancels before.
+constexpr double kThresholdTicks = 2.5;
+// Where threads wait for cores, the core of a paused thread is taken by another one, and does not
+// stand still: then the fewer pauses the better.
+constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
+// And where it is a thread of the target that takes it, that core goes on as late as it was: debts
+// are the cores', mostly noise that cancels, and pausing a thread does not pay them.
+constexpr Nanoseconds kThresholdOwnQueue = 40 * kMillisecond;
+constexpr Nanoseconds kThresholdSpinning = kMillisecond;
+
+}  // namespace
+
+void Cadence::passed(Nanoseconds now_ns, bool tells) {
+  if (tells) {
+    told_ns_ += now_ns - passed_at_ns_;
+    told_blocks_ += blocks_;
+  }
+  passed_at_ns_ = now_ns;
+  blocks_ = 0;
+}
+
+void Cadence::limit(Nanoseconds longest_ns) {
+  longest_tick_ns_ = std::clamp(longest_ns, kShortestTick, longest_tick_ns_);
+  tick_ns_ = std::min(tick_ns_, longest_tick_ns_);
+}
+
+// Doubled from the shortest as often as it may be, so that noise does not make it another one.
+Nanoseconds Cadence::affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wait_ns) const {
+  if (spinning_ || short_of_cores(core_wait_ns - judged_.core_wait_ns, now_ns - judged_.at_ns)) {
+    return kShortestTick;
+  }
+  const auto rare_enough = [&](Nanoseconds tick_ns) {
+    return static_cast<Nanoseconds>(kTicksBetweenBlocks * told_blocks_) * tick_ns <= told_ns_;
+  };
+  Nanoseconds tick_ns = kShortestTick;
+  while (2 * tick_ns <= longest_tick_ns_ && rare_enough(2 * tick_ns)) tick_ns *= 2;
+  return tick_ns;
+}
+
+void Cadence::update(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds own_wait_ns) {
+  const Nanoseconds passed_ns = now_ns - updated_.at_ns;
+  if (passed_ns < kEnoughToSee) return;
+  oversubscribed_ = short_of_cores(core_wait_ns - updated_.core_wait_ns, passed_ns);
+  own_queue_ = short_of_cores(own_wait_ns - updated_.own_wait_ns, passed_ns);
+  updated_ = {now_ns, core_wait_ns, own_wait_ns};
+  if (told_ns_ < kEnoughToSee) return;
+  if (chosen_ && told_ns_ < kEnoughToChange && told_blocks_ < kBlocksToChange) return;
+  const Nanoseconds affordable_ns = affordable_tick_ns(now_ns, core_wait_ns);
+  tick_ns_ = chosen_ ? std::min(tick_ns_, affordable_ns) : affordable_ns;
+  chosen_ = true;
+  judged_ = updated_;
+  told_ns_ = 0;
+  told_blocks_ = 0;
+}
+
+Nanoseconds Cadence::threshold_ns() const {
+  if (threshold_ns_) return *threshold_ns_;
+  if (spinning_) return kThresholdSpinning;
+  if (oversubscribed_ && !own_queue_) return kThresholdOversubscribed;
+  const auto usual_ns = static_cast<Nanoseconds>(kThresholdTicks * static_cast<double>(tick_ns_));
+  if (!own_queue_) return usual_ns;
+  return std::max(usual_ns, std::min(longest_threshold_ns_, kThresholdOwnQueue));
+}
+
+}  // namespace causalctl::causal

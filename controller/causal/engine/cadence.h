@@ -1,0 +1,72 @@
+// How often the rings are drained, and how much a thread may owe before it is paused: as late and
+// as rarely as accuracy allows. Lateness falsifies only what threads do to each other between two
+// wake-ups (docs/virtual-time.md, "What a pause costs, and how late it may come"), so it is how
+// often the target's own threads block that tells how late is too late.
+//
+// The tick, 2, 4 or 8 ms, is chosen at the first experiment that something is known at, and from
+// then on only ever gets shorter, between two experiments: nearly all baselines and the treatments
+// beside them have the same one, so that what the controller takes from the target cancels. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "controller/base/types.h"
+
+namespace causalctl::causal {
+
+inline constexpr Nanoseconds kShortestTick = 2 * kMillisecond;
+
+class Cadence {
+ public:
+  void start(Nanoseconds now_ns) { passed_at_ns_ = updated_.at_ns = judged_.at_ns = now_ns; }
+  void blocked() { ++blocks_; }  // a thread of the target has, and not in a pause of ours
+  // Threads wait by spinning, where lateness is dearer than pauses.
+  void waits_by_spinning() { spinning_ = true; }
+  // Ticks are at most so long, and at least the shortest.
+  void limit(Nanoseconds longest_ns);
+  // nullopt: by what is known of the target.
+  void fix_threshold(std::optional<Nanoseconds> threshold_ns) { threshold_ns_ = threshold_ns; }
+  // Where threads wait for each other's cores the threshold is at most so long.
+  void limit_threshold(Nanoseconds longest_ns) { longest_threshold_ns_ = longest_ns; }
+
+  // Whether what there was since the last call tells how often threads block: not when some owed
+  // time, for then they stand in pauses instead of waiting for each other.
+  void passed(Nanoseconds now_ns, bool tells);
+  // Call it before each experiment. Both are totals since the start: `core_wait_ns` is the time for
+  // which threads waited for any core, summed over threads; `own_wait_ns` is the part of it that
+  // other threads of the target caused, divided by the number of cores.
+  void update(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds own_wait_ns);
+
+  // Whether cores were short between the last two updates.
+  bool oversubscribed() const { return oversubscribed_; }
+  bool spinning() const { return spinning_; }
+  Nanoseconds tick_ns() const { return tick_ns_; }
+  Nanoseconds threshold_ns() const;  // of a debt, above which its thread is paused
+
+ private:
+  struct Since {  // an update
+    Nanoseconds at_ns = 0;
+    Nanoseconds core_wait_ns = 0;
+    Nanoseconds own_wait_ns = 0;
+  };
+  Nanoseconds affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wait_ns) const;
+
+  bool spinning_ = false;
+  bool oversubscribed_ = false;
+  bool own_queue_ = false;  // … for want of cores that other threads of the target have
+  Nanoseconds longest_tick_ns_ = 8 * kMillisecond;
+  Nanoseconds tick_ns_ = kShortestTick;
+  std::optional<Nanoseconds> threshold_ns_;
+  Nanoseconds longest_threshold_ns_ = kSecond;
+  bool chosen_ = false;
+  Since updated_;
+  Since judged_;              // when the tick was
+  std::uint64_t blocks_ = 0;  // since passed_at_ns_
+  Nanoseconds passed_at_ns_ = 0;
+  // Since the tick was judged, where it tells.
+  Nanoseconds told_ns_ = 0;
+  std::uint64_t told_blocks_ = 0;
+};
+
+}  // namespace causalctl::causal

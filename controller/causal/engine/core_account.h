@@ -1,0 +1,39 @@
+// Keeps what CoreTotals says of coupled threads and of waits for strangers. Who is coupled, and
+// whether cores are shared, is checked between experiments; until the next check everything is
+// taken to go on as it was before the last one. Pure.
+#pragma once
+
+#include "controller/base/types.h"
+#include "controller/causal/record/core_totals.h"
+
+namespace causalctl::causal {
+
+class CoreAccount {
+ public:
+  // All of them ever growing, besides the time.
+  struct Now {
+    Nanoseconds at_ns = 0;
+    Nanoseconds cpu_ns = 0;  // of the target
+    Nanoseconds stranger_wait_ns = 0;
+  };
+
+  explicit CoreAccount(const Now& start) : updated_(start) {}
+
+  // A sample of a coupled thread of the target.
+  void sampled(Nanoseconds period_ns, bool in_unit);
+  // `since`: of the time since the update before; `shared`: strangers share the cores.
+  void update(const Now& now, const CoupledTime& since, bool shared);
+
+  // Adds to `totals` what is kept here, as of now.
+  void add_to(CoreTotals& totals, const Now& now) const;
+
+ private:
+  // As of the last update.
+  Now updated_;
+  CoreTotals before_;
+  bool shared_ = false;
+  // CPU time a nanosecond, before the last update.
+  double busiest_ = 0, peers_ = 0, all_peers_ = 0;
+};
+
+}  // namespace causalctl::causal

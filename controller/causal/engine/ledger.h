@@ -1,0 +1,232 @@
+// The ledger: virtual time of every thread (docs/virtual-time.md). Pure: events in, debts out.
+//
+// Thread i's virtual time is v_i = t - lead_i. Its lead is what it has gained (earned: samples of
+// its own in the selected unit, each worth speedup x period, Coz eq. 4), stood still (paid: pauses,
+// as measured) or taken over from those it waited for; Coz keeps it as a counter of pauses. An
+// experiment is right when every interaction between threads happens in the order of virtual time,
+// as in conservative parallel simulation. We cannot stop a thread at a wake-up, but the edge is
+// accounted for exactly, afterwards, by its timestamps:
+//
+//   i blocked at t_b, thread j of the target wakes it at t_w, W = t_w - t_b. In virtual time i goes
+//   on at the later of its own arrival and j's wake, max(t_b - lead_i, t_w - lead_j), hence
+//
+//     lead_i <- min(lead_i + W, lead_j)                                      (the wake rule)
+//
+// Where j is ahead this is credit, limited by the time really waited; where j owes more, i inherits
+// the debt. Coz's rule (section 3.4.1), full credit, is the case of a long W and a j that has paid.
+// Where j's wake-up comes before i's own arrival, in virtual time i does not wait at all, and is
+// credited with the time that the wake-up takes to reach it, too.
+// A core is a resource like a lock: the same rule holds for a thread that waited for a core (the
+// core rule), with the lead that all cores have while they are busy (core_pool.h), or of the
+// thread that left this one. Whoever is woken by anything else keeps its lead, save for what rules
+// 5 and 7 of docs/virtual-time.md say of joins, spinning and unseen wake-ups.
+//
+// Programs that are neither the target nor a peer are called strangers here. They get a fair
+// share of the cores, so that a thread waits for them in proportion to what it runs, whoever of the
+// target had the core before: such a wait is no edge. What it is worth is Credit's (rule 13).
+//
+// G is the largest lead of all live threads. debt_i = G - lead_i is what thread i still has to
+// stand still for; background threads, which hardly run, are exempt once a timer has woken them
+// (rule 8).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/causal/engine/core_pool.h"
+#include "controller/causal/engine/coupling.h"
+#include "controller/causal/engine/own_cores.h"
+#include "controller/causal/record/core_totals.h"
+
+namespace causalctl::causal {
+
+enum class ThreadState : std::uint8_t { unknown, running, waiting_for_core, blocked };
+
+class Ledger {
+ public:
+  // How a wait is credited whose end was not seen, only that the thread runs again: `none` where
+  // wake edges are reported, `full` (up to G) where the kernel does not let us see them
+  // (docs/security.md).
+  enum class UnseenCredit : std::uint8_t { none, full };
+
+  // `cores`: on which the target may run.
+  explicit Ledger(UnseenCredit unseen = UnseenCredit::none, int cores = 1)
+      : own_cores_(cores), not_strangers_(cores), pool_(cores), unseen_credit_(unseen) {}
+  Ledger(Ledger&&) = default;
+
+  // `parent` 0: unknown, owes nothing. `blocked`: so it was found when its records began.
+  void start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool blocked = false);
+  // A peer's thread: it cannot be paused and earns nothing, but leads pass through it (rule 5).
+  void start_peer(Tid thread, Nanoseconds now_ns, bool blocked);
+  bool is_peer(Tid thread) const;
+  void end_thread(Tid thread, Nanoseconds now_ns);
+
+  // Whether strangers share the cores. Where they do not, threads that wait though a core is free
+  // wait because of the scheduler, and so it is as by rule 6.
+  void share_cores(bool shared) { shared_ = shared; }
+  // In a run that is one unit of work every thread counts as one that passes a progress point:
+  // meetings() and couple() are of all.
+  void count_all_as_visitors() { all_visit_ = true; }
+  // Finds the threads that are coupled (coupling.h), by what was seen since the last call.
+  CoupledTime couple();
+  bool is_coupled(Tid thread) const;
+
+  // Forgets all leads (between experiments); states and block times stay.
+  void reset();
+
+  void earn(Tid thread, Nanoseconds amount_ns);
+  // All threads owe that much more, and no thread has earned it: a uniform pause.
+  void lift(Nanoseconds amount_ns);
+  void pay(Tid thread, Nanoseconds amount_ns);
+
+  void visited(Tid thread);  // a progress point: in its virtual time progress is measured
+  void ran(Tid thread);      // a sample: the thread is on a core
+  struct OnCore {
+    Nanoseconds waited_ns = 0;  // for a core
+    Nanoseconds stolen_ns = 0;  // another program had the thread's core; 0: it left it otherwise
+    Nanoseconds kept_off_ns =
+        0;  // of the wait, what strangers caused; 0 where cores are not shared
+  };
+  OnCore switched_in(Tid thread, std::uint32_t cpu, Nanoseconds now_ns);
+  // `in_pause`: it may be our pause, not a wait of its own, that it leaves the core for, or that it
+  // is preempted in: what it waits for then is in the pause as measured.
+  void switched_out(Tid thread, std::uint32_t cpu, Nanoseconds now_ns, bool preempted,
+                    bool in_pause);
+  void woken(Tid thread, Tid waker, Nanoseconds now_ns);
+  // An external wake-up, by a device or a timer: the thread's lead stays, but from here on it
+  // waits for a core (rules 5 and 6).
+  void woken_externally(Tid thread, Nanoseconds now_ns);
+
+  // For so long the thread has waited by spinning. For whom cannot be seen: taken to be the thread
+  // that is ahead of all others.
+  void spun(Tid thread, Nanoseconds amount_ns);
+
+  Nanoseconds max_lead() const;
+  Nanoseconds lead(Tid thread) const;   // 0 for a thread that is not known
+  bool may_be_woken(Tid thread) const;  // blocked, for all that is known
+
+  struct Debt {
+    Tid thread = 0;
+    Nanoseconds debt_ns = 0;
+    ThreadState state = ThreadState::unknown;
+  };
+  // Nothing is asked of a background thread whose last wake-up was external.
+  std::vector<Debt> debts() const;
+
+  // Totals since the start. Waits, of peers' threads too, that were ended by a thread known here,
+  // and those that were ended by anything else; and the time for which threads that pass progress
+  // points have waited, for whatever, averaged over these threads.
+  std::uint64_t waits_ended_by_known() const { return ended_by_known_; }
+  std::uint64_t waits_ended_externally() const { return ended_externally_; }
+  Nanoseconds mean_wait_ns() const;
+  Nanoseconds mean_debt_ns() const;  // of the target's threads that pass progress points, too
+
+  // Totals since the start, summed over threads: waits for a core, and what of them was foreign:
+  // caused by other processes (peers, strangers, the controller) or a limit of CPU time.
+  Nanoseconds core_wait_ns() const { return core_wait_ns_; }
+  Nanoseconds foreign_wait_ns() const { return foreign_wait_ns_; }
+  // What other threads of the target caused. What is left are moments on the way to a core.
+  Nanoseconds own_wait_ns() const { return own_wait_ns_; }
+  Nanoseconds stalled_ns() const { return own_cores_.stalled_ns(); }  // see OwnCores
+  // Ever growing, of CoreTotals: visitors_cpu_ns, met, ended_externally.
+  CoreTotals meetings() const;
+  const OwnCores::Withheld& withheld() const { return own_cores_.withheld(); }
+  Nanoseconds stranger_wait_ns() const { return stranger_wait_ns_; }  // of core_wait_ns, too
+
+ private:
+  struct Thread {
+    Nanoseconds lead_ns = 0;
+    ThreadState state = ThreadState::unknown;
+    Nanoseconds since_ns = 0;          // of a wait: for a wake-up, or for a core
+    std::optional<std::uint32_t> cpu;  // the last one
+    bool wake_unseen = false;  // blocked, not in a pause, and no edge has told who ended that
+    // The thread is being woken by one that, in virtual time, had signalled before this one went to
+    // sleep: in virtual time it would not have blocked, so its way to a core is credited, too.
+    bool spurious_wait = false;
+    bool in_pause = false;  // of ours
+    bool preempted = false;
+    Nanoseconds runs_on_ns = 0;  // in virtual time, after that (see come_to)
+    bool seen = false;           // a record has told of its state
+    // A timer or a device has ended its last wait, and no thread of the target has brought it into
+    // step since.
+    bool external_wake = false;
+    Nanoseconds up_since_ns = 0;  // when that wake-up was
+    Nanoseconds running_since_ns = 0;
+    Nanoseconds cpu_ns = 0;       // before that; of the last few experiments
+    double granted_ns = 0;        // see OwnCores, when it began to wait for a core
+    double granted_known_ns = 0;  // … of not_strangers_
+    bool among_known = false;     // it counts in not_strangers_
+    bool visits = false;
+    bool visitor_runs = false;  // it counts in running_visitors_
+    Nanoseconds ran_ns = 0;     // since couple(), before running_since
+    bool coupled = false;
+    bool background = false;
+    bool is_peer = false;
+    std::optional<std::size_t> runnable_at;  // in runnable_
+  };
+  struct Core {
+    bool of_target = false;  // a thread of the target has run on it
+    Tid left_by = 0;
+    Nanoseconds left_at_ns = 0;
+    Nanoseconds lead_ns = 0;  // of the thread that left it, then
+    bool by_exempt = false;
+    bool preempted = false;
+    Nanoseconds short_since_ns = 0;  // of the pool, then
+  };
+
+  void enter(Thread& thread, ThreadState state, Nanoseconds now_ns);
+  void count_runnable(Thread& thread, Nanoseconds now_ns);
+  double lead_of_runnable() const;
+  static bool may_be_woken(const Thread& thread);
+  void count_visitors(Thread& thread, ThreadState state, Nanoseconds now_ns);
+  void count_known(Thread& thread, ThreadState state, Nanoseconds now_ns);
+  void leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted);
+  OnCore put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns);
+  void end_externally(Thread& thread, Nanoseconds now_ns);
+  void come_to(const Core& core, const Thread& successor, Nanoseconds now_ns);
+
+  void find_background_threads();
+  void catch_up(Thread& thread);
+  bool is_visitor(const Thread& thread) const {
+    return thread.visits || (all_visit_ && !thread.is_peer);
+  }
+  static bool exempt(const Thread& thread) { return thread.background && thread.external_wake; }
+  static bool met_by_chance(const Thread& waiter, const Thread& waker);
+  // `by_chance`: credit, but no debt, is handed on.
+  static void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_lead_ns,
+                     bool by_chance = false);
+
+  std::unordered_map<Tid, Thread> threads_;
+  Nanoseconds lifted_ns_ = 0;
+  std::uint64_t ended_by_known_ = 0, ended_externally_ = 0;
+  Nanoseconds waited_ns_ = 0;  // by threads that pass progress points
+  Nanoseconds latest_ns_ = 0;  // time of the latest switch
+  std::unordered_map<std::uint32_t, Core> cores_;
+  // The latest end of a thread. Its events are closed before it wakes who joins it, so that there
+  // is no edge: whoever wakes up right afterwards, from a wait nobody ended, is taken to be that.
+  struct End {
+    Nanoseconds at_ns = 0;
+    Nanoseconds lead_ns = 0;
+  };
+  std::optional<End> last_end_;
+  Nanoseconds core_wait_ns_ = 0;
+  Nanoseconds foreign_wait_ns_ = 0;
+  Nanoseconds own_wait_ns_ = 0;
+  Nanoseconds stranger_wait_ns_ = 0;
+  bool shared_ = false;
+  OwnCores own_cores_;
+  OwnCores not_strangers_;  // peers on the target's cores count as the target's
+  CorePool pool_;
+  CoreTotals meetings_;  // visitors_cpu_ns as of visitors_at_ns_
+  Coupling coupling_;
+  bool all_visit_ = false;
+  int running_visitors_ = 0;
+  Nanoseconds visitors_at_ns_ = 0;
+  std::vector<Thread*> runnable_;  // peers, too, where they run on cores of the target
+  UnseenCredit unseen_credit_;
+};
+
+}  // namespace causalctl::causal

@@ -1,0 +1,41 @@
+#include "controller/causal/engine/shared_cores.h"
+
+#include "controller/causal/record/core_totals.h"
+
+namespace causalctl::causal {
+namespace {
+
+// Where this share of the waits falls in moments in which all threads of the target wait, it is a
+// quota that keeps them from running: strangers stop one at a time.
+constexpr double kTogether = 0.8;
+
+}  // namespace
+
+CoreUse operator-(const CoreUse& now, const CoreUse& before) {
+  CoreUse since = now;
+  since.at_ns -= before.at_ns;
+  since.cpu_ns -= before.cpu_ns;
+  since.stranger_wait_ns -= before.stranger_wait_ns;
+  since.withheld_ns -= before.withheld_ns;
+  since.together_ns -= before.together_ns;
+  since.idle_ns.reset();
+  if (now.idle_ns && before.idle_ns) since.idle_ns = *now.idle_ns - *before.idle_ns;
+  return since;
+}
+
+void SharedCores::update(const CoreUse& use, int cores, const CpuLimits& limits) {
+  const auto waited = static_cast<double>(use.stranger_wait_ns);
+  const bool together = use.together_ns > kTogether * use.withheld_ns;
+  // A core may be free while a thread waits, because the scheduler has put two on one. Whoever
+  // waits for strangers waits no longer than these run, but all of a target may wait for its quota.
+  bool by_placement = false;
+  if (use.idle_ns && !limits.throttled && !together) {
+    const Nanoseconds others_ns = cores * use.at_ns - *use.idle_ns - use.cpu_ns - use.peers_cpu_ns;
+    by_placement = 2 * static_cast<double>(others_ns) < waited;
+  }
+  shared_ = waited > kSharedFrom * static_cast<double>(use.cpu_ns) && !by_placement;
+  const bool quota = limits.throttled || (together && !limits.all_seen);
+  awake_ = shared_ && !quota && !limits.is_counted;
+}
+
+}  // namespace causalctl::causal

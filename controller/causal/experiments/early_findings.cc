@@ -1,0 +1,167 @@
+#include "controller/causal/experiments/early_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/base/log.h"
+#include "controller/causal/analysis/elsewhere.h"
+#include "controller/causal/engine/resolver.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Nanoseconds kPollEvery = 250 * kMillisecond;
+constexpr Nanoseconds kAskAfter = 3 * kSecond;   // for what takes the symbolizer a while
+constexpr Nanoseconds kSayAfter = 5 * kSecond;   // without a visit
+constexpr Nanoseconds kSayAtLast = 8 * kSecond;  // whether or not all reasons are known
+constexpr std::uint64_t kEnoughToTell = 50;      // samples, to tell where they are
+constexpr std::uint64_t kManyMore = 200;         // … where some are in scope
+constexpr std::size_t kMostPlaces = 2;           // of inlined calls that are named
+constexpr std::size_t kMostNear = 3;             // files that are named
+
+}  // namespace
+
+EarlyFindings::EarlyFindings(const StreamParts& parts, const Stream& stream,
+                             const config::Scope& scope, Visits visits)
+    : parts_(parts), stream_(stream), scope_(scope), visits_(visits) {
+  std::vector<std::vector<CodeRange>> codes;
+  for (const PointCode& code : parts.point_codes) codes.push_back(code.functions);
+  parts_.attribution.watch(std::move(codes));
+}
+
+void EarlyFindings::begin(Nanoseconds now_ns) { begun_ns_ = polled_ns_ = now_ns; }
+
+bool EarlyFindings::any_silent() const {
+  for (std::uint32_t tag = 0; tag < parts_.point_codes.size(); ++tag) {
+    if (is_silent(tag)) return true;
+  }
+  return false;
+}
+
+void EarlyFindings::poll() {
+  if (silence_said_ && elsewhere_said_) return;
+  const Nanoseconds now_ns = parts_.clock.now();
+  if (now_ns - polled_ns_ < kPollEvery) return;
+  polled_ns_ = now_ns;
+  const Nanoseconds passed_ns = now_ns - begun_ns_;
+  if (!inlined_asked_ && passed_ns >= kAskAfter && any_silent()) ask_where_inlined();
+  if (!silence_said_ && passed_ns >= kSayAfter) say_what_is_silent(passed_ns);
+  if (!elsewhere_said_) say_what_is_elsewhere();
+}
+
+void EarlyFindings::ask_where_inlined() {
+  inlined_asked_ = true;
+  std::vector<PointCode> silent = parts_.point_codes;
+  for (std::uint32_t tag = 0; tag < silent.size(); ++tag) {
+    if (!is_silent(tag) || silent[tag].kind != PointCode::Kind::function) silent[tag] = {};
+  }
+  parts_.attribution.ask_later([asked = asked_, silent](unwind::Symbolizer& symbolizer) {
+    std::vector<std::vector<std::string>> found(silent.size());
+    for (std::size_t tag = 0; tag < silent.size(); ++tag) {
+      if (silent[tag].functions.empty()) continue;
+      found[tag] = symbolizer.inlined_at(silent[tag].functions.front().start, silent[tag].function,
+                                         kMostPlaces);
+    }
+    const std::lock_guard lock(asked->mutex);
+    asked->inlined_at = std::move(found);
+    asked->inlined_known = true;
+  });
+}
+
+Silence EarlyFindings::silence_of(std::uint32_t tag) {
+  const auto& point = parts_.counters.points()[tag];
+  Silence silence;
+  silence.point = point.name;
+  using Kind = progress::CountedPoint::Kind;
+  if (point.kind == Kind::begin) silence.point += " (begin)";
+  if (point.kind == Kind::end) silence.point += " (end)";
+  silence.code = parts_.point_codes[tag];
+  silence.watched_ns = parts_.clock.now() - begun_ns_;
+  if (parts_.target_state) silence.target = parts_.target_state();
+  silence.cpu_ns = stream_.cpu_time_ns();
+  silence.samples = parts_.attribution.total();
+  silence.in_function = parts_.attribution.seen_in(tag);
+  if (!std::exchange(stacks_read_, true)) stacks_ = parts_.attribution.latest_stacks();
+  silence.stacks = stacks_.size();
+  silence.on_stack = static_cast<std::uint64_t>(std::count_if(
+      stacks_.begin(), stacks_.end(),
+      [&](const std::vector<Address>& chain) { return on_chain(chain, silence.code.functions); }));
+  const std::lock_guard lock(asked_->mutex);
+  if (tag < asked_->inlined_at.size()) silence.inlined_at = asked_->inlined_at[tag];
+  return silence;
+}
+
+void EarlyFindings::say_what_is_silent(Nanoseconds passed_ns) {
+  {
+    const std::lock_guard lock(asked_->mutex);
+    if (inlined_asked_ && !asked_->inlined_known && passed_ns < kSayAtLast) return;
+  }
+  silence_said_ = true;
+  for (const std::string& text : silences()) log::note("warning: {}", text);
+}
+
+std::vector<std::string> EarlyFindings::silences() {
+  std::vector<std::string> texts;
+  for (std::uint32_t tag = 0; tag < parts_.point_codes.size(); ++tag) {
+    if (!is_silent(tag)) continue;
+    const Silence silence = silence_of(tag);
+    if (visits_ == Visits::throughout) {
+      texts.push_back(describe(silence));
+    } else if (is_at_rest(silence)) {
+      texts.push_back(describe_unended(silence));
+    }
+  }
+  return texts;
+}
+
+// Lists all source files of the binaries in scope.
+void EarlyFindings::ask_for_files() {
+  files_asked_ = true;
+  if (scope_.files.empty()) return;
+  parts_.attribution.ask_later([asked = asked_, scope = scope_](unwind::Symbolizer& symbolizer) {
+    std::string text = unmatched_files(scope, symbolizer, kMostNear);
+    const std::lock_guard lock(asked->mutex);
+    asked->unmatched_files = std::move(text);
+  });
+}
+
+std::optional<std::string> EarlyFindings::elsewhere(const std::vector<UnitSamples>& samples) const {
+  Elsewhere found;
+  found.scope = scope_;
+  found.samples = parts_.attribution.total();
+  for (const UnitSamples& unit : samples) {
+    found.charged += unit.count;
+    if (!is_everybodys_caller(unit, found.samples)) found.had += unit.count;
+  }
+  found.by_binary = parts_.attribution.elsewhere();
+  const std::lock_guard lock(asked_->mutex);
+  if (found.had == 0) found.unmatched_files = asked_->unmatched_files;
+  return describe(found);
+}
+
+void EarlyFindings::say_what_is_elsewhere() {
+  const auto& attribution = parts_.attribution;
+  // What waits for debug information is not out of scope.
+  const bool known = parts_.attribution.lines() && attribution.total() >= kEnoughToTell &&
+                     2 * attribution.pending() < attribution.total();
+  if (!known) return;
+  if (!files_asked_) return ask_for_files();  // and say it at the next poll
+  if (attribution.total() >= kManyMore) elsewhere_said_ = true;
+  const std::vector<UnitSamples> samples = attribution.samples();
+  if (!samples.empty() && attribution.total() < kManyMore) return;
+  if (const auto text = elsewhere(samples)) {
+    elsewhere_said_ = true;
+    log::note("warning: {}", *text);
+  }
+}
+
+std::vector<std::string> EarlyFindings::at_the_end(const std::vector<UnitSamples>& samples) {
+  std::vector<std::string> warnings = silences();
+  if (parts_.attribution.total() < kEnoughToTell || !parts_.attribution.lines()) return warnings;
+  if (auto text = elsewhere(samples)) warnings.push_back(std::move(*text));
+  return warnings;
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,196 @@
+#include "controller/causal/experiments/execution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "controller/base/clock.h"
+#include "controller/causal/analysis/model_error.h"
+#include "controller/causal/analysis/pause_cost.h"
+#include "controller/causal/engine/cadence.h"
+#include "controller/causal/engine/sampling_limit.h"
+#include "controller/causal/engine/ticker.h"
+#include "controller/causal/experiments/death.h"
+#include "controller/causal/experiments/early_findings.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Nanoseconds kPeriod = kMillisecond;  // nothing is calibrated: runs may be short
+constexpr Nanoseconds kSymbolsPatience = 30 * kSecond;
+constexpr Nanoseconds kAnswersPatience = kSecond;
+constexpr double kMostLate = 0.1;
+
+template <class Done>
+void wait_until(Done&& done, Nanoseconds patience_ns, const StreamParts& parts,
+                const RunHooks& hooks) {
+  const Nanoseconds deadline_ns = parts.clock.now() + patience_ns;
+  while (!done() && parts.clock.now() < deadline_ns && hooks.interrupts() == 0) {
+    parts.clock.sleep_until(parts.clock.now() + kMillisecond);
+  }
+}
+
+// The program is suspended meanwhile: were the debug information first read when the program runs,
+// its first samples would be charged to nothing.
+void wait_for_symbols(const StreamParts& parts, const RunHooks& hooks) {
+  wait_until([&] { return parts.attribution.lines().has_value(); }, kSymbolsPatience, parts, hooks);
+}
+
+// The program has ended, and is not kept from a core.
+void wait_for_answers(const StreamParts& parts, const RunHooks& hooks) {
+  const auto all_counted = [&] {
+    parts.attribution.absorb();
+    return parts.attribution.pending() == 0;
+  };
+  wait_until(all_counted, kAnswersPatience, parts, hooks);
+}
+
+struct Watched {
+  Nanoseconds wall_ns = 0;    // until the end was noticed
+  Nanoseconds window_ns = 0;  // after the start: from here on virtual time is counted
+  CoreTotals cores;
+};
+
+Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const RunHooks& hooks,
+              const PlannedExecution& planned, Nanoseconds period_ns, EarlyFindings* early) {
+  Watched watched;
+  const Nanoseconds start_ns = parts.clock.now();
+  if (early != nullptr) early->begin(start_ns);
+  std::optional<UnitId> unit;
+  while (parts.session.target_alive() && !stream.executed_other_program() &&
+         hooks.interrupts() == 0) {
+    ticker.step();
+    if (early != nullptr) early->poll();
+    if (unit || planned.unit.empty()) continue;
+    // Known from its first sample on; until then nothing could be earned, nor owed.
+    unit = parts.attribution.find(planned.unit);
+    if (!unit) continue;
+    stream.begin(*unit, planned.speedup, period_ns);
+    watched.window_ns = parts.clock.now() - start_ns;
+  }
+  watched.wall_ns = parts.clock.now() - start_ns;
+  stream.step();  // the last records, the end among them
+  watched.cores = stream.core_totals();
+  return watched;
+}
+
+Experiment experiment_of(const StreamParts& parts, const Stream& stream, const Ticker& ticker,
+                         const PlannedExecution& planned, const Watched& watched,
+                         const Overhead& overhead) {
+  Experiment result;
+  result.speedup = planned.speedup;
+  result.samples = stream.samples_in_unit();
+  std::string late;
+  if (const auto unit = parts.attribution.find(planned.unit)) {
+    result.unit = parts.attribution.unit(*unit);
+    late = known_too_late(result.samples, parts.attribution.count(*unit));
+  } else {
+    result.unit.name = planned.unit;
+  }
+  result.runnable_wait_ns = stream.core_wait_ns();
+  result.foreign_wait_ns =
+      std::clamp<Nanoseconds>(stream.foreign_wait_ns(), 0, result.runnable_wait_ns);
+  result.cores = watched.cores;
+  result.cores.stranger_wait_ns = std::max<Nanoseconds>(result.cores.stranger_wait_ns, 0);
+  result.lost_records = parts.session.losses().records_lost;
+  const pause::PauseTotals pauses = parts.pauser.totals();
+  result.asked_ns = pauses.asked_ns;
+  result.paid_ns = pauses.paid_ns;
+  result.pauses = pauses.pauses;
+  const progress::ThroughputCount end = parts.counters.throughput().front();
+  if (stream.executed_other_program()) {
+    result.discarded = "the program executed another one";
+  } else if (end.visits != 1) {
+    result.discarded = "the program did not end by itself";
+  } else if (!late.empty()) {
+    result.discarded = late;
+  } else {
+    ticker.judge(result);
+  }
+  result.effective_ns = watched.window_ns + end.last_ns;
+  result.delay_ns = stream.delay_at_visit_ns();
+  result.wall_ns = result.effective_ns + result.delay_ns;
+  result.cost_error_ns = error_of_pauses(result, overhead);
+  result.model_error_ns = model_error_of(result);
+  result.throughput = {{kEndToEnd, end.visits, 0, 0}};
+  return result;
+}
+
+}  // namespace
+
+std::string known_too_late(std::uint64_t in_time, std::uint64_t all) {
+  const std::uint64_t late = all - std::min(in_time, all);
+  if (static_cast<double>(late) <= kMostLate * static_cast<double>(all)) return "";
+  return fmt::format("{} of {} samples of the unit were known too late to earn anything", late,
+                     all);
+}
+
+// Systematic sampling: entries stand at equal distances on the line of all samples.
+std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, double offset) {
+  double all = 0;
+  for (const UnitSamples& unit : samples) all += static_cast<double>(unit.count);
+  if (all == 0) return {};
+  const double distance = all / static_cast<double>(kEntriesByShare);
+  std::vector<UnitId> entries;
+  double end = 0;  // of the unit, on the line
+  for (UnitId id = 0; id < samples.size(); ++id) {
+    end += static_cast<double>(samples[id].count);
+    while ((static_cast<double>(entries.size()) + offset) * distance < end) entries.push_back(id);
+  }
+  return entries;
+}
+
+void run_execution(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
+                   const PlannedExecution& planned, Run& run) {
+  SamplingLimit limit(parts.session, run.warnings);
+  const Nanoseconds period_ns = limit.allowed(config.sampling.period_ns.value_or(kPeriod));
+  run.overhead.period_ns = period_ns;
+  const PauseCost cost = config.pause.cost_ns ? given_pause_cost(*config.pause.cost_ns)
+                                              : guessed_pause_cost(parts.shot_cost_ns);
+  run.overhead.pause_cost = cost;
+  wait_for_symbols(parts, hooks);
+  Stream stream(parts);
+  stream.set_pause_cost(cost.cost_ns);
+  stream.note_delay_at_visits();  // the one at its end
+  stream.run_is_one_unit_of_work();
+  // What there was at its start says nothing of the rest, and there is no next experiment in it.
+  stream.limit_tick(kShortestTick);
+  stream.limit_threshold(0);
+  stream.fix_threshold(config.pause.threshold_ns);
+  Ticker ticker(parts, stream, config.scope, run.warnings);
+  parts.session.set_stack_bytes(kStackBytes);
+  parts.session.set_period(period_ns);
+  parts.session.enable_sampling(true);
+  parts.session.start();
+  stream.begin_counting();
+  if (hooks.followed) hooks.followed();
+  const Nanoseconds cpu_start_ns = process_cpu_now();
+  // In the first run: all others would say the same.
+  std::optional<EarlyFindings> early;
+  if (planned.unit.empty()) {
+    early.emplace(parts, stream, config.scope, EarlyFindings::Visits::at_the_end);
+  }
+  const Watched watched =
+      watch(stream, ticker, parts, hooks, planned, period_ns, early ? &*early : nullptr);
+  wait_for_answers(parts, hooks);
+
+  run.reason = hooks.interrupts() > 0 ? "interrupted" : "target-exited";
+  run.experiments.push_back(experiment_of(parts, stream, ticker, planned, watched, run.overhead));
+  run.cores = run.experiments.back().cores;
+  run.throttled = stream.throttled();
+  if (run.reason == "target-exited" && !stream.executed_other_program()) {
+    run.death = death_of(parts, stream);
+  }
+  run.samples = parts.attribution.samples();
+  if (early) {
+    for (std::string& warning : early->at_the_end(run.samples)) {
+      run.warnings.push_back(std::move(warning));
+    }
+  }
+  run.wall_ns = watched.wall_ns;
+  add_totals(parts, cpu_start_ns, run);
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,160 @@
+#include "controller/causal/experiments/set_up.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "controller/base/log.h"
+#include "controller/causal/experiments/calibrate.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Nanoseconds kFewWaits = 10;  // a second, that external wake-ups end
+constexpr double kFewOfWaits = 0.1;    // that external wake-ups end
+
+struct SetUp {
+  const config::Config& config;
+  const StreamParts& parts;
+  Stream& stream;
+  Beginning since;
+  LogWriter& log;
+  Run& run;
+  SamplingLimit& limit;
+  const std::function<bool()>& stop;
+
+  Nanoseconds passed_ns() const { return parts.clock.now() - since.at_ns; }
+  Nanoseconds share_of_run_ns(double share, Nanoseconds longest_ns) const;
+  void choose_period() const;
+  std::optional<double> idle_share() const;
+  Spare spare() const;
+  void test_pace() const;
+  void warn_of_unknown_pace(std::string_view why) const;
+  void calibrate_pauses() const;
+};
+
+// Of the duration, where there is one.
+Nanoseconds SetUp::share_of_run_ns(double share, Nanoseconds longest_ns) const {
+  if (!config.budget.duration_ns) return longest_ns;
+  const auto all_ns = static_cast<double>(*config.budget.duration_ns);
+  return std::min(longest_ns, static_cast<Nanoseconds>(share * all_ns));
+}
+
+void SetUp::choose_period() const {
+  if (config.sampling.period_ns) {
+    run.overhead.period_ns = limit.allowed(*config.sampling.period_ns);
+    parts.session.set_period(run.overhead.period_ns);
+    return;
+  }
+  const double affordable =
+      short_of_cores(stream.core_wait_ns(), passed_ns()) ? kAffordableShortOfCores : kAffordable;
+  const SamplingCost cost =
+      causal::choose_period(stream, parts, affordable, limit.allowed(kFinestPeriod),
+                            share_of_run_ns(0.08, 5 * kSecond), stop);
+  run.overhead.period_ns = cost.period_ns;
+  run.overhead.slowdown = cost.cost;
+  if (cost.cost) {
+    run.overhead.slowdown_low = cost.low;
+    run.overhead.slowdown_high = cost.high;
+  }
+  log::verbose("sampling period {:.1f} ms, measured cost {}", cost.period_ns / 1e6,
+               cost.cost ? fmt::format("{:.1f} %", 100 * *cost.cost) : "unknown (too few visits)");
+}
+
+// Of the cores that the target may use, since it is watched.
+std::optional<double> SetUp::idle_share() const {
+  const auto idle_ns = parts.idle_ns ? parts.idle_ns() : std::nullopt;
+  if (!idle_ns || !since.idle_ns || passed_ns() <= 0) return std::nullopt;
+  return static_cast<double>(*idle_ns - *since.idle_ns) /
+         (static_cast<double>(passed_ns()) * parts.cores);
+}
+
+Spare SetUp::spare() const {
+  const auto passed = static_cast<double>(passed_ns());
+  return {static_cast<double>(stream.mean_wait_ns()) / passed,
+          short_of_cores(stream.core_wait_ns(), passed_ns()), idle_share(),
+          static_cast<double>(stream.stalled_ns()) / passed};
+}
+
+// Where no wait is ended externally, progress has no pace of its own.
+void SetUp::test_pace() const {
+  if (parts.counters.throughput().empty()) return;  // latency has none
+  const auto waits = static_cast<Nanoseconds>(stream.waits_ended_externally());
+  const auto other_waits = static_cast<Nanoseconds>(stream.waits_ended_by_known());
+  const auto test = gentle_test(spare(), config.budget.max_slowdown_percent.value_or(100) / 100);
+  log::verbose(
+      "{} waits for things outside, {} for others, in {:.1f} s; cores idle {:.0f} %, {}short",
+      waits, other_waits, static_cast<double>(passed_ns()) / kSecond,
+      100 * idle_share().value_or(NAN),
+      !test               ? "too "
+      : test->cores_short ? ""
+                          : "not ");
+  if (!config.experiment.pace_test || waits * kSecond < kFewWaits * passed_ns()) return;
+  if (!test) {
+    const double of_all = static_cast<double>(waits) / static_cast<double>(waits + other_waits);
+    if (of_all > kFewOfWaits) warn_of_unknown_pace("cores are short");
+    return;
+  }
+  run.pacing = measure_pacing(stream, parts, *test, share_of_run_ns(0.08, 6 * kSecond), stop);
+  for (const Pacing& pacing : run.pacing) {
+    log::verbose(
+        "{}: {:.2f} of its rate [{:.2f}, {:.2f}] while held back for {:.2f} of the time; {:.2f} of "
+        "it absorbed [{:.2f}, {:.2f}]",
+        pacing.point, pacing.rate, pacing.low, pacing.high, pacing.paused_share, pacing.absorbed,
+        pacing.absorbed_low, pacing.absorbed_high);
+  }
+  write_or_end(run, [&] { log.pacing(run); });
+  if (!stop()) warn_of_unknown_pace("it is too rare, or the threads could not be held back");
+}
+
+void SetUp::warn_of_unknown_pace(std::string_view why) const {
+  for (const ThroughputCount& point : parts.counters.throughput()) {
+    if (find_pacing(run, point.name) != nullptr) continue;
+    run.warnings.push_back(fmt::format(
+        "{}: whether it waits for the program or comes at its own pace was not found out ({}): if "
+        "its source does not wait for answers, nothing is gained, whatever is said here",
+        point.name, why));
+  }
+}
+
+// Not under a limit of slowdown: the target stands still for a third of it. Nor where all points
+// come at their own pace: no loss of theirs could tell.
+void SetUp::calibrate_pauses() const {
+  const auto keep = [this](const PauseCost& cost) {
+    stream.set_pause_cost(cost.cost_ns);
+    run.overhead.pause_cost = cost;
+  };
+  if (config.pause.cost_ns) {
+    keep(given_pause_cost(*config.pause.cost_ns));
+    return;
+  }
+  keep(guessed_pause_cost(stream.pause_cost_ns()));
+  if (config.budget.max_slowdown_percent || all_at_own_pace(run)) return;
+  const auto cost = measure_pause_cost(stream, parts, share_of_run_ns(0.1, 10 * kSecond), stop);
+  if (cost) keep(*cost);
+  log::verbose("a pause costs its thread {} ± {} µs besides, {}; {} µs were supposed",
+               run.overhead.pause_cost.cost_ns / kMicrosecond,
+               run.overhead.pause_cost.error_ns / kMicrosecond,
+               cost ? fmt::format("measured with pauses of {:.1f} ms", cost->length_ns / 1e6)
+                    : "not measured (too few visits)",
+               parts.shot_cost_ns / kMicrosecond);
+}
+
+}  // namespace
+
+Beginning beginning_of(const StreamParts& parts) {
+  return {parts.clock.now(), parts.idle_ns ? parts.idle_ns() : std::nullopt};
+}
+
+void set_up(const config::Config& config, const StreamParts& parts, Stream& stream,
+            const Beginning& since, LogWriter& log, Run& run, SamplingLimit& limit,
+            const std::function<bool()>& stop) {
+  const SetUp steps{config, parts, stream, since, log, run, limit, stop};
+  steps.choose_period();
+  steps.test_pace();
+  steps.calibrate_pauses();
+}
+
+}  // namespace causalctl::causal

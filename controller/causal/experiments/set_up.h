@@ -1,0 +1,27 @@
+// What is measured between the survey and the first experiment: what sampling costs, whether
+// progress comes at its own pace, and what a pause costs.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "config/config.h"
+#include "controller/causal/engine/sampling_limit.h"
+#include "controller/causal/engine/stream.h"
+#include "controller/causal/record/log.h"
+
+namespace causalctl::causal {
+
+struct Beginning {
+  Nanoseconds at_ns = 0;
+  std::optional<Nanoseconds> idle_ns;  // of the target's cores by then; nullopt: not known
+};
+Beginning beginning_of(const StreamParts& parts);  // now
+
+// Leaves sampling on at the chosen period, and what was found in `run` and its log. `since`: when
+// the target began to be watched; `stop` ends it early.
+void set_up(const config::Config& config, const StreamParts& parts, Stream& stream,
+            const Beginning& since, LogWriter& log, Run& run, SamplingLimit& limit,
+            const std::function<bool()>& stop);
+
+}  // namespace causalctl::causal

@@ -1,0 +1,31 @@
+#include "controller/causal/experiments/status.h"
+
+#include <algorithm>
+
+namespace causalctl::causal {
+
+Status status_of(const Run& run, const char* phase, const Experiment* now) {
+  Status status;
+  status.phase = phase;
+  status.experiments = run.experiments.size();
+  Nanoseconds paused_ns = 0;
+  Nanoseconds wall_ns = 1;
+  for (const Experiment& each : run.experiments) {
+    if (!each.discarded.empty()) ++status.discarded;
+    // Where cores hand credit on, virtual time is delayed and hardly a thread is paused.
+    paused_ns += std::min(each.delay_ns, each.paid_ns);
+    wall_ns += each.wall_ns;
+    for (const ThroughputCount& count : each.throughput) {
+      status.visits_per_s =
+          1e9 * static_cast<double>(count.visits) / static_cast<double>(each.wall_ns);
+    }
+  }
+  status.paused_share = static_cast<double>(paused_ns) / static_cast<double>(wall_ns);
+  if (now != nullptr) {
+    status.unit = now->unit.name;
+    status.speedup = now->speedup;
+  }
+  return status;
+}
+
+}  // namespace causalctl::causal

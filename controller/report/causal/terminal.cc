@@ -1,0 +1,403 @@
+// Report → text for people (docs/report-format.md, "text"): the finding in one sentence, a table
+// per progress point with two lines per unit (names and verdict; numbers and curve), then what is
+// needed to judge them: self-checks, overhead, losses, warnings.
+//
+// Everything that colour says is also said in words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <vector>
+
+#include "controller/report/causal/render.h"
+#include "controller/report/text.h"
+
+namespace causalctl::report {
+namespace {
+
+constexpr std::size_t kRows = 25;  // units in a table; the JSON report has all
+constexpr std::size_t kBins = 8;   // of the small curve, from 0 to 100 % speedup
+constexpr std::size_t kNarrowest = 60;
+constexpr std::size_t kBesideNames = 46;  // rank, samples, verdict and the gaps
+constexpr std::size_t kSlopeWidth = 20;
+constexpr std::size_t kEffectWidth = 22;
+
+std::string verdict_words(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::optimise:
+      return "worth optimising";
+    case Verdict::no_effect:
+      return "no effect";
+    case Verdict::contention:
+      return "contention: optimising hurts";
+    case Verdict::not_enough_data:
+      return "not enough data";
+  }
+  return "";
+}
+
+// The mean effect per bin as a bar; '-' below zero, ' ' where nothing was measured.
+std::string small_curve(const std::vector<CurvePoint>& curve) {
+  static constexpr std::array<const char*, 9> kBars = {"_", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::array<double, kBins> sum{};
+  std::array<double, kBins> count{};
+  for (const CurvePoint& point : curve) {
+    const auto bin = std::min(kBins - 1, static_cast<std::size_t>(point.speedup * kBins));
+    const auto weight = static_cast<double>(point.experiments);
+    sum[bin] += point.effect.value * weight;
+    count[bin] += weight;
+  }
+  double largest = 0.02;  // noise around zero shall not look like a curve
+  for (std::size_t bin = 0; bin < kBins; ++bin) {
+    if (count[bin] > 0) largest = std::max(largest, std::abs(sum[bin] / count[bin]));
+  }
+  std::string text;
+  for (std::size_t bin = 0; bin < kBins; ++bin) {
+    if (count[bin] == 0) {
+      text += ' ';
+      continue;
+    }
+    const double height = sum[bin] / count[bin] / largest * 8;
+    text += height < -1 ? "-" : kBars[static_cast<std::size_t>(std::max(0L, std::lround(height)))];
+  }
+  return text;
+}
+
+class Text {
+ public:
+  Text(bool color, int width)
+      : color_(color),
+        width_(std::max<std::size_t>(kNarrowest, static_cast<std::size_t>(std::max(width, 0)))) {}
+
+  template <typename... T>
+  void line(fmt::format_string<T...> format, T&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<T>(arguments)...);
+    while (!text_.empty() && text_.back() == ' ') text_.pop_back();
+    text_ += '\n';
+  }
+  void blank() { text_ += '\n'; }
+  std::string colored(std::string_view text, std::string_view code) const {
+    return color_ ? fmt::format("{}{}{}", code, text, kReset) : std::string(text);
+  }
+  std::size_t width() const { return width_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  bool color_;
+  std::size_t width_;
+  std::string text_;
+};
+
+std::string unit_title(const UnitResult& unit) {
+  if (!unit.is_line || unit.function.empty()) return printable(unit.unit);
+  return printable(fmt::format("{} ({})", unit.unit, unit.function));
+}
+
+constexpr double kSmallSpeedup = 0.1;  // how far a slope is believed
+constexpr double kAsCertain = 2;       // times the least relative error
+
+struct Statement {
+  double speedup = 0;
+  Interval effect;
+
+  double relative_error() const { return (effect.high - effect.low) / std::abs(effect.value); }
+};
+
+// Where the curve is not straight, as of a unit that saturates, the slope through the origin is
+// true of no speedup, however certain.
+bool is_straight(const UnitResult& unit) {
+  return std::all_of(unit.summary.begin(), unit.summary.end(), [&](const CurvePoint& pool) {
+    return unit.slope->low * pool.speedup <= pool.effect.high &&
+           unit.slope->high * pool.speedup >= pool.effect.low;
+  });
+}
+
+// What the measurements certainly say and what can be: the pools, and, where the curve is straight,
+// the slope, said of a small speedup instead of being stretched to the end of the curve.
+std::vector<Statement> statements(const UnitResult& unit) {
+  const Interval& slope = *unit.slope;
+  const Statement by_slope = {
+      kSmallSpeedup,
+      {kSmallSpeedup * slope.value, kSmallSpeedup * slope.low, kSmallSpeedup * slope.high}};
+  std::vector<Statement> all;
+  if (is_straight(unit)) all.push_back(by_slope);
+  for (const CurvePoint& pool : unit.summary) all.push_back({pool.speedup, pool.effect});
+  std::erase_if(all, [&](const Statement& one) {
+    const bool faster = unit.verdict == Verdict::optimise;
+    const bool certain = faster ? one.effect.low > 0 : one.effect.high < 0;
+    return !certain || (unit.ceiling && one.effect.value > *unit.ceiling * one.speedup);
+  });
+  if (all.empty()) all.push_back(by_slope);  // it is what the verdict was given for
+  return all;
+}
+
+// Of the statements that are about as certain as the most certain one, that of the smallest
+// speedup: it is what a developer can reach.
+Statement best_statement(const UnitResult& unit) {
+  std::vector<Statement> all = statements(unit);
+  const auto less_error = [](const Statement& a, const Statement& b) {
+    return a.relative_error() < b.relative_error();
+  };
+  const double least = std::min_element(all.begin(), all.end(), less_error)->relative_error();
+  std::erase_if(all,
+                [&](const Statement& one) { return one.relative_error() > kAsCertain * least; });
+  return *std::min_element(all.begin(), all.end(), [](const Statement& a, const Statement& b) {
+    return a.speedup < b.speedup;
+  });
+}
+
+// "hash.c:217 (hashtable_search): 20 % faster here makes the program 4.1 % faster [3.2, 5.0]"
+std::string finding(const UnitResult& unit, const ProgressResult& progress) {
+  auto [speedup, effect] = best_statement(unit);
+  // No unit can give more (model.h, ceiling): what of the interval lies beyond is cut off.
+  if (unit.ceiling) {
+    effect.high = std::min(effect.high, std::max(effect.value, *unit.ceiling * speedup));
+  }
+  const bool slower = effect.value < 0;
+  if (slower) effect = {-effect.value, -effect.high, -effect.low};
+  const std::string what =
+      progress.latency
+          ? fmt::format("{} take {} % {} time", printable(progress.name), percent(effect.value),
+                        slower ? "more" : "less")
+          : fmt::format("the program {} % {}", percent(effect.value), slower ? "slower" : "faster");
+  return fmt::format("{}: {:.0f} % faster here makes {} [{}, {}]", unit_title(unit), 100 * speedup,
+                     what, percent(effect.low), percent(effect.high));
+}
+
+bool only_callers_of_everything(const Report& report) {
+  const auto worth = [](const UnitResult& unit) { return unit.verdict == Verdict::optimise; };
+  return std::any_of(report.progress.begin(), report.progress.end(), [&](const auto& progress) {
+    return std::any_of(progress.units.begin(), progress.units.end(), worth);
+  });
+}
+
+void write_finding(const Report& report, Text& out) {
+  for (const ProgressResult& progress : report.progress) {
+    const auto best = std::find_if(progress.units.begin(), progress.units.end(),
+                                   [](const UnitResult& unit) { return !unit.everybodys_caller; });
+    if (best == progress.units.end()) continue;
+    if (best->verdict != Verdict::optimise && best->verdict != Verdict::contention) continue;
+    const std::string point =
+        report.progress.size() > 1 ? fmt::format(" ({})", printable(progress.name)) : "";
+    out.line("{}", out.colored(finding(*best, progress) + point, kBold));
+    return;
+  }
+  if (only_callers_of_everything(report)) {
+    out.line("{}", out.colored("No finding: of the code in scope only what starts the program and "
+                               "calls all the rest matters.",
+                               kBold));
+    return;
+  }
+  // The warnings say why, and how large an effect could still be.
+  const bool known = std::any_of(
+      report.progress.begin(), report.progress.end(), [](const ProgressResult& progress) {
+        return std::any_of(
+            progress.units.begin(), progress.units.end(),
+            [](const UnitResult& unit) { return unit.verdict == Verdict::no_effect; });
+      });
+  out.line("{}", out.colored(known ? "Nothing that was measured is worth optimising."
+                                   : "Not enough data for a finding.",
+                             kBold));
+}
+
+std::string pooled(const UnitResult& unit, double low, double high) {
+  for (const CurvePoint& point : unit.summary) {
+    if (point.speedup >= low && point.speedup < high) return percent_interval(point.effect);
+  }
+  return "·";
+}
+
+// `runs`: that could have tried it.
+void write_unit(std::size_t rank, const UnitResult& unit, std::uint64_t runs,
+                std::size_t unit_width, Text& out) {
+  const std::string verdict = verdict_words(unit.verdict);
+  const std::size_t function_width = out.width() - kBesideNames - unit_width;
+  std::string shown = verdict;
+  if (unit.verdict == Verdict::optimise) shown = out.colored(verdict, kGreen);
+  if (unit.verdict == Verdict::contention) shown = out.colored(verdict, kRed);
+  out.line("{:>3} {}  {}  {:>6.1f} %  {}", rank,
+           padded(shortened(printable(unit.unit), unit_width), unit_width),
+           padded(shortened(printable(unit.function), function_width), function_width),
+           100 * unit.sample_share, shown);
+  if (!unit.slope) return;
+  const Interval& slope = *unit.slope;
+  out.line("  {} {} {} {} {}",
+           padded(fmt::format("{} [{}, {}]", number(slope.value, 2), number(slope.low, 2),
+                              number(slope.high, 2)),
+                  kSlopeWidth),
+           padded(pooled(unit, 0, 0.375), kEffectWidth),
+           padded(pooled(unit, 0.375, 0.725), kEffectWidth),
+           padded(pooled(unit, 0.725, 1.001), kEffectWidth), small_curve(unit.curve));
+  if (unit.runs < runs) out.line("  (from {} of {} runs)", unit.runs, runs);
+}
+
+// `runs`: of the whole report.
+void write_progress(const ProgressResult& progress, std::uint64_t runs, Text& out) {
+  std::string head =
+      fmt::format("{}: {} visits, {:.6g} a second without speedup", printable(progress.name),
+                  grouped(progress.visits), progress.rate_per_s);
+  const auto add_time = [&](const char* name, const std::optional<double>& seconds) {
+    if (seconds) head += fmt::format(", {} {}", name, duration(std::llround(*seconds * kSecond)));
+  };
+  if (progress.latency) {
+    add_time("mean", progress.mean_latency_s);
+    add_time("p50", progress.p50_latency_s);
+    add_time("p99", progress.p99_latency_s);
+  }
+  if (progress.pacing && progress.pacing->pace == Pace::own) head += ", at its own pace";
+  if (progress.runs < runs) head += fmt::format(", in {} of {} runs", progress.runs, runs);
+  out.line("{}", out.colored(head, kBold));
+  if (!progress.counted_by.empty()) {
+    const std::string cost = progress.visit_cost_ns > 0
+                                 ? fmt::format(", {} a visit", duration(progress.visit_cost_ns))
+                                 : "";
+    out.line("  counted by {}{}", progress.counted_by, cost);
+  }
+  if (progress.units.empty()) {
+    out.line("  no unit was measured");
+    return;
+  }
+  std::size_t unit_width = 4;
+  for (const UnitResult& unit : progress.units) {
+    unit_width = std::max(unit_width, columns(printable(unit.unit)));
+  }
+  unit_width = std::min(unit_width, std::max<std::size_t>(8, (out.width() - kBesideNames) * 3 / 5));
+  const std::size_t function_width = out.width() - kBesideNames - unit_width;
+  out.line("{}",
+           out.colored(fmt::format("  # {}  {}  samples   verdict", padded("unit", unit_width),
+                                   padded("function", function_width)),
+                       kDim));
+  out.line("{}", out.colored(fmt::format("  {} {} {} {} curve", padded("slope [95 %]", kSlopeWidth),
+                                         padded("~25 % (5-35)", kEffectWidth),
+                                         padded("~50 % (40-70)", kEffectWidth),
+                                         padded("~100 % (75-100)", kEffectWidth)),
+                             kDim));
+  for (std::size_t i = 0; i < std::min(kRows, progress.units.size()); ++i) {
+    write_unit(i + 1, progress.units[i], progress.runs, unit_width, out);
+  }
+  if (progress.units.size() > kRows) {
+    out.line("    … {} more units; --format json has all", progress.units.size() - kRows);
+  }
+}
+
+void write_warnings(const std::vector<std::string>& warnings, Text& out) {
+  for (const std::string& warning : warnings) {
+    out.line("{}      {}", out.colored("warning", kRed), printable(warning));
+  }
+}
+
+// Without any pause nothing was tried on the program: virtual time alone says what is gained.
+void write_tested(const Tested& tested, Text& out) {
+  if (tested.experiments == 0) return;
+  out.line(
+      "             of {} experiments with a speedup the unit was sampled in {}, a thread paused "
+      "in {}{}",
+      grouped(tested.experiments), grouped(tested.sampled), grouped(tested.paused),
+      tested.sampled > 0 && tested.paused == 0
+          ? ": what is gained is computed from who waits for whom"
+          : "");
+}
+
+void write_checks(const Report& report, Text& out) {
+  const SelfCheck& check = report.selfcheck;
+  out.line("self-check   no speedup, no effect: {}",
+           check.null_effect ? percent_interval(*check.null_effect) : "too few baselines to tell");
+  const auto has_null = [](const ProgressResult& point) { return point.null_effect.has_value(); };
+  auto point = std::find_if(report.progress.begin(), report.progress.end(), has_null);
+  if (point != report.progress.end()) ++point;  // the line above is of that one
+  for (; point != report.progress.end(); ++point) {
+    if (!point->null_effect) continue;
+    out.line("             … on {}: {}", printable(point->name),
+             percent_interval(*point->null_effect));
+  }
+  write_tested(check.tested, out);
+  out.line("             delay asked for {}, paid {}", duration(check.delay_asked_ns),
+           duration(check.delay_paid_ns));
+  out.line(
+      "             system calls met by stops: {} went on, {} began again, {} returned EINTR for "
+      "that{}",
+      grouped(check.stopped_calls.continued), grouped(check.stopped_calls.repeated),
+      grouped(check.stopped_calls.broken),
+      check.stopped_calls.shortened > 0
+          ? fmt::format(", {} wrote less than asked", grouped(check.stopped_calls.shortened))
+          : "");
+  out.line("             the target afterwards: {}", report.digest == "same" ? "as it was before"
+                                                     : report.digest == "changed" ? "CHANGED"
+                                                                                  : "not compared");
+  // By itself the number may be noise: on a target whose work comes in bunches it is.
+  std::string overhead;
+  if (report.slowdown && report.slowdown_low && report.slowdown_high) {
+    overhead = fmt::format("sampling costs the target {} % [{}, {}], ", percent(*report.slowdown),
+                           percent(*report.slowdown_low), percent(*report.slowdown_high));
+  }
+  overhead += fmt::format("controller {} % of a core, stopped for {} at the attach",
+                          percent(report.controller_cpu_share), duration(report.attach_stop_ns));
+  if (report.period_ns > 0)
+    overhead += fmt::format(", a sample every {}", duration(report.period_ns));
+  out.line("overhead     {}", overhead);
+  out.line(
+      "losses       {} records, {} of {} experiments discarded, {} stacks cut off ({} copied in "
+      "part), {} of {} samples unknown, {} throttled",
+      grouped(report.records_lost), grouped(report.experiments_discarded),
+      grouped(report.experiments), grouped(report.stacks_truncated),
+      grouped(report.stacks_copied_in_part), grouped(report.samples_unknown),
+      grouped(report.samples_total), grouped(report.throttles));
+  out.line(
+      "cores        threads waited for a core {} % of the time they wanted to run, {} % because of "
+      "other processes",
+      percent(report.oversubscribed_share), percent(report.foreign_share));
+  if (!report.peers.empty()) {
+    out.line("followed     {}: what the target gains passes through them",
+             printable(fmt::format("{}", fmt::join(report.peers, ", "))));
+  }
+  // What stands at the head is not said again.
+  std::vector<std::string> warnings = report.warnings;
+  std::erase(warnings, report.beside);
+  write_warnings(warnings, out);
+}
+
+std::string program_of(const Report& report) {
+  if (report.executable.empty()) return "target";
+  return printable(report.started_as.empty()
+                       ? report.executable
+                       : fmt::format("{} ({})", report.started_as, report.executable));
+}
+
+}  // namespace
+
+std::string render_text(const Report& report, bool color, int width) {
+  Text out(color, width);
+  write_finding(report, out);
+  if (!report.beside.empty()) out.line("{}", printable(report.beside));
+  out.blank();
+  out.line("{}: {} run{}, {} experiments in {}{}", program_of(report), report.runs,
+           report.runs == 1 ? "" : "s", grouped(report.experiments), duration(report.wall_ns),
+           report.reason.empty() ? "" : fmt::format(", ended by {}", printable(report.reason)));
+  for (const ProgressResult& progress : report.progress) {
+    out.blank();
+    write_progress(progress, report.runs, out);
+  }
+  out.blank();
+  write_checks(report, out);
+  return out.take();
+}
+
+std::string render_warnings(const std::vector<std::string>& warnings, bool color) {
+  Text out(color, 0);
+  write_warnings(warnings, out);
+  return out.take();
+}
+
+std::string render_heading(std::size_t number, std::size_t count, const std::string& name,
+                           bool color) {
+  Text out(color, 0);
+  out.blank();
+  out.line(
+      "{}",
+      out.colored(fmt::format("== group {} of {}: {} ==", number, count, printable(name)), kBold));
+  return out.take();
+}
+
+}  // namespace causalctl::report

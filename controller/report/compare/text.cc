@@ -1,0 +1,193 @@
+// Comparison → text for people: the finding in one sentence, how it was measured, a table of
+// metrics, then what is needed to judge it: drift, prediction, warnings. "No difference" is never
+// said without the smallest difference that would have been seen.
+#include "controller/report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+
+#include "controller/report/compare/model.h"
+
+namespace causalctl::report {
+namespace {
+
+constexpr std::size_t kCourseColumns = 40;
+constexpr std::size_t kNameWidth = 20;
+
+std::string si(double value) {
+  static constexpr std::pair<double, const char*> kPrefixes[] = {
+      {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
+  for (const auto& [factor, prefix] : kPrefixes) {
+    if (std::abs(value) >= factor) return fmt::format("{:.4g} {}", value / factor, prefix);
+  }
+  return fmt::format("{:.3g} ", value);
+}
+
+std::string value_text(const std::optional<double>& value, MetricKind kind) {
+  if (!value) return "·";
+  switch (kind) {
+    case MetricKind::throughput:
+      return si(*value) + "/s";
+    case MetricKind::latency:
+    case MetricKind::wall:
+    case MetricKind::cpu:
+      if (*value >= 1) return fmt::format("{:.4g} s", *value);
+      if (*value >= 1e-3) return fmt::format("{:.4g} ms", *value * 1e3);
+      return fmt::format("{:.4g} µs", *value * 1e6);
+    case MetricKind::memory:
+      return fmt::format("{:.4g} MiB", *value / (1024 * 1024));
+    case MetricKind::switches:
+      return fmt::format("{:.4g}", *value);
+  }
+  return "";
+}
+
+std::string interval_text(const std::optional<Interval>& interval) {
+  return interval ? percent_interval(*interval) : "·";
+}
+
+std::string more(const Interval& effect) {  // of one that is below zero
+  return fmt::format("{} % [{}, {}]", percent(-effect.value), percent(-effect.high),
+                     percent(-effect.low));
+}
+
+std::string finding(const Comparison& comparison) {
+  if (comparison.metrics.empty()) return "Nothing was measured";
+  const ComparedMetric& metric = comparison.metrics.front();
+  const std::string name = printable(metric.name);
+  if (!metric.effect) {
+    return fmt::format("{}: not enough pairs for an interval ({}; at least {} are needed)", name,
+                       comparison.pairs, comparison.fewest_pairs);
+  }
+  if (metric.effect->low > 0) {
+    return fmt::format("B needs {} less time than A ({})", percent_interval(*metric.effect), name);
+  }
+  if (metric.effect->high < 0) {
+    return fmt::format("B needs {} more time than A ({})", more(*metric.effect), name);
+  }
+  std::string text =
+      fmt::format("No difference was seen: {} ({})", percent_interval(*metric.effect), name);
+  if (metric.detectable) {
+    text += fmt::format("; {} % or more would have been found in 80 of 100 such comparisons",
+                        number(100 * *metric.detectable, 2));
+  }
+  return text;
+}
+
+std::string how(const Comparison& comparison) {
+  std::string text = fmt::format("{} pairs in random order (ABBA or BAAB)", comparison.pairs);
+  if (comparison.null_pairs > 0) {
+    text += fmt::format(", after {} of A against A", comparison.null_pairs);
+  }
+  return text + fmt::format(", in {}; ended by {}; seed {}; intervals {}",
+                            duration(comparison.wall_ns), comparison.reason, comparison.seed,
+                            comparison.sequential ? "hold at every look" : "by bootstrap");
+}
+
+void add_table(const Comparison& comparison, std::string& text) {
+  const auto row = [&](const std::array<std::string, 7>& cells) {
+    static constexpr std::array<std::size_t, 7> kWidths = {kNameWidth, 11, 11, 24, 8, 9, 22};
+    std::string line = "  " + padded(shortened(cells[0], kNameWidth), kNameWidth);
+    for (std::size_t i = 1; i < cells.size(); ++i) {
+      line += "  " + right_aligned(cells[i], kWidths[i]);
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    text += line + "\n";
+  };
+  row({"metric", "A", "B", "less in B [95 %]", "p", "seen from", "A against A"});
+  for (const ComparedMetric& metric : comparison.metrics) {
+    row({printable(metric.name), value_text(metric.a, metric.kind),
+         value_text(metric.b, metric.kind), interval_text(metric.effect),
+         metric.p_value ? fmt::format("{:.2g}", *metric.p_value) : "·",
+         metric.detectable ? fmt::format("{} %", number(100 * *metric.detectable, 2)) : "·",
+         interval_text(metric.null)});
+  }
+}
+
+// Runs in time order, several in one column where there are many.
+std::string course(const std::vector<double>& values) {
+  static constexpr std::array<const char*, 8> kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const std::size_t columns = std::min(kCourseColumns, values.size());
+  std::vector<double> means;
+  for (std::size_t i = 0; i < columns; ++i) {
+    const std::size_t first = i * values.size() / columns;
+    const std::size_t last = (i + 1) * values.size() / columns;
+    double sum = 0;
+    for (std::size_t at = first; at < last; ++at) sum += values[at];
+    means.push_back(sum / static_cast<double>(last - first));
+  }
+  const auto [low, high] = std::minmax_element(means.begin(), means.end());
+  const double span = std::max(*high - *low, 0.01);  // noise shall not look like mountains
+  std::string text;
+  for (const double mean : means) {
+    text += kBars[static_cast<std::size_t>(std::lround((mean - *low) / span * 7))];
+  }
+  return text + fmt::format("  ({} to {} %)", percent(*low - 1), percent(*high - 1));
+}
+
+void add_drift(const Comparison& comparison, std::string& text) {
+  const ComparedMetric& metric = comparison.metrics.front();
+  if (metric.course.empty()) return;
+  text += "drift        ";
+  if (metric.drift) {
+    text += fmt::format("{} % more time from the first run to the last; ", percent(*metric.drift));
+  }
+  text += fmt::format("runs against their side's median: {}\n", course(metric.course));
+}
+
+void add_prediction(const Prediction& prediction, std::string& text) {
+  text += fmt::format("predicted    {} by {} {} % faster ({})\n",
+                      percent_interval(prediction.predicted), printable(prediction.unit),
+                      number(100 * prediction.speedup, 0), printable(prediction.point));
+  text += fmt::format("achieved     {}\n", percent_interval(prediction.achieved));
+  text += fmt::format("             {}: achieved less predicted is {}\n",
+                      prediction.agrees ? "they agree" : "they do not agree",
+                      percent_interval(prediction.difference));
+}
+
+std::string gate_text(const Comparison& comparison) {
+  const Gate& gate = *comparison.gate;
+  const std::string limit = number(100 * gate.limit, 2);
+  switch (gate.verdict) {
+    case Gate::Verdict::failed:
+      return fmt::format("FAILED: B is slower than A by {} % or more", limit);
+    case Gate::Verdict::passed:
+      return fmt::format("passed: B is not slower than A by {} % or more", limit);
+    case Gate::Verdict::undecided:
+      break;
+  }
+  return fmt::format("undecided: whether B is slower than A by {} % cannot be told; more pairs",
+                     limit);
+}
+
+}  // namespace
+
+std::string render_comparison_text(const Comparison& comparison, bool color) {
+  std::string text;
+  const auto colored = [color](const std::string& words, std::string_view code) {
+    return color ? fmt::format("{}{}{}", code, words, kReset) : words;
+  };
+  text += colored(finding(comparison), kBold) + "\n\n";
+  text += fmt::format("A  {}\nB  {}\n{}\n\n", printable(comparison.a), printable(comparison.b),
+                      how(comparison));
+  if (!comparison.metrics.empty()) {
+    add_table(comparison, text);
+    text += "\n";
+    add_drift(comparison, text);
+  }
+  if (comparison.prediction) add_prediction(*comparison.prediction, text);
+  if (comparison.gate) {
+    const bool failed = comparison.gate->verdict == Gate::Verdict::failed;
+    text += colored(gate_text(comparison), failed ? kRed : kGreen) + "\n";
+  }
+  for (const std::string& warning : comparison.warnings) {
+    text += "warning      " + printable(warning) + "\n";
+  }
+  return text;
+}
+
+}  // namespace causalctl::report

@@ -1,0 +1,390 @@
+#include "controller/tracee/guardian/guardian_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/base/procfs.h"
+#include "controller/tracee/adoption.h"
+#include "controller/tracee/freezer.h"
+#include "controller/tracee/guardian/guardian_protocol.h"
+#include "controller/tracee/guardian/priority_boost.h"
+#include "controller/tracee/guardian/run_suspended.h"
+#include "controller/tracee/guardian/stop_pauses.h"
+#include "controller/tracee/inject/injector.h"
+#include "controller/tracee/inject/left_stub.h"
+#include "controller/tracee/inject/stopped_thread.h"
+#include "controller/tracee/process.h"
+#include "controller/tracee/ptrace.h"
+#include "controller/tracee/target_lock.h"
+#include "controller/tracee/undo_until_done.h"
+
+namespace causalctl::tracee {
+namespace {
+
+using protocol::Kind;
+using protocol::Request;
+using protocol::Response;
+
+constexpr int kSocket = 3;
+constexpr int kFirstThreadEnded = SIGUSR1;  // the controller's; others may live on
+
+sigset_t signals_of_interest() {
+  sigset_t signals{};
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  sigaddset(&signals, kFirstThreadEnded);
+  return signals;
+}
+
+void put_text(std::array<char, protocol::kTextSize>& into, std::string_view text) {
+  const auto length = std::min(text.size(), into.size() - 1);
+  std::copy_n(text.data(), length, into.data());
+  into[length] = '\0';
+}
+
+class GuardianProcess {
+ public:
+  explicit GuardianProcess(Pid controller) : controller_(controller) {
+    const sigset_t signals = signals_of_interest();
+    signals_ = Fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_) throw Error::from_errno("signalfd", errno);
+  }
+
+  void run() {
+    for (;;) {
+      take_stops();
+      stop_pauses_.on_time(monotonic_now());
+      if (!wait()) return;
+    }
+  }
+
+  // Undoes everything, whatever fails on the way.
+  std::vector<std::string> undo() {
+    std::vector<std::string> problems;
+    const auto attempt = [&](const auto& step) {
+      try {
+        step();
+      } catch (const std::exception& error) {
+        problems.emplace_back(error.what());
+      }
+    };
+    attempt([&] {
+      stop_pauses_.end_all();
+      wait_for_stop_pauses();
+    });
+    attempt([&] {
+      if (!injector_) return;
+      for (auto& problem : injector_->restore(suspended())) problems.push_back(std::move(problem));
+    });
+    return problems;
+  }
+
+  // However long the target is frozen or stopped: nobody waits for this process any more.
+  std::vector<std::string> undo_once_it_goes_on() {
+    // … or in the hands of a debugger.
+    const auto stands_still = [this] {
+      return target_ != 0 &&
+             (is_frozen(target_) || is_stopped(target_) || traced_by_other(target_).has_value());
+    };
+    // Threads that were asked to stop do so when they go on, and must not stand for long.
+    const auto wait = [this] {
+      constexpr int poll_again_ms = 100;
+      pollfd stops{signals_.get(), POLLIN, 0};
+      (void)poll(&stops, 1, poll_again_ms);
+      drain_signals();
+      take_stops();
+    };
+    return undo_until_done([this] { return undo(); }, stands_still, wait);
+  }
+
+  void let_suspended_go() {
+    if (suspended_ != 0) ptrace::detach_if_alive(suspended_, 0);
+    suspended_ = 0;
+  }
+
+ private:
+  std::optional<Tid> suspended() const {
+    return suspended_ != 0 ? std::optional(suspended_) : std::nullopt;
+  }
+
+  void take_stops() {
+    while (const auto waited = ptrace::poll_any()) {
+      if (waited->tid == suspended_) {
+        if (std::holds_alternative<Ended>(waited->stop)) suspended_ = 0;
+      } else if (stop_pauses_.owns(waited->tid)) {
+        stop_pauses_.on_stop(waited->tid, waited->stop);
+      } else {
+        // A thread that was given up before it stopped, or that took over the leader's number by
+        // an exec after it was seized.
+        let_go_if_alive(waited->tid, waited->stop);
+      }
+    }
+  }
+
+  // Threads that were interrupted but have not stopped: one that is not scheduled, or sleeps
+  // uninterruptibly. Ending the guardian frees them too, so the wait is for their EINTR only. It
+  // comes before the injector's turn, which takes all stops, and lets go whom it has not asked.
+  void wait_for_stop_pauses() {
+    Patience patience(500 * kMillisecond);
+    for (take_stops(); !stop_pauses_.empty() && !patience.over(); take_stops()) {
+      sleep_until(monotonic_now() + kMillisecond);
+    }
+  }
+
+  bool wait() {  // false: the controller is gone
+    pollfd fds[] = {{kSocket, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    timespec timeout{};
+    const timespec* limit = nullptr;
+    if (const auto deadline_ns = stop_pauses_.next_deadline_ns()) {
+      const auto left_ns = std::max<Nanoseconds>(0, *deadline_ns - monotonic_now());
+      timeout = {left_ns / kSecond, left_ns % kSecond};
+      limit = &timeout;
+    }
+    // Interrupted, or no memory for it just now, which is no reason to end.
+    const bool looked = ppoll(fds, std::size(fds), limit, nullptr) >= 0;
+    if (!looked) sleep_until(monotonic_now() + kMillisecond);
+    drain_signals();
+    return (looked && fds[0].revents == 0) || serve();
+  }
+
+  // A controller that is killed is gone, with its events, when its last thread is: one that works
+  // at a low priority. Not before that may the handler go, for which an event may have a signal
+  // yet.
+  void drain_signals() const {
+    signalfd_siginfo info{};
+    while (read(signals_.get(), &info, sizeof info) > 0) {
+      if (info.ssi_signo == kFirstThreadEnded) boost_exit_of(controller_);
+    }
+  }
+
+  bool serve() {
+    Request request;
+    const auto size = recv(kSocket, &request, sizeof request, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (size < 0 && errno != ECONNRESET) throw Error::from_errno("recv from causalctl", errno);
+    if (size != sizeof request) return false;
+    if (request.kind == Kind::pause) {
+      // What a stop costs is measured at a thread of the controller.
+      const bool own = procfs::thread_status(controller_, request.tid).has_value();
+      stop_pauses_.start(own ? controller_ : target_, request.tid, request.duration_ns);
+      return true;
+    }
+    Response response;
+    try {
+      response = answer(request);
+    } catch (const Error& error) {
+      response.code = error.code();
+      response.error_number = error.error_number();
+      put_text(response.what, error.what());
+      put_text(response.hint, error.hint());
+    } catch (const std::exception& error) {
+      response.code = ExitCode::bug;
+      put_text(response.what, error.what());
+    }
+    return send_response(response);
+  }
+
+  bool send_response(const Response& response) { return protocol::send_message(kSocket, response); }
+
+  Response answer(const Request& request) {
+    Response response;
+    switch (request.kind) {
+      case Kind::adopt:
+        check_adoptable(request.tid, controller_);
+        take_target(request.tid);
+        put_text(response.what, remove_left_stub());
+        lock_ = lock_target(target_);
+        break;
+      case Kind::launch:
+        launch(request.tid);
+        break;
+      case Kind::run_to_entry:
+        put_text(response.what, run_to_entry(suspended_, controller_is_gone).value_or(""));
+        break;
+      case Kind::release:
+        let_suspended_go();
+        break;
+      case Kind::inject:
+        response.injection = inject(request.count);
+        tell_touched(response);
+        break;
+      case Kind::collect:
+        collect(response);
+        break;
+      case Kind::restore: {
+        std::string text;
+        for (const auto& problem : undo()) text += problem + "\n";
+        put_text(response.what, text);
+        tell_touched(response);
+        break;
+      }
+      case Kind::take_over:
+        take_target(request.tid);
+        if (const auto left = find_left_stub(target_)) (void)injector_->take_over(*left);
+        break;
+      case Kind::pause:
+        break;  // has no answer
+    }
+    return response;
+  }
+
+  void tell_touched(Response& response) const {
+    if (!injector_) return;
+    const auto& tids = injector_->touched();
+    std::copy_n(tids.begin(), std::min(tids.size(), response.touched.size()),
+                response.touched.begin());
+    response.trap_replaced = injector_->trap_replaced();
+    response.stopped_calls = stopped_calls();
+  }
+
+  void take_target(Pid pid) {
+    INVARIANT(!injector_);
+    target_ = pid;
+    injector_ = std::make_unique<Injector>(pid, controller_);
+  }
+
+  // What was done, for the user; empty: nothing. Throws Error where there can be no profile.
+  std::string remove_left_stub() {
+    const auto left = find_left_stub(target_);
+    if (!left) return "";
+    refuse_if_at_work(*left, target_);
+    const auto state = state_of(left->owner, target_);
+    // It is taken for a handler of the target's own then, which pauses by ptrace respect.
+    if (state == OwnerState::unknown || !injector_->take_over(*left)) return "";
+    const auto problems = injector_->restore(std::nullopt);
+    if (problems.empty()) {
+      injector_ = std::make_unique<Injector>(target_, controller_);
+      return fmt::format("removed the pause stub that a killed causalctl had left in process {}",
+                         target_);
+    }
+    auto text = fmt::format(
+        "a causalctl that was killed has left its pause stub in process {}, and it cannot be "
+        "removed: {}",
+        target_, fmt::join(problems, "; "));
+    if (is_frozen(target_) || is_stopped(target_)) throw Error(text);
+    injector_ = std::make_unique<Injector>(target_, controller_);
+    return text;
+  }
+
+  Injection inject(unsigned slot_count) {
+    INVARIANT(injector_ != nullptr);
+    const auto status = procfs::status(target_);
+    if (status && procfs::has_signal(status->signals_caught, SIGTRAP)) {
+      throw own_handler_error(target_);
+    }
+    try {
+      return injector_->inject(slot_count, suspended());
+    } catch (...) {
+      for (const auto& problem : injector_->restore(suspended()))
+        log::note("guardian: {}", problem);
+      throw;
+    }
+  }
+
+  void collect(Response& response) {
+    const auto fresh = stop_pauses_.take_finished();
+    finished_.insert(finished_.end(), fresh.begin(), fresh.end());
+    while (!finished_.empty() && response.pause_count < response.pauses.size()) {
+      response.pauses[response.pause_count++] = finished_.front();
+      finished_.pop_front();
+    }
+  }
+
+  // The child waits for the controller's word and then executes the program.
+  void launch(Pid child) {
+    if (const int error = ptrace::try_seize(child, true); error != 0) {
+      throw Error::from_errno(fmt::format("ptrace(PTRACE_SEIZE, pid {})", child), error);
+    }
+    Response seized;
+    if (!send_response(seized)) return;
+    run_to_exec(child, controller_is_gone);
+    check_64_bit(child);
+    suspended_ = child;
+    take_target(child);
+    lock_ = lock_target(child);
+  }
+
+  static bool controller_is_gone() {
+    pollfd end{kSocket, 0, 0};
+    return poll(&end, 1, 0) > 0 && (end.revents & (POLLHUP | POLLERR)) != 0;
+  }
+
+  Pid controller_;
+  Pid target_ = 0;
+  Fd signals_;
+  Fd lock_;            // others are told by it
+  Tid suspended_ = 0;  // a launched program's first thread, stopped until release()
+  std::unique_ptr<Injector> injector_;
+  StopPauses stop_pauses_;
+  std::deque<StopPause> finished_;
+};
+
+// A process of its own: no terminal signal reaches it, none but SIGKILL ends it, and it keeps no
+// file of the controller open but the standard error, for its last words.
+void become_guardian(int socket) {
+  setsid();
+  prctl(PR_SET_NAME, kGuardianName);
+  prctl(PR_SET_TIMERSLACK, 1UL);
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    // Faults of its own end it: ignored, they would be repeated for ever.
+    constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    const bool fault = std::find(std::begin(faults), std::end(faults), signal) != std::end(faults);
+    if (!fault) std::signal(signal, SIG_IGN);
+  }
+  std::signal(SIGCHLD, SIG_DFL);
+  const sigset_t signals = signals_of_interest();
+  sigprocmask(SIG_SETMASK, &signals, nullptr);
+  prctl(PR_SET_PDEATHSIG, kFirstThreadEnded);
+  const int null = open("/dev/null", O_RDWR);
+  dup2(null, STDIN_FILENO);
+  dup2(null, STDOUT_FILENO);
+  if (dup2(socket, kSocket) < 0) throw Error::from_errno("dup2 of its socket", errno);
+  close_range(kSocket + 1, ~0U, 0);
+}
+
+// With --quiet, too: nobody else can tell.
+void last_words(std::string_view text) {
+  log::write(log::Level::quiet, fmt::format("guardian: {}", text));
+}
+
+}  // namespace
+
+void run_guardian_process(int socket, Pid controller) {
+  // It sleeps nearly always; awake it has threads of the target waiting. In a session of its own it
+  // is a scheduling group of its own (autogroup), which a busy server kept from a core for 8 s.
+  const PriorityBoost boost(0);
+  try {
+    become_guardian(socket);
+    GuardianProcess process(controller);
+    try {
+      process.run();
+    } catch (const std::exception& error) {
+      last_words(error.what());
+    }
+    for (const auto& problem : process.undo_once_it_goes_on()) last_words(problem);
+    process.let_suspended_go();
+  } catch (const std::exception& error) {
+    last_words(error.what());
+  }
+  _exit(0);
+}
+
+}  // namespace causalctl::tracee

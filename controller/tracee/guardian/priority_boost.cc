@@ -1,0 +1,101 @@
+#include "controller/tracee/guardian/priority_boost.h"
+
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <sched.h>
+
+#include <charconv>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "controller/base/procfs.h"
+
+namespace causalctl::tracee {
+namespace {
+
+constexpr int kBoosted = SCHED_FIFO | SCHED_RESET_ON_FORK;
+
+int lowest_priority() { return sched_get_priority_min(SCHED_FIFO); }
+
+std::string timer_slack_path(Tid tid) {
+  return tid == 0 ? "/proc/self/timerslack_ns" : fmt::format("/proc/{}/timerslack_ns", tid);
+}
+
+std::uint64_t timer_slack_ns(Tid tid) {
+  const auto text = procfs::read_text(timer_slack_path(tid)).value_or("");
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+bool is_ordinary(int policy) {
+  const int kind = policy & ~SCHED_RESET_ON_FORK;
+  return policy >= 0 && (kind == SCHED_OTHER || kind == SCHED_BATCH || kind == SCHED_IDLE);
+}
+
+void set_scheduling(Tid tid, const SchedulingBefore& before) {
+  const sched_param none{0};  // the nice value was not touched
+  const int policy = static_cast<int>(before.policy);
+  // Twice, if need be: the target's own priority is at stake.
+  if (sched_setscheduler(tid, policy, &none) != 0) sched_setscheduler(tid, policy, &none);
+  if (before.timer_slack_ns == 0 || timer_slack_ns(tid) == before.timer_slack_ns) return;
+  std::ofstream(timer_slack_path(tid)) << before.timer_slack_ns;
+}
+
+// With a limit of RLIMIT_RTPRIO, too, the policy may be set; but the flag taken back by nobody
+// without the capability (sched(7)). Tried on this process, which it does not harm to keep it.
+bool may_take_back() {
+  static const bool may = [] {
+    const sched_param none{0};
+    const int policy = sched_getscheduler(0);
+    if (policy != SCHED_OTHER) return procfs::has_capability(CAP_SYS_NICE);
+    return sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none) == 0 &&
+           sched_setscheduler(0, SCHED_OTHER, &none) == 0;
+  }();
+  return may;
+}
+
+}  // namespace
+
+std::optional<SchedulingBefore> scheduling_of(Tid tid) {
+  const int policy = sched_getscheduler(tid);
+  if (!is_ordinary(policy)) return std::nullopt;
+  return SchedulingBefore{static_cast<std::uint64_t>(tid), policy, timer_slack_ns(tid)};
+}
+
+void restore_scheduling(Pid pid, const SchedulingBefore& before) {
+  const auto tid = static_cast<Tid>(before.tid);
+  const auto policy = static_cast<int>(before.policy);
+  if (tid <= 0 || !is_ordinary(policy) || !procfs::thread_status(pid, tid)) return;
+  sched_param now{};
+  if (sched_getscheduler(tid) != kBoosted || sched_getparam(tid, &now) != 0) return;
+  if (now.sched_priority == lowest_priority()) set_scheduling(tid, before);
+}
+
+void boost_exit_of(Pid pid) {
+  constexpr std::uint64_t exiting = 0x4;  // PF_EXITING
+  const auto first = procfs::thread_stat(pid, pid);
+  if (!first || (procfs::parse_flags(*first) & exiting) == 0) return;
+  const sched_param lowest{lowest_priority()};
+  for (const Tid tid : procfs::threads(pid)) (void)sched_setscheduler(tid, kBoosted, &lowest);
+}
+
+PriorityBoost::PriorityBoost(Tid tid) : tid_(tid) {
+  if (!may_take_back()) return;
+  const auto before = scheduling_of(tid);
+  const sched_param lowest{lowest_priority()};
+  // A thread that it starts before its stop must not stay so.
+  if (before && sched_setscheduler(tid, kBoosted, &lowest) == 0) before_ = before;
+}
+
+PriorityBoost::PriorityBoost(PriorityBoost&& other) noexcept
+    : tid_(other.tid_), before_(std::exchange(other.before_, std::nullopt)) {}
+
+void PriorityBoost::end() {
+  if (!before_) return;
+  set_scheduling(tid_, *before_);
+  before_.reset();
+}
+
+}  // namespace causalctl::tracee

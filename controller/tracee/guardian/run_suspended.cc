@@ -1,0 +1,168 @@
+#include "controller/tracee/guardian/run_suspended.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+
+#include <utility>
+#include <variant>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/base/procfs.h"
+#include "controller/tracee/inject/entry_trap.h"
+#include "controller/tracee/inject/stopped_thread.h"
+#include "controller/tracee/ptrace.h"
+#include "controller/tracee/stop.h"
+
+namespace causalctl::tracee {
+namespace {
+
+constexpr Nanoseconds kSlice = 100 * kMillisecond;
+constexpr Nanoseconds kPatienceWithStop = kSecond;
+
+[[noreturn]] void throw_ended(Pid child) {
+  throw TargetGone(fmt::format("process {} ended before its first instruction", child));
+}
+
+[[noreturn]] void throw_orphaned() { throw Error("causalctl has ended"); }
+
+bool is_event(const Stop& stop, int event) {
+  const auto* stopped = std::get_if<EventStop>(&stop);
+  return stopped != nullptr && stopped->event == event;
+}
+
+int signal_of(const Stop& stop) {
+  const auto* stopped = std::get_if<SignalStop>(&stop);
+  return stopped != nullptr ? stopped->signal : 0;
+}
+
+// Resumes a child that stands in an event-stop of exec, until the call has returned.
+void finish_exec(Pid child) {
+  auto stop = std::optional<Stop>(EventStop{});
+  int signal = 0;
+  do {
+    if (stop && !ptrace::resume_if_alive(child, ptrace::Resume::to_syscall, signal)) {
+      throw_ended(child);
+    }
+    stop = ptrace::wait_until(child, monotonic_now() + kSlice);
+    if (stop && std::holds_alternative<Ended>(*stop)) throw_ended(child);
+    signal = stop ? signal_of(*stop) : 0;
+  } while (!stop || !std::holds_alternative<SyscallStop>(*stop));
+}
+
+// The way of one program, from its exec to its entry point.
+class Way {
+ public:
+  Way(Pid child, Address entry, Nanoseconds start_ns, Nanoseconds limit_ns)
+      : child_(child), start_ns_(start_ns), limit_ns_(limit_ns), trap_(child, entry) {}
+
+  // False: it has executed another program, and is suspended at that one's exec.
+  bool go(const std::function<bool()>& controller_is_gone, bool& told);
+
+ private:
+  void let_go();
+
+  Pid child_;
+  Nanoseconds start_ns_;
+  Nanoseconds limit_ns_;
+  EntryTrap trap_;
+};
+
+// It stops at its system calls for a second, by which nearly all programs are loaded, because one
+// of them may change the mask that the trap is to leave as it was.
+bool Way::go(const std::function<bool()>& controller_is_gone, bool& told) {
+  bool stands = true;
+  int signal = 0;
+  for (;;) {
+    const auto how = told ? ptrace::Resume::run : ptrace::Resume::to_syscall;
+    if (stands && !ptrace::resume_if_alive(child_, how, signal)) break;
+    const auto stop = ptrace::wait_until(child_, monotonic_now() + kSlice);
+    stands = stop.has_value();
+    if (!stop) {
+      if (controller_is_gone()) let_go();
+      trap_.note_mask_if_running();
+      const Nanoseconds passed_ns = monotonic_now() - start_ns_;
+      if (passed_ns >= kSecond && !std::exchange(told, true)) {
+        log::note("the program (pid {}) is still loading its libraries", child_);
+      }
+      if (passed_ns < limit_ns_) continue;
+      throw Error(fmt::format("process {} did not come to its entry point within {} s: a library "
+                              "works or waits while it is loaded",
+                              child_, limit_ns_ / kSecond),
+                  "start the program by itself, then causalctl attach");
+    }
+    if (std::holds_alternative<Ended>(*stop)) break;
+    signal = signal_of(*stop);
+    if (std::holds_alternative<SyscallStop>(*stop)) {
+      trap_.note_mask();
+      continue;
+    }
+    if (signal == SIGTRAP && trap_.has_sprung()) {
+      if (!trap_.take_out()) break;
+      return true;
+    }
+    if (is_event(*stop, PTRACE_EVENT_EXEC)) {
+      if (!trap_.forget()) break;
+      finish_exec(child_);
+      return false;
+    }
+    if (is_event(*stop, PTRACE_EVENT_FORK) || is_event(*stop, PTRACE_EVENT_VFORK) ||
+        is_event(*stop, PTRACE_EVENT_CLONE)) {
+      trap_.spare_the_child();
+    }
+  }
+  trap_.expect_no_more();
+  throw_ended(child_);
+}
+
+// It goes on by itself, as it would have without us. If it does not stop for that it is killed.
+void Way::let_go() {
+  if (ptrace::interrupt_if_alive(child_)) {
+    const auto stop = ptrace::wait_until(child_, monotonic_now() + kPatienceWithStop);
+    if (stop && std::holds_alternative<Ended>(*stop)) trap_.expect_no_more();
+    if (stop && !std::holds_alternative<Ended>(*stop)) {
+      const bool sprung = signal_of(*stop) == SIGTRAP && trap_.has_sprung();
+      if (trap_.take_out()) let_go_if_alive(child_, sprung ? Stop(EventStop{}) : *stop);
+    }
+  }
+  throw_orphaned();
+}
+
+}  // namespace
+
+void run_to_exec(Pid child, const std::function<bool()>& controller_is_gone) {
+  constexpr Nanoseconds limit_ns = 60 * kSecond;
+  const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
+  for (;;) {
+    const auto stop = ptrace::wait_until(child, monotonic_now() + kSlice);
+    if (!stop) {
+      if (controller_is_gone()) throw_orphaned();
+      if (monotonic_now() < deadline_ns) continue;
+      throw Error(fmt::format("process {} did not start its program in time", child));
+    }
+    if (std::holds_alternative<Ended>(*stop)) throw_ended(child);
+    if (is_event(*stop, PTRACE_EVENT_EXEC)) return finish_exec(child);
+    if (!ptrace::resume_if_alive(child, ptrace::Resume::run, signal_of(*stop))) throw_ended(child);
+  }
+}
+
+std::optional<std::string> run_to_entry(Pid child, const std::function<bool()>& controller_is_gone,
+                                        Nanoseconds limit_ns) {
+  const Nanoseconds start_ns = monotonic_now();
+  bool told = false;
+  for (;;) {
+    const Address entry = procfs::entry_point(child);
+    const auto status = procfs::status(child);
+    const auto registers = ptrace::registers_if_alive(child);
+    if (!registers) throw_ended(child);
+    if (!status || entry == 0) return "its auxiliary vector cannot be read";
+    if (registers->rip == entry) return std::nullopt;  // it has no loader, or is one
+    // The trap would set an ignored SIGTRAP to its default.
+    if (procfs::has_signal(status->signals_ignored, SIGTRAP)) return "it ignores SIGTRAP";
+    if (Way(child, entry, start_ns, limit_ns).go(controller_is_gone, told)) return std::nullopt;
+  }
+}
+
+}  // namespace causalctl::tracee
