@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <sstream>
 
@@ -30,6 +31,15 @@ std::optional<Mount> parse_mount(const std::string& line) {
   std::istringstream back(line.substr(separator + 3));
   back >> mount.type >> skipped >> mount.options;
   return back ? std::optional(mount) : std::nullopt;
+}
+
+// The quota of the cgroup whose cpu.stat this is.
+std::optional<double> quota_beside(const std::string& cpu_stat) {
+  const std::string folder = cpu_stat.substr(0, cpu_stat.rfind('/'));
+  if (const auto text = procfs::read_text(folder + "/cpu.max")) return parse_quota(*text);
+  const auto quota = procfs::read_text(folder + "/cpu.cfs_quota_us");
+  const auto period = procfs::read_text(folder + "/cpu.cfs_period_us");
+  return quota && period ? parse_quota(*quota + " " + *period) : std::nullopt;
 }
 
 }  // namespace
@@ -67,13 +77,23 @@ CpuStats cpu_stats(std::string_view cgroups, std::string_view mountinfo) {
   return stats;
 }
 
-std::uint64_t parse_throttled(std::string_view cpu_stat) {
+QuotaPeriods parse_quota_periods(std::string_view cpu_stat) {
   std::istringstream lines{std::string(cpu_stat)};
+  QuotaPeriods periods;
   std::string name;
   for (std::uint64_t value = 0; lines >> name >> value;) {
-    if (name == "nr_throttled") return value;
+    if (name == "nr_periods") periods.all = value;
+    if (name == "nr_throttled") periods.used_up = value;
   }
-  return 0;
+  return periods;
+}
+
+std::optional<double> parse_quota(std::string_view quota_and_period) {
+  std::istringstream words{std::string(quota_and_period)};
+  double quota_us = 0;
+  double period_us = 0;
+  if (!(words >> quota_us >> period_us) || quota_us <= 0 || period_us <= 0) return std::nullopt;
+  return quota_us / period_us;
 }
 
 CpuLimitsOf::CpuLimitsOf(Pid pid) : pid_(pid) {
@@ -81,30 +101,48 @@ CpuLimitsOf::CpuLimitsOf(Pid pid) : pid_(pid) {
   const auto size = readlink("/proc/self/ns/cgroup", link.data(), link.size());
   first_namespace_ =
       size > 0 && std::string_view(link.data(), static_cast<std::size_t>(size)) == kFirstNamespace;
-  before_ = count().throttled;
+  before_ = count();
 }
 
-CpuLimitsOf::Count CpuLimitsOf::count() const {
+CpuLimitsOf::Counts CpuLimitsOf::count() const {
   const auto cgroups = procfs::read_text(fmt::format("/proc/{}/cgroup", pid_));
   const auto mountinfo = procfs::read_text("/proc/self/mountinfo");
   if (!cgroups || !mountinfo) return {};
   const CpuStats stats = cpu_stats(*cgroups, *mountinfo);
-  Count count{.all_seen = stats.complete && first_namespace_};
+  Counts counts{.by_file = {}, .all_seen = stats.complete && first_namespace_};
   for (const std::string& file : stats.files) {
     if (const auto text = procfs::read_text(file)) {
-      count.throttled += parse_throttled(*text);
+      counts.by_file[file] = parse_quota_periods(*text);
     } else {
-      count.all_seen = false;
+      counts.all_seen = false;
     }
   }
-  return count;
+  return counts;
 }
 
 // What holds it up once may do so again, the sooner for each pause that uses CPU time.
 CpuLimits CpuLimitsOf::poll() {
-  const Count now = count();
-  throttled_ = throttled_ || now.throttled != before_;
-  CpuLimits limits{.throttled = throttled_, .all_seen = now.all_seen};
+  const Counts now = count();
+  CpuLimits limits;
+  std::string tightest;
+  for (const auto& [file, periods] : now.by_file) {
+    const auto before = before_.by_file.find(file);
+    if (before == before_.by_file.end() || periods.used_up <= before->second.used_up) continue;
+    const double used_up =
+        static_cast<double>(periods.used_up - before->second.used_up) /
+        static_cast<double>(std::max<std::uint64_t>(periods.all - before->second.all, 1));
+    if (used_up <= *limits.used_up) continue;
+    limits.used_up = used_up;
+    tightest = file;
+  }
+  if (!tightest.empty()) {
+    throttled_ = true;
+    limits.granted = quota_beside(tightest);
+  } else if (!now.all_seen) {
+    limits.used_up.reset();
+  }
+  limits.throttled = throttled_;
+  before_ = now;
   rlimit limit{};
   limits.is_counted =
       prlimit(pid_, RLIMIT_CPU, nullptr, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;

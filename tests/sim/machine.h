@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/cpu_limits.h"
 #include "controller/base/types.h"
 #include "controller/perf/events.h"
 #include "tests/sim/random.h"
@@ -79,6 +80,7 @@ class Machine {
     return thread;
   }
   void set_weight(Thread& thread, double weight) { thread.share_.weight = weight; }
+  CpuLimits poll_quota();                                 // as the kernel tells of it
   void limit(Thread& thread) { thread.limited_ = true; }  // a foreign one, by the same quota
   void wake(Thread& thread);  // REQUIRES: blocked. By the running thread, if there is one
   void stop_spinning(Thread& thread);
@@ -181,7 +183,9 @@ class Machine {
   struct Quota {
     Nanoseconds used_ns = 0;  // in this period, by the time until which cores have been advanced
     bool over = false;
-    std::vector<Thread*> stopped;  // that could run otherwise
+    std::vector<Thread*> stopped;       // that could run otherwise
+    unsigned periods = 0, used_up = 0;  // since the last poll
+    bool throttled = false;
   };
   Quota quota_;
 

@@ -30,7 +30,8 @@ Nanoseconds Machine::quota_left_each() const {
 
 void Machine::enforce_quota() {
   if (options_.quota_ns == 0 || quota_.over || quota_used() < options_.quota_ns) return;
-  quota_.over = true;
+  quota_.over = quota_.throttled = true;
+  ++quota_.used_up;
   for (Core& core : cores_) {
     if (limits(core)) preempt(core);
   }
@@ -42,6 +43,7 @@ void Machine::enforce_quota() {
 }
 
 void Machine::begin_period() {
+  ++quota_.periods;
   stops_.push({now_ns_ + options_.quota_period_ns, ++order_, Kind::period});
   for (Core& core : cores_) advance(core);
   quota_.used_ns = std::max<Nanoseconds>(quota_.used_ns - options_.quota_ns, 0);
@@ -50,6 +52,17 @@ void Machine::begin_period() {
   for (Core& core : cores_) {
     if (limits(core)) plan(core);
   }
+}
+
+CpuLimits Machine::poll_quota() {
+  CpuLimits limits{.throttled = quota_.throttled};
+  if (quota_.used_up > 0) {
+    limits.used_up = static_cast<double>(quota_.used_up) / std::max(quota_.periods, 1U);
+    limits.granted =
+        static_cast<double>(options_.quota_ns) / static_cast<double>(options_.quota_period_ns);
+  }
+  quota_.periods = quota_.used_up = 0;
+  return limits;
 }
 
 }  // namespace causalctl::sim

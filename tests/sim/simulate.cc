@@ -88,7 +88,8 @@ Prediction predict(const Question& question, const Controller& controller) {
                                   .idle_ns = [&machine] { return machine.idle_ns(); },
                                   .breakpoints = {},
                                   .visit_costs_ns = {controller.visit_cost_ns},
-                                  .read_target = read};
+                                  .read_target = read,
+                                  .cpu_limits = [&machine] { return machine.poll_quota(); }};
 
   Prediction result;
   result.run.id = "simulated";

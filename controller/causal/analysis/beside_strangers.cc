@@ -27,6 +27,10 @@ CoresShared classify(const CoreTotals& totals, Nanoseconds slice_ns) {
     shared.stretch = (cpu + waited) / cpu;
     shared.matters = waited > kSharedFrom * cpu;
   }
+  if (totals.quota_ns > 0) {
+    shared.quota_share =
+        static_cast<double>(totals.quota_stopped_ns) / static_cast<double>(totals.quota_ns);
+  }
   const auto slice = static_cast<double>(slice_ns);
   shared.many_cores = totals.cores > kFewCores;
   const double to_meeting = between(totals.visitors_cpu_ns, totals.met);

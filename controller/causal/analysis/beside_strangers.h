@@ -25,6 +25,8 @@ struct CoresShared {
   bool matters = false;     // there is enough of it to be told, and to widen intervals
   bool many_cores = false;  // more than two: which threads share one is the scheduler's choice
   Meeting meeting = Meeting::apart;
+  // Of the time for which a quota was used up in most of its periods, what it stopped the target.
+  double quota_share = 0;
 };
 
 inline constexpr Nanoseconds kSlice = 3 * kMillisecond;

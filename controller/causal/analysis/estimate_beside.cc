@@ -20,13 +20,29 @@ const char* for_whom(Meeting meeting) {
       return "Its threads hardly ever wait for each other: effects hold under this load";
     case Meeting::seldom:
       return "Its threads wait for each other: by what one of them saves others gain in part, as "
-             "far "
-             "as the scheduler shares the cores evenly";
+             "far as the scheduler shares the cores evenly";
     case Meeting::often:
       return "Its threads meet, or wait for devices, within a time slice: effects can hardly be "
              "known under this load";
   }
   return "";
+}
+
+// In points, at the speedup for which it is told.
+double half_width(const CoresShared& shared) {
+  return std::ceil(100 * statistics::kNormal95 * error_beside(shared) * std::sqrt(kAsked));
+}
+
+std::string told_of_quota(const CoresShared& shared, double half_width) {
+  return fmt::format(
+      "A quota of CPU time (cgroup) stopped the target {:.0f} % of the time. CPU time saved is "
+      "worth "
+      "{:.1f} times as much here, and all threads that wait for each other gain by it; a standard "
+      "error for ±{:.0f} points (at {:.0f} %) is in every interval. Without the quota other code "
+      "may "
+      "be worth optimising.",
+      100 * shared.quota_share, 1 / (1 - std::min(shared.quota_share, 0.99)), half_width,
+      100 * kAsked);
 }
 
 }  // namespace
@@ -39,17 +55,18 @@ std::string told_of_strangers(const std::vector<Run>& runs) {
     throttled = throttled || run.throttled;
   }
   const CoresShared shared = classify(totals);
-  if (!shared.matters) return "";
-  const double half_width = statistics::kNormal95 * error_beside(shared) * std::sqrt(kAsked);
+  if (!shared.matters) {
+    return shared.quota_share > 0 ? told_of_quota(shared, half_width(shared)) : "";
+  }
   return fmt::format(
       "The target's threads waited for a core {:.0f} % of the time that they wanted to run, "
-      "because of {}; a millisecond of CPU time saved is worth {:.1f} ms here. {}; every interval "
-      "holds "
-      "±{:.0f} points more for that (at {:.0f} %). At a quieter time, or on cores of its own, the "
+      "because of {}; a millisecond of CPU time saved is worth {:.1f} ms here. {}; a "
+      "standard error for ±{:.0f} points (at {:.0f} %) is in every interval. At a quieter time, or "
+      "on cores of its own, the "
       "target's effects may be others.",
       100 * shared.waited_share,
       throttled ? "a quota of CPU time (cgroup) or other programs" : "other programs",
-      shared.stretch, for_whom(shared.meeting), std::ceil(100 * half_width), 100 * kAsked);
+      shared.stretch, for_whom(shared.meeting), half_width(shared), 100 * kAsked);
 }
 
 }  // namespace causalctl::causal

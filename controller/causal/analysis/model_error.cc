@@ -19,6 +19,9 @@ constexpr double kErrorApart = 0.025;
 constexpr double kErrorSeldom = 0.08;
 constexpr double kErrorOften = 0.17;  // also of threads that meet seldom, on more than two cores
 
+// Where a quota of CPU time stops the target for a third of the time or more, likewise.
+constexpr double kErrorQuota = 0.04;
+
 double fully_shared_error(const CoresShared& shared) {
   switch (shared.meeting) {
     case Meeting::apart:
@@ -34,8 +37,10 @@ double fully_shared_error(const CoresShared& shared) {
 }  // namespace
 
 double error_beside(const CoresShared& shared) {
-  if (!shared.matters) return 0;
-  return fully_shared_error(shared) * std::min(1.0, shared.waited_share / kFullyShared);
+  const auto in_proportion = [](double share) { return std::min(1.0, share / kFullyShared); };
+  const double of_quota = kErrorQuota * in_proportion(shared.quota_share);
+  if (!shared.matters) return of_quota;
+  return std::hypot(of_quota, fully_shared_error(shared) * in_proportion(shared.waited_share));
 }
 
 Nanoseconds model_error_of(const Experiment& experiment) {

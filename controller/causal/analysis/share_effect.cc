@@ -36,6 +36,23 @@ double wanted(const Sum& all) {
   return std::clamp(theirs / busiest, 0.0, 1.0) * std::clamp(1 - idle / all.wall, 0.0, 1.0);
 }
 
+// One by the cores' time, as far as others want it: of p and u p, what is not of the threads. While
+// a quota is used up it is the quota that is shared, and always wanted.
+double scale_of(const Sum& all, const Sum& baselines) {
+  const double in_quota =
+      all.wall > 0 ? std::min(1.0, static_cast<double>(all.cores.quota_ns) / all.wall) : 0;
+  double scale = 0;
+  if (const double core_time = baselines.cores.cores * baselines.wall; core_time > 0) {
+    scale += (1 - in_quota) * wanted(all) / core_time;
+  }
+  if (in_quota > 0) {
+    const double granted =
+        static_cast<double>(all.cores.quota_granted_ns) / static_cast<double>(all.cores.quota_ns);
+    if (granted > 0 && baselines.wall > 0) scale += in_quota / (granted * baselines.wall);
+  }
+  return scale;
+}
+
 // The part of the unit's CPU time that coupled threads had.
 double coupled_part(const Sum& unit, Nanoseconds period_ns) {
   const double all = static_cast<double>(unit.samples) * static_cast<double>(period_ns);
@@ -54,9 +71,9 @@ ShareEffect::ShareEffect(const Run& run, const Point& point, bool felt) {
     all.add(experiment, point);
     (experiment.speedup == 0 ? baselines : units[experiment.unit.name]).add(experiment, point);
   }
-  const double core_time = baselines.cores.cores * baselines.wall;
-  if (core_time <= 0 || baselines.visits <= 0 || !classify(all.cores).matters) return;
-  const double scale = wanted(all) / core_time;
+  const CoresShared shared = classify(all.cores);
+  if (baselines.visits <= 0 || (!shared.matters && shared.quota_share == 0)) return;
+  const double scale = scale_of(all, baselines);
   for (const auto& [name, unit] : units) {
     if (unit.visits <= 0) continue;
     // A virtual speedup changes nothing of what the code takes, but visits may be fewer. Both parts

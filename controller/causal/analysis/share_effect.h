@@ -13,6 +13,9 @@
 // concerned, and of code that both kinds run, the part that coupled threads have. Strangers that
 // have less of the cores than the busiest of those threads do not want them all the time; they
 // count for the part of the time that they would have as much.
+//
+// While a quota of CPU time is used up, what it grants stands for the cores' time, and threads that
+// do not wait for the coupled ones for the strangers: then C T is what it grants in a visit's time.
 #pragma once
 
 #include <map>

@@ -15,14 +15,21 @@ class CoreAccount {
     Nanoseconds at_ns = 0;
     Nanoseconds cpu_ns = 0;  // of the target
     Nanoseconds stranger_wait_ns = 0;
+    Nanoseconds quota_stopped_ns = 0;
+  };
+  // Since the update before.
+  struct Sharing {
+    bool strangers = false;  // or a quota: they share the cores
+    bool quota = false;      // it is used up in most of its periods
+    double granted = 0;      // by the quota, CPU time a second; 0: not known
   };
 
   explicit CoreAccount(const Now& start) : updated_(start) {}
 
   // A sample of a coupled thread of the target.
   void sampled(Nanoseconds period_ns, bool in_unit);
-  // `since`: of the time since the update before; `shared`: strangers share the cores.
-  void update(const Now& now, const CoupledTime& since, bool shared);
+  // `since`: of the time since the update before.
+  void update(const Now& now, const CoupledTime& since, const Sharing& sharing);
 
   // Adds to `totals` what is kept here, as of now.
   void add_to(CoreTotals& totals, const Now& now) const;
@@ -31,7 +38,7 @@ class CoreAccount {
   // As of the last update.
   Now updated_;
   CoreTotals before_;
-  bool shared_ = false;
+  Sharing sharing_;
   // CPU time a nanosecond, before the last update.
   double busiest_ = 0, peers_ = 0, all_peers_ = 0;
 };

@@ -8,6 +8,9 @@ namespace {
 // Where this share of the waits falls in moments in which all threads of the target wait, it is a
 // quota that keeps them from running: strangers stop one at a time.
 constexpr double kTogether = 0.8;
+// Of the periods of a quota: where it is used up in fewer, CPU time is left over that a faster
+// program would not need.
+constexpr double kMostPeriods = 0.5;
 
 }  // namespace
 
@@ -34,8 +37,9 @@ void SharedCores::update(const CoreUse& use, int cores, const CpuLimits& limits)
     by_placement = 2 * static_cast<double>(others_ns) < waited;
   }
   shared_ = waited > kSharedFrom * static_cast<double>(use.cpu_ns) && !by_placement;
-  const bool quota = limits.throttled || (together && !limits.all_seen);
-  awake_ = shared_ && !quota && !limits.is_counted;
+  quota_ = shared_ && together && limits.used_up.value_or(1) > kMostPeriods;
+  const bool may_be_quota = limits.throttled || (together && !limits.used_up);
+  awake_ = shared_ && !may_be_quota && !limits.is_counted;
 }
 
 }  // namespace causalctl::causal

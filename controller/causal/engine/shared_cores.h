@@ -28,6 +28,8 @@ class SharedCores {
 
   // Strangers, or a quota, keep threads waiting.
   bool shared() const { return shared_; }
+  // Most waits are those for a quota that is used up in most of its periods.
+  bool quota() const { return quota_; }
   // A pause may use CPU time: a core that its thread left would be a stranger's, and there is no
   // quota that such pauses would use up.
   bool may_stand_awake() const { return awake_; }
@@ -35,6 +37,7 @@ class SharedCores {
  private:
   bool shared_ = false;
   bool awake_ = false;
+  bool quota_ = false;
 };
 
 }  // namespace causalctl::causal

@@ -58,8 +58,9 @@ Stream::Step Stream::step() {
       note_latency(*next_paid);
       const Nanoseconds length_ns = next_paid->end_ns - next_paid->start_ns;
       not_worked(*next_paid);
-      ledger_.pay(next_paid->tid,
-                  length_ns + (length_ns > 0 ? pause_cost_ns_ : next_paid->cost_ns));
+      const Nanoseconds stopped_ns = quota_stops_.within(next_paid->start_ns, next_paid->end_ns);
+      ledger_.pay(next_paid->tid, std::max<Nanoseconds>(length_ns - stopped_ns, 0) +
+                                      (length_ns > 0 ? pause_cost_ns_ : next_paid->cost_ns));
     }
   };
   for (const perf::Event& event : events) {
@@ -160,9 +161,15 @@ void Stream::apply(const perf::SwitchEvent& event) {
     return;
   }
   if (event.kind == perf::SwitchKind::in) {
+    const Nanoseconds stalled_before_ns = ledger_.stalled_ns();
     const Ledger::OnCore on_core = ledger_.switched_in(tid, event.cpu, event.time_ns);
+    const Nanoseconds stalled_ns = ledger_.stalled_ns() - stalled_before_ns;
+    quota_stops_.stopped(event.time_ns - stalled_ns, event.time_ns);
+    const Nanoseconds stopped_ns =
+        quota_stops_.within(event.time_ns - on_core.waited_ns, event.time_ns);
+    stopped_wait_ns_ += stopped_ns;
     const Nanoseconds by_us_ns = stolen_by_us(event, on_core.stolen_ns);
-    Nanoseconds kept_off_ns = on_core.kept_off_ns;
+    Nanoseconds kept_off_ns = std::max<Nanoseconds>(on_core.kept_off_ns - stopped_ns, 0);
     if (awake_ && paused_at(tid, event.time_ns)) {
       waited_in_pause_ns_[tid] += on_core.waited_ns;
       kept_off_ns = 0;  // it is in the pause as measured
@@ -228,7 +235,7 @@ void Stream::visit(std::uint32_t tag, Tid thread, Nanoseconds time_ns) {
   if (time_ns < window_from_ns_) return parts_.counters.late_visit(tag, thread);
   if (notes_delay_) delay_at_visit_ns_ = delay_ns();
   const Nanoseconds gained_ns = ledger_.lead(thread) - window_lead_ns_;
-  parts_.counters.visit(tag, thread, time_ns - gained_ns - window_from_ns_);
+  parts_.counters.visit(tag, thread, time_ns - gained_ns - quota_stopped_ns() - window_from_ns_);
 }
 
 void Stream::apply(const perf::ThreadStartEvent& event) {
@@ -302,6 +309,7 @@ void Stream::begin_window() {
   parts_.counters.start();
   window_from_ns_ = parts_.clock.now();
   window_lead_ns_ = ledger_.max_lead();
+  window_stopped_ns_ = quota_stops_.total_ns();
   samples_in_unit_ = 0;
 }
 
@@ -322,8 +330,8 @@ CoreUse Stream::core_use() const {
   return use;
 }
 
-CoreAccount::Now Stream::account_of(const CoreUse& use) {
-  return {use.at_ns, use.cpu_ns, use.stranger_wait_ns};
+CoreAccount::Now Stream::account_of(const CoreUse& use) const {
+  return {use.at_ns, use.cpu_ns, use.stranger_wait_ns - stopped_wait_ns_, quota_stops_.total_ns()};
 }
 
 void Stream::run_is_one_unit_of_work() {
@@ -353,7 +361,9 @@ void Stream::check_for_strangers() {
   since.peers_cpu_ns = coupled.all_peers_ns;
   shared_cores_.update(since, parts_.cores, limits);
   ledger_.share_cores(shared_cores_.shared());
-  account_.update(account_of(now), coupled, shared_cores_.shared());
+  quota_stops_.set_active(shared_cores_.quota());
+  account_.update(account_of(now), coupled,
+                  {shared_cores_.shared(), shared_cores_.quota(), limits.granted.value_or(0)});
   awake_ = shared_cores_.may_stand_awake();
   throttled_ = limits.throttled;
   parts_.pauser.stand_awake(awake_);

@@ -30,6 +30,7 @@
 #include "controller/causal/engine/core_account.h"
 #include "controller/causal/engine/credit.h"
 #include "controller/causal/engine/ledger.h"
+#include "controller/causal/engine/quota_stops.h"
 #include "controller/causal/engine/shared_cores.h"
 #include "controller/causal/engine/spinning.h"
 #include "controller/causal/record/evidence.h"
@@ -108,6 +109,8 @@ class Stream {
   // Caused by other processes, without what the controller takes. May fall for a moment: clamp
   // differences.
   Nanoseconds foreign_wait_ns() const { return ledger_.foreign_wait_ns() - core_wait_for_us_ns_; }
+  // For how long a quota has stopped the target in the window.
+  Nanoseconds quota_stopped_ns() const { return quota_stops_.total_ns() - window_stopped_ns_; }
   Nanoseconds stalled_ns() const { return ledger_.stalled_ns(); }
   std::uint64_t waits_ended_by_known() const { return ledger_.waits_ended_by_known(); }
   std::uint64_t waits_ended_externally() const { return ledger_.waits_ended_externally(); }
@@ -148,7 +151,7 @@ class Stream {
   void request_pauses();
   void check_for_strangers();
   Nanoseconds used_cpu_ns() const { return cpu_time_ns_ + standing_cpu_ns_; }
-  static CoreAccount::Now account_of(const CoreUse& use);
+  CoreAccount::Now account_of(const CoreUse& use) const;
   void not_worked(const pause::Paid& paid);
   void lift(Nanoseconds now_ns);
   Nanoseconds to_next_tick_ns() const;
@@ -162,8 +165,10 @@ class Stream {
   Nanoseconds lifted_at_ns_ = 0;
   Nanoseconds core_wait_for_us_ns_ = 0;
   SharedCores shared_cores_;
-  CoreUse checked_;                 // as it was at the last check
-  Nanoseconds idle_before_ns_ = 0;  // the attach
+  QuotaStops quota_stops_;
+  Nanoseconds stopped_wait_ns_ = 0;  // waits in such moments, summed over threads
+  CoreUse checked_;                  // as it was at the last check
+  Nanoseconds idle_before_ns_ = 0;   // the attach
   CoreAccount account_{{}};
   bool spin_ = false;                // threads wait by spinning
   bool whole_ = false;               // the run is one unit of work
@@ -174,6 +179,7 @@ class Stream {
   Nanoseconds next_tick_ns_ = 0;
   Nanoseconds window_from_ns_ = 0;  // visits from here on count
   Nanoseconds window_lead_ns_ = 0;  // the largest lead at that time
+  Nanoseconds window_stopped_ns_ = 0;
   Cadence cadence_;
   Credit credit_;
   Spinning spinning_;

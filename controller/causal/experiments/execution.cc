@@ -111,7 +111,7 @@ Experiment experiment_of(const StreamParts& parts, const Stream& stream, const T
   }
   result.effective_ns = watched.window_ns + end.last_ns;
   result.delay_ns = stream.delay_at_visit_ns();
-  result.wall_ns = result.effective_ns + result.delay_ns;
+  result.wall_ns = result.effective_ns + result.delay_ns + stream.quota_stopped_ns();
   result.cost_error_ns = error_of_pauses(result, overhead);
   result.model_error_ns = model_error_of(result);
   result.throughput = {{kEndToEnd, end.visits, 0, 0}};

@@ -200,7 +200,7 @@ Experiment ExperimentLoop::experiment(const PlannedExperiment& planned) {
 
   result.wall_ns = parts_.clock.now() - begin_ns;
   result.delay_ns = stream_.delay_ns();
-  result.effective_ns = result.wall_ns - result.delay_ns;
+  result.effective_ns = result.wall_ns - result.delay_ns - stream_.quota_stopped_ns();
   result.samples = stream_.samples_in_unit();
   result.throughput = parts_.counters.throughput();
   result.latency = parts_.counters.latency(result.effective_ns);

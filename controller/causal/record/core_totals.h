@@ -42,8 +42,13 @@ struct CoreTotals {
   Nanoseconds busiest_cpu_ns = 0;
   Nanoseconds coupled_unit_ns = 0;
   Nanoseconds peers_cpu_ns = 0;  // of all threads of peers
-  int cores = 0;                 // on which the target may run; 0: how long they idled is not known
-  Nanoseconds idle_ns = 0;       // of these together
+  // While a quota was used up in most of its periods: for how long; of which it stopped the target,
+  // so that this is not in stranger_wait_ns; and the CPU time that it granted, also to others.
+  Nanoseconds quota_ns = 0;
+  Nanoseconds quota_stopped_ns = 0;
+  Nanoseconds quota_granted_ns = 0;
+  int cores = 0;            // on which the target may run; 0: how long they idled is not known
+  Nanoseconds idle_ns = 0;  // of these together
 
   CoreTotals& operator+=(const CoreTotals& more) {
     cpu_ns += more.cpu_ns;
@@ -56,6 +61,9 @@ struct CoreTotals {
     busiest_cpu_ns += more.busiest_cpu_ns;
     coupled_unit_ns += more.coupled_unit_ns;
     peers_cpu_ns += more.peers_cpu_ns;
+    quota_ns += more.quota_ns;
+    quota_stopped_ns += more.quota_stopped_ns;
+    quota_granted_ns += more.quota_granted_ns;
     cores = std::max(cores, more.cores);
     idle_ns += more.idle_ns;
     return *this;
@@ -71,6 +79,9 @@ struct CoreTotals {
     since.busiest_cpu_ns -= before.busiest_cpu_ns;
     since.coupled_unit_ns -= before.coupled_unit_ns;
     since.peers_cpu_ns -= before.peers_cpu_ns;
+    since.quota_ns -= before.quota_ns;
+    since.quota_stopped_ns -= before.quota_stopped_ns;
+    since.quota_granted_ns -= before.quota_granted_ns;
     since.idle_ns -= before.idle_ns;
     return since;
   }

@@ -45,6 +45,9 @@ Json cores_json(const CoreTotals& cores) {
           {"busiest_cpu_ns", cores.busiest_cpu_ns},
           {"coupled_unit_ns", cores.coupled_unit_ns},
           {"peers_cpu_ns", cores.peers_cpu_ns},
+          {"quota_ns", cores.quota_ns},
+          {"quota_stopped_ns", cores.quota_stopped_ns},
+          {"quota_granted_ns", cores.quota_granted_ns},
           {"cores", cores.cores},
           {"idle_ns", cores.idle_ns}};
 }

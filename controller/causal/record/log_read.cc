@@ -81,6 +81,9 @@ CoreTotals read_cores(const Json& line) {
     get_time(*object, "busiest_cpu_ns", cores.busiest_cpu_ns);
     get_time(*object, "coupled_unit_ns", cores.coupled_unit_ns);
     get_time(*object, "peers_cpu_ns", cores.peers_cpu_ns);
+    get_time(*object, "quota_ns", cores.quota_ns);
+    get_time(*object, "quota_stopped_ns", cores.quota_stopped_ns);
+    get_time(*object, "quota_granted_ns", cores.quota_granted_ns);
     get(*object, "cores", cores.cores);
     get_time(*object, "idle_ns", cores.idle_ns);
   }
@@ -351,14 +354,26 @@ void Reader::dispatch(const Json& line, std::string_view text) {
       return;
     }
     Experiment experiment = read_experiment(line);
-    for (const Nanoseconds time_ns :
-         {experiment.wall_ns, experiment.delay_ns, experiment.effective_ns, experiment.asked_ns,
-          experiment.paid_ns, experiment.cost_error_ns, experiment.model_error_ns,
-          experiment.runnable_wait_ns, experiment.foreign_wait_ns, experiment.cores.cpu_ns,
-          experiment.cores.stranger_wait_ns, experiment.cores.visitors_cpu_ns,
-          experiment.cores.coupled_cpu_ns, experiment.cores.busiest_cpu_ns,
-          experiment.cores.coupled_unit_ns, experiment.cores.peers_cpu_ns,
-          experiment.cores.idle_ns}) {
+    for (const Nanoseconds time_ns : {experiment.wall_ns,
+                                      experiment.delay_ns,
+                                      experiment.effective_ns,
+                                      experiment.asked_ns,
+                                      experiment.paid_ns,
+                                      experiment.cost_error_ns,
+                                      experiment.model_error_ns,
+                                      experiment.runnable_wait_ns,
+                                      experiment.foreign_wait_ns,
+                                      experiment.cores.cpu_ns,
+                                      experiment.cores.stranger_wait_ns,
+                                      experiment.cores.visitors_cpu_ns,
+                                      experiment.cores.coupled_cpu_ns,
+                                      experiment.cores.busiest_cpu_ns,
+                                      experiment.cores.coupled_unit_ns,
+                                      experiment.cores.peers_cpu_ns,
+                                      experiment.cores.quota_ns,
+                                      experiment.cores.quota_stopped_ns,
+                                      experiment.cores.quota_granted_ns,
+                                      experiment.cores.idle_ns}) {
       add_time(time_ns);
     }
     run_of(line).experiments.push_back(std::move(experiment));

@@ -40,9 +40,21 @@ TEST_CASE("where a part of the hierarchy is not mounted its quotas are not known
 }
 
 TEST_CASE("how often a quota held a cgroup up", "[base]") {
-  CHECK(parse_throttled("usage_usec 5\nnr_periods 12\nnr_throttled 7\nthrottled_usec 99\n") == 7);
-  CHECK(parse_throttled("usage_usec 5\nuser_usec 2\n") == 0);
-  CHECK(parse_throttled("") == 0);
+  const auto some =
+      parse_quota_periods("usage_usec 5\nnr_periods 12\nnr_throttled 7\nthrottled_usec 99\n");
+  CHECK(some.all == 12);
+  CHECK(some.used_up == 7);
+  CHECK(parse_quota_periods("usage_usec 5\nuser_usec 2\n").all == 0);
+  CHECK(parse_quota_periods("").used_up == 0);
+}
+
+TEST_CASE("what a quota grants", "[base]") {
+  CHECK(parse_quota("50000 100000\n") == 0.5);
+  CHECK(parse_quota("250000\n 100000\n") == 2.5);
+  CHECK_FALSE(parse_quota("max 100000\n"));
+  CHECK_FALSE(parse_quota("-1 100000"));  // version 1: no quota
+  CHECK_FALSE(parse_quota("50000 0"));
+  CHECK_FALSE(parse_quota(""));
 }
 
 }  // namespace causalctl

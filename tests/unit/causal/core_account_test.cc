@@ -27,7 +27,7 @@ TEST_CASE("before the first check nothing is known", "[causal][core_account]") {
 
 TEST_CASE("after a check all goes on as it was before it", "[causal][core_account]") {
   CoreAccount account({0, 0, 0});
-  account.update({100 * kMs, 80 * kMs, 30 * kMs}, kCoupled, true);
+  account.update({100 * kMs, 80 * kMs, 30 * kMs}, kCoupled, {.strangers = true});
   account.sampled(2 * kMs, false);
   account.sampled(3 * kMs, true);
   const CoreTotals all = totals(account, {300 * kMs, 240 * kMs, 100 * kMs});
@@ -37,7 +37,7 @@ TEST_CASE("after a check all goes on as it was before it", "[causal][core_accoun
   CHECK(all.peers_cpu_ns == 100 * kMs);
   CHECK(all.stranger_wait_ns == 70 * kMs);
   SECTION("until the next") {
-    account.update({300 * kMs, 240 * kMs, 100 * kMs}, {}, false);
+    account.update({300 * kMs, 240 * kMs, 100 * kMs}, {}, {});
     const CoreTotals later = totals(account, {500 * kMs, 400 * kMs, 190 * kMs});
     CHECK(later.busiest_cpu_ns == all.busiest_cpu_ns);
     CHECK(later.coupled_cpu_ns == all.coupled_cpu_ns);
@@ -48,8 +48,32 @@ TEST_CASE("after a check all goes on as it was before it", "[causal][core_accoun
 
 TEST_CASE("the busiest thread has no more than all of the target", "[causal][core_account]") {
   CoreAccount account({0, 0, 0});
-  account.update({100 * kMs, 80 * kMs, 0}, {60 * kMs, 0, 0}, true);
+  account.update({100 * kMs, 80 * kMs, 0}, {60 * kMs, 0, 0}, {.strangers = true});
   CHECK(totals(account, {10'000 * kMs, 90 * kMs, 0}).busiest_cpu_ns == 10 * kMs);
+}
+
+TEST_CASE("while a quota is used up what it grants is counted", "[causal][core_account]") {
+  CoreAccount account({0, 0, 0, 0});
+  const CoreAccount::Now checked = {100 * kMs, 80 * kMs, 30 * kMs, 20 * kMs};
+  const CoreAccount::Now now = {300 * kMs, 240 * kMs, 100 * kMs, 120 * kMs};
+  CoreAccount::Sharing sharing{.strangers = true, .quota = true, .granted = 0.5};
+  SECTION("by its own figure") {
+    account.update(checked, kCoupled, sharing);
+    const CoreTotals all = totals(account, now);
+    CHECK(all.quota_ns == 200 * kMs);
+    CHECK(all.quota_stopped_ns == 100 * kMs);
+    CHECK(all.quota_granted_ns == 100 * kMs);
+  }
+  SECTION("by what the target and its peers use where nobody tells") {
+    sharing.granted = 0;
+    account.update(checked, kCoupled, sharing);
+    CHECK(totals(account, now).quota_granted_ns == (160 + 100) * kMs);
+  }
+  SECTION("not before and after") {
+    account.update(checked, kCoupled, {.strangers = true});
+    CHECK(totals(account, now).quota_ns == 0);
+    CHECK(totals(account, now).quota_stopped_ns == 0);
+  }
 }
 
 }  // namespace causalctl::causal

@@ -154,4 +154,33 @@ TEST_CASE("however much is saved a visit takes some time", "[causal]") {
   CHECK(effect_of_unit(run, 1, 0.9) < 1);
 }
 
+// Half a core is granted: a round takes 20 / 0.5 = 40 ms. With 6 ms instead of 12 it takes 28.
+TEST_CASE("under a quota all threads that wait for each other gain what is saved", "[causal]") {
+  Run run = barrier_run();
+  for (Experiment& e : run.experiments) {
+    e.wall_ns = e.cores.quota_ns = 4000 * kMillisecond;
+    e.cores.quota_stopped_ns = 2400 * kMillisecond;
+    e.cores.quota_granted_ns = 2000 * kMillisecond;
+    e.cores.stranger_wait_ns = 0;
+  }
+  CHECK(effect_of_unit(run, 1, 1.0 / 3) == Approx(12.0 / 40));
+  CHECK(effect_of_unit(run, 2, 0) == Approx(8.0 / 40));
+  SECTION("and others have their part of it") {
+    // A hot thread runs for as long as a round takes without a quota, 12 ms: T = (20 + 12) / 0.5.
+    for (Experiment& e : run.experiments) {
+      e.wall_ns = e.cores.quota_ns = 6400 * kMillisecond;
+      e.cores.quota_granted_ns = 3200 * kMillisecond;
+    }
+    CHECK(effect_of_unit(run, 1, 1.0 / 3) == Approx((4.0 + 6.0) / 32));
+  }
+  SECTION("for as long as it is used up") {
+    for (Experiment& e : run.experiments) {
+      e.cores.idle_ns = 2 * e.wall_ns - e.cores.cpu_ns;  // no stranger
+      e.cores.quota_ns /= 2;
+      e.cores.quota_granted_ns /= 2;
+    }
+    CHECK(effect_of_unit(run, 2, 0) == Approx(4.0 / 40));
+  }
+}
+
 }  // namespace causalctl::causal

@@ -64,18 +64,30 @@ TEST_CASE("under a quota cores are shared, but no pause uses it up", "[causal]")
   }
   SECTION("all threads stop together") {
     use.together_ns = 0.9 * use.withheld_ns;
-    const auto shared = classified(use, {.all_seen = false});
+    const auto shared = classified(use, {.used_up = {}});
     CHECK(shared.shared());
     CHECK_FALSE(shared.may_stand_awake());
   }
+}
+
+TEST_CASE("a quota is what stops all threads together in most of its periods", "[causal]") {
+  CoreUse use = beside_one();
+  use.together_ns = 0.9 * use.withheld_ns;
+  CHECK(classified(use, {.throttled = true, .used_up = 0.9}).quota());
+  CHECK_FALSE(classified(use, {.throttled = true, .used_up = 0.1}).quota());
+  CHECK(classified(use, {.used_up = {}}).quota());
+  CHECK_FALSE(classified(use, {.used_up = 0}).quota());
+  CHECK_FALSE(classified(beside_one(), {.throttled = true, .used_up = 0.9}).quota());
+  use.stranger_wait_ns = use.cpu_ns / 25;
+  CHECK_FALSE(classified(use, {.throttled = true, .used_up = 0.9}).quota());
 }
 
 // A thread that is alone in its target stops alone.
 TEST_CASE("where every quota would be known a target may stop beside strangers only", "[causal]") {
   CoreUse use = beside_one();
   use.together_ns = use.withheld_ns;
-  CHECK(classified(use, {.all_seen = true}).may_stand_awake());
-  CHECK_FALSE(classified(use, {.all_seen = false}).may_stand_awake());
+  CHECK(classified(use, {.used_up = 0}).may_stand_awake());
+  CHECK_FALSE(classified(use, {.used_up = {}}).may_stand_awake());
 }
 
 TEST_CASE("where a signal ends it after so much CPU time no pause uses that up", "[causal]") {

@@ -223,4 +223,44 @@ TEST_CASE("what threads that wait for each other run of the unit is counted", "[
   CHECK(since.cores == 0);  // nobody tells how long they idle
 }
 
+// Both threads stop for 60 ms of each 100, and kFast runs the unit in between.
+TEST_CASE("while a quota stops all threads virtual time stands still", "[causal][stream]") {
+  Scene scene(0.5);
+  const bool quota = GENERATE(true, false);
+  scene.limits = {.throttled = quota, .used_up = quota ? 1 : 0, .granted = 0.8};
+  const auto half_a_second = [&] {
+    for (double ms = 0; ms < 500; ms += 100) {
+      for (const Tid each : {kFast, kOther}) {
+        scene.switches(each, ms + 40, kPreempted);
+        scene.switches(each, ms + 99.9, kIn);
+      }
+      scene.samples(kFast, ms + 1, 38);
+    }
+    scene.run_until(500);
+  };
+  half_a_second();
+  scene.stream.end();
+  scene.begun_ns = scene.clock.now_ns;
+  scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+  const CoreTotals before = scene.stream.core_totals();
+  half_a_second();
+  const Nanoseconds stopped_ns = 5 * 599 * kMs / 10;
+  CHECK(scene.stream.quota_stopped_ns() == (quota ? stopped_ns : 0));
+  const CoreTotals since = scene.stream.core_totals() - before;
+  CHECK(since.quota_stopped_ns == (quota ? stopped_ns : 0));
+  CHECK((since.quota_granted_ns > 390 * kMs) == quota);
+  // As much as was sampled, without the waits.
+  if (quota) CHECK(scene.stream.delay_ns() == Approx(5 * 38 * kMs / 2).margin(2 * kMs));
+  if (!quota) CHECK(scene.stream.delay_ns() > 5 * 50 * kMs / 2);
+  SECTION("visits come as much sooner, and a pause has paid as much less") {
+    scene.visit(kOther, 501);
+    scene.pauser.to_come.push_back({kOther, scene.at(402), scene.at(499.95), 0, false});
+    scene.run_until(510);
+    const Nanoseconds last_ns = scene.counters.throughput().front().last_ns;
+    const double paid_ms = quota ? 97.95 - 59.9 : 97.95;
+    const double stopped_ms = quota ? 299.5 : 0;
+    CHECK(last_ns == Approx((501 - stopped_ms - paid_ms) * kMs).margin(kMs));
+  }
+}
+
 }  // namespace causalctl::causal
