@@ -15,7 +15,6 @@
 #include "controller/base/procfs.h"
 #include "controller/tracee/freezer.h"
 #include "controller/tracee/guardian/guardian_process.h"
-#include "controller/tracee/guardian/guardian_protocol.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/ptrace.h"
 

@@ -22,7 +22,6 @@
 #include "controller/base/procfs.h"
 #include "controller/tracee/adoption.h"
 #include "controller/tracee/freezer.h"
-#include "controller/tracee/guardian/guardian_protocol.h"
 #include "controller/tracee/guardian/priority_boost.h"
 #include "controller/tracee/guardian/run_suspended.h"
 #include "controller/tracee/guardian/stop_pauses.h"
