@@ -7,8 +7,11 @@
 
 namespace causalctl {
 
-// Executes `words` with our environment and `settings` over it; the program is looked for along the
-// PATH that results. Returns only when that fails: the error number. In a forked child only.
-int execute(std::vector<std::string> words, const std::map<std::string, std::string>& settings);
+// Executes `words` in `directory` (empty: ours), with our environment and `settings` over it; the
+// program is looked for along the PATH that results. Throws UsageError that names what failed. For
+// a forked child.
+[[noreturn]] void execute(std::vector<std::string> words,
+                          const std::map<std::string, std::string>& settings,
+                          const std::string& directory);
 
 }  // namespace causalctl

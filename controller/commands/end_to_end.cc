@@ -4,22 +4,21 @@
 #include "controller/commands/end_to_end.h"
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <random>
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/base/helper_process.h"
 #include "controller/base/log.h"
 #include "controller/causal/analysis/until_certain.h"
 #include "controller/causal/experiments/execution.h"
@@ -31,7 +30,6 @@
 #include "controller/commands/profile.h"
 #include "controller/commands/status_line.h"
 #include "controller/commands/target_end.h"
-#include "controller/tracee/ptrace.h"
 
 namespace causalctl::commands {
 namespace {
@@ -55,7 +53,6 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
 
   std::string log() const { return path_ / "run.jsonl"; }
-  std::string status() const { return path_ / "status"; }
 
  private:
   std::filesystem::path path_;
@@ -77,10 +74,11 @@ int status_of(tracee::Guardian& guardian) {
   return -1;
 }
 
-// In the process of one run. Errors leave by main(), which tells them.
+// In the process of one run, which sends the status of the program, if that has ended by itself.
+// Errors leave by main(), which tells them.
 void watch_once(config::Config config, const ConsoleOptions& console,
                 const causal::PlannedExecution& planned, std::optional<Nanoseconds> pause_cost_ns,
-                const Scratch& scratch) {
+                const Scratch& scratch, const Channel& to_parent) {
   config.progress.end_to_end = false;
   config.progress.throughput = {causal::kEndPoint};
   causal::LogWriter log(scratch.log());
@@ -107,7 +105,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   for (const causal::UnitSamples& samples : run.samples) log.samples(run, samples);
   log.end(run);
   if (run.reason == "target-exited") {
-    std::ofstream(scratch.status()) << status_of(guardian);
+    (void)to_parent.send(status_of(guardian));
   } else {
     end_program(pid, guardian);
   }
@@ -118,24 +116,17 @@ Execution execute(const config::Config& config, const ConsoleOptions& console,
                   const causal::PlannedExecution& planned,
                   std::optional<Nanoseconds> pause_cost_ns) {
   const Scratch scratch;
-  const Pid controller = getpid();
-  const Pid watcher = fork();
-  if (watcher < 0) throw Error::from_errno("fork", errno);
-  if (watcher == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != controller) _exit(static_cast<int>(ExitCode::failed));
-    watch_once(config, console, planned, pause_cost_ns, scratch);
-    _exit(static_cast<int>(ExitCode::ok));
-  }
+  const HelperProcess watcher("the process of a run", [&](Channel& parent, Pid controller) {
+    end_with(controller, SIGTERM);
+    watch_once(config, console, planned, pause_cost_ns, scratch, parent);
+  });
   std::optional<int> ended;
   int passed_on = 0;
-  while (!(ended = tracee::ptrace::reap_if_ended(watcher))) {
-    // From the terminal it has it already; a second one more does no harm.
-    if (Interrupts::count() > passed_on) {
-      passed_on = Interrupts::count();
-      kill(watcher, SIGTERM);
-    }
-    sleep_until(monotonic_now() + kPollEvery);
+  while (!(ended = watcher.ended_within(kPollEvery))) {
+    if (Interrupts::count() == passed_on) continue;
+    // The terminal has sent the watcher this signal, too; one more does no harm.
+    passed_on = Interrupts::count();
+    kill(watcher.pid(), SIGTERM);
   }
   Execution execution;
   execution.code =
@@ -144,7 +135,7 @@ Execution execute(const config::Config& config, const ConsoleOptions& console,
   causal::ReadLog log = causal::read_logs({scratch.log()});
   INVARIANT(log.runs.size() == 1 && log.runs[0].experiments.size() == 1);
   execution.run = std::move(log.runs[0]);
-  std::ifstream(scratch.status()) >> execution.status;
+  (void)watcher.channel().receive(execution.status, MSG_DONTWAIT);
   return execution;
 }
 

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +13,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
@@ -27,13 +24,12 @@ namespace causalctl::compare {
 namespace {
 
 using Message = SupervisorMessage;
-using Step = Message::Step;
 
 constexpr std::size_t kMostOutput = std::size_t{1} << 20;
 constexpr std::uint64_t kTailBytes = 2000;
 constexpr std::size_t kTailLines = 8;
 
-// A file without a name: a pipe would stop a command that writes more than anybody reads.
+// Opens a file without a name. A pipe would stop a command that writes more than is read.
 Fd make_output() {
   const char* directory = std::getenv("TMPDIR");
   Fd fd(open(directory != nullptr && *directory != '\0' ? directory : "/tmp",
@@ -41,43 +37,6 @@ Fd make_output() {
   if (!fd) fd = Fd(memfd_create("output", MFD_CLOEXEC));
   if (!fd) throw Error::from_errno("memfd_create", errno);
   return fd;
-}
-
-[[noreturn]] void refuse(const Message& message, const Command& command, const std::string& what) {
-  const std::string reason = std::generic_category().message(message.error_number);
-  switch (message.failed_step) {
-    case Step::directory:
-      throw UsageError(
-          fmt::format("{}: cannot run in directory '{}': {}", what, command.directory, reason));
-    case Step::affinity:
-      throw UsageError(fmt::format("{}: cannot be bound to CPUs {}: {}", what,
-                                   fmt::join(command.cpus, ", "), reason),
-                       "taskset -p $$ shows which CPUs may be used");
-    case Step::nice:
-      throw UsageError(fmt::format("{}: cannot have niceness {}: {}", what, *command.nice, reason),
-                       "only root may go below the present niceness");
-    case Step::execute:
-      throw UsageError(fmt::format("{}: cannot run '{}': {}", what, command.words[0], reason),
-                       message.error_number == ENOENT
-                           ? "give the path of the program, or a name that is in PATH"
-                           : "is it an executable file that you may execute?");
-    case Step::none:
-    case Step::fork:
-      break;
-  }
-  throw Error::from_errno("fork", message.error_number);
-}
-
-enum class Received { message, nothing, closed };
-
-Received receive(int socket, Nanoseconds deadline_ns, Message& message) {
-  const Nanoseconds left_ns = std::max<Nanoseconds>(0, deadline_ns - monotonic_now());
-  const timespec timeout = {left_ns / kSecond, left_ns % kSecond};
-  pollfd ready{socket, POLLIN, 0};
-  if (ppoll(&ready, 1, &timeout, nullptr) <= 0) return Received::nothing;
-  const ssize_t size = recv(socket, &message, sizeof message, 0);
-  if (size < 0 && errno == EINTR) return Received::nothing;
-  return size == sizeof message ? Received::message : Received::closed;
 }
 
 }  // namespace
@@ -94,28 +53,16 @@ std::string Ended::text() const {
 Contained::Contained(const Command& command, Nanoseconds grace_ns, std::string what)
     : output_(make_output()), grace_ns_(grace_ns), what_(std::move(what)) {
   INVARIANT(!command.words.empty());
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    throw Error::from_errno("socketpair", errno);
-  }
-  socket_ = Fd(ends[0]);
-  Fd supervisor_end(ends[1]);
-  supervisor_ = fork();
-  if (supervisor_ < 0) throw Error::from_errno("fork", errno);
-  if (supervisor_ == 0) run_supervisor(command, grace_ns_, supervisor_end.get(), output_.get());
-  supervisor_end.reset();
+  supervisor_.emplace("a supervisor process", [&](Channel& channel, Pid) {
+    run_supervisor(command, grace_ns_, channel, output_.get());
+  });
   Message message;
-  Received received = Received::nothing;
-  while (received == Received::nothing) {
-    received = receive(socket_.get(), monotonic_now() + kSecond, message);
-  }
-  if (received == Received::message && message.kind == Message::Kind::started) {
-    pid_ = message.pid;
-    return;
-  }
+  const bool received = supervisor_->channel().receive(message);
+  pid_ = message.pid;
+  if (received && message.kind == Message::Kind::started) return;
   forget_supervisor();
-  if (received == Received::closed) throw Error(what_ + ": its supervisor was killed");
-  refuse(message, command, what_);
+  message.error.rethrow(what_ + ": ");
+  throw Error(what_ + ": its supervisor was killed");
 }
 
 Contained::~Contained() {
@@ -126,21 +73,19 @@ Contained::~Contained() {
   }
 }
 
-std::vector<Pid> Contained::family() const { return procfs::descendants(supervisor_); }
+std::vector<Pid> Contained::family() const {
+  return supervisor_ ? procfs::descendants(supervisor_->pid()) : std::vector<Pid>();
+}
 
 std::optional<Ended> Contained::wait_until(Nanoseconds deadline_ns) {
-  if (ended_ || supervisor_ == 0) return ended_;
+  if (ended_ || !supervisor_) return ended_;
+  if (!supervisor_->channel().wait_until(deadline_ns)) return std::nullopt;
   Message message;
-  switch (receive(socket_.get(), deadline_ns, message)) {
-    case Received::nothing:
-      return std::nullopt;
-    case Received::closed:
-      throw Error(what_ + ": its supervisor was killed",
-                  "look for the out-of-memory killer in the kernel's log");
-    case Received::message:
-      if (message.kind == Message::Kind::ended) ended_ = message.ended;
-      break;
+  if (!supervisor_->channel().receive(message)) {
+    throw Error(what_ + ": its supervisor was killed",
+                "look for the out-of-memory killer in the kernel's log");
   }
+  if (message.kind == Message::Kind::ended) ended_ = message.ended;
   return ended_;
 }
 
@@ -179,19 +124,19 @@ std::string Contained::output_tail() const {
 }
 
 void Contained::end() {
-  if (supervisor_ == 0) return;
-  (void)::send(socket_.get(), "x", 1, MSG_NOSIGNAL);
+  if (!supervisor_) return;
+  const Channel& channel = supervisor_->channel();
+  (void)channel.send('x');
   const Nanoseconds deadline_ns = monotonic_now() + grace_ns_ + kKillPatience + 5 * kSecond;
-  Message message;
   unsigned left = 0;
-  for (;;) {
-    const Received received = receive(socket_.get(), deadline_ns, message);
-    if (received == Received::nothing && monotonic_now() < deadline_ns) continue;
-    if (received != Received::message) break;  // killed: what it had comes to us
+  for (Message message; message.kind != Message::Kind::gone;) {
+    if (!channel.wait_until(deadline_ns)) {
+      if (monotonic_now() < deadline_ns) continue;  // it was a signal
+      break;
+    }
+    if (!channel.receive(message)) break;  // it was killed: what it had comes to us
     if (message.kind == Message::Kind::ended) ended_ = message.ended;
-    if (message.kind != Message::Kind::gone) continue;
     left = message.left;
-    break;
   }
   forget_supervisor();
   if (left > 0) {
@@ -200,16 +145,15 @@ void Contained::end() {
   }
 }
 
-// Reaps it. It ends by itself: all is done, or its socket has closed.
+// The supervisor ends by itself: everything is done, or its channel has closed.
 void Contained::forget_supervisor() {
-  socket_.reset();
-  int status = 0;
-  while (waitpid(supervisor_, &status, 0) < 0 && errno == EINTR) continue;
-  supervisor_ = 0;
+  supervisor_->channel().close();
+  supervisor_->wait_for_end();
+  supervisor_.reset();
 }
 
-// A shell that started something in the background and then became us by exec has left us children
-// that are none of our business, and whose orphans would look like ours.
+// A shell that started something in the background and then became this process by exec has left it
+// children that do not concern us, and their orphans would look like ours.
 SubreaperScope::SubreaperScope() : active_(procfs::descendants(getpid()).empty()) {
   if (active_) prctl(PR_SET_CHILD_SUBREAPER, 1);
 }

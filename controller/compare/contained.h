@@ -1,13 +1,13 @@
 // A command in containment: whatever it starts, in whatever group or session, ends with it.
 //
-// Each has a *supervisor*, a process of ours that is its parent, and, by PR_SET_CHILD_SUBREAPER,
-// the new parent of all its descendants that lose theirs (daemons). So nothing leaves the family,
-// and "no child left" (ECHILD) is the proof that nothing runs on. The supervisor ends the family
-// when it is told to, and when the socket to us closes: our own death, by SIGKILL too, leaves
-// nothing behind. The command dies with its supervisor (PR_SET_PDEATHSIG), and whatever is orphaned
-// by the supervisor's own death comes to us, as we are a subreaper too (SubreaperScope).
+// Each has a *supervisor*, a helper process that is its parent, and, by PR_SET_CHILD_SUBREAPER, the
+// new parent of all its descendants that lose theirs (daemons). So nothing leaves the family, and
+// "no child left" (ECHILD) is the proof that nothing runs on. The supervisor ends the family when
+// it is told to, and when the channel to us closes: our own death, also by SIGKILL, leaves nothing
+// behind. The command dies with its supervisor (PR_SET_PDEATHSIG), and what is orphaned by the
+// supervisor's own death comes to us, because we are a subreaper, too (SubreaperScope).
 //
-// What is not ended: a process that has changed its user to one that we may not signal.
+// A process that has changed its user to one that we may not signal is not ended.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "controller/base/fd.h"
+#include "controller/base/helper_process.h"
 #include "controller/base/types.h"
 
 namespace causalctl::compare {
@@ -29,13 +30,14 @@ struct Command {
   std::optional<int> nice;
 };
 
-// How a command ended, and what it and the descendants that ended before it used (getrusage(2)).
+// How a command ended, and what was used by it and by its descendants that ended before it
+// (getrusage(2)).
 struct Ended {
   int status = 0;           // as wait(2) gives it
   Nanoseconds wall_ns = 0;  // from just before its start
   Nanoseconds cpu_ns = 0;
-  // Peak resident memory of the largest process; 0: not known, as it was less than what a process
-  // of ours has before it becomes the command.
+  // Peak resident memory of the largest process. 0: it is not known, because it was less than what
+  // a process of ours has before it becomes the command.
   std::uint64_t peak_bytes = 0;
   std::uint64_t switches = 0;
   bool succeeded() const;
@@ -44,44 +46,46 @@ struct Ended {
 
 class Contained {
  public:
-  // Starts it, in a session of its own, without input, its output kept in a file that has no name.
-  // Throws UsageError naming the command when it cannot be executed. `grace_ns`: from SIGTERM to
-  // SIGKILL. `what` names it in messages.
+  // Starts it in a session of its own, without input; its output is kept in a file without a name.
+  // Throws UsageError that names the command if it cannot be executed. `grace_ns` is the time from
+  // SIGTERM to SIGKILL. `what` names the command in messages.
   Contained(const Command& command, Nanoseconds grace_ns, std::string what);
   ~Contained();  // ends it
   Contained(const Contained&) = delete;
   Contained& operator=(const Contained&) = delete;
 
   Pid pid() const { return pid_; }
-  std::vector<Pid> family() const;  // the command and all that it has started, as far as they live
-  // nullopt: it runs. Waits until it has ended or the deadline, or a signal came. Throws Error when
-  // the supervisor was killed.
+  std::vector<Pid> family() const;  // of the command and all that it has started, those that live
+  // Waits until it has ended, or the deadline or a signal has come. Returns nullopt if it runs.
+  // Throws Error if the supervisor was killed.
   std::optional<Ended> wait_until(Nanoseconds deadline_ns);
   std::optional<Ended> ended() { return wait_until(0); }
 
-  // What it has written so far, standard output and error mixed: up to a MiB from `start` on.
+  // Returns what it has written so far, standard output and error mixed: at most a MiB from `start`
+  // on.
   std::string output(std::uint64_t start = 0) const;
   std::string output_tail() const;  // the last lines, indented, for messages
 
-  // SIGTERM to the command; when it has ended, or after the grace, to what is left; then SIGKILL.
-  // Returns when nothing of it runs any more. Throws Error when something could not be ended.
+  // Sends SIGTERM to the command; when it has ended, or after the grace, to what is left; then
+  // SIGKILL. Returns when nothing of it runs any more. Throws Error if something could not be
+  // ended.
   void end();
 
  private:
   void forget_supervisor();
   std::uint64_t written() const;  // bytes of output
 
-  Pid supervisor_ = 0;
+  std::optional<HelperProcess> supervisor_;
   Pid pid_ = 0;
-  Fd socket_;
   Fd output_;
   Nanoseconds grace_ns_;
   std::string what_;
   std::optional<Ended> ended_;
 };
 
-// For its lifetime orphans of ours come to us; at its end those that came are killed and reaped.
-// Does nothing in a process that has children already. REQUIRES: nobody else waits for children.
+// While it lives, orphans of our descendants come to us; at its end those that came are killed and
+// reaped. Does nothing in a process that has children already. REQUIRES: nothing else waits for
+// children.
 class SubreaperScope {
  public:
   SubreaperScope();

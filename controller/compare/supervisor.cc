@@ -1,6 +1,6 @@
 #include "controller/compare/supervisor.h"
 
-#include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -14,7 +14,8 @@
 #include <cerrno>
 #include <csignal>
 #include <exception>
-#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
@@ -26,18 +27,10 @@ namespace causalctl::compare {
 namespace {
 
 using Message = SupervisorMessage;
-using Step = Message::Step;
 
-constexpr int kSocket = 3;
-constexpr int kOutput = 4;
 constexpr Nanoseconds kOrphanedGrace = kSecond;  // when the controller is gone
 constexpr Nanoseconds kRestGrace = kSecond;      // for what the command left behind
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGCHLD};
-
-struct Failure {
-  Step step = Step::none;
-  int error_number = 0;
-};
+constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
 
 Nanoseconds to_ns(const timeval& time) {
   return time.tv_sec * kSecond + time.tv_usec * kMicrosecond;
@@ -49,7 +42,7 @@ std::uint64_t own_peak_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-// Whether there is any child left.
+// Returns whether there is any child left.
 bool reap_children(const Reaped& reaped) {
   for (;;) {
     int status = 0;
@@ -60,53 +53,53 @@ bool reap_children(const Reaped& reaped) {
   }
 }
 
-Failure prepare(const Command& command) {
-  if (!command.cpus.empty()) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const unsigned cpu : command.cpus) {
-      if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
-    }
-    if (sched_setaffinity(0, sizeof set, &set) != 0) return {Step::affinity, errno};
+void bind_to(const std::vector<unsigned>& cpus) {
+  if (cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const unsigned cpu : cpus) {
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
   }
-  if (command.nice && setpriority(PRIO_PROCESS, 0, *command.nice) != 0) return {Step::nice, errno};
-  if (!command.directory.empty() && chdir(command.directory.c_str()) != 0) {
-    return {Step::directory, errno};
-  }
-  return {};
+  if (sched_setaffinity(0, sizeof set, &set) == 0) return;
+  throw UsageError(fmt::format("cannot be bound to CPUs {}: {}", fmt::join(cpus, ", "),
+                               std::generic_category().message(errno)),
+                   "taskset -p $$ shows which CPUs may be used");
 }
 
-// The child that becomes the command.
-[[noreturn]] void become(const Command& command, Pid supervisor, int failure_pipe) {
-  // Not cleared by exec, unless that changes the user.
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != supervisor) _exit(127);
+void set_niceness(int nice) {
+  if (setpriority(PRIO_PROCESS, 0, nice) == 0) return;
+  throw UsageError(
+      fmt::format("cannot have niceness {}: {}", nice, std::generic_category().message(errno)),
+      "only root may go below the present niceness");
+}
+
+// In the child, which ends with the supervisor: an exec does not change that, unless it changes the
+// user.
+[[noreturn]] void become(const Command& command, Pid supervisor, int output) {
+  end_with(supervisor, SIGKILL);
   setsid();
-  for (const int signal : kSignals) ::signal(signal, SIG_DFL);
+  for (const int signal : kIgnored) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  dup2(kOutput, STDOUT_FILENO);
-  dup2(kOutput, STDERR_FILENO);
-  perf::restore_descriptor_limit();  // or the later runs would have another one than the first
-  Failure failure = prepare(command);
-  if (failure.step == Step::none) {
-    failure = {Step::execute, execute(command.words, command.environment)};
-  }
-  (void)!write(failure_pipe, &failure, sizeof failure);
-  _exit(127);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  perf::restore_descriptor_limit();  // otherwise later runs would have another one than the first
+  bind_to(command.cpus);
+  if (command.nice) set_niceness(*command.nice);
+  execute(command.words, command.environment, command.directory);
 }
 
 class Supervisor {
  public:
-  Supervisor(const Command& command, Nanoseconds grace_ns)
-      : command_(command), grace_ns_(grace_ns) {
-    sigset_t child;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_SETMASK, &child, nullptr);
-    signals_ = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-  }
+  // `signals`: a signalfd of SIGCHLD.
+  Supervisor(const Command& command, Nanoseconds grace_ns, const Channel& channel, int output,
+             Fd signals)
+      : command_(command),
+        grace_ns_(grace_ns),
+        channel_(channel),
+        output_(output),
+        signals_(std::move(signals)) {}
 
   void run() {
     if (!start()) return;
@@ -115,55 +108,49 @@ class Supervisor {
   }
 
  private:
-  void send(const Message& message) {
-    (void)::send(kSocket, &message, sizeof message, MSG_NOSIGNAL);
-  }
-
   bool start() {
     Message message;
-    int ends[2] = {-1, -1};
     floor_bytes_ = own_peak_bytes();
     start_ns_ = monotonic_now();
-    const Pid supervisor = getpid();
-    main_ = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
-    if (main_ == 0) become(command_, supervisor, ends[1]);
-    Failure failure;
-    if (main_ < 0) {
-      failure = {Step::fork, errno};
-    } else {
-      close(ends[1]);
-      ssize_t size = 0;
-      do {
-        size = read(ends[0], &failure, sizeof failure);
-      } while (size < 0 && errno == EINTR);
-      close(ends[0]);
-    }
-    if (failure.step != Step::none) {
-      message.kind = Message::Kind::failed;
-      message.failed_step = failure.step;
-      message.error_number = failure.error_number;
-      if (main_ > 0) waitpid(main_, nullptr, 0);
-    } else {
+    try {
+      main_ = start_command();
       message.pid = main_;
+    } catch (const Error& error) {
+      message.kind = Message::Kind::failed;
+      message.error.set(error);
     }
-    send(message);
-    return failure.step == Step::none;
+    (void)channel_.send(message);
+    return message.kind == Message::Kind::started;
   }
 
-  // Returns when a child has ended, after the time, or, false, when all is to be ended.
+  // Returns when the child has become the command.
+  Pid start_command() {
+    const HelperProcess child("the command", [this](Channel& parent, Pid supervisor) {
+      execute_or_tell(parent, [&] { become(command_, supervisor, output_); });
+    });
+    SentError failure;
+    if (child.channel().receive(failure)) {  // a successful exec closes the channel
+      child.wait_for_end();
+      failure.rethrow();
+    }
+    return child.pid();
+  }
+
+  // Returns when a child has ended or the time is over. Returns false when everything is to be
+  // ended.
   bool wait(int timeout_ms) {
-    pollfd fds[] = {{kSocket, POLLIN, 0}, {signals_, POLLIN, 0}};
+    pollfd fds[] = {{channel_.descriptor(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
     const auto count = static_cast<nfds_t>(ending_ ? 1 : 2);
     poll(ending_ ? fds + 1 : fds, count, timeout_ms);
     signalfd_siginfo info{};
-    while (read(signals_, &info, sizeof info) > 0) continue;
+    while (read(signals_.get(), &info, sizeof info) > 0) continue;
     if (ending_ || fds[0].revents == 0) return true;
     char word = 0;
-    controller_gone_ = recv(kSocket, &word, 1, MSG_DONTWAIT) <= 0;
+    controller_gone_ = !channel_.receive(word, MSG_DONTWAIT);
     return false;
   }
 
-  // Whether there is any child left.
+  // Returns whether there is any child left.
   bool reap() {
     return reap_children([this](Pid pid, int status) { report(pid, status); });
   }
@@ -184,10 +171,11 @@ class Supervisor {
     message.ended.switches =
         static_cast<std::uint64_t>(usage.ru_nvcsw) + static_cast<std::uint64_t>(usage.ru_nivcsw);
     main_ended_ = true;
-    send(message);
+    (void)channel_.send(message);
   }
 
-  // Until no child is left, the command itself (if asked for) has ended, or the time is over.
+  // Reaps until no child is left, which returns true, the command itself has ended (if
+  // `only_main`), or the time is over.
   bool reap_until(Nanoseconds deadline_ns, bool only_main) {
     constexpr int kStepMs = 5;
     for (;;) {
@@ -198,7 +186,7 @@ class Supervisor {
     }
   }
 
-  // The command first: a script that is told to end ends its own children in order.
+  // The command is told first, because a script that is told to end ends its children in order.
   void end_all() {
     ending_ = true;
     const Nanoseconds grace_ns = controller_gone_ ? std::min(grace_ns_, kOrphanedGrace) : grace_ns_;
@@ -216,12 +204,14 @@ class Supervisor {
         message.left = kill_descendants([this](Pid pid, int status) { report(pid, status); });
       }
     }
-    send(message);
+    (void)channel_.send(message);
   }
 
   const Command& command_;
   Nanoseconds grace_ns_;
-  int signals_ = -1;
+  const Channel& channel_;
+  int output_;
+  Fd signals_;
   Pid main_ = -1;
   bool main_ended_ = false;
   bool controller_gone_ = false;
@@ -230,33 +220,21 @@ class Supervisor {
   std::uint64_t floor_bytes_ = 0;
 };
 
-// Descriptors of ours, above all the sockets of other supervisors, must not stay open here.
-void keep_only(int socket, int output) {
-  const int kept_socket = fcntl(socket, F_DUPFD, 10);
-  const int kept_output = fcntl(output, F_DUPFD, 10);
-  const int nothing = open("/dev/null", O_RDWR);
-  if (kept_socket < 0 || kept_output < 0 || nothing < 0) _exit(1);
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, fd);
-  if (dup3(kept_socket, kSocket, O_CLOEXEC) < 0 || dup3(kept_output, kOutput, O_CLOEXEC) < 0) {
-    _exit(1);
-  }
-  close_range(kOutput + 1, ~0U, 0);
-}
-
 }  // namespace
 
-void run_supervisor(const Command& command, Nanoseconds grace_ns, int socket, int output) {
-  keep_only(socket, output);
-  setsid();  // Ctrl-C at the terminal is for the controller
-  for (const int signal : kSignals) ::signal(signal, signal == SIGCHLD ? SIG_DFL : SIG_IGN);
-  prctl(PR_SET_NAME, "ab-supervisor");
+void run_supervisor(const Command& command, Nanoseconds grace_ns, const Channel& channel,
+                    int output) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   try {
-    Supervisor(command, grace_ns).run();
+    // The sockets of other supervisors, above all, must not stay open here.
+    Fd signals = settle({.name = "ab-supervisor",
+                         .ignored = {std::begin(kIgnored), std::end(kIgnored)},
+                         .watched = {SIGCHLD},
+                         .kept = {channel.descriptor(), output}});
+    Supervisor(command, grace_ns, channel, output, std::move(signals)).run();
   } catch (const std::exception&) {  // no memory: what is left is ended by the simplest means
     kill_descendants();
   }
-  _exit(0);
 }
 
 unsigned kill_descendants(const Reaped& reaped) {

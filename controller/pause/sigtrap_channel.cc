@@ -1,6 +1,5 @@
 #include "controller/pause/sigtrap_channel.h"
 
-#include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
 
@@ -25,15 +24,13 @@ using Obstacle = ShotFilter::Obstacle;
 // A raise of a debt under way smaller than this waits for the next one.
 constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;
 
-// A shot that has not fired after this long is looked into: is the thread blocking SIGTRAP? And
-// again this long after each poll.
+// A shot that has not fired after this time is looked into, because its thread may block SIGTRAP;
+// and again after each poll.
 constexpr Nanoseconds kUnfiredCheck = 50 * kMillisecond;
 constexpr Nanoseconds kUnfiredCheckAgain = 20 * kMillisecond;
 
-// So often its shot is found suppressed, for want of room on the stack, before a thread is paused
-// by ptrace; and so many samples must find the target's threads on their own stacks before the
-// first shot, where nothing suppresses it.
-constexpr int kSuppressedPolls = 3;
+constexpr int kSuppressedPolls = 3;  // for want of room on the stack; then the thread falls back
+// Where nothing suppresses a shot, samples that must have found threads on their own stacks first.
 constexpr int kCleanSamples = 30;
 
 // A thread of a real-time class that spins would keep all others from its core.
@@ -76,8 +73,8 @@ std::optional<tracee::Slot> SigtrapChannel::read_slot(unsigned slot) const {
 void SigtrapChannel::add_thread(Tid tid) {
   if (executed_ || threads_.contains(tid)) return;
   const bool no_slot = free_slots_.empty() && used_slots_ == injection_.slot_count;
-  if (given_up_ != Obstacle::none || no_slot) {
-    if (given_up_ == Obstacle::none) ++without_slot_;
+  if (reasons_.all != Obstacle::none || no_slot) {
+    if (reasons_.all == Obstacle::none) ++reasons_.without_slot;
     fallback_.add_thread(tid);
     return;
   }
@@ -97,7 +94,7 @@ void SigtrapChannel::add_thread(Tid tid) {
   // before is taken away by the kernel (remove_on_exec); one from after is not, so /proc is read
   // after the open.
   const auto status = procfs::thread_status(target_, tid);
-  if (const auto why = status ? obstacle(*status) : Obstacle::handler; why != Obstacle::none) {
+  if (const auto why = status ? obstacle_in(*status) : Obstacle::handler; why != Obstacle::none) {
     free_slots_.push_back(slot);
     if (why == Obstacle::seccomp) fallback_.add_thread(tid);
     return;
@@ -105,11 +102,11 @@ void SigtrapChannel::add_thread(Tid tid) {
   const auto now = read_slot(slot);
   if (!now) return;  // the target is gone, or has another program: the session will tell
   if (!is_plausible_total(now->paid_total_ns)) {
-    ++overwritten_;
+    ++reasons_.overwritten;
     fallback_.add_thread(tid);
     return;
   }
-  // What the thread that had it before left there after the last collect() is none of this one's.
+  // What the thread before left in the slot after the last collect() does not count for this one.
   states_[slot] = {now->paid_total_ns, now->left};
   Thread thread;
   thread.shot = std::move(*shot);
@@ -142,7 +139,7 @@ void SigtrapChannel::write_slot(const Thread& thread, bool with_arming) {
 }
 
 void SigtrapChannel::sampled(Tid tid, Address stack_pointer) {
-  if (filter_ || executed_ || given_up_ != Obstacle::none || stack_pointer == 0) return;
+  if (filter_ || executed_ || reasons_.all != Obstacle::none || stack_pointer == 0) return;
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
@@ -164,8 +161,9 @@ void SigtrapChannel::find_stack(Tid tid, Thread& thread) {
   if (filter_) filter_->set_stack(thread.slot, thread.stack);
 }
 
-// Its shot waits until it is on its own stack, which is soon enough for a thread that is elsewhere
-// now and then. Not every C library tells where its block is; the filter does.
+// A suppressed shot waits until the thread is on its own stack, which is soon enough for a thread
+// that leaves it now and then. Not every C library tells where the thread's control block is; the
+// filter does.
 void SigtrapChannel::check_stack(Tid tid, Thread& thread, const ShotFilter::Place& place) {
   if (!thread.stack) {
     thread.stack = own_stack(target_, tid, place.control_block);
@@ -174,10 +172,10 @@ void SigtrapChannel::check_stack(Tid tid, Thread& thread, const ShotFilter::Plac
   }
   if (++thread.suppressed_polls < kSuppressedPolls) return;
   --armed_count_;
-  ++on_other_stacks_;
   thread.owed_total_ns = 0;
   write_slot(thread, false);
-  fall_back(tid);  // not its slot: it may have been shot just now
+  ++reasons_.on_other_stacks;
+  fall_back(tid);  // it keeps its slot, because it may have been shot just now
 }
 
 void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) {
@@ -197,11 +195,11 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
   if (!filter_ || !thread.reached) {
     const auto status = procfs::thread_status(target_, tid);
     if (!status) return;  // it has ended
-    // In a call that waits for signals its mask is another one, for as long as that lasts; one that
-    // is ending has no handlers any more.
+    // A thread has another mask while it is in a call that waits for signals, and no handlers any
+    // more when it is ending.
     if (status->state != 'R') return;
-    if (const auto why = obstacle(*status); why != Obstacle::none) return give_up(why);
-    // For a moment many do. It still owes at the next tick.
+    if (const auto why = obstacle_in(*status); why != Obstacle::none) return give_up(why);
+    // Many threads block it for a moment. The debt stays until the next tick.
     if (procfs::has_signal(status->signals_blocked, SIGTRAP)) {
       thread.unblocked_polls = 0;
       const auto cpu_ns = procfs::cpu_time(target_, tid);
@@ -209,17 +207,17 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
           .now_ns = now_ns, .runs = true, .blocks = true, .cpu_ns = cpu_ns.value_or(0)};
       if (!thread.unreached.poll(poll)) return;
       free_slots_.push_back(thread.slot);
-      ++unreached_;
+      ++reasons_.unreached;
       return fall_back(tid);
     }
-    // It may be on its way into such a call, or out of it.
+    // The thread may be on its way into such a call, or out of it.
     if (!filter_ && !thread.reached && ++thread.unblocked_polls < 2) return;
   }
   find_stack(tid, thread);
   if (!filter_) {
     if (!thread.stack) {
       free_slots_.push_back(thread.slot);
-      ++on_other_stacks_;
+      ++reasons_.on_other_stacks;
       return fall_back(tid);
     }
     if (!thread.seen_on_own_stack || clean_samples_ < kCleanSamples) return;
@@ -235,30 +233,22 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
   ++armed_count_;
 }
 
-// All that can be seen from outside: whether the handler is ours cannot.
-ShotFilter::Obstacle SigtrapChannel::obstacle(const procfs::Status& status) {
-  if (status.threads == 0) return Obstacle::none;  // it is ending, and has given its signals back
-  if (!procfs::has_signal(status.signals_caught, SIGTRAP)) return Obstacle::handler;
-  return status.seccomp != 0 ? Obstacle::seccomp : Obstacle::none;
-}
-
-// Its pauses go the other way from now on.
 void SigtrapChannel::fall_back(Tid tid) {
   threads_.erase(tid);
   fallback_.add_thread(tid);
 }
 
-// Threads that stand in the stub leave it first. A shot that has fired, but has not come to the
-// stub yet, finds nothing owed.
+// Threads that stand in the stub leave it first. A shot that has fired but has not come to the stub
+// yet finds nothing owed.
 void SigtrapChannel::give_up(ShotFilter::Obstacle why) {
-  // An exec takes the handler away, too, but first the memory. Its record comes later than this.
+  // An exec takes first the memory and then the handler away. Its record comes later than this.
   if (why == Obstacle::handler && !tracee::find_stub(target_, injection_.code)) {
     executed_ = true;
     threads_.clear();
     armed_count_ = 0;
     return;
   }
-  given_up_ = why;
+  reasons_.all = why;
   for (auto& [tid, thread] : threads_) thread.shot = {};
   read_slots();
   for (auto next = threads_.begin(); next != threads_.end();) {
@@ -278,40 +268,7 @@ void SigtrapChannel::give_up(ShotFilter::Obstacle why) {
   }
 }
 
-std::vector<std::string> SigtrapChannel::notices() const {
-  std::vector<std::string> all;
-  if (given_up_ != Obstacle::none) {
-    all.push_back(
-        fmt::format("the target {} during the run: from then on pauses were by ptrace",
-                    given_up_ == Obstacle::handler   ? "changed its SIGTRAP handler"
-                    : given_up_ == Obstacle::seccomp ? "put itself under seccomp"
-                    : given_up_ == Obstacle::stack
-                        ? "ran on stacks that are not its threads' own (coroutines)"
-                        : "dispatched system calls itself (PR_SET_SYSCALL_USER_DISPATCH)"));
-  }
-  if (without_slot_ > 0) {
-    all.push_back(fmt::format("more than {} threads at a time: {} of them were paused by ptrace",
-                              injection_.slot_count, without_slot_));
-  }
-  if (unreached_ > 0) {
-    all.push_back(fmt::format(
-        "threads that block SIGTRAP or handle it: {} of them were paused by ptrace", unreached_));
-  }
-  if (on_other_stacks_ > 0) {
-    all.push_back(fmt::format(
-        "threads on stacks that are not known to be their own (coroutines), or without room for a "
-        "signal's frame: {} of them were paused by ptrace",
-        on_other_stacks_));
-  }
-  if (overwritten_ > 0) {
-    all.push_back(fmt::format(
-        "the target wrote to the slots of the pause stub: {} threads were paused by ptrace",
-        overwritten_));
-  }
-  return all;
-}
-
-// False: the stub has not written what is there.
+// Returns false where the slot holds what the stub does not write.
 bool SigtrapChannel::finish(Tid tid, Thread& thread, const tracee::Slot& slot, Nanoseconds now_ns,
                             std::vector<Paid>& paid) {
   SlotState& state = states_[thread.slot];
@@ -319,17 +276,12 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const tracee::Slot& slot, N
   thread.unreached = {};
   --armed_count_;
   auto run = last_run(slot, state.paid_total_ns, now_ns);
-  auto left = slot.left;
+  // A slot is not read in one moment: `left` may be newer than the fields before it. Now that it
+  // has moved, the others stay.
+  const auto again = run ? std::nullopt : read_slot(thread.slot);
+  if (again) run = last_run(*again, state.paid_total_ns, now_ns);
   if (!run) {
-    // What is read at once is not of one moment: `left` may be newer than what stands before it.
-    // Now that it has moved, nothing else does.
-    if (const auto again = read_slot(thread.slot)) {
-      run = last_run(*again, state.paid_total_ns, now_ns);
-      left = again->left;
-    }
-  }
-  if (!run) {
-    ++overwritten_;
+    ++reasons_.overwritten;
     return false;
   }
   if (run->end_ns > run->start_ns) {
@@ -343,20 +295,20 @@ bool SigtrapChannel::finish(Tid tid, Thread& thread, const tracee::Slot& slot, N
   paid.push_back(
       {tid, run->start_ns, run->end_ns, options_.pause_cost_ns.value_or(0), thread.spins});
   if (last_->at_ns < run->end_ns) last_ = {tid, run->end_ns};
-  state = {run->paid_total_ns, left};
+  state = {run->paid_total_ns, run->left};
   thread.reached = true;
   return true;
 }
 
-// A thread may have begun to block SIGTRAP for good: its shot is suppressed, or, where there is no
-// filter, stays pending, and is taken off by the guardian at the end. Or the target has installed a
-// handler of its own over ours, which took it.
+// A thread may have begun to block SIGTRAP for good. Then its shot is suppressed, or, where there
+// is no filter, its signal stays pending, and the guardian takes it out at the end. Or the target
+// has installed a handler of its own over ours, which got the signal.
 void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) {
   thread.check_at_ns = now_ns + kUnfiredCheckAgain;
   const std::uint64_t count = thread.shot.read_count();
   const auto cpu_ns = procfs::cpu_time(target_, tid);
   const auto status = procfs::thread_status(target_, tid);
-  const auto slot = read_slot(thread.slot);  // last: it may be in the stub by now
+  const auto slot = read_slot(thread.slot);  // read last: the thread may be in the stub by now
   if (!status || !cpu_ns || !slot || slot->entered != states_[thread.slot].left) return;
   const bool never =
       thread.unreached.poll({.now_ns = now_ns,
@@ -367,11 +319,11 @@ void SigtrapChannel::check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns) 
                              .cpu_ns = *cpu_ns});
   if (!never) return;
   --armed_count_;
-  ++unreached_;
-  fall_back(tid);  // not its slot: the pending shot still writes there
+  ++reasons_.unreached;
+  fall_back(tid);  // it keeps its slot, because the pending shot still writes there
 }
 
-// Where the target is gone what was seen last stays.
+// Where the target is gone, what was seen last stays.
 void SigtrapChannel::read_slots() {
   (void)tracee::read_memory(target_, injection_.slots,
                             std::as_writable_bytes(std::span(seen_).first(used_slots_)));
@@ -381,9 +333,9 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
   std::vector<Paid> paid = fallback_.collect(now_ns);
   standing_ = 0;
   if (armed_count_ == 0) return paid;
-  if (given_up_ == Obstacle::none) {
+  if (reasons_.all == Obstacle::none) {
     const auto first = filter_ ? std::nullopt : procfs::status(target_);
-    const auto why = filter_ ? filter_->obstacle() : first ? obstacle(*first) : Obstacle::none;
+    const auto why = filter_ ? filter_->obstacle() : first ? obstacle_in(*first) : Obstacle::none;
     if (why != Obstacle::none) give_up(why);
   }
   read_slots();
@@ -399,7 +351,7 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
     // `left` is the stub's last write: once it has moved, all else in the slot is final.
     if (slot.left != states_[thread.slot].left) {
       const bool believed = finish(tid, thread, slot, now_ns, paid);
-      if (!believed || given_up_ != Obstacle::none) finished.push_back(tid);
+      if (!believed || reasons_.all != Obstacle::none) finished.push_back(tid);
     } else if (slot.entered != slot.left) {
       ++standing_;
     } else if (const auto place = suppressed_for_stack(thread)) {

@@ -5,19 +5,20 @@
 // shot right after its wake-up, by then too late (PauserOptions::stale_after_ns), and the stub
 // returns at once.
 //
-// Invariants: a slot's owed_total = what was reported by collect() + the debt last set, so a debt
-// means the same whether or not the pause that pays it has been reported yet. A thread is armed at
-// most once (REFRESH adds up: arming an armed thread would make a storm of signals); `left` having
-// moved is the stub's word that the shot is spent.
+// Invariants: a slot's owed_total is what was reported by collect() plus the debt last set, so a
+// debt means the same whether or not the pause that pays it has been reported yet. A thread is
+// armed at most once, because REFRESH adds up: arming an armed thread would make a storm of
+// signals. When `left` has moved, the shot is spent.
 //
 // A target that resets SIGTRAP to its default would be ended by the next shot, and one that puts
-// itself under seccomp perhaps by the stub's system calls. Shots are suppressed in the kernel then
-// (shot_filter.h); where that cannot be had, /proc is read of the thread before each arming, and of
+// itself under seccomp perhaps by the stub's system calls. Then shots are suppressed in the kernel
+// (shot_filter.h). Where that is impossible, /proc is read of the thread before each arming, and of
 // the first thread in each tick in which a shot is under way. Either way the channel gives up for
-// good: all events are closed, and every pause goes by ptrace.
+// good: all events are closed, and every pause is made by ptrace.
 //
 // A thread that blocks SIGTRAP would get it in the midst of a call of its own that waits for
-// signals (ppoll, sigwait). It is not shot, and if it blocks it for long it is paused by ptrace.
+// signals (ppoll, sigwait). It is not shot, and if it blocks SIGTRAP for long it is paused by
+// ptrace.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "controller/base/procfs.h"
 #include "controller/pause/pauser.h"
 #include "controller/pause/ptrace_channel.h"
+#include "controller/pause/ptrace_reasons.h"
 #include "controller/pause/shot_filter.h"
 #include "controller/pause/stack_room.h"
 #include "controller/pause/unreached.h"
@@ -37,10 +38,10 @@
 
 namespace causalctl::pause {
 
-// CPU time that a thread runs after being armed, until its shot fires. The shorter, the fewer
-// threads block before; but a timer that expires in kernel code (exclude_kernel) does not count and
+// CPU time that a thread runs after being armed, until its shot fires. The shorter it is, the fewer
+// threads block before. But a timer that expires in kernel code (exclude_kernel) does not count and
 // is set again, and where an interrupt takes as long as the period, as it may on a virtual machine,
-// the thread gets nowhere for up to 70 ms (docs/virtual-time.md, "What a pause costs").
+// the thread does not advance for up to 70 ms (docs/virtual-time.md, "What a pause costs").
 inline constexpr Nanoseconds kShotPeriod = 50 * kMicrosecond;
 
 class SigtrapChannel final : public Pauser {
@@ -63,7 +64,9 @@ class SigtrapChannel final : public Pauser {
   PauseTotals totals() const override;
   std::optional<LastPause> last() const override;
   std::string name() const override { return "sigtrap"; }
-  std::vector<std::string> notices() const override;
+  std::vector<std::string> notices() const override {
+    return reasons_.notices(injection_.slot_count);
+  }
 
  private:
   struct Thread {
@@ -96,7 +99,6 @@ class SigtrapChannel final : public Pauser {
   void check_stack(Tid tid, Thread& thread, const ShotFilter::Place& place);
   void check_unfired(Tid tid, Thread& thread, Nanoseconds now_ns);
   unsigned take_slot();
-  static ShotFilter::Obstacle obstacle(const procfs::Status& status);  // why it must not be shot
   void give_up(ShotFilter::Obstacle why);
   void read_slots();
 
@@ -104,19 +106,13 @@ class SigtrapChannel final : public Pauser {
   tracee::Injection injection_;
   PauserOptions options_;
   std::optional<ShotFilter> filter_;
-  ShotFilter::Obstacle given_up_ = ShotFilter::Obstacle::none;
+  PtraceReasons reasons_;   // of threads that went to fallback_
   bool awake_ = false;      // see stand_awake()
-  bool executed_ = false;   // the target has another program, without the stub: nobody is paused
-  PtraceChannel fallback_;  // for threads that block SIGTRAP, or have no slot; all after give_up()
+  bool executed_ = false;   // the target has another program, without the stub: no thread is paused
+  PtraceChannel fallback_;  // for threads that block SIGTRAP or have no slot; all after give_up()
   std::unordered_map<Tid, Thread> threads_;
   std::vector<unsigned> free_slots_;
   unsigned used_slots_ = 0;  // high-water mark
-  // Threads that went to fallback_: for want of a slot; because no shot reaches them; because they
-  // are on stacks that are not theirs.
-  std::uint64_t without_slot_ = 0;
-  std::uint64_t unreached_ = 0;
-  std::uint64_t on_other_stacks_ = 0;
-  std::uint64_t overwritten_ = 0;  // slots that hold what the stub does not write; not used again
   std::vector<SlotState> states_;
   std::vector<tracee::Slot> seen_;  // buffer of collect()
   int clean_samples_ = 0;           // of any thread, on its own stack

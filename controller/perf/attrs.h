@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 
 #include <cstdint>
+#include <string>
 
 #include "controller/base/types.h"
 
@@ -26,6 +27,17 @@ struct SamplingFields {
   bool kernel = true;  // also while the thread is in the kernel
   unsigned call_chain_depth = 1;
   unsigned stack_bytes = 0;
+};
+
+// An event to be opened on every thread, present and future, whose records become VisitEvents with
+// this tag. Progress points (breakpoint, uprobe, tracepoint) are armed by these.
+struct VisitTemplate {
+  // type, config, bp_*; the session adds sampling fields and clock. What it points to (the path of
+  // a uprobe) must live as long as the session.
+  perf_event_attr attr{};
+  std::uint32_t tag = 0;
+  std::string what;    // for messages: "breakpoint at main.c:12"
+  std::string filter;  // tracepoint filter (PERF_EVENT_IOC_SET_FILTER), may be empty
 };
 
 // Common fields and clock on top of `attr`, disabled; type, config and exclusions stay.

@@ -10,7 +10,6 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/perf/translate.h"
-#include "controller/perf/visit_trial.h"
 
 namespace causalctl::perf {
 namespace {
@@ -24,10 +23,10 @@ constexpr std::size_t kMostUprobeEvents = 64;
 // A thread that hits a uprobe and is not known within two scans has ended before it was seen.
 constexpr Nanoseconds kLongestUnknown = 3 * kScanInterval;
 
-// Fewer pages for many threads: the rings' memory is locked. A thread that blocks and wakes another
-// 50,000 times a second writes 12 MB: 512 KiB outlast a controller that is 40 ms late. Who must not
-// lock as much as he likes has a quota of 516 KiB a core (perf_event_mlock_kb), of which every
-// thread needs a part.
+// Many threads have fewer pages each, because the rings' memory is locked. A thread that blocks and
+// wakes another 50,000 times a second writes 12 MB: 512 KiB outlast a controller that is 40 ms
+// late. A user who must not lock all memory has a quota of 516 KiB for each core
+// (perf_event_mlock_kb), of which every thread needs a part.
 unsigned ring_pages(std::size_t threads, bool may_lock) {
   constexpr std::size_t kFew = 16;
   if (threads <= kFew && may_lock) return 128;
@@ -49,6 +48,7 @@ Follower::Follower(Pid target, ThreadPlan plan, WakingFormat waking, std::uint64
       waking_(waking),
       random_(seed),
       may_lock_(procfs::has_capability(CAP_IPC_LOCK)),
+      uprobes_(target),
       peers_((ours.insert(target), std::move(ours)), waking, may_lock_) {}
 
 void Follower::open_all() {
@@ -59,21 +59,22 @@ void Follower::open_all() {
 void Follower::start() {
   plan_.running = true;
   for (auto& [tid, events] : threads_) events.start(plan_);
-  if (uprobes_) uprobes_->start();
+  uprobes_.start();
   if (plan_.peers && plan_.waking) peers_.start(*plan_.waking);
   // Until now nothing told of births and deaths.
   lost_since_scan_ = true;
   scan_until_stable();
 }
 
-void Follower::add(std::vector<Visit> visits) {
+void Follower::add(std::vector<VisitTemplate> visits) {
   struct Opened {
     ThreadEvents* events;
     EventFd event;
     std::uint32_t tag;
   };
   std::vector<Opened> opened;
-  for (const Visit& visit : visits) {
+  for (VisitTemplate& visit : visits) {
+    visit.attr = visit_attr(visit.attr);
     for (auto& [tid, events] : threads_) {
       auto event = events.open_visit(visit);
       if (event) opened.push_back({&events, std::move(*event), visit.tag});
@@ -82,37 +83,21 @@ void Follower::add(std::vector<Visit> visits) {
   for (auto& [events, event, tag] : opened) {
     events->commit_visit(std::move(event), tag, plan_.running);
   }
-  for (Visit& visit : visits) plan_.visits.push_back(std::move(visit));
-}
-
-// False: they cannot be counted by a program; why not is in `reason`.
-bool Follower::make_uprobes(std::string& reason) {
-  if (uprobes_) return true;
-  const UprobeTrial& trial = uprobe_trial();
-  reason = trial.finding;
-  if (!trial.means) return false;
-  try {
-    uprobes_.emplace(target_, *trial.means);
-  } catch (const Error& error) {
-    reason = error.what();
-    return false;
-  }
-  if (plan_.running) uprobes_->start();
-  return true;
+  for (VisitTemplate& visit : visits) plan_.visits.push_back(std::move(visit));
 }
 
 void Follower::add_uprobes(const std::vector<UprobePlace>& places, const std::string& what) {
   std::string reason;
-  if (make_uprobes(reason)) return uprobes_->add(places);
+  if (uprobes_.add(places, reason)) return;
   if (places.size() * threads_.size() > kMostUprobeEvents) {
     throw Error(fmt::format("{} in {} threads would need {} perf events, of which each takes the "
                             "kernel 50 ms to close: {}",
                             what, threads_.size(), places.size() * threads_.size(), reason),
                 "run as root or with CAP_BPF, or name a point with fewer places");
   }
-  std::vector<Visit> visits;
+  std::vector<VisitTemplate> visits;
   for (const UprobePlace& place : places) {
-    visits.push_back({visit_attr(uprobe_attr(place)), place.tag, what, ""});
+    visits.push_back({uprobe_attr(place), place.tag, what, ""});
   }
   add(std::move(visits));
 }
@@ -128,7 +113,7 @@ void Follower::set_stack_bytes(unsigned bytes) {
   plan_.sampling.stack_bytes = bytes;
   for (auto& [tid, events] : threads_) {
     events.enable_sampling(false);
-    read(events);  // what is there can be decoded only by the layout of before
+    read(events);  // these records can be decoded only by the layout that they were written with
     if (!events.reopen_sampling(plan_)) lost_since_scan_ = true;
   }
 }
@@ -154,7 +139,10 @@ Nanoseconds Follower::draw_period() {
 std::vector<Event> Follower::drain(Nanoseconds now_ns) {
   for (auto& [tid, events] : threads_) read(events);
   losses_.records_lost += peers_.read(merger_, [this](Tid tid) { return threads_.contains(tid); });
-  read_uprobes(now_ns);
+  // After all rings of threads, so that the hits of a thread whose end was read are all there, and
+  // before it is forgotten.
+  losses_.records_lost += uprobes_.read();
+  give_hits(now_ns - kLongestUnknown);
   move_renamed();
   for (const ThreadId thread : std::exchange(exits_, {})) {
     const auto entry = threads_.find(thread.tid);
@@ -172,7 +160,7 @@ std::vector<Event> Follower::drain(Nanoseconds now_ns) {
 std::uint64_t Follower::count(std::uint32_t tag) const {
   const auto finished = finished_counts_.find(tag);
   std::uint64_t sum = finished == finished_counts_.end() ? 0 : finished->second;
-  if (uprobes_ && tag < Uprobes::kMostTags) sum += uprobes_->count(tag);
+  sum += uprobes_.count(tag);
   for (const auto& [tid, events] : threads_) sum += events.count(tag);
   return sum;
 }
@@ -187,10 +175,10 @@ bool Follower::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   plan_.ring_pages = ring_pages(std::max(threads_.size(), expected_threads_), may_lock_);
   auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
   if (!events) return false;
-  // One read for both: a thread may live for less than a second one takes. Asked when its events
-  // are open: who blocks later tells so by a record.
+  // Both answers come from one read, because the thread may end before a second one. It comes after
+  // its events are open: that it blocks later is told by a record.
   const std::string stat = procfs::thread_stat(target_, tid).value_or("");
-  // The kernel's own: it cannot be paused, and whom it wakes is woken as by a device.
+  // A thread of the kernel's cannot be paused, and its wake-ups are like those by a device.
   if (tid != target_ && procfs::is_kernel_worker(target_, stat)) return false;
   ++last_serial_;
   merger_.push(ThreadStartEvent{events->thread(), parent, start_ns,
@@ -200,7 +188,8 @@ bool Follower::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   return true;
 }
 
-// In the middle of a profile a thread that cannot be opened is a loss to be reported, not the end.
+// In the middle of a profile a thread that cannot be opened is a loss to be reported, and no reason
+// to end.
 bool Follower::open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   try {
     return open_thread(tid, parent, start_ns);
@@ -215,7 +204,7 @@ bool Follower::open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   }
 }
 
-// Threads may come while we look. Those that a followed and started thread creates are known by
+// Threads may come during a scan. Those that a followed and started thread creates are known by
 // their FORK records, so a scan that finds nothing new after the start has found all.
 void Follower::scan_until_stable() {
   for (int i = 0; i < kMostScansAtStart; ++i) {
@@ -237,34 +226,24 @@ void Follower::finish(Tid tid, Nanoseconds exit_ns) {
   if (entry == threads_.end()) return;
   auto& events = entry->second;
   read(events);
-  if (events.thread().tid != tid) return;  // alive, by exec under another number
+  if (events.thread().tid != tid) return;  // it lives, by exec under another number
   for (const auto& [tag, event] : events.visits()) finished_counts_[tag] += event.read_count();
   if (!events.exit_seen()) merger_.push(ThreadExitEvent{events.thread(), exit_ns});
   closer_.close(events.take_uprobes());
   threads_.erase(entry);
-  if (!local_tids_.empty()) {
-    std::erase_if(local_tids_, [&](const auto& pair) { return pair.second == tid; });
-  }
+  waking_.forget(tid);
 }
 
 void Follower::read(ThreadEvents& events) {
   losses_.records_lost += events.read([&](const Record& record) { handle(events, record); });
 }
 
-// After all rings of threads, so that the hits of a thread whose end was read are all there, and
-// before it is forgotten.
-void Follower::read_uprobes(Nanoseconds now_ns) {
-  if (!uprobes_) return;
-  losses_.records_lost += uprobes_->read(hits_);
-  give_hits(now_ns - kLongestUnknown);
-}
-
-// Those of threads that are not known stay until they are, or are older than that. What a thread
-// did that was never watched is missing, its visits with it (SessionLosses::threads_missed).
+// What a thread did that was never watched is missing, its visits with it
+// (SessionLosses::threads_missed).
 void Follower::give_hits(Nanoseconds older_than_ns) {
-  std::erase_if(hits_, [&](const UprobeHit& hit) {
+  uprobes_.give(older_than_ns, [this](const UprobeHit& hit) {
     const auto thread = threads_.find(hit.tid);
-    if (thread == threads_.end()) return hit.time_ns < older_than_ns;
+    if (thread == threads_.end()) return false;
     merger_.push(VisitEvent{thread->second.thread(), hit.time_ns, hit.tag});
     return true;
   });
@@ -322,28 +301,20 @@ void Follower::handle_sample(ThreadEvents& events, const SampleRecord& record) {
   }
 }
 
-// Tracepoints number threads as the initial pid namespace does, records as ours does. In a
-// container each wake teaches the waker's two numbers; a woken thread never seen as a waker is
-// unknown (0).
 void Follower::handle_wake(ThreadId thread, const SampleRecord& record) {
-  const auto waking = parse_waking(record.raw, waking_);
+  const auto waking = waking_.read(record);
   if (!waking) {
     ++losses_.records_lost;
     return;
   }
-  Tid woken = waking->woken;
-  if (waking->waker != record.common.tid) {
-    local_tids_[waking->waker] = record.common.tid;
-    const auto known = local_tids_.find(woken);
-    woken = known == local_tids_.end() ? 0 : known->second;
-  }
-  // In a hardware interrupt anybody's timer may have expired.
+  const Tid woken = waking->woken;
+  // In a hardware interrupt the timer of any process may have expired.
   if (waking->context != WakeContext::hardirq && !threads_.contains(woken)) peers_.woken(woken);
   merger_.push(WakeEvent{thread, woken, record.common.time_ns, waking->context});
 }
 
 // The caller of exec takes the first thread's number; all other threads are dead by now. Its
-// records from here on are those of the new identity, its place in threads_ follows after all rings
+// records from here on are those of the new identity; its place in threads_ follows after all rings
 // are read.
 void Follower::handle_exec(ThreadEvents& events, const CommRecord& comm) {
   const auto& [pid, tid, time_ns, cpu, id] = comm.common;
@@ -372,7 +343,7 @@ void Follower::handle_fork(const ForkRecord& fork) {
   const auto parent = threads_.find(fork.parent_tid);
   const ThreadId parent_id = parent == threads_.end() ? ThreadId{} : parent->second.thread();
   if (const auto known = threads_.find(fork.tid); known != threads_.end()) {
-    // Found by a scan before its FORK record was read; or else the number is used again and the
+    // A scan found it before its FORK record was read. Otherwise the number is used again, and the
     // EXIT record was lost.
     if (known->second.opened_ns() >= fork.common.time_ns) return;
     finish(fork.tid, fork.common.time_ns);
@@ -397,11 +368,10 @@ void Follower::rescan(Nanoseconds now_ns) {
   };
   std::vector<Tid> gone;
   for (const auto& [tid, events] : threads_) {
-    // A listing may leave out who stands behind a thread that ends just then (next_tid() of
-    // fs/proc/base.c).
-    // One that executes another program loses its number before its COMM record tells, and keeps
-    // its events; those of one that ends are over before its number is (do_exit() of
-    // kernel/exit.c).
+    // A listing may leave out the threads behind one that ends just then (next_tid() of
+    // fs/proc/base.c). A thread that executes another program loses its number before its COMM
+    // record tells, and keeps its events; those of a thread that ends are over before its number is
+    // free (do_exit() of kernel/exit.c).
     const bool not_there = !is_listed(tid) && !is_alive(target_, tid);
     if ((not_there || lost_since_scan_) && events.ended()) gone.push_back(tid);
   }

@@ -2,9 +2,9 @@
 // one stream.
 //
 // A thread is known from /proc/PID/task at the start, and later from its creator's FORK record; it
-// is forgotten after its own EXIT record, the last thing its ring gets. Because records can be
-// lost, a scan of /proc/PID/task now and then finds what they did not tell; a thread that only a
-// scan knows must be seen by two, or it would mostly be one whose FORK record is just coming.
+// is forgotten after its own EXIT record, the last that its ring gets. Because records can be lost,
+// a scan of /proc/PID/task now and then finds what they did not tell. A thread that only scans know
+// must be seen by two of them: after one, its FORK record is most likely still to come.
 // Invariants: one ThreadEvents per live tid; a serial is never used twice; counts of ended threads
 // are kept.
 #pragma once
@@ -19,32 +19,31 @@
 #include <vector>
 
 #include "controller/perf/event_closer.h"
+#include "controller/perf/event_source.h"
 #include "controller/perf/events.h"
 #include "controller/perf/merge.h"
 #include "controller/perf/peers.h"
-#include "controller/perf/session.h"
 #include "controller/perf/thread_events.h"
 #include "controller/perf/tracepoint.h"
-#include "controller/perf/uprobes.h"
+#include "controller/perf/uprobe_visits.h"
 
 namespace causalctl::perf {
 
 class Follower {
  public:
-  // `waking` describes plan.waking, if that is there.
-  // `ours`: see SessionOptions.
+  // `waking` describes plan.waking, if that is there. `ours` are not followed as peers.
   Follower(Pid target, ThreadPlan plan, WakingFormat waking, std::uint64_t seed,
            std::set<Pid> ours);
 
   void open_all();  // throws TargetGone if there is no thread to open
   void start();
-  void add(std::vector<Visit> visits);  // on all threads, or, when it throws, none on any
+  void add(std::vector<VisitTemplate> visits);  // on all threads, or on none when it throws
   void add_uprobes(const std::vector<UprobePlace>& places, const std::string& what);
   void enable_sampling(bool on);
   void set_stack_bytes(unsigned bytes);
   void set_period(Nanoseconds period_ns);  // mean; each thread's is drawn around it
-  // Draws anew for the threads that were sampled since: setting a period interrupts the core on
-  // which the thread last ran, so a thousand sleeping threads are left alone.
+  // Draws new periods for the threads that were sampled since the last one. The others are left
+  // alone, because setting a period interrupts the core on which the thread last ran.
   void jitter();
   std::vector<Event> drain(Nanoseconds now_ns);
 
@@ -74,25 +73,22 @@ class Follower {
   void handle_wake(ThreadId thread, const SampleRecord& record);
   void handle_exec(ThreadEvents& events, const CommRecord& comm);
   void move_renamed();
-  bool make_uprobes(std::string& reason);
-  void read_uprobes(Nanoseconds now_ns);
   void give_hits(Nanoseconds older_than_ns);
   void handle_fork(const ForkRecord& fork);
   void rescan(Nanoseconds now_ns);
 
   Pid target_;
   ThreadPlan plan_;
-  WakingFormat waking_;
+  WakingReader waking_;
   std::mt19937_64 random_;
-  bool may_lock_;  // as much memory as it likes
+  bool may_lock_;  // its rings may have as much memory as they like
   Merger merger_;
+  UprobeVisits uprobes_;
   Peers peers_;
   SessionLosses losses_;
   std::vector<std::string> reasons_;
   bool alive_ = true;
 
-  std::optional<Uprobes> uprobes_;
-  std::vector<UprobeHit> hits_;  // read, and not yet given to the merger
   EventCloser closer_;
   std::map<Tid, ThreadEvents> threads_;
   std::size_t expected_threads_ = 0;
@@ -100,8 +96,6 @@ class Follower {
   std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;  // by tag
   std::set<Tid> refused_;   // listed in /proc, but not to be opened: a dead leader, no resources
   std::set<Tid> suspects_;  // listed at the last scan, and not known
-  // Number in the initial pid namespace → in ours; stays empty where they are the same.
-  std::unordered_map<Tid, Tid> local_tids_;
 
   // What the records of one drain say about threads, until all rings have been read.
   std::vector<ForkRecord> forks_;

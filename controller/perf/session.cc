@@ -96,13 +96,7 @@ Session::Session(Pid target, const SessionOptions& options)
 
 Session::~Session() = default;
 
-void Session::add(const std::vector<VisitTemplate>& visits) {
-  std::vector<Visit> ready;
-  for (const VisitTemplate& visit : visits) {
-    ready.push_back({visit_attr(visit.attr), visit.tag, visit.what, visit.filter});
-  }
-  impl_->follower.add(std::move(ready));
-}
+void Session::add(const std::vector<VisitTemplate>& visits) { impl_->follower.add(visits); }
 
 void Session::add_uprobes(const std::vector<UprobePlace>& places, const std::string& what) {
   impl_->follower.add_uprobes(places, what);

@@ -7,8 +7,6 @@
 // counted twice and its serial is never reused.
 #pragma once
 
-#include <linux/perf_event.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,26 +16,16 @@
 
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
+#include "controller/perf/attrs.h"
 #include "controller/perf/event_source.h"
 #include "controller/perf/events.h"
 #include "controller/perf/uprobe_place.h"
 
 namespace causalctl::perf {
 
-// An event to be opened on every thread, present and future, whose records become VisitEvents with
-// this tag: how progress points (breakpoint, uprobe, tracepoint) are armed.
-struct VisitTemplate {
-  // type, config, bp_*; the session adds sampling fields and clock. What it points to (the path of
-  // a uprobe) must live as long as the session.
-  perf_event_attr attr{};
-  std::uint32_t tag = 0;
-  std::string what;    // for messages: "breakpoint at main.c:12"
-  std::string filter;  // tracepoint filter (PERF_EVENT_IOC_SET_FILTER), may be empty
-};
-
 struct SessionOptions {
-  // false: progress points and the birth and death of threads are all that is followed; a thread
-  // then costs nothing but its visits, and the options of sampling mean nothing.
+  // Where this is false, only progress points and the birth and death of threads are followed: a
+  // thread costs nothing but its visits, and the options of sampling mean nothing.
   bool sampling = true;
   Nanoseconds period_ns = kMillisecond;
   bool kernel_samples = true;      // charged to the user code that made the call
@@ -47,7 +35,7 @@ struct SessionOptions {
   std::uint64_t seed = 1;          // of the jitter
   bool peers = true;               // see peers.h; needs wake edges
   std::set<Pid> ours = {};         // not followed as peers, though the target wakes them
-  // What was tried on ourselves in vain (trials.h) is not used, and limits() say why.
+  // What was tried on ourselves in vain (trials.h) is not used, and limits() says why.
   std::vector<Trial> tried = {};
 };
 
@@ -64,7 +52,7 @@ class Session final : public EventSource {
   // registers are free, leaving none of them armed.
   void add(const std::vector<VisitTemplate>& visits);
   // Arms uprobes for all threads, present and future (uprobes.h); where that is not permitted, by
-  // an event for each thread and place. When it throws, none of them is armed. `what`: for
+  // an event for each thread and place. When it throws, none of them is armed. `what` is for
   // messages. REQUIRES: each tag below Uprobes::kMostTags.
   void add_uprobes(const std::vector<UprobePlace>& places, const std::string& what);
 
@@ -75,8 +63,8 @@ class Session final : public EventSource {
   void jitter() override;
   std::vector<Event> drain(Nanoseconds now_ns) override;
 
-  // Exact number of hits so far, dead threads included, whatever records were lost. A new thread's
-  // hits count from when the drain after its birth has opened its events.
+  // Returns the exact number of hits so far, dead threads included, whatever records were lost. A
+  // new thread's hits count from when the drain after its birth has opened its events.
   std::uint64_t count(std::uint32_t tag) const;
 
   bool target_alive() const override;

@@ -67,7 +67,7 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   return true;
 }
 
-std::optional<EventFd> ThreadEvents::open_visit(const Visit& visit) const {
+std::optional<EventFd> ThreadEvents::open_visit(const VisitTemplate& visit) const {
   auto event = EventFd::open(visit.attr, thread_.tid, visit.what, &owner_);
   if (event && !visit.filter.empty()) event->set_filter(visit.filter);
   return event;

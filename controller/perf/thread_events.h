@@ -18,13 +18,6 @@
 
 namespace causalctl::perf {
 
-struct Visit {  // a VisitTemplate made ready
-  perf_event_attr attr{};
-  std::uint32_t tag = 0;
-  std::string what;
-  std::string filter;
-};
-
 // What every thread gets.
 struct ThreadPlan {
   bool sample = true;    // false: no sampling event at all
@@ -32,7 +25,7 @@ struct ThreadPlan {
   bool peers = true;     // those of other processes, too (peers.h)
   SamplingFields sampling;
   std::optional<perf_event_attr> waking;
-  std::vector<Visit> visits;
+  std::vector<VisitTemplate> visits;  // with the fields that the session adds
   unsigned ring_pages = 32;
   bool running = false;     // records flow
   bool sampling_on = true;  // samples, too
@@ -70,7 +63,7 @@ class ThreadEvents {
   Throttling& throttling() { return throttling_; }
 
   // nullopt: the thread is gone. Not armed until commit.
-  [[nodiscard]] std::optional<EventFd> open_visit(const Visit& visit) const;
+  [[nodiscard]] std::optional<EventFd> open_visit(const VisitTemplate& visit) const;
   void commit_visit(EventFd event, std::uint32_t tag, bool enable);
 
   void start(const ThreadPlan& plan);

@@ -64,6 +64,19 @@ std::optional<Waking> parse_waking(Bytes raw, const WakingFormat& format) {
   return waking;
 }
 
+std::optional<Waking> WakingReader::read(const SampleRecord& record) {
+  auto waking = parse_waking(record.raw, format_);
+  if (!waking || waking->waker == record.common.tid) return waking;
+  local_tids_[waking->waker] = record.common.tid;
+  const auto known = local_tids_.find(waking->woken);
+  waking->woken = known == local_tids_.end() ? 0 : known->second;
+  return waking;
+}
+
+void WakingReader::forget(Tid tid) {
+  std::erase_if(local_tids_, [&](const auto& pair) { return pair.second == tid; });
+}
+
 std::optional<WakingFormat> find_waking_format(std::string& reason) {
   const auto tracefs = find_tracefs(reason);
   if (!tracefs) return std::nullopt;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "controller/base/types.h"
 #include "controller/perf/events.h"
@@ -23,16 +24,33 @@ struct WakingFormat {
   std::size_t woken_offset = 0;  // pid, 4 bytes
 };
 
-struct Waking {  // tids as the initial pid namespace numbers them
+struct Waking {
   Tid waker = 0;
   Tid woken = 0;
   WakeContext context = WakeContext::task;
 };
 
-std::optional<WakingFormat> parse_waking_format(std::string_view text);     // pure
-std::optional<Waking> parse_waking(Bytes raw, const WakingFormat& format);  // pure
+std::optional<WakingFormat> parse_waking_format(std::string_view text);  // pure
+// Its threads are numbered as in the initial pid namespace. Pure.
+std::optional<Waking> parse_waking(Bytes raw, const WakingFormat& format);
 
-// nullopt with the `reason` and what to do.
+// Returns nullopt with the `reason` and what to do.
 std::optional<WakingFormat> find_waking_format(std::string& reason);
+
+// Reads wake-ups, and numbers threads as records do, which is as our own pid namespace does. In a
+// container each wake-up tells the waker's two numbers; a woken thread that was never seen as a
+// waker is unknown (0).
+class WakingReader {
+ public:
+  explicit WakingReader(WakingFormat format) : format_(format) {}
+
+  std::optional<Waking> read(const SampleRecord& record);  // nullopt: it is malformed
+  void forget(Tid tid);
+
+ private:
+  WakingFormat format_;
+  // From the number in the initial pid namespace to that in ours. Empty where they are the same.
+  std::unordered_map<Tid, Tid> local_tids_;
+};
 
 }  // namespace causalctl::perf

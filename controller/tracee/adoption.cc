@@ -58,7 +58,7 @@ void check_permission(Pid pid, uid_t owner) {
 void check_64_bit(Pid pid) {
   std::ifstream file(fmt::format("/proc/{}/exe", pid), std::ios::binary);
   std::array<char, EI_NIDENT + 4> header{};
-  if (!file.read(header.data(), header.size())) return;  // gone: whatever comes next says so
+  if (!file.read(header.data(), header.size())) return;  // it is gone, as the next check says
   const auto machine = static_cast<unsigned char>(header[EI_NIDENT + 2]);
   if (header[EI_CLASS] == ELFCLASS64 && machine == EM_X86_64) return;
   throw Error(

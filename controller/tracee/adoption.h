@@ -1,15 +1,15 @@
-// May this process be a target? Answered from /proc, without stopping anything.
+// Whether a process may be a target. The answer comes from /proc; nothing is stopped.
 #pragma once
 
 #include "controller/base/types.h"
 
 namespace causalctl::tracee {
 
-// Throws Error (TargetGone, UsageError) naming what forbids it and what to do. `controller` is the
-// process that asks, which cannot be its own target.
+// Throws Error (TargetGone, UsageError) that names what forbids it and what to do. `controller` is
+// the process that asks, which cannot be its own target.
 void check_adoptable(Pid pid, Pid controller);
 
-// The same of the program that a process executes.
+// Throws Error if the program that the process executes is not for x86-64.
 void check_64_bit(Pid pid);
 
 }  // namespace causalctl::tracee

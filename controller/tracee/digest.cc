@@ -21,7 +21,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr std::size_t kThreadsInDetail = 64;  // the injector chooses among so many
+constexpr std::size_t kThreadsInDetail = 64;  // as many as the injector chooses from
 
 // Adds nothing for what cannot be read: it has been unmapped since it was listed.
 void add_hash(Pid pid, std::string_view what, Address begin, Address end, Lines& lines) {
@@ -46,9 +46,9 @@ void add_thread(Tid tid, std::optional<std::uint64_t> mask, Lines& lines) {
   }
 }
 
-// Before we have touched any thread: all of them, with the masks that are their own. Afterwards
-// those that we have touched, with whatever mask they have: one that blocks all may be of our
-// making.
+// Before the guardian has touched any thread these are all threads, with the masks that are their
+// own. Afterwards they are those that it has touched, with any mask: one that blocks all signals
+// may be the guardian's.
 void add_details(Pid pid, const std::vector<Tid>& tids, const Involvement& involvement,
                  Lines& lines) {
   const std::vector<Tid>& all = involvement.restored ? involvement.touched : tids;
@@ -90,7 +90,7 @@ std::string trap_disposition(const procfs::Status& status) {
 }
 
 void add_signals(const procfs::Status& status, const Involvement& involvement, Digest& digest) {
-  const bool ours = involvement.injection.code != 0 && !involvement.trap_replaced;
+  const bool ours = involvement.stub != 0 && !involvement.trap_replaced;
   (ours ? digest.lines : digest.others).push_back("SIGTRAP: " + trap_disposition(status));
   // glibc takes two signals for itself (32, 33), when the first thread is made or cancelled.
   constexpr std::uint64_t others =
@@ -118,7 +118,7 @@ void add_mappings(Pid pid, const Involvement& involvement, std::span<const Addre
                page + kPage, digest.lines);
     }
   }
-  const bool ours = find_stub(pid, involvement.injection.code).has_value();
+  const bool ours = find_stub(pid, involvement.stub).has_value();
   digest.lines.push_back(fmt::format("mapping of causalctl: {}", ours ? "yes" : "no"));
 }
 
@@ -150,7 +150,7 @@ void add_by_name(const Lines& lines, std::map<std::string_view, std::string_view
 }
 
 // A line that only one of them has is no difference: the target itself loads and unloads libraries,
-// and an ended target has none.
+// and a target that has ended has no lines.
 Lines differing(const Digest& before, const Lines& after) {
   std::map<std::string_view, std::string_view> old_values;
   add_by_name(before.lines, old_values);
@@ -180,8 +180,8 @@ Digest digest_of(Pid pid, const Involvement& involvement, std::span<const Addres
   Digest digest;
   const auto status = procfs::status(pid);
   if (!status) return digest;
-  // Suspended by us before its first instruction: nothing of its threads and signals is its own
-  // yet.
+  // While the guardian has it suspended before its first instruction, nothing of its threads and
+  // signals is its own.
   if (status->tracer_pid != involvement.helper || involvement.restored) {
     add_threads(pid, involvement, digest);
     add_signals(*status, involvement, digest);

@@ -12,8 +12,9 @@ class EndWatch {
  public:
   explicit EndWatch(Pid target);
 
-  // As wait(2) gives it: from /proc, as long as nobody has waited for it, else from the pidfd
-  // (Linux 6.15). nullopt: it has not ended, or that cannot be known.
+  // Returns the status as wait(2) gives it, or nullopt if the process has not ended or that cannot
+  // be known. It comes from /proc until the parent has waited, otherwise from the pidfd
+  // (Linux 6.15).
   std::optional<int> wait_status() const;
 
  private:

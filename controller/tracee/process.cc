@@ -30,7 +30,7 @@ std::optional<Address> find_syscall_in(Pid pid, const procfs::Map& map) {
   return map.start + static_cast<Address>(found - code.begin());
 }
 
-// The first thread of a process may have ended before the others (pthread_exit): then it has no
+// The first thread of a process may have ended before the others (pthread_exit). Then it has no
 // memory any more. Keeps errno.
 template <typename Transfer>
 ssize_t by_some_thread(Pid pid, Transfer transfer) {
@@ -99,8 +99,7 @@ std::optional<Address> find_syscall_instruction(Pid pid) {
   return std::nullopt;
 }
 
-// The check of process_vm_readv(2) is that of an attach, and it comes before the address is looked
-// at.
+// process_vm_readv(2) makes the same check as an attach, before it looks at the address.
 int trace_error(Pid pid) {
   std::byte byte{};
   const iovec local{&byte, 1};
@@ -157,7 +156,7 @@ std::string started_as(Pid pid) {
   std::string executed;
   std::array<char, page> part{};
   for (Address from = procfs::auxiliary(pid, AT_EXECFN); from != 0 && executed.size() < PATH_MAX;) {
-    // What comes after the string may not be mapped.
+    // The page after the string may not be mapped.
     const auto bytes = std::span(part).first(page - from % page);
     if (!read_memory(pid, from, std::as_writable_bytes(bytes))) return "";
     const std::string_view text(bytes.data(), bytes.size());

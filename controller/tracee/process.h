@@ -25,9 +25,10 @@ struct Activity {
 };
 
 std::optional<Activity> parse_activity(std::string_view text);  // pure
-std::optional<Activity> activity(Pid pid, Tid tid);             // nullopt: gone or forbidden
+// Returns nullopt if the thread is gone, or access is forbidden.
+std::optional<Activity> activity(Pid pid, Tid tid);
 
-// False (nullopt): the process or the mapping is gone, or access is forbidden.
+// Return false (nullopt) if the process or the mapping is gone, or access is forbidden.
 [[nodiscard]] bool read_memory(Pid pid, Address address, std::span<std::byte> into);
 [[nodiscard]] bool write_memory(Pid pid, Address address, std::span<const std::byte> from);
 
@@ -40,10 +41,11 @@ template <typename T>
   return object;
 }
 
-// Address of a system-call instruction in the target: in the vDSO, else in any executable mapping.
+// Returns the address of a system-call instruction in the target: in the vDSO, otherwise in any
+// executable mapping.
 std::optional<Address> find_syscall_instruction(Pid pid);
 
-// 0 where the kernel lets us ptrace it, else the errno with which it refuses.
+// Returns 0 where the kernel lets us ptrace it, otherwise the errno with which it refuses.
 int trace_error(Pid pid);
 
 std::vector<int> usable_cores(Pid pid);  // by the affinities of all threads; never empty
@@ -52,16 +54,18 @@ struct Traced {
   Tid thread = 0;
   Pid tracer = 0;
 };
-std::optional<Traced> traced_by_other(Pid pid);  // than the caller: the first such thread
+// Returns the first thread that is traced by another process than the caller.
+std::optional<Traced> traced_by_other(Pid pid);
 
 bool is_stopped(Pid pid);  // by a signal (SIGSTOP, …), not by a tracer
 
 std::string process_name(Pid pid);  // /proc/PID/comm, "?" when it is gone
 
-// The name of the program as it was started (a link, or a script) where its file has another one;
-// empty: it has the same, or that cannot be read. redis-server is a link to redis-check-rdb.
+// Returns the name of the program as it was started (a link, or a script) where its file has
+// another one, otherwise, or where that cannot be read, nothing. redis-server is a link to
+// redis-check-rdb.
 std::string started_as(Pid pid);
-// The same by the path that was executed and that of the file. Pure.
+// Does the same by the path that was executed and that of the file. Pure.
 std::string other_name(std::string_view executed, std::string_view file);
 
 }  // namespace causalctl::tracee

@@ -27,20 +27,20 @@ std::uint64_t pointer(const void* object) { return reinterpret_cast<std::uint64_
 // An aligned word is within one page.
 Address word_of(Address address) { return address & ~Address{sizeof(std::uint64_t) - 1}; }
 
-// A tracee in the midst of a call of ours must not keep our registers: where something in between
+// A tracee in the midst of a call of ours must not keep our registers. Where something in between
 // (a security module, a filter) makes a request fail, it is made once more before it counts.
 long insist(__ptrace_request request, Tid tid, std::uint64_t address, std::uint64_t data) {
   const long result = raw(request, tid, address, data);
   return result >= 0 ? result : raw(request, tid, address, data);
 }
 
-// The same for its stops: one that were taken for ended here would keep our registers.
+// The same holds for waits: a tracee that is taken for ended would keep our registers.
 pid_t insist_on_wait(Tid tid, int& status) {
   const pid_t waited = ::waitpid(tid, &status, __WALL | WNOHANG);
   return waited >= 0 ? waited : ::waitpid(tid, &status, __WALL | WNOHANG);
 }
 
-// True when the call succeeded, false when the thread is gone.
+// Returns true if the call succeeded, false if the thread is gone.
 bool if_alive(const char* name, __ptrace_request request, Tid tid, std::uint64_t address,
               std::uint64_t data) {
   if (insist(request, tid, address, data) >= 0) return true;
@@ -173,7 +173,7 @@ bool dispatches_syscalls(Tid tid) {
 }
 
 std::optional<Stop> wait_until(Tid tid, Nanoseconds deadline_ns) {
-  // Slices, because another wait may have consumed the SIGCHLD that was for this tracee.
+  // It waits in slices, because another wait may have consumed the SIGCHLD of this tracee.
   constexpr Nanoseconds slice_ns = 5 * kMillisecond;
   sigset_t child{};
   sigemptyset(&child);

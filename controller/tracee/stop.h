@@ -11,9 +11,9 @@ struct SyscallStop {  // entry or exit, with PTRACE_O_TRACESYSGOOD
 };
 struct EventStop {  // PTRACE_EVENT_…
   int event = 0;
-  int signal = 0;  // of PTRACE_EVENT_STOP: SIGTRAP after an interrupt, else the group-stop's signal
+  int signal = 0;  // of PTRACE_EVENT_STOP: SIGTRAP after an interrupt, or the group-stop's signal
 };
-struct SignalStop {  // about to receive this signal: the tracer must pass it on
+struct SignalStop {  // it is about to receive this signal, which the tracer must pass on
   int signal = 0;
 };
 

@@ -25,7 +25,7 @@ Fd open_folder(Pid target) {
   return Fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-// 0: nobody, or nobody that can be seen.
+// Returns 0 where no process holds it, or none that can be seen.
 Pid holder_of(const Fd& folder) {
   struct stat file {};
   const auto locks = procfs::read_text("/proc/locks");
@@ -34,7 +34,7 @@ Pid holder_of(const Fd& folder) {
       *locks, fmt::format("{:02x}:{:02x}:{}", major(file.st_dev), minor(file.st_dev), file.st_ino));
 }
 
-// Everybody may lock that folder, and call himself so, but not be the target's owner, or us.
+// Any process may lock that folder, and take that name; but only some belong to these users.
 bool is_guardian(Pid holder, Pid target) {
   const auto who = procfs::status(holder);
   const auto whose = procfs::status(target);
@@ -42,7 +42,7 @@ bool is_guardian(Pid holder, Pid target) {
          (who->uid == 0 || who->uid == geteuid() || who->uid == whose->uid);
 }
 
-// Of its guardian; the user knows the causalctl that has started it.
+// The user knows the causalctl that has started the guardian.
 Pid causalctl_of(Pid guardian) {
   const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", guardian));
   const Pid parent = stat ? procfs::parse_parent(*stat) : 0;
@@ -53,7 +53,7 @@ Pid causalctl_of(Pid guardian) {
 
 Fd lock_target(Pid target) {
   Fd folder = open_folder(target);
-  if (!folder) return folder;  // whoever looks next says why
+  if (!folder) return folder;  // the next check says why
   const Nanoseconds deadline_ns = monotonic_now() + kPatience;
   while (flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return {};

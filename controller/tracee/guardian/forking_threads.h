@@ -1,5 +1,5 @@
-// The threads of a process that fork: which must not be stopped beside a child if there is another
-// way, for its end would wake another thread (docs/safety.md, "Forking targets").
+// The threads of a process that fork. They must not be stopped beside a child if that can be
+// avoided, because the child's end would wake another thread (docs/safety.md, "Forking targets").
 //
 // A thread in the midst of fork() has no child yet, and its child is born into the stop. So a
 // thread that was seen with a child once counts as one that forks from then on.
@@ -19,8 +19,8 @@ class ForkingThreads {
   // Polls `tids` a few times within 3 ms, without stopping anything.
   void poll(const std::vector<Tid>& tids);
 
-  // Has children, or had some at an earlier poll. False where the kernel does not tell
-  // (CONFIG_PROC_CHILDREN).
+  // Returns whether the thread has children, or had some at an earlier poll. False where the kernel
+  // does not tell (CONFIG_PROC_CHILDREN).
   bool contains(Tid tid);
 
  private:

@@ -1,6 +1,5 @@
 #include "controller/tracee/guardian/guardian_process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -11,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <deque>
 #include <iterator>
 #include <memory>
@@ -24,7 +22,6 @@
 #include "controller/base/procfs.h"
 #include "controller/tracee/adoption.h"
 #include "controller/tracee/freezer.h"
-#include "controller/tracee/guardian/guardian_protocol.h"
 #include "controller/tracee/guardian/priority_boost.h"
 #include "controller/tracee/guardian/run_suspended.h"
 #include "controller/tracee/guardian/stop_pauses.h"
@@ -43,30 +40,13 @@ using protocol::Kind;
 using protocol::Request;
 using protocol::Response;
 
-constexpr int kSocket = 3;
-constexpr int kFirstThreadEnded = SIGUSR1;  // the controller's; others may live on
-
-sigset_t signals_of_interest() {
-  sigset_t signals{};
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGCHLD);
-  sigaddset(&signals, kFirstThreadEnded);
-  return signals;
-}
-
-void put_text(std::array<char, protocol::kTextSize>& into, std::string_view text) {
-  const auto length = std::min(text.size(), into.size() - 1);
-  std::copy_n(text.data(), length, into.data());
-  into[length] = '\0';
-}
+constexpr int kFirstThreadEnded = SIGUSR1;  // the controller's; its others may live on
 
 class GuardianProcess {
  public:
-  explicit GuardianProcess(Pid controller) : controller_(controller) {
-    const sigset_t signals = signals_of_interest();
-    signals_ = Fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!signals_) throw Error::from_errno("signalfd", errno);
-  }
+  // `signals`: a signalfd of SIGCHLD and kFirstThreadEnded.
+  GuardianProcess(const Channel& channel, Pid controller, Fd signals)
+      : channel_(channel), controller_(controller), signals_(std::move(signals)) {}
 
   void run() {
     for (;;) {
@@ -97,14 +77,14 @@ class GuardianProcess {
     return problems;
   }
 
-  // However long the target is frozen or stopped: nobody waits for this process any more.
+  // Waits for a frozen or stopped target without a limit, as no process waits for this one any
+  // more.
   std::vector<std::string> undo_once_it_goes_on() {
-    // … or in the hands of a debugger.
     const auto stands_still = [this] {
       return target_ != 0 &&
              (is_frozen(target_) || is_stopped(target_) || traced_by_other(target_).has_value());
     };
-    // Threads that were asked to stop do so when they go on, and must not stand for long.
+    // Threads that were asked to stop do so when the target goes on, and must be let go soon.
     const auto wait = [this] {
       constexpr int poll_again_ms = 100;
       pollfd stops{signals_.get(), POLLIN, 0};
@@ -139,9 +119,9 @@ class GuardianProcess {
     }
   }
 
-  // Threads that were interrupted but have not stopped: one that is not scheduled, or sleeps
-  // uninterruptibly. Ending the guardian frees them too, so the wait is for their EINTR only. It
-  // comes before the injector's turn, which takes all stops, and lets go whom it has not asked.
+  // A thread that was interrupted may not have stopped: it is not scheduled, or sleeps
+  // uninterruptibly. The guardian's end frees it, too, so the wait is for its EINTR only. It comes
+  // before the injector's turn, which takes all stops and lets threads go that it has not asked.
   void wait_for_stop_pauses() {
     Patience patience(500 * kMillisecond);
     for (take_stops(); !stop_pauses_.empty() && !patience.over(); take_stops()) {
@@ -149,8 +129,8 @@ class GuardianProcess {
     }
   }
 
-  bool wait() {  // false: the controller is gone
-    pollfd fds[] = {{kSocket, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+  bool wait() {  // returns false if the controller is gone
+    pollfd fds[] = {{channel_.descriptor(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
     timespec timeout{};
     const timespec* limit = nullptr;
     if (const auto deadline_ns = stop_pauses_.next_deadline_ns()) {
@@ -158,16 +138,15 @@ class GuardianProcess {
       timeout = {left_ns / kSecond, left_ns % kSecond};
       limit = &timeout;
     }
-    // Interrupted, or no memory for it just now, which is no reason to end.
+    // It may be interrupted, or lack memory for a moment, which is no reason to end.
     const bool looked = ppoll(fds, std::size(fds), limit, nullptr) >= 0;
     if (!looked) sleep_until(monotonic_now() + kMillisecond);
     drain_signals();
     return (looked && fds[0].revents == 0) || serve();
   }
 
-  // A controller that is killed is gone, with its events, when its last thread is: one that works
-  // at a low priority. Not before that may the handler go, for which an event may have a signal
-  // yet.
+  // A controller that is killed is gone, with its events, when its last thread is, which may work
+  // at a low priority. The handler must stay until then, because an event may still have a signal.
   void drain_signals() const {
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof info) > 0) {
@@ -177,10 +156,11 @@ class GuardianProcess {
 
   bool serve() {
     Request request;
-    const auto size = recv(kSocket, &request, sizeof request, MSG_DONTWAIT);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-    if (size < 0 && errno != ECONNRESET) throw Error::from_errno("recv from causalctl", errno);
-    if (size != sizeof request) return false;
+    if (!channel_.receive(request, MSG_DONTWAIT)) {
+      if (errno == EAGAIN) return true;
+      if (errno != 0) throw Error::from_errno("recv from causalctl", errno);
+      return false;
+    }
     if (request.kind == Kind::pause) {
       // What a stop costs is measured at a thread of the controller.
       const bool own = procfs::thread_status(controller_, request.tid).has_value();
@@ -190,19 +170,11 @@ class GuardianProcess {
     Response response;
     try {
       response = answer(request);
-    } catch (const Error& error) {
-      response.code = error.code();
-      response.error_number = error.error_number();
-      put_text(response.what, error.what());
-      put_text(response.hint, error.hint());
     } catch (const std::exception& error) {
-      response.code = ExitCode::bug;
-      put_text(response.what, error.what());
+      response.error.set(error);
     }
-    return send_response(response);
+    return channel_.send(response);
   }
-
-  bool send_response(const Response& response) { return protocol::send_message(kSocket, response); }
 
   Response answer(const Request& request) {
     Response response;
@@ -210,14 +182,14 @@ class GuardianProcess {
       case Kind::adopt:
         check_adoptable(request.tid, controller_);
         take_target(request.tid);
-        put_text(response.what, remove_left_stub());
+        response.text.set(remove_left_stub());
         lock_ = lock_target(target_);
         break;
       case Kind::launch:
         launch(request.tid);
         break;
       case Kind::run_to_entry:
-        put_text(response.what, run_to_entry(suspended_, controller_is_gone).value_or(""));
+        response.text.set(run_to_entry(suspended_, controller_is_gone_).value_or(""));
         break;
       case Kind::release:
         let_suspended_go();
@@ -232,7 +204,7 @@ class GuardianProcess {
       case Kind::restore: {
         std::string text;
         for (const auto& problem : undo()) text += problem + "\n";
-        put_text(response.what, text);
+        response.text.set(text);
         tell_touched(response);
         break;
       }
@@ -261,13 +233,14 @@ class GuardianProcess {
     injector_ = std::make_unique<Injector>(pid, controller_);
   }
 
-  // What was done, for the user; empty: nothing. Throws Error where there can be no profile.
+  // Returns what was done, for the user; nothing if nothing was done. Throws Error where there can
+  // be no profile.
   std::string remove_left_stub() {
     const auto left = find_left_stub(target_);
     if (!left) return "";
     refuse_if_at_work(*left, target_);
     const auto state = state_of(left->owner, target_);
-    // It is taken for a handler of the target's own then, which pauses by ptrace respect.
+    // Then it is taken for a handler of the target's own, which pauses by ptrace respect.
     if (state == OwnerState::unknown || !injector_->take_over(*left)) return "";
     const auto problems = injector_->restore(std::nullopt);
     if (problems.empty()) {
@@ -313,67 +286,57 @@ class GuardianProcess {
     if (const int error = ptrace::try_seize(child, true); error != 0) {
       throw Error::from_errno(fmt::format("ptrace(PTRACE_SEIZE, pid {})", child), error);
     }
-    Response seized;
-    if (!send_response(seized)) return;
-    run_to_exec(child, controller_is_gone);
+    if (!channel_.send(Response())) return;
+    run_to_exec(child, controller_is_gone_);
     check_64_bit(child);
     suspended_ = child;
     take_target(child);
     lock_ = lock_target(child);
   }
 
-  static bool controller_is_gone() {
-    pollfd end{kSocket, 0, 0};
-    return poll(&end, 1, 0) > 0 && (end.revents & (POLLHUP | POLLERR)) != 0;
-  }
-
+  const Channel& channel_;
+  const std::function<bool()> controller_is_gone_ = [this] { return channel_.is_closed(); };
   Pid controller_;
   Pid target_ = 0;
   Fd signals_;
-  Fd lock_;            // others are told by it
+  Fd lock_;            // tells other guardians that the target has one
   Tid suspended_ = 0;  // a launched program's first thread, stopped until release()
   std::unique_ptr<Injector> injector_;
   StopPauses stop_pauses_;
   std::deque<StopPause> finished_;
 };
 
-// A process of its own: no terminal signal reaches it, none but SIGKILL ends it, and it keeps no
-// file of the controller open but the standard error, for its last words.
-void become_guardian(int socket) {
-  setsid();
-  prctl(PR_SET_NAME, kGuardianName);
-  prctl(PR_SET_TIMERSLACK, 1UL);
+// No signal but SIGKILL ends it. It keeps the standard error for its last words.
+HelperLife life_of_guardian(const Channel& channel) {
+  std::vector<int> ignored;
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     // Faults of its own end it: ignored, they would be repeated for ever.
     constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
     const bool fault = std::find(std::begin(faults), std::end(faults), signal) != std::end(faults);
-    if (!fault) std::signal(signal, SIG_IGN);
+    if (!fault) ignored.push_back(signal);
   }
-  std::signal(SIGCHLD, SIG_DFL);
-  const sigset_t signals = signals_of_interest();
-  sigprocmask(SIG_SETMASK, &signals, nullptr);
-  prctl(PR_SET_PDEATHSIG, kFirstThreadEnded);
-  const int null = open("/dev/null", O_RDWR);
-  dup2(null, STDIN_FILENO);
-  dup2(null, STDOUT_FILENO);
-  if (dup2(socket, kSocket) < 0) throw Error::from_errno("dup2 of its socket", errno);
-  close_range(kSocket + 1, ~0U, 0);
+  return {.name = kGuardianName,
+          .ignored = std::move(ignored),
+          .watched = {SIGCHLD, kFirstThreadEnded},
+          .first_thread_signal = kFirstThreadEnded,
+          .kept = {channel.descriptor(), STDERR_FILENO}};
 }
 
-// With --quiet, too: nobody else can tell.
+// Also with --quiet, because no other process can tell.
 void last_words(std::string_view text) {
   log::write(log::Level::quiet, fmt::format("guardian: {}", text));
 }
 
 }  // namespace
 
-void run_guardian_process(int socket, Pid controller) {
-  // It sleeps nearly always; awake it has threads of the target waiting. In a session of its own it
-  // is a scheduling group of its own (autogroup), which a busy server kept from a core for 8 s.
+void run_guardian_process(const Channel& controller_end, Pid controller) {
+  // It sleeps nearly always; while it is awake, threads of the target wait for it. In a session of
+  // its own it is a scheduling group of its own (autogroup), which a busy server kept from a core
+  // for 8 s.
   const PriorityBoost boost(0);
   try {
-    become_guardian(socket);
-    GuardianProcess process(controller);
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    GuardianProcess process(controller_end, controller, settle(life_of_guardian(controller_end)));
     try {
       process.run();
     } catch (const std::exception& error) {

@@ -2,43 +2,36 @@
 // guardian, so that it keeps the terminal, the process group and the parent that the user expects.
 #pragma once
 
-#include <sys/types.h>
-
+#include <map>
 #include <string>
+#include <vector>
 
-#include "controller/base/fd.h"
+#include "controller/base/helper_process.h"
 #include "controller/base/types.h"
-#include "controller/tracee/guardian/guardian.h"
 
 namespace causalctl::tracee {
 
-// For a second at most, as somebody else may trace it.
+struct Launch {  // what `causalctl run` starts
+  std::vector<std::string> command;
+  std::map<std::string, std::string> environment;  // over ours
+  std::string directory;                           // empty: ours
+};
+
+// Waits for its end for a second at most, because another process may trace it.
 void kill_and_reap(Pid child);
 
 class LaunchedChild {
  public:
-  // Forks a child that waits. `tracer` may trace it, whatever Yama says. Throws Error.
+  // Forks a child that waits, and ends where the object does before execute(). `tracer` may trace
+  // it, whatever Yama says. Throws Error.
   LaunchedChild(const Launch& launch, Pid tracer);
 
-  Pid pid() const { return pid_; }
-  // Lets it execute its program; returns when it has. Throws UsageError naming the command.
+  Pid pid() const { return child_.pid(); }
+  // Lets it execute its program; returns when it has. Throws UsageError that names the command.
   void execute();
 
  private:
-  struct Failure {
-    int error_number = 0;
-    bool in_directory = false;
-  };
-
-  [[noreturn]] void run(const Launch& launch, Pid tracer);
-
-  Pid pid_ = 0;
-  std::string command_;
-  std::string directory_;
-  Fd go_;       // closing it without a word makes the child exit
-  Fd failure_;  // the child's word about what failed; closed by a successful exec
-  Fd child_go_;
-  Fd child_failure_;
+  HelperProcess child_;
 };
 
 }  // namespace causalctl::tracee

@@ -37,14 +37,14 @@ bool is_ordinary(int policy) {
 void set_scheduling(Tid tid, const SchedulingBefore& before) {
   const sched_param none{0};  // the nice value was not touched
   const int policy = static_cast<int>(before.policy);
-  // Twice, if need be: the target's own priority is at stake.
+  // It is tried twice, because the target's own priority is at stake.
   if (sched_setscheduler(tid, policy, &none) != 0) sched_setscheduler(tid, policy, &none);
   if (before.timer_slack_ns == 0 || timer_slack_ns(tid) == before.timer_slack_ns) return;
   std::ofstream(timer_slack_path(tid)) << before.timer_slack_ns;
 }
 
-// With a limit of RLIMIT_RTPRIO, too, the policy may be set; but the flag taken back by nobody
-// without the capability (sched(7)). Tried on this process, which it does not harm to keep it.
+// RLIMIT_RTPRIO, too, permits the policy, but only the capability permits to take the flag back
+// (sched(7)). This is tried on the calling process, to which the flag does no harm.
 bool may_take_back() {
   static const bool may = [] {
     const sched_param none{0};
@@ -85,7 +85,7 @@ PriorityBoost::PriorityBoost(Tid tid) : tid_(tid) {
   if (!may_take_back()) return;
   const auto before = scheduling_of(tid);
   const sched_param lowest{lowest_priority()};
-  // A thread that it starts before its stop must not stay so.
+  // A thread that it starts before its stop must not keep the policy.
   if (before && sched_setscheduler(tid, kBoosted, &lowest) == 0) before_ = before;
 }
 

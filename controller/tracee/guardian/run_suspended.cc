@@ -52,13 +52,13 @@ void finish_exec(Pid child) {
   } while (!stop || !std::holds_alternative<SyscallStop>(*stop));
 }
 
-// The way of one program, from its exec to its entry point.
+// One program on its way from its exec to its entry point.
 class Way {
  public:
   Way(Pid child, Address entry, Nanoseconds start_ns, Nanoseconds limit_ns)
       : child_(child), start_ns_(start_ns), limit_ns_(limit_ns), trap_(child, entry) {}
 
-  // False: it has executed another program, and is suspended at that one's exec.
+  // Returns false if it has executed another program, and is suspended at the exec of that one.
   bool go(const std::function<bool()>& controller_is_gone, bool& told);
 
  private:
@@ -70,8 +70,8 @@ class Way {
   EntryTrap trap_;
 };
 
-// It stops at its system calls for a second, by which nearly all programs are loaded, because one
-// of them may change the mask that the trap is to leave as it was.
+// The program stops at its system calls for the first second, in which nearly all programs are
+// loaded, because a call may change the mask, which the trap must leave as it was.
 bool Way::go(const std::function<bool()>& controller_is_gone, bool& told) {
   bool stands = true;
   int signal = 0;
@@ -117,7 +117,7 @@ bool Way::go(const std::function<bool()>& controller_is_gone, bool& told) {
   throw_ended(child_);
 }
 
-// It goes on by itself, as it would have without us. If it does not stop for that it is killed.
+// Lets it go on by itself, as it would have without us. It must stop for that, or it is killed.
 void Way::let_go() {
   if (ptrace::interrupt_if_alive(child_)) {
     const auto stop = ptrace::wait_until(child_, monotonic_now() + kPatienceWithStop);

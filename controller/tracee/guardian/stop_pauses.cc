@@ -19,7 +19,7 @@ constexpr Nanoseconds kLongest = kSecond;  // the pauser bounds better; this bou
 bool may_stay_stopped(Tid tid, const Stop& stop) {
   const auto* event = std::get_if<EventStop>(&stop);
   if (event == nullptr || event->event != PTRACE_EVENT_STOP || event->signal != SIGTRAP) {
-    return false;  // a signal, or a group-stop: not ours to prolong
+    return false;  // a signal or a group-stop, which must not be prolonged
   }
   const auto registers = ptrace::registers_if_alive(tid);
   return registers && !interrupted_syscall(*registers) && !cut_short(*registers);
@@ -30,8 +30,8 @@ bool may_stay_stopped(Tid tid, const Stop& stop) {
 void StopPauses::start(Pid target, Tid tid, Nanoseconds duration_ns) {
   const Nanoseconds now_ns = monotonic_now();
   const UnderWay pause{std::clamp<Nanoseconds>(duration_ns, 0, kLongest), now_ns, std::nullopt};
-  // A second pause while one is under way is refused, as is a thread that is gone or traced; the
-  // number of one that is gone may be another process's by now.
+  // A second pause while one is under way is refused, and so is a thread that is gone or traced.
+  // The number of a thread that is gone may belong to another process by now.
   if (owns(tid)) {
     finished_.push_back({tid, now_ns, now_ns});
   } else if (!procfs::thread_status(target, tid) || ptrace::try_seize(tid) != 0 ||
@@ -69,7 +69,7 @@ void StopPauses::on_time(Nanoseconds now_ns) {
       ++next;
       continue;
     }
-    ptrace::detach_if_alive(tid, 0);  // killed meanwhile: the loop reaps it
+    ptrace::detach_if_alive(tid, 0);  // if it was killed meanwhile, the loop reaps it
     finish(tid, pause, monotonic_now());
     next = under_way_.erase(next);
   }

@@ -1,10 +1,10 @@
-// Pauses by ptrace-stop: many threads stand still at once, each until its deadline. Used inside the
-// guardian only, driven by its loop: on_stop() for every wait status of a thread for which owns()
-// is true, on_time() when next_deadline_ns() has come.
+// Pauses by ptrace-stop: many threads stand still at once, each until its deadline. Only the
+// guardian uses them. Its loop calls on_stop() for every wait status of a thread for which owns()
+// is true, and on_time() when next_deadline_ns() has come.
 //
-// A thread stays stopped only if the stop found it in user mode or with a finished system call. One
-// that blocks in a call is let go at once, its call rewound where the interrupt made it return
-// EINTR.
+// A thread stays stopped only if the stop found it in user mode or with a finished system call. A
+// thread that blocks in a call is let go at once; the call is rewound where the interrupt made it
+// return EINTR.
 #pragma once
 
 #include <map>
@@ -12,10 +12,16 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "controller/tracee/guardian/guardian.h"
 #include "controller/tracee/stop.h"
 
 namespace causalctl::tracee {
+
+// A pause that has ended: the thread stood still from start to end.
+struct StopPause {
+  Tid tid = 0;
+  Nanoseconds start_ns = 0;
+  Nanoseconds end_ns = 0;  // == start_ns: it could not be stopped in user mode, or is gone
+};
 
 class StopPauses {
  public:

@@ -10,7 +10,7 @@
 namespace causalctl::tracee {
 namespace {
 
-// How little a stop of a thread can be noticed; smaller is better.
+// Returns how well a thread can be stopped; a smaller number is better.
 int stop_rank(Pid pid, Tid tid, ForkingThreads& forking) {
   const auto now = activity(pid, tid);
   if (!now || now->kind == Activity::Kind::blocked) return kUnsuitable;
@@ -18,7 +18,7 @@ int stop_rank(Pid pid, Tid tid, ForkingThreads& forking) {
   if (now->kind == Activity::Kind::running) return 1;
   switch (now->number) {
     case SYS_futex:
-      return 0;  // always restarted, and nobody waits for the thread
+      return 0;  // always restarted, and no thread waits for this one
     case SYS_read:
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
@@ -44,7 +44,7 @@ int stop_rank(Pid pid, Tid tid, ForkingThreads& forking) {
     case SYS_sendfile:
     case SYS_splice:
     case SYS_copy_file_range:
-      return kSpared;  // what has been written so far is all that it would write
+      return kSpared;  // the call would end with what it has written so far
     default:
       return 3;  // may need the rewind, which gives it its full timeout again
   }

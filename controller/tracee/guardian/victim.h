@@ -1,5 +1,5 @@
-// The victim: the thread of the target that is stopped for calls of ours, the one that notices
-// least.
+// The victim is the thread of the target that is stopped to make calls for us: the one that notices
+// it least.
 #pragma once
 
 #include <vector>
@@ -10,19 +10,19 @@
 namespace causalctl::tracee {
 
 // Ranks beyond those of threads that hardly notice.
-inline constexpr int kSpared = 4;      // would notice: only where no other can be had
-inline constexpr int kUnsuitable = 5;  // at the moment
+inline constexpr int kSpared = 4;      // it would notice, and is stopped only if there is no other
+inline constexpr int kUnsuitable = 5;  // it cannot be stopped at the moment
 
 struct VictimCandidate {
   int rank = 0;
   Tid tid = 0;
 };
 
-// Bounded, so that a target with 10,000 threads is not read for a second. Without those of the
-// kernel, which never come to a call of ours.
+// The number is bounded, so that a target with 10,000 threads is not read for a second. The
+// kernel's own threads are left out, because they never make a call for us.
 std::vector<Tid> first_threads(Pid pid);
 
-// These, the one that notices least first.
+// Returns these threads; the one that notices least comes first.
 std::vector<VictimCandidate> victim_candidates(Pid pid, ForkingThreads& forking);
 
 }  // namespace causalctl::tracee

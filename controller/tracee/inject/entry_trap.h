@@ -10,34 +10,35 @@ namespace causalctl::tracee {
 
 class EntryTrap {
  public:
-  // Throws Error where it cannot be written. REQUIRES, here and below: child is in a ptrace-stop,
-  // but for note_mask_if_running().
+  // Throws Error where it cannot be written. REQUIRES, here and below except for
+  // note_mask_if_running(): child is in a ptrace-stop.
   EntryTrap(Pid child, Address entry);
-  // Kills the program in which it still is.
+  // Kills the program if the trap is still in it.
   ~EntryTrap();
   EntryTrap(const EntryTrap&) = delete;
   EntryTrap& operator=(const EntryTrap&) = delete;
 
-  // Of a stop by SIGTRAP: whether the trap has made it.
+  // Returns whether the trap has made this stop by SIGTRAP.
   bool has_sprung() const;
-  // A SIGTRAP that is forced on a thread that blocks it is unblocked for good (Linux,
-  // force_sig_info()). What the mask had is known from the last poll before.
+  // Keep what the mask is, because a SIGTRAP that is forced on a thread that blocks it is unblocked
+  // for good (Linux, force_sig_info()).
   void note_mask();
   void note_mask_if_running();
-  // Text, instruction pointer and mask are what they were. False: the program is gone.
+  // Puts text, instruction pointer and mask back. Returns false if the program is gone.
   bool take_out();
-  // After an event-stop of a fork: in the copy of the child there is none, and it is let go.
+  // At an event-stop of a fork, takes the trap out of the child's copy and lets the child go.
   void spare_the_child();
-  // The memory is gone: another program was executed. False: so is that one.
+  // To be called when another program was executed, because the memory is gone. Returns false if
+  // that program is gone, too.
   bool forget();
-  // The program has ended.
+  // To be called when the program has ended.
   void expect_no_more() { armed_ = false; }
 
  private:
   Pid child_;
   Address entry_;
-  std::uint64_t word_ = 0;     // of the text, as it was …
-  std::uint64_t trapped_ = 0;  // … and with the trap
+  std::uint64_t word_ = 0;     // of the text, as it was
+  std::uint64_t trapped_ = 0;  // the same with the trap
   bool blocks_trap_ = false;
   bool armed_ = false;
 };

@@ -27,7 +27,7 @@ namespace {
 
 constexpr Nanoseconds kInjectLimit = 2 * kSecond;
 constexpr Nanoseconds kStopLimit = 200 * kMillisecond;
-constexpr Nanoseconds kRankLimit = 50 * kMillisecond;  // then one that would notice will do, too
+constexpr Nanoseconds kRankLimit = 50 * kMillisecond;  // then spared threads are stopped, too
 constexpr Nanoseconds kQuiesceLimit = 3 * kSecond;
 constexpr Nanoseconds kSpareLimit = kSecond;  // of that, for threads that fork
 constexpr int kTries = 3;
@@ -36,7 +36,7 @@ Address round_up_to_page(Address size) { return (size + kPage - 1) / kPage * kPa
 
 std::uint64_t as_word(int value) { return static_cast<std::uint64_t>(static_cast<long>(value)); }
 
-// A frozen thread of version 1 does not stop; one of version 2 stops, but makes no call for us.
+// A thread frozen by version 1 does not stop; one frozen by version 2 stops, but makes no call.
 void check_not_frozen(Pid pid) {
   if (!is_frozen(pid)) return;
   throw Error(fmt::format("process {} is frozen by a cgroup", pid),
@@ -171,7 +171,7 @@ void Injector::map_region(StoppedThread& thread, unsigned slot_count) {
   region_ = region;
 }
 
-// `action` nullptr: changes nothing. The action of before.
+// Returns the action of before. Changes nothing if `action` is nullptr.
 KernelSigaction Injector::exchange_action(StoppedThread& thread, const KernelSigaction* action) {
   const Address new_at = region_->scratch;
   const Address old_at = region_->scratch + sizeof(KernelSigaction);
@@ -183,8 +183,8 @@ KernelSigaction Injector::exchange_action(StoppedThread& thread, const KernelSig
   return *old;
 }
 
-// As few calls as can be: on a machine without an idle core each costs the thread two waits for
-// one.
+// There are as few calls as possible, because on a machine without an idle core each of them makes
+// the thread wait for a core twice.
 void Injector::install_handler(StoppedThread& thread) {
   const auto status = procfs::status(pid_);
   if (!status) procfs::throw_unreadable(pid_, "status");
@@ -200,8 +200,8 @@ void Injector::install_handler(StoppedThread& thread) {
   previous_action_ = exchange_action(thread, &ours);
 }
 
-// The target has installed one between the check and the call. Another thread may have come into
-// the stub by it, so the page is for restore().
+// The target has installed a handler between the check and the call. Another thread may have come
+// into the stub by ours, so restore() removes the page.
 void Injector::give_back_handler(StoppedThread& thread) {
   const auto replaced = exchange_action(thread, &*previous_action_);
   if (replaced.handler != region_->start) exchange_action(thread, &replaced);  // a newer one
@@ -215,8 +215,9 @@ bool Injector::write_owner() const {
   return write_memory(pid_, owner_address(region_->scratch), std::as_bytes(std::span(&owner_, 1)));
 }
 
-// For whoever finds the stub after a guardian that was killed while it had the thread stopped. The
-// note may outlive the stop: restore_scheduling() checks whether it is still true.
+// This is for the causalctl that finds the stub after the guardian was killed while it had the
+// thread stopped. The note may outlive the stop: restore_scheduling() checks whether it is still
+// true.
 void Injector::note_scheduling(Tid tid) {
   owner_.before_boost = scheduling_of(tid).value_or(SchedulingBefore{});
   if (!region_ || nothing_is_left()) return;
@@ -224,8 +225,8 @@ void Injector::note_scheduling(Tid tid) {
   (void)write_memory(pid_, at, std::as_bytes(std::span(&owner_.before_boost, 1)));
 }
 
-// It is known by its bytes, and its parameters tell the rest. The disposition of before was the
-// default: inject() sees to it.
+// The stub is known by its bytes, and its parameters tell the rest. The disposition of before was
+// the default, which inject() ensures.
 bool Injector::take_over(const LeftStub& left) {
   const auto instruction = find_syscall_instruction(pid_);
   if (!instruction) return false;
@@ -250,13 +251,13 @@ bool Injector::ours_is_still_there() const {
     }
   }
   if (now != image_) return false;
-  // Of two that take over the same stub at the same moment, the later one has it.
+  // If two guardians take over the same stub at the same moment, the later one has it.
   const auto owner = read_object<Owner>(pid_, owner_address(region_->scratch));
   return !owner || owner->guardian.pid == owner_.guardian.pid || owner->guardian.pid == 0;
 }
 
-// The target has ended, or executed another program. Asked again once a thread is stopped: then it
-// stays so.
+// The target may have ended, or executed another program. The answer stays true once a thread is
+// stopped.
 bool Injector::nothing_is_left() const { return procfs::has_ended(pid_) || !ours_is_still_there(); }
 
 void Injector::forget() {
@@ -264,7 +265,7 @@ void Injector::forget() {
   previous_action_.reset();
 }
 
-// What has failed once may succeed the next time: the alternative is to leave something behind.
+// What has failed may succeed the next time; otherwise something would be left behind.
 std::vector<std::string> Injector::restore(std::optional<Tid> suspended) {
   for (int tries = 1;; ++tries) {
     try {
@@ -288,7 +289,7 @@ std::vector<std::string> Injector::restore_once(std::optional<Tid> suspended) {
     forget();
     return {};
   }
-  // The controller writes the slots no more: whoever is in the stub need not sleep again.
+  // The controller does not write the slots any more, so a thread in the stub need not sleep again.
   const Address slots = region_->start + kPage;
   for (Address slot = slots; slot < region_->scratch; slot += sizeof(Slot)) {
     const std::int64_t nothing_owed = 0;
@@ -296,7 +297,8 @@ std::vector<std::string> Injector::restore_once(std::optional<Tid> suspended) {
                        std::as_bytes(std::span(&nothing_owed, 1)));
   }
   QuiesceLimits limits{monotonic_now() + kQuiesceLimit, Patience(kSpareLimit)};
-  // One that was stopped in the stub stays in it, and a frozen one cannot be made to do anything.
+  // A thread that was stopped in the stub stays in it, and a frozen one cannot be made to do
+  // anything.
   const auto left_until = [&](std::string_view state, std::string_view until) {
     return std::vector{fmt::format(
         "process {} is {}: its SIGTRAP handler and the page at {:#x} stay until it {}, when the "
@@ -353,7 +355,7 @@ std::optional<std::string> Injector::restore_handler(std::optional<Tid> suspende
   }
   trap_replaced_ = exchange_action(*thread, nullptr).handler != region_->start;
   if (!trap_replaced_) {
-    // … or was, between the check and the call: then it is put back.
+    // It may have been replaced between the check and the call. Then it is put back.
     const auto replaced = exchange_action(*thread, &*previous_action_);
     trap_replaced_ = replaced.handler != region_->start;
     if (trap_replaced_) exchange_action(*thread, &replaced);

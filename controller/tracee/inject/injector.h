@@ -1,17 +1,17 @@
-// Puts the pause stub into the target and takes it out again. Used inside the guardian only.
+// Puts the pause stub into the target and takes it out again. Only the guardian uses it.
 //
-// inject(): one thread is stopped and made to call mmap (read-write, anonymous: code page, slots,
+// inject() stops one thread and makes it call mmap (read-write, anonymous: code page, slots,
 // scratch page), mprotect of the code page to read-execute, and rt_sigaction. The stub and the
 // sigaction are written from outside between the calls (process_vm_writev), so that no call needs
 // the target's own memory. The other threads are not touched. Only the default of SIGTRAP is
 // replaced: a handler that the target has installed meanwhile is put back at once.
 //
-// restore(): REQUIRES that all sigtrap events on the target are closed. First everything of ours
-// must be out of every thread, see quiesce.h; then the disposition that was there before comes
-// back, unless the target has installed its own meanwhile; then the same wait again, for a SIGTRAP
-// of somebody else that was on its way into the handler; then the mapping goes. When a thread
-// does not quiesce in time, what it still needs is left in place and reported: a page too many
-// harms nobody, a page too few kills.
+// restore() requires that all sigtrap events on the target are closed. First it waits until
+// everything of ours is out of every thread (quiesce.h). Then the disposition of before comes back,
+// unless the target has installed its own meanwhile. Then it waits again, because a SIGTRAP from
+// elsewhere may have been on its way into the handler. Then the mapping goes. When a thread does
+// not quiesce in time, what it still needs is left in place and reported: a page too many does no
+// harm, a page too few kills.
 //
 // Invariant: previous_action_ is set exactly while our handler may be installed, region_ exactly
 // while our mapping may exist.
@@ -28,7 +28,6 @@
 #include "controller/base/error.h"
 #include "controller/base/types.h"
 #include "controller/tracee/guardian/forking_threads.h"
-#include "controller/tracee/guardian/guardian.h"
 #include "controller/tracee/inject/left_stub.h"
 #include "controller/tracee/inject/quiesce.h"
 #include "controller/tracee/inject/stopped_thread.h"
@@ -40,23 +39,22 @@ Error own_handler_error(Pid pid);  // EBUSY
 
 class Injector {
  public:
-  // `controller`: whose guardian this process is.
+  // This process is the guardian of `controller`.
   Injector(Pid pid, Pid controller) : pid_(pid), controller_(controller), forking_(pid) {}
 
-  // `suspended`: a thread that is stopped already and stays so. REQUIRES: a check of the target's
-  // disposition of SIGTRAP found the default. Throws Error (EBUSY: it is not the default any more),
-  // TargetGone; then our handler is not in the target, and what else is left of ours restore()
-  // removes.
+  // `suspended` is a thread that is stopped already and stays so. REQUIRES: a check of the target's
+  // disposition of SIGTRAP found the default. Throws Error (EBUSY: it is not the default any more)
+  // or TargetGone; then our handler is not in the target, and restore() removes what else is left.
   Injection inject(unsigned slot_count, std::optional<Tid> suspended);
 
   // Makes the stub that another guardian left in the target ours, so that restore() removes it.
-  // False: it cannot be removed.
+  // Returns false if it cannot be removed.
   bool take_over(const LeftStub& left);
 
-  // What could not be undone. Safe to call at any time.
+  // Returns what could not be undone. May be called at any time.
   std::vector<std::string> restore(std::optional<Tid> suspended);
 
-  // Threads that have made system calls for us, once each.
+  // Returns the threads that have made system calls for us, each once.
   const std::vector<Tid>& touched() const { return touched_; }
   // inject() or restore() found a disposition of SIGTRAP of the target's own, and left it.
   bool trap_replaced() const { return trap_replaced_; }
@@ -68,7 +66,7 @@ class Injector {
     Address scratch = 0;  // last page, read-write
   };
 
-  // Throws TargetGone where the target has ended, else Error.
+  // Throws TargetGone where the target has ended, otherwise Error.
   [[noreturn]] void fail(const char* what, int error_number) const;
   std::optional<StoppedThread> stop_some_thread(std::optional<Tid> suspended,
                                                 Nanoseconds deadline_ns);
@@ -97,7 +95,7 @@ class Injector {
   Address syscall_instruction_ = 0;
   std::optional<Region> region_;
   Owner owner_;                   // as it stands in the target
-  std::vector<std::byte> image_;  // of the code page, to recognise it by
+  std::vector<std::byte> image_;  // of the code page, by which it is recognised
   std::optional<KernelSigaction> previous_action_;
   std::vector<Tid> touched_;
   std::set<Tid> dispatching_;  // threads that dispatch their system calls themselves

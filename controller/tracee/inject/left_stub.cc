@@ -30,7 +30,7 @@ OwnerState state_of(const ProcessMark& process) {
   const auto pid = static_cast<Pid>(process.pid);
   const bool is_pid = pid > 0 && static_cast<std::uint64_t>(pid) == process.pid;
   if (!is_pid || process.start_ticks == 0) return OwnerState::unknown;
-  // Not by /proc alone, which may hide other people's processes (hidepid of proc(5)).
+  // /proc alone may hide the processes of other users (hidepid of proc(5)).
   if (kill(pid, 0) != 0 && errno == ESRCH) return OwnerState::gone;
   const auto now = mark(pid);
   if (now.start_ticks == 0) return OwnerState::unknown;
@@ -40,7 +40,7 @@ OwnerState state_of(const ProcessMark& process) {
 
 }  // namespace
 
-// The slots' mapping may have grown into one with what the target has mapped behind it.
+// The kernel may have merged the slots' mapping with what the target has mapped behind it.
 bool is_laid_out(const procfs::Map& code, const procfs::Map& data,
                  const StubParameters& parameters) {
   const Address slots_end = parameters.slots_end;
@@ -61,7 +61,7 @@ OwnerState state_of(const Owner& owner, Pid target) {
       owner.time_namespace != own_namespace("time")) {
     return OwnerState::unknown;
   }
-  // A child that the target forked has a copy; one by vfork shares it.
+  // A child that the target forked has a copy of the stub; a child by vfork shares it.
   const auto now = mark(target);
   if (owner.target.pid != now.pid || owner.target.start_ticks != now.start_ticks) {
     return OwnerState::unknown;

@@ -2,9 +2,9 @@
 // one that was left there, because a causalctl was killed together with its guardian, or because
 // the process was forked by a target (docs/safety.md, "When we die").
 //
-// Whose it is stands beside it, at the end of its scratch page, as the numbers and start times of
-// processes. Whether they live decides: perf events that belong to a living controller may fire at
-// any time, and their SIGTRAP would end a process whose handler is gone.
+// Its owner stands beside it, at the end of its scratch page, as the numbers and start times of
+// processes. If one of them lives, the stub must stay: perf events that belong to a living
+// controller may fire at any time, and their SIGTRAP would end a process whose handler is gone.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct ProcessMark {
 };
 
 struct Owner {
-  // The thread that the guardian has stopped last. In front, for the rest stands at the end of the
-  // page, where earlier versions look for it and have put it.
+  // The thread that the guardian has stopped last. It is in front because the rest stands at the
+  // end of the page, where earlier versions look for it and have put it.
   SchedulingBefore before_boost;
-  // Inodes of those in which the numbers hold; 0: nobody has written an owner.
+  // Inodes of the namespaces in which the numbers hold; 0: no owner was written.
   std::uint64_t pid_namespace = 0;
   std::uint64_t time_namespace = 0;
   ProcessMark target;
@@ -36,8 +36,8 @@ struct Owner {
 
 enum class OwnerState {
   at_work,
-  gone,    // nobody will take the stub out, and nothing is armed
-  unknown  // of another namespace, say, or of another process, of which this one is a child
+  gone,    // no process will take the stub out, and nothing is armed
+  unknown  // it belongs to another namespace, say, or to another process, whose child this one is
 };
 
 struct LeftStub {
@@ -46,30 +46,32 @@ struct LeftStub {
   Owner owner;
 };
 
-// Of processes in the caller's namespaces. A process that cannot be read has start_ticks 0.
+// The processes are in the caller's namespaces. One that cannot be read gets start_ticks 0.
 Owner make_owner(Pid target, Pid controller, Pid guardian);
 
 // Of a stub found in `target`.
 OwnerState state_of(const Owner& owner, Pid target);
 
-// The pid of a controller that is at work, else of its guardian. REQUIRES: OwnerState::at_work.
+// Returns the pid of the controller, if that is at work, otherwise of its guardian. REQUIRES:
+// OwnerState::at_work.
 Pid who_lives(const Owner& owner);
 
-// Where in the target its owner stands, given StubParameters::slots_end.
+// Returns where in the target the owner stands, given StubParameters::slots_end.
 Address owner_address(Address slots_end);
 
 // More than any causalctl injects.
 inline constexpr std::uint64_t kSlotsLimit = 1U << 16;
 
-// Throws Error where another causalctl is at work with it: two would measure each other's pauses.
+// Throws Error if another causalctl is at work with it: two would measure each other's pauses.
 void refuse_if_at_work(const LeftStub& stub, Pid target);
 
-// Whether a stub with these parameters, in the mapping `code`, lies there as the injector lays it
-// out: the target may have written anything. Pure.
+// Returns whether a stub with these parameters, in the mapping `code`, lies there as the injector
+// lays it out, because the target may have written anything. Pure.
 bool is_laid_out(const procfs::Map& code, const procfs::Map& data,
                  const StubParameters& parameters);
 
-// The first one in its mappings; nullopt: none, or they cannot be read. Stops nothing.
+// Returns the first one in the target's mappings; nullopt if there is none, or they cannot be read.
+// Stops nothing.
 std::optional<LeftStub> find_left_stub(Pid target);
 
 }  // namespace causalctl::tracee

@@ -17,12 +17,12 @@ constexpr Nanoseconds kMaskPatience = 50 * kMillisecond;
 constexpr std::uint64_t kComputed = 2;  // user ticks: two may begin within one of them
 
 constexpr std::uint64_t bit(int signal) { return std::uint64_t{1} << (signal - 1); }
-// Those that nobody can block, and those that musl leaves to itself.
+// Signals that cannot be blocked, and those that musl keeps for itself.
 constexpr std::uint64_t kNeverMind = bit(SIGKILL) | bit(SIGSTOP) | bit(32) | bit(33) | bit(34);
 
 bool blocks_all(std::uint64_t mask) { return (mask | kNeverMind) == ~std::uint64_t{0}; }
 
-// Some calls have a mask of their own while they wait: that is not the thread's.
+// Some calls have a mask of their own while they wait, which is not the thread's.
 bool may_be_masking(Pid pid, Tid tid) {
   constexpr std::array masking{SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_rt_sigsuspend,
                                SYS_rt_sigtimedwait};

@@ -20,8 +20,8 @@
 namespace causalctl::tracee {
 namespace {
 
-constexpr int kTrapPerf = 6;  // si_code TRAP_PERF, Linux 5.13; Debian 12's <signal.h> has it not
-// After a deadline, counted in sleeps: a machine that stalls may use up all of the time at once.
+constexpr int kTrapPerf = 6;  // si_code TRAP_PERF (Linux 5.13), which Debian 12's <signal.h> lacks
+// The time after a deadline, counted in sleeps, because a stall may use up all of the time at once.
 constexpr Nanoseconds kAfterStall = 300 * kMillisecond;
 constexpr std::uint64_t kSigtrapSet = std::uint64_t{1} << (SIGTRAP - 1);
 
@@ -29,15 +29,15 @@ bool in_stub(const StubRange& stub, Address instruction) {
   return instruction >= stub.code_begin && instruction < stub.code_end;
 }
 
-// False, too, when the target is gone.
-bool someone_within(Pid pid, const StubRange& stub) {
+// Returns false, too, if the target is gone.
+bool any_within(Pid pid, const StubRange& stub) {
   std::vector<Slot> slots((stub.slots_end - stub.slots_begin) / sizeof(Slot));
   return read_memory(pid, stub.slots_begin, std::as_writable_bytes(std::span(slots))) &&
          std::any_of(slots.begin(), slots.end(),
                      [](const Slot& slot) { return slot.entered != slot.left; });
 }
 
-// True: quiescent, by the proof without a stop.
+// Returns whether the thread is quiescent by the proof without a stop.
 bool blocked_and_clean(Pid pid, Tid tid, const StubRange& stub) {
   const auto blocked = [&] {
     const auto now = activity(pid, tid);
@@ -59,7 +59,7 @@ bool is_ours(const siginfo_t& info, const StubRange& stub) {
 }
 
 // Takes a blocked SIGTRAP out of this thread's queue. rt_sigtimedwait takes a thread's own signals
-// before those of the process, and a queue holds SIGTRAP once at most: it is ours that goes.
+// before those of the process, and a queue holds SIGTRAP once at most, so it takes ours.
 bool take_out_blocked_signal(Pid pid, StoppedThread& thread, const StubRange& stub) {
   struct {
     std::uint64_t set = kSigtrapSet;
@@ -72,7 +72,7 @@ bool take_out_blocked_signal(Pid pid, StoppedThread& thread, const StubRange& st
   return result && *result == SIGTRAP;
 }
 
-// Of a thread in a PTRACE_EVENT_STOP; lets it go. True: quiescent.
+// Lets a thread go that is in a PTRACE_EVENT_STOP. Returns whether it is quiescent.
 bool inspect_stopped(Pid pid, Tid tid, const StubRange& stub, Address syscall_instruction,
                      std::vector<Tid>& touched) {
   const auto registers = ptrace::registers_if_alive(tid);
@@ -104,7 +104,7 @@ class Quiescing {
         limits_(limits),
         touched_(touched) {
     auto tids = procfs::threads(pid);
-    // A listing may leave out who stands behind a thread that ends just then (next_tid() of
+    // A listing may leave out the threads behind one that ends just then (next_tid() of
     // fs/proc/base.c).
     const auto again = procfs::threads(pid);
     tids.insert(tids.end(), again.begin(), again.end());
@@ -116,7 +116,7 @@ class Quiescing {
     }
   }
 
-  // `spare_ns`: that is left for sleeps after the deadline.
+  // `spare_ns` is left for sleeps after the deadline.
   bool run(Nanoseconds& spare_ns) {
     const Nanoseconds deadline_ns = limits_.deadline_ns;
     constexpr Nanoseconds pause_ns = kMillisecond;
@@ -124,25 +124,25 @@ class Quiescing {
     while (!waiting_.empty() && (monotonic_now() < deadline_ns || spare_ns > 0)) {
       ask_waiting();
       if (waiting_.empty()) break;
-      const Nanoseconds sleep_ns = someone_stops() ? stop_ns : pause_ns;
+      const Nanoseconds sleep_ns = any_stops() ? stop_ns : pause_ns;
       if (monotonic_now() >= deadline_ns) spare_ns -= sleep_ns;
       sleep_until(monotonic_now() + sleep_ns);
       take_stops();
     }
-    // A thread that never stopped is seized still; the guardian's loop lets it go when it stops.
+    // A thread that never stopped is still seized; the guardian's loop lets it go when it stops.
     return waiting_.empty();
   }
 
  private:
-  // A thread that was seen with something of ours in it must get to run before it is stopped again:
-  // on a busy machine it would otherwise meet the next stop before its next instruction, for ever.
+  // A thread that was seen with something of ours in it must run before it is stopped again. On a
+  // busy machine it would otherwise meet the next stop before its next instruction, for ever.
   struct Thread {
     bool interrupted = false;  // seized, and its stop is on its way
     Nanoseconds poll_again_ns = 0;
     Nanoseconds patience_ns = 2 * kMillisecond;
   };
 
-  bool someone_stops() const {
+  bool any_stops() const {
     return std::any_of(waiting_.begin(), waiting_.end(),
                        [](const auto& entry) { return entry.second.interrupted; });
   }
@@ -167,14 +167,15 @@ class Quiescing {
     return true;
   }
 
-  bool start_stop(Tid tid, Thread& thread) {  // false: the thread is gone
+  bool start_stop(Tid tid, Thread& thread) {  // returns false if the thread is gone
     const int error = ptrace::try_seize(tid);
     if (error == 0) {
       if (!ptrace::interrupt_if_alive(tid)) return false;
       thread.interrupted = true;
       return true;
     }
-    // Not permitted: dying, or traced by somebody else by now; the next round looks again.
+    // That is not permitted: it is dying, or traced by another process. The next round polls it
+    // again.
     const auto status = procfs::thread_status(pid_, tid);
     return error != ESRCH && status && status->state != 'Z' && status->state != 'X';
   }
@@ -223,7 +224,7 @@ Quiesced quiesce(Pid pid, const StubRange& stub, Address syscall_instruction, Ti
     Quiescing quiescing(pid, stub, syscall_instruction, suspended, forking, limits,
                         quiesced.touched);
     if (!quiescing.run(spare_ns)) break;
-    quiesced.all = !someone_within(pid, stub);
+    quiesced.all = !any_within(pid, stub);
     if (quiesced.all) break;
     if (monotonic_now() >= limits.deadline_ns) spare_ns -= kMillisecond;
     sleep_until(monotonic_now() + kMillisecond);

@@ -30,8 +30,8 @@ constexpr long kErestartsys = 512;           // <linux/errno.h> of the kernel: n
 constexpr long kErestartRestartblock = 516;  // code, but by tracers
 constexpr std::uint64_t kUserCode64 = 0x33;  // the segment of 64-bit code
 
-// Without a tracer the kernel drops an ignored signal when it is sent, and no system call sees it;
-// a tracee gets it queued (a child's end, SIGCHLD, say), so its EINTR would be our doing.
+// Without a tracer the kernel drops an ignored signal when it is sent, and no system call sees it.
+// For a tracee it is queued (SIGCHLD at a child's end, say), so an EINTR would be our doing.
 std::uint64_t ignored_signals(const procfs::Status& status) {
   constexpr auto bit = [](int signal) { return std::uint64_t{1} << (signal - 1); };
   constexpr std::uint64_t by_default = bit(SIGCHLD) | bit(SIGCONT) | bit(SIGURG) | bit(SIGWINCH);
@@ -64,10 +64,10 @@ bool has_seccomp(Tid tid) {
   return status && status->seccomp != 0;
 }
 
-// Its filter would judge the calls that we make, and may end the target for them.
+// A filter would judge the calls that we make, and may end the target for them.
 bool free_of_seccomp(Tid tid) { return !has_seccomp(tid) || ptrace::try_suspend_seccomp(tid); }
 
-// Since it was found the target may have executed another program.
+// The target may have executed another program since the instruction was found.
 bool is_syscall_instruction(Pid pid, Address address) {
   const auto code = read_object<std::array<std::uint8_t, 2>>(pid, address);
   return code && (*code)[0] == 0x0f && (*code)[1] == 0x05;
@@ -138,7 +138,7 @@ void let_go_if_alive(Tid tid, const Stop& stop) {
     ptrace::detach_if_alive(tid, signal->signal);
     return;
   }
-  // A pending signal is why a call returned EINTR, if it did: then it is the truth.
+  // If a signal is pending, it is the reason why a call returned EINTR, which is then the truth.
   const auto registers = ptrace::registers_if_alive(tid);
   const bool met = registers && (interrupted_syscall(*registers) || cut_short(*registers));
   if (met && !deliverable_signal_pending(tid, tid)) {
@@ -152,8 +152,8 @@ void let_go_if_alive(Tid tid, const Stop& stop) {
 std::optional<StoppedThread> StoppedThread::stop(Pid pid, Tid tid, Address syscall_instruction,
                                                  Nanoseconds deadline_ns, bool* dispatches) {
   const bool seized = ptrace::try_seize(tid) == 0;
-  // An earlier try has run out of time, and its stop is due whenever the thread can: it is waited
-  // for again, or it would stand there for nobody.
+  // An earlier try may have run out of time. Its stop comes as soon as the thread can, and is
+  // waited for again; otherwise the thread would stay stopped.
   if (!seized && !is_traced_by_us(pid, tid)) return std::nullopt;
   std::optional<Boosts> boosts{{PriorityBoost(0), PriorityBoost(tid)}};
   if (seized && !ptrace::interrupt_if_alive(tid)) return std::nullopt;
@@ -165,7 +165,7 @@ std::optional<StoppedThread> StoppedThread::stop(Pid pid, Tid tid, Address sysca
       if (thread) thread->boosts_.emplace(std::move(*boosts));
       return thread;
     }
-    // A signal came first; once it is delivered the interrupt, which is still due, follows.
+    // A signal came first. The interrupt, which is still due, follows once that is delivered.
     const auto* signal = std::get_if<SignalStop>(&*stop);
     if (!ptrace::resume_if_alive(tid, ptrace::Resume::run, signal != nullptr ? signal->signal : 0))
       return std::nullopt;
@@ -249,8 +249,8 @@ std::optional<long> StoppedThread::call(long number,
   registers.r9 = values[5];
   if (!ptrace::set_registers_if_alive(tid_, registers)) return std::nullopt;
 
-  // Without a bound: giving up would leave the thread with our registers. The calls made here do
-  // not block, so this ends when the thread gets a core, or dies.
+  // There is no bound, because giving up would leave the thread with our registers. The calls made
+  // here do not block, so this ends when the thread gets a core, or dies.
   constexpr Nanoseconds never = std::numeric_limits<Nanoseconds>::max();
   int signal = 0;
   for (;;) {
@@ -260,8 +260,9 @@ std::optional<long> StoppedThread::call(long number,
       tid_ = 0;
       return std::nullopt;
     }
-    // Only SIGSTOP can come, all else is blocked. Passed on, it stops the other threads now and
-    // this one after the detach (the kernel reinstates a group-stop that is in effect).
+    // Only SIGSTOP can come, because all other signals are blocked. It is passed on, and stops the
+    // other threads now and this one after the detach (the kernel reinstates a group-stop in
+    // effect).
     const auto* signal_stop = std::get_if<SignalStop>(&*stop);
     signal = signal_stop != nullptr ? signal_stop->signal : 0;
     if (!std::holds_alternative<SyscallStop>(*stop)) continue;

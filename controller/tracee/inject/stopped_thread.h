@@ -21,12 +21,12 @@
 // touch). A few calls (epoll_wait, sigtimedwait, …) return -EINTR even to an interrupt without a
 // signal: those are rewound, rax = orig_rax, rip -= 2, and start again with their full timeout (but
 // for close, which must not be made twice).
-// So are, under seccomp, those that the kernel would continue by restart_syscall(2): that is a
-// system call of its own to a filter, which may end the target for it.
+// Under seccomp the calls that the kernel would continue by restart_syscall(2) are rewound, too: to
+// a filter that is a system call of its own, for which it may end the target.
 //
-// A stop is not usable, and the thread is let go at once, when a signal is about to be delivered
-// that is not ignored (then -EINTR is the truth), or inside a restartable sequence (rseq(2): moving
-// the instruction pointer would hide from the kernel that it must be aborted).
+// A stop is not usable, and the thread is let go at once, when a signal that is not ignored is
+// about to be delivered (then -EINTR is the truth), or inside a restartable sequence (rseq(2):
+// moving the instruction pointer would hide from the kernel that it must be aborted).
 #pragma once
 
 #include <cstdint>
@@ -43,33 +43,34 @@ namespace causalctl::tracee {
 // Linux system calls return -4095 … -1 for errors.
 inline bool is_error(long result) { return result < 0 && result >= -4095; }
 
-// The registers with which an interrupted system call must go on: rewound when it returned EINTR,
-// and under seccomp where restart_syscall(2) is due.
+// Returns the registers with which an interrupted system call must go on: rewound when it returned
+// EINTR, and under seccomp where restart_syscall(2) is due.
 ptrace::Registers with_syscall_rewound(ptrace::Registers registers, bool seccomp);  // pure
 
-// True when the stop interrupted a system call that had not finished.
+// Returns whether the stop interrupted a system call that had not finished.
 bool interrupted_syscall(const ptrace::Registers& registers);  // pure
 
-// True when the stop may have made a write return before all was written.
+// Returns whether the stop may have made a write return before everything was written.
 bool cut_short(const ptrace::Registers& registers);  // pure
 
-// What becomes of the system call that a stop of ours met, if it met one. Pure. REQUIRES: no signal
-// is about to be delivered, which would be why it returned EINTR.
+// Returns what becomes of the system call that a stop of ours met, if it met one. Pure. REQUIRES:
+// no signal is about to be delivered, which would be why it returned EINTR.
 StoppedCalls met_by_stop(const ptrace::Registers& registers, bool seccomp);
-StoppedCalls stopped_calls();  // all by this process so far
+StoppedCalls stopped_calls();  // met by all stops of this process so far
 
-// Detaches a tracee that is in this stop, as if we had never been there: passes its signal on,
+// Detaches a tracee that is in this stop as if it had never been stopped: passes its signal on, and
 // rewinds its system call.
 void let_go_if_alive(Tid tid, const Stop& stop);
 
 class StoppedThread {
  public:
-  // nullopt: gone, not stopped before the deadline (whoever waits for it next must let it go), or
-  // not usable. `syscall_instruction` is an address in the target.
-  // `dispatches` becomes true where it dispatches its system calls itself, so that it never is.
+  // Returns nullopt if the thread is gone, is not usable, or does not stop before the deadline (the
+  // next wait for it must let it go). `syscall_instruction` is an address in the target.
+  // `dispatches` becomes true if it dispatches its system calls itself, so that it is never usable.
   static std::optional<StoppedThread> stop(Pid pid, Tid tid, Address syscall_instruction,
                                            Nanoseconds deadline_ns, bool* dispatches = nullptr);
-  // Takes a tracee that is in a PTRACE_EVENT_STOP or in a syscall-exit-stop. nullopt as above.
+  // Takes a tracee that is in a PTRACE_EVENT_STOP or in a syscall-exit-stop. Returns nullopt as
+  // above.
   static std::optional<StoppedThread> take(Pid pid, Tid tid, Address syscall_instruction,
                                            bool* dispatches = nullptr);
   // Takes a launched program's thread that is suspended where no system call was interrupted, so
@@ -86,7 +87,7 @@ class StoppedThread {
   Tid tid() const { return tid_; }
   const ptrace::Registers& registers() const { return saved_; }
 
-  // Result as the kernel returns it; nullopt: the thread is gone.
+  // Returns the result as the kernel does, or nullopt if the thread is gone.
   [[nodiscard]] std::optional<long> call(long number,
                                          std::initializer_list<std::uint64_t> arguments);
 
