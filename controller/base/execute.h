@@ -1,4 +1,4 @@
-// Becoming another program.
+// Turns the calling process into another program.
 #pragma once
 
 #include <map>
@@ -7,8 +7,9 @@
 
 namespace causalctl {
 
-// Executes `words` with our environment and `settings` over it; the program is looked for along the
-// PATH that results. Returns only when that fails: the error number. In a forked child only.
+// Executes `words` with our environment, in which `settings` replace or add variables; the program
+// is looked for along the resulting PATH. Call it only in a forked child. Returns only on failure,
+// with the error number.
 int execute(std::vector<std::string> words, const std::map<std::string, std::string>& settings);
 
 }  // namespace causalctl
