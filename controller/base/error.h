@@ -26,7 +26,7 @@ class Error : public std::runtime_error {
                           ExitCode code = ExitCode::failed);
 
   const std::string& hint() const { return hint_; }
-  int error_number() const { return error_number_; }  // 0 if no system call failed
+  int error_number() const { return error_number_; }  // 0 where no system call failed
   ExitCode code() const { return code_; }
 
  private:

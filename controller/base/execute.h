@@ -1,4 +1,4 @@
-// Turns the calling process into another program.
+// Becoming another program.
 #pragma once
 
 #include <map>
@@ -7,9 +7,8 @@
 
 namespace causalctl {
 
-// Executes `words` with our environment, in which `settings` replace or add variables; the program
-// is looked for along the resulting PATH. Call it only in a forked child. Returns only on failure,
-// with the error number.
+// Executes `words` with our environment and `settings` over it; the program is looked for along the
+// PATH that results. Returns only when that fails: the error number. In a forked child only.
 int execute(std::vector<std::string> words, const std::map<std::string, std::string>& settings);
 
 }  // namespace causalctl

@@ -1,5 +1,4 @@
-// Counts system calls of the target that were interrupted by our stops (docs/safety.md, "System
-// calls").
+// System calls of the target that stops of ours have met (docs/safety.md, "System calls").
 #pragma once
 
 #include <cstdint>
@@ -7,11 +6,11 @@
 namespace causalctl {
 
 struct StoppedCalls {
-  std::uint64_t continued = 0;  // by the kernel, with the remaining time
-  std::uint64_t repeated = 0;   // by us, from the beginning and with the full timeout
+  std::uint64_t continued = 0;  // by the kernel, with the time that was left
+  std::uint64_t repeated = 0;   // by us, from their beginning and with their full timeout
   std::uint64_t broken = 0;     // returned EINTR, which they would not have without us
-  // Writes that wrote less than was asked for. The stop may have caused it, or the call may have
-  // returned by itself (its descriptor does not block): the two cannot be told apart.
+  // Writes that returned with less written than was asked for: for the stop, or by themselves (a
+  // descriptor that does not block), which cannot be told apart.
   std::uint64_t shortened = 0;
 
   StoppedCalls& operator+=(const StoppedCalls& other) {
