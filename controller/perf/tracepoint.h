@@ -1,7 +1,7 @@
-// The tracepoint sched:sched_waking: where it is described, and how its raw data is read.
+// Finds the description of the tracepoint sched:sched_waking, and reads its raw data.
 //
-// It fires in the thread that wakes. Layout and id come from the `format` file of tracefs, because
-// they differ between kernels. Sources: Documentation/trace/events.rst,
+// It fires in the thread that wakes another one. Layout and id come from the `format` file of
+// tracefs, because they differ between kernels. Sources: Documentation/trace/events.rst,
 // include/linux/trace_events.h.
 #pragma once
 
@@ -23,7 +23,7 @@ struct WakingFormat {
   std::size_t woken_offset = 0;  // pid, 4 bytes
 };
 
-struct Waking {  // tids as the initial pid namespace numbers them
+struct Waking {  // tids as numbered in the initial pid namespace
   Tid waker = 0;
   Tid woken = 0;
   WakeContext context = WakeContext::task;
@@ -32,7 +32,7 @@ struct Waking {  // tids as the initial pid namespace numbers them
 std::optional<WakingFormat> parse_waking_format(std::string_view text);     // pure
 std::optional<Waking> parse_waking(Bytes raw, const WakingFormat& format);  // pure
 
-// nullopt with the `reason` and what to do.
+// Returns nullopt if there is none; `reason` says why, and what to do.
 std::optional<WakingFormat> find_waking_format(std::string& reason);
 
 }  // namespace causalctl::perf
