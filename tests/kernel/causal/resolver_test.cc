@@ -1,4 +1,5 @@
-// The thread that reads debug information, beside threads of a target that want the same cores.
+// Tests the thread that reads debug information, beside threads of a target that want the same
+// cores.
 #include "controller/causal/engine/resolver.h"
 
 #include <sys/resource.h>
@@ -20,7 +21,7 @@ int threads_behind_others() {
   }));
 }
 
-// Once it has read what there is.
+// Returns once it has read everything.
 int threads_behind_while_symbolizing(Haste haste) {
   SymbolizingThread thread(std::make_unique<unwind::Symbolizer>(getpid()), {}, haste);
   const Nanoseconds deadline_ns = monotonic_now() + 60 * kSecond;
