@@ -165,7 +165,7 @@ class UnderCoz(twins.Counted):
                                             str(program), *arguments])
 
     def end(self):
-        """Ends the program, after which `coz run` ends; ended first, it would leave that running."""
+        """Ends the program, and `coz run` with it; ended first, that would leave it running."""
         for last_word in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
                 if fixture.began(self.pid) == self.target.began:
