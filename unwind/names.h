@@ -27,9 +27,8 @@ std::string normal_path(std::string_view path, std::string_view directory);
 // Compares trailing components: "b/c.c" fits "/x/b/c.c" but not "/xb/c.c".
 bool path_ends_with(std::string_view path, std::string_view wanted);
 
-// Returns whether `name` is the name or path of a binary, literally or as a glob (fnmatch). A name
-// that some binary has is not a pattern, even with brackets: binary_is() is first asked for all
-// binaries.
+// The name or the path of a binary, as it is or as a glob (fnmatch). A name is no pattern where a
+// binary has it, brackets and all: binary_is() is asked for all of them first.
 bool binary_is(const std::string& path, const std::string& name);
 bool binary_matches(const std::string& path, const std::string& glob);
 

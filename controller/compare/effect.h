@@ -25,9 +25,9 @@ namespace causalctl::compare {
 
 using Interval;
 
-inline constexpr std::size_t kFewestBlocks = 4;  // needed for an interval
+inline constexpr std::size_t kFewestBlocks = 4;  // for an interval
 
-// All in logarithms. `error` is the standard error of the centre.
+// In logarithms; error: standard, of the centre.
 struct Centre {
   double value = 0;
   double error = 0;

@@ -12,8 +12,8 @@ bool is_plausible_total(Nanoseconds paid_total_ns) {
   return paid_total_ns >= 0 && paid_total_ns <= kCentury;
 }
 
-// The run may have had any length, because a target may be stopped in it. It is an invariant of the
-// stub (stub.S) that paid_total grows by exactly this length.
+// However long the run was: a target may be stopped in it. That paid_total grows by just its length
+// is the stub's invariant (stub.S).
 std::optional<StubRun> last_run(const tracee::Slot& slot, Nanoseconds paid_before_ns,
                                 Nanoseconds now_ns) {
   const bool ordered = slot.entered_at_ns >= 0 && slot.left_at_ns >= slot.entered_at_ns &&

@@ -1,5 +1,5 @@
-// What a slot says of the stub's last run. It is in the target's memory, where any code may have
-// written anything. So only values that the stub can have written are believed. Pure.
+// What a slot says of the stub's last run. It is in the target's memory, so anybody there may have
+// written anything into it: only what the stub can have written is believed. Pure.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@ namespace causalctl::pause {
 
 struct StubRun {
   Nanoseconds start_ns = 0;
-  Nanoseconds end_ns = 0;         // == start_ns if the shot was void
-  Nanoseconds paid_total_ns = 0;  // includes this run
+  Nanoseconds end_ns = 0;         // == start_ns: a void shot
+  Nanoseconds paid_total_ns = 0;  // with this run
 };
 
-// True if the sum of pauses is small enough that more can be added to it.
+// True for a sum of pauses that more can be added to.
 bool is_plausible_total(Nanoseconds paid_total_ns);
 
-// `paid_before_ns` is the slot's paid_total before this run; `now_ns` was read from the clock when
-// the slot was read, or shortly before. Returns nullopt if the stub cannot have written the slot.
-// REQUIRES: paid_before_ns is plausible; the new total then is, too.
+// `paid_before_ns`: the slot's paid_total before this run; `now_ns`: of a clock at which the slot
+// was read, or shortly before. nullopt: the stub has not written that. REQUIRES: paid_before_ns is
+// plausible, and so is then the new total.
 std::optional<StubRun> last_run(const tracee::Slot& slot, Nanoseconds paid_before_ns,
                                 Nanoseconds now_ns);
 

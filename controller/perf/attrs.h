@@ -30,7 +30,7 @@ struct SamplingFields {
   unsigned stack_bytes = 0;
 };
 
-// Adds common fields and clock to `attr` and disables it; type, config and exclusions stay.
+// Common fields and clock on top of `attr`, disabled; type, config and exclusions stay.
 perf_event_attr with_common_fields(perf_event_attr attr);
 
 // Owns the ring. It records tasks, executable mappings and exec, and switches if they are wanted.

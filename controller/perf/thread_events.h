@@ -70,7 +70,7 @@ class ThreadEvents {
   Throttling::Worth sample_worth(const SampleRecord& record);
   Throttling& throttling() { return throttling_; }
 
-  // Returns nullopt if the thread is gone. The event is not armed until commit.
+  // nullopt: the thread is gone. Not armed until commit.
   [[nodiscard]] std::optional<EventFd> open_visit(const Visit& visit) const;
   void commit_visit(EventFd event, std::uint32_t tag, bool enable);
 

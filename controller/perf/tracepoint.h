@@ -23,7 +23,7 @@ struct WakingFormat {
   std::size_t woken_offset = 0;  // pid, 4 bytes
 };
 
-struct Waking {  // tids as numbered in the initial pid namespace
+struct Waking {  // tids as the initial pid namespace numbers them
   Tid waker = 0;
   Tid woken = 0;
   WakeContext context = WakeContext::task;
@@ -32,7 +32,7 @@ struct Waking {  // tids as numbered in the initial pid namespace
 std::optional<WakingFormat> parse_waking_format(std::string_view text);     // pure
 std::optional<Waking> parse_waking(Bytes raw, const WakingFormat& format);  // pure
 
-// Returns nullopt if there is none; `reason` says why, and what to do.
+// nullopt with the `reason` and what to do.
 std::optional<WakingFormat> find_waking_format(std::string& reason);
 
 }  // namespace causalctl::perf

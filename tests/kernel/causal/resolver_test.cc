@@ -1,5 +1,4 @@
-// Tests the thread that reads debug information, beside threads of a target that want the same
-// cores.
+// The thread that reads debug information, beside threads of a target that want the same cores.
 #include "controller/causal/engine/resolver.h"
 
 #include <sys/resource.h>
@@ -21,7 +20,7 @@ int threads_behind_others() {
   }));
 }
 
-// Returns once it has read everything.
+// Once it has read what there is.
 int threads_behind_while_symbolizing(Haste haste) {
   SymbolizingThread thread(std::make_unique<unwind::Symbolizer>(getpid()), {}, haste);
   const Nanoseconds deadline_ns = monotonic_now() + 60 * kSecond;

@@ -13,7 +13,7 @@
 namespace causalctl::causal {
 namespace {
 
-// Two files have the same name, and the path of one is the end of the other's.
+// Two files of one name; the path of one is the end of the other's.
 class TwoFiles final : public Resolver {
  public:
   void ask(Address address) override {
@@ -49,8 +49,8 @@ TEST_CASE("a unit is found by its whole path before any shorter name", "[causal]
   CHECK_FALSE(attribution.find("util.c:10").has_value());
 }
 
-// While debug information is being read, samples whose unit is unknown must not decide whether
-// stacks are copied.
+// What decides whether stacks are copied must not be decided by samples of which nothing is known,
+// while debug information is being read.
 TEST_CASE("a copied stack tells something once its place is known", "[causal]") {
   Attribution attribution(std::make_unique<TwoFiles>(), nullptr);
   perf::SampleEvent sample;
@@ -65,7 +65,7 @@ TEST_CASE("a copied stack tells something once its place is known", "[causal]") 
   CHECK(attribution.caller_check().needed_caller == 0);
 }
 
-// Several functions have one name: in two files of the executable, and in a library without lines.
+// Functions of one name: in two files of the executable, and in a library without lines.
 class ThreeParsers final : public Resolver {
  public:
   void ask(Address address) override {
@@ -82,7 +82,7 @@ class ThreeParsers final : public Resolver {
   std::vector<Answer> answers_;
 };
 
-// A line at 1 has no caller. Code of a library begins at 100, and a line at 50 may have called it.
+// A line at 1, called by nobody; code of a library from 100 on, which a line at 50 may have called.
 class ALibrary final : public Resolver {
  public:
   void ask(Address address) override {
@@ -102,7 +102,7 @@ class ALibrary final : public Resolver {
 TEST_CASE("samples out of scope are counted by binary, whoever is charged", "[causal]") {
   Attribution attribution(std::make_unique<ALibrary>(), nullptr);
   const std::vector<std::vector<Address>> chains = {{1}, {100, 51}, {100}, {1000}};
-  for (int round = 0; round < 4; ++round) {  // in the last rounds the answers are there
+  for (int round = 0; round < 4; ++round) {  // the answers are there in the last rounds
     for (const auto& chain : chains) {
       perf::SampleEvent sample;
       sample.callers = chain;
@@ -127,7 +127,7 @@ TEST_CASE("code that is watched is found anywhere on a chain", "[causal]") {
     attribution.charge(sample);
   }
   CHECK(attribution.seen_in(0) == 1);
-  CHECK(attribution.seen_in(1) == 1);  // through the call before 60; 50 returns to another function
+  CHECK(attribution.seen_in(1) == 1);  // by the call before 60; 50 returns to another function
   CHECK(attribution.seen_in(2) == 0);
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("functions: by wish, or without line information", "[causal][attributi
   scope.unit = config::Unit::line;
   CHECK_FALSE(unit_of(stripped, false, scope));
   CHECK_FALSE(unit_of({}, false, {}));
-  CHECK_FALSE(unit_of({Frame{}}, true, {}));  // the linkage table belongs to the caller
+  CHECK_FALSE(unit_of({Frame{}}, true, {}));  // the linkage table: of the caller
 }
 
 TEST_CASE("modules in scope: MAIN, file names, paths", "[causal][attribution]") {
