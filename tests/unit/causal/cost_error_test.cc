@@ -105,7 +105,7 @@ TEST_CASE("it is told when the cost of pauses is what makes intervals wide", "[c
   REQUIRE(warns_of_pauses(report));
   CHECK(report.warnings.back().find("±700 µs only") != std::string::npos);
   CHECK(report.warnings.back().find("±5 points (here: ") != std::string::npos);
-  // For an unknown length half of the cost is open.
+  // Of an unknown length: half of the cost is open.
   const auto lengthless = estimate({with_pauses(plain, 600 * kMicrosecond, 2 * kMillisecond, 0)});
   REQUIRE(warns_of_pauses(lengthless));
   CHECK(lengthless.warnings.back().find("±1166 µs only") != std::string::npos);

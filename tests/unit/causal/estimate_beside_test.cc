@@ -30,13 +30,13 @@ TEST_CASE("of strangers is told how much they take, and what that does to effect
                         Contains("because of other programs;") &&
                         Contains("is worth 1.7 ms here") &&
                         Contains("effects hold under this load") && Contains("±4 points more"));
-  // A hundred meetings in 300 ms of CPU time are one in a slice; 200 are more.
+  // A hundred meetings in 300 ms of CPU time: one in a slice, and more with 200.
   CHECK_THAT(told_of_strangers({with_cores({kRan, kWaited, kRan, 90, 0})}),
              Contains("Its threads wait for each other") && Contains("±12 points more"));
   CHECK_THAT(told_of_strangers({with_cores({kRan, kWaited, kRan, 200, 0})}),
              Contains("within a time slice") && Contains("±24 points more"));
   CHECK(told_of_strangers({with_cores({kRan, kRan / 30, kRan, 200, 0})}).empty());
-  CHECK(told_of_strangers({with_cores({})}).empty());  // from an older log
+  CHECK(told_of_strangers({with_cores({})}).empty());  // an older log
 }
 
 TEST_CASE("a quota of CPU time is named", "[causal]") {

@@ -128,7 +128,7 @@ TEST_CASE("waits for cores are told apart by whose doing they are", "[causal]") 
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0], Contains("40 % of the time because of other processes"));
   CHECK_THAT(warnings_of(report)[0], Contains("of CPU time): effects"));
-  report.beside = "Others had the cores.";  // this says it better
+  report.beside = "Others had the cores.";  // says it better
   CHECK(warnings_of(report) == std::vector<std::string>{"Others had the cores."});
   report.beside.clear();
   report.peers = {"client (process 17)"};
