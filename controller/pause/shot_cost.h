@@ -4,7 +4,7 @@
 // it is the time from the stop until the guardian has seen it, and from the detach until the thread
 // runs again. The thread stands still for this time, but it is in no pause's length; it is counted
 // as paid. What is measured here is a first guess, a third to a half of the cost;
-// causal/experiments/calibrate.h measures the rest on the target itself.
+// causal/experiments/measure_pause_cost.h measures the rest on the target itself.
 #pragma once
 
 #include "controller/base/types.h"

@@ -79,9 +79,9 @@ class Machine {
   }
   void set_weight(Thread& thread, double weight) { thread.share_.weight = weight; }
   // Puts a foreign thread under the same quota.
-  void limit(Thread& thread) { thread.limited_ = true; }
+  void limit(Thread& thread) { thread.limited_ = true; }  // a foreign one, by the same quota
   // By the running thread, if there is one. REQUIRES: `thread` is blocked.
-  void wake(Thread& thread);
+  void wake(Thread& thread);  // REQUIRES: blocked. By the running thread, if there is one
   void stop_spinning(Thread& thread);
   void wake_by_device_at(Thread& thread, Nanoseconds time_ns);
   void visit(std::uint32_t tag);
@@ -181,9 +181,9 @@ class Machine {
   Nanoseconds idle_ns_ = 0, idle_until_ns_ = 0;
 
   struct Quota {
-    Nanoseconds used_ns = 0;  // in this period, up to the time to which cores have been advanced
+    Nanoseconds used_ns = 0;  // in this period, by the time until which cores have been advanced
     bool over = false;
-    std::vector<Thread*> stopped;  // threads that could run without the quota
+    std::vector<Thread*> stopped;  // that could run otherwise
   };
   Quota quota_;
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kCores = 2;
 
-// Two threads run beside one stranger for a second, each for two thirds of it.
+// Two threads for a second beside one stranger: each runs for two thirds of it.
 CoreUse beside_one() {
   CoreUse use;
   use.at_ns = kSecond;
@@ -45,7 +45,7 @@ TEST_CASE("where nobody else runs a wait is the scheduler's doing", "[causal]") 
   use.idle_ns = 2 * kSecond / 3;
   CHECK_FALSE(classified(use).shared());
   use.idle_ns.reset();
-  CHECK(classified(use).shared());  // idle time is unknown
+  CHECK(classified(use).shared());  // nobody knows
   SECTION("nor is it a stranger's where a followed process runs") {
     use = beside_one();
     CHECK(classified(use).shared());
@@ -70,7 +70,7 @@ TEST_CASE("under a quota cores are shared, but no pause uses it up", "[causal]")
   }
 }
 
-// A thread that is the only one in its target stops alone.
+// A thread that is alone in its target stops alone.
 TEST_CASE("where every quota would be known a target may stop beside strangers only", "[causal]") {
   CoreUse use = beside_one();
   use.together_ns = use.withheld_ns;
