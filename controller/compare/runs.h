@@ -32,8 +32,8 @@ struct Compared {
   std::exception_ptr failure;
 };
 
-// A failed run ends the comparison; so does an interrupt, which is no failure. The result has what
-// was measured until then. REQUIRES: config::check_ab(config) has passed.
+// REQUIRES config::check_ab(config). A failed run ends the comparison, an interrupt too, which is
+// no failure; what was measured until then is in the result.
 Compared run_comparison(const config::Config& config, const RunsHooks& hooks);
 
 // Return the pairs, and the pairs of A against A, that are run if the configuration does not say.

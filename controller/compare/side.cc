@@ -170,7 +170,7 @@ class Run {
     const Usage usage = used_between(before, snapshot(pid_));
     if (!config_.ab.measure_ns) {
       const auto load_wall_ns = load_->ended()->wall_ns;
-      // With a warm-up part of the load is not measured.
+      // With a warm-up a part of the load is not measured.
       const auto time_ns = config_.ab.warm_up_ns == 0 ? load_wall_ns : wall_ns;
       result.values.push_back({{"wall", MetricKind::wall}, static_cast<double>(time_ns) / kSecond});
     }

@@ -28,10 +28,9 @@ struct OneRun {
   double counting_share = 0;  // how much of one core counting them took
 };
 
-// Returns nullopt if it was interrupted. However it is left, nothing that was started continues to
-// run. Throws UsageError (the command cannot be executed, there is no such progress point),
-// TargetGone (a process that was running has ended), or Error (the side did not get ready, ended
-// early or badly, or exceeded its time).
+// nullopt: interrupted. However it is left, nothing that was started runs on. Throws UsageError
+// (cannot be executed, no such progress point), TargetGone (a process that was running has ended),
+// Error (did not get ready, ended early or badly, exceeded its time).
 std::optional<OneRun> run_side(const config::Config& config, const config::AbSide& side,
                                const RunOptions& options);
 

@@ -78,9 +78,7 @@ class Machine {
     return thread;
   }
   void set_weight(Thread& thread, double weight) { thread.share_.weight = weight; }
-  // Puts a foreign thread under the same quota.
   void limit(Thread& thread) { thread.limited_ = true; }  // a foreign one, by the same quota
-  // By the running thread, if there is one. REQUIRES: `thread` is blocked.
   void wake(Thread& thread);  // REQUIRES: blocked. By the running thread, if there is one
   void stop_spinning(Thread& thread);
   void wake_by_device_at(Thread& thread, Nanoseconds time_ns);
