@@ -13,7 +13,7 @@ struct Decoder::Impl {
     cs_close(&handle);
   }
 
-  // Decodes into `instruction`, which cs_malloc made: no allocation for each.
+  // Decodes into `instruction`, which cs_malloc made, so that no instruction needs an allocation.
   bool next(std::span<const std::byte> code, Address address) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(code.data());
     std::size_t size = code.size();
@@ -48,7 +48,7 @@ bool Decoder::is_boundary(std::span<const std::byte> code, Address start, Addres
     if (!impl_->next(code.subspan(at - start), at)) return false;
     at += impl_->instruction->size;
   }
-  // There must be an instruction at the address too: data behind the code is none.
+  // There must be an instruction at the address, too: data that follows the code is not one.
   return at == address && at - start < code.size() && impl_->next(code.subspan(at - start), at);
 }
 

@@ -1,4 +1,4 @@
-// x86-64 instructions by capstone.
+// Decodes x86-64 instructions by capstone.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,18 @@ struct Instruction {
 
 class Decoder {
  public:
-  Decoder();  // throws Error when capstone cannot be opened
+  Decoder();  // throws Error if capstone cannot be opened
   ~Decoder();
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  // The instruction at the start of `code`, which lies at `address`; nullopt: not an instruction.
+  // Returns the instruction at the start of `code`, which lies at `address`, or nullopt if there is
+  // none.
   std::optional<Instruction> decode(std::span<const std::byte> code, Address address);
 
-  // Decoding from `start` (a known boundary, such as a function's entry) reaches `address` exactly.
-  // `code` are the bytes at `start`, at least up to and including the instruction at `address`.
+  // Returns whether decoding from `start` (a known boundary, such as a function's entry) reaches
+  // `address` exactly. `code` has the bytes from `start` at least to the end of the instruction at
+  // `address`.
   bool is_boundary(std::span<const std::byte> code, Address start, Address address);
 
  private:

@@ -10,7 +10,7 @@
 
 namespace causalctl::unwind {
 namespace {
-constexpr std::size_t kMostRangesOfUnit = 1'000'000;  // more is a damaged file
+constexpr std::size_t kMostRangesOfUnit = 1'000'000;  // a file with more is damaged
 }
 
 DebugInfo::DebugInfo(Dwarf* dwarf, Address bias) : dwarf_(dwarf), bias_(bias) {
@@ -91,13 +91,14 @@ const DebugInfo::Function* DebugInfo::function_at(Unit& unit, Address address) {
   return range != nullptr ? &unit.functions[range->value] : nullptr;
 }
 
-// The inlined calls that hold the address, outermost first.
+// Returns the inlined calls that contain the address, outermost first.
 std::vector<Dwarf_Die> DebugInfo::inline_chain(const Function& function, Address address) const {
   const Address pc = address - bias_;
   std::vector<Dwarf_Die> chain;
   Dwarf_Die scope = function.die;
   DieWalk walk;
-  // Depth first, through blocks that carry no addresses of their own too (gcc writes such).
+  // Goes depth first, also through blocks that have no addresses of their own (gcc writes such
+  // blocks).
   const auto descend = [&](auto& self, Dwarf_Die& parent, int depth) -> bool {
     if (depth > kDeepestDie) return false;
     bool found = false;
@@ -129,7 +130,7 @@ const std::string& DebugInfo::file_name(const char* text, Unit& unit) {
 DebugInfo::Source DebugInfo::source_at(Unit& unit, Address address) {
   Dwarf_Line* line = dwarf_getsrc_die(&unit.lines, address - bias_);
   int number = 0;
-  // Line 0: code that the compiler charges to no line.
+  // Line 0 stands for code that the compiler charges to no line.
   if (line == nullptr || dwarf_lineno(line, &number) != 0 || number <= 0) return {};
   const char* file = dwarf_linesrc(line, nullptr, nullptr);
   if (file == nullptr) return {};

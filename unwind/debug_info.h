@@ -1,9 +1,10 @@
-// The DWARF of one module: address → line and inline chain, line → addresses.
+// The DWARF of one module, which leads from an address to its line and inline chain, and from a
+// line to its addresses.
 //
 // Compilation units are found by the ranges in their own DIEs, not by .debug_aranges, which clang
-// leaves out. A unit's functions are indexed when one of its addresses is first asked for; the
-// inline chain is found by descending from the function. DWARF 4 and 5, split units included.
-// Addresses here are runtime addresses. Source: DWARF 5, §2.17, §3.1.1, §3.3.8, §6.2.
+// leaves out. A unit's functions are indexed when one of its addresses is first asked for. The
+// inline chain is found by descending from the function. DWARF 4 and 5 are read, split units
+// included. Addresses here are runtime addresses. Source: DWARF 5, §2.17, §3.1.1, §3.3.8, §6.2.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -28,22 +29,24 @@ struct LineMatch {
 
 class DebugInfo {
  public:
-  // `dwarf` is borrowed; nullptr: no debug information. Runtime address = its address + bias.
+  // `dwarf` is borrowed; nullptr if there is no debug information. Runtime address = its address +
+  // bias.
   DebugInfo(Dwarf* dwarf, Address bias);
 
   bool has_lines() const { return has_lines_; }
 
-  // Innermost first; empty: no unit covers the address. Names may be empty.
+  // Returns frames, innermost first, or none if no unit covers the address. Names may be empty.
   std::vector<Frame> frames(Address address);
 
-  // Where a statement of the line begins: one address per function or inlined copy of one, and per
-  // copy of the statement that the compiler made within it, as far as it marks them.
+  // Returns where a statement of the line begins: one address for each function, for each inlined
+  // copy of one, and for each copy of the statement that the compiler made within it, if it marks
+  // them.
   std::vector<LineMatch> find_line(const std::string& file, int line);
-  // Lines with code in files that match, nearest to `line` first.
+  // Returns lines with code in files that match, nearest to `line` first.
   std::vector<std::string> near_lines(const std::string& file, int line, std::size_t count);
-  std::vector<std::string> files();  // those with code
+  std::vector<std::string> files();  // returns those with code
 
-  // Lines ("file:line") into which the function is inlined somewhere; at most `count`.
+  // Returns at most `count` lines ("file:line") into which the function is inlined somewhere.
   std::vector<std::string> inlined_at(const std::string& name, std::size_t count);
 
  private:
@@ -52,14 +55,14 @@ class DebugInfo {
     Address entry = 0;
   };
   struct Unit {
-    Dwarf_Die lines;  // the unit in this file: ranges and line table
-    Dwarf_Die tree;   // its DIEs: the same, or the one in the .dwo file
+    Dwarf_Die lines;  // the unit in this file, with ranges and line table
+    Dwarf_Die tree;   // its DIEs: the same unit, or the one in the .dwo file
     bool indexed = false;
     std::vector<Function> functions;
     RangeMap<std::size_t> by_address;
   };
   struct Source {
-    std::string file;  // empty: none
+    std::string file;  // empty if there is none
     int line = 0;
   };
   using Ranges = std::vector<RangeMap<std::size_t>::Range>;
@@ -86,7 +89,7 @@ class DebugInfo {
   bool has_lines_ = false;
   std::vector<Unit> units_;
   RangeMap<std::size_t> units_by_address_;
-  std::unordered_map<const char*, std::string> file_names_;  // by libdw's own string
+  std::unordered_map<const char*, std::string> file_names_;  // the key is the string owned by libdw
 };
 
 }  // namespace causalctl::unwind

@@ -10,7 +10,7 @@
 
 namespace causalctl::unwind {
 namespace {
-constexpr int kMostRanges = 100'000;  // of one DIE; more is a damaged file
+constexpr int kMostRanges = 100'000;  // of one DIE; a file with more is damaged
 }
 
 std::vector<std::pair<Address, Address>> die_ranges(Dwarf_Die& die) {
@@ -50,7 +50,7 @@ std::string die_function_name(Dwarf_Die& die) {
   Dwarf_Attribute* linkage = dwarf_attr_integrate(&die, DW_AT_linkage_name, &value);
   if (linkage == nullptr) linkage = dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &value);
   const char* symbol = linkage != nullptr ? dwarf_formstring(linkage) : nullptr;
-  // Only a mangled name says more than the plain one; others are private aliases ("__GI_…").
+  // Only a mangled name says more than the plain one; other symbols are private aliases ("__GI_…").
   if (symbol != nullptr && std::string_view(symbol).starts_with("_Z")) {
     return demangle(std::string(split_clone(symbol).base));
   }

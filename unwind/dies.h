@@ -1,4 +1,4 @@
-// Small readers of DWARF DIEs, hardened against damaged files.
+// Small readers of DWARF DIEs, which also withstand damaged files.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -12,12 +12,13 @@
 
 namespace causalctl::unwind {
 
-// Nesting beyond this is a damaged file: recursion stops.
+// A file with deeper nesting is damaged: recursion stops.
 inline constexpr int kDeepestDie = 200;
 
-// A walk through a tree, in the order in which its DIEs stand in the file. In a damaged file
-// sibling references may point backwards, which would loop for ever, or into a subtree that was
-// walked already, which would double the work at each level: such ends the walk of the siblings.
+// A walk through a tree, in the order in which its DIEs stand in the file. In a damaged file a
+// sibling reference may point backwards, which would loop for ever, or into a subtree that was
+// walked already, which would double the work at each level. Such a reference ends the walk of the
+// siblings.
 class DieWalk {
  public:
   // Calls visit(child) for each child until it returns false; visit may walk the child's children.
@@ -38,12 +39,14 @@ class DieWalk {
   Dwarf_Off reached_ = 0;
 };
 
-// Link-time [low, high) of the DIE; what the linker dropped (address 0) is left out.
+// Returns the link-time ranges [low, high) of the DIE without those that the linker dropped
+// (address 0).
 std::vector<std::pair<Address, Address>> die_ranges(Dwarf_Die& die);
-bool die_covers(Dwarf_Die& die, Address address);  // link-time address
-bool die_has_code(Dwarf_Die& die);                 // carries addresses of its own
+bool die_covers(Dwarf_Die& die, Address address);  // `address` is a link-time address
+bool die_has_code(Dwarf_Die& die);                 // true if it has addresses of its own
 std::optional<int> die_number(Dwarf_Die& die, unsigned attribute);
-const char* die_string(Dwarf_Die& die, unsigned attribute);  // nullptr: none; libdw's
-std::string die_function_name(Dwarf_Die& die);               // demangled; empty: unknown
+// Nullptr if there is none; owned by libdw.
+const char* die_string(Dwarf_Die& die, unsigned attribute);
+std::string die_function_name(Dwarf_Die& die);  // demangled; empty if unknown
 
 }  // namespace causalctl::unwind

@@ -52,7 +52,7 @@ std::optional<UnwindTable> ElfImage::unwind_table() const {
   const auto frame_encoding = read<std::uint8_t>(unwind_header_ + 1);
   const auto count_encoding = read<std::uint8_t>(unwind_header_ + 2);
   const auto entry_encoding = read<std::uint8_t>(unwind_header_ + 3);
-  // What GNU ld, gold, lld and mold write.
+  // GNU ld, gold, lld and mold write these encodings.
   if (version != 1 || frame_encoding != kPcRelative32 || count_encoding != kUnsigned32 ||
       entry_encoding != kDataRelative32) {
     return std::nullopt;

@@ -1,5 +1,5 @@
-// The bytes of a 64-bit ELF file by link-time virtual address, and where its unwind table is. Pure;
-// every access is checked, as the file may be damaged.
+// Gives the bytes of a 64-bit ELF file by link-time virtual address, and finds its unwind table.
+// Every access is checked, because the file may be damaged. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 namespace causalctl::unwind {
 
 // The search table of .eh_frame_hdr (LSB core, "Exception Frames"): pairs of 32-bit offsets from
-// the header, function start → FDE.
+// the header, to the start of a function and to its FDE.
 struct UnwindTable {
-  Address header = 0;  // link-time addresses
+  Address header = 0;  // a link-time address, like `table`
   Address entries = 0;
   std::uint64_t count = 0;
 };
@@ -27,12 +27,13 @@ class ElfImage {
   explicit ElfImage(std::span<const std::byte> file);  // borrowed
 
   bool valid() const { return !segments_.empty(); }
-  // Link-time address of file offset 0's page: runtime address = address - base() + first mapping.
+  // Link-time address of the page at file offset 0: runtime address = address - base() + first
+  // mapping.
   Address base() const { return base_; }
   std::optional<UnwindTable> unwind_table() const;
 
-  // Bytes from `address` to the end of its read-only segment: those are the same in memory. Empty:
-  // not in one.
+  // Returns the bytes from `address` to the end of its read-only segment, which are the same in
+  // memory, or none if it is not in one.
   std::span<const std::byte> constant_bytes(Address address) const;
 
   template <typename Number>

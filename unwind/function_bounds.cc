@@ -8,7 +8,8 @@
 namespace causalctl::unwind {
 namespace {
 
-// Size in bytes of a pointer with this encoding (DW_EH_PE_…); 0: not fixed, or unknown.
+// Returns the size in bytes of a pointer with this encoding (DW_EH_PE_…); 0 if not fixed, or
+// unknown.
 unsigned encoded_size(std::uint8_t encoding) {
   switch (encoding & 0x0fU) {
     case 0x00:
@@ -36,7 +37,8 @@ bool skip_leb(const ElfImage& image, Address& at) {
   return false;
 }
 
-// The encoding of the addresses in the FDEs of a CIE: the letter R of its augmentation.
+// Returns the encoding of addresses in the FDEs of a CIE, which the letter R of its augmentation
+// names.
 std::optional<std::uint8_t> address_encoding(const ElfImage& image, Address cie) {
   Address at = cie + 9;  // length, id, version
   std::string letters;
@@ -47,7 +49,7 @@ std::optional<std::uint8_t> address_encoding(const ElfImage& image, Address cie)
     letters += *letter;
   }
   if (!letters.starts_with('z')) return std::uint8_t{0};
-  // Code alignment, data alignment, return address register, length of the augmentation.
+  // Skips code alignment, data alignment, return address register, and length of the augmentation.
   for (int i = 0; i < 4; ++i) {
     if (!skip_leb(image, at)) return std::nullopt;
   }
@@ -61,7 +63,7 @@ std::optional<std::uint8_t> address_encoding(const ElfImage& image, Address cie)
   return std::uint8_t{0};
 }
 
-// Length of the function that the FDE describes; 0: unreadable.
+// Returns the length of the function that the FDE describes; 0 if unreadable.
 std::uint64_t function_size(const ElfImage& image, Address fde,
                             std::unordered_map<Address, std::uint8_t>& encodings) {
   const auto length = image.read<std::uint32_t>(fde);
@@ -75,7 +77,7 @@ std::uint64_t function_size(const ElfImage& image, Address fde,
     known = encodings.emplace(cie, *encoding).first;
   }
   const unsigned size = encoded_size(known->second);
-  const Address at = fde + 8 + size;  // behind the start
+  const Address at = fde + 8 + size;  // behind the start address
   if (size == 8) return image.read<std::uint64_t>(at).value_or(0);
   if (size == 4) return image.read<std::uint32_t>(at).value_or(0);
   if (size == 2) return image.read<std::uint16_t>(at).value_or(0);

@@ -1,4 +1,4 @@
-// Where functions begin and end in a file without symbols: from its unwind table. Pure.
+// Finds where functions begin and end in a file without symbols, by its unwind table. Pure.
 //
 // Each function has a frame description entry (FDE) with its start and length; .eh_frame_hdr lists
 // them. Source: LSB core, "Exception Frames".
@@ -11,7 +11,7 @@ namespace causalctl::unwind {
 
 struct NoValue {};
 
-// Link-time ranges; empty where the file has no usable table.
+// Returns link-time ranges, or none if the file has no usable table.
 RangeMap<NoValue> function_bounds(const ElfImage& image);
 
 }  // namespace causalctl::unwind

@@ -1,18 +1,17 @@
-// DebugInfo's way from source lines to addresses.
+// Finds the addresses of source lines in DebugInfo.
 //
-// A line is many rows of the line table: a loop's line has its start, its condition and its step;
-// an inlined function has rows wherever it was inlined. What counts as one place is one function
-// or one inlined copy of it (its innermost scope in the DIE tree), at the lowest address where a
-// statement of the line begins there. Rows without code of the line only serve where there is none
-// with code.
+// A line has many rows in the line table: a loop's line has rows for its start, its condition and
+// its step, and an inlined function has rows wherever it was inlined. One place is one function, or
+// one inlined copy of it (its innermost scope in the DIE tree), at the lowest address where a
+// statement of the line begins there. Rows without code of the line serve only if no row has code.
 //
 // Within a scope the compiler may have copied the statement (a loop unrolled or peeled, a branch
-// threaded): every copy is a place. Copies can be told from the parts of one statement only where
-// the compiler marks each statement's beginning once, which gcc does since version 8
-// (-gstatement-frontiers, on by default with -O and -g): there a copy is another beginning of a
-// statement of this line and column, with a statement of another line before it. A macro's
-// statements all have the line and column of its use, and follow each other. clang begins a
-// statement wherever scheduling came back to a line: one place per scope there, as with gcc -O0.
+// threaded); every copy is a place. Copies can be told from the parts of one statement only if the
+// compiler marks each statement's beginning once. gcc does since version 8 (-gstatement-frontiers,
+// on by default with -O and -g): there a copy is another beginning of a statement of this line and
+// column, after a statement of another line. All statements of a macro have the line and column of
+// its use, and follow each other. clang begins a statement wherever scheduling returned to a line,
+// so there it is one place per scope, as with gcc -O0.
 #include <dwarf.h>
 #include <fmt/format.h>
 
@@ -36,24 +35,24 @@ struct Row {
   int column = 0;
   const char* file = nullptr;
   bool begins_statement = false;
-  bool has_code = false;  // the instruction at the address is of this line
+  bool has_code = false;  // true if the instruction at the address belongs to this line
 };
 
-// The instruction at an address is charged to the last of the rows that have it.
+// Of several rows with one address, the last one gets the instruction there.
 class Charged {
  public:
   Charged(Dwarf_Lines* lines, std::size_t count) : lines_(lines), count_(count) {}
 
-  // REQUIRES: asked for rows in ascending order. Looks at each row once: a damaged table may have
-  // millions at one address.
+  // Looks at each row once, because a damaged table may have millions at one address. REQUIRES:
+  // rows are asked for in ascending order.
   bool has_code(std::size_t index, const Row& row) {
     if (index >= end_ || index < begin_) find_end(index, row);
     return line_ == row.line;
   }
 
  private:
-  // The rows [begin_, end_) are not above the address of the first; line_ is that of the last, 0
-  // where nothing above follows.
+  // The addresses of the rows [begin_, end_) are not above that of the first. line_ is the line of
+  // the last row; 0 if no row above follows.
   void find_end(std::size_t index, const Row& row) {
     begin_ = index;
     line_ = row.line;
@@ -97,17 +96,17 @@ void for_each_row(Dwarf_Die& unit, Visit visit) {
   }
 }
 
-// Where a statement of the line begins.
+// A place where a statement of the line begins.
 struct Beginning {
   Address address = 0;
   int column = 0;
   bool has_code = false;
-  bool goes_on = false;  // the line was being executed before
+  bool goes_on = false;  // true if code of the line ran just before
 };
 
 }  // namespace
 
-// A number that is the same for all addresses of one function or inlined copy of one.
+// Returns a number that is the same for all addresses of one function, or one inlined copy.
 Address DebugInfo::innermost_scope(Unit& unit, Address address) {
   const Function* function = function_at(unit, address);
   if (function == nullptr) return 0;
@@ -116,7 +115,7 @@ Address DebugInfo::innermost_scope(Unit& unit, Address address) {
   return dwarf_dieoffset(&scope);
 }
 
-// Whether code at the address was inlined, at whatever depth, from this line.
+// Returns whether code at the address was inlined, at any depth, from this line.
 bool DebugInfo::called_from(Unit& unit, Address address, const std::string& file, int line) {
   const Function* function = function_at(unit, address);
   if (function == nullptr) return false;
@@ -131,7 +130,7 @@ void DebugInfo::find_line_in_unit(Unit& unit, const std::string& file, int line,
                                   std::vector<LineMatch>& matches) {
   std::map<std::pair<Address, std::string>, std::vector<Beginning>> found;  // by scope and file
   bool marks_statements = false;
-  Row before;  // the statement before, in the order of execution where nothing jumps
+  Row before;  // the preceding statement, in the order of execution if nothing jumps
   for_each_row(unit.lines, [&](const Row& row) {
     if (!row.begins_statement) {
       marks_statements = true;

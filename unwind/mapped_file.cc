@@ -25,12 +25,13 @@ std::vector<MappedFile> mapped_files(const std::vector<procfs::Map>& maps,
   std::vector<MappedFile> files;
   const procfs::Map* last = nullptr;
   for (const procfs::Map& map : maps) {
-    if (map.path.empty() && map.inode == 0) continue;  // .bss and gaps between segments
+    if (map.path.empty() && map.inode == 0) continue;  // .bss, and gaps between segments
     if (!is_named(map)) {
       last = nullptr;
       continue;
     }
-    // Segments are mapped by ascending offset: a lower one begins another copy of the same file.
+    // Segments are mapped by ascending offset, so a lower offset begins another copy of the same
+    // file.
     const bool continues = last != nullptr && last->path == map.path && last->inode == map.inode &&
                            last->offset <= map.offset;
     if (!continues) {
@@ -62,7 +63,8 @@ void take_program_of_loader(std::vector<MappedFile>& files, std::string_view cmd
     const auto end = std::min(cmdline.find('\0'), cmdline.size());
     const std::string_view word = cmdline.substr(0, end);
     cmdline.remove_prefix(std::min(end + 1, cmdline.size()));
-    const std::string_view name = word.substr(word.rfind('/') + 1);  // 0 where there is none
+    // Begins at 0 if there is no slash.
+    const std::string_view name = word.substr(word.rfind('/') + 1);
     const auto program = std::find_if(files.begin(), files.end(), [&](const MappedFile& file) {
       return !file.main && !name.empty() && file.path.ends_with("/" + std::string(name));
     });

@@ -1,5 +1,5 @@
-// The only way by which unwinding reads a target's memory: a stopped or running thread's, or the
-// stack copied into a sample backed by the mapped files.
+// The only way in which unwinding reads a target's memory: that of a stopped or running thread, or
+// the stack copied into a sample with the mapped files behind it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace causalctl::unwind {
 class MemoryView {
  public:
   virtual ~MemoryView() = default;
-  // Fills all of `bytes` from `address`; false where any of it cannot be read.
+  // Fills all of `bytes` from `address`. Returns false if any of it cannot be read.
   virtual bool read(Address address, std::span<std::byte> bytes) = 0;
 };
 

@@ -10,13 +10,13 @@
 namespace causalctl::unwind {
 namespace {
 
-// "memcpy@@GLIBC_2.14" → "memcpy"
+// Returns "memcpy" for "memcpy@@GLIBC_2.14".
 std::string without_version(std::string_view symbol) {
   const auto at = symbol.find('@', 1);
   return std::string(symbol.substr(0, at));
 }
 
-// Addresses in `symbols` that satisfy `fits`, aliases once.
+// Returns the addresses in `symbols` that satisfy `fits`, each once although it may have aliases.
 template <typename Fits>
 std::vector<FunctionSymbol> select(const std::vector<FunctionSymbol>& symbols, Fits fits) {
   std::vector<FunctionSymbol> found;
@@ -65,12 +65,13 @@ const std::vector<FunctionSymbol>& ModuleIndex::symbols() {
     GElf_Word section = 0;
     const char* name =
         dwfl_module_getsym_info(module_.dwfl, i, &entry, &address, &section, nullptr, nullptr);
-    // An indirect function's address is that of its resolver, which runs once.
+    // The address of an indirect function is that of its resolver, which runs once.
     if (name == nullptr || *name == 0 || GELF_ST_TYPE(entry.st_info) != STT_FUNC) continue;
     if (section == SHN_UNDEF || !in_code(address)) continue;
     const std::string whole = without_version(name);
     const CloneName clone = split_clone(whole);
-    if (clone.suffix.find(".cold") != std::string_view::npos) continue;  // not an entry
+    // This part is not an entry.
+    if (clone.suffix.find(".cold") != std::string_view::npos) continue;
     FunctionSymbol symbol;
     symbol.address = address;
     symbol.symbol = std::string(clone.base);
@@ -123,7 +124,7 @@ std::optional<ModuleIndex::Named> ModuleIndex::symbol_at(Address address) {
   if (name == nullptr || *name == 0) return std::nullopt;
   const Address start = address - offset;
   if (entry.st_size == 0) {
-    // The nearest symbol before, which need not reach this far: the unwind table knows better.
+    // The nearest symbol before need not reach this far; the unwind table knows better.
     const auto bounds = bounds_at(address);
     if (bounds && start < bounds->entry) return std::nullopt;
   }
@@ -166,7 +167,7 @@ std::optional<ModuleIndex::Named> ModuleIndex::bounds_at(Address address) {
   return Named{fmt::format("{}+{:#x}", name, range->low), range->low + bias_};
 }
 
-// System V ABI for x86-64, 5.2 "Procedure Linkage Table".
+// Decides by the section's name: System V ABI for x86-64, 5.2 "Procedure Linkage Table".
 bool ModuleIndex::in_linkage_table(Address address) {
   GElf_Addr bias = 0;
   Elf_Scn* section = dwfl_module_address_section(module_.dwfl, &address, &bias);

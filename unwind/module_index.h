@@ -1,5 +1,5 @@
-// Everything known about one module: debug information, symbol table, unwind table; each loaded
-// when first needed. Runtime addresses throughout.
+// All that is known about one module: debug information, symbol table, unwind table. Each is loaded
+// when it is first needed. All addresses are runtime addresses.
 #pragma once
 
 #include <optional>
@@ -18,10 +18,10 @@ namespace causalctl::unwind {
 
 struct FunctionSymbol {
   Address address = 0;
-  std::string symbol;   // as in the file, without version and clone suffix
+  std::string symbol;   // as in the file, but without version and clone suffix
   std::string display;  // demangled
   std::string no_arguments;
-  bool is_clone = false;  // foo.constprop.0: only part of foo's calls
+  bool is_clone = false;  // true of foo.constprop.0, which gets only part of foo's calls
 };
 
 class ModuleIndex {
@@ -29,17 +29,19 @@ class ModuleIndex {
   explicit ModuleIndex(LoadedModule& module) : module_(module) {}
 
   const MappedFile& file() const { return module_.file; }
-  std::string build_id();  // hex; empty: none
+  std::string build_id();  // in hexadecimal; empty if there is none
   bool has_lines() { return debug_info().has_lines(); }
 
-  // Never empty; the frame may be.
+  // Returns at least one frame, but its fields may be empty.
   std::vector<Frame> frames(Address address);
 
-  // Entries of the functions that `name` fits best: whole name (mangled, demangled with or without
-  // arguments), else the unqualified name, else compilers' copies of it. Sorted, once each.
+  // Returns the entries of the functions that `name` fits best: by the whole name (mangled, or
+  // demangled with or without arguments); if there are none, by the unqualified name; if there are
+  // none, copies made by compilers. Sorted, each once.
   std::vector<FunctionSymbol> find_function(const std::string& name);
   std::vector<LineMatch> find_line(const std::string& file, int line);
-  std::optional<Address> runtime_address(std::uint64_t link_time);  // nullopt: not in its code
+  // Nullopt if it is not in the module's code.
+  std::optional<Address> runtime_address(std::uint64_t link_time);
 
   std::optional<std::pair<Address, Address>> function_range(Address address);
   std::vector<std::string> function_names();
@@ -53,8 +55,8 @@ class ModuleIndex {
 
   const std::vector<FunctionSymbol>& symbols();
   std::optional<Named> symbol_at(Address address);
-  std::optional<Named> bounds_at(Address address);  // "memcached+0x1a2b0"
-  bool in_linkage_table(Address address);           // .plt and its kin
+  std::optional<Named> bounds_at(Address address);  // the name is "memcached+0x1a2b0"
+  bool in_linkage_table(Address address);           // true in .plt and its variants
   void load_bounds();
   bool in_code(Address address) const;
 

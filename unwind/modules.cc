@@ -26,10 +26,10 @@ int open_vdso(LoadedModule& module, Elf** elf) {
   module.image.resize(size);
   if (!TargetMemory(module.target).read(module.file.start, module.image)) return -1;
   *elf = elf_memory(reinterpret_cast<char*>(module.image.data()), module.image.size());
-  return -1;  // no descriptor: libdwfl takes *elf
+  return -1;  // without a descriptor libdwfl takes *elf
 }
 
-// Called by libdwfl at the first look-up in a module; it owns what is returned.
+// libdwfl calls it at the first look-up in a module, and owns what it returns.
 int find_elf(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr, char** file_name, Elf** elf) {
   *elf = nullptr;
   auto* module = static_cast<LoadedModule*>(*user_data);
@@ -45,16 +45,17 @@ int find_elf(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr, char** fil
   return opened.fd.release();
 }
 
-// debuginfod waits up to 90 s by default for each file: too long for somebody at a terminal.
+// debuginfod waits up to 90 s for each file by default, which is too long for a user at a terminal.
 void bound_debuginfod() {
   if (::getenv("DEBUGINFOD_URLS") == nullptr) return;
   ::setenv("DEBUGINFOD_TIMEOUT", "5", 0);
   ::setenv("DEBUGINFOD_MAXTIME", "60", 0);
-  ::setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);  // or a silent server costs three times that
+  // With retries a silent server would cost three times that.
+  ::setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
 }
 
-// libdwfl asks debuginfod last. A server that has let one question time out lets them all: it is
-// not asked again by this process, for which libdebuginfod must find no URL.
+// libdwfl asks debuginfod last. A server that has let one request time out would let all time out,
+// so this process does not ask it again; for that libdebuginfod must find no URL.
 int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base,
                    const char* file, const char* link, GElf_Word checksum, char** found) {
   const char* urls = ::getenv("DEBUGINFOD_URLS");
@@ -153,8 +154,8 @@ void Modules::report(std::vector<MappedFile> files, const std::string& host_path
              each->file.start == file.start && each->file.end == file.end;
     });
     auto module = old != kept.end() ? std::move(*old) : std::make_unique<LoadedModule>();
-    // libdwfl takes a module of the same name and range for the same: the inode tells a file that
-    // was replaced and loaded again at the same place.
+    // libdwfl takes a module with the same name and range for the same one. The inode in the name
+    // tells a file that was replaced and loaded again at the same place.
     const std::string name = fmt::format("{}#{}", file.path, file.inode);
     module->dwfl = dwfl_report_module(dwfl_, name.c_str(), file.start, file.end);
     if (module->dwfl == nullptr) continue;
@@ -168,7 +169,8 @@ void Modules::report(std::vector<MappedFile> files, const std::string& host_path
     *user_data = module.get();
     modules_.push_back(std::move(module));
   }
-  // Frees the modules that were not reported again; only then may `kept`, which they borrow, go.
+  // Frees the modules that were not reported again. `kept`, which they borrow, must live until
+  // then.
   if (dwfl_report_end(dwfl_, nullptr, nullptr) != 0) {
     throw Error(fmt::format("dwfl_report_end: {}", dwfl_errmsg(-1)));
   }

@@ -17,8 +17,8 @@ namespace {
 constexpr std::array<std::string_view, 8> kCloneSuffixes = {
     ".cold", ".part.", ".constprop.", ".isra.", ".lto_priv.", ".llvm.", ".localalias", ".clone."};
 
-// Position of `wanted` outside <> and (), from the end; npos: nowhere. "operator<" and its kin are
-// not brackets.
+// Returns the last position of `wanted` outside of <> and (), or npos if there is none. The
+// brackets of "operator<" and similar names do not count.
 std::size_t last_outside_brackets(std::string_view text, std::string_view wanted) {
   int depth = 0;
   for (std::size_t i = text.size(); i-- > 0;) {
@@ -40,7 +40,7 @@ std::size_t find_operator(std::string_view text) {
   return is_word(text[at + 8]) ? std::string_view::npos : at;
 }
 
-// The parenthesis that closes at `close` opens here.
+// Returns where the parenthesis opens that closes at `close`.
 std::size_t opening_parenthesis(std::string_view text, std::size_t close) {
   int depth = 0;
   for (std::size_t i = close + 1; i-- > 0;) {
@@ -74,7 +74,7 @@ std::string without_arguments(std::string_view demangled) {
   const auto close = name.rfind(')');
   if (close != std::string_view::npos) {
     const auto open = opening_parenthesis(name, close);
-    // "operator()" alone is a name, "(anonymous namespace)::x" has something behind.
+    // "operator()" alone is a name; in "(anonymous namespace)::x" a name follows the parentheses.
     const bool is_call_operator = open >= 8 && open != std::string_view::npos &&
                                   close == open + 1 && name.substr(0, open).ends_with("operator");
     const auto behind = name.substr(close + 1);
@@ -82,7 +82,7 @@ std::string without_arguments(std::string_view demangled) {
                               (behind.empty() || behind.front() == ' ' || behind.front() == '[');
     if (is_arguments && !is_call_operator) name = name.substr(0, open);
   }
-  // Templates carry their return type in front: "void f<int>".
+  // The names of templates begin with their return type: "void f<int>".
   if (find_operator(name) == std::string_view::npos && name.ends_with('>')) {
     const auto blank = last_outside_brackets(name, " ");
     if (blank != std::string_view::npos) name = name.substr(blank + 1);
@@ -104,7 +104,7 @@ std::string plain_name(std::string_view name) {
 
 std::string normal_path(std::string_view path, std::string_view directory) {
   namespace fs = std::filesystem;
-  // A relative compilation directory (-fdebug-prefix-map) is already part of the path.
+  // A relative compilation directory (-fdebug-prefix-map) is part of the path already.
   const bool joins = !path.starts_with('/') && directory.starts_with('/');
   const fs::path whole = joins ? fs::path(directory) / path : fs::path(path);
   return whole.lexically_normal().string();

@@ -1,4 +1,4 @@
-// Names of functions and files, and how near one is to another. Pure.
+// Handles names of functions and files, and finds similar ones. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,23 +8,23 @@
 
 namespace causalctl::unwind {
 
-// "foo.constprop.0" → {"foo", ".constprop.0"}: what compilers append to copies of a function. Only
-// the known suffixes: dots belong to names in other languages.
+// Splits "foo.constprop.0" into {"foo", ".constprop.0"}, the part that compilers append to copies
+// of a function. Only known suffixes are split off, because names in other languages contain dots.
 struct CloneName {
   std::string_view base;
   std::string_view suffix;
 };
 CloneName split_clone(std::string_view symbol);
 
-std::string demangle(const std::string& symbol);  // itself where it is not mangled
-// "void ns::f<int>(char) const" → "ns::f<int>"
+std::string demangle(const std::string& symbol);  // returns `symbol` itself if it is not mangled
+// Returns "ns::f<int>" for "void ns::f<int>(char) const".
 std::string without_arguments(std::string_view demangled);
-// "ns::f<int>" → "f"; what a programmer calls it for short.
+// Returns "f" for "ns::f<int>": the short name that a programmer uses.
 std::string plain_name(std::string_view without_arguments);
 
-// Absolute where `directory` is, without "." and "..": one spelling for one file.
+// Removes "." and "..", so that a file has one spelling. The result is absolute if `directory` is.
 std::string normal_path(std::string_view path, std::string_view directory);
-// Trailing components: "b/c.c" fits "/x/b/c.c" and not "/xb/c.c".
+// Compares trailing components: "b/c.c" fits "/x/b/c.c" but not "/xb/c.c".
 bool path_ends_with(std::string_view path, std::string_view wanted);
 
 // The name or the path of a binary, as it is or as a glob (fnmatch). A name is no pattern where a
@@ -32,10 +32,10 @@ bool path_ends_with(std::string_view path, std::string_view wanted);
 bool binary_is(const std::string& path, const std::string& name);
 bool binary_matches(const std::string& path, const std::string& glob);
 
-// Levenshtein; more than `limit` is limit + 1, at cost O(limit * length).
+// Returns the Levenshtein distance, or limit + 1 if it is larger, at cost O(limit * length).
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
-// The candidates nearest to `name`, nearest first, without repetition: by edit distance of the
-// plain names, those that contain it (or are contained) included; none where nothing is near.
+// Returns the candidates nearest to `name`, nearest first, each once, by edit distance of the plain
+// names; a name that contains the other one is near, too. Returns none if nothing is near.
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates,
                                  std::size_t count);
 

@@ -1,8 +1,10 @@
-// Address ranges → values: the innermost (latest starting) range that holds an address. Ranges may
-// nest and overlap, as those of compilation units do after link-time optimisation. Pure.
+// Maps address ranges to values: a look-up finds the innermost (latest starting) range that
+// contains an address. Ranges may nest and overlap, as those of compilation units do after
+// link-time optimisation. Pure.
 //
-// Sorted by start, each with the largest end so far: a search walks left from the last range that
-// starts at or before the address, and stops where no earlier range can reach it.
+// Ranges are sorted by start, each with the largest end so far. A search walks left from the last
+// range that starts at or before the address, and stops when no earlier range can reach the
+// address.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +21,12 @@ class RangeMap {
  public:
   struct Range {
     Address low = 0;
-    Address high = 0;  // one past the end
+    Address high = 0;  // one beyond the end
     Value value{};
   };
 
   RangeMap() = default;
-  // Takes any order; empty ranges are left out.
+  // Takes ranges in any order and drops empty ones.
   explicit RangeMap(std::vector<Range> ranges) : ranges_(std::move(ranges)) {
     std::erase_if(ranges_, [](const Range& each) { return each.low >= each.high; });
     std::stable_sort(ranges_.begin(), ranges_.end(),
@@ -51,7 +53,7 @@ class RangeMap {
 
  private:
   std::vector<Range> ranges_;
-  std::vector<Address> reach_;  // largest end of ranges_[0..i]
+  std::vector<Address> reach_;  // the largest end of ranges_[0..i]
 };
 
 }  // namespace causalctl::unwind

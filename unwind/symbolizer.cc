@@ -27,7 +27,7 @@ struct Symbolizer::Impl {
             module.file.main};
   }
 
-  // The executable first.
+  // Returns the modules with the executable first.
   std::vector<LoadedModule*> ordered() {
     std::vector<LoadedModule*> all;
     for (const auto& each : modules.all()) all.push_back(each.get());
@@ -36,8 +36,9 @@ struct Symbolizer::Impl {
     return all;
   }
 
-  // Adds what `find` (ModuleIndex → vector<Place>) yields: of the modules that match the glob; with
-  // an empty glob of the executable, and only if it has nothing, of all others.
+  // Adds the places that `find` (ModuleIndex → vector<Place>) returns for the modules that match
+  // the glob. With an empty glob these are the executable, and all other modules if that has
+  // nothing.
   template <typename Find>
   std::vector<Place> search(const std::string& binary_glob, Find find) {
     std::vector<Place> places;
@@ -143,7 +144,7 @@ std::vector<Place> Symbolizer::find_line(const std::string& file, int line) {
     std::vector<Place> places;
     for (const LineMatch& found : module.find_line(file, line)) {
       Place place = impl_->place(module, found.address);
-      // Several lines may begin at one address: what was asked for is what is named.
+      // Several lines may begin at one address; the place has the name that was asked for.
       place.file = found.file;
       place.line = line;
       places.push_back(std::move(place));

@@ -16,14 +16,15 @@
 namespace causalctl::unwind {
 namespace {
 
-// Looks before it opens: by now the name may belong to a device or a FIFO, where opening acts.
+// Checks the file's type before it opens it: meanwhile the name may belong to a device or a FIFO,
+// where opening has effects.
 Fd open_regular(const std::string& path, struct stat& status) {
   const Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!place || ::fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) return Fd();
   return Fd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// The first page holds the ELF header, the program headers and, as linkers lay it out, the
+// The first page contains the ELF header, the program headers and, as linkers lay it out, the
 // build-id.
 bool first_page_matches(int fd, Pid target, const MappedFile& file) {
   std::array<std::byte, 4096> in_file{};
@@ -52,8 +53,8 @@ OpenedFile open_mapped_file(Pid target, const MappedFile& file) {
     opened.fd = named && same ? std::move(named) : std::move(mapped);
     return opened;
   }
-  // Without the privilege for map_files. On overlay file systems the inode number in maps may
-  // differ from that of stat(2): then the contents decide.
+  // Without the privilege for map_files we open the file by its name. On overlay file systems the
+  // inode number in maps may differ from that of stat(2); then the contents decide.
   if (named && (by_name.st_ino == file.inode || first_page_matches(named.get(), target, file))) {
     opened.fd = std::move(named);
   }

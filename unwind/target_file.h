@@ -1,5 +1,5 @@
-// Opens the very file that a process has mapped, in its mount namespace, also where its name has
-// been deleted or now means another file.
+// Opens the very file that a process has mapped, in its mount namespace, even if its name was
+// deleted or now means another file.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace causalctl::unwind {
 
 struct OpenedFile {
-  Fd fd;             // not open: the file is not to be had
-  std::string path;  // where it would be by name: debug files are looked for beside it
+  Fd fd;             // not open if the file cannot be had
+  std::string path;  // where the name leads: debug files are looked for beside it
 };
 
-// /proc/PID/root/PATH when it is the mapped file; else /proc/PID/map_files (needs privileges), else
-// /proc/PID/exe for the executable. Source: proc(5).
+// Tries /proc/PID/root/PATH, if that is the mapped file; then /proc/PID/map_files (needs
+// privileges); then, for the executable, /proc/PID/exe. Source: proc(5).
 OpenedFile open_mapped_file(Pid target, const MappedFile& file);
 
 }  // namespace causalctl::unwind

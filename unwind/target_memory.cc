@@ -8,7 +8,7 @@ namespace causalctl::unwind {
 
 bool TargetMemory::read(Address address, std::span<std::byte> bytes) {
   iovec local{bytes.data(), bytes.size()};
-  // The address belongs to the other process: it is only carried to the kernel.
+  // The address belongs to the other process; here it is only passed on to the kernel.
   iovec remote{reinterpret_cast<void*>(address), bytes.size()};  // NOLINT
   return process_vm_readv(target_, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes.size());
 }

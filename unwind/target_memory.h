@@ -1,4 +1,4 @@
-// Memory views: of a live process, and of the stack copied into a sample.
+// Two views of memory: of a live process, and of the stack copied into a sample.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace causalctl::unwind {
 
-// process_vm_readv(2); false also when the process is gone or may not be read.
+// Reads by process_vm_readv(2). Returns false also if the process is gone or may not be read.
 class TargetMemory : public MemoryView {
  public:
   explicit TargetMemory(Pid target) : target_(target) {}
@@ -19,7 +19,7 @@ class TargetMemory : public MemoryView {
   Pid target_;
 };
 
-// The bytes from `base` upwards; borrowed.
+// The bytes from `base` upwards, which it borrows.
 class StackView : public MemoryView {
  public:
   StackView() = default;

@@ -1,11 +1,11 @@
-// libunwind's remote unwinding over our own accessors.
+// Unwinds with libunwind's remote interface over our own accessors.
 //
-// Registers and stack come from the sample; the unwind tables (.eh_frame) from the mapped files,
-// which are constant, so that a step usually needs no system call; all other memory is read from
-// the target. Functions are found by binary search in .eh_frame_hdr through libunwind's
-// dwarf_search_unwind_table, an exported function that its headers do not declare (perf and gdb's
-// users of libunwind do the same). Code without a table falls back to libunwind's frame-pointer
-// step. A return address outside executable mappings ends a chain as incomplete.
+// Registers and stack come from the sample. The unwind tables (.eh_frame) come from the mapped
+// files, which are constant, so that a step usually needs no system call. All other memory is read
+// from the target. Functions are found by binary search in .eh_frame_hdr through libunwind's
+// dwarf_search_unwind_table, an exported function that its headers do not declare (perf and other
+// users of libunwind do the same). For code without a table libunwind steps by frame pointers. A
+// return address outside of executable mappings ends a chain as incomplete.
 #include "unwind/unwinder.h"
 
 #include <asm/perf_regs.h>
@@ -33,16 +33,16 @@ extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t, unw_word_t, 
 namespace causalctl::unwind {
 namespace {
 
-constexpr std::size_t kCachedFrames = 4096;  // register rules by instruction pointer
+constexpr std::size_t kCachedFrames = 4096;  // the cached register rules, by instruction pointer
 
-// libunwind numbers registers as DWARF does, perf as the kernel does.
+// libunwind numbers registers as DWARF does, and perf numbers them as the kernel does.
 constexpr std::array<unsigned, UNW_X86_64_RIP + 1> kPerfRegister = {
     PERF_REG_X86_AX,  PERF_REG_X86_DX,  PERF_REG_X86_CX,  PERF_REG_X86_BX,  PERF_REG_X86_SI,
     PERF_REG_X86_DI,  PERF_REG_X86_BP,  PERF_REG_X86_SP,  PERF_REG_X86_R8,  PERF_REG_X86_R9,
     PERF_REG_X86_R10, PERF_REG_X86_R11, PERF_REG_X86_R12, PERF_REG_X86_R13, PERF_REG_X86_R14,
     PERF_REG_X86_R15, PERF_REG_X86_IP};
 
-// The constant parts of one mapped file, opened when first needed.
+// The constant parts of one mapped file, which is opened when first needed.
 class Image {
  public:
   explicit Image(MappedFile file) : file_(std::move(file)) {}
@@ -80,7 +80,7 @@ class Image {
   ElfImage elf_;
 };
 
-// What the accessors work on.
+// The data that the accessors work on.
 struct Source {
   explicit Source(Pid pid);
   ~Source() { unw_destroy_addr_space(space); }
@@ -96,9 +96,9 @@ struct Source {
   Pid target;
   TargetMemory memory;
   unw_addr_space_t space = nullptr;
-  std::vector<Image> images;             // by address
-  std::vector<MappedRange> executable;   // by address; code outside files included
-  const Registers* registers = nullptr;  // of the sample at hand
+  std::vector<Image> images;             // sorted by address
+  std::vector<MappedRange> executable;   // sorted by address; includes code outside of files
+  const Registers* registers = nullptr;  // of the present sample
   StackView stack;
   bool complete = false;
 };
@@ -113,7 +113,7 @@ int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info,
   return UNW_OBJ(dwarf_search_unwind_table)(space, ip, &table, info, need_info, argument);
 }
 
-void put_unwind_info(unw_addr_space_t, unw_proc_info_t*, void*) {}  // libunwind frees its own
+void put_unwind_info(unw_addr_space_t, unw_proc_info_t*, void*) {}  // libunwind frees its own data
 
 int no_dynamic_info(unw_addr_space_t, unw_word_t*, void*) { return -UNW_ENOINFO; }
 
@@ -215,7 +215,7 @@ int Source::find_table(Address ip, unw_dyn_info_t& table) {
   table.format = UNW_INFO_FORMAT_REMOTE_TABLE;
   table.u.rti.segbase = found->header + bias;
   table.u.rti.table_data = found->entries + bias;
-  table.u.rti.table_len = found->count;  // in words: an entry is 8 bytes
+  table.u.rti.table_len = found->count;  // in words: an entry has 8 bytes
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// Call chains by libunwind from copied registers and stack (a perf sample), with our accessors.
+// Unwinds call chains by libunwind from copied registers and stack (a perf sample).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace causalctl::unwind {
 
-// The 64-bit general registers in the order of asm/perf_regs.h (PERF_REG_X86_AX …): index = bit.
+// The 64-bit general registers in the order of asm/perf_regs.h (PERF_REG_X86_AX …): the index is
+// the bit.
 struct Registers {
   std::uint64_t values[24] = {};
 };
@@ -24,13 +25,14 @@ class Unwinder {
   Unwinder(const Unwinder&) = delete;
   Unwinder& operator=(const Unwinder&) = delete;
 
-  void refresh();  // mappings changed
+  void refresh();  // call it when mappings have changed
 
-  // [0] is the instruction pointer, then return addresses, outermost last; at most `depth`.
-  // `stack` are the bytes at and above the stack pointer; other memory is read from the target.
+  // Returns at most `depth` addresses: the instruction pointer, then return addresses, outermost
+  // last. `stack` has the bytes at and above the stack pointer; other memory is read from the
+  // target.
   std::vector<Address> unwind(const Registers& registers, std::span<const std::byte> stack,
                               std::size_t depth);
-  bool last_complete() const;  // the last chain ended at the outermost frame
+  bool last_complete() const;  // true if the last chain ended at the outermost frame
 
  private:
   struct Impl;

@@ -14,7 +14,7 @@ bool is_in_list(std::string_view word, std::string_view list) {
   return false;
 }
 
-// "hierarchy:controllers:path"; version 2 is "0::path".
+// A line is "hierarchy:controllers:path"; that of version 2 is "0::path".
 CgroupPaths cgroup_paths(std::string_view text, std::string_view controller) {
   CgroupPaths paths;
   std::istringstream lines{std::string(text)};

@@ -8,15 +8,16 @@
 
 namespace causalctl {
 
-struct CgroupPaths {  // of a process, below the root of the hierarchy; nullopt: none there
+// Paths of a process below the root of each hierarchy; nullopt if it has none there.
+struct CgroupPaths {
   std::optional<std::string> version_1;
   std::optional<std::string> version_2;
 };
 
-// `text`: of /proc/PID/cgroup. Version 1: of the hierarchy that has `controller`.
+// `text` is that of /proc/PID/cgroup. `controller` names the hierarchy of version 1 that is meant.
 CgroupPaths cgroup_paths(std::string_view text, std::string_view controller);
 
-// Whether `word` is one of those that `list` has, with commas between them.
+// Returns whether `word` is in `list`, whose words are separated by commas.
 bool is_in_list(std::string_view word, std::string_view list);
 
 }  // namespace causalctl

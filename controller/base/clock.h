@@ -1,4 +1,4 @@
-// Clocks. Pure files never include this: there, time comes in with the events.
+// Clocks. Pure files never include this header: their time comes in with the events.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@ namespace causalctl {
 
 Nanoseconds monotonic_now();                // CLOCK_MONOTONIC
 Nanoseconds realtime_now();                 // CLOCK_REALTIME, ns since 1970
-Nanoseconds process_cpu_now();              // CPU time of this process, all threads
+Nanoseconds process_cpu_now();              // CPU time of all threads of this process
 void sleep_until(Nanoseconds deadline_ns);  // CLOCK_MONOTONIC; returns early on a signal
 
-// A limit to waiting for another process by polls of it. What a poll takes longer than
-// `longest_poll_ns` is not counted: the machine has stalled, and the other one has not run either.
+// Limits how long another process is waited for by polling it. Of a poll that takes longer than
+// `longest_poll_ns` only that much is counted: the machine has stalled, and the other process has
+// not run either.
 class Patience {
  public:
   explicit Patience(Nanoseconds limit_ns, Nanoseconds longest_poll_ns = 20 * kMillisecond)
       : left_ns_(limit_ns), longest_poll_ns_(longest_poll_ns), last_ns_(monotonic_now()) {}
 
-  bool over();  // to be asked once a poll
+  bool over();  // must be called once a poll
 
  private:
   Nanoseconds left_ns_;
@@ -27,13 +28,14 @@ class Patience {
   Nanoseconds last_ns_;
 };
 
-// The time that experiments live in: the machine's, or that of a simulation (tests/sim).
+// The clock that experiments are timed by: the machine's, or that of a simulation (tests/sim).
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual Nanoseconds now() const = 0;
   virtual void sleep_until(Nanoseconds deadline_ns) = 0;  // may return early
-  virtual std::uint32_t core() const = 0;  // that the caller has run on since the last sleep
+  // the core that the caller has run on since its last sleep
+  virtual std::uint32_t core() const = 0;
 };
 
 }  // namespace causalctl

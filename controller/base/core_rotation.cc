@@ -9,8 +9,8 @@
 namespace causalctl {
 namespace {
 
-// A move is dear: the kernel's stopper thread does it. Often enough to be fair within an
-// experiment.
+// Moving to another core is costly, because the kernel's stopper thread has to run for it. One move
+// in 25 ms is often enough to treat all cores alike within an experiment.
 constexpr Nanoseconds kStay = 25 * kMillisecond;
 constexpr Nanoseconds kPollEvery = 900 * kMillisecond;
 
@@ -59,7 +59,8 @@ void CoreRotation::move_to(int core) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(core, &one);
-  (void)sched_setaffinity(0, sizeof(one), &one);  // a core that went offline: stay
+  // fails if the core went offline: the thread then stays
+  (void)sched_setaffinity(0, sizeof(one), &one);
 }
 
 void CoreRotation::find_idle_core(Nanoseconds now_ns) {

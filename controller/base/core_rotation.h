@@ -1,11 +1,12 @@
-// The machine's clock for a thread that wakes up periodically beside threads that it must not
-// disturb, or must disturb equally.
+// The machine's clock for a thread that wakes periodically beside threads that it must not disturb,
+// or must disturb equally.
 //
-// A real-time thread wakes up where it last ran, whoever runs there, idle cores or not. On one core
-// for long it would slow down one thread of the target and not the others. Where a core is idle
-// while the target runs freely, that one is taken. Otherwise each is, in turn: every 25 ms the next
-// one, in random order. Preferring what is idle at the moment would be cheaper but not fair: the
-// fewer threads a treatment leaves running, the less it would cost.
+// A real-time thread wakes on the core where it last ran, even if another thread runs there and
+// other cores are idle. If it stayed on one core, it would slow down one thread of the target and
+// not the others. If a core is idle while the target runs freely, the caller stays on that one.
+// Otherwise it moves every 25 ms to the next core, in random order. It would be cheaper to prefer a
+// core that is idle at the moment, but that would bias experiments: the fewer threads a treatment
+// leaves running, the less the caller would cost it.
 #pragma once
 
 #include <sched.h>
@@ -19,14 +20,14 @@
 namespace causalctl {
 
 std::vector<int> cores_in(const cpu_set_t& set);
-std::vector<CoreTimes> core_times_now();  // empty: /proc/stat cannot be read
+std::vector<CoreTimes> core_times_now();  // empty if /proc/stat cannot be read
 
 class CoreRotation final : public Clock {
  public:
-  // For the calling thread, over the cores it is allowed at present. In the second that follows the
-  // target must run freely: it is then that an idle core is looked for.
+  // Moves the calling thread over the cores that it is allowed to use now. An idle core is looked
+  // for in the first second, so the target must run freely during it.
   explicit CoreRotation(std::uint64_t seed);
-  ~CoreRotation() override;  // back to all of them
+  ~CoreRotation() override;  // lets the thread use all of them again
   CoreRotation(const CoreRotation&) = delete;
   CoreRotation& operator=(const CoreRotation&) = delete;
 
@@ -39,7 +40,7 @@ class CoreRotation final : public Clock {
   void find_idle_core(Nanoseconds now_ns);
   void move_to(int core);
 
-  std::vector<int> cores_;  // in the order of this turn
+  std::vector<int> cores_;  // in the order of the current round
   std::size_t next_ = 0;
   Nanoseconds moved_at_ns_ = 0;
   std::mt19937_64 random_;

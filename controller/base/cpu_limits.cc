@@ -14,7 +14,8 @@
 namespace causalctl {
 namespace {
 
-constexpr std::string_view kFirstNamespace = "cgroup:[4026531835]";  // PROC_CGROUP_INIT_INO
+// PROC_CGROUP_INIT_INO of the kernel
+constexpr std::string_view kFirstNamespace = "cgroup:[4026531835]";
 
 struct Mount {
   std::string root, place, type, options;
@@ -57,7 +58,7 @@ CpuStats cpu_stats(std::string_view cgroups, std::string_view mountinfo) {
     auto path = version_2 ? paths.version_2 : paths.version_1;
     if (!path) continue;
     ++hierarchies;
-    if (path->starts_with("/..")) {  // outside of our namespace
+    if (path->starts_with("/..")) {  // the path lies outside of our namespace
       stats.complete = false;
       continue;
     }
@@ -120,7 +121,8 @@ CpuLimitsOf::Counts CpuLimitsOf::count() const {
   return counts;
 }
 
-// What holds it up once may do so again, the sooner for each pause that uses CPU time.
+// A quota that has throttled the process once may do so again, the sooner the more CPU time pauses
+// use.
 CpuLimits CpuLimitsOf::poll() {
   const Counts now = count();
   CpuLimits limits;

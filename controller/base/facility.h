@@ -1,9 +1,9 @@
 // The facilities of the kernel that causalctl relies on, by the names that messages, logs and
 // `doctor` call them by.
 //
-// A hypervisor or a container may let an event be opened that never fires. So each facility is
-// tried on ourselves before it is relied on, and counts as available only where it was seen to
-// work. CAUSALCTL_PRETEND_BROKEN is the seam by which tests make such a try fail on any machine.
+// A hypervisor or a container may allow an event to be opened that then never fires. So each
+// facility is tried on causalctl itself first, and counts as available only if it was seen to work.
+// With CAUSALCTL_PRETEND_BROKEN tests make such a trial fail on any machine.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ enum class Facility : std::uint8_t {
   uprobe,
   sample,         // of the task clock
   switch_record,  // PERF_RECORD_SWITCH
-  wake_up,        // the tracepoint sched:sched_waking
+  wake_up,        // wake-ups, by the tracepoint sched:sched_waking
   sigtrap,        // an event that sends SIGTRAP
   bpf,            // a BPF program, run at an event
-  clock,          // CLOCK_MONOTONIC in the records, as we read it
+  clock,          // CLOCK_MONOTONIC in the records, as read from user space
 };
 
-// "breakpoint", "uprobe", "sample", "switch", "wake-up", "sigtrap", "bpf", "clock".
+// Returns "breakpoint", "uprobe", "sample", "switch", "wake-up", "sigtrap", "bpf" or "clock".
 std::string_view name_of(Facility facility);
 
-// Whether the environment variable CAUSALCTL_PRETEND_BROKEN, names separated by commas, has this
-// facility: a try of it must then be taken to have failed, whatever was seen.
+// Returns whether the environment variable CAUSALCTL_PRETEND_BROKEN, a list of names separated by
+// commas, has this facility. If so, a trial of it must count as failed, whatever was seen.
 bool is_pretended_broken(Facility facility);
 
 }  // namespace causalctl

@@ -9,8 +9,8 @@
 namespace causalctl {
 namespace {
 
-constexpr double kIdle = 0.9;       // share of the time since the last poll
-constexpr double kStillIdle = 0.8;  // the caller itself runs there
+constexpr double kIdle = 0.9;       // of the time since the last poll
+constexpr double kStillIdle = 0.8;  // lower, because the caller itself runs there
 
 double idle_share(const CoreTimes& before, const CoreTimes& now) {
   if (now.all <= before.all || now.idle < before.idle) return 0;

@@ -1,5 +1,5 @@
-// A number that was measured, with its 95 % interval. Of an effect: the fraction by which the time
-// per unit of work falls.
+// A measured number with its 95 % interval. If it is an effect, it is the fraction by which the
+// time per unit of work falls.
 #pragma once
 
 namespace causalctl {

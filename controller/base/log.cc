@@ -8,7 +8,7 @@
 namespace causalctl::log {
 namespace {
 Level current_level = Level::normal;
-std::atomic<bool> line_open = false;  // the symbolizing thread writes, too
+std::atomic<bool> line_open = false;  // atomic, because the symbolizing thread writes messages, too
 }  // namespace
 
 void set_level(Level level) { current_level = level; }
@@ -22,7 +22,7 @@ void write(Level at_least, std::string_view text) {
   to_stderr(fmt::format("{}causalctl: {}\n", replaces ? "\r\x1b[K" : "", printable_lines(text)));
 }
 
-// A reader that is gone is no reason to end: fmt::print would throw, from destructors, too.
+// A reader that has gone is no reason to end. fmt::print would throw then, even from destructors.
 void to_stderr(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);

@@ -1,4 +1,4 @@
-// Messages to the person at the terminal, on standard error. Results never go here.
+// Writes messages to the person at the terminal, on standard error. Results never go here.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,8 @@ void set_level(Level level);
 Level level();
 void write(Level at_least, std::string_view text);  // one line, prefixed "causalctl: "
 void to_stderr(std::string_view text);              // as it is; never throws
-// The cursor of the terminal stands behind a line that a message is to replace.
+// Says whether the terminal's cursor stands behind a status line that the next message must
+// replace.
 void set_line_open(bool open);
 
 template <typename... T>

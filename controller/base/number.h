@@ -1,4 +1,4 @@
-// Numbers in text that somebody else wrote, and shares of counts.
+// Parses numbers in text that others wrote, and computes shares of counts.
 #pragma once
 
 #include <charconv>
@@ -9,8 +9,8 @@
 
 namespace causalctl {
 
-// Nothing, unless the whole text is a number of that type. `format`: a base, or as of
-// std::from_chars, which takes "inf" and "nan" for floating-point types.
+// Returns nullopt unless the whole text is a number of that type. `format` is a base, or a format
+// of std::from_chars, which accepts "inf" and "nan" for floating-point types.
 template <typename Number, typename... Format>
 std::optional<Number> parse_number(std::string_view text, Format... format) {
   Number value{};
@@ -20,7 +20,7 @@ std::optional<Number> parse_number(std::string_view text, Format... format) {
   return value;
 }
 
-// 0 of nothing.
+// Returns 0 if `whole` is 0.
 inline double share_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }

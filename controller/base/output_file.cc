@@ -20,8 +20,9 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// The rule of fs.protected_regular (Documentation/admin-guide/sysctl/fs.rst), on every system and
-// in every directory: root that writes into a user's own directory may append to the user's file.
+// Applies the rule of fs.protected_regular (Documentation/admin-guide/sysctl/fs.rst) on every
+// system and in every directory. Root that writes into a user's own directory may append to that
+// user's file.
 bool is_foreign(const struct stat& file, const std::string& path) {
   if (file.st_uid == ::geteuid()) return false;
   struct stat directory {};

@@ -5,7 +5,7 @@ namespace {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Length of the well-formed printable UTF-8 sequence at the start of `text`; 0: none.
+// Returns the length of the well-formed printable UTF-8 sequence at the start of `text`; 0 if none.
 std::size_t sequence(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;

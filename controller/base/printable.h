@@ -1,4 +1,4 @@
-// Text from files and processes nobody vouches for, made fit for a terminal. Pure.
+// Makes text from files and processes that cannot be trusted fit for a terminal. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace causalctl {
 
-// Control characters (which a terminal obeys) and broken UTF-8 become '?'.
+// Replaces control characters (which a terminal obeys) and broken UTF-8 by '?'.
 std::string printable(std::string_view text);
 
-// The same; line feeds stay, for messages of several lines.
+// Does the same but keeps line feeds, for messages of several lines.
 std::string printable_lines(std::string_view text);
 
-// To so many bytes at most, and no half characters of UTF-8.
+// Cuts `text` to at most `size` bytes, never within a character of UTF-8.
 std::string cut_to(std::string text, std::size_t size);
 
 }  // namespace causalctl

@@ -52,8 +52,9 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-// Of /proc/PID/stat, numbered as in proc(5), from 3; empty: there is none. The program's name, the
-// second, stands in parentheses and may hold anything, parentheses too.
+// Returns a field of /proc/PID/stat, numbered from 3 as in proc(5), or an empty text if it is not
+// there. The second field, the program's name, stands in parentheses and may contain any text, even
+// parentheses.
 std::string_view field_of_stat(std::string_view stat, int field) {
   const auto name_end = stat.rfind(')');
   if (name_end == std::string_view::npos) return {};
@@ -62,7 +63,8 @@ std::string_view field_of_stat(std::string_view stat, int field) {
   return next_word(stat);
 }
 
-uid_t effective_uid(std::string_view value) {  // "real effective saved filesystem", by tabs
+// the value is "real effective saved filesystem", separated by tabs
+uid_t effective_uid(std::string_view value) {
   const auto first = value.find_first_not_of('\t');
   if (first == std::string_view::npos) return 0;
   const auto second = value.find('\t', first);
@@ -200,8 +202,8 @@ std::optional<Status> thread_status(Pid pid, Tid tid) {
   const auto text = read_text(fmt::format("/proc/{}/task/{}/status", pid, tid));
   if (!text || text->empty()) return std::nullopt;
   const Status status = parse_status(*text);
-  // A thread whose signal state is given back already counts none, and shows empty sets, though its
-  // state may have been read before that, as R (task_sig() of fs/proc/array.c).
+  // A thread whose signal state has been freed counts 0 threads and shows empty sets, although its
+  // state may have been read as R before that (task_sig() of fs/proc/array.c).
   return status.threads > 0 ? std::optional(status) : std::nullopt;
 }
 
@@ -213,7 +215,7 @@ std::optional<Nanoseconds> cpu_time(Pid pid, Tid tid) {
 
 std::optional<std::vector<Map>> maps(Pid pid) {
   auto text = read_text(fmt::format("/proc/{}/maps", pid));
-  if (text && text->empty()) {  // its first thread has ended, before the others (pthread_exit)
+  if (text && text->empty()) {  // the main thread ended before the others (pthread_exit)
     const auto alive = threads(pid);
     if (!alive.empty()) text = read_text(fmt::format("/proc/{}/task/{}/maps", pid, alive.back()));
   }
@@ -237,7 +239,7 @@ Pid parse_flock_holder(std::string_view locks, std::string_view file) {
   while (!locks.empty()) {
     auto line = next_line(locks);  // "1: FLOCK  ADVISORY  WRITE 708 00:17:1234 0 EOF"
     next_word(line);
-    if (next_word(line) != "FLOCK") continue;  // those who wait have a "->" before it
+    if (next_word(line) != "FLOCK") continue;  // waiting processes have a "->" before it
     next_word(line);
     next_word(line);
     const auto holder = next_word(line);
@@ -289,7 +291,7 @@ bool is_kernel_worker(Pid pid, Tid tid) {
 }
 
 bool is_kernel_worker(Pid pid, std::string_view stat_of_thread) {
-  if (!parse_is_kernel_worker(stat_of_thread, "")) return false;  // nearly all
+  if (!parse_is_kernel_worker(stat_of_thread, "")) return false;  // true of nearly all threads
   const auto first = read_text(fmt::format("/proc/{}/stat", pid));
   return parse_is_kernel_worker(stat_of_thread, first.value_or(""));
 }

@@ -1,4 +1,4 @@
-// How a process treats signals: what a program that it starts inherits.
+// How a process treats signals, which a program that it starts inherits.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@ class SignalState {
   SignalState();         // as it is now
   void restore() const;  // async-signal-safe
 
-  // As it was when this was first called: main() does so before it changes anything, so that a
-  // program that we start inherits what we have inherited (`nohup`, a service without SIGPIPE).
+  // The state when this was first called: main() calls it before it changes anything, so that a
+  // program that we start inherits what we inherited (`nohup`, a service without SIGPIPE).
   static const SignalState& at_start();
 
  private:

@@ -10,7 +10,7 @@
 namespace causalctl::statistics {
 namespace {
 
-constexpr double kTrim = 0.2;                  // at each end
+constexpr double kTrim = 0.2;                  // cut at each end
 constexpr double kNormalDeviation = 1.4826;    // standard deviation over median absolute deviation
 constexpr std::size_t kAsGoodAsNormal = 2000;  // degrees of freedom
 
@@ -52,13 +52,13 @@ double robust_deviation(std::span<const double> values) {
   const double centre = median(values);
   std::vector<double> distances;
   for (const double value : values) distances.push_back(std::abs(value - centre));
-  // Croux & Rousseeuw, "Time-Efficient Algorithms for Two Highly Robust Estimators of Scale"
-  // (1992): for few values it is too small, by about 0.8 of them.
+  // For few values the estimate is too small, by a factor of about (n - 0.8)/n: Croux & Rousseeuw,
+  // "Time-Efficient Algorithms for Two Highly Robust Estimators of Scale" (1992).
   const double count = static_cast<double>(values.size());
   return kNormalDeviation * count / (count - 0.8) * median(distances);
 }
 
-// The finite sums for whole degrees of freedom: exact, one term per two degrees.
+// These are the finite sums for whole degrees of freedom: exact, with one term per two degrees.
 double student_t_cdf(double t, std::size_t degrees_of_freedom) {
   INVARIANT(degrees_of_freedom >= 1);
   if (degrees_of_freedom > kAsGoodAsNormal) return normal_cdf(t);
@@ -72,7 +72,7 @@ double student_t_cdf(double t, std::size_t degrees_of_freedom) {
     sum += term;
   }
   const double within = odd ? 2 / std::numbers::pi * (theta + std::sin(theta) * sum)
-                            : std::sin(theta) * sum;  // P(|T| < t), with t's sign
+                            : std::sin(theta) * sum;  // P(|T| < t), with the sign of t
   return 0.5 + within / 2;
 }
 

@@ -1,5 +1,5 @@
-// Small-sample statistics for noisy measurements: Student's t, robust location and scale, control
-// for many tests. Pure.
+// Statistics for few and noisy measurements: Student's t, robust location and scale, and the
+// correction for many tests. Pure.
 //
 // Sources: Abramowitz & Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4 for
 // Student's t; Huber, Robust Statistics (1981), §3.2 for the clipped mean and §7.10 for its
@@ -17,27 +17,30 @@ double mean(std::span<const double> values);            // REQUIRES: not empty
 double standard_error(std::span<const double> values);  // of the mean; REQUIRES: two or more
 double trimmed_mean(std::span<const double> values);    // without 20 % at each end
 double median(std::span<const double> values);          // REQUIRES: not empty
-// Median distance from the median, scaled to the standard deviation of normal values; not empty.
+// Median distance from the median, scaled to the standard deviation of normal values. REQUIRES: not
+// empty.
 double robust_deviation(std::span<const double> values);
 
 double student_t_cdf(double t, std::size_t degrees_of_freedom);  // REQUIRES: at least 1
-// The t that exceeds all but `tail` of the distribution; REQUIRES: 0 < tail <= 0.5.
+// Returns the t that exceeds all but `tail` of the distribution. REQUIRES: 0 < tail <= 0.5.
 double student_t_quantile(double tail, std::size_t degrees_of_freedom);
-// Half of the 95 % interval of the mean (Student's t); REQUIRES: two values or more.
+// Returns half of the 95 % interval of the mean (Student's t). REQUIRES: two values or more.
 double half_interval_of_mean(std::span<const double> values);
 
 inline constexpr double kNormal95 = 1.96;  // standard errors on each side of a 95 % interval
 
 // Huber's clipping at kClip standard deviations. Clipped residuals divided by kUnclipped are
-// pseudo-values: their mean is the robust location, and their variance over the square root of
-// their number its error. kClippedVariance: the variance of clipped standard normal values.
+// pseudo-values. Their mean is the robust location, and their standard deviation over the square
+// root of their number is its error. kClippedVariance is the variance of clipped standard normal
+// values.
 inline constexpr double kClip = 2.5;
 inline constexpr double kUnclipped = 0.9876;
 inline constexpr double kClippedVariance = 0.9776;
 double clipped(double residual, double deviation);
 
-// p-values adjusted after Holm: reject where the result is at most the level, and a false rejection
-// among all has at most that probability, however the tests depend on each other.
+// Adjusts p-values by Holm's method. If each test is rejected whose result is at most the level,
+// the probability of any false rejection is at most the level, however the tests depend on each
+// other.
 std::vector<double> holm(std::span<const double> p_values);
 
 }  // namespace causalctl::statistics

@@ -1,4 +1,4 @@
-// Starts a thread, or throws an Error that says which.
+// Starts a thread, or throws an Error that says which thread could not be started.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,8 @@
 
 namespace causalctl {
 
-// `purpose`: for the message. Throws Error: too many threads, no memory for its stack.
+// `purpose` names the thread in the message. Throws Error if there are too many threads or no
+// memory for a stack.
 template <typename Function>
 std::thread start_thread(std::string_view purpose, Function&& function) {
   try {

@@ -16,7 +16,7 @@
 namespace causalctl {
 namespace {
 
-// Spaces and the like in mount points are written as \ooo (proc_pid_mounts(5)).
+// In mount points spaces and the like are written as \ooo (proc_pid_mounts(5)).
 std::string unescape(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -33,8 +33,8 @@ std::string unescape(std::string_view text) {
   return result;
 }
 
-// By what we may do now, capabilities included: access(2) asks for the real user. errno tells why
-// not.
+// Checks with our present rights, capabilities included, which access(2) does not: it checks those
+// of the real user. If it returns false, errno tells why.
 bool is_readable(const std::string& tracefs) {
   return faccessat(AT_FDCWD, (tracefs + "/events").c_str(), R_OK | X_OK, AT_EACCESS) == 0;
 }
@@ -46,7 +46,7 @@ Fd mount_detached() {
                     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
 }
 
-// "": we may not.
+// Returns "" if we have no right to mount.
 std::string own_mount() {
   static const Fd mount = mount_detached();
   return mount ? fmt::format("/proc/self/fd/{}", mount.get()) : "";

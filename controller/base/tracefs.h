@@ -1,5 +1,5 @@
-// The file system in which the kernel describes its tracepoints.
-// Sources: Documentation/trace/events.rst; fsopen(2), fsmount(2).
+// Finds the file system in which the kernel describes its tracepoints. Sources:
+// Documentation/trace/events.rst; fsopen(2), fsmount(2).
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ struct Tracefs {
   bool is_ours = false;  // mounted by us, for us
 };
 
-// Pure: the mount point of tracefs in a text of /proc/self/mounts, "" if none. debugfs brings
-// tracefs with it, under tracing/.
+// Returns the mount point of tracefs in a text of /proc/self/mounts, or "". debugfs contains
+// tracefs in its folder tracing/. Pure.
 std::string tracefs_in_mounts(std::string_view mounts);
 
-// Where it is mounted; where it is not, or may not be read there, a mount of our own, if we may
-// make one (CAP_SYS_ADMIN): read-only, in no folder, so that nobody else sees it, and gone when
-// this process ends. nullopt with the `problem` and what to do.
+// Returns where tracefs is mounted. If it is not, or may not be read there, we make a mount of our
+// own if we have CAP_SYS_ADMIN: read-only and in no folder, so that no other process sees it and it
+// ends with this process. Otherwise returns nullopt, and `problem` says why and what to do.
 std::optional<Tracefs> find_tracefs(std::string& problem);
 
 }  // namespace causalctl

@@ -46,8 +46,8 @@ std::optional<double> typical(const std::vector<double>& values, MetricKind kind
   return value > 0 ? std::optional(1 / value) : std::nullopt;
 }
 
-// In logarithms; nullopt: too few blocks, or so different that an end bounds nothing (small counts
-// may differ by factors).
+// Returns the interval in logarithms. nullopt if there are too few blocks, or if they differ by so
+// much that an end bounds nothing (small counts may differ by factors).
 std::optional<Interval> interval(const std::vector<double>& ratios, bool sequential,
                                  std::uint64_t seed) {
   if (ratios.empty()) return std::nullopt;
@@ -57,7 +57,8 @@ std::optional<Interval> interval(const std::vector<double>& ratios, bool sequent
   return log;
 }
 
-// Each run against its own kind, over all phases: what is left is the machine's.
+// Compares each run with the other runs of its side, over all phases: what remains is due to the
+// machine.
 void add_course(const std::vector<RunResult>& runs, const Metric& metric, ComparedMetric& result) {
   std::array<std::vector<double>, 2> logs;
   for (const RunResult& run : runs) {
@@ -66,7 +67,7 @@ void add_course(const std::vector<RunResult>& runs, const Metric& metric, Compar
       logs[static_cast<std::size_t>(run.scheduled.side())].push_back(std::log(*value));
     }
   }
-  std::vector<std::pair<double, double>> points;  // time, log
+  std::vector<std::pair<double, double>> points;  // time and logarithm
   for (const RunResult& run : runs) {
     const auto value = value_of(run, metric);
     if (!value || *value <= 0) continue;
@@ -74,8 +75,8 @@ void add_course(const std::vector<RunResult>& runs, const Metric& metric, Compar
     points.emplace_back(static_cast<double>(run.start_ns), std::log(*value) - centre);
     result.course.push_back(std::exp(points.back().second));
   }
-  // Theil (1950), Sen (1968): the median slope, which single stalls do not move. Of very many runs
-  // some will do.
+  // The median slope, which single stalls do not move (Theil 1950, Sen 1968). A subset is enough if
+  // there are very many runs.
   const std::size_t stride = 1 + points.size() / kRunsForDrift;
   std::vector<double> slopes;
   for (std::size_t i = 0; i < points.size(); i += stride) {
@@ -98,14 +99,14 @@ ComparedMetric compare_metric(const std::vector<RunResult>& runs, const Metric& 
   const std::vector<double> b = values_of(runs, metric, Side::b);
   result.a = typical(a, metric.kind);
   result.b = typical(b, metric.kind);
-  // A p-value is for one look, at the end.
+  // A p-value is valid for one analysis, at the end.
   if (!a.empty() && !b.empty() && !options.sequential) result.p_value = mann_whitney(a, b).p_value;
   const std::vector<double> ratios = log_ratios(runs, metric, Phase::pairs);
   if (const auto log = interval(ratios, options.sequential, options.seed)) {
     result.effect = to_effect(*log);
     result.detectable = detectable(ratios, *log);
   }
-  // The null has a fixed number of blocks, whatever rule ends the rest.
+  // The null phase has a fixed number of blocks, whatever rule ends the other one.
   const auto null = interval(log_ratios(runs, metric, Phase::null), false, options.seed);
   if (null) result.null = to_effect(*null);
   add_course(runs, metric, result);
@@ -115,7 +116,7 @@ ComparedMetric compare_metric(const std::vector<RunResult>& runs, const Metric& 
 Gate judge_gate(double limit, const std::optional<Interval>& effect) {
   Gate gate;
   gate.limit = limit;
-  // B slower by the fraction x: B/A = 1 + x, effect -x.
+  // If B is slower by the fraction x, B/A = 1 + x and the effect is -x.
   if (!effect) return gate;
   if (effect->high < 0 && effect->value <= -limit) {
     gate.verdict = Gate::Verdict::failed;
@@ -154,7 +155,7 @@ void warn(Comparison& comparison) {
 std::vector<double> log_ratios(const std::vector<RunResult>& runs, const Metric& metric,
                                Phase phase) {
   struct Block {
-    double sum = 0;  // of logs: B's less A's
+    double sum = 0;  // of logarithms, B's less A's
     std::size_t runs = 0;
   };
   std::map<std::size_t, Block> blocks;

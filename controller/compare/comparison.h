@@ -1,4 +1,4 @@
-// Runs → comparison: log ratios of blocks, per metric. Pure.
+// Turns runs into a comparison: log ratios of blocks, for each metric. Pure.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct Metric {
 
 struct Measured {
   Metric metric;
-  double value = 0;  // units as in report::MetricKind
+  double value = 0;  // in the unit of report::MetricKind
 };
 
 struct RunResult {
@@ -29,22 +29,24 @@ struct RunResult {
   std::vector<Measured> values;
 };
 
-// log(B / A) of each whole block of the phase in which every run has this metric, above zero.
+// Returns log(B / A) of each complete block of the phase in which every run has this metric, above
+// zero.
 std::vector<double> log_ratios(const std::vector<RunResult>& runs, const Metric& metric,
                                Phase phase);
 
 struct ComparisonOptions {
-  std::uint64_t seed = 0;   // of the resampling, too
-  bool sequential = false;  // the run ended when its result said so: intervals for that
+  std::uint64_t seed = 0;  // of the random order and of the resampling
+  // True if a run ended because of its result, which needs other intervals.
+  bool sequential = false;
   std::optional<double> fail_if_slower;
 };
 
-// Fills all but labels, reason, times, prediction and warnings that only the caller knows. The
-// metrics are those of the first run, in its order.
+// Fills all fields except labels, reason, times, prediction, and warnings that only the caller
+// knows. The metrics are those of the first run, in its order.
 report::Comparison compare_runs(const std::vector<RunResult>& runs,
                                 const ComparisonOptions& options);
 
-// Achieved against predicted: their difference, each with its own error.
+// Compares the effect achieved with the predicted one: their difference, each with its own error.
 void judge_prediction(report::Prediction& prediction);
 
 }  // namespace causalctl::compare

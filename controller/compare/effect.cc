@@ -10,16 +10,16 @@
 namespace causalctl::compare {
 namespace {
 
-constexpr double kTrim = 0.2;  // at each end
+constexpr double kTrim = 0.2;  // cut at each end
 constexpr std::size_t kFewestToTrim = 7;
-// A resample that has a few blocks many times would seem exact, and its t be without bounds: its
-// error counts as this share of the sample's at least. Of 0, 1/5, 1/3, 1/2 the one that covers the
-// truth most nearly in 95 of 100 simulated comparisons.
+// A resample in which a few blocks occur many times would seem exact, and its t would have no
+// bound. So its error counts as at least this share of the sample's. Of 0, 1/5, 1/3 and 1/2, this
+// one covers the truth most nearly in 95 of 100 simulated comparisons.
 constexpr double kLeastError = 1.0 / 3;
 constexpr int kResamples = 2000;
 constexpr double kMissed = 0.2;  // 1 - power
 
-// Sorts `values`.
+// It sorts `values`.
 Centre centre_of_sorting(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
   const std::size_t count = values.size();
@@ -83,7 +83,7 @@ double detectable(std::span<const double> log_ratios, const Interval& log_interv
   const Centre centre = centre_of(log_ratios);
   const double above =
       centre.freedom > 0 ? statistics::student_t_quantile(kMissed, centre.freedom) : 0;
-  // Of the two, 1 - B/A is larger where B needs more.
+  // Of the two signs, the effect 1 - B/A is larger if B needs more.
   return std::expm1((log_interval.high - log_interval.low) / 2 + above * centre.error);
 }
 

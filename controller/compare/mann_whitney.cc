@@ -8,11 +8,12 @@
 namespace causalctl::compare {
 namespace {
 
-// P(U <= u) when both samples come from one distribution. The number of orders with a given U obeys
-// N(m, n, u) = N(m - 1, n, u - n) + N(m, n - 1, u): the largest value is one of the first sample,
-// and exceeds all n of the second, or it is one of the second. Here as probabilities.
+// Returns P(U <= u) if both samples come from one distribution. The number of orders with a given U
+// obeys N(m, n, u) = N(m - 1, n, u - n) + N(m, n - 1, u): the largest value is either one of the
+// first sample, and exceeds all n of the second, or one of the second. The code computes with
+// probabilities.
 double exact_tail(std::size_t m, std::size_t n, std::size_t u) {
-  // rows[j][v]: probability that U = v for i values of the first and j of the second
+  // rows[j][v] is the probability that U = v for i values of the first sample and j of the second.
   std::vector<std::vector<double>> rows(n + 1, {1.0});
   for (std::size_t i = 1; i <= m; ++i) {
     std::vector<std::vector<double>> next(n + 1);
@@ -31,7 +32,7 @@ double exact_tail(std::size_t m, std::size_t n, std::size_t u) {
   return tail;
 }
 
-// Σ (t³ - t) over groups of t equal values.
+// Returns Σ (t³ - t) over groups of t equal values.
 double tie_sum(std::span<const double> a, std::span<const double> b) {
   std::vector<double> all(a.begin(), a.end());
   all.insert(all.end(), b.begin(), b.end());
@@ -65,7 +66,7 @@ MannWhitney mann_whitney(std::span<const double> a, std::span<const double> b) {
     return result;
   }
   const double variance = m * n / 12 * (m + n + 1 - ties / ((m + n) * (m + n - 1)));
-  if (variance <= 0) return result;  // all are equal
+  if (variance <= 0) return result;  // all values are equal
   const double z = std::max(0.0, m * n / 2 - smaller - 0.5) / std::sqrt(variance);
   result.p_value = std::erfc(z / std::numbers::sqrt2);
   return result;

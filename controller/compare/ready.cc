@@ -30,7 +30,7 @@ std::optional<ReadyPattern::Match> ReadyPattern::find(std::string_view text) {
     line_ += text.substr(0, std::min(newline, kLongestLine - line_.size()));
     const bool complete = newline != std::string_view::npos;
     text.remove_prefix(complete ? newline + 1 : text.size());
-    // The number in a line that is still being written may go on.
+    // A number at the end of a line that is still being written may continue.
     if (complete || regex_.mark_count() == 0) {
       if (auto match = search()) return match;
     }

@@ -1,4 +1,5 @@
-// How a command says that it can be measured: words in its output, a port that accepts connections.
+// How a command says that it can be measured: by words in its output, or a port that accepts
+// connections.
 #pragma once
 
 #include <optional>
@@ -10,29 +11,30 @@
 
 namespace causalctl::compare {
 
-// Looks for the first line that matches, in an output that is given piece by piece.
+// Finds the first line that matches, in an output that is given piece by piece.
 class ReadyPattern {
  public:
-  // ECMAScript, with at most one group; checked before.
+  // `pattern` is ECMAScript with at most one group, which the caller has checked.
   explicit ReadyPattern(const std::string& pattern) : regex_(pattern) {}
 
   struct Match {
-    Pid pid = 0;  // what the group matched; 0: there is none, or it is no number
+    Pid pid = 0;  // what the group matched; 0 if there is none, or it is no number
   };
-  // `text`: what came after that of the last call. Searched line by line: what a pattern cannot
-  // cross cannot make it slow either; of a long line only the beginning. A line that is still being
-  // written is looked at only where `pattern` has no group.
+  // `text` is the output since the last call. It is searched line by line, and of a long line only
+  // the beginning: a pattern that cannot cross lines cannot become slow across them. A line that is
+  // still being written is searched only if `pattern` has no group.
   std::optional<Match> find(std::string_view text);
 
  private:
   std::optional<Match> search() const;
 
   std::regex regex_;
-  std::string line_;  // as far as it is known, and looked at
+  std::string line_;  // the part of the current line that is known, and was searched
 };
 
-bool port_is_open(unsigned port);  // of the loopback, IPv4 or IPv6
-// A server that is there already would be taken for the one to be started. Throws UsageError.
+bool port_is_open(unsigned port);  // of the loopback interface, IPv4 or IPv6
+// Throws UsageError if a server already listens there, which would be taken for the one to be
+// started.
 void require_free(unsigned port, const std::string& what);
 
 }  // namespace causalctl::compare

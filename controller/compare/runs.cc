@@ -22,14 +22,14 @@ constexpr unsigned kPairs = 20;
 constexpr unsigned kMostPairs = 200;
 constexpr double kPercent = 100;
 constexpr double kCostWorthTelling = 0.01;  // of a side's time
-// With fewer pairs there is no interval at all.
+// With fewer pairs there is no interval.
 constexpr std::size_t kNullPairs = kFewestBlocks * kPairsOfBlock;
 
 std::string label(const config::AbSide& side) {
   if (side.pid) return fmt::format("pid {}", *side.pid);
   if (!side.match.empty()) return side.match;
   std::string text;
-  // Not the values: a report is shown around, and there are passwords among them.
+  // Values are left out: reports are passed around, and values may be passwords.
   for (const auto& [name, value] : side.environment) text += name + "=… ";
   return text + fmt::format("{}", fmt::join(side.command, " "));
 }
@@ -57,7 +57,7 @@ class Comparing {
   }
 
  private:
-  // false: interrupted.
+  // Returns false if it was interrupted.
   bool run_phase(Phase phase, std::size_t blocks) {
     for (std::size_t block = 0; block < blocks; ++block) {
       for (const ScheduledRun& scheduled : schedule_.next(phase)) {
@@ -172,7 +172,8 @@ std::size_t planned_pairs(const config::Ab& ab) {
   return ab.rounds.value_or(ab.until_certain ? kMostPairs : kPairs);
 }
 
-// As many as an interval needs, or a quarter of the others; not for the many that may not be run.
+// Returns as many as an interval needs, or a quarter of the other phase's. A sequential comparison
+// plans very many pairs that it may not run, so those are not divided by four.
 std::size_t null_pairs(const config::Ab& ab) {
   if (ab.null_rounds) return *ab.null_rounds;
   const std::size_t pairs = planned_pairs(ab);

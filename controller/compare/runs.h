@@ -1,4 +1,4 @@
-// All runs of a comparison, in the order of its schedule, until there are enough. Shell.
+// Makes all runs of a comparison, in the order of its schedule, until there are enough. Shell.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,32 @@
 
 namespace causalctl::compare {
 
-// For the status line.
+// What the status line shows.
 struct Progress {
   bool null = false;        // A against A
-  std::size_t pairs = 0;    // done, in this phase
+  std::size_t pairs = 0;    // done in this phase
   std::size_t planned = 0;  // at most
-  // So far, of the metric that decides: takes some milliseconds, so ask only where it is shown.
+  // Returns the effect so far in the metric that decides. It takes some milliseconds, so call it
+  // only to show it.
   std::function<std::optional<Interval>()> effect;
 };
 
 struct RunsHooks {
-  std::function<void(const Progress&)> show;  // once a run
-  std::function<int()> interrupts;            // how often the user asked for the end
+  std::function<void(const Progress&)> show;  // called once a run
+  std::function<int()> interrupts;            // returns how often the user asked for the end
 };
 
 struct Compared {
   report::Comparison comparison;
-  std::exception_ptr failure;  // what ended it early, as thrown by run_side(); null: nothing did
+  // What ended the comparison early, as run_side() threw it; null if nothing did.
+  std::exception_ptr failure;
 };
 
 // REQUIRES config::check_ab(config). A failed run ends the comparison, an interrupt too, which is
 // no failure; what was measured until then is in the result.
 Compared run_comparison(const config::Config& config, const RunsHooks& hooks);
 
-// Pairs, and pairs of A against A, where the configuration does not say.
+// Return the pairs, and the pairs of A against A, that are run if the configuration does not say.
 std::size_t planned_pairs(const config::Ab& ab);
 std::size_t null_pairs(const config::Ab& ab);
 

@@ -11,14 +11,14 @@
 namespace causalctl::compare {
 namespace {
 
-// λ in units of 1 / scale: small ones find small effects in many blocks, large ones large effects
-// in few. Each also with the other sign.
+// Values of λ in units of 1 / scale. Small ones find small effects in many blocks, large ones find
+// large effects in few. Each is also used with the other sign.
 constexpr double kBets[] = {0.25, 0.5, 1, 2, 4};
 constexpr int kBisections = 40;
 constexpr int kDoublings = 60;
 
-// Medians of |values| up to and with each: a scale that knows nothing of signs to come, on which
-// the bets may therefore depend.
+// Returns the median of |values| up to and including each. Such a scale depends on no later sign,
+// so the bets may depend on it.
 std::vector<double> running_scales(std::span<const double> values) {
   std::vector<double> sorted, scales;
   for (const double value : values) {
@@ -29,7 +29,7 @@ std::vector<double> running_scales(std::span<const double> values) {
   return scales;
 }
 
-// log of 2 / (1 + exp(-2 bet)), without overflow.
+// Returns the logarithm of 2 / (1 + exp(-2 bet)) without overflow.
 double log_factor(double bet) {
   const double x = -2 * bet;
   return std::log(2.0) - (x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)));
@@ -52,7 +52,7 @@ bool refuted(std::span<const double> log_ratios, double centre, double limit) {
   return evidence_against(log_ratios, centre) >= limit;
 }
 
-// Where refutation begins on the way from `inside` in steps of growing size.
+// Returns where refutation begins on the way from `inside`, in steps of growing size.
 double edge(std::span<const double> log_ratios, double inside, double step, double limit) {
   double outside = inside + step;
   int doublings = 0;
@@ -72,8 +72,9 @@ double edge(std::span<const double> log_ratios, double inside, double step, doub
   return outside;
 }
 
-// What the values refute least: where a search for what they do not refute may begin. The median
-// itself is refuted where values lie on one side of it more often or farther than on the other.
+// Returns the value that the data refute least, from which the search for the interval begins. The
+// median itself may be refuted, if values lie on one side of it more often or farther away than on
+// the other.
 double least_refuted(std::span<const double> log_ratios) {
   constexpr int kCandidates = 64;
   const auto [least, most] = std::minmax_element(log_ratios.begin(), log_ratios.end());
@@ -99,7 +100,7 @@ double log_evidence(std::span<const double> values) {
   for (const double bet : kBets) {
     double up = 0, down = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (scales[i] == 0) continue;  // all zero so far: no signs to bet on
+      if (scales[i] == 0) continue;  // all are zero so far: there are no signs to bet on
       up += log_factor(bet * values[i] / scales[i]);
       down += log_factor(-bet * values[i] / scales[i]);
     }
@@ -114,7 +115,7 @@ Interval confidence_sequence(std::span<const double> log_ratios, double alpha) {
   const double value_of_all = centre_of(log_ratios).value;
   const double limit = -std::log(alpha);
   const double middle = least_refuted(log_ratios);
-  // No effect at all makes them symmetric: the rule says nothing of such values.
+  // If no effect makes the values symmetric, the rule says nothing about them.
   if (refuted(log_ratios, middle, limit)) {
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
     return {value_of_all, -kInfinite, kInfinite};

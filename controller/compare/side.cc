@@ -21,7 +21,7 @@ using report::MetricKind;
 
 constexpr Nanoseconds kStep = 5 * kMillisecond;
 
-struct Interrupted {};  // thrown within this file only: every wait may be the one that is left
+struct Interrupted {};  // thrown within this file only: any wait may be the one that is interrupted
 
 Command command_of(const config::AbSide& side) {
   return {side.command, side.environment, side.directory, side.cpus, side.nice};
@@ -58,7 +58,7 @@ class Run {
     }
     wait(config_.ab.warm_up_ns, "the warm-up");
     OneRun result = measured();
-    load_.reset();  // before what it works against
+    load_.reset();  // before the side that it works against
     command_.reset();
     return result;
   }
@@ -70,9 +70,9 @@ class Run {
   }
   bool measures_whole_run() const { return !config_.ab.measure_ns && side_.load.empty(); }
 
-  enum class MayEnd { nothing, load, command };  // what is waited for
+  enum class MayEnd { nothing, load, command };  // tells which end is waited for
 
-  // Whatever should not have ended.
+  // Throws if a process has ended that should not have.
   void check(const std::string& when, MayEnd may_end) {
     if (options_.interrupted()) throw Interrupted();
     if (command_ && may_end != MayEnd::command) {
@@ -125,7 +125,7 @@ class Run {
 
   void wait_for_words(const std::string& when) {
     ReadyPattern pattern(side_.ready);
-    std::uint64_t seen = 0;  // bytes of the output
+    std::uint64_t seen = 0;  // bytes of the output that were searched
     for (;;) {
       const std::string text = command_->output(seen);
       seen += text.size();
@@ -133,13 +133,13 @@ class Run {
         if (match->pid != 0) pid_ = family_member(match->pid);
         return;
       }
-      // A command that writes fast is not waited for.
+      // Do not sleep after a command that writes fast.
       if (text.empty()) sleep_until(monotonic_now() + kStep);
       check(when, MayEnd::nothing);
     }
   }
 
-  // A number in an output is not yet a process of this run.
+  // A number in an output need not be a process of this run.
   Pid family_member(Pid pid) const {
     const auto family = command_->family();
     if (std::find(family.begin(), family.end(), pid) != family.end()) return pid;
@@ -176,7 +176,7 @@ class Run {
     }
     const double units =
         window_ && window_->units() > 0 ? static_cast<double>(window_->units()) : 1;
-    // A process that ran before has its peak behind it.
+    // A process that ran before may have had its peak before.
     most_bytes = std::max(most_bytes, usage.now_bytes);
     add_usage(result, static_cast<double>(usage.cpu_ns) / kSecond / units,
               is_command() ? usage.peak_bytes : most_bytes,
@@ -229,7 +229,8 @@ class Run {
   const RunOptions& options_;
   Nanoseconds deadline_ns_ = 0;
   Pid pid_ = 0;
-  // In this order, so that they go in the other: points are disarmed, the load ends, then the side.
+  // The order matters, because destruction reverses it: points are disarmed, the load ends, then
+  // the side.
   std::unique_ptr<Contained> command_;
   std::unique_ptr<Contained> load_;
   std::unique_ptr<Window> window_;

@@ -1,7 +1,7 @@
 // One run of one side: start, ready, load, warm-up, measure, teardown. Shell.
 //
-// What ends the measuring: the time given (measure); else the end of the load; else the end of the
-// command itself, and then the run as a whole is what is measured.
+// The measurement ends after the given time (measure); without it, at the end of the load; without
+// a load, at the end of the command itself, and then the whole run is measured.
 #pragma once
 
 #include <functional>
@@ -15,17 +15,17 @@
 namespace causalctl::compare {
 
 struct RunOptions {
-  std::string name;  // "run 3 (side a)", for messages
+  std::string name;  // names the run in messages: "run 3 (side a)"
   Side side = Side::a;
   std::uint64_t seed = 1;
-  std::function<bool()> interrupted;  // asked every few milliseconds
+  std::function<bool()> interrupted;  // is asked every few milliseconds
 };
 
 struct OneRun {
   std::vector<Measured> values;
   std::uint64_t records_lost = 0;
   double visits_per_s = 0;    // of all progress points
-  double counting_share = 0;  // what counting them took, of one core
+  double counting_share = 0;  // how much of one core counting them took
 };
 
 // nullopt: interrupted. However it is left, nothing that was started runs on. Throws UsageError

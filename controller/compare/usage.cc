@@ -37,7 +37,7 @@ void add_process(Pid pid, Snapshot& into) {
 }
 
 std::uint64_t since(std::uint64_t before, std::uint64_t after) {
-  return after > before ? after - before : 0;  // a number that was used again
+  return after > before ? after - before : 0;  // the number may have been reused
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ Usage used_between(const Snapshot& before, const Snapshot& after) {
     usage.peak_bytes += process.peak_bytes;
     usage.now_bytes += process.now_bytes;
   }
-  // A child that has ended since hands on what it had used before, too.
+  // A child that has ended since then passes on what it used before, too.
   for (const auto& [pid, process] : before.processes) {
     if (!after.processes.contains(pid)) children_ns -= process.cpu_ns + process.children_ns;
   }

@@ -44,7 +44,7 @@ void Window::begin() {
   counters_.start();
   visits_lost_ = 0;
   lost_before_ = session_.losses().records_lost;
-  // In this order, and the other way round in end(): what was counted has a record, unless it was
+  // The order matters, and end() reverses it: every counted visit then has a record, unless it was
   // lost.
   begin_ns_ = monotonic_now();
   counts_before_ = exact_counts();
@@ -69,7 +69,7 @@ void Window::collect_until(Nanoseconds watermark_ns) {
 std::vector<Measured> Window::end() {
   const std::vector<std::uint64_t> counts_after = exact_counts();
   length_ns_ = monotonic_now() - begin_ns_;
-  // The session holds the latest events back for those that come before them: their order does not
+  // The session holds back the latest events because earlier ones may follow; their order does not
   // matter here.
   collect_until(monotonic_now() + kMillisecond);
   std::vector<Measured> values;
@@ -78,8 +78,8 @@ std::vector<Measured> Window::end() {
   std::size_t tag = 0;
   for (const auto& count : counters_.throughput()) {
     const std::uint64_t exact = counts_after[tag] - counts_before_[tag];
-    // The kernel tells of a loss with the next record that has room: perhaps after the window. Of
-    // each thread one visit may be counted, and its record on the way.
+    // The kernel reports a loss with the next record that has room, which may be after the window.
+    // On each thread one visit may be counted while its record is still on the way.
     if (exact > count.visits + session_.threads().size()) {
       visits_lost_ = std::max(visits_lost_, exact - count.visits);
     }
@@ -94,7 +94,7 @@ std::vector<Measured> Window::end() {
     if (count.ends < kFewestVisits) too_rare(count.name, count.ends, length_ns_);
     if (values.empty()) units_ = count.ends;
     const auto add = [&](const char* statistic, Nanoseconds time_ns) {
-      if (time_ns <= 0) return;  // not known: ends could not be paired
+      if (time_ns <= 0) return;  // unknown: ends could not be paired
       values.push_back({{count.name + " " + statistic, MetricKind::latency},
                         static_cast<double>(time_ns) / kSecond});
     };
@@ -111,8 +111,8 @@ std::vector<Measured> Window::end() {
   return values;
 }
 
-// From the first visit to the last: the window's own ends cut no unit in two. Where records were
-// lost, by what the kernel has counted in the whole window.
+// Measures from the first visit to the last, so that the ends of the window cut no unit in two. If
+// records were lost, it uses what the kernel counted in the whole window.
 Measured Window::throughput(const progress::ThroughputCount& count, std::uint64_t exact) const {
   if (records_lost() > 0) {
     if (exact < kFewestVisits) too_rare(count.name, exact, length_ns_);

@@ -1,6 +1,6 @@
-// Progress points of one process, counted from outside during one window: the same resolving,
-// arming and counting as in a causal profile, and nothing else: no samples, no pauses, nothing in
-// the process.
+// Counts progress points of one process, from outside, during one window. Points are resolved,
+// armed and counted as in a causal profile, but there are no samples and no pauses, and nothing is
+// injected.
 #pragma once
 
 #include <memory>
@@ -15,20 +15,21 @@ namespace causalctl::compare {
 
 class Window {
  public:
-  // Resolves and arms. Throws UsageError (no such point), TargetGone, Error.
+  // Resolves and arms the points. Throws UsageError (no such point), TargetGone, Error.
   Window(const config::Progress& progress, Pid pid, std::uint64_t seed);
 
   void begin();    // what happened before does not count
-  void collect();  // often enough that no ring overflows: every kCollectEvery
-  // Seconds per visit, and latencies. Throws Error where a point was visited too rarely.
+  void collect();  // must be called once every kCollectEvery, so that no ring overflows
+  // Returns seconds per visit, and latencies. Throws Error if a point was visited too rarely.
   std::vector<Measured> end();
 
-  // Of the first throughput point, else the ends of the first latency, in the window.
+  // Visits of the first throughput point in the window; without one, ends of the first latency.
   std::uint64_t units() const { return units_; }
-  // In the window, or just before it: the kernel tells late. Throughputs are right nevertheless,
-  // latencies may not be.
+  // Losses in the window or just before it, because the kernel reports them late. Throughputs are
+  // right nevertheless; latencies may not be.
   std::uint64_t records_lost() const;
-  // After end(): what counting took of the window, of one core, and all points' visits a second.
+  // Valid after end(): how much of one core counting took in the window, and the visits per second
+  // of all points.
   double counting_share() const { return counting_share_; }
   double visits_per_s() const { return visits_per_s_; }
 
@@ -43,8 +44,9 @@ class Window {
   progress::Counters counters_;
   Nanoseconds begin_ns_ = 0;
   std::vector<std::uint64_t> counts_before_;
-  std::uint64_t lost_before_ = 0;  // records, of the session
-  std::uint64_t visits_lost_ = 0;  // of one point, in this window: counted, and without a record
+  std::uint64_t lost_before_ = 0;  // records that the session had lost before
+  // Visits of one point in this window that were counted but have no record.
+  std::uint64_t visits_lost_ = 0;
   Nanoseconds length_ns_ = 0;
   std::uint64_t units_ = 0;
   double visits_per_s_ = 0;

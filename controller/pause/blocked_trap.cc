@@ -17,11 +17,12 @@
 namespace causalctl::pause {
 namespace {
 
-// By default SIGTRAP ends a process, and leaves a core: at a limit of 1 byte neither a file nor, as
-// at 0, a report by the program that core_pattern(5) names.
+// A SIGTRAP with its default action ends the process and leaves a core. With a core limit of 0 the
+// program that core_pattern(5) names would still get it; with 1 byte there is no core at all.
 [[noreturn]] void be_shot() {
   constexpr Nanoseconds enough_ns = 100 * kMillisecond;
-  constexpr int some_user_code = 100'000;  // in system calls the shot does not fire
+  // It must be user code: in system calls the shot does not fire.
+  constexpr int some_user_code = 100'000;
   const rlimit no_core{1, 1};
   setrlimit(RLIMIT_CORE, &no_core);
   sigset_t trap{};

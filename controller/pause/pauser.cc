@@ -26,9 +26,9 @@ bool under_seccomp(Pid target) {
   return false;
 }
 
-// What the target's own confinement may forbid: memory that is executable (PR_SET_MDWE, SELinux),
-// or that is beyond its limits. Or it has installed a SIGTRAP handler since that was checked
-// (EBUSY).
+// True if the target's own confinement may be the cause: it forbids executable memory (PR_SET_MDWE,
+// SELinux), or the memory is beyond its limits. EBUSY means that the target has installed a SIGTRAP
+// handler since that was checked.
 bool is_forbidden(const Error& error) {
   switch (error.error_number()) {
     case EBUSY:
@@ -51,7 +51,7 @@ std::optional<std::string> sigtrap_obstacle(Pid target) {
     return "the target is under seccomp, which may forbid the stub's system calls";
   }
   if (procfs::has_signal(status->signals_caught, SIGTRAP)) {
-    // One that has begun since this one looked first (Guardian::adopt).
+    // Another causalctl may have injected its stub since Guardian::adopt checked for one.
     if (const auto stub = tracee::find_left_stub(target)) tracee::refuse_if_at_work(*stub, target);
     return "the target handles SIGTRAP itself";
   }

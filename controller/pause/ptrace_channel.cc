@@ -10,7 +10,7 @@ void PtraceChannel::remove_thread(Tid tid) {
 }
 
 void PtraceChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) {
-  if (debt_ns <= 0) {  // what is not paid yet is not asked for any more
+  if (debt_ns <= 0) {  // the unpaid part counts as not asked for
     if (const auto asked = asked_.find(tid); asked != asked_.end()) asked->second = 0;
     return;
   }

@@ -1,7 +1,7 @@
-// Pauses by ptrace-stop: the guardian keeps a thread stopped for the whole pause. Runs no code in
-// the target and changes nothing in it, so it serves targets that handle SIGTRAP themselves (Go),
-// are under seccomp, or run on kernels without sigtrap events; a pause costs several system calls
-// more.
+// Pauses by ptrace-stop: the guardian keeps a thread stopped for the whole pause. It runs no code
+// in the target and changes nothing in it. So it serves targets that handle SIGTRAP themselves
+// (Go), that are under seccomp, or that run on kernels without sigtrap events. A pause takes
+// several more system calls than one by the stub.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ class PtraceChannel final : public Pauser {
 
   void add_thread(Tid tid) override { threads_.insert(tid); }
   void remove_thread(Tid tid) override;
-  // A pause under way is neither prolonged nor shortened: what is left is asked for when it ends,
-  // and what is not owed any more (debt_ns <= 0) counts as not asked for.
+  // A pause under way is neither prolonged nor shortened. The rest of the debt is asked for when it
+  // ends; a debt that no longer exists (debt_ns <= 0) counts as not asked for.
   void set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) override;
   std::vector<Paid> collect(Nanoseconds now_ns) override;
   bool pausing(Tid tid) const override { return asked_.contains(tid); }

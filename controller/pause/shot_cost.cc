@@ -24,12 +24,13 @@ namespace {
 constexpr int kShots = 41;
 constexpr int kStops = 21;
 constexpr Nanoseconds kStop = kMillisecond;
-constexpr Nanoseconds kSleep = 200 * kMicrosecond;    // in the handler, as the stub does
-constexpr Nanoseconds kPatience = 50 * kMillisecond;  // for one shot
-constexpr Nanoseconds kStopPatience = kSecond;        // for the guardian's answer
-// Two readings of the clock by an undisturbed thread are closer together than this.
+constexpr Nanoseconds kSleep = 200 * kMicrosecond;  // how long the handler sleeps, as the stub does
+constexpr Nanoseconds kPatience = 50 * kMillisecond;  // how long one shot is waited for
+constexpr Nanoseconds kStopPatience = kSecond;  // how long the guardian's answer is waited for
+// Two readings of the clock by an undisturbed thread are less than this apart.
 constexpr Nanoseconds kGap = 1500;
-// Of a shot's time: the arming's interrupt comes before the handler, the return after it.
+// Waits that let all interrupts of a shot fall into the measurement: kBefore between two polls for
+// the handler, kAfter for the return from it.
 constexpr Nanoseconds kBefore = 200 * kMicrosecond;
 constexpr Nanoseconds kAfter = 100 * kMicrosecond;
 
@@ -43,7 +44,7 @@ void on_shot(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {
   ++handled;
 }
 
-// A thread that is busy as a target would be, and adds up the time in which it did not run.
+// A thread as busy as one of a target. It adds up the time in which it did not run.
 class Spinner {
  public:
   Spinner() : thread_(start_thread("the cost of a pause", [this] { spin(); })) {
@@ -76,7 +77,7 @@ class Spinner {
   std::thread thread_;  // last: it uses all of the above
 };
 
-// The time lost to one shot beside its handler; < 0: it did not come.
+// Returns the time lost to one shot besides its handler, or a negative number if it did not come.
 Nanoseconds one_shot(const perf::EventFd& event, const Spinner& spinner) {
   const int before = handled;
   const Nanoseconds lost_before_ns = spinner.lost_ns();
@@ -90,8 +91,8 @@ Nanoseconds one_shot(const perf::EventFd& event, const Spinner& spinner) {
   return spinner.lost_ns() - lost_before_ns - handler_ns;
 }
 
-// Adds the time lost to one ptrace-stop beside the stop, unless it is refused. False: there was no
-// answer, and no other stop must be asked for while it may come.
+// Adds the time lost to one ptrace-stop besides the stop itself, unless it is refused. Returns
+// false if there was no answer: no other stop must be requested while it may still come.
 bool one_stop(tracee::Guardian& guardian, const Spinner& spinner,
               std::vector<Nanoseconds>& costs_ns) {
   const Nanoseconds lost_before_ns = spinner.lost_ns();
@@ -143,7 +144,7 @@ Nanoseconds measure_shot_cost() {
         costs_ns.push_back(cost_ns);
       }
     }
-  } catch (const Error& error) {  // the channel will not be chosen, and says why
+  } catch (const Error& error) {  // then the channel is not chosen, and its choice reports why
     log::verbose("{}", error.what());
   }
   sigaction(SIGTRAP, &previous, nullptr);

@@ -25,22 +25,23 @@ namespace {
 
 constexpr std::uint32_t kBitsPerByte = 8;
 
-struct Offsets {                    // in bytes
-  int sighand = 0;                  // of the pointer in task_struct
-  int trap_handler = 0;             // of SIGTRAP's sa_handler in sighand_struct
-  int blocked = 0;                  // of the signal mask in task_struct
-  std::optional<int> seccomp_mode;  // of the int in task_struct; none: a kernel without seccomp
-  // Of the word in task_struct that says what is to be done at each system call, and the bit there
-  // that says "syscall user dispatch" (prctl(2)).
+struct Offsets {         // all in bytes
+  int sighand = 0;       // of the pointer in task_struct
+  int trap_handler = 0;  // of SIGTRAP's sa_handler in sighand_struct
+  int blocked = 0;       // of the signal mask in task_struct
+  // of the int in task_struct; nullopt if the kernel has no seccomp
+  std::optional<int> seccomp_mode;
+  // Offset of the word in task_struct that says what to do at each system call, and the bit in it
+  // that stands for "syscall user dispatch" (prctl(2)).
   std::optional<int> syscall_work;
   int dispatch_bit = 0;
-  // In task_struct: of the alternate stack, and of what the fs register was at the last switch.
+  // Offsets in task_struct of the alternate stack, and of the fs register as of the last switch.
   int alternate_begin = 0;
   int alternate_size = 0;
   int control_block = 0;
 };
 
-// The value of the map. The program reads what we write, and writes what we read.
+// The value of the map. The program reads what we write, and we read what it writes.
 struct SlotOfMap {
   std::uint64_t low, high;  // StackRange
   std::uint64_t stack_pointer, control_block;
@@ -51,7 +52,7 @@ struct Shared {
   SlotOfMap slots[ShotFilter::kSlots];
 };
 
-// Why a shot is suppressed, as bits of the word that the program writes.
+// Reasons to suppress a shot, as bits of the word that the program writes.
 constexpr int kHandler = 1;
 constexpr int kSeccomp = 2;
 constexpr int kDispatch = 4;
@@ -63,7 +64,8 @@ const btf_type* find_struct(const btf* types, const char* name) {
   return id < 0 ? nullptr : btf__type_by_id(types, static_cast<std::uint32_t>(id));
 }
 
-// In bytes from the struct's begin; a kernel may wrap members in structs without a name.
+// Returns the offset in bytes from the struct's begin. A kernel may wrap members in unnamed
+// structs.
 std::optional<int> member_offset(const btf* types, const btf_type* type, std::string_view name) {
   const btf_member* members = btf_members(type);
   for (std::uint32_t i = 0; i < btf_vlen(type); ++i) {
@@ -126,7 +128,7 @@ std::optional<Offsets> find_offsets() {
       nested_offset(types.get(), task, "thread_info", "thread_info", "syscall_work");
   const auto bit =
       enumerator(types.get(), "syscall_work_bit", "SYSCALL_WORK_BIT_SYSCALL_USER_DISPATCH");
-  if (!bit) offsets.syscall_work.reset();  // a kernel without it
+  if (!bit) offsets.syscall_work.reset();  // the kernel does not have it
   offsets.dispatch_bit = bit.value_or(0);
   return offsets;
 }
@@ -136,11 +138,11 @@ const std::optional<Offsets>& kernel_offsets() {
   return offsets;
 }
 
-struct Registers {  // that hold, and are not changed by calls:
+struct Registers {  // registers that keep their value across calls
   int slot, pointer, current;
 };
 
-// The last part of filter_program().
+// Adds the last part of filter_program().
 void add_stack_check(perf::BpfCode& code, const Offsets& offsets, const Registers& in,
                      perf::BpfCode::Label end) {
   constexpr int begin = BPF_REG_6;
@@ -179,7 +181,7 @@ void add_stack_check(perf::BpfCode& code, const Offsets& offsets, const Register
   code.set(BPF_REG_0, 0);
 }
 
-// On the shot's event, in the interrupt that fires it:
+// Runs on the shot's event, in the interrupt that fires it:
 //   reasons = 0
 //   if (current->sighand->action[SIGTRAP - 1].sa.sa_handler != ours) reasons |= kHandler
 //   if (current->seccomp.mode) reasons |= kSeccomp
@@ -196,7 +198,7 @@ std::vector<bpf_insn> filter_program(const Offsets& offsets, Address handler, in
   constexpr int field = BPF_REG_7;
   constexpr int pointer = BPF_REG_8;
   constexpr int current = BPF_REG_9;
-  constexpr int pointer_at = -16;  // on the program's stack
+  constexpr int pointer_at = -16;  // on the stack of the program
   constexpr int slot_at = -24;
   perf::BpfCode code;
   code.load(BPF_REG_2, BPF_REG_1, offsetof(bpf_perf_event_data, regs) + offsetof(pt_regs, rsp));
@@ -245,7 +247,7 @@ std::vector<bpf_insn> filter_program(const Offsets& offsets, Address handler, in
   return code.end();
 }
 
-constexpr Address kNobody = 2;  // is a handler here
+constexpr Address kNobody = 2;  // no handler has this address
 
 std::atomic<int> own_traps;
 
@@ -285,7 +287,7 @@ Nanoseconds ShotFilter::shot_period(unsigned slot) {
 void ShotFilter::set_stack(unsigned slot, const std::optional<StackRange>& range) {
   SlotOfMap& each = shared_.as<Shared>().slots[slot % kSlots];
   const StackRange now = range.value_or(StackRange{});
-  // No order of the two lets anything through that neither the old nor the new range has.
+  // In either order of the two stores, nothing passes that neither the old nor the new range has.
   __atomic_store_n(&each.high, Address{0}, __ATOMIC_SEQ_CST);
   __atomic_store_n(&each.low, now.low, __ATOMIC_SEQ_CST);
   __atomic_store_n(&each.high, now.high, __ATOMIC_SEQ_CST);
@@ -301,8 +303,8 @@ std::optional<ShotFilter::Place> ShotFilter::take_suppressed_for_stack(unsigned 
   return place;
 }
 
-// With a shot at ourselves, through a filter that nobody's handler passes. nullopt: it has not
-// fired within our patience.
+// Fires a shot at ourselves through a filter that no handler passes. Returns nullopt if it did not
+// fire within our patience.
 std::optional<bool> ShotFilter::suppresses() {
   constexpr Nanoseconds patience_ns = 50 * kMillisecond;
   constexpr Nanoseconds after_ns = kMillisecond;
@@ -339,7 +341,7 @@ std::optional<bool> ShotFilter::suppresses() {
 }
 
 Trial ShotFilter::try_out() {
-  constexpr int tries = 5;  // the machine may stall
+  constexpr int tries = 5;  // several, because the machine may stall
   const auto result = [](Outcome outcome, std::string finding) {
     return Trial{Facility::bpf, outcome, std::move(finding), "", 0};
   };

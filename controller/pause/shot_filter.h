@@ -1,20 +1,20 @@
-// Suppresses a shot in the kernel when the target's disposition of SIGTRAP is not our handler; when
-// the thread is under seccomp, or dispatches system calls itself (Wine), which may end it for those
-// of the stub; or when it blocks SIGTRAP, which would then meet it in a system call of its own that
-// waits for signals.
+// Suppresses a shot in the kernel in three cases: the target's disposition of SIGTRAP is not our
+// handler; the thread is under seccomp or dispatches system calls itself (Wine), which may end it
+// when the stub makes a system call; or the thread blocks SIGTRAP, so that the signal would reach
+// it in a system call of its own that waits for signals.
 //
-// A target may reset SIGTRAP to its default at any time, and then the next shot would end it. No
-// check from outside can exclude that: between the check and the shot lies a switch of processes.
-// So the check is made by the shot itself: a BPF program on the event runs in the interrupt that
-// fires it, on the thread that would get the signal, reads current->sighand->action[SIGTRAP],
-// current->seccomp.mode, the mask of signals and so on. The interrupt is in user code, so the stack
-// pointer that it has saved is the one that the signal's frame goes below. What is left is the way
-// from there to the delivery, some 5 us (docs/safety.md has the measurement), in which another
-// thread must reset the handler; the thread that is being shot cannot.
+// A target may reset SIGTRAP to its default at any time, and the next shot would then end it. No
+// check from outside excludes that, because a process switch lies between the check and the shot.
+// So the shot itself makes the check: a BPF program on the event runs in the interrupt that fires
+// it, on the thread that would get the signal. It reads current->sighand->action[SIGTRAP],
+// current->seccomp.mode, the signal mask and so on. The interrupt comes in user code, so the stack
+// pointer that it has saved is the one below which the signal's frame goes. What remains is the
+// time from there to the delivery, some 5 us (docs/safety.md has the measurement), in which another
+// thread would have to reset the handler; the thread that is shot cannot.
 //
-// Where in the kernel's structs these fields are, its BTF says. Since Linux 6.11 a program that
-// returns 0 suppresses the signal too, not just the record; before, and without CAP_BPF and
-// CAP_PERFMON, there is no filter. Sources: bpf(2), bpf-helpers(7), PERF_EVENT_IOC_SET_BPF in
+// The kernel's BTF says where these fields are in its structs. Since Linux 6.11 a program that
+// returns 0 suppresses the signal too, not just the record; on older kernels, and without CAP_BPF
+// and CAP_PERFMON, there is no filter. Sources: bpf(2), bpf-helpers(7), PERF_EVENT_IOC_SET_BPF in
 // perf_event_open(2).
 #pragma once
 
@@ -33,37 +33,39 @@ namespace causalctl::pause {
 
 class ShotFilter {
  public:
-  // Why no shot may be fired any more; `stack`: never said by a filter, which can tell each time.
+  // Why no shot may be fired any more. A filter never says `stack`, because it can decide that each
+  // time.
   enum class Obstacle { none, handler, seccomp, dispatch, stack };
 
   struct Place {  // where a thread was when its shot was suppressed
     Address stack_pointer = 0;
-    Address control_block = 0;  // fs, by which the C library knows its thread; 0: none
+    Address control_block = 0;  // fs, by which the C library finds its thread; 0 if none
   };
 
-  // nullopt: `reason` says why there can be none here; trial() is one. REQUIRES, as those below: no
-  // other call at the same time.
+  // Returns nullopt if there can be none here; `reason` says why, and trial() is one of the
+  // reasons. REQUIRES, like those below: no other call at the same time.
   static std::optional<ShotFilter> make(Address handler, std::string& reason);
 
-  // Whether this kernel's filter really suppresses shots: a program runs at an event on a thread of
-  // our own, and its map shows it. SIGTRAP is handled by us meanwhile, for some milliseconds, where
-  // the machine stalls for a quarter of a second.
+  // Shows whether this kernel's filter really suppresses shots: a program runs at an event on a
+  // thread of our own, and its map tells the result. During this we handle SIGTRAP, for some
+  // milliseconds, or a quarter of a second if the machine stalls.
   static Trial try_out();
-  static const Trial& trial();  // the same, made once in this process
-  // Of shots that are told apart by their periods: shot_period(slot).
+  static const Trial& trial();  // the same trial, made once in this process
+  // Shots are told apart by their periods, shot_period(slot).
   static constexpr unsigned kSlots = 1024;
   static Nanoseconds shot_period(unsigned slot);
 
   void attach(const perf::EventFd& shot) const { shot.set_program(program_.get()); }
-  // Where the thread of this slot may be shot, but for an alternate stack; nullopt: nowhere.
+  // Sets where the thread of this slot may be shot, other than on an alternate stack; nullopt:
+  // nowhere.
   void set_stack(unsigned slot, const std::optional<StackRange>& range);
-  // Of this slot, since the last call: its shot was suppressed, for want of room. It stays armed,
-  // and fires as soon as there is.
+  // Returns where the shot of this slot was suppressed for want of stack since the last call. The
+  // shot stays armed and fires as soon as there is room.
   std::optional<Place> take_suppressed_for_stack(unsigned slot);
 
-  // Of the last shot that was suppressed, on whatever thread. It stays armed: it is to be closed.
-  // One that is suppressed because of a mask is not told of: it fires once the thread does not
-  // block it.
+  // Returns why the last shot, on any thread, was suppressed. It stays armed, so it must be closed.
+  // A shot suppressed because of the signal mask is not reported: it fires once the thread does not
+  // block SIGTRAP.
   Obstacle obstacle() const;
 
  private:

@@ -18,10 +18,10 @@ namespace causalctl::pause {
 namespace {
 
 constexpr std::uint64_t kRedZone = 128;
-constexpr std::uint64_t kStub = 40;        // stub.S
-constexpr std::uint64_t kMargin = 256;     // alignment, and a kernel that counts otherwise
-constexpr std::uint64_t kOldFrame = 4096;  // where the kernel does not say, before Linux 5.14
-constexpr std::uint64_t kLargestStack = 8 << 20;  // that the first thread is trusted to have
+constexpr std::uint64_t kStub = 40;     // stub.S
+constexpr std::uint64_t kMargin = 256;  // for alignment, and for a kernel that counts differently
+constexpr std::uint64_t kOldFrame = 4096;         // if the kernel does not say, before Linux 5.14
+constexpr std::uint64_t kLargestStack = 8 << 20;  // that the main thread is trusted to have
 
 // struct procmap_query of <linux/fs.h>, Linux 6.11.
 struct MapQuery {
@@ -33,7 +33,7 @@ struct MapQuery {
 };
 constexpr unsigned long kQueryMap = _IOWR('f', 17, MapQuery);
 
-// Reading thousands of lines for each of thousands of threads would take long.
+// It avoids reading thousands of lines for each of thousands of threads.
 std::optional<procfs::Map> map_at(Pid pid, Address address) {
   const Fd file(::open(fmt::format("/proc/{}/maps", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return std::nullopt;
@@ -79,7 +79,7 @@ std::optional<StackRange> stack_in(const procfs::Map& map, bool first_thread, Ad
     const auto largest = std::min({limit, kLargestStack, map.end});
     range = {std::min(map.start, map.end - largest), map.end};
   } else if (map.path == "[heap]" || map.path == "[stack]") {
-    return std::nullopt;  // a part of it, and nobody knows which
+    return std::nullopt;  // it has a part of it, and nobody knows which
   }
   range.low += frame_bytes;
   if (range.low >= range.high) return std::nullopt;

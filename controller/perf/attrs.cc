@@ -27,7 +27,7 @@ perf_event_attr with_common_fields(perf_event_attr attr) {
 
 perf_event_attr bookkeeping_attr(bool switches) {
   auto attr = software_attr(PERF_COUNT_SW_DUMMY);
-  attr.exclude_kernel = 1;  // changes none of its records, and unprivileged users may have it
+  attr.exclude_kernel = 1;  // changes none of its records, and unprivileged users may open it then
   attr.context_switch = switches ? 1 : 0;
   attr.task = 1;
   attr.mmap = 1;
@@ -41,7 +41,7 @@ perf_event_attr sampling_attr(const SamplingFields& fields) {
   auto attr = software_attr(PERF_COUNT_SW_TASK_CLOCK);
   attr.sample_period = static_cast<std::uint64_t>(fields.period_ns);
   attr.exclude_kernel = fields.kernel ? 0 : 1;
-  // The chain is there at any depth: for a sample in the kernel its first entry is the user code.
+  // The chain is needed at any depth: for a sample in the kernel its first entry is the user code.
   attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN;
   attr.exclude_callchain_kernel = 1;
   attr.sample_max_stack = static_cast<std::uint16_t>(std::max(1U, fields.call_chain_depth));

@@ -1,4 +1,4 @@
-// The perf_event_attr of every event that the session or the pause channel opens (pure).
+// Makes the perf_event_attr of every event that the session or the pause channel opens. Pure.
 //
 // All events carry the same common fields, PERF_SAMPLE_IDENTIFIER first, and the same clock, so
 // that they may share a ring and their records can be told apart by id. Source: perf_event_open(2).
@@ -13,18 +13,20 @@
 
 namespace causalctl::perf {
 
-// In every record of every event; all but PERF_SAMPLE_IDENTIFIER have a fixed place after it.
+// These fields are in every record of every event. All but PERF_SAMPLE_IDENTIFIER are at a fixed
+// place after it.
 inline constexpr std::uint64_t kCommonSampleType =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 
-// General and instruction registers, flags and segments that 64-bit code has (asm/perf_regs.h).
+// The registers that 64-bit code has: general ones, instruction pointer, flags, segments
+// (asm/perf_regs.h).
 inline constexpr std::uint64_t kUserRegisters = 0xff0fff;
-// The one of them that is in every sample: which stack a thread is on decides how it can be paused.
+// This one is in every sample: which stack a thread is on decides how it can be paused.
 inline constexpr std::uint64_t kStackPointer = 1 << 7;
 
 struct SamplingFields {
   Nanoseconds period_ns = kMillisecond;
-  bool kernel = true;  // also while the thread is in the kernel
+  bool kernel = true;  // samples the thread in the kernel, too
   unsigned call_chain_depth = 1;
   unsigned stack_bytes = 0;
 };
@@ -43,14 +45,14 @@ struct VisitTemplate {
 // Common fields and clock on top of `attr`, disabled; type, config and exclusions stay.
 perf_event_attr with_common_fields(perf_event_attr attr);
 
-// Tasks, executable mappings, exec, and switches unless they are not wanted; owns the ring.
+// Owns the ring. It records tasks, executable mappings and exec, and switches if they are wanted.
 perf_event_attr bookkeeping_attr(bool switches = true);
 perf_event_attr sampling_attr(const SamplingFields& fields);
 perf_event_attr waking_attr(std::uint64_t tracepoint_id);
-perf_event_attr visit_attr(const perf_event_attr& event);  // every hit is a record
+perf_event_attr visit_attr(const perf_event_attr& event);  // makes every hit a record
 
-// One SIGTRAP (si_code TRAP_PERF, si_perf_data = slot) when the thread has run `period_ns` more and
-// is in user code; armed by EventFd::refresh(1). Linux 5.13.
+// Sends one SIGTRAP (si_code TRAP_PERF, si_perf_data = slot) when the thread has run `period_ns`
+// more and is in user code. EventFd::refresh(1) arms it. It needs Linux 5.13.
 perf_event_attr sigtrap_attr(Address slot, Nanoseconds period_ns);
 
 }  // namespace causalctl::perf

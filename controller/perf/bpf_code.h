@@ -33,17 +33,18 @@ class BpfCode {
   void shift_right(int to, std::int32_t bits) { add(BPF_ALU64 | BPF_RSH | BPF_K, to, 0, 0, bits); }
   void shift_left(int to, std::int32_t bits) { add(BPF_ALU64 | BPF_LSH | BPF_K, to, 0, 0, bits); }
   void call(int function) { add(BPF_JMP | BPF_CALL, 0, 0, 0, function); }
-  // to = the 8 bytes at from + offset
+  // Sets `to` to the 8 bytes at from + offset.
   void load(int to, int from, int offset) { add(BPF_LDX | BPF_MEM | BPF_DW, to, from, offset, 0); }
   void store(int to, int offset, int from) { add(BPF_STX | BPF_MEM | BPF_DW, to, from, offset, 0); }
-  // *(to + offset) += from, atomically
+  // Adds `from` to the 8 bytes at to + offset, atomically.
   void atomic_add(int to, int offset, int from) {
     add(BPF_STX | BPF_ATOMIC | BPF_DW, to, from, offset, BPF_ADD);
   }
   void set_to_map(int to, int map) { load_map(to, BPF_PSEUDO_MAP_FD, map); }
-  // The address of the first byte of an array's only value.
+  // Sets `to` to the address of the first byte of an array's only value.
   void set_to_map_value(int to, int map) { load_map(to, BPF_PSEUDO_MAP_VALUE, map); }
-  // to = the 8 bytes at from + offset in the kernel; uses r1 to r3 and the stack's first word.
+  // Sets `to` to the 8 bytes at from + offset in the kernel. Uses r1 to r3 and the stack's first
+  // word.
   void read_kernel(int to, int from, int offset) {
     constexpr int stack = -8;
     move(BPF_REG_3, from);
@@ -61,7 +62,8 @@ class BpfCode {
     return places_.size() - 1;
   }
   void place(Label label) { places_[label] = instructions_.size(); }
-  // `condition`: BPF_JEQ | BPF_K, … of the register `left` and the register `right` or `value`.
+  // `condition` is BPF_JEQ | BPF_K or another one of the register `left` and the register `right`
+  // or `value`.
   void jump_if(int condition, int left, int right, std::int32_t value, Label to) {
     jumps_.emplace_back(instructions_.size(), to);
     add(BPF_JMP | condition, left, right, 0, value);
@@ -89,8 +91,8 @@ class BpfCode {
   }
 
   std::vector<bpf_insn> instructions_;
-  std::vector<std::size_t> places_;                   // by label: of the instruction
-  std::vector<std::pair<std::size_t, Label>> jumps_;  // the instruction, and where to
+  std::vector<std::size_t> places_;                   // by label: the index of the instruction
+  std::vector<std::pair<std::size_t, Label>> jumps_;  // the instruction, and where it jumps to
 };
 
 }  // namespace causalctl::perf

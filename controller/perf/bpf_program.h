@@ -1,5 +1,5 @@
-// Loads BPF programs, and the memory that a program shares with us. The program is made by
-// bpf_code.h. All throw Error where the kernel refuses.
+// Loads BPF programs, and the memory that a program shares with us. bpf_code.h makes the program.
+// All functions throw Error if the kernel refuses.
 #pragma once
 
 #include <linux/bpf.h>
@@ -11,14 +11,14 @@
 
 namespace causalctl::perf {
 
-// The only value of an array, mapped here, and all zero at first.
+// The only value of an array, mapped into our memory. It is all zero at first.
 class BpfValue {
  public:
   BpfValue() = default;
   explicit BpfValue(std::size_t bytes);
 
   int map() const { return map_.get(); }
-  // What one side writes the other one sees: by atomic operations.
+  // Each side sees what the other one writes, by atomic operations.
   template <typename Value>
   Value& as() const {
     return *reinterpret_cast<Value*>(mapping_.data());
@@ -29,11 +29,11 @@ class BpfValue {
   Mapping mapping_;
 };
 
-// A ring of records from the program to us. `bytes`: a power of two, of pages at least.
+// Makes a ring for records from the program to us. `bytes` is a power of two, and at least a page.
 Fd make_bpf_ring(unsigned bytes);
 
-// `name`: as bpftool shows it, 15 characters at most. `attach_type`: what it is to be attached to,
-// where the type of the program leaves that open.
+// `name` is what bpftool shows, at most 15 characters. `attach_type` says what the program is to be
+// attached to, if its type leaves that open.
 Fd load_bpf_program(bpf_prog_type type, const char* name, std::span<const bpf_insn> code,
                     int attach_type = 0);
 

@@ -18,7 +18,7 @@
 namespace causalctl::perf {
 namespace {
 
-std::atomic<rlim_t> limit_before = RLIM_INFINITY;  // it was raised from there; else: it was not
+std::atomic<rlim_t> limit_before = RLIM_INFINITY;  // the limit before we raised it, if we did
 
 bool raise_descriptor_limit() {
   rlimit limit{};
@@ -40,7 +40,7 @@ void restore_descriptor_limit() {
   rlimit limit{};
   if (limit_before == RLIM_INFINITY || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit_before;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);  // lowering it is always permitted
+  (void)setrlimit(RLIMIT_NOFILE, &limit);  // never fails, because lowering it is always permitted
 }
 
 SystemFacts system_facts() {
@@ -66,7 +66,7 @@ std::optional<EventFd> EventFd::open(const perf_event_attr& attr, Tid tid, std::
   }
   if (fd >= 0) return EventFd(Fd(fd), attr, what);
   const int error_number = errno;
-  // Once the thread has ended, its ring's event is no output any more: EINVAL or ENODEV.
+  // Once the thread has ended, its ring's event cannot be used as output: EINVAL or ENODEV.
   if (error_number == ESRCH || (output != nullptr && output->thread_ended())) return std::nullopt;
   throw Error::from_errno(fmt::format("perf_event_open({}, tid {})", what, tid), error_number,
                           hint_for(Call::open, error_number, attr, system_facts()));
@@ -105,7 +105,8 @@ std::uint64_t EventFd::read_count() const {
   std::uint64_t count = 0;
   const auto got = ::read(fd_.get(), &count, sizeof(count));
   if (got < 0) fail(Call::control, "read", errno);
-  return got == sizeof(count) ? count : 0;  // 0 bytes: the kernel could never schedule the event
+  // 0 bytes mean that the kernel could never schedule the event.
+  return got == sizeof(count) ? count : 0;
 }
 
 bool EventFd::thread_ended() const {

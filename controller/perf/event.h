@@ -1,7 +1,7 @@
 // One perf event: the only caller of perf_event_open(2) and of the ioctls on what it returns.
 //
-// A thread that is gone is a result; everything else that fails is an Error with a hint. Operations
-// on the event of a thread that has ended meanwhile succeed and do nothing.
+// A thread that is gone is a result; every other failure is an Error with a hint. Operations on the
+// event of a thread that has ended meanwhile succeed and do nothing.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -18,16 +18,16 @@
 
 namespace causalctl::perf {
 
-// In a child, before exec: the limit of before EventFd::open() had to raise it.
+// Call it in a child before exec: it restores the limit from before EventFd::open() raised it.
 void restore_descriptor_limit();
 
 class EventFd {
  public:
   EventFd() = default;
 
-  // Opens `attr` on one thread (0: the caller), on whatever processor it runs. Its records go to
-  // the ring of `output`, an event of the same thread, if given. `what` names the event in
-  // messages. nullopt: the thread is gone. The first EMFILE raises our soft RLIMIT_NOFILE to the
+  // Opens `attr` on one thread (0 is the caller), on whatever processor it runs. Records go to the
+  // ring of `output`, an event of the same thread, if given. `what` names the event in messages.
+  // Returns nullopt if the thread is gone. The first EMFILE raises our soft RLIMIT_NOFILE to the
   // hard one.
   [[nodiscard]] static std::optional<EventFd> open(const perf_event_attr& attr, Tid tid,
                                                    std::string_view what,
@@ -41,15 +41,15 @@ class EventFd {
 
   void enable() const;
   void disable() const;               // synchronous: no record follows
-  void refresh(int overflows) const;  // enables for this many overflows more
+  void refresh(int overflows) const;  // enables the event for this many more overflows
   void set_period(Nanoseconds period_ns) const;
   void set_filter(const std::string& filter) const;
   void set_output(const EventFd& owner) const;
-  void set_program(int program) const;  // BPF, run at each overflow
-  std::uint64_t read_count() const;     // also of a thread that has ended
+  void set_program(int program) const;  // a BPF program, which runs at each overflow
+  std::uint64_t read_count() const;     // works also for a thread that has ended
   bool thread_ended() const;            // POLLHUP
 
-  // Maps 2^n data pages, fewer (down to one) where the user may not lock that much memory.
+  // Maps 2^n data pages, or fewer (down to one) if the user may not lock that much memory.
   Mapping map_ring(unsigned pages) const;
 
  private:
@@ -59,10 +59,10 @@ class EventFd {
 
   Fd fd_;
   std::uint64_t id_ = 0;
-  perf_event_attr attr_{};  // for hints
+  perf_event_attr attr_{};  // kept for hints
   std::string what_;
 };
 
-SystemFacts system_facts();  // of this machine, now
+SystemFacts system_facts();  // of this machine, read now
 
 }  // namespace causalctl::perf

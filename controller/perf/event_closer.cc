@@ -24,7 +24,7 @@ void EventCloser::close(std::vector<EventFd> events) {
     try {
       thread_ = start_thread("closing events", [this] { work(); });
     } catch (const Error&) {
-      return;  // they are closed here
+      return;  // the caller's vector closes them here
     }
   }
   const std::lock_guard guard(lock_);

@@ -1,5 +1,5 @@
-// Closes events that the kernel takes long to close (a uprobe's some 50 ms) in a thread of its own,
-// so that nobody waits for it but the destructor.
+// Closes events in a thread of its own, because the kernel takes long to close some (a uprobe some
+// 50 ms). Only the destructor waits for it.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ class EventCloser {
   EventCloser(const EventCloser&) = delete;
   EventCloser& operator=(const EventCloser&) = delete;
 
-  void close(std::vector<EventFd> events);  // the first call with any starts the thread
+  void close(std::vector<EventFd> events);  // starts the thread at the first call with any event
 
  private:
   void work();

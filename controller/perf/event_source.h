@@ -1,5 +1,5 @@
 // What the experiments need of perf::Session: the merged stream of events and the sampling behind
-// it. A simulation of a machine (tests/sim) is the other implementation.
+// it. A simulated machine (tests/sim) implements it, too.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace causalctl::perf {
 
-// What of the options could not be had, and why; shown in the report.
+// Which of the options could not be had, and why; the report shows it.
 struct SessionLimits {
   bool kernel_samples = true;
   bool wake_edges = true;
@@ -32,23 +32,24 @@ class EventSource {
  public:
   virtual ~EventSource() = default;
 
-  virtual void start() = 0;                            // from now on records flow
-  virtual void enable_sampling(bool on) = 0;           // samples only; all else goes on
-  virtual void set_period(Nanoseconds period_ns) = 0;  // mean; each thread's is jittered around it
-  virtual void set_stack_bytes(unsigned bytes) = 0;    // reopens the sampling events
-  virtual void jitter() = 0;  // new periods for threads that were sampled (DCPI §4.1.1)
+  virtual void start() = 0;                   // lets records flow from now on
+  virtual void enable_sampling(bool on) = 0;  // concerns samples only
+  // The mean; each thread's is jittered around it.
+  virtual void set_period(Nanoseconds period_ns) = 0;
+  virtual void set_stack_bytes(unsigned bytes) = 0;  // reopens the sampling events
+  virtual void jitter() = 0;  // draws new periods for threads that were sampled (DCPI §4.1.1)
 
-  // Everything that happened before now - guard, in time order, each event once. New threads are
-  // opened, dead ones closed, within the call. A record that the kernel published later than the
-  // guard allows for comes first in the next drain.
+  // Returns everything that happened before now - guard, in time order, each event once. Opens new
+  // threads and closes dead ones. A record that the kernel published later than the guard allows
+  // for is the first of the next drain.
   virtual std::vector<Event> drain(Nanoseconds now_ns) = 0;
 
   virtual bool target_alive() const = 0;
   virtual const SessionLimits& limits() const = 0;
   virtual SessionLosses losses() const = 0;
-  // kernel.perf_event_max_sample_rate, now; nullopt: not known.
+  // Returns the present kernel.perf_event_max_sample_rate, or nullopt if unknown.
   virtual std::optional<std::uint64_t> sample_rate_limit() const { return std::nullopt; }
-  // Other processes that are followed, by name (perf/peers.h).
+  // Returns the names of other processes that are followed (perf/peers.h).
   virtual std::vector<std::string> peers() const { return {}; }
 };
 

@@ -1,4 +1,4 @@
-// What the kernel tells about the target, as one time-ordered stream: the input of every
+// What the kernel reports about the target, as one stream in time order: the input of every
 // capability.
 #pragma once
 
@@ -12,24 +12,24 @@
 
 namespace causalctl::perf {
 
-// User registers copied by the kernel at a sample (PERF_SAMPLE_REGS_USER), in the order of
-// asm/perf_regs.h; `stack` are the bytes from the stack pointer upwards.
+// User registers that the kernel copied at a sample (PERF_SAMPLE_REGS_USER), in the order of
+// asm/perf_regs.h. `stack` has the bytes from the stack pointer upwards.
 struct UserStack {
   std::uint64_t mask = 0;
   std::vector<std::uint64_t> registers;
   std::vector<std::byte> stack;
-  bool truncated = false;  // the copy was full, or empty
+  bool truncated = false;  // true if the copy was full, or empty
 };
 
 struct SampleEvent {
   ThreadId thread;
   Nanoseconds time_ns = 0;
   std::uint32_t cpu = 0;
-  Nanoseconds period_ns = 0;     // CPU time this sample stands for
-  bool in_kernel = false;        // then callers[0] is the user code that made the call
-  std::vector<Address> callers;  // user addresses: [0] the instruction, then return addresses
-  UserStack user;                // registers.empty(): not copied
-  Address stack_pointer = 0;     // of user code; 0: there is none
+  Nanoseconds period_ns = 0;  // CPU time that this sample stands for
+  bool in_kernel = false;  // true if callers[0] is the user code that made a call into the kernel
+  std::vector<Address> callers;  // user addresses: first the instruction, then return addresses
+  UserStack user;                // registers is empty if they were not copied
+  Address stack_pointer = 0;     // in user code; 0 if there is none
 };
 
 enum class SwitchKind : std::uint8_t { in, out_blocked, out_preempted };
@@ -41,8 +41,8 @@ struct SwitchEvent {
   SwitchKind kind = SwitchKind::in;
 };
 
-// Who really wakes: in a hardware interrupt the running thread has no part in it, in a softirq
-// perhaps.
+// Whether the running thread made the wake-up: in a hardware interrupt it did not, in a softirq it
+// may have.
 enum class WakeContext : std::uint8_t { task, softirq, hardirq };
 
 struct WakeEvent {
@@ -52,7 +52,7 @@ struct WakeEvent {
   WakeContext context = WakeContext::task;
 };
 
-// A progress point, or any other event that a capability asked for, was hit.
+// A progress point, or another event that a capability asked for, was hit.
 struct VisitEvent {
   ThreadId thread;
   Nanoseconds time_ns = 0;
@@ -61,9 +61,9 @@ struct VisitEvent {
 
 struct ThreadStartEvent {
   ThreadId thread;
-  ThreadId parent;  // serial 0: unknown (found in /proc)
+  ThreadId parent;  // serial 0 if unknown (the thread was found in /proc)
   Nanoseconds time_ns = 0;
-  bool blocked = false;  // since before its records begin, which is later than its birth
+  bool blocked = false;  // blocked since before its records begin, which is later than its birth
   bool is_peer = false;  // of another process, with which the target exchanges wake-ups
 };
 

@@ -1,4 +1,4 @@
-// What to do about a failed perf call (pure).
+// Tells what to do about a failed perf call. Pure.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -12,10 +12,10 @@ enum class Call { open, map, control };
 struct SystemFacts {
   int paranoid = 2;       // /proc/sys/kernel/perf_event_paranoid
   long mlock_kb = 516;    // /proc/sys/kernel/perf_event_mlock_kb
-  long descriptors = -1;  // RLIMIT_NOFILE, soft; < 0: unknown
+  long descriptors = -1;  // soft RLIMIT_NOFILE; negative if unknown
 };
 
-// "" where there is nothing sensible to say.
+// Returns "" if no hint would help.
 std::string hint_for(Call call, int error_number, const perf_event_attr& attr,
                      const SystemFacts& facts);
 

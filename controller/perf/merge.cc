@@ -11,7 +11,7 @@ void Merger::push(Event event) {
 }
 
 std::vector<Event> Merger::take_until(Nanoseconds watermark_ns) {
-  std::sort(keys_.begin(), keys_.end());  // small keys: events themselves are heavy to move
+  std::sort(keys_.begin(), keys_.end());  // keys are small; events themselves are expensive to move
   const auto later = std::find_if(keys_.begin(), keys_.end(),
                                   [&](const Key& key) { return key.time_ns > watermark_ns; });
   std::vector<Event> taken;

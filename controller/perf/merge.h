@@ -1,9 +1,10 @@
-// One time-ordered stream out of the rings' streams (pure).
+// Merges the streams of all rings into one in time order. Pure.
 //
 // Rings are read one after the other, so an event read late from one ring may be older than one
-// read early from another. What is younger than the watermark therefore waits for the next reading:
-// by then every ring has been read to beyond it. Sorting by (time, arrival) is stable, and also
-// mends a single ring's small disorder (an interrupt that writes while a record is being written).
+// read early from another. An event that is younger than the watermark therefore waits for the next
+// reading: by then every ring has been read beyond it. Sorting by (time, arrival) is stable. It
+// also mends small disorder within a ring, when an interrupt writes while a record is being
+// written.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ class Merger {
  public:
   void push(Event event);
 
-  // Everything with time <= watermark, oldest first. An event that arrives after a later watermark
-  // was taken comes with the next take: late, but never lost.
+  // Returns every event with time <= watermark, oldest first. An event that arrives after a later
+  // watermark was taken comes with the next take: late, but never lost.
   std::vector<Event> take_until(Nanoseconds watermark_ns);
 
   std::size_t pending() const { return events_.size(); }

@@ -14,20 +14,20 @@
 namespace causalctl::perf {
 namespace {
 
-constexpr unsigned kMostLosses = 5;  // readings
+constexpr unsigned kMostLosses = 5;  // readings in which records were lost
 
 constexpr std::string_view kNotFollowed =
     "some processes that the target exchanges wake-ups with are not followed";
 constexpr std::string_view kNotTried =
     "whether some processes that the target wakes also wake it cannot be seen";
 
-// Of all peers: each costs a ring, and is read at each tick.
+// A limit over all peers: each thread costs a ring, which is read at each tick.
 constexpr std::size_t kMostThreads = 256;
-constexpr std::size_t kMostThreadsLocked = 16;  // without the right to lock memory
-constexpr std::ptrdiff_t kMostTried = 64;       // of one process on trial
+constexpr std::size_t kMostThreadsLocked = 16;  // if we may not lock more memory
+constexpr std::ptrdiff_t kMostTried = 64;       // threads of one process on trial
 constexpr unsigned kRingPages = 64, kRingPagesLocked = 8;
 
-// 0: it is gone, or a kernel thread.
+// Returns 0 if the thread is gone, or is a kernel thread.
 Pid process_of(Tid tid) {
   const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", tid));
   const auto status = procfs::status(tid);
@@ -96,7 +96,7 @@ std::uint64_t Peers::read(Thread& thread, Merger& merger) {
   return lost;
 }
 
-// What is lost here says nothing: there is more of it.
+// Losses do not matter here: wake-ups come again.
 void Peers::read_tried(Thread& thread, const std::function<bool(Tid)>& of_target) {
   thread.events.read([&](const Record& record) {
     const auto* sample = std::get_if<SampleRecord>(&record);
@@ -131,7 +131,7 @@ void Peers::scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger)
       refuse(process, kNotFollowed, "its records come faster than they can be read");
     scan_process(process, now_ns, last_serial, merger);
   }
-  // Some may have been refused.
+  // Some may have been refused since their threads were opened.
   close(now_ns, merger, [&](const Thread& thread) { return !processes_.contains(thread.process); });
 }
 
@@ -145,7 +145,8 @@ void Peers::find_candidates(Nanoseconds now_ns) {
   for (const Pid process : trials_.on_trial()) try_out(process, std::move(woken[process]));
 }
 
-// Opens its threads that are not yet: these `first`, then the others, as far as there is room.
+// Opens the threads of a process that are not open yet: `first`, then the others, as far as there
+// is room.
 void Peers::try_out(Pid process, std::vector<Tid> first) {
   ThreadPlan plan = plan_;
   plan.switches = false;
@@ -161,7 +162,7 @@ void Peers::try_out(Pid process, std::vector<Tid> first) {
       if (tried >= kMostTried || threads_.size() + tried_.size() >= most_threads_) return;
       if (tried_.contains(tid)) continue;
       auto events = ThreadEvents::open({tid, 0}, monotonic_now(), 0, plan);
-      if (!events) continue;  // it is ending
+      if (!events) continue;  // the thread is ending
       tried_.emplace(tid, Thread{process, std::move(*events)});
       ++tried;
     }
@@ -184,7 +185,7 @@ void Peers::find_peers(Nanoseconds now_ns) {
   });
 }
 
-// Opens its threads that are not yet.
+// Opens the threads of a process that are not open yet.
 void Peers::scan_process(Pid process, Nanoseconds now_ns, std::uint32_t& last_serial,
                          Merger& merger) {
   if (!processes_.contains(process)) return;
@@ -204,9 +205,9 @@ bool Peers::open(Pid process, Tid tid, Nanoseconds now_ns, std::uint32_t& last_s
                  Merger& merger) {
   try {
     auto events = ThreadEvents::open({tid, last_serial + 1}, monotonic_now(), 0, plan_);
-    if (!events) return true;  // it is ending
+    if (!events) return true;  // the thread is ending
     ++last_serial;
-    // Asked when its events are open: who blocks later tells so by a record.
+    // Its state is read when its events are open: a thread that blocks later says so by a record.
     const char state = procfs::parse_state(procfs::thread_stat(process, tid).value_or(""));
     merger.push(ThreadStartEvent{events->thread(), {}, now_ns, procfs::is_blocked(state), true});
     threads_.emplace(tid, Thread{process, std::move(*events)});

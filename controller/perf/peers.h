@@ -1,13 +1,13 @@
-// Peers: other processes on this machine that the target wakes, its clients, or what it is a client
-// of. Their threads are followed, too, but only when they run and whom they wake: what a thread of
-// the target has gained passes through them to the next one (docs/virtual-time.md, "Other
-// processes"). Nothing is put into them, and nothing of theirs is sampled.
+// Peers are other processes on this machine that the target converses with, as a client or as a
+// server. Their threads are followed, too, but only for when they run and which threads they wake:
+// what a thread of the target has gained passes through them to the next one (docs/virtual-time.md,
+// "Other processes"). Nothing is injected into them, and nothing in them is sampled.
 //
-// A process is followed, with all its threads, from the scan after it was seen that the target has
-// woken one of them often in a short time, and that it wakes threads of the target in turn: that is
-// a conversation, not a message, and no accident (peer_trials.h). Kernel threads are devices. A
-// process that may not or cannot be followed as a whole is not followed at all: it is then the
-// outside world, which runs on the target's clock.
+// A process is followed, with all its threads, from the scan after it was seen that the target
+// often wakes one of them, and that it wakes threads of the target in turn: that is a conversation,
+// not a message or an accident (peer_trials.h). Kernel threads count as devices. A process that may
+// not or cannot be followed as a whole is not followed at all: it then belongs to the outside
+// world, which runs on the target's clock.
 #pragma once
 
 #include <cstdint>
@@ -28,21 +28,22 @@ namespace causalctl::perf {
 
 class Peers {
  public:
-  // `none`: processes that are no peers, whoever wakes them. `may_lock`: the rings may have as much
+  // `none` are processes that are never peers. `may_lock` says that the rings may use as much
   // memory as they like.
   Peers(std::set<Pid> none, WakingFormat waking, bool may_lock);
 
   void start(const perf_event_attr& waking);  // from now on threads are opened, and records flow
-  void woken(Tid tid);  // by a thread of the target, which is not itself one of these
+  void woken(Tid tid);  // by a thread of the target; `tid` is not one of the target's
 
-  // Reads all rings. Returns how many records were lost. `of_target`: whether it is a thread of it.
+  // Reads all rings. Returns how many records were lost. `of_target` tells whether a thread is the
+  // target's.
   std::uint64_t read(Merger& merger, const std::function<bool(Tid)>& of_target);
-  // Opens what is new, closes what has ended. `last_serial`: of ThreadIds, is counted up.
+  // Opens new threads and closes those that have ended. `last_serial`, of ThreadIds, is counted up.
   void scan(Nanoseconds now_ns, std::uint32_t& last_serial, Merger& merger);
 
-  // Those that are or were followed: "name (process 12)".
+  // Returns those that are or were followed, as "name (process 12)".
   std::vector<std::string> names() const;
-  // Why some are not followed; each cause once.
+  // Returns why some are not followed, each cause once.
   const std::vector<std::string>& reasons() const { return reasons_; }
 
  private:
@@ -62,15 +63,16 @@ class Peers {
   void close(Nanoseconds now_ns, Merger& merger, Which&& which);
   void refuse(Pid process, std::string_view what, const std::string& cause);
 
-  std::set<Pid> none_;  // not, or not any more
+  std::set<Pid> none_;  // processes that are not peers, or not any more
   WakingFormat waking_;
   ThreadPlan plan_;
   std::size_t most_threads_;
   PeerTrials trials_;
-  std::map<Tid, Thread> tried_;  // of processes on trial: only whom they wake
+  std::map<Tid, Thread> tried_;  // of processes on trial; only their wake-ups are read
   std::map<Pid, std::string> names_;
-  std::map<Pid, unsigned> processes_;  // and how often records of theirs were lost
-  std::set<Pid> executed_;             // other programs: their threads have changed their numbers
+  std::map<Pid, unsigned> processes_;  // with how often their records were lost
+  // Processes that executed another program: their threads have new numbers.
+  std::set<Pid> executed_;
   std::map<Tid, Thread> threads_;
   std::vector<std::string> reasons_;
 };

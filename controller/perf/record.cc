@@ -8,7 +8,8 @@
 namespace causalctl::perf {
 namespace {
 
-// Takes values off the front; once something is missing, everything is and `ok` is false.
+// Takes values off the front. Once a value is missing, `ok` is false and all further values are
+// missing.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : rest_(bytes) {}
@@ -42,7 +43,7 @@ class Reader {
     return Words(bytes(count > kMost ? UINT64_MAX : count * sizeof(std::uint64_t)));
   }
 
-  std::string_view text() {  // up to its terminator, which must be there
+  std::string_view text() {  // up to its terminator, which must be present
     const auto end = std::find(rest_.begin(), rest_.end(), std::byte{0});
     if (end == rest_.end()) ok_ = false;
     const auto* first = reinterpret_cast<const char*>(rest_.data());
@@ -59,7 +60,8 @@ void read_thread(Reader& in, RecordId& common) {
   common.tid = in.value<std::int32_t>();
 }
 
-// The trailer that sample_id_all adds to all records but samples: TID, TIME, CPU, IDENTIFIER.
+// The trailer that sample_id_all adds to all records other than samples: TID, TIME, CPU,
+// IDENTIFIER.
 constexpr std::size_t kTrailerBytes = 4 * sizeof(std::uint64_t);
 
 RecordId read_trailer(Bytes trailer) {
@@ -106,7 +108,7 @@ std::optional<Record> read_sample(Bytes body, bool in_kernel,
   if (has(PERF_SAMPLE_READ)) sample.count = in.word();
   if (has(PERF_SAMPLE_CALLCHAIN)) sample.call_chain = in.words(in.word());
   if (has(PERF_SAMPLE_RAW)) sample.raw = in.bytes(in.value<std::uint32_t>());
-  // The raw field's padding to 8 bytes is part of its size: no alignment to be restored here.
+  // The raw field's size includes its padding to 8 bytes, so no alignment has to be restored here.
   read_user_state(in, *layout, sample);
   if (!in.ok()) return std::nullopt;
   return sample;

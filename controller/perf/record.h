@@ -1,9 +1,9 @@
-// Bytes of a perf ring → one typed record (pure).
+// Decodes the bytes of a perf ring into typed records. Pure.
 //
-// The layout of a record depends on the attr of the event that wrote it; its id, at a fixed place
+// The layout of a record depends on the attr of the event that wrote it. Its id, at a fixed place
 // because of PERF_SAMPLE_IDENTIFIER, names that event. Every event here has kCommonSampleType and
 // sample_id_all (attrs.h). Records are views: they allocate nothing and live as long as the bytes.
-// Nothing is read beyond the bytes given, whatever they claim. Source: perf_event_open(2), "MMAP
+// Nothing beyond the given bytes is read, whatever they claim. Sources: perf_event_open(2), "MMAP
 // layout"; the order of a sample's fields is that of perf_output_sample() in the kernel.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace causalctl::perf {
 
 using Bytes = std::span<const std::byte>;
 
-class Words {  // 64-bit words, not necessarily aligned
+class Words {  // 64-bit words, which need not be aligned
  public:
   Words() = default;
   explicit Words(Bytes bytes) : bytes_(bytes) {}
@@ -38,14 +38,14 @@ class Words {  // 64-bit words, not necessarily aligned
   Bytes bytes_;
 };
 
-// What decides the layout of the samples of one event.
+// What determines the layout of one event's samples.
 struct SampleLayout {
   std::uint64_t id = 0;
   std::uint64_t sample_type = 0;
   std::uint64_t user_registers = 0;
 };
 
-struct RecordId {  // in every record
+struct RecordId {  // is in every record
   Pid pid = 0;
   Tid tid = 0;
   Nanoseconds time_ns = 0;
@@ -57,19 +57,20 @@ struct SampleRecord {
   RecordId common;
   bool in_kernel = false;
   Address ip = 0;
-  std::uint64_t count = 0;  // PERF_SAMPLE_READ: value of the event
-  Words call_chain;         // with the kernel's PERF_CONTEXT_ markers
+  std::uint64_t count = 0;  // value of the event (PERF_SAMPLE_READ)
+  Words call_chain;         // includes the kernel's PERF_CONTEXT_ markers
   Bytes raw;
   Words registers;
-  Bytes stack;                    // the bytes really copied
-  std::uint64_t stack_asked = 0;  // of which only stack.size() could be had
+  Bytes stack;  // the bytes that were copied
+  // How many were asked for, of which only stack.size() could be had.
+  std::uint64_t stack_asked = 0;
 };
 struct SwitchRecord {
   RecordId common;
   bool out = false;
   bool preempted = false;
 };
-struct ForkRecord {  // common: of the creator
+struct ForkRecord {  // its common fields are the creator's
   RecordId common;
   Pid pid = 0, parent_pid = 0;
   Tid tid = 0, parent_tid = 0;
@@ -106,7 +107,7 @@ struct OtherRecord {
 using Record = std::variant<SampleRecord, SwitchRecord, ForkRecord, ExitRecord, MmapRecord,
                             CommRecord, LostRecord, ThrottleRecord, OtherRecord>;
 
-// nullopt: malformed, or a sample of an event that is not in `layouts`.
+// Returns nullopt if the record is malformed, or a sample of an event that is not in `layouts`.
 std::optional<Record> decode(Bytes record, std::span<const SampleLayout> layouts);
 
 }  // namespace causalctl::perf

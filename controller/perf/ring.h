@@ -1,9 +1,9 @@
-// The reader of one perf ring buffer.
+// Reads one perf ring buffer.
 //
 // The kernel writes records at data_head and never overwrites what lies beyond data_tail. We read
-// data_head with acquire order, so that the bytes before it are there, and write data_tail with
+// data_head with acquire order, so that the bytes before it are visible, and write data_tail with
 // release order, so that our reads are done before the kernel reuses the space (perf_event_open(2),
-// "Data ring"). Records begin at multiples of 8; one that wraps is copied together.
+// "Data ring"). Records begin at multiples of 8. A record that wraps is copied into one piece.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -25,9 +25,9 @@ class Ring {
   Ring() = default;
   explicit Ring(Mapping mapping);
 
-  // Calls use(std::span<const std::byte>) for each record there is, oldest first; the bytes are
-  // valid during the call. The space is given back at the end, even if `use` throws. Returns false
-  // if the ring's content made no sense and was dropped.
+  // Calls use(std::span<const std::byte>) for each record, oldest first; the bytes are valid during
+  // the call. Gives the space back at the end, even if `use` throws. Returns false if the ring's
+  // content made no sense and was dropped.
   template <typename Use>
   bool consume(Use&& use);
 
@@ -37,7 +37,7 @@ class Ring {
  private:
   std::uint64_t head() const;
   void release(std::uint64_t tail);
-  // The record at `tail`; empty if its header contradicts the `available` bytes.
+  // Returns the record at `tail`, or nothing if its header contradicts the `available` bytes.
   std::span<const std::byte> record_at(std::uint64_t tail, std::uint64_t available);
 
   Mapping mapping_;

@@ -7,8 +7,8 @@
 namespace causalctl::perf {
 namespace {
 
-// Room for some 16 samples between two readings; the kernel cannot map more than it has contiguous
-// page lists for, and nobody wants megabytes per thread.
+// Gives room for some 16 samples between two readings. The kernel cannot map more than it has
+// contiguous page lists for, and megabytes per thread would be a waste.
 unsigned stack_ring_pages(unsigned stack_bytes) {
   constexpr unsigned kSamples = 16, kOtherBytes = 1024, kPage = 4096, kMost = 256;
   return std::min(kMost, std::bit_ceil(kSamples * (stack_bytes + kOtherBytes) / kPage));
@@ -31,7 +31,8 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
   if (!owner) return std::nullopt;
   events.owner_ = std::move(*owner);
   events.ring_ = Ring(events.owner_.map_ring(plan.ring_pages));
-  if (plan.running) events.owner_.enable();  // first, so that the birth of threads is not missed
+  // Comes first, so that the birth of threads is not missed.
+  if (plan.running) events.owner_.enable();
   if (!events.reopen_sampling(plan)) return std::nullopt;
   if (plan.waking) {
     auto waking = EventFd::open(enabled_if(*plan.waking, plan.running), thread.tid,
@@ -53,7 +54,7 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   SamplingFields fields = plan.sampling;
   fields.period_ns = period_ns_;
   const bool own_ring = fields.stack_bytes > 0;
-  // With a ring of its own it must not run before that is mapped.
+  // An event with a ring of its own must not run before that is mapped.
   const bool enabled = plan.running && plan.sampling_on;
   auto event = EventFd::open(enabled_if(sampling_attr(fields), enabled && !own_ring), thread_.tid,
                              "task-clock sampling", own_ring ? nullptr : &owner_);
@@ -75,7 +76,7 @@ std::optional<EventFd> ThreadEvents::open_visit(const VisitTemplate& visit) cons
 
 void ThreadEvents::commit_visit(EventFd event, std::uint32_t tag, bool enable) {
   visits_.emplace_back(tag, std::move(event));
-  update_layouts();  // before the first record can come
+  update_layouts();  // must precede the first record
   if (enable) visits_.back().second.enable();
 }
 
@@ -105,7 +106,7 @@ Throttling::Worth ThreadEvents::sample_worth(const SampleRecord& record) {
       record.common.time_ns < period_since_ns_ ? earlier_period_ns_ : period_ns_;
   const Nanoseconds most = kernel_ ? 2 * nominal : nominal;
   auto ran = throttling_.take_ran(record.common.time_ns);
-  // Then the switches are in another ring than the samples, and their order is not known.
+  // With stacks the switches are in another ring than the samples, and their order is not known.
   if (sampling_.attr().sample_stack_user > 0) ran.reset();
   return passed > 0 ? throttling_.take_worth(passed, most, ran) : Throttling::Worth{nominal};
 }
@@ -138,7 +139,7 @@ std::uint64_t ThreadEvents::count(std::uint32_t tag) const {
 std::vector<EventFd> ThreadEvents::take_uprobes() {
   std::vector<EventFd> taken;
   for (auto& [tag, event] : visits_) {
-    // The types of PMUs that are no part of the interface, uprobes among them, are above the
+    // PMUs whose types are not part of the interface, uprobes among them, have types above all
     // others.
     if (event.attr().type >= PERF_TYPE_MAX) taken.push_back(std::move(event));
   }

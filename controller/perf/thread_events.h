@@ -1,7 +1,7 @@
 // The perf events of one thread, their rings, and what must be known to read them.
 //
-// The bookkeeping event owns the ring; all others write into it, except sampling events that copy
-// stacks: these have a ring of their own, or a few samples would push the switches out.
+// The bookkeeping event owns the ring. All others write into it, except sampling events that copy
+// stacks: these have a ring of their own, because a few samples would push the switches out.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,31 @@ namespace causalctl::perf {
 
 // What every thread gets.
 struct ThreadPlan {
-  bool sample = true;    // false: no sampling event at all
-  bool switches = true;  // records of switches
-  bool peers = true;     // those of other processes, too (peers.h)
+  bool sample = true;    // false: there is no sampling event at all
+  bool switches = true;  // records of switches are wanted
+  bool peers = true;     // switches of other processes are wanted, too (peers.h)
   SamplingFields sampling;
   std::optional<perf_event_attr> waking;
   std::vector<VisitTemplate> visits;  // with the fields that the session adds
   unsigned ring_pages = 32;
   bool running = false;     // records flow
-  bool sampling_on = true;  // samples, too
+  bool sampling_on = true;  // samples flow, too
 };
 
 class ThreadEvents {
  public:
-  // Opens all of `plan` on the thread, its sampling with `period_ns`. nullopt: the thread is gone.
+  // Opens all of `plan` on the thread, and samples it with `period_ns`. Returns nullopt if the
+  // thread is gone.
   [[nodiscard]] static std::optional<ThreadEvents> open(ThreadId thread, Nanoseconds opened_ns,
                                                         Nanoseconds period_ns,
                                                         const ThreadPlan& plan);
 
   ThreadId thread() const { return thread_; }
   Nanoseconds opened_ns() const { return opened_ns_; }
-  void rename(ThreadId thread) { thread_ = thread; }  // exec by a thread other than the first
+  // After exec by a thread that is not the main thread.
+  void rename(ThreadId thread) { thread_ = thread; }
 
-  // Calls use(const Record&) for everything that waits in the rings. Returns how many records were
-  // malformed.
+  // Calls use(const Record&) for every record in the rings. Returns how many were malformed.
   template <typename Use>
   std::uint64_t read(Use&& use);
 
@@ -55,10 +56,10 @@ class ThreadEvents {
   }
   std::optional<std::uint32_t> visit_tag(const SampleRecord& record) const;
 
-  // CPU time since the thread's previous sample. Records carry the period the event was opened
-  // with, whatever it was changed to (measured: Linux 6.18), so the event's own count is used. It
-  // is limited, so that time without samples (lost, excluded kernel code) is not charged to the
-  // next.
+  // Returns the CPU time since the thread's previous sample. Records carry the period that the
+  // event was opened with, whatever it was changed to (measured: Linux 6.18), so the event's own
+  // count is used. It is limited, so that time without samples (they were lost, or kernel code is
+  // excluded) is not charged to the next one.
   Throttling::Worth sample_worth(const SampleRecord& record);
   Throttling& throttling() { return throttling_; }
 
@@ -70,15 +71,16 @@ class ThreadEvents {
   void enable_sampling(bool on);
   void set_period(Nanoseconds period_ns, Nanoseconds now_ns);
   bool sampled_since_set_period() const { return sampled_; }
-  // Requires that the rings have been read since disable_sampling. false: the thread is gone.
+  // Returns false if the thread is gone. REQUIRES: the rings have been read since disable_sampling.
   bool reopen_sampling(const ThreadPlan& plan);
 
   bool ended() const { return owner_.thread_ended(); }
-  bool exit_seen() const { return exit_seen_; }  // its EXIT record has been read
+  bool exit_seen() const { return exit_seen_; }  // true once its EXIT record has been read
   void see_exit() { exit_seen_ = true; }
   std::uint64_t count(std::uint32_t tag) const;
   const std::vector<std::pair<std::uint32_t, EventFd>>& visits() const { return visits_; }
-  // Those of them that the kernel takes long to close, for somebody to close beside.
+  // Takes those visit events that the kernel takes long to close, so that another thread can close
+  // them.
   std::vector<EventFd> take_uprobes();
 
  private:
@@ -101,7 +103,7 @@ class ThreadEvents {
   Throttling throttling_;
   bool sampled_ = false;  // since the period was last set
   Nanoseconds period_ns_ = 0;
-  Nanoseconds earlier_period_ns_ = 0;  // until period_since_ns_
+  Nanoseconds earlier_period_ns_ = 0;  // holds until period_since_ns_
   Nanoseconds period_since_ns_ = 0;
 };
 

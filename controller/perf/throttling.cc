@@ -9,8 +9,8 @@ constexpr Nanoseconds kLongestTick = 10 * kMillisecond;  // HZ is 100 to 1000
 
 }  // namespace
 
-// The mean period is two of the kernel's: with the shortest that jitter makes of it the samples of
-// a tick are one fewer than are allowed.
+// The mean period is two of the kernel's, so that even with the shortest jittered period a tick has
+// one sample fewer than is allowed.
 Nanoseconds shortest_period(std::uint64_t limit_per_s) {
   const auto limit = static_cast<Nanoseconds>(std::clamp<std::uint64_t>(limit_per_s, 1, kSecond));
   return std::min(2 * kSecond / limit, kLongestTick);

@@ -12,7 +12,7 @@
 namespace causalctl::perf {
 namespace {
 
-// The number after `key` in `text`, e.g. after "offset:".
+// Returns the number after `key` in `text`, such as "offset:".
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view key) {
   auto at = text.find(key);
   if (at == std::string_view::npos) return std::nullopt;
@@ -23,7 +23,7 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
   return result.ec == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
-// "field:pid_t pid; offset:24; size:4; …" with this name and size → its offset.
+// Returns the offset in a line "field:pid_t pid; offset:24; size:4; …" with this name and size.
 std::optional<std::size_t> field_offset(std::string_view text, std::string_view name,
                                         std::uint64_t size) {
   const auto at = text.find(fmt::format(" {};", name));

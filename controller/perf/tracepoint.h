@@ -1,7 +1,7 @@
-// The tracepoint sched:sched_waking: where it is described, and how its raw data is read.
+// Finds the description of the tracepoint sched:sched_waking, and reads its raw data.
 //
-// It fires in the thread that wakes. Layout and id come from the `format` file of tracefs, because
-// they differ between kernels. Sources: Documentation/trace/events.rst,
+// It fires in the thread that wakes another one. Layout and id come from the `format` file of
+// tracefs, because they differ between kernels. Sources: Documentation/trace/events.rst,
 // include/linux/trace_events.h.
 #pragma once
 

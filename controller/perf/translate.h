@@ -1,4 +1,4 @@
-// Samples as the kernel writes them → events as the capabilities read them (pure).
+// Translates samples as the kernel writes them into events as the capabilities read them. Pure.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace causalctl::perf {
 
-// The user addresses of a sample, innermost first. A sample in the kernel begins with the user code
-// that made the call; empty where there is none (a kernel thread that works for the process).
+// Returns the user addresses of a sample, innermost first. For a sample in the kernel the first one
+// is the user code that made the call. They are empty if there is no user code (a kernel thread
+// that works for the process).
 std::vector<Address> user_callers(const SampleRecord& sample);
 
 SampleEvent to_sample_event(const SampleRecord& sample, ThreadId thread, Nanoseconds period_ns,

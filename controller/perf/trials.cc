@@ -25,13 +25,14 @@ constexpr int kTries = 3;
 
 constexpr Nanoseconds kPeriod = 250 * kMicrosecond;
 constexpr int kSamples = 3;
-constexpr Nanoseconds kRunning = 30 * kMillisecond;  // CPU time, in which samples must come
-constexpr int kSomeUserCode = 100'000;               // in system calls no sample is taken
+constexpr Nanoseconds kRunning = 30 * kMillisecond;  // CPU time in which samples must come
+constexpr int kSomeUserCode = 100'000;  // must be user code: in system calls no sample is taken
 
 constexpr Nanoseconds kSleep = 50 * kMicrosecond;  // long enough for a switch
-constexpr Nanoseconds kBlocking = kSecond;         // for a thread to get a core, on which it blocks
+// A thread may wait this long for the core on which it blocks.
+constexpr Nanoseconds kBlocking = kSecond;
 
-// The calling thread's own, opened as those of a thread of the target are, and running.
+// Opens events on the calling thread as on a thread of the target, and lets them run.
 ThreadEvents own_events(ThreadPlan plan) {
   plan.ring_pages = 8;
   plan.running = true;
@@ -85,7 +86,7 @@ std::optional<std::string> see_switches() {
   return "a thread of ours slept, and both its switches came";
 }
 
-// The kernel writes a record when a thread gets a name, though it is the one it had.
+// The kernel writes a record whenever a thread is named, even if its name stays the same.
 std::optional<std::string> see_times(std::string& nothing) {
   std::array<char, 16> name{};
   if (prctl(PR_GET_NAME, name.data()) != 0) return std::nullopt;
@@ -103,7 +104,7 @@ std::optional<std::string> see_times(std::string& nothing) {
   return "the time of a record lies between two readings of CLOCK_MONOTONIC";
 }
 
-// A thread that waits to be woken, as often as it is asked to.
+// A thread that waits to be woken, any number of times.
 class Sleeper {
  public:
   Sleeper() : bell_(eventfd(0, EFD_CLOEXEC)) {
@@ -139,8 +140,9 @@ class Sleeper {
   std::thread thread_;
 };
 
-// In another pid namespace than the initial one the tracepoint numbers threads otherwise than we
-// do, which its word for the waker shows (Follower); then any thread may be the one that we woke.
+// In a pid namespace other than the initial one, the tracepoint's numbers of threads differ from
+// ours, which its number for the waker shows (Follower). Then any thread may be the one that we
+// woke.
 std::optional<std::string> see_wake_ups(const WakingFormat& format) {
   ThreadPlan plan = nothing_but_bookkeeping();
   plan.waking = waking_attr(format.id);
@@ -190,7 +192,8 @@ Trial try_out(Facility facility, std::string nothing,
 Trial try_sample() { return try_out(Facility::sample, "opened, but no sample came", see_samples); }
 
 Trial try_clock() {
-  std::string nothing = "opened, but no record came";  // or what was wrong with the one that came
+  // Or what was wrong with the record that came.
+  std::string nothing = "opened, but no record came";
   Trial trial = try_out(Facility::clock, nothing, [&nothing] { return see_times(nothing); });
   if (trial.outcome == Outcome::never_fired && !nothing.empty()) trial.finding = nothing;
   return trial;

@@ -11,8 +11,8 @@
 namespace causalctl::perf {
 namespace {
 
-// perf_event_attr holds the path by pointer, and an event may be opened anew for each thread to
-// come: the text must outlive every session. There are only as many as files probed.
+// perf_event_attr holds the path by pointer, and an event may be opened anew for each later thread,
+// so the text must outlive every session. There are only as many texts as probed files.
 const char* keep_forever(const std::string& text) {
   static std::mutex lock;
   static std::set<std::string> texts;
@@ -32,7 +32,7 @@ std::uint32_t uprobe_type() {
 }  // namespace
 
 perf_event_attr uprobe_attr(const UprobePlace& place) {
-  constexpr int half = 32;  // the format says: ref_ctr_offset is config:32-63
+  constexpr int half = 32;  // the format says that ref_ctr_offset is config:32-63
   if (place.semaphore_offset >> half != 0) {
     throw Error(fmt::format("the semaphore of a probe is beyond 4 GB in {}", place.path));
   }

@@ -28,7 +28,7 @@ namespace {
 constexpr unsigned kRingBytes = 1 << 20;             // 32,768 hits
 constexpr ino_t kInitialPidNamespace = 0xEFFFFFFCU;  // PROC_PID_INIT_INO of the kernel
 
-// Newer than the headers of Debian 12 (include/uapi/linux/bpf.h, Linux 6.6).
+// It is newer than the headers of Debian 12 (include/uapi/linux/bpf.h, Linux 6.6).
 constexpr int kTraceUprobeMulti = 48;
 struct LinkOfUprobes {
   std::uint32_t program = 0;
@@ -45,7 +45,7 @@ struct LinkOfUprobes {
   std::uint32_t padding = 0;
 };
 
-// What the program and we share: the only value of an array that is mapped here.
+// What the program shares with us: the only value of an array, which is mapped here.
 struct Shared {
   std::uint64_t started = 0;
   std::uint64_t lost = 0;
@@ -58,7 +58,7 @@ struct RingRecord {  // one hit in the ring
   std::uint64_t tag = 0;
 };
 
-// A pid namespace in which the kernel is to tell numbers; nullopt: the initial one.
+// The pid namespace whose numbers the kernel must report; nullopt: the initial one.
 struct Namespace {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -76,7 +76,7 @@ std::optional<Namespace> namespace_of_numbers(Pid target) {
   return Namespace{own.st_dev, own.st_ino};
 }
 
-// r7 = the thread's number, r8 = its process's. Uses the stack's first word.
+// Sets r7 to the thread's number and r8 to its process's. Uses the stack's first word.
 void numbers(BpfCode& code, const std::optional<Namespace>& space, BpfCode::Label none) {
   constexpr int stack = -8;
   constexpr int half = 32;
@@ -100,7 +100,7 @@ void numbers(BpfCode& code, const std::optional<Namespace>& space, BpfCode::Labe
   code.shift_right(BPF_REG_8, half);
 }
 
-// At each hit:
+// Does this at each hit:
 //   if (!shared.started || process != target) return 0
 //   tag = the place's cookie; if (tag >= kMostTags) return 0
 //   time = now; ++shared.counts[tag]
@@ -175,9 +175,9 @@ struct Uprobes::Impl {
   BpfValue value;
   Fd ring, program;
   ring_buffer* reader = nullptr;
-  std::vector<UprobeHit>* hits = nullptr;  // where read() wants them
+  std::vector<UprobeHit>* hits = nullptr;  // where read() wants them; null otherwise
   std::uint64_t lost_told = 0;
-  std::vector<Fd> open;  // links, and events behind them
+  std::vector<Fd> open;  // links, and the events on which they stand
 };
 
 Uprobes::Impl::Impl(Pid process, Means how) : target(process), means(how) {
@@ -223,7 +223,7 @@ Fd Uprobes::Impl::link_of_file(const std::string& path,
   return fd;
 }
 
-// The link of the program, and the event, which must outlive it.
+// Returns the link of the program, and the event, which must outlive it.
 std::vector<Fd> Uprobes::Impl::event(const UprobePlace& place) const {
   auto event = EventFd::open(visit_attr(uprobe_attr(place)), target, "uprobe");
   if (!event) throw TargetGone(fmt::format("process {} is not there", target));
@@ -266,7 +266,7 @@ void Uprobes::start() { __atomic_store_n(&impl_->shared().started, 1, __ATOMIC_R
 
 std::uint64_t Uprobes::read(std::vector<UprobeHit>& hits) {
   impl_->hits = &hits;
-  (void)ring_buffer__consume(impl_->reader);  // fails only where our callback does
+  (void)ring_buffer__consume(impl_->reader);  // fails only if our callback does
   const std::uint64_t lost = __atomic_load_n(&impl_->shared().lost, __ATOMIC_RELAXED);
   return lost - std::exchange(impl_->lost_told, lost);
 }

@@ -1,9 +1,8 @@
-// Counts the visits of places in one process by uprobes, all its threads together, present and
-// future.
+// Counts the visits of places in one process by uprobes, in all its threads, present and future.
 //
-// A uprobe stands in the memory of a process, whatever the thread, but a perf event of it reports
-// only one thread; an event for each thread and place would take the kernel some 50 ms each to
-// close. So a BPF program reports the hits of all threads, through one ring:
+// A uprobe stands in the memory of a process, for all threads, but a perf event of it reports only
+// one thread. An event for each thread and place would take the kernel some 50 ms each to close. So
+// a BPF program reports the hits of all threads through one ring, by one of two means:
 //
 //   links   one link holds all places in a file (BPF_TRACE_UPROBE_MULTI, Linux 6.6). It is closed
 //           in one grace period of the kernel, some 40 ms, however many places it has.
@@ -34,21 +33,21 @@ class Uprobes {
   enum class Means : std::uint8_t { links, events };
   static constexpr std::uint32_t kMostTags = 256;
 
-  // Loads the program for `target`. Throws Error with a hint: BPF is not permitted, the kernel is
-  // older, or the target's threads have other numbers here than in the kernel (pid namespaces).
+  // Loads the program for `target`. Throws Error with a hint if BPF is not permitted, the kernel is
+  // too old, or the target's threads have other numbers here than in the kernel (pid namespaces).
   Uprobes(Pid target, Means means);
-  ~Uprobes();  // closes, which takes a grace period of the kernel for a link, or for each event
+  ~Uprobes();  // takes a grace period of the kernel for a link, or for each event
   Uprobes(Uprobes&&) noexcept;
   Uprobes& operator=(Uprobes&&) noexcept;
 
-  // All of them, or, when it throws, none. Hits of before start() are not counted. Throws Error
-  // with error_number() kNotSupported where a uprobe cannot stand on one of the instructions.
-  // REQUIRES: each tag below kMostTags.
+  // Adds all of them, or, if it throws, none. Hits before start() are not counted. Throws Error
+  // with error_number() kNotSupported if a uprobe cannot stand on one of the instructions.
+  // REQUIRES: each tag is below kMostTags.
   void add(const std::vector<UprobePlace>& places);
   void start();
 
-  // Appends the hits since the last time, each thread's in order. Returns how many were lost since
-  // the last time because the ring was full; count() has them.
+  // Appends the hits since the last call, each thread's in order. Returns how many were lost since
+  // then because the ring was full; count() includes them.
   std::uint64_t read(std::vector<UprobeHit>& hits);
   std::uint64_t count(std::uint32_t tag) const;  // since start()
 

@@ -24,11 +24,12 @@
 namespace causalctl::perf {
 namespace {
 
-constexpr int kBatches = 15;  // their median: a stall of the machine spoils one
+// The median of them counts, so that a stall of the machine spoils only one.
+constexpr int kBatches = 15;
 constexpr int kHits = 10;
 constexpr std::uint64_t kCalls = std::uint64_t{kBatches} * kHits;
 
-// Begins with an instruction that is not emulated.
+// This function begins with an instruction that the kernel does not emulate.
 extern "C" void causalctl_stepped();
 extern "C" void causalctl_emulated();
 __asm__(
@@ -57,7 +58,7 @@ Trial visit(Facility facility, Visited visited, const std::function<std::uint64_
                          static_cast<Nanoseconds>(statistics::median(batches_ns)));
 }
 
-// nullopt: /proc does not tell.
+// Returns nullopt if /proc does not tell.
 std::optional<UprobePlace> place_of(Visited function, std::uint32_t tag) {
   const auto address = reinterpret_cast<Address>(function);
   const auto maps = procfs::maps(getpid());
@@ -69,13 +70,14 @@ std::optional<UprobePlace> place_of(Visited function, std::uint32_t tag) {
   return std::nullopt;
 }
 
-// Closing waits for the kernel, some 50 ms: beside, as nobody needs it to be over.
+// Closes in another thread, because closing waits some 50 ms for the kernel, and nobody needs the
+// end.
 template <typename Closable>
 void close_beside(Closable closable) {
   auto shared = std::make_shared<Closable>(std::move(closable));
   try {
     std::thread([shared = std::move(shared)]() mutable { shared.reset(); }).detach();
-  } catch (const std::system_error&) {  // no thread can be had: it is closed here
+  } catch (const std::system_error&) {  // no thread can be created: it is closed here
     return;
   }
 }
@@ -179,7 +181,7 @@ int free_debug_registers() {
       if (!event) break;
       events.push_back(std::move(*event));
     }
-  } catch (const Error&) {  // none is left
+  } catch (const Error&) {  // there is no free register left
     return static_cast<int>(events.size());
   }
   return static_cast<int>(events.size());

@@ -23,7 +23,7 @@ namespace causalctl::progress {
 namespace {
 
 constexpr std::size_t kLongestInstruction = 15;
-constexpr std::uint64_t kFarthestStart = 16 << 20;  // a "function" longer than that is none
+constexpr std::uint64_t kFarthestStart = 16 << 20;  // no function is longer than that
 
 struct Location {
   Image image;
@@ -61,7 +61,7 @@ std::optional<Address> nearest_known_boundary(Pid target, Address address,
 
 std::vector<std::byte> read_some(const std::string& path, std::uint64_t offset, std::size_t size) {
   std::vector<std::byte> bytes(size);
-  // By now the name may belong to a pipe, where opening waits and reading takes away.
+  // Meanwhile the name may belong to a pipe, where opening blocks and reading removes data.
   const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   const auto count = file ? pread(file.get(), bytes.data(), size, static_cast<off_t>(offset)) : -1;
   bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);

@@ -1,5 +1,5 @@
-// All progress points that a configuration names, found in one target: with each its tag, the index
-// into both vectors, by which events and counts refer to it.
+// All progress points that a configuration names, found in one target. The tag of a point is its
+// index in both vectors; events and counts refer to it by its tag.
 #pragma once
 
 #include <utility>
@@ -16,11 +16,11 @@ struct CountedPoints {
   std::vector<Point> resolved;
 };
 
-// Throws as resolve() does.
+// Throws the same as resolve().
 CountedPoints resolve_all(const config::Progress& progress, Pid target,
                           unwind::Symbolizer& symbolizer);
 
-// "file.c:210" and tag of each point that is counted by samples.
+// Returns "file.c:210" and the tag of each point that is counted by samples.
 std::vector<std::pair<std::string, std::uint32_t>> sampled_points(const CountedPoints& points);
 
 }  // namespace causalctl::progress

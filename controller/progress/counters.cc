@@ -11,7 +11,7 @@
 namespace causalctl::progress {
 namespace {
 
-// A distribution is shown only when nearly every end is known to belong to a begin.
+// A distribution is shown only if nearly every end is known to belong to a begin.
 constexpr double kMatchedShare = 0.9;
 
 Nanoseconds quantile(const std::vector<Nanoseconds>& sorted, double q) {
@@ -39,18 +39,18 @@ void Counters::Worker::begin(Nanoseconds now_ns) {
   begun_ns = now_ns;
 }
 
-// Two begins in a row may be one piece that was given up without passing its end. Two ends in a row
-// of what began here are two pieces that were open at once.
+// Two begins in a row may be one piece of work that was given up without passing its end. Two ends
+// in a row, both of pieces that began here, belong to two pieces that were open at once.
 void Counters::Worker::end(Nanoseconds now_ns) {
   overlaps |= open > 0 && !began_last;
-  if (open > 0) --open;  // else begun before the attach, or on another thread
+  if (open > 0) --open;  // otherwise it began before the attach, or on another thread
   began_last = false;
   if (begun_ns) measured_ns.push_back(now_ns - *begun_ns);
   begun_ns.reset();
 }
 
 void Counters::Worker::start() {
-  begun_ns.reset();  // a stamp of another experiment's virtual time
+  begun_ns.reset();  // it is a stamp in the virtual time of another experiment
   measured_ns.clear();
 }
 
@@ -67,11 +67,11 @@ void Counters::start() {
 }
 
 void Counters::change(Latency& latency, std::int64_t by, Nanoseconds now_ns) {
-  // Threads' virtual times differ a little, so a stamp can lie before the one before it.
+  // The virtual times of threads differ a little, so a stamp can be smaller than the one before it.
   const Nanoseconds passed_ns = std::max<Nanoseconds>(now_ns - latency.changed_at_ns, 0);
   latency.area += static_cast<double>(latency.in_progress) * static_cast<double>(passed_ns);
   latency.changed_at_ns += passed_ns;
-  // Work that began before the attach ends without a begin: nothing is less than nothing.
+  // Work that began before the attach ends without a begin, which must not make the count negative.
   latency.in_progress = std::max<std::int64_t>(latency.in_progress + by, 0);
 }
 
@@ -80,8 +80,8 @@ void Counters::visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns) {
   ++totals_[tag];
   if (points_[tag].kind == CountedPoint::Kind::throughput) {
     Throughput& point = throughput_[tag];
-    // By real time: the earliest and the latest stamp would lie farther apart the more the threads'
-    // virtual times differ.
+    // First and last are told by real time: the more the threads' virtual times differ, the farther
+    // apart the smallest and the largest stamp would lie.
     if (point.visits == 0) point.first_ns = virtual_ns;
     point.last_ns = virtual_ns;
     ++point.visits;

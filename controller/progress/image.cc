@@ -32,9 +32,9 @@ std::string path_of(const procfs::Map& map) {
   return map.path.substr(0, map.path.size() - (map.path.ends_with(kDeleted) ? kDeleted.size() : 0));
 }
 
-// The path through the target's root is preferred, because it stays valid when the mapping goes;
-// it is wrong where the file was deleted or replaced, and then only map_files (which needs
-// CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE) has the file that runs.
+// Prefers the path through the target's root, because it stays valid after the mapping is gone. It
+// is wrong if the file was deleted or replaced; then only map_files (which needs CAP_SYS_ADMIN or
+// CAP_CHECKPOINT_RESTORE) leads to the file that runs.
 std::string readable_path(Pid target, const procfs::Map& map) {
   const auto by_root = fmt::format("/proc/{}/root{}", target, map.path);
   const auto by_map = fmt::format("/proc/{}/map_files/{:x}-{:x}", target, map.start, map.end);
@@ -48,7 +48,7 @@ std::string readable_path(Pid target, const procfs::Map& map) {
   return have_root && !map.path.ends_with(" (deleted)") ? by_root : std::string();
 }
 
-// The bias by the executable segment that this mapping begins in.
+// Returns the bias, by the executable segment in which this mapping begins.
 std::optional<Address> bias_of(const procfs::Map& map, const std::vector<Segment>& segments) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   for (const auto& segment : segments) {

@@ -1,6 +1,6 @@
-// ELF files as the target has them mapped: how file offsets, link-time addresses (those of symbols
-// and notes) and run-time addresses of one file go together, and a path by which this process can
-// open the file although it may be deleted or live in another mount namespace.
+// ELF files as they are mapped into the target. Tells how file offsets, link-time addresses (those
+// of symbols and notes) and run-time addresses of one file are related, and by which path this
+// process can open the file, which may be deleted or in another mount namespace.
 //
 //   run-time address = link-time address + bias            (ELF gABI, "Program Loading")
 //   file offset      = link-time address - p_vaddr + p_offset of its PT_LOAD segment
@@ -28,18 +28,18 @@ struct Segment {  // one PT_LOAD
 };
 
 struct Image {
-  std::string path;      // as in the target's maps, without " (deleted)"
-  std::string readable;  // the same file, for us to open
+  std::string path;      // as in the maps of the target, without " (deleted)"
+  std::string readable;  // a path by which we can open it
   Address bias = 0;
   std::vector<Segment> segments;
 
   std::optional<std::uint64_t> file_offset(std::uint64_t link_address) const;
 };
 
-// An ELF file opened for reading; libelf reads only what is asked for.
+// An ELF file open for reading; libelf reads only the parts that are asked for.
 class ElfFile {
  public:
-  explicit ElfFile(const std::string& path);  // get() is null where it cannot be read as ELF
+  explicit ElfFile(const std::string& path);  // get() is null if it cannot be read as ELF
   Elf* get() const { return elf_.get(); }
 
  private:
@@ -49,16 +49,18 @@ class ElfFile {
 
 std::vector<Segment> read_segments(Elf* elf);
 
-// Of every file mapped executable; those that cannot be read are left out. Throws TargetGone.
+// Returns every file that is mapped executable, except those that cannot be read. Throws
+// TargetGone.
 std::vector<Image> mapped_images(Pid target);
 
 struct FilePlace {
-  std::string readable;  // path, for us to open
+  std::string readable;  // a path by which we can open it
   std::string module;    // as Image::path
   std::uint64_t offset = 0;
 };
 
-// The file behind an executable address; nullopt: not executable, or backed by no file.
+// Returns the file behind an executable address, or nullopt if it is not executable or backed by no
+// file.
 std::optional<FilePlace> file_place(Pid target, Address address);
 
 }  // namespace causalctl::progress

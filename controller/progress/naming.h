@@ -1,4 +1,4 @@
-// How things of one name are told apart in messages. Pure.
+// Tells things with the same name apart in messages. Pure.
 #pragma once
 
 #include <string>
@@ -8,14 +8,16 @@
 
 namespace causalctl::progress {
 
-// For each path as many trailing components as no other of them ends in. REQUIRES: all different.
+// Returns for each path the fewest trailing components in which no other path ends. REQUIRES: all
+// differ.
 std::vector<std::string> shortest_unique_suffixes(const std::vector<std::string>& paths);
 
-// Of the places of a line in `file`, as the user names it: drops those in other files where one has
-// just this path. Returns what tells apart the files that are left; several: the name is ambiguous.
+// `places` are those of a line in `file`, as the user names it. If one file has exactly this path,
+// the places in other files are dropped. Returns what tells the remaining files apart; several mean
+// that the name is ambiguous.
 std::vector<std::string> files_meant(std::vector<unwind::Place>& places, const std::string& file);
 
-// "; nearest: a, b" or "" when there is none.
+// Returns "; nearest: a, b", or "" if there is none.
 std::string nearest_clause(const std::vector<std::string>& names);
 
 }  // namespace causalctl::progress

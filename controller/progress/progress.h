@@ -1,5 +1,5 @@
-// Progress points: a SPEC as the user writes it → where it is in this target → armed and counted.
-// Coz §3.3. The forms are listed in docs/progress-points.md.
+// Progress points: a SPEC as the user writes it is resolved to places in this target, which are
+// armed and counted (Coz §3.3). docs/progress-points.md lists the forms.
 #pragma once
 
 #include <cstddef>
@@ -41,55 +41,55 @@ struct SampledSpec {
 };  // sampled:file.c:210
 using Spec = std::variant<LineSpec, FunctionSpec, OffsetSpec, UsdtSpec, SyscallSpec, SampledSpec>;
 
-// Pure. Throws UsageError that lists the forms.
+// Throws UsageError, which lists the forms. Pure.
 Spec parse_spec(const std::string& text);
-// "syscal:write" → "syscall:write": where the word before the first ':' is nearly one of usdt,
-// syscall and sampled. nullopt: it is not. Pure.
+// Returns "syscall:write" for "syscal:write": corrects the word before the first ':' if it is
+// nearly usdt, syscall or sampled. Returns nullopt if it is not. Pure.
 std::optional<std::string> spelled_right(const std::string& text);
 
-// More places than that are no progress point but a header's inlined helper: each costs memory in
-// the target, and together they are passed far too often.
+// A point with more places than that is the inlined helper of a header rather than a progress
+// point. Each place costs memory in the target, and all together are passed far too often.
 inline constexpr std::size_t kMostPlaces = 64;
 
-// A spec found in a target. `places` are all addresses that count as a visit (inlined and other
-// copies of a line, all probes of one USDT name); empty for system calls.
+// A SPEC found in a target. `places` has all addresses that count as a visit (inlined and other
+// copies of a line, all probes of one USDT name). It is empty for a system call.
 struct Point {
-  std::string name;  // the SPEC text: how logs and reports call it
+  std::string name;  // text of the SPEC, which logs and reports use as its name
   Spec spec;
   std::vector<unwind::Place> places;
-  // For each place where a uprobe can count it (uprobe_address.h); nullopt: nowhere. Empty for
+  // For each place where a uprobe can count it (uprobe_address.h), or nullopt if nowhere. Empty for
   // points that are not code.
   std::vector<std::optional<Address>> uprobe_addresses{};
 };
 
 enum class CountedBy : std::uint8_t { samples, tracepoint, breakpoint, uprobe };
 
-// How a point is counted. All its places are counted in the same way.
+// How a point is counted, which is the same way for all its places.
 struct Armed {
   CountedBy by = CountedBy::samples;
   std::size_t places = 0;
-  // What one visit costs its thread, as measured on this machine; 0: next to nothing, or unknown.
+  // What one visit costs its thread, as measured on this machine; 0 if next to nothing, or unknown.
   Nanoseconds visit_cost_ns = 0;
 };
 
-// "hardware breakpoint", "uprobe at 6 places", "tracepoint", "samples".
+// Returns "hardware breakpoint", "uprobe at 6 places", "tracepoint" or "samples".
 std::string text_of(const Armed& armed);
 
-// Throws UsageError listing the nearest matches when unknown or ambiguous, when an address is not
-// an instruction boundary, when a USDT probe or system call does not exist, or when there are more
-// than kMostPlaces.
+// Throws UsageError, which lists the nearest matches, if the name is unknown or ambiguous, if an
+// address is no instruction boundary, if a USDT probe or system call does not exist, or if there
+// are more than kMostPlaces.
 Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolizer);
 
-// Arms the points on all threads of the session. Visits arrive as VisitEvents, whose tags count up
+// Arms the points on all threads of the session. Visits arrive as VisitEvents; their tags count up
 // from `first_tag` in the order of the points, as the results do. Code is counted by a hardware
-// breakpoint for each place, where breakpoints were seen to fire here and registers are free for
-// all of them, otherwise by uprobes; `count_by` may demand one of the two. A USDT probe is counted
-// by uprobes, which hold its semaphore up, a system call by its tracepoint; sampled points arm
-// nothing. Throws Error with a hint.
+// breakpoint for each place if breakpoints were seen to fire here and there are registers for all
+// of them, and otherwise by uprobes; `count_by` may demand one of the two. A USDT probe is counted
+// by uprobes, which also raise its semaphore, and a system call by its tracepoint. Sampled points
+// arm nothing. Throws Error with a hint.
 std::vector<Armed> arm(const std::vector<Point>& points, Pid target, config::CountBy count_by,
                        perf::Session& session, std::uint32_t first_tag = 0);
 
-// What could serve as a progress point, for `causalctl points`: USDT probes in the target.
+// Returns what could serve as a progress point, for `causalctl points`: USDT probes in the target.
 std::vector<UsdtSpec> usdt_probes(Pid target);
 
 }  // namespace causalctl::progress

@@ -1,6 +1,6 @@
-// Spec → places in one target, through the symbolizer. A point counts all addresses of the *same*
-// line, function or probe (inlined and cloned copies); different ones of one name are an error that
-// says how each can be named.
+// Finds the places of a SPEC in one target, through the symbolizer. A point counts all addresses of
+// the *same* line, function or probe (inlined and cloned copies). Different ones with one name are
+// an error, which says how to name each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -122,8 +122,8 @@ std::vector<Place> Resolver::operator()(const FunctionSpec& spec) {
   return places;
 }
 
-// Copies of one function (COMDAT, clones) have one name and one line of source; without line
-// information, two addresses are two functions.
+// Copies of one function (COMDAT, clones) have one name and one line of source. Without line
+// information two addresses are taken for two functions.
 void Resolver::require_one_function(const std::vector<Place>& places, const std::string& name) {
   std::map<std::string, Place> functions;
   std::set<std::string> modules;
@@ -204,7 +204,7 @@ std::vector<Place> Resolver::operator()(const SyscallSpec& spec) {
   return {};
 }
 
-// Names the functions that hold most of too many places.
+// If there are too many places, the message names the functions that contain most of them.
 void require_few(const std::string& what, const std::vector<Place>& places) {
   if (places.size() <= kMostPlaces) return;
   std::map<std::string, std::size_t> by_function;

@@ -1,7 +1,7 @@
-// SPEC texts → Spec. Pure. The forms are in docs/progress-points.md.
+// Parses the text of a SPEC. Pure. The forms are in docs/progress-points.md.
 //
-// A C++ name holds colons of its own, so only a *single* ':' outside of () and <> separates, and
-// what follows the last ':' decides: a number makes it FILE:LINE, a name BINARY:FUNCTION.
+// A C++ name contains colons of its own, so only a *single* ':' outside of () and <> separates. The
+// text after the last ':' decides: a number makes it FILE:LINE, a name BINARY:FUNCTION.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,8 +42,8 @@ bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// Position of the ':' between a binary and a function: the first that
-// is not part of a '::', at depth 0.
+// Returns the position of the ':' between a binary and a function: the first at depth 0 that is not
+// part of a '::'.
 std::size_t find_separator(std::string_view text) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -51,13 +51,13 @@ std::size_t find_separator(std::string_view text) {
     if (text[i] == ')' || text[i] == '>') --depth;
     if (text[i] != ':') continue;
     const auto end = std::min(text.find_first_not_of(':', i), text.size());
-    if ((end - i) % 2 == 1 && depth <= 0) return i;  // "bin:::f" is ::f in bin
+    if ((end - i) % 2 == 1 && depth <= 0) return i;  // in "bin:::f" the function is ::f
     i = end - 1;
   }
   return std::string_view::npos;
 }
 
-// FILE:LINE, or nullopt when what follows the last ':' is no number.
+// Parses FILE:LINE. Returns nullopt if the text after the last ':' is no number.
 std::optional<LineSpec> parse_line(const std::string& text, std::string_view rest) {
   const auto colon = rest.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -93,7 +93,7 @@ SyscallSpec parse_syscall(const std::string& text, std::string_view rest) {
   const bool word = !rest.empty() && std::all_of(rest.begin(), rest.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_';
   });
-  // The name becomes part of a path in tracefs.
+  // Only one word is accepted, because the name becomes part of a path in tracefs.
   if (!word) reject(text, "a system call is named syscall:NAME");
   return SyscallSpec{std::string(rest)};
 }

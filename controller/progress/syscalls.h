@@ -1,5 +1,5 @@
-// System-call tracepoints: syscalls:sys_enter_NAME in tracefs.
-// Source: Documentation/trace/events.rst.
+// The tracepoints of system calls: syscalls:sys_enter_NAME in tracefs. Source:
+// Documentation/trace/events.rst.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace causalctl::progress {
 
-// Throws Error with a hint where there is none that we may read, or none with system calls.
+// Throws Error with a hint if no tracefs can be read, or if it has no tracepoints of system calls.
 Tracefs tracefs_of_calls();
 
-// The tracepoint's id, nullopt: no such system call. Also finds what the kernel calls newNAME
-// (newstat) or NAME64 (sendfile64). Throws Error where it may not be read.
+// Returns the tracepoint's id, or nullopt if there is no such system call. Also finds those that
+// the kernel calls newNAME (newstat) or NAME64 (sendfile64). Throws Error if it may not be read.
 std::optional<std::uint64_t> syscall_tracepoint(const std::string& tracefs,
                                                 const std::string& name);
 std::vector<std::string> syscall_names(const std::string& tracefs);

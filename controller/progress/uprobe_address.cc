@@ -14,9 +14,9 @@ namespace causalctl::progress {
 namespace {
 
 constexpr std::size_t kLongestFunction = 256 << 10;
-constexpr int kMostSteps = 8;  // instructions from the refused one
+constexpr int kMostSteps = 8;  // instructions away from the refused one
 
-// "lock add" → "add"
+// Returns "add" for "lock add".
 std::string_view operation(const disasm::Instruction& instruction) {
   const std::string_view mnemonic = instruction.mnemonic;
   return mnemonic.substr(mnemonic.rfind(' ') + 1);
@@ -34,7 +34,7 @@ bool ends_block(const disasm::Instruction& instruction) {
          name.starts_with("int") || name.starts_with("sys");
 }
 
-// nullopt: through a register or a table.
+// Returns nullopt for a jump through a register or a table.
 std::optional<Address> jump_target(const disasm::Instruction& instruction) {
   const std::string& text = instruction.operands;
   Address target = 0;
@@ -46,8 +46,8 @@ std::optional<Address> jump_target(const disasm::Instruction& instruction) {
 
 struct Code {
   std::vector<disasm::Instruction> instructions;
-  std::vector<std::span<const std::byte>> bytes;  // of each
-  std::set<Address> targets;                      // of jumps
+  std::vector<std::span<const std::byte>> bytes;  // the bytes of each instruction
+  std::set<Address> targets;                      // the targets of jumps
   bool unknown_jumps = false;
 };
 
@@ -66,14 +66,15 @@ void decode_into(disasm::Decoder& decoder, CodeRange range, Code& code) {
   }
 }
 
-// Whether control always goes from instruction `i` to the next, and comes to the next only so.
+// Returns whether control always goes from instruction `i` to the next, and reaches the next only
+// so.
 bool flows_on(const Code& code, std::size_t i) {
   return i + 1 < code.instructions.size() && !ends_block(code.instructions[i]) &&
          !code.targets.contains(code.instructions[i + 1].address);
 }
 
-// The bytes of the function that begins at `entry`: as far as the symbolizer calls the code after
-// each end of a block the same function.
+// Returns the bytes of the function that begins at `entry`. It extends as long as the symbolizer
+// says that the code after the end of a block belongs to the same function.
 std::vector<std::byte> function_bytes(disasm::Decoder& decoder, Pid target, Address entry,
                                       unwind::Symbolizer& symbolizer) {
   auto bytes = read_code(target, entry, entry + kLongestFunction);
@@ -119,8 +120,8 @@ std::optional<Address> executed_as_often(disasm::Decoder& decoder, Address addre
   });
   if (found == code.instructions.end()) return std::nullopt;
   const auto refused = static_cast<std::size_t>(found - begin);
-  // A jump through a register is no concern of ours in a function that is only jumped to: it ends
-  // there, by a tail call, or chooses among its own places.
+  // A jump through a register in a function that is only jumped to does not matter: the function
+  // ends there, by a tail call, or it chooses among its own places.
   if (code.unknown_jumps) return std::nullopt;
   const std::size_t own = code.instructions.size();
   for (const CodeRange& other : others) decode_into(decoder, other, code);

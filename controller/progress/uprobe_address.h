@@ -1,13 +1,13 @@
-// Where a uprobe can count the visits of an instruction on which none can stand.
+// Finds where a uprobe can count the visits of an instruction on which none can stand.
 //
 // The kernel refuses instructions with a `lock` or segment prefix and a few others (errno 524;
-// is_prefix_bad() and good_insns_64 of arch/x86/kernel/uprobes.c). A counter that ends a piece of
-// work, `lock add`, is just what people take as a point. A neighbour in the same basic block is
-// executed exactly as often: the instruction after, unless something jumps to it, or the one
-// before, unless something jumps to the refused one.
+// is_prefix_bad() and good_insns_64 of arch/x86/kernel/uprobes.c). People often choose exactly such
+// an instruction as a point: a counter that ends a piece of work, `lock add`. A neighbour in the
+// same basic block is executed exactly as often: the instruction after it, unless there is a jump
+// to that one, or the instruction before it, unless there is a jump to the refused one.
 //
-// What jumps where is known by decoding the whole function, and the ranges that it jumps to
-// (`function.cold`). In a function with a jump through a register or a table it is not known.
+// All jumps are found by decoding the whole function, and the ranges that it jumps to
+// (`function.cold`). This is impossible in a function with a jump through a register or a table.
 #pragma once
 
 #include <optional>
@@ -19,22 +19,22 @@
 
 namespace causalctl::progress {
 
-// Pure. By the bytes of one instruction: whether the kernel refuses a uprobe there.
+// Returns, by the bytes of one instruction, whether the kernel refuses a uprobe there. Pure.
 bool refuses_uprobe(std::span<const std::byte> instruction);
 
-// A piece of code that was decoded.
+// A piece of decoded code.
 struct CodeRange {
   Address start = 0;
   std::span<const std::byte> bytes;
 };
 
-// Pure. The address of an instruction that is executed exactly as often as that at `address` and
-// can hold a uprobe; nullopt where none can be proven to. `function` holds the address and begins
-// at an instruction; `others` are ranges that may jump into it.
+// Returns the address of an instruction that is executed exactly as often as that at `address` and
+// that a uprobe can stand on, or nullopt if none can be proven to be. `function` contains the
+// address and begins at an instruction; `others` are ranges that may jump into it. Pure.
 std::optional<Address> executed_as_often(disasm::Decoder& decoder, Address address,
                                          CodeRange function, std::span<const CodeRange> others);
 
-// `address` itself where a uprobe can stand on it. nullopt: as above.
+// Returns `address` itself if a uprobe can stand on it. Returns nullopt as above.
 std::optional<Address> uprobe_address(Pid target, Address address, unwind::Symbolizer& symbolizer);
 
 }  // namespace causalctl::progress

@@ -18,7 +18,7 @@ constexpr std::uint32_t kProbeNote = 3;
 constexpr std::string_view kOwner{"stapsdt\0", 8};
 constexpr std::size_t kAddresses = 3 * sizeof(std::uint64_t);
 
-// Takes `size` bytes, and the padding to 4, off `rest`.
+// Takes `size` bytes, and the padding to a multiple of 4, off `rest`.
 std::optional<std::span<const std::byte>> take(std::span<const std::byte>& rest, std::size_t size) {
   if (size > rest.size()) return std::nullopt;
   const auto bytes = rest.first(size);
@@ -37,7 +37,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Takes a string with its terminating zero off `text`; nullopt: not terminated.
+// Takes a string with its terminating zero off `text`. Returns nullopt if it is not terminated.
 std::optional<std::string> take_string(std::string_view& text) {
   const auto end = text.find('\0');
   if (end == std::string_view::npos) return std::nullopt;
@@ -123,7 +123,7 @@ std::vector<UsdtSite> usdt_sites(Pid target) {
                     image.path};
       if (note.semaphore != 0) {
         const auto offset = image.file_offset(note.semaphore);
-        if (!offset) continue;  // armed without it, the probe might never be passed
+        if (!offset) continue;  // without its semaphore the probe might never be passed
         site.semaphore_offset = *offset;
       }
       sites.push_back(std::move(site));

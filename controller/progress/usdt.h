@@ -4,11 +4,11 @@
 // the code and a note (section .note.stapsdt, owner "stapsdt", type 3) holding three addresses
 //   pc · base · semaphore     (semaphore 0: none)
 // and three strings provider · name · arguments. prelink may have moved the file after the notes
-// were written: then section .stapsdt.base is no longer at `base`, and all addresses move by the
-// difference. The program skips computing a probe's arguments while its semaphore is 0, so whoever
-// attaches must have the kernel increment it (the uprobe's ref_ctr_offset, a *file* offset).
+// were written. Section .stapsdt.base is then no longer at `base`, and all addresses move by the
+// difference. The program skips computing a probe's arguments while its semaphore is 0, so a tool
+// that attaches must let the kernel increment it (the uprobe's ref_ctr_offset, a *file* offset).
 //
-// Files are untrusted: nothing in a note is believed before it was checked against its bounds.
+// Files are untrusted: nothing in a note is used before its bounds are checked.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace causalctl::progress {
 
-struct UsdtNote {  // as written
+struct UsdtNote {  // fields as they are written in the file
   std::uint64_t pc = 0;
   std::uint64_t base = 0;
   std::uint64_t semaphore = 0;
@@ -31,22 +31,22 @@ struct UsdtNote {  // as written
   std::string arguments;
 };
 
-// Pure: the content of a .note.stapsdt section, 64-bit little-endian. Ends at the first malformed
-// note; notes of other owners are passed over.
+// Parses the content of a .note.stapsdt section, 64-bit little-endian. Ends at the first malformed
+// note; skips notes of other owners. Pure.
 std::vector<UsdtNote> parse_usdt_notes(std::span<const std::byte> section);
 
-// Link-time addresses, moved to where .stapsdt.base is in this file.
+// Returns link-time addresses, moved to where .stapsdt.base is in this file.
 std::vector<UsdtNote> read_usdt_notes(Elf* elf);
 
 struct UsdtSite {  // one place of one probe in the target
   std::string provider;
   std::string name;
   Address address = 0;
-  std::uint64_t semaphore_offset = 0;  // in the file; 0: no semaphore
+  std::uint64_t semaphore_offset = 0;  // offset in the file; 0 if it has no semaphore
   std::string module;
 };
 
-// All in the target's mapped files. Throws TargetGone.
+// Returns all probes in the target's mapped files. Throws TargetGone.
 std::vector<UsdtSite> usdt_sites(Pid target);
 
 }  // namespace causalctl::progress

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
-# A server and its load, both ended by whatever ends the script. Sourced by the scripts beside it.
+# shellcheck shell=bash Starts a server and its load; both end with the script, however it ends. The
+# scripts in this folder source it.
 
 server="" load=""
 scratch=$(mktemp -d)
@@ -27,7 +27,7 @@ stop() {
   exit "$status"
 }
 trap stop EXIT
-# A background `wait` is what SIGTERM interrupts: an orderly end.
+# SIGTERM interrupts a `wait` for a background process, which makes an orderly end possible.
 trap 'exit 0' INT TERM
 
 free_port() {
@@ -51,7 +51,7 @@ start_load() {
   load=$!
 }
 
-# Bounded: 10 seconds.
+# Waits at most 10 seconds.
 wait_until() { # WHAT COMMAND...
   local what=$1 i
   shift

@@ -1,4 +1,4 @@
-// For tests of the machine: one without noise and costs, so that times are exact.
+// A machine for tests without noise and costs, so that times are exact.
 #pragma once
 
 #include "tests/sim/machine.h"

@@ -49,7 +49,8 @@ void FairScheduler::resumed(Thread& thread, Nanoseconds now_ns) { place(thread, 
 
 void FairScheduler::preempted(Thread& thread, Nanoseconds /*now_ns*/) { queue_.push_back(&thread); }
 
-// As long as it is on its core: nobody may be left who tells how far the others have come.
+// This holds while the thread is on its core: later there may be no thread left to tell how far the
+// others have come.
 void FairScheduler::blocking(Thread& /*thread*/, Nanoseconds now_ns) { raise_floor(now_ns); }
 void FairScheduler::ending(Thread& /*thread*/, Nanoseconds now_ns) { raise_floor(now_ns); }
 

@@ -1,8 +1,8 @@
-// Fair sharing with one queue for all cores. Each thread has a virtual runtime: the CPU time that
-// it has had, divided by its weight. The thread with the least one is next when a core is free or a
-// slice ends. One that wakes up or is new starts at the least of all that are runnable, less
-// `sleeper_ns`, so that it is owed nothing for the time it slept; it preempts the thread that is
-// furthest ahead, if that is ahead of it by `granularity_ns`.
+// Fair sharing with one queue for all cores. A thread's virtual runtime is the CPU time that it has
+// had, divided by its weight. The thread with the least virtual runtime is next when a core is free
+// or a slice ends. A new or woken thread starts at the least virtual runtime of all runnable
+// threads, less `sleeper_ns`, so that it is owed nothing for the time it slept. It preempts the
+// thread that is furthest ahead, if that one is ahead of it by `granularity_ns`.
 #pragma once
 
 #include <deque>
@@ -29,14 +29,14 @@ class FairScheduler final : public Scheduler {
   void raise_floor(Nanoseconds now_ns);
   void place(Thread& thread, Nanoseconds now_ns);
   const Core* furthest_ahead(Nanoseconds now_ns) const;
-  Thread* least() const;  // in the queue; null: it is empty
+  Thread* least() const;  // of those in the queue; null if it is empty
 
-  std::vector<Thread*> queue_;  // in the order in which they came
-  std::deque<Thread*> fresh_;   // woken, and not yet looked whether they may preempt
-  double floor_ns_ = 0;         // the least virtual runtime of runnable threads; never goes down
+  std::vector<Thread*> queue_;  // in the order of their arrival
+  std::deque<Thread*> fresh_;   // woken, but not checked yet whether they may preempt
+  double floor_ns_ = 0;         // the least virtual runtime of runnable threads, which never falls
 };
 
-// Up to date as of `now_ns`. REQUIRES: the core has a thread.
+// It is up to date as of `now_ns`. REQUIRES: the core has a thread.
 double vruntime_on(const Core& core, Nanoseconds now_ns);
 
 }  // namespace causalctl::sim

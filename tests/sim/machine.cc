@@ -9,7 +9,7 @@ namespace causalctl::sim {
 namespace {
 
 constexpr Nanoseconds kForever = std::numeric_limits<Nanoseconds>::max() / 4;
-constexpr unsigned kMostInOneInstant = 100'000;  // more: the program computes nothing, for ever
+constexpr unsigned kMostInOneInstant = 100'000;  // with more, the program computes nothing for ever
 
 }  // namespace
 
@@ -111,7 +111,7 @@ void Machine::timer(Thread& thread) {
   if (const auto by = std::exchange(thread.woken_by_, std::nullopt)) {
     return make_runnable(thread, *by);
   }
-  // The interrupt is taken by some core; whoever runs there seems to be the waker.
+  // Some core takes the interrupt, and the thread that runs there seems to be the waker.
   const auto at = static_cast<std::size_t>(random_.uniform(0, static_cast<double>(cores_.size())));
   if (const Thread* interrupted = cores_[at].thread; interrupted != nullptr) {
     emit(*interrupted,
@@ -242,7 +242,7 @@ void Machine::advance(Core& core) {
   core.since_ns = now_ns_;
 }
 
-// The core's thread uses this CPU time for something that is not part of its program.
+// The core's thread spends this CPU time on something that is not part of its program.
 void Machine::occupy(Core& core, Nanoseconds length_ns) {
   core.since_ns += length_ns;
   if (core.thread->limited_) quota_.used_ns += length_ns;

@@ -1,15 +1,14 @@
 // A machine with a multi-threaded program on it, simulated event by event. It emits the records
-// that the kernel would (perf/events.h) and lets threads be paused as the sigtrap channel does.
+// that the kernel would emit (perf/events.h) and lets threads be paused as the sigtrap channel
+// does. A Scheduler decides which thread runs where.
 //
-// Which thread runs where is for a Scheduler to say.
-//
-// A core's thread runs up to its next stop: the end of its computation, a sample, a shot, the end
-// of its slice. Each core has one event in the heap; one that has been superseded carries an old
+// A core's thread runs up to its next stop: the end of its computation, a sample, a shot, or the
+// end of its slice. Each core has one event in the heap; an event that was superseded has an old
 // version.
 //
-// Invariants: a thread is on exactly one of: a core, a run queue, a list of someone who will wake
-// it, a timer, its end. Times of emitted events never decrease. The same options and the same
-// program give the same events.
+// Invariants: a thread is either on exactly one core, or in one run queue, or in one list of
+// threads to be woken, or has one timer, or has ended. Times of emitted events never decrease. The
+// same options and the same program give the same events.
 #pragma once
 
 #include <cstdint>
@@ -33,24 +32,24 @@ namespace causalctl::sim {
 struct MachineOptions {
   unsigned cores = 4;
   SchedulerOptions scheduling;
-  Nanoseconds switch_ns = 2 * kMicrosecond;        // of a core, before the next thread gets on
-  Nanoseconds wake_ns = 0;                         // from a wake-up to its thread's being runnable
-  double spread = 0.02;                            // of computations (lognormal)
-  Nanoseconds timer_slack_ns = 60 * kMicrosecond;  // pauses last longer by up to this
+  Nanoseconds switch_ns = 2 * kMicrosecond;        // of a core, before the next thread gets it
+  Nanoseconds wake_ns = 0;                         // from a wake-up until its thread is runnable
+  double spread = 0.02;                            // of computations, which are lognormal
+  Nanoseconds timer_slack_ns = 60 * kMicrosecond;  // pauses last up to this much longer
   Nanoseconds pause_cost_ns = 8 * kMicrosecond;    // what a pause costs a thread besides
   Nanoseconds sample_cost_ns = 2 * kMicrosecond;
   Nanoseconds visit_cost_ns = 0;  // of a visit of a progress point that is watched
-  // CPU time that the program's threads may use each period; 0: as much as they can (quota.cc).
+  // CPU time that the program's threads may use in each period; 0 if it is not limited (quota.cc).
   Nanoseconds quota_ns = 0;
   Nanoseconds quota_period_ns = 100 * kMillisecond;
   bool spin_in_stub = false;  // pauses use CPU time (Machine::spin_in_stub)
-  double lost_share = 0;      // of records
-  Line fast_line = 0;         // the truth: computations on this line …
+  double lost_share = 0;      // share of records that is lost
+  Line fast_line = 0;         // for the truth: computations on this line …
   double speedup = 0;         // … take (1 - speedup) of their time
   std::uint64_t seed = 1;
 };
 
-// Per tag; what really happened, in real time.
+// Indexed by tag; what really happened, in real time.
 struct Visits {
   std::uint64_t count = 0;
   Nanoseconds first_ns = 0, last_ns = 0;
@@ -62,15 +61,15 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // What the program does; `body` is called with the new thread.
+  // Starts a thread of the program; `body` is called with the new thread.
   template <typename Body, typename... Arguments>
   Thread& spawn(Body body, Arguments... arguments) {
     Thread& thread = add_thread();
     start(thread, body(thread, arguments...));
     return thread;
   }
-  // A thread of another process: the controller sees when it runs and whom it wakes (perf/peers.h),
-  // or, of one on another machine, nothing.
+  // Starts a thread of another process, of which the controller sees when it runs and which threads
+  // it wakes (perf/peers.h), or, if it is on another machine, nothing.
   template <typename Body, typename... Arguments>
   Thread& spawn_foreign(bool seen, Body body, Arguments... arguments) {
     Thread& thread = add_thread();
@@ -96,28 +95,29 @@ class Machine {
   void run_until(Nanoseconds time_ns);
   Nanoseconds now() const { return now_ns_; }
   bool alive() const { return !live_.empty(); }
-  Nanoseconds idle_ns() const;  // of all cores, since the beginning
+  Nanoseconds idle_ns() const;  // of all cores together, since the beginning
   Visits visits(std::uint32_t tag) const;
   void forget_visits() { visits_.clear(); }
 
-  // What the controller does to it.
+  // What the controller does to the machine.
   void watch();  // from now on events are recorded
   bool watched() const { return watched_; }
-  // A thread is followed from the first call after its birth: what it did before makes no record,
-  // and one that has ended by then is never heard of.
+  // A thread is followed from the first call after its birth. What it did before makes no record,
+  // and one that has ended by then never appears.
   std::vector<perf::Event> take_events();
   std::uint64_t records_lost() const { return records_lost_; }
-  void set_period(Nanoseconds period_ns);  // drawn for each thread (perf/follower.cc)
-  void jitter();                           // … again, for those sampled since
+  void set_period(Nanoseconds period_ns);  // draws a period for each thread (perf/follower.cc)
+  void jitter();                           // draws a new one for each thread that was sampled since
   void enable_sampling(bool on);
-  // Another program, more important, takes the core for as long.
+  // A more important program takes the core for this long.
   void steal(std::uint32_t core, Nanoseconds length_ns);
   void arm(Tid tid, Nanoseconds owed_total_ns, Nanoseconds stale_after_ns, Nanoseconds delay_ns);
-  // Changes what a thread with an armed shot owes in all. One that sleeps sees it when it wakes up.
+  // Changes the whole debt of a thread with an armed shot. A thread that sleeps sees it when it
+  // wakes.
   void owe(Tid tid, Nanoseconds owed_total_ns);
   // Pauses that begin from now on use CPU time, and so keep their thread's share of the cores.
   void spin_in_stub(bool on) { options_.spin_in_stub = on; }
-  Shot* shot(Tid tid);  // null: there is no such thread
+  Shot* shot(Tid tid);  // null if there is no such thread
 
   const MachineOptions& options() const { return options_; }
 
@@ -125,7 +125,7 @@ class Machine {
   enum class Kind : std::uint8_t { core, timer, tick, period };
   struct Stop {
     Nanoseconds time_ns = 0;
-    std::uint64_t order = 0;  // first planned, first done
+    std::uint64_t order = 0;  // of events at one time the first planned is done first
     Kind kind = Kind::core;
     std::uint32_t index = 0;
     std::uint64_t version = 0;
@@ -164,19 +164,19 @@ class Machine {
   void set_period_of(Thread& thread);
   void emit_switch(const Core& core, perf::SwitchKind kind);
   void emit(const Thread& of, perf::Event event);
-  bool follow(perf::ThreadStartEvent& birth);  // false: it has ended
+  bool follow(perf::ThreadStartEvent& birth);  // returns false if it has ended
 
   MachineOptions options_;
   Random random_;
   Cores cores_;
   std::unique_ptr<Scheduler> scheduler_;
-  std::vector<std::unique_ptr<Thread>> threads_;  // by tid - kFirstTid; null: ended
-  std::vector<Task> code_;                        // likewise
+  std::vector<std::unique_ptr<Thread>> threads_;  // by tid - kFirstTid; null if it has ended
+  std::vector<Task> code_;                        // indexed in the same way
   std::vector<Thread*> live_;
   std::priority_queue<Stop, std::vector<Stop>, std::greater<>> stops_;
   std::uint64_t order_ = 0;
   Nanoseconds now_ns_ = 0;
-  Thread* current_ = nullptr;  // whose code is being executed
+  Thread* current_ = nullptr;  // the thread whose code is being executed
   unsigned computed_in_this_instant_ = 0;
   Nanoseconds idle_ns_ = 0, idle_until_ns_ = 0;
 

@@ -1,4 +1,4 @@
-// The simulated machine by itself: what later tests take for granted.
+// Tests properties of the simulated machine that later tests take for granted.
 #include "tests/sim/machine.h"
 
 #include <algorithm>
@@ -65,7 +65,8 @@ TEST_CASE("a lock excludes", "[sim]") {
   for (int i = 0; i < 4; ++i) machine.spawn(enter_often, &guarded);
   machine.run_until(kSecond);
   CHECK(guarded.most_inside == 1);
-  // Four threads that are outside for a third of the time inside leave no gap between entries.
+  // Four threads that are outside of the lock for a third of the time inside leave no gap between
+  // entries.
   CHECK(guarded.entries >= 3330);
   CHECK(guarded.entries <= 3334);
 }
@@ -95,7 +96,8 @@ TEST_CASE("a sample falls every period of CPU time and stands for it", "[sim]") 
   for (const auto& sample : samples) {
     sum_ns += sample.period_ns;
     const auto first = period_ns.emplace(sample.thread.tid, sample.period_ns).first;
-    CHECK(sample.period_ns == first->second);  // no jitter asked for: the same to the end
+    // Periods stay the same, because no jitter was asked for.
+    CHECK(sample.period_ns == first->second);
     CHECK(sample.period_ns >= 3 * kMillisecond);
     CHECK(sample.period_ns <= 5 * kMillisecond);
     CHECK(sample.callers == std::vector<Address>{address_of(1)});
@@ -121,7 +123,7 @@ TEST_CASE("a jittered period is uniform around its mean", "[sim]") {
     }
     machine.jitter();
   }
-  // Standard deviation of one: 0.5 ms / sqrt(12). Four of the mean's.
+  // A period deviates by 0.5 ms / sqrt(12). The bound is four standard errors of the mean.
   CHECK(sum_ns / periods == Approx(1e6).margin(4 * 0.144e6 / std::sqrt(periods)));
 }
 
@@ -237,7 +239,7 @@ TEST_CASE("wake-ups name the waker, devices name nobody", "[sim]") {
   CHECK(met.size() >= 499);
   for (const auto& wake : met) {
     CHECK(wake.context == perf::WakeContext::task);
-    CHECK(wake.waker.tid == kFirstTid);  // the slower one
+    CHECK(wake.waker.tid == kFirstTid);  // the slower thread arrives last, and wakes the other
     CHECK(wake.woken == kFirstTid + 1);
   }
   for (const auto& wake : wakes_of(io_wait(1, 1, 1))) {

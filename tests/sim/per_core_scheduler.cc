@@ -8,7 +8,8 @@ namespace causalctl::sim {
 namespace {
 
 constexpr double kAnyWeight = std::numeric_limits<double>::infinity();
-// sd->imbalance_pct is 117. Waking compares with half of what is above 100, balancing with all.
+// sd->imbalance_pct is 117. Waking compares with half of the excess over 100, balancing with all of
+// it.
 constexpr double kWakeBias = 1.08;
 constexpr double kImbalance = 1.17;
 constexpr unsigned kTriesForWarm = 1;  // sd->cache_nice_tries
@@ -129,7 +130,7 @@ void PerCoreScheduler::tick(Nanoseconds now_ns) {
   }
 }
 
-// As often as that for each core (sd_init, get_sd_balance_interval of a busy core).
+// Balancing comes this often for each core (sd_init, get_sd_balance_interval of a busy core).
 Nanoseconds PerCoreScheduler::balance_ns() const {
   return static_cast<Nanoseconds>(per_core_.size()) * 16 * kMillisecond;
 }
@@ -140,7 +141,7 @@ double PerCoreScheduler::mean_load() const {
   return sum / static_cast<double>(per_core_.size());
 }
 
-// null: no core has so much more that some of it should come to this one.
+// Returns null if no core has so large a load that this one should take some of it.
 PerCoreScheduler::PerCore* PerCoreScheduler::busier_than(const PerCore& own) {
   PerCore* busiest = nullptr;
   for (PerCore& each : per_core_) {

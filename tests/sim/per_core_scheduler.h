@@ -1,5 +1,5 @@
-// A run queue for each core (run_queue.h), as Linux has them, on a machine whose cores share a
-// cache. What it stands for, in kernel/sched/fair.c:
+// A run queue for each core (run_queue.h), as in Linux, on a machine whose cores share a cache. It
+// stands for these functions of kernel/sched/fair.c:
 //   - select_task_rq_fair, wake_affine, select_idle_sibling: a woken thread comes to the core where
 //     it ran last or, if that is loaded more, to its waker's; and to an idle one, if there is one.
 //     A new thread comes to the least loaded core.
@@ -13,9 +13,9 @@
 //     equal weight take turns on two cores, each with a core of its own for about twice as long.
 //   - task_hot: a thread that has been on a core `migration_cost_ns` ago or less is left there.
 //
-// Not in it: loads are momentary and not averages over tens of milliseconds (PELT); no groups of
-// cores; a core becomes idle and looks for threads however short its idle times are; wake_wide, the
-// hint WF_SYNC of pipes; and all ticks come at the same time.
+// It leaves out: averages of load over tens of milliseconds (PELT; here loads are momentary);
+// groups of cores; the condition that an idle time must not be too short for a core to look for
+// threads; wake_wide, and the hint WF_SYNC of pipes. All ticks come at the same time.
 #pragma once
 
 #include <vector>
@@ -46,10 +46,10 @@ class PerCoreScheduler final : public Scheduler {
     explicit PerCore(RunQueue its) : queue(std::move(its)) {}
 
     RunQueue queue;
-    bool looks = false;    // it has become idle, and looks for a thread to pull
-    bool changed = false;  // threads have come: the running one may have to make room
+    bool looks = false;    // the core has become idle, and looks for a thread to pull
+    bool changed = false;  // threads have come, and the running one may have to make room
     Nanoseconds balance_at_ns = 0;
-    unsigned failed = 0;  // balances that found only threads that are too heavy
+    unsigned failed = 0;  // balances that found only threads that were too heavy
   };
 
   std::uint32_t core_for(const Thread& thread, std::uint32_t by) const;

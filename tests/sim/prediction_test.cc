@@ -1,10 +1,10 @@
-// The shipping controller on the simulated machine: are its predictions true?
+// Tests whether the predictions of the shipping controller are true on the simulated machine.
 //
-// An error may be what sampling leaves open, 3 standard errors (the 95 % interval is about 2 to
-// either side), plus kSystematic, the mean error that issue 3 of the project allows. So that a wide
-// interval is no excuse, it must be narrow itself. Where the truth is no effect, none may be found
-// beyond the same bound. Programs that are known to be misjudged are not here but in the table of
-// scripts/simulate.
+// An error may be as large as sampling allows, 3 standard errors (the 95 % interval is about 2 to
+// either side), plus kSystematic, the mean error that issue 3 of the project allows. The interval
+// itself must be narrow, so that a wide one is no excuse. If the truth is no effect, none may be
+// found beyond the same bound. Programs that are known to be misjudged are not here but in the
+// table of scripts/simulate.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -84,7 +84,8 @@ TEST_CASE("predictions are true", "[sim]") {
   }
 }
 
-// Threads that work for a moment every 6 ms, which ticks of 2 ms in step with them never meet.
+// Threads that work for a moment every 6 ms would never meet ticks of 2 ms that are in step with
+// them.
 TEST_CASE("a pace is looked for where waits are ended externally, and only there", "[sim]") {
   const auto pacing_of = [](const Program& program, Nanoseconds duration_ns = 60 * kSecond) {
     Question question;
@@ -99,7 +100,7 @@ TEST_CASE("a pace is looked for where waits are ended externally, and only there
   REQUIRE(requests_every_5);
   CHECK(requests_every_5->pace == report::Pace::own);
   CHECK(requests_every_5->rate.value == Approx(1).margin(0.02));
-  // 8 % of it is one pair of phases, which says nothing: the test goes on.
+  // 8 % of it is one pair of phases, which tells nothing, so the test continues.
   const auto in_short = pacing_of(requests(5, 1.5, 1), 12 * kSecond);
   REQUIRE(in_short);
   CHECK(in_short->pace == report::Pace::own);
@@ -108,7 +109,7 @@ TEST_CASE("a pace is looked for where waits are ended externally, and only there
   CHECK(busy_device->pace != report::Pace::of_program);
 }
 
-// Cores are taken by turns and all at once, and idle between.
+// All cores are taken at once, from time to time, and are idle in between.
 TEST_CASE("a pace is looked for where threads queue for cores that are not always busy", "[sim]") {
   const auto predicted = [](const Program& program) {
     Question question;
@@ -129,16 +130,16 @@ TEST_CASE("a pace is looked for where threads queue for cores that are not alway
   CHECK_FALSE(warned(by_clock));
   REQUIRE(by_clock.effect);
   CHECK(by_clock.effect->low < 0);
-  CHECK(std::abs(by_clock.effect->value) < 0.05);  // by half as much work
+  CHECK(std::abs(by_clock.effect->value) < 0.05);  // the bound is the effect of half as much work
   const Prediction in_turn = predicted(many_waiting(4, 2, 1, 4));
   REQUIRE(in_turn.run.pacing.size() == 1);
   CHECK(in_turn.run.pacing[0].cores_short);
   CHECK(in_turn.report.progress.at(0).pacing->pace == report::Pace::of_program);
-  // Cores that are never idle: there is nothing to pause the target for.
+  // If cores are never idle, the target is not paused for the test.
   const Prediction busy = predicted(requests_of_pool(16, 1 / (2 * 0.99), 1, 8));
   CHECK(busy.run.pacing.empty());
   CHECK(warned(busy));
-  // … and there the few waits for devices do not make a point's pace doubtful.
+  // On such cores the few waits for devices do not make the pace of a point doubtful.
   const Prediction pool = predicted(pool_of(8, 1, 1, 0));
   CHECK(pool.run.pacing.empty());
   CHECK_FALSE(warned(pool));
@@ -152,9 +153,8 @@ TEST_CASE("predictions are true where threads wait for cores", "[sim]") {
   check({"64 threads on 16 cores", pool_of(64, 1, 1, 0), 1, 0.5}, kPrompt, 16);
 }
 
-// A visit stops its core, and those who wait for one begin later; the twin has no visits.
-// Beside k programs that compute all the time; two cores, shared as Linux shares them. What is
-// known is as exact as the interval says, and a unit that gains nothing is not said to gain.
+// Beside k programs that compute all the time, on two cores that are shared as in Linux. A result
+// is as exact as its interval says, and a unit that gains nothing is not reported to gain.
 TEST_CASE("beside strangers intervals hold the truth", "[sim]") {
   const struct {
     Case of;
@@ -189,6 +189,7 @@ TEST_CASE("beside strangers intervals hold the truth", "[sim]") {
   }
 }
 
+// A visit stops its core, and threads that wait for one begin later; the twin has no visits.
 TEST_CASE("predictions are of the program without breakpoints where threads wait for cores",
           "[sim]") {
   Question question;
@@ -211,7 +212,7 @@ TEST_CASE("predictions are of the program without breakpoints where threads wait
   CHECK(prediction(0).value < truth - kSystematic);
 }
 
-// 0.12 ms of work for an answer, 0.08 when it is sent, and 0.2 of the client's.
+// An answer takes 0.12 ms of work, 0.08 ms of work after it is sent, and 0.2 ms of the client's.
 TEST_CASE("predictions are true of a server beside its clients", "[sim]") {
   const Service pairs{4, 0.16, 0.04, 4, 0.2, 0};
   check({"as many cores as threads", service(pairs), 1, 0.5}, kPrompt, 8);
@@ -248,7 +249,7 @@ TEST_CASE("a program that is suspended goes on once, when it is followed", "[sim
   CHECK(predict(question, {}).let_go == std::vector{true});
 }
 
-// The controller is told nothing near the truth, and two threads must find it out.
+// The controller's first value is far from the truth, and two threads suffice to correct it.
 TEST_CASE("the cost of a pause is found by uniform pauses", "[sim]") {
   const Nanoseconds cost_ns = GENERATE(150, 300) * kMicrosecond;
   Question question;
@@ -258,7 +259,8 @@ TEST_CASE("the cost of a pause is found by uniform pauses", "[sim]") {
   controller.credited_cost_ns = 60 * kMicrosecond;
   const auto found_ns =
       static_cast<double>(predict(question, controller).run.overhead.pause_cost.cost_ns);
-  // With 12 pairs of phases, whose periods differ by 2 % / sqrt(n): a few hundredths of the loss.
+  // There are 12 pairs of phases, whose periods differ by 2 % / sqrt(n): a few hundredths of the
+  // loss.
   CHECK(found_ns > 0.7 * static_cast<double>(cost_ns) - 15'000);
   CHECK(found_ns < 1.3 * static_cast<double>(cost_ns) + 15'000);
 }
@@ -269,7 +271,7 @@ TEST_CASE("truth is what arithmetic says", "[sim]") {
   question.speedup = 0.5;
   question.program = serial_chain(3, 7);
   CHECK(true_effect(question) == Approx(0.15).margin(1e-6));
-  question.program = barrier({5, 4});  // a switch at each meeting; neither line's
+  question.program = barrier({5, 4});  // each meeting adds a switch, which is on neither line
   CHECK(true_effect(question) == Approx(0.2).margin(0.001));
   question.program = locked_queue(2, 4, 4);
   question.unit = 2;

@@ -330,7 +330,7 @@ Task give_errands(Thread& self, Errand* errand, double first_ms, double second_m
   }
 }
 
-// A line that no scenario asks about.
+// No scenario asks about this line.
 constexpr Line kOutside = 99;
 
 Task keep_busy(Thread& self, double burst_ms) {

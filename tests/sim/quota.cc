@@ -1,11 +1,10 @@
-// The limit of a cgroup's CPU time (cpu.max, or cpu.cfs_quota_us of version 1; CONFIG_CFS_BANDWIDTH
-// in kernel/sched/fair.c). Threads that have together used up the quota of a period are stopped
-// until the next one begins, on whichever core they are: to the kernel's records they are
-// preempted, as in throttle_cfs_rq. What is left over is lost; what was used too much counts in the
-// next period.
+// The limit on a cgroup's CPU time (cpu.max, or cpu.cfs_quota_us of version 1; CONFIG_CFS_BANDWIDTH
+// in kernel/sched/fair.c). When its threads have together used up the quota of a period, they are
+// stopped until the next period, on whichever cores they are. In the kernel's records they are
+// preempted, as in throttle_cfs_rq. Unused quota is lost; excess use counts in the next period.
 //
-// Not in it: a core takes its share of the quota in portions of 5 ms (sched_cfs_bandwidth_slice_us)
-// and looks at each tick whether that is used up, so that real threads stop at slightly different
+// Left out: a core takes its share of the quota in portions of 5 ms (sched_cfs_bandwidth_slice_us)
+// and checks at each tick whether that is used up, so that real threads stop at slightly different
 // times, and later.
 #include <algorithm>
 
@@ -21,7 +20,7 @@ Nanoseconds Machine::quota_used() const {
   return used_ns;
 }
 
-// For how long each running thread can go on; longer, if fewer run from some moment on.
+// Returns how long each running thread can go on; it is longer if fewer run from some moment on.
 Nanoseconds Machine::quota_left_each() const {
   const auto running = std::count_if(cores_.begin(), cores_.end(),
                                      [this](const Core& core) { return limits(core); });

@@ -12,17 +12,17 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  double uniform() { return static_cast<double>(engine_() >> 11) * 0x1.0p-53; }  // [0, 1)
+  double uniform() { return static_cast<double>(engine_() >> 11) * 0x1.0p-53; }  // in [0, 1)
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
 
-  // Mean 1, standard deviation about `spread`.
+  // Has the mean 1 and a standard deviation of about `spread`.
   double lognormal(double spread) {
     if (spread <= 0) return 1;
     const double variance = std::log1p(spread * spread);
     return std::exp(std::sqrt(variance) * normal() - variance / 2);
   }
 
-  double exponential() { return -std::log(1 - uniform()); }  // mean 1
+  double exponential() { return -std::log(1 - uniform()); }  // has the mean 1
 
  private:
   double normal() {  // Box and Muller 1958

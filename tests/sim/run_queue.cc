@@ -10,7 +10,7 @@
 namespace causalctl::sim {
 namespace {
 
-constexpr double kRounding = 0.01;  // ns. Virtual times that differ by less are the same
+constexpr double kRounding = 0.01;  // ns; virtual times that differ by less count as equal
 
 }  // namespace
 
@@ -27,7 +27,8 @@ double RunQueue::load() const {
 }
 
 double RunQueue::virtual_time(Nanoseconds now_ns) const {
-  double ahead = 0, weights = 0;  // relative to the last one: sums of absolute times are inexact
+  // Relative to the last thread, because sums of absolute times are inexact.
+  double ahead = 0, weights = 0;
   const auto count = [&](const Share& share, double vruntime_ns) {
     ahead += share.weight * (vruntime_ns - virtual_time_ns_);
     weights += share.weight;
@@ -37,7 +38,7 @@ double RunQueue::virtual_time(Nanoseconds now_ns) const {
   return weights > 0 ? virtual_time_ns_ + ahead / weights : virtual_time_ns_;
 }
 
-// Bounded as update_entity_lag bounds it.
+// The bounds are those of update_entity_lag.
 double RunQueue::lag_of(const Share& share) const {
   const double most_ns = share.virtual_ns(2 * slice_ns_);
   return std::clamp(virtual_time_ns_ - share.vruntime_ns, -most_ns, most_ns);
@@ -48,7 +49,7 @@ void RunQueue::place(Thread& thread, double request_ns) {
   double others = 0;
   if (core_->thread != nullptr) others += core_->thread->share().weight;
   for (const Thread* each : queue_) others += each->share().weight;
-  // The thread moves V by coming, and its lag is to be the same afterwards.
+  // By arriving the thread moves V, but its lag must be the same afterwards.
   const double lag_ns = others > 0 ? share.lag_ns * (others + share.weight) / others : 0;
   share.vruntime_ns = virtual_time_ns_ - lag_ns;
   share.deadline_ns = share.vruntime_ns + request_ns;
@@ -65,7 +66,7 @@ void RunQueue::add(Thread& thread, Nanoseconds now_ns) {
 
 void RunQueue::receive(Thread& thread, Nanoseconds now_ns) {
   virtual_time_ns_ = virtual_time(now_ns);
-  // What is left of its slice it keeps (PLACE_REL_DEADLINE).
+  // It keeps the rest of its slice (PLACE_REL_DEADLINE).
   place(thread, thread.share().deadline_ns - thread.share().vruntime_ns);
 }
 
@@ -76,7 +77,7 @@ void RunQueue::wake_delayed(Thread& thread, Nanoseconds now_ns) {
   share.delayed = false;
   if (share.vruntime_ns >= virtual_time_ns_) return;
   take(&thread);
-  share.lag_ns = 0;  // it is owed nothing for having slept
+  share.lag_ns = 0;  // it is owed nothing for the time it slept
   place(thread, share.virtual_ns(slice_ns_));
 }
 
@@ -113,8 +114,9 @@ Thread* RunQueue::take(Thread* thread) {
   return thread;
 }
 
-// In the queue; null: the core's thread may go on, or there is none. `protects`: it may until it
-// has had its slice, if it is eligible. Delayed threads whose turn it is are let go on the way.
+// Finds a thread in the queue, or null if the core's thread may go on, or there is none. `protects`
+// means that the core's thread may run until it has had its slice, if it is eligible. Delayed
+// threads whose turn comes are let go on the way.
 Thread* RunQueue::due(Nanoseconds now_ns, bool protects) {
   for (;;) {
     virtual_time_ns_ = virtual_time(now_ns);

@@ -1,5 +1,5 @@
-// The threads of one core, as Linux shares it out among them by EEVDF (kernel/sched/fair.c since
-// 6.6; delayed dequeueing since 6.12).
+// The threads of one core, which Linux schedules by EEVDF (kernel/sched/fair.c since 6.6; delayed
+// dequeueing since 6.12).
 //
 // V, the core's virtual time, is the mean of its threads' virtual runtimes, by weight. A thread's
 // lag is V less its virtual runtime: what it is owed. The thread is eligible as long as that is not
@@ -12,7 +12,7 @@
 //     for V, and is let go when it would be next. If it is woken before, it goes on in this queue,
 //     whichever cores are idle (DELAY_DEQUEUE, DELAY_ZERO, ttwu_runnable).
 //
-// Unlike Linux, a slice ends when it ends and not at the next tick, and a wake-up gives no thread
+// Unlike in Linux, a slice ends exactly and not at the next tick, and a wake-up gives no thread
 // precedence (NEXT_BUDDY, PREEMPT_SHORT: all slices are equally long).
 #pragma once
 
@@ -27,23 +27,25 @@ class RunQueue {
   // `core` must outlive it.
   RunQueue(const Core& core, Nanoseconds slice_ns) : core_(&core), slice_ns_(slice_ns) {}
 
-  void add(Thread& thread, Nanoseconds now_ns);  // woken or new, and in no queue
+  // The thread was woken or is new, and is in no queue.
+  void add(Thread& thread, Nanoseconds now_ns);
   void wake_delayed(Thread& thread, Nanoseconds now_ns);
-  void put_back(Thread& thread, Nanoseconds now_ns);  // from which the core has been taken
-  void block(Thread& thread, Nanoseconds now_ns);     // while it is still on the core
-  void end(Nanoseconds now_ns);                       // likewise
+  void put_back(Thread& thread, Nanoseconds now_ns);  // the core was taken away from it
+  void block(Thread& thread, Nanoseconds now_ns);     // it is still on the core
+  void end(Nanoseconds now_ns);                       // the thread on the core ends
 
-  // Each takes a thread from the queue; null: there is none such.
+  // Each takes a thread from the queue, or returns null if there is no such thread.
   Thread* take_next(Nanoseconds now_ns);        // to run on the core, which is idle
   Thread* take_preempting(Nanoseconds now_ns);  // to run instead of the core's thread
-  // The first one to have come, of weight `most` or less, and on no core for `cold_ns`.
+  // Returns the thread that came first, of weight `most` or less, and on no core for `cold_ns`.
   Thread* take_away(double most, Nanoseconds cold_ns, Nanoseconds now_ns);
-  void withdraw(Thread& thread, Nanoseconds now_ns);  // if it is in the queue
-  // From another core.
+  void withdraw(Thread& thread, Nanoseconds now_ns);  // does nothing if it is not in the queue
+  // Takes a thread from another core.
   void receive(Thread& thread, Nanoseconds now_ns);
 
   Nanoseconds slice_of(const Thread& thread) const;  // what is left of it
-  // The core's thread is granted another slice, if this one is over. True: but it is not its turn.
+  // If the slice of the core's thread is over, it gets another one. Returns true if it is not that
+  // thread's turn.
   bool makes_room(Nanoseconds now_ns);
 
   // Delayed threads do not count.
@@ -62,7 +64,7 @@ class RunQueue {
   const Core* core_;
   Nanoseconds slice_ns_;
   std::vector<Thread*> queue_;  // the first to have come is in front
-  double virtual_time_ns_ = 0;  // as last computed
+  double virtual_time_ns_ = 0;  // when it was last computed
 };
 
 }  // namespace causalctl::sim

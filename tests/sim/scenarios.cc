@@ -63,7 +63,7 @@ void add_oversubscribed(std::vector<Scenario>& all) {
   }
 }
 
-// Nobody of the program wakes them, but they wait for each other's cores.
+// Devices wake these threads, not other threads, but they wait for each other's cores.
 void add_woken_by_devices(std::vector<Scenario>& all) {
   all.push_back({"devices", "2 threads 2+1, device 3, 1 core", many_waiting(2, 2, 1, 3), {1, 2}});
   all.back().cores = 1;
@@ -73,8 +73,8 @@ void add_woken_by_devices(std::vector<Scenario>& all) {
   all.back().oversubscribed = true;
 }
 
-// … of which some idle now and then, though threads queue for them. Work that varies: where it
-// never does such threads fall into a pattern that every disturbance changes.
+// Some cores are idle now and then, although threads queue for others. The work varies, because
+// with constant work such threads fall into a pattern that every disturbance changes.
 void add_queues_beside_idle_cores(std::vector<Scenario>& all) {
   struct Queue {
     unsigned threads, cores;
@@ -94,7 +94,7 @@ void add_queues_beside_idle_cores(std::vector<Scenario>& all) {
   }
 }
 
-// As in tests/truth/programs.py; nearly all of the work is the unit.
+// The program is that of tests/truth/programs.py; nearly all of its work is the unit.
 void add_pool_of_truth(std::vector<Scenario>& all) {
   Scenario pool{"pool", "8 threads on 2 cores, 0.5, lock 0.02", pool_of(8, 0.5, 0, 0.02), {1, 3}};
   pool.cores = 2;
@@ -138,7 +138,7 @@ Scenario beside_clients(std::string name, const Service& options, unsigned cores
   return scenario;
 }
 
-// A server and its load generator, on the same machine or elsewhere.
+// A server and its load generator, on the same machine or on another one.
 void add_services(std::vector<Scenario>& all) {
   const Service near{2, 0.016, 0.004, 8, 0.01, 0};
   all.push_back(beside_clients("2 workers 16+4 us, 8 clients beside it", near, 2));
@@ -159,7 +159,7 @@ void add_services(std::vector<Scenario>& all) {
   all.push_back({"service", "2 workers .16+.04, 2 clients 0.5 away", service(idle), {1}});
 }
 
-// As many clients as workers: each waits for the other, and both for a core.
+// There are as many clients as workers. Each waits for its partner, and both wait for a core.
 void add_services_of_pairs(std::vector<Scenario>& all) {
   const auto add = [&all](const Service& each, unsigned cores) {
     const std::string after = each.after_ms > 0 ? fmt::format(", {:g} after", each.after_ms) : "";
@@ -211,7 +211,7 @@ void add_many(std::vector<Scenario>& all) {
   waiting.cores = 128;
   waiting.duration_ns = 10 * kSecond;
   all.push_back(waiting);
-  // They all start at once, and stay together: eight for each core, every 54 ms.
+  // They all start at once and stay together: eight for each core, every 54 ms.
   waiting.family = "bunch";
   waiting.program = many_in_a_bunch(1000, 1, 1, 38);
   waiting.oversubscribed = true;
@@ -241,7 +241,7 @@ void add_sizes(std::vector<Scenario>& all) {
          contended_lock(2, 3, threads),
          {1, 2}},
         threads);
-    all.back().beyond = threads == 2;  // outside: it is then the lock that is short
+    all.back().beyond = threads == 2;  // outside: then the lock is the bottleneck
   }
   add({"io", "one thread 0.2, device 0.3, 0.1", io_wait(0.2, 0.3, 0.1), {1}}, 1);
   add({"io", "one thread 20, device 30, 10", io_wait(20, 30, 10), {1}}, 2);

@@ -6,8 +6,8 @@
 namespace causalctl::sim {
 namespace {
 
-// How well a busy machine is understood depends on how often threads of the program wait for each
-// other, compared with the slice for which others keep a core.
+// How exact predictions on a busy machine are depends on how often threads of the program wait for
+// each other, compared with the slice for which strangers keep a core.
 constexpr const char* kApart = "do not wait for each other";
 constexpr const char* kSeldom = "meet, no more often than a slice";
 constexpr const char* kOften = "meet more often than a slice";
@@ -41,7 +41,7 @@ std::vector<BusyProgram> busy_programs() {
   };
 }
 
-// Where programs have as many threads as the machine has cores, and more.
+// Programs with as many threads as the machine has cores, and with more.
 std::vector<BusyProgram> programs_of(unsigned cores) {
   std::vector<double> each_ms(cores, 8);
   each_ms[0] = 12;
@@ -72,7 +72,7 @@ Scenario beside_strangers(const BusyProgram& of, const Strangers& strangers) {
   return scenario;
 }
 
-// k strangers that compute all the time, on two cores.
+// k strangers compute all the time, on two cores.
 void add_beside(std::vector<Scenario>& all, const std::string& family, Sharing sharing) {
   for (const BusyProgram& each : busy_programs()) {
     for (unsigned count = 0; count <= 3; ++count) {
@@ -118,7 +118,7 @@ void add_other_strangers(std::vector<Scenario>& all) {
   }
 }
 
-// In a cgroup that may use half a core or one; beside k threads that are not in it, or are.
+// The program is in a cgroup that may use half a core or one, beside k threads in it or outside.
 void add_quotas(std::vector<Scenario>& all) {
   const struct {
     const char* name;

@@ -1,14 +1,14 @@
-// Which thread runs on which core of the simulated machine. The machine tells its scheduler what
-// happens to threads, and asks it which of them to put on a core next (Machine::schedule).
+// Decides which thread runs on which core of the simulated machine. The machine tells its scheduler
+// what happens to threads, and asks it which of them to put on a core next (Machine::schedule).
+// There are three:
+//   - first_come: one queue for all cores, first come, first served. A runnable thread gets an idle
+//     core (its last one if possible); otherwise the core whose thread has run longest, if that is
+//     at least `granularity_ns`; otherwise it queues.
+//   - fair: one queue for all cores; the thread that has had least CPU time for its weight is next
+//     (fair_scheduler.h).
+//   - per_core: a queue for each core, as in Linux (per_core_scheduler.h).
 //
-//   first_come:  one queue for all cores, first come, first served. A thread that becomes runnable
-//                gets an idle core (its last one if it can), or else the core whose thread has run
-//                longest and at least `granularity_ns`, or else it queues.
-//   fair:        one queue for all cores, and the thread that has had least CPU time for its weight
-//                comes next (fair_scheduler.h).
-//   per_core:    a queue for each core, as Linux has them (per_core_scheduler.h).
-//
-// Invariant: a thread that is runnable and on no core is in exactly one queue.
+// Invariant: a runnable thread that is on no core is in exactly one queue.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ namespace causalctl::sim {
 
 struct Core {
   Thread* thread = nullptr;
-  Nanoseconds since_ns = 0;  // its thread's CPU time is up to date as of here; may lie ahead
+  Nanoseconds since_ns = 0;  // up to here its thread's CPU time is counted; may lie in the future
   Nanoseconds run_since_ns = 0;
   Nanoseconds slice_end_ns = 0;
   Nanoseconds stolen_until_ns = 0;
-  bool stolen = false;  // and its thread will go on afterwards
+  bool stolen = false;  // another program has it, and its thread continues afterwards
   std::uint64_t version = 0;
 };
 
@@ -47,7 +47,7 @@ class Cores {
   }
   bool has_idle() const { return busy < all_.size(); }
 
-  unsigned busy = 0;  // those with a thread
+  unsigned busy = 0;  // number of cores with a thread
 
  private:
   std::vector<Core> all_;
@@ -58,10 +58,10 @@ enum class Sharing : std::uint8_t { first_come, fair, per_core };
 struct SchedulerOptions {
   Sharing sharing = Sharing::first_come;
   Nanoseconds slice_ns = 3 * kMillisecond;
-  Nanoseconds granularity_ns = kMillisecond;  // see the schedulers: limits preemption by wake-ups
-  // per_core: a thread that was on a core later than this ago is not pulled to another one.
+  Nanoseconds granularity_ns = kMillisecond;  // limits preemption by wake-ups (see the schedulers)
+  // With per_core, a thread that left a core more recently than this is not pulled to another one.
   Nanoseconds migration_cost_ns = kMillisecond / 2;
-  Nanoseconds sleeper_ns = 0;  // by how much a thread that slept may be behind the others (fair)
+  Nanoseconds sleeper_ns = 0;  // fair: by how much a thread that slept may lag behind the others
 };
 
 class Scheduler {
@@ -74,9 +74,9 @@ class Scheduler {
 
   // The thread is new, or has been woken on core `by`.
   virtual void woken(Thread& thread, std::uint32_t by, Nanoseconds now_ns) = 0;
-  // Its core has been taken away from it, though it could go on.
+  // Its core was taken away although it could continue.
   virtual void preempted(Thread& thread, Nanoseconds now_ns) = 0;
-  // It is still on its core, and about to leave it.
+  // It is still on its core but about to leave it.
   virtual void blocking(Thread& /*thread*/, Nanoseconds /*now_ns*/) {}
   virtual void ending(Thread& /*thread*/, Nanoseconds /*now_ns*/) {}
   // The thread may not run, whether it is in a queue or not, until it is resumed.
@@ -85,21 +85,23 @@ class Scheduler {
 
   struct Placement {
     Thread* thread;
-    std::uint32_t core;  // idle, or its thread has to make room
+    std::uint32_t core;  // an idle core, or one whose thread has to make room
   };
-  // Takes the next thread that must go on a core from its queue; nullopt: there is none. The caller
-  // puts it there before it calls again.
+  // Takes the next thread that must get a core off its queue, or returns nullopt if there is none.
+  // The caller puts it on the core before the next call.
   virtual std::optional<Placement> next(Nanoseconds now_ns) = 0;
-  // What the thread has left of its time slice, as it gets on its core or begins another slice.
+  // Returns the rest of the thread's time slice when it gets its core or begins another slice.
   virtual Nanoseconds slice_of(const Thread& /*thread*/) const { return options_.slice_ns; }
-  // The slice of the core's thread is over; false: it may begin another one.
+  // Called when the slice of the core's thread is over. Returns false if the thread may begin
+  // another one.
   virtual bool makes_room(const Core& core, Nanoseconds now_ns) = 0;
-  // The machine calls tick() whenever that time has passed; 0: never.
+  // The machine calls tick() once in this time; 0: never.
   virtual Nanoseconds tick_ns() const { return 0; }
   virtual void tick(Nanoseconds /*now_ns*/) {}
 
  protected:
-  // The one where the thread ran last, if that is idle. Null: no core is.
+  // Returns the core where the thread ran last, if idle, or another idle one; null if there is
+  // none.
   const Core* idle_core_for(const Thread& thread) const;
   const Cores& cores() const { return cores_; }
   const SchedulerOptions& options() const { return options_; }
@@ -124,7 +126,7 @@ class FirstComeScheduler final : public Scheduler {
   const Core* core_to_preempt(Nanoseconds now_ns) const;
 
   std::deque<Thread*> queue_;
-  std::deque<Thread*> fresh_;  // woken, and not yet looked whether they may preempt
+  std::deque<Thread*> fresh_;  // woken, but not checked yet whether they may preempt
 };
 
 // `cores` must outlive it.

@@ -1,4 +1,4 @@
-// How the simulated machine shares its cores out.
+// Tests how the simulated machine shares out its cores.
 #include "tests/sim/scheduler.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ TEST_CASE("time slices share the cores", "[sim]") {
           2 * machine.options().scheduling.slice_ns);
   }
   CHECK(std::abs(sum_ns - 6 * kSecond) <=
-        2 * kMillisecond);  // what is on a core is not yet counted
+        2 * kMillisecond);  // the time on its present core is not counted yet
 }
 
 TEST_CASE("fair sharing gives each thread the CPU time of its weight", "[sim]") {
@@ -74,7 +74,7 @@ TEST_CASE("fair sharing owes a thread nothing for the time that it slept", "[sim
   }
   SECTION("while another one ran that sleeps by now") {
     const Thread& first = machine.spawn(sleep_and_compute, 900 * kMillisecond, 200 * kMillisecond);
-    machine.run_until(2100 * kMillisecond);  // for 1 s of it both are runnable
+    machine.run_until(2100 * kMillisecond);  // both are runnable for 1 s of it
     CHECK(std::abs(first.cpu_ns() - 1400 * kMillisecond) <= 2 * options.scheduling.slice_ns);
   }
 }
@@ -89,7 +89,7 @@ TEST_CASE("a thread that wakes up preempts one that is too far ahead of it", "[s
   machine.run_until(kSecond);
   REQUIRE(late_ns.size() > 40);
   const Nanoseconds latest_ns = *std::max_element(late_ns.begin(), late_ns.end());
-  // Otherwise it waits for the end of the other one's seventh slice.
+  // Otherwise it would wait for the end of the other thread's seventh slice.
   const bool preempts = options.scheduling.sleeper_ns > options.scheduling.granularity_ns;
   CHECK(latest_ns == (preempts ? 0 : 7 * options.scheduling.slice_ns - 20 * kMillisecond));
 }
@@ -135,7 +135,7 @@ TEST_CASE("a core whose thread ends pulls one from another core's queue", "[sim]
   machine.spawn(compute_and_end, 10 * kMillisecond, &end_ns[1]);
   machine.spawn(compute_and_end, 40 * kMillisecond, &end_ns[2]);
   machine.run_until(kSecond);
-  CHECK(end_ns[1] == 10 * kMillisecond);  // the other two have had 10 ms as well by then
+  CHECK(end_ns[1] == 10 * kMillisecond);  // by then the other two have had 10 ms as well
   CHECK(end_ns[0] + end_ns[2] == 90 * kMillisecond);
 }
 
@@ -163,9 +163,9 @@ TEST_CASE("three threads take slow turns on the queues of two cores", "[sim]") {
       moves += std::exchange(cores[i], threads[i]->core()) != threads[i]->core();
     }
   }
-  // Every 32 ms, the core with one thread finds that half a thread is too much for it, and takes
-  // one the next time. One core of the two looks once more at the time of a move, and is faster by
-  // one.
+  // Every 32 ms the core with one thread finds that half a thread more is too much for it, and
+  // takes one the next time. One core of the two looks once more at the time of a move, so it is
+  // one move ahead.
   CHECK(std::abs(static_cast<int>(moves) - 12'000 / 48) <= 2);
   for (const Thread* thread : threads) {
     CHECK(std::abs(thread->cpu_ns() - 8 * kSecond) <= 160 * kMillisecond);
@@ -180,8 +180,8 @@ TEST_CASE("a thread that is owed CPU time preempts as soon as it wakes up", "[si
   machine.spawn(compute_for_ever);
   machine.run_until(450 * kMillisecond);
   REQUIRE(late_ns.size() > 20);
-  // Owed nothing, it waits for the end of the other one's slice, the eighth after the first half;
-  // half of that wait it is owed from then on.
+  // It is owed nothing at first, so it waits for the end of the other thread's slice, the eighth
+  // after the first half. From then on it is owed half of that wait.
   const Nanoseconds first_ns = 15 * options.scheduling.slice_ns / 2 - 20 * kMillisecond;
   CHECK(std::abs(late_ns.front() - first_ns) <= kMicrosecond);
   CHECK(*std::max_element(late_ns.begin() + 1, late_ns.begin() + 20) == 0);
@@ -195,12 +195,12 @@ TEST_CASE("a thread that has had too much sleeps in its queue, and wakes up ther
       machine.spawn(sleep_and_compute, 2 * kMillisecond, sleep_us * kMicrosecond);
   machine.spawn(compute_and_end, 3600 * kMicrosecond, &end_ns);
   machine.spawn(compute_for_ever);
-  // Half a slice of it and of the last one, and half a millisecond more of it.
+  // It has run half a slice, as has the last thread, and half a millisecond more.
   machine.run_until(3500 * kMicrosecond);
   CHECK(thread.cpu_ns() == 2 * kMillisecond);
   CHECK(thread.state() == State::blocked);
   machine.run_until(3500 * kMicrosecond + sleep_us * kMicrosecond + 100 * kMicrosecond);
-  CHECK(end_ns == 3600 * kMicrosecond);  // so that the second core is idle
+  CHECK(end_ns == 3600 * kMicrosecond);  // which leaves the second core idle
   CHECK(thread.core() == core);
   CHECK((thread.state() == State::running) == (core == 1));
 }
@@ -242,7 +242,7 @@ TEST_CASE("a quota stops its threads in queues, and those that wake up, and no o
   if (limited) CHECK(std::abs(own_ns - 14 * kMillisecond) <= 3 * kMillisecond);
   CHECK(std::abs(other.cpu_ns() - 79 * kMillisecond) <= kMillisecond);
   machine.run_until(199 * kMillisecond);
-  CHECK(late.cpu_ns() >= options.scheduling.slice_ns);  // its turn, at least once
+  CHECK(late.cpu_ns() >= options.scheduling.slice_ns);  // it had its turn at least once
 }
 
 TEST_CASE("what is stopped by a quota looks preempted", "[sim]") {

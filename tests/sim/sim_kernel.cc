@@ -19,7 +19,7 @@ void SimClock::sleep_until(Nanoseconds deadline_ns) {
 }
 
 std::vector<perf::Event> SimSource::drain(Nanoseconds now_ns) {
-  INVARIANT(now_ns == machine_.now());  // so all there is has happened by now
+  INVARIANT(now_ns == machine_.now());  // all events up to now have happened
   return machine_.take_events();
 }
 

@@ -13,7 +13,7 @@
 
 namespace causalctl::sim {
 
-// Between the tick that the controller asked for and the moment when it acts.
+// How late the controller acts after the tick that it asked for.
 struct Latency {
   Nanoseconds least_ns = 50 * kMicrosecond;
   Nanoseconds most_ns = 50 * kMicrosecond;
@@ -21,7 +21,7 @@ struct Latency {
 
 class SimClock final : public Clock {
  public:
-  // Each tick the controller takes `tick_cost_ns` from a core, the next one each time.
+  // At each tick the controller takes `tick_cost_ns` from a core, each time from the next one.
   SimClock(Machine& machine, Latency latency, Nanoseconds tick_cost_ns, std::uint64_t seed)
       : machine_(machine), latency_(latency), tick_cost_ns_(tick_cost_ns), random_(seed) {}
 
@@ -57,9 +57,9 @@ class SimSource final : public perf::EventSource {
   perf::SessionLimits limits_;
 };
 
-std::string name_of(Line line);  // "sim.c:LINE"
+std::string name_of(Line line);  // returns "sim.c:LINE"
 
-// The program's code: nothing but zeros, and PAUSE where a line spins.
+// The code of the program: zeros, and PAUSE where a line spins.
 bool read_code(const Machine& machine, Address address, std::span<std::byte> bytes);
 
 class LineTable final : public causal::Resolver {

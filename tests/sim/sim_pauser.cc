@@ -6,7 +6,7 @@
 namespace causalctl::sim {
 namespace {
 
-constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;  // of sigtrap_channel.cc
+constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;  // the value of sigtrap_channel.cc
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// pause::Pauser on the simulated machine, by the rules of the sigtrap channel
-// (controller/pause/sigtrap_channel.h), whose kernel and stub the machine plays.
+// A pause::Pauser on the simulated machine. It follows the rules of the sigtrap channel
+// (controller/pause/sigtrap_channel.h); the machine plays kernel and stub.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@ namespace causalctl::sim {
 
 class SimPauser final : public pause::Pauser {
  public:
-  // `arming_ns`: from set_debt until the running thread's shot counts its CPU time.
-  // `arrives` false: the kernel loses every shot.
+  // `arming_ns` is the time from set_debt until the running thread's shot counts its CPU time.
+  // If `arrives` is false, the kernel loses every shot.
   SimPauser(Machine& machine, const pause::PauserOptions& options, Nanoseconds arming_ns,
             bool arrives = true)
       : machine_(machine), options_(options), arming_ns_(arming_ns), arrives_(arrives) {}
@@ -33,9 +33,9 @@ class SimPauser final : public pause::Pauser {
  private:
   struct Pausing {
     bool armed = false;
-    bool awake = false;  // the pause that it is armed for spins
+    bool awake = false;  // true if the pause that it is armed for spins
     bool standing = false;
-    Nanoseconds paid_total_ns = 0;  // as collect() last saw it
+    Nanoseconds paid_total_ns = 0;  // as collect() last read it
     Nanoseconds owed_total_ns = 0;  // as last written
   };
 

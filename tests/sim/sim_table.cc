@@ -1,5 +1,5 @@
 // Prints truth and prediction of the scenarios over latencies and speedups, and the errors by
-// family. Deterministic: the same options print the same table, whatever --jobs is.
+// family. The same options print the same table, whatever --jobs is.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -30,9 +30,9 @@ struct Options {
   double tick_cost_ms = 0.06;
   double wake_ms = 0;
   double sample_cost_ms = 0.002;
-  double pause_cost_ms = 0.15;     // as on a virtual machine …
-  double credited_cost_ms = 0.08;  // … and as the controller thinks
-  double duration_s = 0;           // 0: the scenario's own
+  double pause_cost_ms = 0.15;     // as on a virtual machine
+  double credited_cost_ms = 0.08;  // as the controller believes
+  double duration_s = 0;           // 0 if the scenario decides
 };
 
 struct Row {
@@ -41,7 +41,7 @@ struct Row {
   std::vector<std::string> latencies;
   std::string error;
   double truth = 0;
-  double truth_range = 0;  // half of it, where it was looked for more than once
+  double truth_range = 0;  // half of the range, if it was measured several times
   struct Cell {
     std::optional<Interval> effect;
     std::size_t pauses = 0;
@@ -51,7 +51,7 @@ struct Row {
 
 Nanoseconds ns_of(double ms) { return static_cast<Nanoseconds>(ms * kMillisecond); }
 
-// "2": always as late; "0.05-10": anything between.
+// "2" means always this late; "0.05-10" means anything between.
 Latency latency_of(const std::string& text) {
   try {
     const auto dash = text.find('-');
@@ -63,7 +63,7 @@ Latency latency_of(const std::string& text) {
   }
 }
 
-// Those of busy machines only where they are asked for.
+// Scenarios of busy machines are included only if asked for.
 std::vector<Scenario> scenarios_of(const std::string& family) {
   std::vector<Scenario> scenarios = all_scenarios();
   if (family.empty()) return scenarios;

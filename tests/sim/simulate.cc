@@ -101,8 +101,8 @@ Prediction predict(const Question& question, const Controller& controller) {
                                .followed = [&] { result.let_go.push_back(machine.watched()); }};
   causal::run_experiments(config, parts, hooks, log, result.run);
   result.run.ended = true;
-  // What is asked here is whether pauses are counted right, and the model is: not to know it is no
-  // excuse.
+  // This asks whether pauses are counted right and whether the model is right, so the errors that
+  // stand for not knowing them are removed.
   for (causal::Experiment& each : result.run.experiments) {
     if (controller.whole_interval) break;
     each.cost_error_ns = each.model_error_ns = 0;

@@ -1,4 +1,4 @@
-// Truth and prediction for one program on one machine.
+// Computes truth and prediction for one program on one machine.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace causalctl::sim {
 
 inline constexpr std::uint32_t kProgressTag = 0;
 
-// Starts the threads of a program; what they share lives in the scenario's own object, which the
-// returned handle keeps alive.
+// Starts the threads of a program. The returned handle keeps alive what they share, which the
+// scenario owns.
 using Program = std::function<std::shared_ptr<void>(Machine&)>;
 
 struct Question {
@@ -33,25 +33,25 @@ struct Controller {
   Nanoseconds period_ns = kMillisecond;
   Nanoseconds tick_cost_ns = 60 * kMicrosecond;
   Nanoseconds arming_ns = 10 * kMicrosecond;
-  Nanoseconds credited_cost_ns = 8 * kMicrosecond;  // that the controller believes a pause costs
-  Nanoseconds visit_cost_ns = 0;                    // … a visit
+  Nanoseconds credited_cost_ns = 8 * kMicrosecond;  // what the controller believes a pause costs
+  Nanoseconds visit_cost_ns = 0;                    // what it believes a visit costs
   Nanoseconds experiment_ns = 500 * kMillisecond;
   std::optional<Nanoseconds> pause_threshold_ns;
-  bool whole_interval = false;  // with the errors of the model and of what pauses cost
-  bool pauses_arrive = true;    // false: none that is asked for is ever made
+  bool whole_interval = false;  // includes the errors of the model and of pause costs
+  bool pauses_arrive = true;    // false: none of the pauses is ever made
 };
 
-// 1 - time per visit with the unit really faster / time per visit; nobody watches.
+// Returns 1 - (time per visit with the unit really faster) / (time per visit), without a profiler.
 double true_effect(const Question& question);
 
 struct Prediction {
-  std::optional<Interval> effect;  // nullopt: not enough data
+  std::optional<Interval> effect;  // nullopt if there are not enough data
   report::Report report;
   causal::Run run;
-  std::vector<bool> let_go;  // at each RunHooks::followed: were events recorded by then
+  std::vector<bool> let_go;  // for each RunHooks::followed: whether events were recorded by then
 };
 
-// What the shipping controller says of the same.
+// Returns what the shipping controller says about the same question.
 Prediction predict(const Question& question, const Controller& controller);
 
 }  // namespace causalctl::sim

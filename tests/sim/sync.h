@@ -1,5 +1,5 @@
-// What threads wait for each other with, built on Machine::wake and Thread::block as the C library
-// builds it on the futex: the waker is always the thread that frees the other.
+// Objects on which threads wait for each other, built on Machine::wake and Thread::block as the C
+// library builds them on the futex: the waker is always the thread that frees the other one.
 #pragma once
 
 #include <deque>
@@ -9,7 +9,8 @@
 
 namespace causalctl::sim {
 
-// Unfair, as glibc's: who runs may take it before the woken waiter does, which then waits again.
+// Unfair, like glibc's: a running thread may take it before the woken waiter does, which then waits
+// again.
 class Mutex {
  public:
   Task lock(Thread& self);
@@ -20,7 +21,7 @@ class Mutex {
   std::deque<Thread*> waiters_;
 };
 
-// First come, first served; unlock passes it on, so that the next to come always queues: a convoy.
+// First come, first served: unlock passes it on, so that the next thread always queues (a convoy).
 class FairMutex {
  public:
   Task lock(Thread& self);
@@ -50,7 +51,7 @@ class Condition {
   std::deque<Thread*> waiters_;
 };
 
-// A counter that nobody takes below 0: one futex word, no lock. post() may come from a device.
+// A counter that no thread takes below 0: one futex word without a lock. A device may call post().
 class Semaphore {
  public:
   explicit Semaphore(unsigned count) : count_(count) {}
@@ -63,7 +64,7 @@ class Semaphore {
   std::deque<Thread*> waiters_;
 };
 
-// Bounded, by mutex and two conditions.
+// Bounded; made of a mutex and two conditions.
 class LockedQueue {
  public:
   explicit LockedQueue(unsigned capacity) : capacity_(capacity) {}
@@ -77,7 +78,7 @@ class LockedQueue {
   Condition filled_, emptied_;
 };
 
-// Bounded, without a lock in user space: a pipe, or a pair of futex counters.
+// Bounded, without a lock in user space, like a pipe or a pair of futex counters.
 class Pipe {
  public:
   explicit Pipe(unsigned capacity) : room_(capacity) {}
@@ -89,7 +90,7 @@ class Pipe {
   Semaphore items_{0};
 };
 
-// Waiters use CPU time on `line` until the flag has been raised as often as they ask for.
+// Waiters use CPU time on `line` until the flag has been raised as many times as they ask for.
 class SpinFlag {
  public:
   Task reach(Thread& self, Line line, std::uint64_t count);

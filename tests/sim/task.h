@@ -1,5 +1,5 @@
-// The coroutine type of simulated threads: a Task is started by awaiting it, and goes back to its
-// awaiter when it ends. The machine starts the outermost one and resumes whichever is innermost.
+// The coroutine type of simulated threads. A Task starts when it is awaited, and returns to its
+// awaiter when it ends. The machine starts the outermost Task and resumes the innermost one.
 #pragma once
 
 #include <coroutine>

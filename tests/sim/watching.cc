@@ -1,5 +1,5 @@
-// The controller's side of the machine: records, sampling, pauses. Sampling is as perf/follower.cc
-// does it with task-clock events; pauses are as tracee/inject/stub.S makes them.
+// The controller's side of the machine: records, sampling and pauses. Sampling is that of
+// perf/follower.cc with task-clock events; pauses are those of tracee/inject/stub.S.
 #include <algorithm>
 
 #include "controller/base/error.h"
@@ -101,7 +101,7 @@ void Machine::take_sample(Core& core) {
   sample.thread = thread.id_;
   sample.time_ns = now_ns_;
   sample.cpu = cores_.index_of(core);
-  // Limited as ThreadEvents::sample_worth limits it.
+  // The limit is that of ThreadEvents::sample_worth.
   sample.period_ns = std::min(thread.cpu_ns_ - thread.last_sample_cpu_ns_, 2 * thread.period_ns_);
   sample.callers = {address_of(thread.shot_.in_stub() ? kStubLine : thread.line_)};
   thread.last_sample_cpu_ns_ = thread.cpu_ns_;
@@ -159,7 +159,7 @@ void Machine::enter_stub(Core& core) {
   pause_in_stub(core);
 }
 
-// Unless what is owed changes.
+// Returns when the pause ends, unless the debt changes before.
 Nanoseconds Machine::pause_end(const Shot& shot) {
   return std::min(shot.paused_from_ns + shot.owed_total_ns - shot.paid_total_ns,
                   shot.entered_at_ns + kLongestPause);

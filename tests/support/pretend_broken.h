@@ -1,4 +1,4 @@
-// The seam of base/facility.h, set for as long as this lives.
+// Sets the environment variable of base/facility.h for the lifetime of the object.
 #pragma once
 
 #include <cstdlib>

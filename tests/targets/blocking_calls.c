@@ -74,7 +74,7 @@ static void start_beats(void) {
   }
   const pid_t counting = fork();
   if (counting != 0) _exit(counting < 0);
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) close(fd);  // whoever reads to their end
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) close(fd);  // for a reader of all output
   while (kill(target, 0) == 0) {
     nanosleep(&kTimeout, NULL);
     atomic_fetch_add(beats, 1);

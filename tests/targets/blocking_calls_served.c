@@ -131,13 +131,13 @@ const struct blocking_call calls_served[] = {
 };
 const size_t calls_served_count = sizeof(calls_served) / sizeof(calls_served[0]);
 
-// Of what never blocks here: full, empty or free already is as good.
+// For calls that never block here: a full, empty or free object is as good.
 static void must(bool done, const char* what) {
   if (!done && errno != EAGAIN && errno != ENOMSG) die(what);
 }
 
-// Free one time of eight: who gets one goes on at once. Whoever else holds it has it for
-// microseconds.
+// The locks are free one time of eight: a thread that gets one continues at once. Other threads
+// hold it for microseconds.
 static void move_locks(void) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
   if (lock_turn == 0) {

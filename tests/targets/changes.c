@@ -42,7 +42,7 @@ static void* run_busy(void* unused) {
   return unused;
 }
 
-// Something for the busy thread's speedup to be measured against: who is sped up is never paused.
+// The thread against which the speedup is measured: the thread that is sped up is never paused.
 static void* run_other(void* unused) {
   while (!stopping()) other_work(round_iterations);
   return unused;

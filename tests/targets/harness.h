@@ -54,7 +54,7 @@ void wait_for_end(void);
 // Prints the results; returns the exit status of main.
 int finish(void);
 
-// Sleeps as one who waits for a device: woken by a timer, by no thread of the program. 0: returns.
+// Sleeps like a thread that waits for a device: a timer wakes it, no thread does. 0: returns.
 void wait_for_device(double wait_ms);
 
 // The calling thread runs on one core from now on: the `number`th of those that it may use, modulo

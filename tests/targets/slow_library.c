@@ -1,5 +1,5 @@
-// A library whose constructor takes its time: the program that has it is not at its entry point for
-// so long. Nobody waits for its end.
+// A library with a slow constructor: it keeps the program that has it from its entry point. No
+// process waits for its end.
 #include <time.h>
 
 int loaded;  // what the program needs of it

@@ -104,7 +104,7 @@ int wait_rounds(const std::string& kind, int rounds) {
   return disturbed > 0 ? 1 : 0;
 }
 
-// A child lives for a millisecond, and so long its parent computes.
+// A child lives for a millisecond, during which its parent computes.
 [[noreturn]] void fork_and_compute() {
   for (;;) {
     const pid_t child = fork();

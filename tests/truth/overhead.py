@@ -1,12 +1,13 @@
-"""What causalctl and Coz cost the same program, in the same minutes: for scripts/bench.
+"""Measures what causalctl and Coz cost the same program, in the same minutes, for scripts/bench.
 
-A window is the program's rounds a second, natively or under a profiler; each window under one is
-right between two windows of its reference, the same binary without it. So a slowdown is a ratio
-within a few seconds, whatever the machine does in an hour. The order of the arms rotates from pair
-to pair: each comes first, second … equally often. causalctl attaches to the native process. Coz
-profiles a program from its start and wants its macro in it: each of its windows is a new process,
-compared to the program that has the macro but no Coz, so that the macro is not charged to Coz.
-Whatever is not being measured is stopped (SIGSTOP), or has ended."""
+A window is the program's rounds per second, natively or under a profiler. Each window under a
+profiler lies between two windows of its reference, the same binary without the profiler. So a
+slowdown is a ratio within a few seconds, whatever the machine does in an hour. The order of the
+arms rotates from pair to pair, so that each comes first, second and so on equally often. causalctl
+attaches to the native process. Coz profiles a program from its start and needs its macro in it. So
+each of its windows is a new process, compared with the program that has the macro but no Coz, so
+that the macro is not charged to Coz. Processes that are not being measured are stopped (SIGSTOP) or
+have ended."""
 
 import collections
 import contextlib
@@ -29,10 +30,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TARGETS = ROOT / "build/tests/targets"
 COZ_TARGETS = ROOT / "third_party/coz"
 LONGEST_WAIT_S = 60
-LONGEST_END_S = 20  # of a program under Coz, which writes its profile then
+LONGEST_END_S = 20  # of a program under Coz, which writes its profile at the end
 # Until Coz has samples, has chosen a line and is in its first experiments (of 0.5 s).
 COZ_SETTLE_S = 2.0
-ATTACH_S = 8  # the survey and the calibrations: only to say how long it will take
+ATTACH_S = 8  # the survey and the calibrations; serves only to say how long it will take
 
 NATIVE = "native"
 CAUSALCTL_NULL = "causalctl, speedups all 0"
@@ -41,17 +42,17 @@ MACRO = "Coz's macro, without Coz"
 COZ_NULL = "Coz, speedups all 0"
 COZ_FULL = "Coz, full run"
 
-# What each arm is compared to.
+# The reference with which each arm is compared.
 REFERENCES = {CAUSALCTL_NULL: NATIVE, CAUSALCTL_FULL: NATIVE, MACRO: NATIVE, COZ_NULL: MACRO,
               COZ_FULL: MACRO}
 ARMS = tuple(REFERENCES)
 
-# What a window may fail with; the others go on.
+# Errors by which a window may fail while the others continue.
 FAILURES = (RuntimeError, OSError, LookupError, TypeError, ValueError, subprocess.TimeoutExpired)
 
 
 class NotMeasured(RuntimeError):
-    """There is no Coz here, and its programs could not be built: says why."""
+    """Says why there is no Coz here, or why its programs could not be built."""
 
 
 @dataclasses.dataclass
@@ -61,14 +62,14 @@ class Window:
 
 
 def order(number):
-    """The arms of a pair."""
+    """Returns the arms of a pair."""
     first = number % len(ARMS)
     return ARMS[first:] + ARMS[:first]
 
 
 def schedule(pairs):
-    """The arms of all windows in the order of time. A window of a reference between two arms that
-    are compared to it serves both."""
+    """Returns the arms of all windows in the order of time. A window of a reference between two
+    arms that are compared with it serves both."""
     names = []
     for number in range(pairs):
         for arm in order(number):
@@ -80,20 +81,20 @@ def schedule(pairs):
 
 
 def slowdown_percent(before, together, after):
-    """Of a rate, against the mean of the rates before and after."""
+    """Returns the slowdown of a rate, compared with the mean of the rates before and after."""
     return 100 * ((before + after) / 2 / together - 1)
 
 
 def slowdowns(windows, arm):
-    """One for each window of the arm that is between two of its reference. (The macro's program is
-    a reference, too: its windows beside Coz's are not compared to anything.)"""
+    """Returns one for each window of the arm that lies between two of its reference. (The program
+    with the macro is a reference, too: its windows beside Coz's are compared with nothing.)"""
     return [slowdown_percent(before.rate, window.rate, after.rate)
             for before, window, after in zip(windows, windows[1:], windows[2:])
             if window.arm == arm and before.arm == after.arm == REFERENCES[arm]]
 
 
 class Attached:
-    """causalctl attached to a target: from its start until stop()."""
+    """A causalctl that is attached to a target, from its start until stop()."""
 
     def __init__(self, causalctl, directory, pid, *arguments, point="round_done"):
         self.log = directory / f"{uuid.uuid4()}.jsonl"
@@ -113,7 +114,7 @@ class Attached:
             raise
 
     def _wait_for_experiment(self):
-        """Seconds from the start of causalctl to the beginning of its first experiment."""
+        """Returns the seconds from the start of causalctl to its first experiment."""
         deadline = time.monotonic() + LONGEST_WAIT_S
         while time.monotonic() < deadline and self.process.poll() is None:
             if self.log.exists():
@@ -137,7 +138,7 @@ class Attached:
                    for pid in self.processes()) / 1024
 
     def end(self):
-        """Ends the profile; False: it had to be killed."""
+        """Ends the profile. Returns False if it had to be killed."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         try:
@@ -157,14 +158,14 @@ class Attached:
 
 
 class UnderCoz(twins.Counted):
-    """A target below `coz run`, from its start."""
+    """A target that `coz run` has started."""
 
     def __init__(self, directory, profile, options, program, arguments):
         super().__init__(directory, "coz", ["run", "--output", str(profile), *options, "---",
                                             str(program), *arguments])
 
     def end(self):
-        """`coz run` ends when its program does; ended itself, it would leave that running."""
+        """Ends the program, and `coz run` with it; ended first, that would leave it running."""
         for last_word in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
                 if fixture.began(self.pid) == self.target.began:
@@ -176,7 +177,7 @@ class UnderCoz(twins.Counted):
 
 
 def build_for_coz(script=ROOT / "scripts/targets/build-coz"):
-    """The programs with Coz's macro, and Coz itself, if they are to be had."""
+    """Provides the programs with Coz's macro, and Coz itself, if they are available."""
     done = subprocess.run([script], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
@@ -185,8 +186,8 @@ def build_for_coz(script=ROOT / "scripts/targets/build-coz"):
 
 
 class Program:
-    """A program in two processes, built without Coz's macro and with it, both stopped. Whoever
-    owns `stack` ends them."""
+    """Starts a program twice, built without Coz's macro and with it, and stops both. The owner of
+    `stack` ends them."""
 
     def __init__(self, stack, directory, causalctl, program, window_s):
         self.directory = directory
@@ -194,7 +195,7 @@ class Program:
         self.point = program.point
         self.window_s = window_s
         self.coz_program = COZ_TARGETS / program.target
-        # All processes are to do the same work in a round.
+        # All processes must do the same work in a round.
         native = TARGETS / program.target
         task = programs.Task(program, program.units[0], 0)
         self.arguments = task.original(twins.calibrate(native))
@@ -213,7 +214,7 @@ class Program:
         }
 
     def window(self, arm):
-        # Also what a window that failed has left running.
+        # This ends what a failed window has left running, too.
         self.native.stop()
         self.macro.stop()
         return Window(arm, self.measures[arm]())
@@ -241,7 +242,7 @@ class Program:
         return rate
 
     def _under_coz(self, speedups, *options):
-        """`speedups`: those that the profile must be of; None: any."""
+        """`speedups` are those that the profile must have; None: any."""
         profile = self.directory / f"{uuid.uuid4()}.coz"
         target = UnderCoz(self.directory, profile, options, self.coz_program, self.arguments)
         try:
@@ -268,7 +269,7 @@ def seconds_of(names, window_s):
 
 
 def measure(directory, causalctl, program, pairs, window_s):
-    """(the windows in the order of time, {arm: why windows of it failed})"""
+    """Returns the windows in the order of time, and {arm: why windows of it failed}."""
     names = schedule(pairs)
     print(f"bench: {program.name}, {len(names)} windows, about "
           f"{seconds_of(names, window_s) / 60:.0f} min", file=sys.stderr, flush=True)
@@ -279,7 +280,7 @@ def measure(directory, causalctl, program, pairs, window_s):
             try:
                 windows.append(running.window(name))
             except FAILURES as error:
-                if name in REFERENCES.values():  # without which there is nothing to compare to
+                if name in REFERENCES.values():  # without it there is nothing to compare with
                     raise
                 problems[name].append(str(error))
     return windows, problems

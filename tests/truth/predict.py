@@ -1,4 +1,4 @@
-"""The predictions: what causalctl says of a running target, and what Coz says of a program."""
+"""Gets the predictions: what causalctl says of a running target, and what Coz says of a program."""
 
 import dataclasses
 import json
@@ -8,12 +8,12 @@ import signal
 import subprocess
 import uuid
 
-START_AND_END_S = 60  # beside the duration asked for
+START_AND_END_S = 60  # seconds in addition to the duration
 
 
 @dataclasses.dataclass
 class Prediction:
-    """`effect` is None where there is no prediction: then `problem` says why. Coz has no interval
+    """`effect` is None if there is no prediction, and then `problem` says why. Coz has no interval
     and no verdict."""
 
     effect: float | None = None
@@ -26,7 +26,7 @@ class Prediction:
 
 @dataclasses.dataclass
 class Arm:
-    """A causalctl, and options beside those that every prediction has."""
+    """A causalctl, with options in addition to those that every prediction has."""
 
     name: str
     causalctl: pathlib.Path
@@ -34,7 +34,7 @@ class Arm:
 
 
 def run(command, seconds, **arguments):
-    """(status, stdout, stderr) of a command that is ended, as by Ctrl-C, when we are."""
+    """Returns (status, stdout, stderr) of a command that is ended, as by Ctrl-C, when we are."""
     process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                start_new_session=True, **arguments)
@@ -42,7 +42,7 @@ def run(command, seconds, **arguments):
         out, err = process.communicate(timeout=seconds)
         return process.returncode, out, err
     except BaseException:
-        # The whole session: `coz run` has the program below it.
+        # The whole session is ended, because the program is a child of `coz run`.
         try:
             os.killpg(process.pid, signal.SIGINT)
             process.wait(timeout=10)
@@ -83,13 +83,13 @@ def of_report(report, line, speedup):
     return Prediction(problem=f"the report has no effect of {line} at {speedup} %")
 
 
-# A run with the speedup and one without, in turn: Coz makes no baselines at a fixed speedup.
+# Runs with the speedup and without it alternate: Coz makes no baselines at a fixed speedup.
 COZ_TURNS = 2
 
 
 def by_coz(programs, directory, task, arguments, seconds):
-    """The effect as Coz's viewer computes it (profile.ts): a period is the sum of durations over
-    the sum of visits, and the effect 1 - period / period without speedup."""
+    """Returns the effect as Coz's viewer computes it (profile.ts): a period is the sum of durations
+    over the sum of visits, and the effect 1 - period / period without speedup."""
     totals = {speedup: [0, 0] for speedup in (0, task.speedup)}
     each_s = seconds / (2 * COZ_TURNS)
     for _ in range(COZ_TURNS):
@@ -114,8 +114,8 @@ def by_coz(programs, directory, task, arguments, seconds):
 
 
 def add_profile(totals, lines):
-    """Adds a run. Its end is left out, in Coz's favour: the program ends within an experiment, and
-    sometimes Coz begins another after that."""
+    """Adds a run without its end, in Coz's favour: the program ends within an experiment, and
+    sometimes Coz begins another one after that."""
     experiments = []  # duration, speedup, visits
     for line in lines:
         kind, *fields = line.rstrip("\n").split("\t")

@@ -9,8 +9,8 @@ SPEEDUPS = (25, 50, 100)
 
 @dataclasses.dataclass
 class Unit:
-    """A line of a target. `factor` is the option that multiplies its work. `zero`: by the program's
-    construction nothing is gained there, and a report must say `no effect`."""
+    """A line of a target. `factor` is the option that multiplies its work. `zero` says that by the
+    program's construction nothing is gained there, and that a report must say `no effect`."""
 
     name: str
     mark: str
@@ -25,8 +25,8 @@ class Program:
     point: str
     units: tuple
     arguments: tuple = ()
-    # How much longer than others its windows are, and the time to settle before: where rounds are
-    # long, a window of a second is few of them.
+    # The factor by which its windows, and the time to settle before them, are longer than others: a
+    # window of a second has few long rounds.
     longer: int = 1
 
     def source(self):
@@ -65,15 +65,15 @@ def queue(via):
 
 
 # In `lock-…` the work under the lock outweighs the rest, so that two threads on two cores queue for
-# it. Where rounds are short the work outside is not quite without effect: a thread that comes back
-# at once finds the lock free and saves a wake-up, a tenth of such a round.
-# In `service` the clients are another process, and four of each queue for the cores; in
-# `service-1` its one worker works behind its client's back, on the other core.
-# In `paced` requests come by a clock that does not wait for answers: every 2 ms, which take 1 ms;
-# in `paced-8` every 0.8 ms, to eight workers that queue for the two cores.
-# In `io` a()'s thread waits for a device as long as it works. Its threads are bound to a core each:
-# the scheduler often puts both on one core for the 2 ms that b()'s twin takes, which is a loss of
-# the kernel's, not of the program's (docs/virtual-time.md, "What no virtual speedup can see").
+# it. If rounds are short, the work outside has a small effect: a thread that comes back at once
+# finds the lock free and saves a wake-up, a tenth of such a round. In `service` the clients are
+# another process, and four of each queue for the cores; in `service-1` the single worker runs on
+# the other core while its client works. In `paced` requests come by a clock that does not wait for
+# answers: every 2 ms, and each takes 1 ms; in `paced-8` every 0.8 ms, to eight workers that queue
+# for the two cores. In `io` the thread of a() waits for a device as long as it works. Each thread
+# is bound to a core, because the scheduler often puts both on one core for the 2 ms that the twin
+# of b() takes. That loss is the kernel's, not the program's (docs/virtual-time.md, "What no virtual
+# speedup can see").
 PROGRAMS = (
     Program("serial", "chain", "round_done", CHAIN),
     pair("barrier-2", "--round-ms", "2"),
@@ -105,7 +105,7 @@ PROGRAMS = (
 
 @dataclasses.dataclass
 class Task:
-    """One row of the table: a unit of a program, and how much faster it is (percent)."""
+    """One row of the table: a unit of a program, and by how many percent it is faster."""
 
     program: Program
     unit: Unit
@@ -128,5 +128,5 @@ def tasks(patterns, speedups):
 
 
 def without_zero(task):
-    """Beside other programs: whatever runs takes cores from the rest, and is worth optimising."""
+    """Beside other programs all code takes cores from the rest, and is worth optimising."""
     return dataclasses.replace(task, unit=dataclasses.replace(task.unit, zero=False))

@@ -1,4 +1,4 @@
-"""A limit of CPU time: a cgroup of our own with a quota, of version 1 or 2, whichever has the cpu
+"""Limits CPU time by a cgroup of our own with a quota, of version 1 or 2, whichever has the cpu
 controller here."""
 
 import os
@@ -11,7 +11,7 @@ PERIOD_US = 100_000  # the kernel's default
 
 
 def cpu_hierarchy():
-    """(root, version); REQUIRES that one is mounted with the cpu controller."""
+    """Returns (root, version). REQUIRES: one is mounted with the cpu controller."""
     for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
         _, root, kind, options, *_ = line.split()
         if kind == "cgroup" and "cpu" in options.split(","):
@@ -23,7 +23,7 @@ def cpu_hierarchy():
 
 
 class Quota:
-    """Processes put into it share `cores` of a core's time, per period of 100 ms."""
+    """Processes in it share the time of `cores` cores in each period of 100 ms."""
 
     def __init__(self, cores):
         root, version = cpu_hierarchy()
@@ -43,13 +43,13 @@ class Quota:
         (self.directory / "cgroup.procs").write_text(str(pid))
 
     def throttled(self):
-        """How many periods have ended early."""
+        """Returns how many periods ended early, with the quota used up."""
         fields = dict(line.split() for line in
                       (self.directory / "cpu.stat").read_text().splitlines())
         return int(fields["nr_throttled"])
 
     def end(self):
-        """Those who are still in it go back to the root."""
+        """Moves processes that are still in it back to the root, and removes it."""
         for pid in (self.directory / "cgroup.procs").read_text().split():
             try:
                 self.home.write_text(pid)

@@ -1,9 +1,9 @@
 """The tables of the truth suite, and the judgement by the bounds of issue 3. Pure.
 
-An interval *covers* the truth when both can be right: when they are no farther apart than their
-half widths on the sides that face each other, added as independent errors are (root of the sum of
-squares). That is stricter than two intervals that overlap, and does not blame a prediction for the
-noise of the truth. Coverage of the truth's mean alone is printed too."""
+An interval *covers* the truth if both can be right: if they are no farther apart than their half
+widths on the sides that face each other, added as independent errors are (the root of the sum of
+squares). That is stricter than asking whether two intervals overlap, and does not blame a
+prediction for the noise of the truth. Whether the mean of the truth is covered is printed, too."""
 
 import dataclasses
 import math
@@ -12,25 +12,25 @@ import statistics
 MEAN_ERROR_AT_MOST = 2.0  # points, over the suite
 PROGRAM_ERROR_AT_MOST = 5.0  # points, mean over the rows of the worst program
 COVERAGE_AT_LEAST = 0.9
-# A truth known less well than this proves nothing.
+# A truth that is known less exactly than this proves nothing.
 TRUTH_HALF_WIDTH_AT_MOST = 2.0
-# By construction no unit marked so gains more; a larger truth is a fault of the target.
+# By construction no unit with `zero` gains more; a larger truth is a fault of the target.
 ZERO_AT_MOST = 1.0
 
 
 @dataclasses.dataclass
 class Row:
-    """One line of the tables: the task, what is true, what was predicted."""
+    """One line of the tables: the task, the truth, and what was predicted."""
 
     task: object
     truth: object
     ours: object
     coz: object = None
-    arm: str = ""  # of several that predict the same; see scripts/truth
+    arm: str = ""  # one of several that predict the same; see scripts/truth
 
 
 def by_arm(rows):
-    """{arm: rows}, in the order of the arms."""
+    """Returns {arm: rows}, in the order of the arms."""
     result = {}
     for row in rows:
         result.setdefault(row.arm, []).append(row)
@@ -38,14 +38,14 @@ def by_arm(rows):
 
 
 def error_points(row, prediction):
-    """Signed, in points; None without a prediction."""
+    """Returns the signed error in points, or None without a prediction."""
     if prediction is None or prediction.effect is None:
         return None
     return 100 * (prediction.effect - row.truth.effect)
 
 
 def covers(row):
-    """None: there is no prediction."""
+    """Returns None if there is no prediction."""
     truth, ours = row.truth, row.ours
     if ours.effect is None:
         return None
@@ -61,12 +61,12 @@ def covers_mean(row):
 
 
 def called_zero(row):
-    """None: not a unit whose true effect is 0."""
+    """Returns None if the unit is not one whose true effect is 0."""
     return row.ours.verdict == "no-effect" if row.task.unit.zero else None
 
 
 def percent(estimate):
-    """`4.5 ± 0.3`, or with both ends where the interval is lopsided."""
+    """Returns `4.5 ± 0.3`, or both ends if the interval is lopsided."""
     if estimate.low is None:
         return f"{100 * estimate.effect:.1f}"
     below, above = (100 * width for width in (estimate.effect - estimate.low,
@@ -113,7 +113,7 @@ def errors(rows, of):
 
 
 def by_program(rows, of):
-    """(mean absolute error, name) of each program that has a prediction, the worst first."""
+    """Returns (mean absolute error, name) of each program with a prediction, the worst first."""
     names = {row.task.program.name for row in rows}
     means = [(statistics.fmean(found), name) for name in names
              if (found := errors([r for r in rows if r.task.program.name == name], of))]
@@ -121,7 +121,7 @@ def by_program(rows, of):
 
 
 def summary(rows):
-    """{name: value}: the numbers that the bounds are about; ours, and Coz's where it was run."""
+    """Returns {name: value}: the numbers that have bounds; ours, and Coz's if it was run."""
     result = {}
     for who, of in (("ours", lambda row: row.ours), ("coz", lambda row: row.coz)):
         found = errors(rows, of)
@@ -157,7 +157,7 @@ def summary_text(rows):
 
 
 def misses(rows):
-    """Sentences, one for each bound that is missed; empty: all are kept."""
+    """Returns a sentence for each bound that is missed; empty if all are kept."""
     if not rows:
         return ["nothing was measured"]
     numbers = summary(rows)
@@ -181,7 +181,7 @@ def misses(rows):
 
 
 def doubts(rows):
-    """Where the truth itself is in doubt."""
+    """Returns the rows in which the truth itself is in doubt."""
     found = []
     for row in rows:
         where = f"{row.task.name()} at {row.task.speedup} %"

@@ -1,10 +1,10 @@
 """The truth: a program and its twin, in which a unit is really faster, in the same minutes.
 
-Both run all the time, one of them stopped (SIGSTOP), and windows of one and the other alternate:
-original, twin, twin, original and so on, so that a drift of the machine falls on both alike. A
-window is five slices, of which the fastest and the slowest do not count: a virtual machine stalls
-now and then. Each pair of windows gives the logarithm of the ratio of their times per round; the
-truth is the mean of all, with Student's 95 % interval."""
+Both exist all the time, and one of them is stopped (SIGSTOP). Windows alternate: original, twin,
+twin, original and so on, so that a drift of the machine affects both alike. A window has five
+slices, of which the fastest and the slowest do not count, because a virtual machine stalls now and
+then. Each pair of windows gives the logarithm of the ratio of their times per round; the truth is
+the mean of all, with Student's 95 % interval."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ import fixture
 
 LONGEST_ROUND_S = 10
 SLICES = 5
-SETTLE_S = 0.1  # after a stop: queues fill again, threads spread over the cores
+SETTLE_S = 0.1  # after a stop, in which queues fill again and threads spread over the cores
 
 # Student's t, two-sided 95 %, by degrees of freedom (1 to 30).
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
@@ -31,7 +31,7 @@ STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
 
 @dataclasses.dataclass
 class Estimate:
-    """Effects are fractions: 0.25 says that a round takes a quarter less time."""
+    """Effects are fractions: at 0.25 a round takes a quarter less time."""
 
     effect: float
     low: float
@@ -49,8 +49,8 @@ def truth_of(log_ratios):
 
 
 class Counted:
-    """A running target whose counter of rounds is mapped here. Stopped until `go`, and with it the
-    processes that it has started: requests must not pile up meanwhile."""
+    """A running target whose counter of rounds is mapped here. Until `go` it is stopped, together
+    with the processes that it has started, so that requests do not pile up."""
 
     def __init__(self, directory, program, arguments):
         counter = pathlib.Path(directory, f"counter-{uuid.uuid4()}")
@@ -74,7 +74,7 @@ class Counted:
             os.kill(pid, signal.SIGCONT)
 
     def period_s(self, window_s, settle_s):
-        """The time of a round, in a window of at least this length."""
+        """Returns the time of a round, in a window of at least this length."""
         self.go()
         time.sleep(settle_s)
         periods = []
@@ -88,8 +88,8 @@ class Counted:
         return statistics.fmean(sorted(periods)[1:-1])
 
     def rate(self, window_s):
-        """Rounds a second over a window that begins and ends with a round, all of it counted: what
-        makes some of its time slower is meant to be seen. REQUIRES that it runs."""
+        """Returns rounds per second over a window that begins and ends with a round. All of it
+        counts, to show what makes parts of it slower. REQUIRES: it runs."""
         start, first = self._next_round()
         time.sleep(window_s)
         end, last = self._next_round()
@@ -114,7 +114,7 @@ class Counted:
 
 
 class Twins:
-    """The original and its twin; `pairs` may be called any number of times."""
+    """The original and its twin. `pairs` may be called any number of times."""
 
     def __init__(self, directory, program, original, twin, window_s, settle_s):
         self.window_s = window_s
@@ -127,7 +127,7 @@ class Twins:
             raise
 
     def pairs(self, count):
-        """Logarithms of (time of a round of the twin / of the original)."""
+        """Returns the logarithms of (time of a round of the twin / of the original)."""
         ratios = []
         for number in range(count):
             order = [self.original, self.twin]
@@ -150,7 +150,7 @@ class Twins:
 
 
 def calibrate(program):
-    """Loop iterations in a millisecond here, as a target measures it: all are given the same."""
+    """Returns the loop iterations in a millisecond, measured by one target for all of them."""
     target = fixture.Target([str(program)])
     output = target.output()
     target.end()

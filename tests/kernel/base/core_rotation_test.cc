@@ -26,7 +26,7 @@ TEST_CASE("wake-ups take the allowed cores in turn, and the thread is free after
   {
     CoreRotation clock(1);
     std::map<int, int> turns;
-    // As many turns as there are cores, of 25 ms each and a wake-up every 5 ms.
+    // There are as many turns as cores, each 25 ms long with a wake-up every 5 ms.
     const Nanoseconds start_ns = clock.now();
     int last = -1;
     for (int i = 1; i <= static_cast<int>(cores) * 2 * 6; ++i) {

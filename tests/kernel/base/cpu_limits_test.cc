@@ -23,7 +23,7 @@ bool write_text(const std::string& path, const std::string& text) {
   return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// A cgroup of version 1 with a quota of a tenth of a core, or none.
+// A cgroup of version 1 with a quota of a tenth of a core, or without one.
 class QuotaGroup {
  public:
   QuotaGroup() : path_(fmt::format("/sys/fs/cgroup/cpu/causalctl_test_{}", getpid())) {
@@ -82,7 +82,7 @@ TEST_CASE("a process that a quota holds up is known from then on", "[base]") {
   }
   CHECK(limits.poll().throttled);
   kill(child.pid(), SIGSTOP);
-  CHECK(limits.poll().throttled);  // it may do so again
+  CHECK(limits.poll().throttled);  // the quota may throttle it again
   CHECK_FALSE(CpuLimitsOf(getpid()).poll().throttled);
 }
 

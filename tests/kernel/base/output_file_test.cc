@@ -1,4 +1,4 @@
-// What is written goes to the file that is meant, readable by its owner only, or nowhere.
+// Output goes to the file that is meant, readable by its owner only, or nowhere.
 #include "controller/base/output_file.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Both ways by which the user's files are written.
+// Tests both ways in which the user's files are written.
 void write_report(const std::string& path) { commands::write_output(path, "report", ""); }
 void write_log(const std::string& path) { causal::LogWriter(path).end(causal::Run()); }
 
@@ -100,7 +100,7 @@ TEST_CASE("Nothing is written to a file that somebody else has put there", "[out
   CHECK_THROWS_WITH(write(folder.file("planted")), Catch::Contains("belongs to uid 65534"));
   CHECK(text_of(folder.file("planted")) == planted);
 
-  // In a directory of that user's it is meant.
+  // In a directory of that user the file is meant.
   REQUIRE(::chown(fs::path(folder.file("x")).parent_path().c_str(), kSomebody, kSomebody) == 0);
   CHECK_NOTHROW(write_log(folder.file("planted")));
   put(folder.file("theirs"), "a report");
@@ -115,7 +115,7 @@ TEST_CASE("An output file that is there is replaced by a report, and added to by
   ::chmod(folder.file("old").c_str(), 0640);
   write_report(folder.file("old"));
   CHECK(text_of(folder.file("old")) == "report");
-  CHECK((status_of(folder.file("old")).st_mode & 07777) == 0640);  // its owner's choice
+  CHECK((status_of(folder.file("old")).st_mode & 07777) == 0640);  // the mode that its owner chose
   const std::string line = R"({"type":"run","version":1,"run":"r"})"
                            "\n";
   put(folder.file("log"), line);
@@ -137,7 +137,7 @@ TEST_CASE("What is no log gets none appended", "[output]") {
                       Catch::Contains("/file is not an experiment log"));
     CHECK(text_of(folder.file("file")) == text);
   }
-  // What a full disk left of a first line, and what a killed run left before it.
+  // The file has the part of a first line that fitted on a full disk, or what a killed run wrote.
   for (const char* text :
        {"", "\n", "{\"ty", "{\"type\":\"ex", "\n{\"type\":\"samples\",", "{\"type\":\"end\"}\n"}) {
     put(folder.file("file"), text);

@@ -12,8 +12,8 @@
 
 namespace causalctl {
 
-// The state is read before the signals are: a thread may give them back in between, and would look
-// like one that runs with no handler at all.
+// The state is read before the signals. A thread may release its signals in between, and would look
+// like one that runs without any handler.
 TEST_CASE("a thread that is ending is gone, not one without handlers", "[base]") {
   struct sigaction before {};
   struct sigaction handler {};
@@ -61,7 +61,7 @@ TEST_CASE("the CPU time of a thread grows while it runs, and only then", "[base]
     while (process_cpu_now() < end_ns) {
     }
   };
-  until(process_cpu_now() + tick_ns);  // the other one sleeps by now
+  until(process_cpu_now() + tick_ns);  // the other thread sleeps by now
   const auto mine_ns = procfs::cpu_time(getpid(), gettid());
   const auto idle_ns = procfs::cpu_time(getpid(), tid);
   REQUIRE(mine_ns);
@@ -72,7 +72,8 @@ TEST_CASE("the CPU time of a thread grows while it runs, and only then", "[base]
   stopping = true;
   stopping.notify_one();
   idle.join();
-  const Nanoseconds end_ns = monotonic_now() + 5 * kSecond;  // a join may be ahead of the end
+  // A join may return before the thread has ended.
+  const Nanoseconds end_ns = monotonic_now() + 5 * kSecond;
   while (procfs::cpu_time(getpid(), tid) && monotonic_now() < end_ns) std::this_thread::yield();
   CHECK_FALSE(procfs::cpu_time(getpid(), tid));
 }

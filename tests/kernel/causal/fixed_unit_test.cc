@@ -1,4 +1,4 @@
-// --fixed against functions of this program, which has line information.
+// Tests --fixed with functions of this program, which has line information.
 #include "controller/commands/fixed_unit.h"
 
 #include <fmt/format.h>
@@ -8,13 +8,13 @@
 
 #include "controller/base/error.h"
 
-#ifdef __clang__  // knows no noclone, and makes no clones
+#ifdef __clang__  // clang does not know noclone, and makes no clones
 #define CAUSALCTL_KEPT __attribute__((noinline))
 #else
 #define CAUSALCTL_KEPT __attribute__((noinline, noclone))
 #endif
 
-// By all of these names they must stay what they are.
+// The function must stay itself under all of these names.
 namespace fixed_unit_test {
 
 volatile double sink;
@@ -30,7 +30,7 @@ CAUSALCTL_KEPT void work_any(Number by) {
 
 }  // namespace fixed_unit_test
 
-// Both are called so without their parameters; the whole name of one is no more than that.
+// Both have this name without their parameters; one has no other name.
 CAUSALCTL_KEPT void fixed_unit_plain(double by) {
   fixed_unit_test::sink = fixed_unit_test::sink - by;
 }
@@ -91,7 +91,7 @@ TEST_CASE("--fixed takes names as progress points do, and refuses what gets no s
                                                 Contains("fixed_unit_test::work_twice(double)"));
     CHECK_THAT(asked("fixed_unit_test::work_twice(int)"), EndsWith("work_twice(int)"));
     CHECK_THAT(asked("fixed_unit_plain"), EndsWith(":fixed_unit_plain"));
-    asked.scope.binaries.emplace_back("kernel*");  // MAIN, and so twice the same
+    asked.scope.binaries.emplace_back("kernel*");  // matches MAIN, so the program is in scope twice
     CHECK_THAT(asked("work_once"), EndsWith("work_once(double)"));
   }
   SECTION("what is nowhere, or elsewhere") {

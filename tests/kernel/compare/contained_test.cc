@@ -1,4 +1,4 @@
-// That nothing leaves a containment, and that what a command used is told.
+// Nothing leaves a containment, and the resources that a command used are reported.
 #include "controller/compare/contained.h"
 
 #include <signal.h>
@@ -31,7 +31,7 @@ Ended wait_for(Contained& contained) {
   throw std::runtime_error("the command did not end");
 }
 
-// The number that the command has written, once it has.
+// Returns the number that the command writes, once it has written it.
 Pid written_pid(const Contained& contained) {
   const Nanoseconds deadline_ns = monotonic_now() + 10 * kSecond;
   while (contained.output().find('\n') == std::string::npos && monotonic_now() < deadline_ns) {
@@ -45,7 +45,8 @@ bool is_alive(Pid pid) {
   return status && status->state != 'Z';
 }
 
-// In a session of its own, its parent dead, deaf to SIGTERM: `sh` writes its pid.
+// A process in a session of its own whose parent is dead and which ignores SIGTERM; `sh` writes its
+// pid.
 const char* kDaemon =
     "(setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.1; done' &) ; sleep 100";
 
@@ -61,9 +62,9 @@ TEST_CASE("a command's end, its time and its output are told", "[compare]") {
   REQUIRE(contained.output() == "out\nerr\n");
 }
 
-// [plain]: a child has once had the memory of this process, with a sanitizer's shadow of it.
+// [plain]: a child starts with this process's memory, which has a sanitizer's shadow.
 TEST_CASE("CPU time and memory of descendants are counted", "[compare][plain]") {
-  // 64 MiB, in a child of the shell.
+  // A child of the shell uses 64 MiB.
   Contained contained(
       shell("python3 -c 'x = bytes(range(256)) * (64 << 12)\nfor i in range(1000000): pass'; true"),
       kSecond, "test");
@@ -149,7 +150,8 @@ TEST_CASE("a stopped command ends too", "[compare]") {
   REQUIRE_FALSE(is_alive(contained.pid()));
 }
 
-// In a process of its own: other tests may have left children here, and then a scope does nothing.
+// Runs in a separate process: other tests may have left children here, and a scope then does
+// nothing.
 TEST_CASE("when the supervisor is killed, its family is ended by us", "[compare]") {
   int pipe_fds[2];
   REQUIRE(pipe(pipe_fds) == 0);

@@ -1,4 +1,4 @@
-// Throughput of a window in which records of visits were lost: by the kernel's own counts.
+// Throughput in a window in which records of visits were lost is right, by the kernel's own counts.
 #include "controller/compare/window.h"
 
 #include <catch2/catch.hpp>
@@ -11,7 +11,7 @@ using namespace causalctl::compare;
 
 namespace {
 
-// A ring of a thread has 128 KiB, in which less than 10,000 visits have room.
+// The ring of a thread has 128 KiB, which is room for less than 10,000 visits.
 constexpr unsigned kTooMany = 20000;
 constexpr unsigned kFew = 100;
 
@@ -29,7 +29,7 @@ TEST_CASE("what records have lost the kernel has counted", "[compare]") {
   child.hit(kFew);  // before it begins
   window.begin();
   const Nanoseconds begin_ns = monotonic_now();
-  child.hit(kTooMany);  // and nobody collects
+  child.hit(kTooMany);  // and no collect() follows
   const double least_s = static_cast<double>(monotonic_now() - begin_ns) / kSecond;
   const std::vector<Measured> values = window.end();
   const double most_s = static_cast<double>(monotonic_now() - begin_ns) / kSecond;
@@ -41,7 +41,7 @@ TEST_CASE("what records have lost the kernel has counted", "[compare]") {
   REQUIRE(values[0].value >= least_s / kTooMany);
   REQUIRE(values[0].value <= 1.01 * most_s / kTooMany);
 
-  // The kernel tells of that loss only now; what is counted is right nevertheless.
+  // The kernel reports that loss only now; the count is right nevertheless.
   window.begin();
   child.hit(kFew);
   window.end();

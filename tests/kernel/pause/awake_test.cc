@@ -1,4 +1,4 @@
-// Pauses that spin instead of sleeping (rule 13 of docs/virtual-time.md), on a thread of its own.
+// Tests pauses that spin instead of sleeping (rule 13 of docs/virtual-time.md), on one thread.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -49,7 +49,7 @@ Nanoseconds cpu_used(const ChildProcess& target) {
   return procfs::cpu_time(target.pid(), target.pid()).value();
 }
 
-// A thread in the stub, and how it is paused.
+// A thread that stands in the stub, and the way in which it is paused.
 struct Standing {
   explicit Standing(bool awake, int policy = SCHED_OTHER) {
     const sched_param parameters{.sched_priority = policy == SCHED_OTHER ? 0 : 1};
@@ -62,7 +62,7 @@ struct Standing {
     REQUIRE(stand(*channel, target.pid()));
   }
 
-  // Of the time up to now; it stands all the while.
+  // Returns its share of a core for the coming `for_ns`, during which it stands.
   double cpu_share(Nanoseconds for_ns) const {
     const Nanoseconds from_ns = monotonic_now();
     const Nanoseconds before_ns = cpu_used(target);
@@ -89,7 +89,8 @@ struct Standing {
 
 }  // namespace
 
-// Beside other work on the machine it has a part of a core, asleep it has none.
+// A spinning thread has part of a core even beside other work on the machine; a sleeping one has
+// none.
 TEST_CASE("a pause that is awake uses CPU time, and ends when it is paid", "[pause]") {
   const bool awake = GENERATE(true, false);
   Standing pause(awake);
@@ -109,7 +110,7 @@ TEST_CASE("a pause that is awake ends at once when its thread owes nothing more"
   const Nanoseconds forgiven_ns = monotonic_now();
   pause.channel->set_debt(pause.target.pid(), 0, forgiven_ns);
   const Paid paid = pause.ended();
-  // It may wait for a core in between; asleep it would have stayed for what it owed at first.
+  // It may wait for a core in between. Asleep, it would have stayed for all that it owed at first.
   CHECK(paid.end_ns - forgiven_ns < 40 * kMillisecond);
   CHECK(paid.end_ns - paid.start_ns < PauserOptions{}.longest_ns);
 }

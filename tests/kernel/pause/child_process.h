@@ -1,4 +1,4 @@
-// A process to be paused: a fork of the test.
+// A process to be paused, which is a fork of the test.
 #pragma once
 
 #include <sys/types.h>
@@ -51,7 +51,7 @@ class ChildProcess {
   Pid pid_;
 };
 
-// What samples would say of a thread, for a channel without a filter.
+// Does what samples would do for a channel without a filter: tells on which stack a thread is.
 inline void see_on_own_stack(SigtrapChannel& channel, Pid target) {
   constexpr int plenty = 100;
   const auto stack = own_stack(target, target, 0);
@@ -59,7 +59,7 @@ inline void see_on_own_stack(SigtrapChannel& channel, Pid target) {
   for (int i = 0; i < plenty; ++i) channel.sampled(target, stack->high - 1);
 }
 
-// Stands in a pause of kStanding; false: not within our patience.
+// Makes the thread stand in a pause of kStanding. Returns false if it does not within our patience.
 inline constexpr Nanoseconds kStanding = 400 * kMillisecond;
 
 inline bool stand(SigtrapChannel& channel, Pid target) {

@@ -1,4 +1,4 @@
-// Which way pauses go.
+// Tests which channel is chosen.
 #include "controller/pause/pauser.h"
 
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 using tracee::test::program;
 using tracee::test::TargetProcess;
 
-// What is checked is one that has none, in place of the other's state of a moment before.
+// Checks a process without a handler, which stands for the state of the other one a moment before.
 TEST_CASE("a target that installs a SIGTRAP handler after the check is paused by ptrace",
           "[pause]") {
   const TargetProcess without({program("target_waits"), "busy", "1"});

@@ -1,4 +1,4 @@
-// The guess of what a pause costs, by both channels: more than nothing, less than a pause.
+// The estimate of what a pause costs, by both channels, is more than nothing and less than a pause.
 #include "controller/pause/shot_cost.h"
 
 #include <catch2/catch.hpp>

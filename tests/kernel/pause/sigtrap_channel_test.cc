@@ -1,4 +1,4 @@
-// The sigtrap channel on a busy process: with the stub in it, and without.
+// Tests the sigtrap channel on a busy process, with the stub in it and without.
 #include "controller/pause/sigtrap_channel.h"
 
 #include <linux/filter.h>
@@ -39,8 +39,8 @@ using test::wait_for_sigusr1;
 using tracee::test::eventually;
 using tracee::test::handles;
 
-// Busy in its one thread, whose reset cannot meet a shot on its way; resets SIGTRAP a random time
-// after start(), and then says so.
+// A process that is busy in its only thread, so that its reset cannot coincide with a shot. It
+// resets SIGTRAP a random time after start(), and then says so.
 class ResettingProcess {
  public:
   explicit ResettingProcess(unsigned seed) {
@@ -93,7 +93,7 @@ class ResettingProcess {
   int ends_[2] = {-1, -1};
 };
 
-// At SIGUSR1 it blocks all signals, and works on.
+// After SIGUSR1 it blocks all signals and keeps working.
 void block_signals() {
   wait_for_sigusr1();
   sigset_t all{};
@@ -102,7 +102,7 @@ void block_signals() {
   stay_busy();
 }
 
-// Most of the time.
+// It blocks all signals for most of the time.
 void block_signals_again_and_again() {
   sigset_t all{};
   sigfillset(&all);
@@ -113,12 +113,12 @@ void block_signals_again_and_again() {
     }
   };
   for (;;) {
-    work(SIG_BLOCK, 70 * kMillisecond);  // long enough to be looked into
+    work(SIG_BLOCK, 70 * kMillisecond);  // long enough for its mask to be polled
     work(SIG_UNBLOCK, 10 * kMillisecond);
   }
 }
 
-// At SIGUSR1 it puts itself under a filter that ends it for each call that our stub or our guardian
+// After SIGUSR1 it installs a filter that ends it at any system call that our stub or guardian
 // makes in it.
 void confine_itself() {
   wait_for_sigusr1();
@@ -143,7 +143,7 @@ void be_a_parent() {
 
 constexpr Nanoseconds kLongHandler = 400 * kMillisecond;
 
-// At SIGUSR1 it installs a handler of SIGCHLD, which takes long.
+// After SIGUSR1 it installs a handler of SIGCHLD that takes long.
 void handle_children_later() {
   wait_for_sigusr1();
   std::signal(SIGCHLD, [](int) {
@@ -200,10 +200,10 @@ TEST_CASE("a target that confines itself by seccomp is not shot, and rid of the 
                      [&](const procfs::Map& map) { return map.start == injection.code; }));
 }
 
-// Without a poll at the disposition, the shot after the reset ends the target.
+// If nothing polled the disposition, the shot after the reset would end the target.
 TEST_CASE("a target that resets SIGTRAP is not shot", "[pause]") {
   constexpr unsigned kRounds = 20;
-  // As often as a profile does: every tick, and the debts that are worth a pause.
+  // Asks as often as a profile does: at every tick, with debts that are worth a pause.
   constexpr Nanoseconds kTick = 2 * kMillisecond;
   constexpr Nanoseconds kLittleDebt = kMillisecond;
   constexpr Nanoseconds kAfter = 40 * kMillisecond;
@@ -234,7 +234,7 @@ TEST_CASE("a target that resets SIGTRAP is not shot", "[pause]") {
   CHECK(pauses > kRounds);
 }
 
-// It would wait there for the next call of the target's that lets signals in.
+// The signal would stay pending until the target's next call that admits signals.
 TEST_CASE("a thread that blocks SIGTRAP after a pause is not shot", "[pause]") {
   constexpr Nanoseconds kLong = 200 * kMillisecond;
   const ChildProcess target(block_signals);
@@ -262,11 +262,11 @@ TEST_CASE("a thread that blocks SIGTRAP after a pause is not shot", "[pause]") {
     shot = shot || procfs::has_signal(status().signals_pending, SIGTRAP);
   }
   CHECK_FALSE(shot);
-  CHECK(paused());  // by ptrace
+  CHECK(paused());  // by ptrace now
   CHECK(channel.notices().size() == 1);
 }
 
-// Each time it comes to the stub it is cleared of that.
+// Each time it enters the stub it is cleared of that suspicion.
 TEST_CASE("a thread that blocks SIGTRAP again and again is paused by the stub", "[pause]") {
   constexpr auto kEnough = 3 * std::uint64_t{Unreached::kBlockedPolls};
   constexpr Nanoseconds kTick = 2 * kMillisecond;
@@ -287,7 +287,8 @@ TEST_CASE("a thread that blocks SIGTRAP again and again is paused by the stub", 
   CHECK(channel.notices().empty());
 }
 
-// A thread that blocked the signal would have it queued, for another thread's call to be broken.
+// If the thread blocked the signal, the kernel would queue it and then interrupt another thread's
+// call.
 TEST_CASE("the end of a child is nothing to a thread that stands in a pause", "[pause]") {
   const ChildProcess target(be_a_parent);
   REQUIRE(eventually(kPatience, [&] { return !procfs::descendants(target.pid()).empty(); }));
@@ -301,7 +302,7 @@ TEST_CASE("the end of a child is nothing to a thread that stands in a pause", "[
   REQUIRE(eventually(kPatience, [&] { return procfs::status(child).value().state == 'Z'; }));
   const auto status = procfs::status(target.pid()).value();
   (void)channel.collect(monotonic_now());
-  REQUIRE(channel.standing(target.pid()));  // else nothing was seen
+  REQUIRE(channel.standing(target.pid()));  // otherwise this shows nothing
   CHECK_FALSE(procfs::has_signal(status.signals_pending_shared, SIGCHLD));
   CHECK_FALSE(procfs::has_signal(status.signals_pending, SIGCHLD));
 }
@@ -323,7 +324,7 @@ TEST_CASE("the stub stays as long as a handler runs that has interrupted it", "[
     REQUIRE(kill(target.pid(), SIGCHLD) == 0);
     sleep_until(monotonic_now() + 10 * kMillisecond);
     (void)channel.collect(monotonic_now());
-    REQUIRE(channel.standing(target.pid()));  // else it was interrupted elsewhere
+    REQUIRE(channel.standing(target.pid()));  // otherwise it was interrupted elsewhere
   }
   CHECK(guardian.restore().empty());
   CHECK(monotonic_now() - interrupted_ns >= kLongHandler);
@@ -341,7 +342,7 @@ TEST_CASE("a thread pays what it owes, once", "[pause]") {
   channel.add_thread(target.pid());
   std::vector<Paid> paid;
   const Nanoseconds deadline_ns = monotonic_now() + kPatience;
-  // A shot that a stall of the machine has made stale is void, and asked for again.
+  // A shot that came too late because the machine stalled is void, and is asked for again.
   while (channel.totals().pauses == 0 && monotonic_now() < deadline_ns) {
     if (!channel.pausing(target.pid())) channel.set_debt(target.pid(), kDebt, monotonic_now());
     sleep_until(monotonic_now() + kMillisecond);
@@ -357,7 +358,7 @@ TEST_CASE("a thread pays what it owes, once", "[pause]") {
 
 TEST_CASE("threads beyond the slots are told of", "[pause]") {
   const ChildProcess target;
-  const ChildProcess other;  // in place of a second thread
+  const ChildProcess other;  // takes the place of a second thread
   tracee::Guardian guardian;
   guardian.adopt(target.pid());
   SigtrapChannel channel(target.pid(), guardian, guardian.inject(1), {});
@@ -368,12 +369,12 @@ TEST_CASE("threads beyond the slots are told of", "[pause]") {
         std::vector<std::string>{"more than 1 threads at a time: 1 of them were paused by ptrace"});
 }
 
-// As after execve(): the kernel has taken the handler away, and SIGTRAP would end the program.
+// The state after execve(): the kernel has removed the handler, and SIGTRAP would end the program.
 TEST_CASE("a thread without the stub is never armed", "[pause]") {
   void* memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(memory != MAP_FAILED);
   {
-    const ChildProcess target;  // has this memory, too
+    const ChildProcess target;  // shares this memory
     tracee::Guardian guardian;
     guardian.adopt(target.pid());
     tracee::Injection injection;

@@ -1,4 +1,4 @@
-// The sigtrap channel where what is in the target is not what the stub has left there.
+// Tests the sigtrap channel when the target's memory is not as the stub has left it.
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ using test::wait_for_sigusr1;
 using tracee::test::eventually;
 using tracee::test::handles;
 
-// At SIGUSR1 it executes a program that works on.
+// After SIGUSR1 it executes a program that keeps working.
 void execute_another() {
   wait_for_sigusr1();
   const auto busy = tracee::test::program("target_waits");
@@ -40,7 +40,7 @@ void execute_another() {
   _exit(127);
 }
 
-// As for an ordinary user: there is no filter on shots, /proc is read.
+// Acts as for an ordinary user, who has no filter on shots, so that /proc is read.
 class WithoutBpf {
  public:
   WithoutBpf() {
@@ -62,7 +62,7 @@ class WithoutBpf {
 
 }  // namespace
 
-// The record of the exec has not been read yet then.
+// At that moment the record of the exec has not been read yet.
 TEST_CASE("an exec is no change of the handler, and the new program is not paused", "[pause]") {
   const ChildProcess target(execute_another);
   REQUIRE(eventually(kPatience, [&] { return handles(target.pid(), SIGUSR1); }));
@@ -88,7 +88,7 @@ TEST_CASE("an exec is no change of the handler, and the new program is not pause
   CHECK(target.alive());
 }
 
-// Its last pause was over after the last collect(), and its end came before the next.
+// Its last pause ends after the last collect(), and the thread ends before the next.
 TEST_CASE("what a thread has paid is not the next one's of its slot", "[pause]") {
   const ChildProcess target;
   tracee::Guardian guardian;
@@ -144,7 +144,7 @@ TEST_CASE("a run that the stub has not written is not believed", "[pause]") {
   CHECK(channel.totals().paid_ns == paid_ns);
   REQUIRE(channel.notices().size() == 1);
   CHECK_THAT(channel.notices()[0], Catch::Matchers::Contains("wrote to the slots"));
-  slot = {};  // or the guardian would wait for it to leave, which it has not done yet
+  slot = {};  // otherwise the guardian would wait for it to leave the stub
   slot.entered = 1;
   REQUIRE(tracee::write_memory(target.pid(), injection.slots, std::as_bytes(std::span(&slot, 1))));
 }

@@ -1,4 +1,4 @@
-// Threads that run on the small stacks of coroutines.
+// Tests threads that run on the small stacks of coroutines.
 #include <string>
 #include <vector>
 
@@ -17,12 +17,12 @@ using tracee::test::eventually;
 using tracee::test::program;
 using tracee::test::TargetProcess;
 
-constexpr std::size_t kThreads = 3;  // with the first, which waits
+constexpr std::size_t kThreads = 3;  // includes the main thread, which waits
 constexpr std::uint64_t kPauses = 1000;
 constexpr Nanoseconds kLittleDebt = 100 * kMicrosecond;
 constexpr Nanoseconds kLimit = 60 * kSecond;
 
-// All threads, as often as they can be.
+// Asks all threads to pause as often as they can.
 void pause_often(TargetProcess& target, SigtrapChannel& channel) {
   for (const Tid tid : procfs::threads(target.pid())) channel.add_thread(tid);
   Patience patience(kLimit);

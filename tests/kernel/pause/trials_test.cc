@@ -1,4 +1,5 @@
-// What pauses rely on is seen to work here, and said to be broken where it is pretended.
+// The facilities that pauses rely on are seen to work here, and reported broken if that is
+// pretended.
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// What happens without privileges, without tracefs, and when a ring is too small for what is
-// written.
+// Tests a session without privileges, without tracefs, and with a ring that is too small for its
+// records.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -34,11 +34,11 @@ bool become_nobody() {
   if (setresgid(kNobody, kNobody, kNobody) != 0 || setresuid(kNobody, kNobody, kNobody) != 0) {
     return false;
   }
-  // Lost by the change of user, and without it nobody may profile us.
+  // The change of user cleared this flag; without it an ordinary user may not profile this process.
   return prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
-// Profiles a child of its own. 0, or the number of what was wrong.
+// Profiles a child of its own. Returns 0, or the number of the check that failed.
 int profile_as_nobody() {
   if (!become_nobody()) return 1;
   Child child([] { spin_for(100 * kMillisecond); });
@@ -61,7 +61,7 @@ int profile_as_nobody() {
   return 0;
 }
 
-// Opens sessions until the kernel refuses; `hint` must then be in the error's hint.
+// Opens sessions until the kernel refuses. The error's hint must then contain `hint`.
 int open_until_refused(std::size_t at_least, const char* hint) {
   Child child([] { spin_for(10 * kSecond); });
   std::vector<std::unique_ptr<Session>> sessions;
@@ -84,12 +84,12 @@ int lock_too_much_as_nobody() {
 }
 
 int open_too_many() {
-  const rlimit few{50, 100};  // the first can be raised to the second
+  const rlimit few{50, 100};  // soft and hard limit: the soft one can be raised
   if (setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
-  return open_until_refused(20, "ulimit -n");  // more than 50 descriptors can be
+  return open_until_refused(20, "ulimit -n");  // more than 50 descriptors can be open
 }
 
-// Leaves the mount namespace of the others, and has no tracefs in its own.
+// Enters a mount namespace of its own, which has no tracefs.
 bool without_tracefs() {
   if (unshare(CLONE_NEWNS) != 0) return false;
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
@@ -109,7 +109,7 @@ int mount_tracefs_unseen() {
   if (!tracefs_in_mounts(procfs::read_text("/proc/self/mounts").value_or("")).empty()) return 4;
   if (open((ours->path + "/events/enable").c_str(), O_WRONLY) >= 0 || errno != EROFS) return 5;
   {
-    Child child([] {});  // ended by root
+    Child child([] {});  // root kills it at the end
     if (!Session(child.pid(), {}).limits().wake_edges) return 6;
   }
   if (!become_nobody()) return 7;
@@ -117,7 +117,7 @@ int mount_tracefs_unseen() {
   return problem.find("is not mounted") == std::string::npos ? 9 : 0;
 }
 
-// In a pid namespace of our own, tracepoints number threads otherwise than records do.
+// In a pid namespace of our own the tracepoint's numbers of threads differ from those in records.
 int wakes_in_a_container() {
   if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) return 1;
   const pid_t pid = fork();
@@ -158,7 +158,7 @@ int wakes_in_a_container() {
   _exit(both ? 0 : 6);
 }
 
-// Runs `body` in a process of its own, for what must not happen to the tests'.
+// Runs `body` in a separate process, because it changes what must stay for the other tests.
 int in_a_fork(int (*body)()) {
   const pid_t pid = fork();
   if (pid == 0) {
@@ -219,7 +219,7 @@ TEST_CASE("The pause event's attributes are accepted, or the hint says what is m
   try {
     const auto event = EventFd::open(sigtrap_attr(0x1000, 20 * kMicrosecond), 0, "pause");
     REQUIRE(event);
-    REQUIRE(event->read_count() == 0);  // disabled
+    REQUIRE(event->read_count() == 0);  // it is still disabled
   } catch (const Error& error) {
     REQUIRE_THAT(error.hint(), Catch::Matchers::Contains("5.13"));
   }
@@ -227,7 +227,7 @@ TEST_CASE("The pause event's attributes are accepted, or the hint says what is m
 
 namespace {
 
-constexpr int kSleeps = 20'000;  // fill a ring of 512 KiB four times
+constexpr int kSleeps = 20'000;  // enough to fill a ring of 512 KiB four times
 
 std::uint64_t sleeps_of(Pid pid) {
   const auto text = procfs::read_text("/proc/" + std::to_string(pid) + "/status").value_or("");
@@ -246,7 +246,8 @@ TEST_CASE("Records that found no room are counted, and the session goes on", "[p
   Session session(child.pid(), {});
   session.start();
   child.go();
-  // Not read until far more has happened than there is room for: a sleep is some 100 bytes.
+  // The rings are read only after far more has happened than they have room for; a sleep takes 100
+  // bytes.
   const auto deadline = monotonic_now() + 30 * kSecond;
   while (sleeps_of(child.pid()) < kSleeps && monotonic_now() < deadline) {
     sleep_until(monotonic_now() + 20 * kMillisecond);

@@ -1,4 +1,4 @@
-// Processes that the target exchanges wake-ups with: their threads are followed, too.
+// Tests processes with which the target exchanges wake-ups, and whose threads are followed, too.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ struct Line {  // both ends of a conversation
   Line& operator=(const Line&) = delete;
 };
 
-// Late enough that who asked is waiting.
+// Answers so late that the asking thread is blocked by then.
 void answer(int end) {
   char request = 0;
   while (read(end, &request, 1) == 1 && usleep(500) == 0 && write(end, &request, 1) == 1) {
@@ -45,7 +45,7 @@ std::vector<ThreadStartEvent> peer_starts(const std::vector<Event>& events) {
   return found;
 }
 
-// False: wake edges cannot be had here.
+// Returns false if this machine has no wake edges.
 bool begin(Session& session, Child& target, Child& client) {
   if (!session.limits().wake_edges) {
     WARN("wake edges cannot be had here");
@@ -78,7 +78,7 @@ TEST_CASE("Who talks to the target is followed, with all its threads", "[perf]")
   REQUIRE(session.peers().size() == 1);
   CHECK_THAT(session.peers()[0], Catch::EndsWith("(process " + std::to_string(client.pid()) + ")"));
 
-  // It wakes the target and is woken by it, and both run.
+  // The client wakes the target and is woken by it, and both run.
   events.clear();
   const auto enough = [&](const auto& so_far) { return so_far.size() > 200; };
   REQUIRE(drain_until(session, events, enough));
@@ -92,7 +92,7 @@ TEST_CASE("Who talks to the target is followed, with all its threads", "[perf]")
   CHECK(answered > 10);
   CHECK(ran > 10);
 
-  // It ends, and is forgotten.
+  // The client ends, and is forgotten.
   client.kill();
   const auto gone = [&](const auto& so_far) {
     const auto ended = only<ThreadExitEvent>(so_far);
@@ -133,7 +133,7 @@ TEST_CASE("Who is woken by the target, but does not wake it, is not followed", "
     while (write(line.ends[0], &request, 1) == 1 && usleep(500) == 0) {
     }
   });
-  // It answers, but to somebody else.
+  // It answers, but to another process.
   Child listener([&] {
     char request = 0;
     while (read(line.ends[1], &request, 1) == 1 && write(apart.ends[1], &request, 1) == 1) {
@@ -180,7 +180,7 @@ TEST_CASE("A peer that executes another program is followed under its new number
   const Line line;
   Child target([&] { answer(line.ends[0]); });
   Child client([&] {
-    // By a thread that is not the first: it takes the first one's number.
+    // A thread other than the main thread executes the program, and gets the main thread's number.
     std::thread([&] {
       ask(line.ends[1], 300);  // until it is followed
       dup2(line.ends[1], 0);

@@ -1,5 +1,5 @@
-// What one session reports about a process of known behaviour: samples, switches, wake edges,
-// visits.
+// Tests what a session reports about a process with known behaviour: samples, switches, wake edges
+// and visits.
 #include <linux/hw_breakpoint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,8 +33,8 @@ bool time_ordered(const std::vector<Event>& events) {
   });
 }
 
-// Of the times that `blocked` blocked and ran again, before `end_ns`: how often, and how often a
-// wake by `waker` lay between.
+// Counts how often `blocked` blocked and ran again before `end_ns`, and how often a wake-up by
+// `waker` lay between.
 struct Wakes {
   int blocks = 0;
   int explained = 0;
@@ -71,8 +71,8 @@ TEST_CASE("Samples stand for the CPU time of a busy process, in the kernel too",
   const Nanoseconds period = GENERATE(as<Nanoseconds>{}, kMillisecond, 300 * kMicrosecond);
   const bool in_kernel = GENERATE(false, true);
   Child child([=] {
-    // A host that stalls moves the clock at once, and no sample stands for that: it is not counted.
-    // (A step takes a tenth of a millisecond at most, with a sanitizer.)
+    // A host that stalls moves the clock at once, and no sample stands for such a step, so it is
+    // not counted. (With a sanitizer a step takes a tenth of a millisecond at most.)
     Nanoseconds left_ns = 300 * kMillisecond;
     for (Nanoseconds last_ns = process_cpu_now(); left_ns > 0;) {
       if (!in_kernel) {
@@ -124,7 +124,8 @@ TEST_CASE("A changed period is what samples stand for", "[perf]") {
   REQUIRE(samples_come(50));
   auto samples = only<SampleEvent>(events);
   samples.erase(samples.begin(), samples.begin() + 3);
-  // On average: a sample that comes late, because the machine stalled, is followed by an early one.
+  // This holds on average: a sample that comes late because the machine stalled is followed by an
+  // early one.
   REQUIRE(sampled_time(samples) > std::ssize(samples) * 2900 * kMicrosecond);
   for (const auto& sample : samples) REQUIRE(sample.period_ns < 8 * kMillisecond + 1);
   session.enable_sampling(false);
@@ -175,7 +176,7 @@ TEST_CASE("Copied stacks begin at the stack pointer", "[perf]") {
 TEST_CASE("Switches in and out alternate, and a sleeper is blocked, not preempted", "[perf]") {
   if (!perf_is_allowed()) return;
   Child child([] {
-    const timespec one_ms{0, kMillisecond};  // relative: never over before it begins
+    const timespec one_ms{0, kMillisecond};  // relative, so it cannot be over before it begins
     for (int i = 0; i < 20; ++i) nanosleep(&one_ms, nullptr);
   });
   Session session(child.pid(), {});
@@ -192,7 +193,7 @@ TEST_CASE("Switches in and out alternate, and a sleeper is blocked, not preempte
   });
   REQUIRE(blocked >= 20);
   REQUIRE(blocked <= 25);
-  // Its timer woke it: whatever edge there is was not made by a task.
+  // A timer woke it, so any edge that there is was not made by a thread.
   if (!session.limits().wake_edges) {
     WARN("no wake edges: " << session.limits().reasons[0]);
     return;
@@ -211,7 +212,7 @@ TEST_CASE("Two threads that wake each other give edges with the right ends", "[p
       char ball = 0;
       for (int i = 0; i < 200; ++i) {
         if (read(pipes[me][0], &ball, 1) != 1) _exit(1);
-        spin_for(100 * kMicrosecond);  // the other gets to its read meanwhile
+        spin_for(100 * kMicrosecond);  // meanwhile the other thread blocks in its read
         if (write(pipes[1 - me][1], &ball, 1) != 1) _exit(1);
       }
     };

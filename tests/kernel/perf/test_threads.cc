@@ -1,4 +1,4 @@
-// Threads that come and go, and the end of the target.
+// Tests threads that come and go, and the end of the target.
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -47,7 +47,7 @@ TEST_CASE("Threads there at the attach and those started later are all sampled",
     await_go();
     stopping = true;
     later.join();
-    syscall(SYS_exit, 0);  // the first thread may end before the others
+    syscall(SYS_exit, 0);  // the main thread may end before the others
   });
   child.go();
   while (cpu_time_of(child.pid()) < 5 * kMillisecond) sleep_until(monotonic_now() + kMillisecond);
@@ -107,7 +107,7 @@ TEST_CASE("A storm of threads leaks nothing and loses no thread unreported", "[p
     Child child([=] {
       const auto race = [] { spin_for(kMillisecond); };
       const auto be_seen = [=] {
-        // The drain that is under way may have looked already: the next one has not.
+        // The drain under way may have read /proc already, but the next one has not.
         const int before = *drains;
         while (*drains < before + 2 && getppid() == tester) spin_for(100 * kMicrosecond);
       };
@@ -157,7 +157,7 @@ TEST_CASE("A child process is none of the target's threads", "[perf]") {
   REQUIRE(session.losses().threads_missed == 0);
 }
 
-// An io_uring's poller is listed as a thread of the process, and no code of the program runs in it.
+// An io_uring poller is listed as a thread of the process, but no code of the program runs in it.
 TEST_CASE("A worker of the kernel's is none of the target's threads", "[perf]") {
   if (!perf_is_allowed()) return;
   Child child([] {
@@ -178,12 +178,12 @@ TEST_CASE("A worker of the kernel's is none of the target's threads", "[perf]") 
     return only<ThreadStartEvent>(events).size();
   };
   {
-    Session told(child.pid(), {});  // by a record of its birth
+    Session told(child.pid(), {});  // learns of it by a record of its birth
     told.start();
     child.go();
     CHECK(followed(told) == 1);
   }
-  Session found(child.pid(), {});  // by a look
+  Session found(child.pid(), {});  // finds it in /proc
   found.start();
   CHECK(followed(found) == 1);
 }
@@ -233,7 +233,7 @@ TEST_CASE("A killed target ends in one exit event a thread", "[perf]") {
   REQUIRE(drain_until(session, events, [&](const auto&) { return !session.target_alive(); }));
   drain_until(session, events, [](const auto&) { return true; });
   REQUIRE(only<ThreadExitEvent>(events).size() == 1);
-  session.jitter();  // nothing to do, nothing to fail
+  session.jitter();  // has nothing to do, and must not fail
   session.set_stack_bytes(512);
   REQUIRE(session.drain(monotonic_now()).empty());
 }

@@ -1,5 +1,5 @@
-// Sampling under a low kernel.perf_event_max_sample_rate. This lowers the limit of the whole
-// machine for some seconds, and sets it back: hidden, run by its tag.
+// Tests sampling under a low kernel.perf_event_max_sample_rate. It lowers the limit of the whole
+// machine for some seconds and sets it back, so it is hidden and must be run by its tag.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -34,13 +34,14 @@ class LoweredLimit {
   int before_ = 0;
 };
 
-// Each time a thread gets a core again it may be sampled again. This one keeps its core.
+// A thread may be sampled again each time it gets a core. This one keeps its core.
 void keep_core() {
   const sched_param priority{.sched_priority = 1};
   if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) _exit(1);
 }
 
-// With a process that always wants to run: the kernel takes turns, mostly at ticks.
+// Shares the core with a process that always wants to run: the kernel alternates them, mostly at
+// ticks.
 void share_core() {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -71,7 +72,7 @@ TEST_CASE("Throttled samples stand for all CPU time together", "[.full][throttli
   REQUIRE(usual);
   std::vector<Event> events;
   {
-    const LoweredLimit lowered(250);  // at most one a tick, mostly
+    const LoweredLimit lowered(250);  // allows mostly one sample a tick
     CHECK(session.sample_rate_limit() == 250);
     session.start();
     child.go();
@@ -87,8 +88,8 @@ TEST_CASE("Throttled samples stand for all CPU time together", "[.full][throttli
   CHECK(sampled_ns + losses.unsampled_ns < kBusy * 11 / 10);
   if (!shares) {
     CHECK(losses.throttles > 50);
-    CHECK(samples.size() < 800);              // of a thousand
-    CHECK(losses.unsampled_ns < kBusy / 10);  // in this kernel samples stand for nearly all
+    CHECK(samples.size() < 800);              // of a thousand without the limit
+    CHECK(losses.unsampled_ns < kBusy / 10);  // in this kernel samples stand for nearly all of it
   }
   WARN("sampled " << sampled_ns << ", not sampled " << losses.unsampled_ns << ", throttles "
                   << losses.throttles);

@@ -1,4 +1,4 @@
-// Each facility of a session is seen to work here, and said to be broken where it is pretended.
+// Each facility of a session is seen to work here, and reported broken if that is pretended.
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ std::string own_name() {
 }  // namespace
 
 TEST_CASE("what a session needs is seen to work, and nothing of the tries is left", "[perf]") {
-  (void)try_wake_up();  // a mount of tracefs of our own, where there is none, is kept
+  (void)try_wake_up();  // keeps our own mount of tracefs, if there is no other
   const auto files = open_files();
   const auto threads = procfs::threads(getpid()).size();
   const auto name = own_name();

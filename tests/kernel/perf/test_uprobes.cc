@@ -1,4 +1,4 @@
-// Uprobes in all threads of a real process, by each means, and the trials of ways to count.
+// Tests uprobes in all threads of a real process, by each means, and the trials of ways to count.
 #include <linux/hw_breakpoint.h>
 
 #include <catch2/catch.hpp>
@@ -36,7 +36,7 @@ void counts_in_all_threads(Uprobes::Means means) {
   probed::Child child;
   Uprobes uprobes(child.pid(), means);
   uprobes.add({place_of(child, "probed::function_1", 3), place_of(child, "probed::function_2", 5)});
-  child.hit(7);  // before the start: not counted
+  child.hit(7);  // before the start, so not counted
   uprobes.start();
   child.start_thread();
   child.hit(kHits);
@@ -77,7 +77,7 @@ TEST_CASE("Uprobes of which one cannot be had are none at all", "[perf]") {
   CHECK(uprobes.count(1) == 0);
 }
 
-// Where breakpoints never fire, uprobes are all that is seen.
+// Where breakpoints never fire, the trial finds that only uprobes work.
 TEST_CASE("Trials see every way of counting that works here, and its cost", "[perf]") {
   const auto uprobe = perf::try_uprobes();
   CAPTURE(uprobe.finding);

@@ -1,6 +1,6 @@
 #include "tests/kernel/progress/probed.h"
 
-// noinline and volatile: each call executes the first instruction of the function once.
+// noinline and volatile make each call execute the first instruction of the function once.
 #define PROBED [[gnu::noinline]]
 
 namespace probed {

@@ -1,4 +1,4 @@
-// Code for progress points to stand on, with lines, functions and probes known to the tests.
+// Code on which progress points can stand, with lines, functions and probes that the tests know.
 #pragma once
 
 namespace probed {
@@ -30,8 +30,8 @@ void unrolled();
 void call_twin_a();
 void call_twin_b();
 
-void plain_probe();    // usdt:causalctl_test:plain, two sites, each passed once
-void guarded_probe();  // usdt:causalctl_test:guarded, passed only while its semaphore is not 0
+void plain_probe();    // usdt:causalctl_test:plain, two sites, each of which is passed once
+void guarded_probe();  // usdt:causalctl_test:guarded, passed only if its semaphore is not 0
 unsigned guarded_semaphore();
 
 }  // namespace probed

@@ -43,7 +43,7 @@ void hit_all(unsigned times) {
   }
 }
 
-// Hits on demand, until the process ends.
+// Makes hits on request, until the process ends.
 class Worker {
  public:
   void start() { std::thread(&Worker::work, this).detach(); }

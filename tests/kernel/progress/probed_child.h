@@ -1,4 +1,4 @@
-// A child process that executes the probed code when told to, a known number of times.
+// A child process that executes the probed code on request, a known number of times.
 #pragma once
 
 #include "controller/base/fd.h"
@@ -15,12 +15,12 @@ class Child {
 
   causalctl::Pid pid() const { return pid_; }
 
-  // Calls every probed function `times` times, and as often the system call getppid, from the main
-  // thread; returns when done.
+  // Calls every probed function, and the system call getppid, `times` times from the main thread.
+  // Returns when this is done.
   void hit(unsigned times) { ask('h', times); }
-  // Starts a second thread, which waits; once.
+  // Starts a second thread, which waits. Call it once.
   void start_thread() { ask('n', 0); }
-  void hit_in_thread(unsigned times) { ask('t', times); }  // REQUIRES start_thread
+  void hit_in_thread(unsigned times) { ask('t', times); }  // REQUIRES: start_thread() was called
   unsigned semaphore() { return ask('s', 0); }
 
  private:

@@ -3,7 +3,7 @@
 #include "tests/kernel/progress/probed_sdt.h"
 
 extern "C" {
-// volatile: the kernel writes it.
+// It is volatile because the kernel writes it.
 [[gnu::section(".probes"), gnu::used]] volatile unsigned short causalctl_test_guarded_semaphore = 0;
 }
 

@@ -1,6 +1,6 @@
-// TEST_PROBE(name): a USDT probe of provider causalctl_test, by <sys/sdt.h> where it is installed,
-// else by the same note written by hand. With _SDT_HAS_SEMAPHORES defined before, the probe's
-// semaphore causalctl_test_NAME_semaphore is named in the note.
+// TEST_PROBE(name) is a USDT probe of provider causalctl_test: by <sys/sdt.h> if that is installed,
+// otherwise by the same note written by hand. If _SDT_HAS_SEMAPHORES was defined before, the note
+// names the probe's semaphore causalctl_test_NAME_semaphore.
 #pragma once
 
 #if __has_include(<sys/sdt.h>)

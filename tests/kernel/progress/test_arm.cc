@@ -1,4 +1,5 @@
-// Every form of progress point on a real process: exact counts, and events with thread and time.
+// Tests every form of progress point on a real process: exact counts, and events with thread and
+// time.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -39,7 +40,7 @@ struct Rig {
     return text_of(progress::arm({point}, child.pid(), count_by, session, tag).at(0));
   }
 
-  // Collects visits; bounded.
+  // Collects visits for a limited time.
   template <typename Condition>
   void drain_until(Condition condition) {
     const auto deadline = monotonic_now() + 5 * kSecond;
@@ -60,7 +61,7 @@ struct Rig {
     return tagged;
   }
 
-  // All visits counted so far.
+  // Returns the visits counted so far.
   std::vector<perf::VisitEvent> visits(std::uint32_t tag) {
     drain_until([&] { return with_tag(tag).size() >= session.count(tag); });
     return with_tag(tag);
@@ -69,7 +70,7 @@ struct Rig {
   std::vector<perf::VisitEvent> all;
 };
 
-// kernel_tests is one executable; the twin functions and lines are in it.
+// kernel_tests is one executable, so the twin functions and lines are in it.
 std::string line_spec(int line) { return fmt::format("progress/probed.cc:{}", line); }
 
 void check_exact(const std::string& spec, const std::string& expected_kind, unsigned per_hit,

@@ -1,4 +1,4 @@
-// The doctor finds out, and changes nothing.
+// The doctor finds out what works and changes nothing.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -32,7 +32,7 @@ Check find(const std::vector<Check>& checks, const std::string& name) {
   return {};
 }
 
-// A child that has run `prepare` and waits until it is killed.
+// A child that has called `prepare` and waits until it is killed.
 template <typename Prepare>
 class Waiting {
  public:

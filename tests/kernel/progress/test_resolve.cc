@@ -1,4 +1,4 @@
-// What cannot be a progress point is refused with what is nearest.
+// A SPEC that cannot be a progress point is refused, and the message names the nearest names.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -106,7 +106,7 @@ TEST_CASE("images tell offsets, link-time and run-time addresses apart", "[progr
                       image.file_offset(address - image.bias) == place->offset);
   }
   CHECK(found);
-  CHECK_FALSE(file_place(pid, reinterpret_cast<Address>(&place)));  // the stack
+  CHECK_FALSE(file_place(pid, reinterpret_cast<Address>(&place)));  // on the stack
   CHECK_THROWS_AS(mapped_images(0x3ffffff), TargetGone);
 }
 

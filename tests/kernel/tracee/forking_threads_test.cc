@@ -11,7 +11,7 @@
 namespace causalctl::tracee {
 namespace {
 
-// A child of the calling thread, until the end of the object.
+// Makes a child of the calling thread, for the lifetime of the object.
 class Child {
  public:
   Child() : pid_(fork()) {
@@ -51,7 +51,7 @@ TEST_CASE("a poll of all threads remembers which have children", "[tracee]") {
     alone.poll({self});
     beside_another.poll({self, self});
   }
-  CHECK_FALSE(alone.contains(self));  // there is nobody to wake
+  CHECK_FALSE(alone.contains(self));  // no thread has to be woken
   CHECK(beside_another.contains(self));
 }
 

@@ -1,5 +1,5 @@
-// The guardian as a process: what it refuses, what it starts, what it stops, and that it cleans up
-// when the controller is killed.
+// Tests the guardian as a process: what it refuses, starts and stops, and that it cleans up when
+// the controller is killed.
 #include "controller/tracee/guardian/guardian.h"
 
 #include <elf.h>
@@ -36,14 +36,14 @@ bool clean(Pid pid) {
   const auto status = procfs::status(pid);
   const auto maps = procfs::maps(pid);
   if (!status || !maps) return false;
-  // Ours is the only anonymous mapping that is executable: the program generates no code.
+  // The program generates no code, so our mapping is the only one that is anonymous and executable.
   const bool stub = std::any_of(maps->begin(), maps->end(), [](const procfs::Map& map) {
     return map.executable && map.path.empty();
   });
   return !stub && status->tracer_pid == 0 && !procfs::has_signal(status->signals_caught, SIGTRAP);
 }
 
-// Message of the Error that adopt() throws, with its exit code.
+// Returns the message of the Error that adopt() throws, with its exit code.
 std::pair<std::string, ExitCode> refusal(Pid pid) {
   Guardian guardian;
   try {
@@ -54,7 +54,7 @@ std::pair<std::string, ExitCode> refusal(Pid pid) {
   return {"adopted", ExitCode::ok};
 }
 
-struct Child {  // killed and reaped with the test, at the latest
+struct Child {  // killed and reaped at the end of the test
   Pid pid;
   void end() {
     if (pid <= 0) return;
@@ -65,7 +65,8 @@ struct Child {  // killed and reaped with the test, at the latest
   ~Child() { end(); }
 };
 
-// True when this process has no child but `target`; orphans come to us (subreaper) and are reaped.
+// Returns true if this process has no child but `target`. Orphans become our children (subreaper)
+// and are reaped.
 bool no_child_but(Pid target) {
   std::istringstream children(
       procfs::read_text("/proc/thread-self/children").value_or("cannot be read"));
@@ -76,7 +77,7 @@ bool no_child_but(Pid target) {
   return none && children.eof();
 }
 
-// A program for a 32-bit processor that does nothing for ever.
+// Makes a program for a 32-bit processor that loops for ever.
 std::string write_32_bit_program() {
   struct {
     Elf32_Ehdr header{};
@@ -184,7 +185,7 @@ TEST_CASE("what cannot be a target is refused with its reason", "[tracee]") {
 TEST_CASE("a killed controller leaves the target clean", "[tracee]") {
   REQUIRE(prctl(PR_SET_CHILD_SUBREAPER, 1L) == 0);
   TargetProcess target({program("target_waits"), "busy", "3"});
-  // Moments from the fork of the guardian on, over the whole of adopt, inject, pause, restore.
+  // Moments from the fork of the guardian over the whole of adopt, inject, pause and restore.
   const Nanoseconds delay_ns = GENERATE(0, 2, 5, 9, 14, 20, 40) * kMillisecond;
   CAPTURE(delay_ns);
   Child controller{fork()};
@@ -201,7 +202,7 @@ TEST_CASE("a killed controller leaves the target clean", "[tracee]") {
   sleep_until(monotonic_now() + delay_ns);
   controller.end();
   const Nanoseconds killed_ns = monotonic_now();
-  // Clean for good: the guardian has ended, so nothing comes after.
+  // It stays clean, because the guardian has ended.
   CHECK(eventually(3 * kSecond, [&] { return no_child_but(target.pid()); }));
   CHECK(clean(target.pid()));
   WARN("clean " << (monotonic_now() - killed_ns) / kMillisecond << " ms after the kill");
@@ -219,14 +220,14 @@ TEST_CASE("what is left of a controller whose first thread has ended is boosted 
   Child controller{fork()};
   if (controller.pid == 0) {
     Guardian guardian;
-    guardian.adopt(target.pid());  // so it is ready
+    guardian.adopt(target.pid());  // makes sure that it is ready
     std::thread other([&] {
       const Tid tid = gettid();
       (void)!write(ends[1], &tid, sizeof tid);
       for (;;) pause();
     });
-    if (first_ends) syscall(SYS_exit, 0);  // this thread only
-    kill(guardian.helper(), SIGUSR1);      // what the kernel would send
+    if (first_ends) syscall(SYS_exit, 0);  // ends this thread only
+    kill(guardian.helper(), SIGUSR1);      // which the kernel would send
     for (;;) pause();
   }
   Tid other = 0;
@@ -294,7 +295,7 @@ TEST_CASE("what cannot be launched is said", "[tracee]") {
   CHECK_THROWS_WITH(guardian.launch({{"true"}, {}, "/nonexistent"}),
                     Contains("cannot run in directory '/nonexistent'"));
   CHECK_THROWS_AS(guardian.launch({{}, {}, {}}), UsageError);
-  // And the guardian is as good as new.
+  // Afterwards the guardian works as before.
   const Pid pid = guardian.launch({{"true"}, {}, {}});
   CHECK(pid > 0);
   guardian.release();
@@ -307,7 +308,7 @@ TEST_CASE("threads in user mode are stopped, all at once", "[tracee]") {
   Guardian guardian;
   guardian.adopt(target.pid());
   auto tids = procfs::threads(target.pid());
-  const Tid blocked = tids.front();  // the main thread waits in futex, as soon as it gets there
+  const Tid blocked = tids.front();  // the main thread, which will wait in futex
   REQUIRE(eventually(30 * kSecond, [&] { return procfs::status(blocked)->state == 'S'; }));
   constexpr Nanoseconds asked_ns = 30 * kMillisecond;
   for (const Tid tid : tids) guardian.pause(tid, asked_ns);

@@ -1,5 +1,5 @@
-// The stub in and out of targets that are busy or blocked, without a trace and without their
-// noticing.
+// Injects the stub into targets that are busy or blocked and removes it, without a trace and
+// without their noticing.
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -57,13 +57,13 @@ TEST_CASE("a blocking call goes on as if nothing had happened", "[tracee]") {
     }
     ++cycles;
     CHECK(guardian.restore() == std::vector<std::string>{});
-    // Where it was about to end there was nothing to restore.
+    // If it was about to end, there was nothing to restore.
     const auto untouched = [&] {
       return procfs::has_ended(target.pid()) ||
              (!handler_is_installed(target.pid()) && !is_mapped(target.pid(), injection.code));
     };
     CHECK(eventually(100 * kMillisecond, untouched));
-    // A call that must be rewound starts its whole timeout again: let it come to its end.
+    // A call that must be rewound starts its whole timeout again, so let it end.
     sleep_until(monotonic_now() + 70 * kMillisecond);
   }
   CHECK(cycles >= 3);
@@ -72,7 +72,7 @@ TEST_CASE("a blocking call goes on as if nothing had happened", "[tracee]") {
   CHECK(differences(before, guardian.digest()).empty());
 }
 
-// A child's end that comes while its parent is stopped would wake the other thread's sigtimedwait.
+// If a child ended while its parent is stopped, this would wake the other thread's sigtimedwait.
 TEST_CASE("a thread that has forked is not stopped while its child lives", "[tracee]") {
   TargetProcess target({program("target_waits"), "forks", "60"});
   Guardian guardian;
@@ -121,7 +121,8 @@ TEST_CASE("busy threads", "[tracee]") {
   CHECK_FALSE(target.ended());
 }
 
-// The stopped thread has to get a core several times, against more busy threads than cores.
+// The stopped thread must get a core several times, although more threads are busy than there are
+// cores.
 TEST_CASE("a stop is short on a busy machine, and leaves the scheduling as it was", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "16"});
   const Pid pid = target.pid();
@@ -139,7 +140,8 @@ TEST_CASE("a stop is short on a busy machine, and leaves the scheduling as it wa
   }
   std::sort(stops.begin(), stops.end());
   WARN("5 stops on a busy machine: " << stops[0] / 1000 << " to " << stops[4] / 1000 << " us");
-  // Each of them would wait for its turn among 16; one alone may have met a stall of the machine.
+  // Without the boost each stop would wait for its turn among 16 threads. A single slow one may be
+  // due to a stall of the machine.
   if (geteuid() == 0) CHECK(stops[2] < 5 * kMillisecond);
   CHECK(sched_getscheduler(pid) == SCHED_BATCH);
   CHECK(getpriority(PRIO_PROCESS, static_cast<id_t>(pid)) == 3);
@@ -150,8 +152,8 @@ TEST_CASE("a thousand threads", "[tracee]") {
   TargetProcess target({program("target_waits"), "crowd", "1000"});
   Guardian guardian;
   guardian.adopt(target.pid());
-  // One is stopped, however many there are: that takes no part of the time that all take. The best
-  // of five, for the machine may stall.
+  // One thread is stopped, however many there are, so the time does not grow with their number. The
+  // best of five counts, because the machine may stall.
   Nanoseconds stop_ns = kSecond, restore_ns = kSecond;
   for (int round = 0; round < 5; ++round) {
     const auto injection = guardian.inject(1024);
@@ -188,7 +190,7 @@ TEST_CASE("a target that executes another program meanwhile has nothing left to 
   Guardian guardian;
   guardian.adopt(target.pid());
   const auto injection = guardian.inject(16);
-  REQUIRE(kill(target.pid(), SIGUSR1) == 0);  // its word to execute
+  REQUIRE(kill(target.pid(), SIGUSR1) == 0);  // tells it to execute
   REQUIRE(eventually(kSecond, [&] { return !handler_is_installed(target.pid()); }));
   CHECK(guardian.restore() == std::vector<std::string>{});
   require_untouched(target.pid(), injection);
@@ -213,7 +215,7 @@ TEST_CASE("a digest is quick and sees a changed byte of text", "[tracee]") {
   Guardian guardian;
   guardian.adopt(target.pid());
   const auto before = guardian.digest();
-  Nanoseconds shortest_ns = kSecond;  // of five: the machine may stall
+  Nanoseconds shortest_ns = kSecond;  // the best of five, because the machine may stall
   for (int round = 0; round < 5; ++round) {
     const Nanoseconds start_ns = monotonic_now();
     (void)guardian.digest();

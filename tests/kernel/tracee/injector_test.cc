@@ -1,4 +1,4 @@
-// The injector in this process, on a target that has changed since it was looked at.
+// Tests the injector in this process, on a target that has changed since it was checked.
 #include "controller/tracee/inject/injector.h"
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ using test::handler_is_installed;
 using test::program;
 using test::TargetProcess;
 
-// inject() takes the check, which found the default, for granted.
+// inject() relies on an earlier check, which found the default action.
 TEST_CASE("a handler that was installed since the check is put back, and goes on to work",
           "[tracee]") {
   const BlockSigchld block;
@@ -39,7 +39,7 @@ TEST_CASE("a handler that was installed since the check is put back, and goes on
   CHECK(injector.trap_replaced());
   CHECK(handler_is_installed(target.pid()));
   SECTION("before the page has gone") {
-    // Not at once: another thread may be in it.
+    // The page is not unmapped at once, because another thread may be in it.
     CHECK(find_left_stub(target.pid()).has_value());
   }
   SECTION("and after that") {

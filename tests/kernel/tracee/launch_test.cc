@@ -1,4 +1,4 @@
-// The child that is to become the target, by itself.
+// Tests the child that becomes the target, without a guardian.
 #include "controller/tracee/guardian/launch.h"
 
 #include <sys/wait.h>

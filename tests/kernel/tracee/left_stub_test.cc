@@ -1,4 +1,4 @@
-// A stub that is there before the attach: another causalctl's, at work or killed.
+// Tests a stub that another causalctl, at work or killed, put into the target before the attach.
 #include "controller/tracee/inject/left_stub.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ std::string error_of_adopt(Pid target) {
   return "";
 }
 
-// A process that has injected and then does nothing, and its guardian.
+// A process that has injected the stub and then does nothing, and its guardian.
 class OtherController {
  public:
   explicit OtherController(Pid target) {
@@ -47,7 +47,7 @@ class OtherController {
     const Fd write_end(ends[1]);
     pid_ = fork();
     if (pid_ == 0) run(target, write_end.get());
-    char done = 0;  // the injection is over, and no register of the target is the guardian's
+    char done = 0;  // the injection is over, and the guardian uses no register of the target
     const auto children = pid_ > 0 && read(read_end.get(), &done, 1) == 1 && done == 'y'
                               ? procfs::descendants(pid_)
                               : std::vector<Pid>{};
@@ -61,7 +61,7 @@ class OtherController {
 
   void kill_both() {
     if (pid_ == 0) return;
-    if (guardian_ > 0) kill(guardian_, SIGKILL);  // first: it would tidy up
+    if (guardian_ > 0) kill(guardian_, SIGKILL);  // first, because it would clean up
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
     pid_ = 0;
@@ -87,13 +87,13 @@ class OtherController {
   Pid guardian_ = 0;
 };
 
-// By a controller and its guardian that are gone.
+// The stub is left by a controller and a guardian that are gone.
 LeftStub left_by_killed(Pid target) {
   OtherController other(target);
   other.kill_both();
   const auto left = find_left_stub(target);
   REQUIRE(left);
-  // The guardian is nobody's child that waits for it.
+  // The guardian is a child of no process that waits for it.
   REQUIRE(
       eventually(10 * kSecond, [&] { return state_of(left->owner, target) == OwnerState::gone; }));
   return *left;
@@ -112,7 +112,7 @@ TEST_CASE("what a causalctl that is at work has put there stays", "[tracee]") {
   CHECK(state_of(left->owner, target.pid()) == OwnerState::at_work);
 }
 
-// By ptrace nothing is in the target that would tell of the other one.
+// With ptrace pauses, nothing in the target would tell of the other causalctl.
 TEST_CASE("two do not adopt the same process", "[tracee]") {
   TargetProcess target({program("target_waits"), "futex", "10000"});
   CHECK_FALSE(locked_by_causalctl(target.pid()));
@@ -128,7 +128,7 @@ TEST_CASE("two do not adopt the same process", "[tracee]") {
   CHECK(error_of_adopt(target.pid()).empty());
 }
 
-// Everybody may lock that folder, and must not keep us out by it.
+// Every user may lock that folder, but must not be able to keep us out by that.
 TEST_CASE("somebody else's lock is none of ours", "[tracee]") {
   TargetProcess target({program("target_waits"), "futex", "10000"});
   const Fd folder(open(("/proc/" + std::to_string(target.pid())).c_str(), O_RDONLY | O_CLOEXEC));
@@ -193,7 +193,7 @@ TEST_CASE("the stub of one that was killed with its guardian is removed", "[trac
   CHECK(differences(before, guardian.digest()).empty());
 }
 
-// Killed while it had a thread stopped, the guardian leaves the thread boosted.
+// A guardian that is killed while it has a thread stopped leaves that thread boosted.
 TEST_CASE("a thread that was left boosted is scheduled as before", "[tracee]") {
   if (geteuid() != 0) {
     WARN("needs root, for real-time priority");
@@ -203,7 +203,7 @@ TEST_CASE("a thread that was left boosted is scheduled as before", "[tracee]") {
   const auto stopped = static_cast<Tid>(left_by_killed(target.pid()).owner.before_boost.tid);
   REQUIRE(procfs::thread_status(target.pid(), stopped));
   const int before = sched_getscheduler(stopped);
-  // One priority more is what the target itself has set.
+  // A priority that is higher by one was set by the target itself.
   const int own = GENERATE(0, 1);
   const sched_param priority{sched_get_priority_min(SCHED_FIFO) + own};
   REQUIRE(sched_setscheduler(stopped, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0);
@@ -240,8 +240,8 @@ TEST_CASE("a stub is removed only if its causalctl is certainly gone", "[tracee]
   CHECK(state_of(Owner{}, self) == OwnerState::unknown);
 
   Owner changed = owner;
-  changed.controller.start_ticks += 1;  // its number belongs to another process now
-  CHECK(state_of(changed, self) == OwnerState::at_work);  // its guardian is still there
+  changed.controller.start_ticks += 1;                    // another process has its number now
+  CHECK(state_of(changed, self) == OwnerState::at_work);  // its guardian still exists
   changed.guardian.start_ticks += 1;
   CHECK(state_of(changed, self) == OwnerState::gone);
   changed.pid_namespace += 1;
@@ -250,13 +250,13 @@ TEST_CASE("a stub is removed only if its causalctl is certainly gone", "[tracee]
   changed.time_namespace += 1;  // start times are counted from another moment there
   CHECK(state_of(changed, self) == OwnerState::unknown);
   changed = owner;
-  changed.target.start_ticks -= 1;  // a child of the target, which vfork lets share its memory
+  changed.target.start_ticks -= 1;  // a child that shares the target's memory by vfork
   CHECK(state_of(changed, self) == OwnerState::unknown);
   changed.controller.start_ticks += 1;
   changed.guardian.start_ticks += 1;
   CHECK(state_of(changed, self) == OwnerState::unknown);
   changed = owner;
-  changed.controller.start_ticks = 0;  // could not be read when it was written
+  changed.controller.start_ticks = 0;  // it could not be read when it was written
   changed.guardian.start_ticks = 0;
   CHECK(state_of(changed, self) == OwnerState::unknown);
 }

@@ -1,4 +1,4 @@
-// A launched program, from its exec to its entry point.
+// Tests a launched program from its exec to its entry point.
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -40,7 +40,7 @@ bool has_trap(Pid pid) {
   return first && *first == 0xcc;
 }
 
-// In a process that is stopped before its first instruction by us.
+// Runs in a process that we have stopped before its first instruction.
 class TracedChild {
  public:
   explicit TracedChild(const std::string& name) : child_({{program(name)}, {}, {}}, getpid()) {
@@ -90,7 +90,7 @@ TEST_CASE("a program that does not come to its entry point", "[tracee]") {
   }
 }
 
-// The trap would end it: a SIGTRAP that is forced on a process is not ignored.
+// The trap would end it, because a SIGTRAP that is forced on a process cannot be ignored.
 TEST_CASE("a launched program that ignores SIGTRAP is left at its first instruction", "[tracee]") {
   const auto before = signal(SIGTRAP, SIG_IGN);
   TracedChild child("loading");

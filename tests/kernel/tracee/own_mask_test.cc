@@ -1,4 +1,4 @@
-// Digests of processes whose threads block all signals, for a moment or by their own choice.
+// Tests digests of processes whose threads block all signals, for a moment or by their own choice.
 #include "controller/tracee/inject/own_mask.h"
 
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ void set_all(int how) {
   sigprocmask(how, &all, nullptr);
 }
 
-// A child process of one thread, which executes the function for ever.
+// A child process with one thread, which calls the function for ever.
 class Blocker {
  public:
   explicit Blocker(void (*function)()) {
@@ -54,13 +54,13 @@ class Blocker {
 
 Involvement by_nobody() {
   Involvement involvement;
-  involvement.helper = getpid();  // which traces nobody
+  involvement.helper = getpid();  // a process that traces no other
   return involvement;
 }
 
 Digest digest_before(const Blocker& blocker) { return digest_of(blocker.pid(), by_nobody(), {}); }
 
-// As after a profile that had this thread make system calls.
+// Acts as after a profile that made this thread execute system calls.
 Digest digest_after(const Blocker& blocker) {
   Involvement involvement = by_nobody();
   involvement.restored = true;
@@ -127,7 +127,7 @@ TEST_CASE("a thread may block all signals by its own choice", "[tracee]") {
   CHECK(mask_in(digest_after(blocker)) == "fffffffe7ffbfeff");
 }
 
-// Even where nothing else tells whose it is: the thread does not run.
+// This holds even if nothing else tells whose mask it is: the thread does not run.
 TEST_CASE("a mask that a profile has left behind is seen", "[tracee]") {
   const Blocker blocker([] {
     signal(SIGUSR1, [](int) {});

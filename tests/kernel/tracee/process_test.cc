@@ -48,7 +48,7 @@ TEST_CASE("the usable cores are those of all threads together", "[tracee]") {
   const auto beside_a_free_one = usable_cores(getpid());
   looked.count_down();
   free.join();
-  // Joined is a thread that still ends: it stands in /proc for a moment.
+  // A joined thread may still be ending, and be in /proc for a moment.
   REQUIRE(test::eventually(kSecond, [] { return procfs::threads(getpid()).size() == 1; }));
   const auto alone = usable_cores(getpid());
   REQUIRE(sched_setaffinity(0, sizeof all, &all) == 0);
@@ -58,7 +58,7 @@ TEST_CASE("the usable cores are those of all threads together", "[tracee]") {
   CHECK(CPU_ISSET(alone.front(), &one));
 }
 
-// Its first thread has ended by pthread_exit, and another one holds the memory.
+// The main thread has ended by pthread_exit, and another one keeps the memory.
 TEST_CASE("the memory of a process whose first thread has ended", "[tracee]") {
   static std::atomic<std::uint64_t> value;
   value = 7;
@@ -66,7 +66,7 @@ TEST_CASE("the memory of a process whose first thread has ended", "[tracee]") {
   REQUIRE(pid >= 0);
   if (pid == 0) {
     std::thread([] { pause(); }).detach();
-    syscall(SYS_exit, 0);  // what pthread_exit ends in
+    syscall(SYS_exit, 0);  // the last call of pthread_exit
   }
   const Nanoseconds deadline_ns = monotonic_now() + 5 * kSecond;
   while (monotonic_now() < deadline_ns && procfs::status(pid)->state != 'Z') {

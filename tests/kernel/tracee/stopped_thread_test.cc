@@ -1,4 +1,4 @@
-// One thread of a busy target, stopped by this process.
+// Tests one thread of a busy target that this process has stopped.
 #include "controller/tracee/inject/stopped_thread.h"
 
 #include <sched.h>
@@ -46,7 +46,7 @@ TEST_CASE("a stop that came too late is waited for the next time", "[tracee]") {
   TargetProcess target({program("target_waits"), "busy", "1"});
   const Tid tid = procfs::threads(target.pid()).back();
   const Address instruction = find_syscall_instruction(target.pid()).value();
-  // At once it may have stopped in time: the more so the more cores are idle.
+  // A thread may stop in time even then, more probably the more cores are idle.
   bool late = false;
   for (int tries = 0; !late && tries < 100; ++tries) {
     late = !StoppedThread::stop(target.pid(), tid, instruction, 0).has_value();

@@ -1,5 +1,5 @@
-// The stub at work: a perf event with sigtrap, armed for one shot, makes a thread of the target
-// sleep what it owes.
+// Tests the stub at work: a perf event with sigtrap, armed for one shot, makes a thread of the
+// target sleep for what it owes.
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -203,7 +203,7 @@ TEST_CASE("restore waits for a thread in the stub", "[tracee]") {
   CHECK_FALSE(procfs::has_signal(procfs::status(target.pid())->signals_caught, SIGTRAP));
 }
 
-// More threads than cores: some are preempted between the event and the signal that it sends.
+// There are more threads than cores, so some are preempted between the event and its signal.
 TEST_CASE("restore right after shots at every thread", "[tracee]") {
   TargetProcess process({program("target_waits"), "busy", "8"});
   Guardian guardian;
@@ -268,7 +268,8 @@ TEST_CASE("somebody else's SIGTRAP still reaches the target's own handler", "[tr
   SECTION("while the stub was to be installed") {}
   SECTION("and afterwards") {
     CHECK(guardian.restore() == std::vector<std::string>{});
-    // It sleeps, and nobody has stopped it. (The guardian counts on from what this process has.)
+    // The thread sleeps, and nothing has stopped it. (The guardian continues from this process's
+    // counts.)
     CHECK(guardian.stopped_calls().continued == stopped_calls().continued);
   }
   REQUIRE(kill(process.pid(), SIGTRAP) == 0);

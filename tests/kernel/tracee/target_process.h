@@ -1,4 +1,4 @@
-// A program of tests/targets, started for one test and killed with it.
+// Starts a program of tests/targets for one test, and kills it at the end.
 #pragma once
 
 #include <sys/types.h>
@@ -15,12 +15,12 @@
 
 namespace causalctl::tracee::test {
 
-std::string program(const std::string& name);  // path of a program of tests/targets
+std::string program(const std::string& name);  // returns the path of a program of tests/targets
 
 bool handles(Pid pid, int signal);
-bool handler_is_installed(Pid pid);  // of SIGTRAP
+bool handler_is_installed(Pid pid);  // whether SIGTRAP has a handler
 
-class BlockSigchld {  // in this thread, as wait_until() requires
+class BlockSigchld {  // acts on this thread, as wait_until() requires
  public:
   BlockSigchld();
   ~BlockSigchld();
@@ -33,16 +33,16 @@ class BlockSigchld {  // in this thread, as wait_until() requires
 
 class TargetProcess {
  public:
-  // Returns when it has printed "ready".
+  // Returns after the program has printed "ready".
   explicit TargetProcess(std::vector<std::string> command);
   ~TargetProcess();
   TargetProcess(const TargetProcess&) = delete;
   TargetProcess& operator=(const TargetProcess&) = delete;
 
   Pid pid() const { return pid_; }
-  bool ended();          // without waiting
-  int wait();            // wait status, once it has ended
-  std::string output();  // all it printed since "ready"; REQUIRES that it has ended
+  bool ended();          // does not wait
+  int wait();            // returns the wait status after the end
+  std::string output();  // all that it printed after "ready"; REQUIRES: it has ended
 
  private:
   Pid pid_ = 0;
@@ -51,7 +51,7 @@ class TargetProcess {
   int status_ = 0;
 };
 
-// True as soon as the condition holds, false when it has not after `limit_ns`.
+// Returns true as soon as the condition holds, and false if it does not within `limit_ns`.
 template <typename Condition>
 bool eventually(Nanoseconds limit_ns, Condition&& condition) {
   Patience patience(limit_ns);

@@ -1,5 +1,5 @@
-// Debug information is untrusted input: a damaged file gives fewer answers, never a crash or a
-// hang.
+// Debug information is untrusted input: a damaged file gives fewer answers, but never a crash or an
+// endless loop.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// Asks everything; returns how many frames had a line.
+// Asks for everything, and returns how many frames had a line.
 int ask_everything(const std::string& path) {
   Modules modules(path);
   ModuleIndex index(*modules.all().front());

@@ -1,4 +1,4 @@
-// Where the debug information of a stripped program is found.
+// Tests where the debug information of a stripped program is found.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ void keep_debug(const std::string& file) {
   run_command(fmt::format("objcopy --only-keep-debug {} {}", target_path("symbols_dwarf5"), file));
 }
 
-// A program that serves the directory's files by HTTP, on the port that its entry "port" is.
+// A program that serves the directory's files by HTTP; it writes its port to the file "port".
 std::string file_server(const TemporaryDirectory& directory) {
   const std::string path = directory.path() + "/server";
   std::ofstream(path) << fmt::format(R"(#!/usr/bin/env python3
@@ -35,7 +35,7 @@ server.serve_forever()
   return path;
 }
 
-class SetVariable {  // of the environment, for as long as it lives
+class SetVariable {  // sets an environment variable for the lifetime of the object
  public:
   SetVariable(const char* name, const std::string& value) : name_(name) {
     setenv(name, value.c_str(), 1);

@@ -28,7 +28,7 @@ void check_lines(Symbolizer& symbolizer, const TargetProgram& target) {
   CHECK(frames[0].entry == target.entry("original"));
 }
 
-// innermost ← middle (another file) ← outer
+// The order is innermost ← middle (another file) ← outer.
 void check_inline_chain(Symbolizer& symbolizer, const TargetProgram& target) {
   std::set<int> call_lines;
   for (const MarkSeen& mark : target.marks()) {
@@ -58,7 +58,7 @@ std::vector<Address> addresses_of_marks(const TargetProgram& target, unsigned lo
 }
 
 void check_find_line(Symbolizer& symbolizer, const TargetProgram& target) {
-  // One place for each inlined copy, each at its own copy's mark.
+  // There is one place for each inlined copy, at that copy's own mark.
   const auto places = symbolizer.find_line("symbols_inline.h", target.mark(1).line);
   CHECK(addresses(places) == addresses_of_marks(target, 1));
   for (const Place& place : places) {

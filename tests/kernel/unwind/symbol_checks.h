@@ -1,4 +1,4 @@
-// What must hold of a symbols_target wherever there is line information, by Catch2's CHECK.
+// Checks what must hold of a symbols_target with line information, by Catch2's CHECK.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The symbolizer against programs that know their own symbols, as different compilers wrote them.
+// Tests the symbolizer with programs that know their own symbols, built by different compilers.
 #include "unwind/symbolizer.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ const char* const kVariants[] = {"symbols_dwarf5", "symbols_dwarf4", "symbols_no
                                  "symbols_split4", "symbols_split5", "symbols_clang4",
                                  "symbols_clang5"};
 
-// nullptr where the variant was not built (no clang).
+// Returns nullptr if the variant was not built (no clang).
 std::unique_ptr<TargetProgram> start(const std::string& variant) {
   const std::string path = target_path(variant);
   if (!std::filesystem::exists(path)) {
@@ -32,7 +32,7 @@ std::unique_ptr<TargetProgram> start(const std::string& variant) {
   return std::make_unique<TargetProgram>(path);
 }
 
-// Copies of a line that are not inlined ones are told apart where the compiler marks statements.
+// Copies of a line that are not inlined are told apart if the compiler marks statements.
 void check_copies(Symbolizer& symbolizer, const TargetProgram& target, bool marks_statements) {
   const auto marks = addresses_of_marks(target, 6);
   REQUIRE(marks.size() == 4);
@@ -46,7 +46,7 @@ void check_copies(Symbolizer& symbolizer, const TargetProgram& target, bool mark
   CHECK(symbolizer.find_line("symbols_target.cc", several).size() == 1);
 }
 
-// An entry of it is no function of the program: samples there belong to the line that calls.
+// An entry of it is not a function of the program: samples there belong to the line that calls.
 void check_linkage_table(Symbolizer& symbolizer, const TargetProgram& target) {
   const auto frames = symbolizer.frames(target.entry("qsort@plt"));
   REQUIRE(frames.size() == 1);
@@ -55,7 +55,7 @@ void check_linkage_table(Symbolizer& symbolizer, const TargetProgram& target) {
 }
 
 void check_messages(Symbolizer& symbolizer, const TargetProgram& target) {
-  // Only inlined: no address, but a hint where it is.
+  // It is only inlined, so it has no address, but there is a hint where it is.
   CHECK(symbolizer.find_function("innermost", "").empty());
   const auto inlined = symbolizer.similar_functions("innermost", 5);
   REQUIRE_FALSE(inlined.empty());

@@ -1,4 +1,4 @@
-// Runs a symbols_target variant (or what speaks as it does) and kills it.
+// Runs a variant of symbols_target (or a program with the same protocol) and kills it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct MarkSeen {
 
 class TargetProgram {
  public:
-  // Returns when it is ready; throws when it is not within ten seconds.
+  // Returns when it is ready, and throws if it is not within ten seconds.
   explicit TargetProgram(const std::string& path);
   ~TargetProgram();
   TargetProgram(const TargetProgram&) = delete;
@@ -30,11 +30,11 @@ class TargetProgram {
 
   Pid pid() const { return pid_; }
   const std::vector<MarkSeen>& marks() const { return marks_; }
-  MarkSeen mark(unsigned long id) const;  // the first of this id
+  MarkSeen mark(unsigned long id) const;  // returns the first one with this id
   Address entry(const std::string& name) const;
 
   void send(const std::string& line);
-  std::string receive();  // the next line; throws after ten seconds without one
+  std::string receive();  // returns the next line; throws after ten seconds without one
 
  private:
   Pid pid_ = 0;
@@ -45,9 +45,9 @@ class TargetProgram {
   std::map<std::string, Address> entries_;
 };
 
-std::string target_path(const std::string& name);  // tests/targets in the build directory
+std::string target_path(const std::string& name);  // in tests/targets of the build directory
 
-// A directory that is removed with all that is in it.
+// A directory that is removed with its content.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -60,9 +60,9 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-void run_command(const std::string& command);  // by the shell; throws unless it succeeds
+void run_command(const std::string& command);  // runs in the shell; throws if it fails
 
-// A copy of symbols_dwarf5 that objcopy made with these options, in a directory of its own.
+// Makes a copy of symbols_dwarf5 by objcopy with these options, in a directory of its own.
 std::string stripped_copy(const TemporaryDirectory& directory, const std::string& options);
 
 }  // namespace causalctl::unwind

@@ -1,4 +1,4 @@
-// The unwinder on a real stack: a comparison function that qsort of libc called for the program.
+// Tests the unwinder on a real stack: a comparison function that qsort of libc called.
 #include "unwind/unwinder.h"
 
 #include <asm/perf_regs.h>
@@ -23,8 +23,8 @@ struct Snapshot {
   std::vector<std::byte> stack;
 };
 
-// Registers and stack of the stopped process, as a perf sample would have copied them. The process
-// goes on afterwards.
+// Returns registers and stack of the stopped process, as a perf sample would copy them. The process
+// continues afterwards.
 Snapshot snapshot(Pid pid, std::size_t stack_bytes) {
   REQUIRE(ptrace(PTRACE_SEIZE, pid, 0, 0) == 0);
   REQUIRE(ptrace(PTRACE_INTERRUPT, pid, 0, 0) == 0);
@@ -98,7 +98,7 @@ TEST_CASE("A stack is unwound through libc to the program's entry", "[unwind]") 
   INFO(fmt::format("{}", fmt::join(functions, " < ")));
   CHECK(chain[0] == sample.registers.values[PERF_REG_X86_IP]);
   if (variant != "stripped") {
-    // It may still be on its way out of printing "sorting".
+    // It may still be printing "sorting".
     CHECK(position(functions, "spinning_compare") < position(functions, "sort_caller"));
     CHECK(position(functions, "sort_caller") < position(functions, "main"));
     CHECK(position(functions, "main") + 1 < functions.size());
@@ -108,7 +108,7 @@ TEST_CASE("A stack is unwound through libc to the program's entry", "[unwind]") 
     CHECK(std::any_of(chain.begin(), chain.end(),
                       [&](Address each) { return each > caller && each < caller + 0x80; }));
   }
-  // The same chain again, from the cache; and shorter, where asked for.
+  // The same chain comes from the cache, and shortened if that is asked for.
   CHECK(unwinder.unwind(sample.registers, sample.stack, 64) == chain);
   const auto shorter = unwinder.unwind(sample.registers, sample.stack, 2);
   CHECK(shorter == std::vector(chain.begin(), chain.begin() + 2));

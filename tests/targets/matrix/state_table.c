@@ -191,7 +191,7 @@ static void open_library(void) {
 }
 #endif
 
-// --- seccomp: ends the program at the system calls of the stub, or of who installs it ---
+// --- seccomp: ends the program at the system calls of the stub, or of its installation ---
 
 static void forbid(bool also_sleep, unsigned flags) {
   const uint32_t sleep = also_sleep ? SYS_clock_nanosleep : SYS_restart_syscall;

@@ -11,7 +11,7 @@ TEST_CASE("The facilities named in CAUSALCTL_PRETEND_BROKEN are broken, and no o
   CHECK(is_pretended_broken(Facility::breakpoint));
   CHECK(is_pretended_broken(Facility::wake_up));
   CHECK_FALSE(is_pretended_broken(Facility::uprobe));
-  setenv("CAUSALCTL_PRETEND_BROKEN", "breakpoints", 1);  // not the name of one
+  setenv("CAUSALCTL_PRETEND_BROKEN", "breakpoints", 1);  // this is no facility's name
   CHECK_FALSE(is_pretended_broken(Facility::breakpoint));
   unsetenv("CAUSALCTL_PRETEND_BROKEN");
   CHECK_FALSE(is_pretended_broken(Facility::breakpoint));

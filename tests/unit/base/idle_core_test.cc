@@ -5,7 +5,7 @@
 namespace causalctl {
 namespace {
 
-// Two cores after a second (100 ticks) each in which they idled for so many ticks.
+// Two cores after a second (100 ticks) each, in which they idled for these numbers of ticks.
 struct TwoCores {
   std::vector<CoreTimes> times = {{0, 0, 0}, {1, 0, 0}};
   std::vector<CoreTimes> after(std::uint64_t idle_0, std::uint64_t idle_1) {
@@ -33,15 +33,17 @@ TEST_CASE("counters of /proc/stat, iowait being idle and guest time counted once
 TEST_CASE("the time for which some cores were idle", "[base]") {
   const std::vector<CoreTimes> now = {{0, 150, 400}, {1, 250, 400}, {3, 50, 400}};
   CHECK(idle_time(now, {1, 3}, 100) == 3 * kSecond);
-  CHECK(idle_time(now, {1, 2}, 100) == std::nullopt);  // offline, or not shown in a container
+  // A core is offline, or not shown in a container.
+  CHECK(idle_time(now, {1, 2}, 100) == std::nullopt);
 }
 
 TEST_CASE("an idle core is kept while it is idle", "[base]") {
   TwoCores cores;
   IdleCore idle(cores.times);
   CHECK(idle.poll(cores.after(2, 95)) == 1);
-  CHECK(idle.poll(cores.after(99, 85)) == 1);  // the other one is more idle: no reason to move
-  CHECK(idle.poll(cores.after(90, 5)) == 0);   // the target's thread moved
+  // The other core is more idle, which is no reason to move.
+  CHECK(idle.poll(cores.after(99, 85)) == 1);
+  CHECK(idle.poll(cores.after(90, 5)) == 0);  // the thread of the target moved
   CHECK(idle.poll(cores.after(30, 30)) == std::nullopt);
   CHECK(idle.poll(cores.after(10, 95)) == 1);
 }

@@ -38,7 +38,8 @@ TEST_CASE("fields of /proc/PID/stat are counted from behind the name", "[procfs]
   CHECK_FALSE(parse_is_kernel_worker(first, first));
   CHECK(parse_is_kernel_worker("8 (iou-sqp-7) S 5 7 7 0 -1 4210768 9", first));
   CHECK(parse_is_kernel_worker("8 (vhost-7) S 5 7 7 0 -1 4210752 9", first));
-  // Before Linux 5.17 the bit was PF_USED_ASYNC, which all of a process have or none.
+  // Before Linux 5.17 the bit was PF_USED_ASYNC, which either all threads of a process have or
+  // none.
   CHECK_FALSE(
       parse_is_kernel_worker("8 (a) S 5 7 7 0 -1 4210944 9", "7 (a) S 5 7 7 0 -1 4210944 9"));
   CHECK_FALSE(parse_is_kernel_worker("", ""));
@@ -48,7 +49,7 @@ TEST_CASE("entries are found in the auxiliary vector", "[procfs]") {
   const std::uint64_t words[] = {AT_PAGESZ, 4096, AT_ENTRY, 0x5555'0000'1040, AT_NULL, 0};
   const std::string_view bytes(reinterpret_cast<const char*>(words), sizeof words);
   CHECK(parse_auxiliary(bytes, AT_ENTRY) == 0x5555'0000'1040);
-  CHECK(parse_auxiliary(bytes.substr(0, 31), AT_ENTRY) == 0);  // cut off in the value
+  CHECK(parse_auxiliary(bytes.substr(0, 31), AT_ENTRY) == 0);  // cut off within the value
   CHECK(parse_auxiliary(bytes.substr(0, 16), AT_ENTRY) == 0);
   CHECK(parse_auxiliary("", AT_ENTRY) == 0);
   CHECK(parse_auxiliary(bytes, AT_EXECFN) == 0);

@@ -13,7 +13,7 @@ TEST_CASE("means", "[causal]") {
   CHECK(median(std::vector<double>{6, 1, 2}) == 2);
   CHECK(median(std::vector<double>{1, 2}) == 1.5);
   CHECK(trimmed_mean(std::vector<double>{-1000, 2, 4, 6, 1000}) == 4);
-  CHECK(trimmed_mean(std::vector<double>{1, 2, 3, 10}) == 4);  // a fifth of four is none
+  CHECK(trimmed_mean(std::vector<double>{1, 2, 3, 10}) == 4);  // a fifth of four values is none
   CHECK_THROWS_AS(mean(std::vector<double>{}), causalctl::Bug);
 }
 
@@ -36,7 +36,7 @@ TEST_CASE("scale and clipping", "[causal]") {
   CHECK(clipped(10, 1) == kClip);
   CHECK(clipped(-10, 1) == -kClip);
   CHECK(clipped(1.5, 1) == 1.5);
-  // What the constants say of normal values.
+  // The constants have these values for normal values.
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   double squares = 0, unclipped = 0;

@@ -5,8 +5,8 @@
 namespace causalctl::causal {
 namespace {
 
-// A third of the time for which threads run or wait they wait, for 10 s of CPU time, half of it of
-// threads that pass progress points.
+// Threads wait for a third of the time for which they run or wait. There are 10 s of CPU time, half
+// of it of threads that pass progress points.
 CoreTotals ten_seconds(std::uint64_t met, std::uint64_t ended_externally = 0) {
   return {10 * kSecond, 5 * kSecond, 5 * kSecond, met, ended_externally};
 }
@@ -37,8 +37,8 @@ TEST_CASE("where nothing is known there is nothing to widen", "[causal]") {
 
 TEST_CASE("how often threads meet, against a slice of 3 ms", "[causal]") {
   CHECK(classify(ten_seconds(0)).meeting == Meeting::apart);
-  CHECK(classify(ten_seconds(160)).meeting == Meeting::apart);   // each 31 ms
-  CHECK(classify(ten_seconds(170)).meeting == Meeting::seldom);  // each 29 ms
+  CHECK(classify(ten_seconds(160)).meeting == Meeting::apart);   // 31 ms apart
+  CHECK(classify(ten_seconds(170)).meeting == Meeting::seldom);  // 29 ms apart
   CHECK(classify(ten_seconds(1600)).meeting == Meeting::seldom);
   CHECK(classify(ten_seconds(1700)).meeting == Meeting::often);
   SECTION("of another length") {

@@ -16,7 +16,7 @@ Experiment experiment(double speedup, Nanoseconds wall_ns, Nanoseconds delay_ns,
   return result;
 }
 
-// Pairs of a baseline with `plain` visits and a sped-up one with `sped_up`, give or take one.
+// Pairs of a baseline with `plain` visits and a treatment with `sped_up` visits, which vary by one.
 std::vector<Experiment> pairs(std::size_t count, Nanoseconds delay_ns, std::uint64_t plain,
                               std::uint64_t sped_up) {
   std::vector<Experiment> all;
@@ -53,7 +53,8 @@ TEST_CASE("the cost of sampling is added to the budget, a gain is not", "[causal
 TEST_CASE("progress counts where pauses cost more than they last", "[causal][budget]") {
   const auto dear = slowdown_of(pairs(5, 10 * kMillisecond, 1000, 500), 0);
   CHECK(dear.by_progress);
-  CHECK(dear.share == Approx(0.25).margin(0.005));  // of the half that is sped up, a half
+  // Half of the time is sped up, of which this takes a half.
+  CHECK(dear.share == Approx(0.25).margin(0.005));
 }
 
 TEST_CASE("noise in the progress ends no run", "[causal][budget]") {

@@ -13,7 +13,7 @@ struct Scene {
   Nanoseconds core_wait_ns = 0;
   Nanoseconds own_wait_ns = 0;
   Scene() { cadence.start(now_ns); }
-  // The target's threads block so often and wait for cores for so long, summed.
+  // The target's threads block this often, and wait for cores for this long, summed.
   void pass(Nanoseconds time_ns, int blocks, Nanoseconds waited_ns = 0, bool tells = true,
             double own_share = 1) {
     for (int i = 0; i < blocks; ++i) cadence.blocked();
@@ -29,7 +29,7 @@ struct Scene {
 
 TEST_CASE("ticks are as long as the target's threads go without blocking", "[causal][cadence]") {
   Scene scene;
-  CHECK(scene.cadence.tick_ns() == 2 * kMs);  // until something is known
+  CHECK(scene.cadence.tick_ns() == 2 * kMs);  // the value before anything is known
   CHECK(scene.cadence.threshold_ns() == 5 * kMs);
   SECTION("never") {
     scene.pass(kSecond, 0);

@@ -29,7 +29,7 @@ TEST_CASE("a target is paused for less than it has to spare, within bounds",
   CHECK(gentle_rate(0.2) == Approx(0.14));
   CHECK(gentle_rate(0.9) == 0.2);
   CHECK(gentle_rate(0) == 0.05);
-  CHECK(gentle_rate(0.9, 0.1) == 0.1);  // what the user allows
+  CHECK(gentle_rate(0.9, 0.1) == 0.1);  // the user's limit
   CHECK(gentle_rate(0, 0.01) == 0.01);
 }
 
@@ -42,25 +42,25 @@ TEST_CASE("where threads queue for cores these must be idle at times, and not be
   CHECK(gentle_test({0.9, true, 0.2, 0.01})->cores_short);
   CHECK_FALSE(gentle_test({0.2, false, {}, 0})->cores_short);
   CHECK(gentle_test({0.9, true, 0.2, 0}, 0.1)->pause_rate == 0.1);
-  CHECK_FALSE(gentle_test({0.9, true, 0.09, 0}));    // always busy
-  CHECK_FALSE(gentle_test({0.9, true, {}, 0}));      // or not known
-  CHECK_FALSE(gentle_test({0.9, true, 0.5, 0.06}));  // a limit of CPU time
+  CHECK_FALSE(gentle_test({0.9, true, 0.09, 0}));    // the cores are always busy
+  CHECK_FALSE(gentle_test({0.9, true, {}, 0}));      // how busy they are is unknown
+  CHECK_FALSE(gentle_test({0.9, true, 0.5, 0.06}));  // CPU time is limited
 }
 
 TEST_CASE("the cost of a pause follows from what was lost", "[causal][calibrate]") {
   constexpr Nanoseconds kCounted = 50 * kMicrosecond;
-  constexpr double kRate = 500e-9;  // 500 pauses a second
+  constexpr double kRate = 500e-9;  // the cost of 500 pauses a second
   const PauseCost cost = pause_cost_of(0.1, 0.01, kRate, kMillisecond, kCounted);
   CHECK(cost.cost_ns == Approx(50e3 + 0.1 / 1.1 / kRate));
   CHECK(cost.error_ns == Approx(0.01 / 1.1 / kRate).epsilon(1e-3));
   CHECK(cost.length_ns == kMillisecond);
-  // Never less than what a shot costs, nor ever so much more.
+  // The cost is never less than that of a shot, and never excessively more.
   CHECK(pause_cost_of(-0.05, 0.05, kRate, kMillisecond, kCounted).cost_ns == kCounted);
   const PauseCost dearer = pause_cost_of(0.9, 0, kRate, kMillisecond, kCounted);
   CHECK(dearer.cost_ns == 6 * kCounted);
-  CHECK(
-      dearer.error_ns ==
-      Approx(0.9 / 1.9 / kRate - 5 * kCounted).epsilon(1e-3));  // what was cut off is in its error
+  CHECK(dearer.error_ns ==
+        // The part that was cut off is in its error.
+        Approx(0.9 / 1.9 / kRate - 5 * kCounted).epsilon(1e-3));
   CHECK(guessed_pause_cost(kCounted).error_ns == kCounted);
   CHECK(guessed_pause_cost(0).error_ns > 0);
   CHECK(given_pause_cost(kCounted).cost_ns == kCounted);

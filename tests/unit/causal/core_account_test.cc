@@ -7,7 +7,7 @@ namespace {
 
 constexpr Nanoseconds kMs = kMillisecond;
 
-// After 100 ms: a coupled thread had 60 ms, coupled peers 40, and all peers 50.
+// After 100 ms a coupled thread has had 60 ms, coupled peers 40, and all peers 50.
 constexpr CoupledTime kCoupled = {60 * kMs, 40 * kMs, 50 * kMs};
 
 CoreTotals totals(const CoreAccount& account, const CoreAccount::Now& now) {

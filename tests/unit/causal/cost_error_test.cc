@@ -1,4 +1,4 @@
-// Intervals, when virtual time counts pauses by a cost that is not exactly known.
+// Tests intervals if virtual time counts pauses by a cost that is not exactly known.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -54,7 +54,7 @@ TEST_CASE("a thread makes no more pauses than were made", "[causal]") {
   Overhead cost;
   cost.pause_cost.error_ns = 50 * kMicrosecond;
   CHECK(error_of_pauses(e, cost) == 0);
-  e.pauses = 100;  // of a millisecond; of 400 asked for, credit has cancelled 300
+  e.pauses = 100;  // of 1 ms each; credit has cancelled 300 of the 400 that were asked for
   CHECK(error_of_pauses(e, cost) == 100 * 50 * kMicrosecond);
   e.delay_ns = 10 * kMillisecond;
   CHECK(error_of_pauses(e, cost) == 10 * 50 * kMicrosecond);
@@ -62,7 +62,7 @@ TEST_CASE("a thread makes no more pauses than were made", "[causal]") {
 
 TEST_CASE("pauses of another length may cost more or less than those measured", "[causal]") {
   Experiment e;
-  e.pauses = 100;  // of 4 ms, by each of two threads
+  e.pauses = 100;  // of 4 ms each, by both of two threads
   e.paid_ns = 400 * kMillisecond;
   e.delay_ns = 205 * kMillisecond;
   Overhead cost;
@@ -72,10 +72,10 @@ TEST_CASE("pauses of another length may cost more or less than those measured", 
     return error_of_pauses(e, cost) / 50;
   };
   CHECK(of_one(4 * kMillisecond) == 0);
-  CHECK(of_one(2 * kMillisecond) == 25 * kMicrosecond);  // half as long: half of what is open
+  CHECK(of_one(2 * kMillisecond) == 25 * kMicrosecond);  // half as long, so half of the open part
   CHECK(of_one(8 * kMillisecond) == 25 * kMicrosecond);
   CHECK(of_one(kMillisecond / 1000) == Approx(50 * kMicrosecond).epsilon(0.001));
-  CHECK(of_one(0) == 50 * kMicrosecond);  // not known
+  CHECK(of_one(0) == 50 * kMicrosecond);  // for an unknown length
   cost.pause_cost.error_ns = 25 * kMicrosecond;
   CHECK(of_one(2 * kMillisecond) == Approx(std::sqrt(2) * 25 * kMicrosecond));
 }
@@ -92,7 +92,8 @@ TEST_CASE("what is not known of the cost of pauses is in every interval", "[caus
   Run other = synthetic_run({.units = {without_effect()}, .noise = 1e-5, .seed = 2});
   const auto both =
       estimate({with_pauses(plain, 60 * kMicrosecond), with_pauses(other, 60 * kMicrosecond)});
-  // The guess and the dependence on a pause's length are wrong in the same way in every run.
+  // The first guess, and the dependence on a pause's length, are wrong in the same way in every
+  // run.
   CHECK(half_width(both.progress.at(0).units.at(0).summary.at(2).effect) ==
         Approx(half_width(pool.effect)).epsilon(0.05));
 }
@@ -112,8 +113,8 @@ TEST_CASE("it is told when the cost of pauses is what makes intervals wide", "[c
         std::string::npos);
 }
 
-// Of 300 runs that a common error makes longer or shorter, by `error` (standard, of the logarithm)
-// at a speedup: how many intervals cover the truth?
+// A common error, with the standard error `error` in the logarithm, makes 300 runs longer or
+// shorter at a speedup. Returns how many intervals cover the truth.
 int covered_of_300(const std::function<Run(Run)>& with_error,
                    const std::function<double(double)>& error) {
   std::mt19937_64 random(1);
@@ -138,7 +139,7 @@ int covered_of_300(const std::function<Run(Run)>& with_error,
   return covered;
 }
 
-// Every run counts pauses by a cost that errs once, by its standard error.
+// All runs count pauses by a cost with one common error, as large as its standard error.
 TEST_CASE("95 % intervals cover the truth though the cost of pauses errs", "[causal]") {
   constexpr Nanoseconds kError = 500 * kMicrosecond;
   const int covered =
@@ -169,7 +170,7 @@ TEST_CASE("what the model leaves open is in every interval", "[causal]") {
   CHECK(model_error_of(e) == Approx(0.5 * 0.0065 * 500e6));
   e.speedup = 1;
   CHECK(model_error_of(e) == Approx(0.0065 * 500e6));
-  e.runnable_wait_ns = 160 * kMillisecond;  // threads wait for cores
+  e.runnable_wait_ns = 160 * kMillisecond;  // waits for cores
   CHECK(model_error_of(e) == Approx(0.017 * 500e6));
   e.cores = {100 * kMillisecond, 50 * kMillisecond, 100 * kMillisecond, 0, 0};
   CHECK(model_error_of(e) == Approx(std::hypot(0.017, 0.025) * 500e6));

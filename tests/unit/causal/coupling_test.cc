@@ -11,7 +11,7 @@ using Members = std::vector<Coupling::Member>;
 constexpr Tid kA = 1, kB = 2, kC = 3, kD = 4, kLogger = 9;
 constexpr Nanoseconds kRan = kSecond;
 
-// All of them have run for a second; those named pass progress points.
+// All threads have run for a second; those that are named pass progress points.
 Members all_run(const Set& visitors) {
   Members members;
   for (const Tid tid : {kA, kB, kC, kD}) members.push_back({tid, kRan, visitors.contains(tid)});
@@ -51,7 +51,7 @@ TEST_CASE("dependence passes through other threads", "[causal][coupling]") {
   CHECK(coupling.take(all_run({kA})) == Set{kA, kB, kC, kD});
 }
 
-// Both wake the logger, and neither waits for it: what B saves it uses itself.
+// Both wake the logger, and neither waits for it, so B uses what it saves itself.
 TEST_CASE("a helper that two threads wake does not couple them", "[causal][coupling]") {
   Coupling coupling;
   coupling.waited(kLogger, kA, 450 * kMillisecond);

@@ -32,7 +32,7 @@ std::vector<double> speedups_tried(const Run& run, const TrueUnit& unit, double 
   return all;
 }
 
-// A pool's effect is 1 - the geometric mean of the periods.
+// A pool's effect is 1 less the geometric mean of the periods.
 double true_pool(const Run& run, const TrueUnit& unit, double speedup) {
   const double low = speedup < 0.375 ? 0 : speedup < 0.725 ? 0.375 : 0.725;
   const double high = speedup < 0.375 ? 0.375 : speedup < 0.725 ? 0.725 : 1.001;
@@ -42,7 +42,7 @@ double true_pool(const Run& run, const TrueUnit& unit, double speedup) {
   return unit.active_share * (1 - std::exp(sum / static_cast<double>(all.size())));
 }
 
-// The X of "no effect larger than X %", as a fraction.
+// Returns the X of "no effect larger than X %", as a fraction.
 std::optional<double> bound_said(const report::Report& report) {
   const std::string words = "no effect larger than ";
   for (const std::string& warning : report.warnings) {
@@ -60,7 +60,7 @@ const char* kind_of(const TrueCurve& curve) {
 
 }  // namespace
 
-// What least squares through the origin finds without noise.
+// Returns what least squares through the origin find without noise.
 double true_slope(const Run& run, const TrueUnit& unit) {
   double products = 0, squares = 0;
   for (const double speedup : speedups_tried(run, unit, 0, 2)) {
@@ -71,7 +71,7 @@ double true_slope(const Run& run, const TrueUnit& unit) {
 }
 
 Rate binomial_bounds(std::size_t total, double chance) {
-  // P(X <= k), summed up term by term.
+  // Sums P(X <= k) term by term.
   const double n = static_cast<double>(total);
   double term = std::exp(n * std::log1p(-chance));
   double sum = 0;

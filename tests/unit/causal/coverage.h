@@ -1,5 +1,5 @@
-// What reports of synthetic profiles promise against what is true of them: how often intervals
-// cover the truth, how often a unit without effect is called effective, whether bounds are bounds.
+// Compares what reports of synthetic profiles promise with the truth: how often intervals cover it,
+// how often a unit without effect is said to have one, and whether bounds are bounds.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,13 @@ struct Rate {
 };
 
 struct Coverage {
-  Rate slope, curve, summary, best, null_effect;  // intervals that cover the truth
-  Rate false_alarm;  // profiles with a unit without effect called effective
-  Rate wrong_sign;   // profiles with a unit called the opposite of what it is
-  Rate bound;        // "no effect larger than X %" said, and true
-  Rate none;         // units called without effect, and no effect is above kNoEffect
-  Rate found;        // units with an effect of 5 % or more somewhere, and ten treatments: called so
+  Rate slope, curve, summary, best, null_effect;  // how many intervals cover the truth
+  Rate false_alarm;  // profiles in which a unit without effect is said to have one
+  Rate wrong_sign;   // profiles in which a unit is said to have the opposite effect
+  Rate bound;        // how often "no effect larger than X %" is said and true
+  Rate none;         // units said to have no effect, of which no effect is above kNoEffect
+  // Units said to have an effect, of those with ten treatments and an effect of 5 % or more.
+  Rate found;
   double width_sum = 0;                  // of slope intervals
   std::map<std::string, Rate> slope_by;  // by kind of profile and unit
 
@@ -39,10 +40,10 @@ struct Coverage {
   std::string table() const;
 };
 
-// The truth of what `report` says of a unit, given the speedups that were tried.
+// Compares what `report` says of a unit with the truth, given the speedups that were tried.
 double true_slope(const Run& run, const TrueUnit& unit);
 
-// [low, high] covers the number of hits in all but 0.1 % of the cases, if each has `chance`.
+// If each has `chance`, [low, high] covers the number of hits in all but 0.1 % of the cases.
 Rate binomial_bounds(std::size_t total, double chance);
 
 }  // namespace causalctl::causal

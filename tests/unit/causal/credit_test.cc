@@ -12,8 +12,9 @@ constexpr Nanoseconds kPeriod = kMillisecond;
 constexpr Nanoseconds kHeld = 200 * kMicrosecond;
 constexpr Nanoseconds kOutside = 300 * kMicrosecond;
 
-// A thread that takes turns: woken with the lock, holds it, wakes the next one, works outside,
-// blocks. It is sampled every millisecond of its CPU time, somewhere.
+// A thread that takes turns: it is woken with the lock, holds it, wakes the next thread, works
+// outside, and blocks. It is sampled every millisecond of its CPU time, at a random point of the
+// turn.
 struct Turns {
   explicit Turns(double speedup) { credit.begin(speedup, 2 * kPeriod, true); }
 
@@ -55,7 +56,8 @@ TEST_CASE("short intervals earn what is expected of their kind", "[causal][credi
   for (int i = 0; i < kTurns; ++i) turns.turn(unit_is_held);
   const Nanoseconds length_ns = unit_is_held ? kHeld : kOutside;
   const double expected = 0.5 * kTurns * static_cast<double>(length_ns);
-  // Of n = 5,000 samples p n fall in the unit, spread at most as a binomial number: 4 sigma.
+  // Of n = 5,000 samples, p n fall in the unit, with the spread of a binomial number at most; the
+  // bound is 4 sigma.
   const double share = static_cast<double>(length_ns) / static_cast<double>(kHeld + kOutside);
   const double tolerance = 4 * std::sqrt((1 - share) / (share * kTurns / 2));
   const Nanoseconds right_ns = unit_is_held ? turns.held_ns : turns.outside_ns;
@@ -80,7 +82,8 @@ TEST_CASE("a long interval earns with each sample, at once", "[causal][credit]")
   credit.begin(0.5, 2 * kPeriod, true);
   Nanoseconds now_ns = kSecond;
   credit.switched_in(kThread, 0, now_ns);
-  CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == 0);  // may be a short one
+  // The interval may be a short one.
+  CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == 0);
   CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == 0);
   CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == 3 * kPeriod / 2);
   CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == kPeriod / 2);
@@ -91,10 +94,10 @@ TEST_CASE("time off the core belongs to no interval", "[causal][credit]") {
   Credit credit;
   credit.begin(1.0, 2 * kPeriod, true);
   credit.switched_in(kThread, 0, 0);
-  credit.left_core(kThread, kHeld);  // preempted, or paused by us, for long
+  credit.left_core(kThread, kHeld);  // it was preempted, or paused by us, for long
   credit.switched_in(kThread, 0, kSecond);
   CHECK(credit.sampled(kThread, true, kHeld, kSecond + kHeld) == 0);
-  // The unit had half of its 0.4 ms by the only sample there is, which stood for 0.2 ms.
+  // Half of its 0.4 ms belongs to the unit, by the only sample, which stands for 0.2 ms.
   CHECK(credit.blocked(kThread, kSecond + kHeld) == kHeld);
 }
 
@@ -131,7 +134,7 @@ TEST_CASE("time stolen by another program counts as that of the code it was stol
   CHECK(credit.sampled(kThread, true, kPeriod, now_ns += kPeriod) == kPeriod);  // and only once
 }
 
-// Two of three of its latest samples were in the unit.
+// Two of its three latest samples were in the unit.
 TEST_CASE("a wait for strangers earns the unit's share of it, when it is over",
           "[causal][credit]") {
   Credit credit;
@@ -142,7 +145,7 @@ TEST_CASE("a wait for strangers earns the unit's share of it, when it is over",
     now_ns += kept_off_ns;
     return credit.switched_in(kThread, stolen_ns, now_ns, kept_off_ns);
   };
-  CHECK(wait(0, 9 * kMillisecond) == 0);  // nothing is known of it
+  CHECK(wait(0, 9 * kMillisecond) == 0);  // nothing is known of the thread
   for (int i = 0; i < 3000; ++i) {
     const bool in_unit = i % 3 != 2;
     CHECK(credit.sampled(kThread, in_unit, kPeriod, now_ns += kPeriod) ==
@@ -177,10 +180,11 @@ TEST_CASE("the CPU time of a pause belongs to no interval", "[causal][credit]") 
   Credit credit;
   credit.begin(1.0, 2 * kPeriod, true);
   credit.switched_in(kThread, 0, 0);
-  credit.paused(kThread, kSecond);  // until now
+  credit.paused(kThread, kSecond);  // ends now
   Nanoseconds now_ns = kSecond;
-  CHECK(credit.sampled(kThread, true, kHeld, now_ns += kHeld) == 0);  // a short one, so far
-  // Half of its 0.4 ms is the unit's, by its samples.
+  // The interval is a short one so far.
+  CHECK(credit.sampled(kThread, true, kHeld, now_ns += kHeld) == 0);
+  // By its samples half of its 0.4 ms belongs to the unit.
   CHECK(credit.blocked(kThread, now_ns += kHeld) == kHeld);
 }
 
@@ -188,14 +192,15 @@ TEST_CASE("a thread with little of its own is taken to be like the others", "[ca
   Credit credit;
   credit.begin(1.0, 2 * kPeriod, true);
   Nanoseconds now_ns = 0;
-  // Half of the samples of a first thread are in the unit; each interval lasts a period.
+  // Half of the samples of another thread are in the unit; each of its intervals lasts a period.
   for (int i = 0; i < 1000; ++i) {
     credit.switched_in(kThread, 0, now_ns);
     credit.sampled(kThread, i % 2 == 0, kPeriod, now_ns += kPeriod);
     credit.blocked(kThread, now_ns);
   }
   credit.switched_in(kThread + 1, 0, now_ns);
-  // One interval of its own without a sample in the unit, and four like the average of all others.
+  // It has one interval without a sample in the unit, and counts four like the average of all
+  // threads.
   CHECK(credit.blocked(kThread + 1, now_ns + kPeriod) == Approx(0.4 * kPeriod).epsilon(0.01));
 }
 

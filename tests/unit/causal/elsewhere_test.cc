@@ -1,4 +1,4 @@
-// Samples that no unit in scope has, and frames that are everybody's callers.
+// Tests samples that no unit in scope got, and frames that are everybody's callers.
 #include "controller/causal/analysis/elsewhere.h"
 
 #include <catch2/catch.hpp>

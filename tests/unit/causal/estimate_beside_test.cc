@@ -1,4 +1,4 @@
-// What is told of the programs that shared the target's cores.
+// Tests what a report says of the programs that shared the target's cores.
 #include "controller/causal/analysis/estimate_beside.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Runs of one group that differ in their noise.
+// Tests groups of runs that differ in their noise.
 #include "controller/causal/analysis/estimate_run_noise.h"
 
 #include <algorithm>
@@ -44,7 +44,8 @@ TEST_CASE("scales of runs that differ are their noise, and 1 otherwise", "[causa
   CHECK(noise_scales({}).empty());
   CHECK(noise_scales(std::vector<Noise>{{1e-4, 20}}) == Scales{1});
   CHECK(noise_scales(std::vector<Noise>{{1e-4, 20}, {2e-4, 20}}) == Scales{1, 1});
-  CHECK(noise_scales(std::vector<Noise>{{1e-6, 3}, {1e-2, 20}}) == Scales{1, 1});  // too few
+  // Too few baselines.
+  CHECK(noise_scales(std::vector<Noise>{{1e-6, 3}, {1e-2, 20}}) == Scales{1, 1});
   CHECK(noise_scales(std::vector<Noise>{{0, 20}, {1e-2, 20}}) == Scales{1, 1});
   const auto scales = noise_scales(std::vector<Noise>{{1e-6, 200}, {1e-2, 200}, {}});
   REQUIRE(scales.size() == 3);
@@ -63,7 +64,8 @@ TEST_CASE("equally noisy runs have the same weight", "[causal]") {
   CHECK(std::all_of(alone.begin(), alone.end(), [](double one) { return one == 1; }));
 }
 
-// With the say of all runs the same the width was that of the noisy one, over the root of two.
+// If all runs had the same weight, the width would be that of the noisy one divided by the root of
+// two.
 TEST_CASE("a noisy run does not spoil a quiet one", "[causal][statistics]") {
   constexpr int kPairs = 300;
   double width_of_quiet = 0, width_of_noisy = 0, width_of_both = 0;
@@ -85,7 +87,7 @@ TEST_CASE("a noisy run does not spoil a quiet one", "[causal][statistics]") {
   CAPTURE(width_of_quiet, width_of_noisy, width_of_both, covered, pools_covered, pools);
   CHECK(width_of_both < 1.2 * width_of_quiet);
   CHECK(width_of_both < width_of_noisy / 5);
-  CHECK(covered >= kPairs * 0.93);  // 95 % are promised: 285, with a standard deviation of 4
+  CHECK(covered >= kPairs * 0.93);  // 95 % (285) are promised, with a standard deviation of 4
   CHECK(pools_covered >= pools * 0.93);
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("what experiments leave open is a finding where samples alone do not s
   UnitResult pooled = unit("f", 0.05, 0.4);
   pooled.summary = {{0.5, {0.01, -0.1, 0.12}, 9, 9}};
   CHECK(bound_of(pooled).effect == 0.12);
-  CHECK(bound_of(unit("f", -0.1, 0.4)).effect == 0);  // it certainly hurts
+  CHECK(bound_of(unit("f", -0.1, 0.4)).effect == 0);  // it certainly does harm
 }
 
 TEST_CASE("an interval that reaches what the unit's own time allows for tells nothing",
@@ -60,7 +60,7 @@ TEST_CASE("an interval that reaches what the unit's own time allows for tells no
         "p: the experiments tell nothing: of f (60 % of the samples) they leave open all of the "
         "20.0 % that its own time allows for; profile for longer (--duration), under more load or "
         "by function (--unit function)");
-  // No more than all of the time can be gained.
+  // The gain is at most all of the time.
   CHECK_FALSE(bound_of(unit("f", 1.3, 1.6)).by_experiments);
   CHECK(bound_of(unit("f", 1.3, 1.6)).effect == 1);
 }

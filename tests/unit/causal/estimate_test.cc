@@ -53,7 +53,8 @@ TEST_CASE("without noise effects are exact", "[causal]") {
   CHECK(report.selfcheck.null_effect->value == Approx(0).margin(1e-6));
 }
 
-// What the interval promises, through the whole machinery, shared baselines included.
+// The interval covers the truth as often as promised, with the whole estimator and shared
+// baselines.
 TEST_CASE("95 % intervals cover the truth in 90 to 98 %", "[causal]") {
   const int units = GENERATE(1, 2);
   constexpr int kRepetitions = 300;
@@ -93,7 +94,7 @@ TEST_CASE("95 % intervals cover the truth in 90 to 98 %", "[causal]") {
 }
 
 TEST_CASE("the drift of the machine cancels", "[causal]") {
-  // 40 % slower by the end, with a slow wave on top: far larger than the effects.
+  // It is 40 % slower by the end, with a slow wave on top: both are far larger than the effects.
   const auto drift = [](double at) { return 1 + 0.4 * at + 0.1 * std::sin(12 * at); };
   const auto report =
       estimate({synthetic_run({.units = {linear("a", 0.1), linear("b", 0), linear("c", 0)},
@@ -119,7 +120,7 @@ TEST_CASE("stalls of the machine do not move the estimate", "[causal]") {
 
 TEST_CASE("phases: eq. 8 scales effects down to the share of the run", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.2), linear("b", 0)}, .noise = 0});
-  // In the baselines of the other unit, three times as long, it was never sampled.
+  // In the baselines of the other unit, which took three times as long, it was never sampled.
   std::uint64_t own = 0;
   Nanoseconds own_ns = 0;
   Nanoseconds others_ns = 0;
@@ -189,7 +190,7 @@ TEST_CASE("no verdict is for less than what baselines differ by among themselves
       CHECK(std::abs(unit.best->effect.value) > bound);
     }
   }
-  CHECK(withheld > 0);  // else it has shown nothing
+  CHECK(withheld > 0);  // otherwise this shows nothing
 }
 
 TEST_CASE("without a pool a verdict is of what is said of a small speedup", "[causal]") {
@@ -209,14 +210,14 @@ TEST_CASE("without a pool a verdict is of what is said of a small speedup", "[ca
       CHECK(0.1 * std::abs(unit.slope->value) > bound);
     }
   }
-  CHECK(withheld > 0);  // else it has shown nothing
+  CHECK(withheld > 0);  // otherwise this shows nothing
 }
 
 TEST_CASE("beside others a unit gives what its thread waits for a core, too", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}, .experiments = 400, .noise = 0.01});
   run.overhead.period_ns = kMillisecond;  // 0.2 threads execute it, as in the case below
   CHECK(warned(estimate({run}), "own time allows for"));
-  // For each millisecond that it runs, its thread waits for two because of other programs.
+  // For each millisecond that it runs, its thread waits two because of other programs.
   for (Experiment& each : run.experiments) {
     each.cores.cpu_ns = 100 * kMillisecond;
     each.cores.stranger_wait_ns = 200 * kMillisecond;
@@ -226,8 +227,8 @@ TEST_CASE("beside others a unit gives what its thread waits for a core, too", "[
   CHECK_FALSE(warned(report, "own time allows for"));
 }
 
-// Threads run for 600 of 500 ms, and wait for 200: a may be in the one that has waited for all of
-// it, so that 0.2 threads execute it and 0.4 wait.
+// Threads run for 600 ms in 500 ms, and wait for 200 ms. Unit a may be in the thread that had all
+// of the waits, so that 0.2 threads execute it and 0.4 wait.
 TEST_CASE("beside others threads do not wait alike", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}, .experiments = 400, .noise = 0.01});
   run.overhead.period_ns = kMillisecond;
@@ -251,11 +252,11 @@ TEST_CASE("a unit gives at most what time threads spend in it", "[causal]") {
   run.overhead.period_ns = kMillisecond;
   CHECK(warned(estimate({run}), "own time allows for"));
 
-  // Two threads all the time in it: what one of them takes is the bound.
+  // Two threads are always in it, so the bound is what one of them takes.
   run.overhead.period_ns = 10 * kMillisecond;
   CHECK(unit_of(estimate({run}), "a").ceiling == 1.0);
   CHECK_FALSE(warned(estimate({run}), "own time allows for"));
-  run.overhead.period_ns = 0;  // not known
+  run.overhead.period_ns = 0;  // unknown
   CHECK(unit_of(estimate({run}), "a").ceiling == 1.0);
 }
 
@@ -266,7 +267,7 @@ TEST_CASE("too little data is said, not guessed", "[causal]") {
   CHECK_FALSE(unit_of(report, "a").slope);
   CHECK(warned(report, "too few experiments"));
 
-  // Enough experiments, but too noisy to tell.
+  // There are enough experiments, but they are too noisy to tell.
   const auto noisy = estimate(
       {synthetic_run({.units = {linear("a", 0.02)}, .experiments = 20, .noise = 0.3, .seed = 4})});
   CHECK(unit_of(noisy, "a").verdict == Verdict::not_enough_data);
@@ -321,7 +322,7 @@ TEST_CASE("a facility is seen where all runs saw it", "[causal]") {
 }
 
 TEST_CASE("runs keep their own baselines", "[causal]") {
-  // The second host is three times as slow; pooled baselines would find an effect of a factor.
+  // The second host takes three times as long; pooled baselines would find an effect of that size.
   const auto first = synthetic_run({.units = {linear("a", 0.2)}, .noise = 0.01, .seed = 1});
   const auto second =
       synthetic_run({.units = {linear("a", 0.2)}, .noise = 0.01, .seed = 2, .period_ns = 3e6});
@@ -355,13 +356,14 @@ TEST_CASE("progress periods", "[causal]") {
   CHECK(period_s(e, work) == 1.0);
   e.throughput = {{"work", 11, 100, 100 + kSecond / 2}};
   CHECK(period_s(e, work) == 0.05);
-  e.throughput = {{"work", 2, 7, 7}};  // both in the same virtual instant: no period
+  // Both visits are at one virtual instant, so there is no period.
+  e.throughput = {{"work", 2, 7, 7}};
   CHECK_FALSE(period_s(e, work));
   CHECK_FALSE(period_s(e, {"other", false}));
 
   const Point request{"request", true};
   e.latency = {{"request", 100, 100, 4, 6, 0, 0, 0}};
-  CHECK(period_s(e, request) == 0.05);  // Little: 5 in it, 100 a second
+  CHECK(period_s(e, request) == 0.05);  // by Little's law: 5 in progress, 100 a second
   e.latency[0].mean_ns = 20 * kMillisecond;
   CHECK(period_s(e, request) == 0.02);
   e.latency = {{"request", 0, 100, 4, 6, 0, 0, 0}};
@@ -398,7 +400,7 @@ TEST_CASE("latency is estimated like a period", "[causal]") {
   CHECK(a.slope->value / a.phase_factor == Approx(0.3).margin(1e-4));
 }
 
-// Per experiment as long a wait as the target ran, of which a part was for others.
+// In each experiment threads wait as long as the target ran, part of it for other programs.
 TEST_CASE("waits for a core are told apart by whom they are owed to", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}});
   run.losses.samples_total = 0;
@@ -484,7 +486,7 @@ TEST_CASE("lost records are warned of where they cost experiments", "[causal]") 
   run.overhead.period_ns = kMillisecond;
   CHECK(warned(estimate({run}), lost));
   CHECK(warned(estimate({run}), "use a longer --period"));
-  run.overhead.period_ns = 10 * kMillisecond;  // few samples: not what fills the rings
+  run.overhead.period_ns = 10 * kMillisecond;  // few samples, so they are not what fills the rings
   CHECK(warned(estimate({run}), lost));
   CHECK(warned(estimate({run}), "the controller was too late for them"));
 }

@@ -1,4 +1,4 @@
-// What a report says of itself: each warning where there is cause for it, and only there.
+// Tests that each warning of a report appears if it has a cause, and only then.
 #include "controller/causal/analysis/estimate_warnings.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 
-// One unit that is worth it, and nothing to complain of.
+// One unit is worth optimising, and there is no cause for a warning.
 report::Report sound() {
   report::Report report;
   report.experiments = 40;
@@ -61,7 +61,7 @@ TEST_CASE("a point that comes at its own pace is told, and one of which that is 
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], StartsWith("p comes at its own pace: while all threads stood still for "
                                      "20 % of the time it came 99 % as often [97, 101]. "));
-  pacing->absorbed = Interval{0.9, 0.8, 1};  // threads queue for cores: this tells
+  pacing->absorbed = Interval{0.9, 0.8, 1};  // threads queue for cores, which this shows
   warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0],
@@ -100,7 +100,7 @@ TEST_CASE("a verdict that the self-check does not bear is withheld, and that is 
 
 TEST_CASE("an effect larger than the unit's own time allows for is not to be trusted", "[causal]") {
   report::Report report = sound();
-  report.progress[0].units[0].ceiling = 0.1;  // times a speedup of a half: 5 %
+  report.progress[0].units[0].ceiling = 0.1;  // at a speedup of one half: 5 %
   const auto warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Contains("more than the 5.0 %") && Contains("do not trust it"));

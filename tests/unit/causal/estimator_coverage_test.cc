@@ -1,4 +1,5 @@
-// The estimator against profiles of known truth. The table of docs/estimator.md:
+// Tests the estimator against profiles with known truth. It also prints the table of
+// docs/estimator.md:
 //   build/tests/unit_tests '[coverage]'
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -14,7 +15,7 @@ using namespace causalctl::causal;
 
 namespace {
 
-// One in five is of a fixed unit, one in five of units none of which has an effect.
+// One profile in five has a fixed unit, and one in five has only units without effect.
 ProfileOptions options_of(std::uint64_t seed) {
   ProfileOptions options;
   options.seed = seed;
@@ -37,10 +38,10 @@ Coverage coverage_of(std::uint64_t first, std::uint64_t count, bool heavy_treatm
 struct Early {
   Coverage ended_early;
   Coverage not_ended;
-  double experiments = 0;  // mean of those that ended early
+  double experiments = 0;  // mean number, of those that ended early
 };
 
-// As the run does it: analyses while experiments come in, the report of what there was at the end.
+// Analyses are made while experiments come in, as in a run; the report is made of those at the end.
 Early coverage_until_certain(std::uint64_t first, std::uint64_t count) {
   Early early;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
@@ -67,7 +68,7 @@ Early coverage_until_certain(std::uint64_t first, std::uint64_t count) {
 TEST_CASE("the estimator over 1,000 profiles", "[.coverage]") {
   const char* count = std::getenv("CAUSALCTL_PROFILES");
   const std::uint64_t profiles = count != nullptr ? std::strtoull(count, nullptr, 10) : 1000;
-  // Constants of the estimator were chosen while looking at the first seeds; another start is a
+  // Constants of the estimator were chosen with the first seeds in view, so another start is a
   // check.
   const char* seed = std::getenv("CAUSALCTL_FIRST_SEED");
   const std::uint64_t first = seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1;
@@ -81,8 +82,8 @@ TEST_CASE("the estimator over 1,000 profiles", "[.coverage]") {
             << early.not_ended.table();
 }
 
-// Bounds that an estimator whose rates are at the edges of what is promised keeps in 99.9 % of the
-// cases; intervals of one profile are not independent, hence a quarter of their number.
+// An estimator whose rates just keep the promises stays within these bounds in 99.9 % of the cases.
+// Intervals of one profile are not independent, so a quarter of their number counts.
 void check_promise(const Rate& rate, double least, double most) {
   CAPTURE(rate.hits, rate.total);
   REQUIRE(rate.total >= 40);
@@ -103,12 +104,12 @@ TEST_CASE("intervals cover the truth in 93 to 97 %, of 150 profiles", "[causal][
   check_promise(coverage.curve, 0.93, 0.97);
   check_promise(coverage.summary, 0.93, 0.97);
   check_promise(coverage.best, 0.93, 1);
-  // One of each profile: independent.
+  // One interval of each profile, which makes them independent.
   CHECK(coverage.null_effect.hits >= binomial_bounds(coverage.null_effect.total, 0.93).hits);
   CHECK(coverage.false_alarm.hits <= binomial_bounds(coverage.false_alarm.total, 0.05).total);
   CHECK(coverage.bound.total >= 30);
   CHECK(coverage.bound.hits >= binomial_bounds(coverage.bound.total, 0.95).hits);
-  // An estimator that never says anything keeps all promises above.
+  // An estimator that never finds anything would keep all promises above.
   CHECK(coverage.found.share() >= 0.85);
 }
 

@@ -1,4 +1,4 @@
-// Which unit the next run of a program is for.
+// Tests which unit is chosen for the next execution of a program.
 #include "controller/causal/experiments/execution.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST_CASE("of a profile flatter than there are entries every unit is drawn",
     REQUIRE(entries.size() == kEntriesByShare);
     for (const UnitId id : entries) ++drawn[id];
   }
-  // 0.256 each time: 102 in all, binomial with a standard deviation of 9.
+  // 0.256 are expected each time: 102 in all, with a binomial standard deviation of 9.
   CHECK(*std::min_element(drawn.begin(), drawn.end()) > 60);
   CHECK(*std::max_element(drawn.begin(), drawn.end()) < 145);
 }

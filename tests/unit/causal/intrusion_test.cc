@@ -21,7 +21,7 @@ TEST_CASE("a progress point that is passed too often is named", "[causal][intrus
 
 TEST_CASE("hot code beside a breakpoint is pointed out", "[causal][intrusion]") {
   CHECK(warnings_of({"p", 0, 0, 0, 1000, 10}).empty());
-  CHECK(warnings_of({"p", 0, 0, 0, 10, 10}).empty());  // ten samples say nothing
+  CHECK(warnings_of({"p", 0, 0, 0, 10, 10}).empty());  // ten samples tell nothing
   CHECK(warnings_of({"p", 0, 0, 0, 1000, 660}).size() == 1);
 }
 

@@ -1,4 +1,4 @@
-// The ledger where strangers share the cores (rule 13 of docs/virtual-time.md).
+// Tests the ledger when strangers share the cores (rule 13 of docs/virtual-time.md).
 #include <catch2/catch.hpp>
 
 #include "controller/causal/engine/ledger.h"
@@ -9,7 +9,8 @@ namespace {
 constexpr Tid kA = 1, kB = 2, kC = 3;
 constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
 
-// B waits for 9 ms because of a stranger, and comes to a core that A, ahead of it, left just then.
+// B waits for 9 ms because of a stranger, and gets a core that A, which is ahead of it, has just
+// left.
 struct BesideStrangers {
   explicit BesideStrangers(int cores = 3) : ledger(Ledger::UnseenCredit::none, cores) {
     for (const Tid tid : {kA, kB}) ledger.start_thread(tid, 0, 0);
@@ -49,14 +50,13 @@ TEST_CASE("how long a new thread has waited for strangers is not known", "[causa
 
 TEST_CASE("where the target is short of cores itself its waits are for its own threads",
           "[causal][ledger]") {
-  BesideStrangers scene(1);  // A runs all the while, B waits
+  BesideStrangers scene(1);  // A runs all the time, and B waits
   const Ledger::OnCore on_core = scene.wait();
   CHECK(on_core.kept_off_ns == 0);
   CHECK(scene.ledger.lead(kB) == 5 * kMillisecond);
 }
 
-// Three threads for two cores; all of them wait for strangers, but one of them would have waited
-// anyway.
+// Three threads share two cores. All of them wait for strangers, but one would have waited anyway.
 TEST_CASE("beside strangers a target that is short of cores has one lead for them, too",
           "[causal][ledger]") {
   Ledger ledger(Ledger::UnseenCredit::none, 2);
@@ -81,13 +81,13 @@ TEST_CASE("a followed process on the target's cores is no stranger", "[causal][l
   scene.ledger.start_peer(kPeer, 0, true);
   const bool on_target_core = GENERATE(true, false);
   if (on_target_core) {
-    scene.ledger.switched_in(kC, kCpu2, 0);  // nobody that is known
+    scene.ledger.switched_in(kC, kCpu2, 0);  // the core had no known thread
     scene.ledger.start_thread(kC, 0, 0);
     scene.ledger.switched_in(kC, kCpu2, 0);
     scene.ledger.switched_out(kC, kCpu2, kMillisecond, false, false);
   }
   scene.ledger.switched_in(kPeer, kCpu2, kMillisecond);
-  // One of three cores is A's, and one is the peer's: a stranger has the third one at most.
+  // Of three cores one is A's and one the peer's, so a stranger has at most the third.
   scene.ledger.start_thread(kC + 1, 0, 0);
   scene.ledger.switched_in(kC + 1, 7, 0);
   const Ledger::OnCore on_core = scene.wait();
@@ -103,7 +103,7 @@ TEST_CASE("a wait within a pause of ours is in the pause as measured", "[causal]
   CHECK(scene.ledger.core_wait_ns() == 9 * kMillisecond);
 }
 
-// Of A, which passes progress points, and B and C, which do not.
+// A passes progress points; B and C do not.
 TEST_CASE("how often those that make progress meet others, and how long they run",
           "[causal][ledger]") {
   Ledger ledger(Ledger::UnseenCredit::none, 4);
@@ -111,7 +111,7 @@ TEST_CASE("how often those that make progress meet others, and how long they run
     ledger.start_thread(tid, 0, 0);
     ledger.switched_in(tid, tid, 0);
   }
-  ledger.switched_out(kB, kB, 1000, false, false);  // the latest that is known
+  ledger.switched_out(kB, kB, 1000, false, false);  // the latest time that is known
   ledger.visited(kA);
   ledger.woken(kB, kA, 3000);
   ledger.switched_in(kB, kB, 3000);
@@ -179,8 +179,8 @@ TEST_CASE("in a run that is one unit of work all threads of the target make prog
   }
 }
 
-// The peer waits for A, which passes progress points, and has run for 40 of 100 ms; another peer
-// waits for nobody.
+// The peer waits for A, which passes progress points, and has run for 40 of 100 ms. Another peer
+// waits for no thread.
 TEST_CASE("the CPU time of peers is told, and what coupled ones have of it", "[causal][ledger]") {
   constexpr Tid kPeer = 50, kOtherPeer = 51;
   constexpr Nanoseconds kMs = kMillisecond;
@@ -205,7 +205,7 @@ TEST_CASE("the CPU time of peers is told, and what coupled ones have of it", "[c
   }
 }
 
-// B wakes A each 20 ms, after so long a wait; C runs by itself.
+// B wakes A every 20 ms, after a wait of this length; C runs by itself.
 TEST_CASE("threads that wait for others are coupled, if one of them makes progress",
           "[causal][ledger]") {
   Ledger ledger(Ledger::UnseenCredit::none, 4);
@@ -227,7 +227,7 @@ TEST_CASE("threads that wait for others are coupled, if one of them makes progre
   SECTION("one does") {
     ledger.visited(kA);
     const Nanoseconds busiest_ns = ledger.couple().busiest_ns;
-    const bool long_enough = wait_ns == kMillisecond;  // 5 % of their CPU time, and not 0.5
+    const bool long_enough = wait_ns == kMillisecond;  // 5 % of their CPU time, instead of 0.5
     CHECK(busiest_ns == (long_enough ? 240 * kMillisecond : 0));
     CHECK(ledger.is_coupled(kA) == long_enough);
     CHECK(ledger.is_coupled(kB) == long_enough);

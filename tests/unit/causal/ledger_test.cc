@@ -1,4 +1,4 @@
-// The rules of docs/virtual-time.md, one by one.
+// Tests the rules of docs/virtual-time.md one by one.
 #include "controller/causal/engine/ledger.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace {
 constexpr Tid kA = 1, kB = 2, kC = 3;
 constexpr std::uint32_t kCpu0 = 0, kCpu1 = 1;
 
-// On more cores than threads: who waits for one waits for this one, which other programs may have.
+// There are more cores than threads, so a thread that waits for a core waits for this one, which
+// other programs may have.
 Ledger two_threads(Ledger::UnseenCredit unseen = Ledger::UnseenCredit::none, int cores = 4) {
   Ledger ledger(unseen, cores);
   ledger.start_thread(kA, 0, 0);
@@ -28,7 +29,7 @@ TEST_CASE("a sample puts the others in debt, a pause pays it", "[causal][ledger]
   CHECK(ledger.max_lead() == 100);
   CHECK(debt(ledger, kA) == 0);
   CHECK(debt(ledger, kB) == 100);
-  ledger.pay(kB, 130);  // overshoot counts: now A is behind
+  ledger.pay(kB, 130);  // the overshoot counts, so A is behind now
   CHECK(ledger.max_lead() == 130);
   CHECK(debt(ledger, kA) == 30);
   CHECK(debt(ledger, kB) == 0);
@@ -104,7 +105,7 @@ TEST_CASE("only the first edge of a wait counts, and only while blocked", "[caus
   ledger.start_thread(kC, 0, 0);
   ledger.earn(kA, 500);
   ledger.ran(kB);
-  ledger.woken(kB, kA, 100);  // B runs: nothing to wake
+  ledger.woken(kB, kA, 100);  // B runs, so there is no wait to end
   CHECK(ledger.lead(kB) == 0);
   ledger.switched_out(kB, kCpu1, 1000, false, false);
   ledger.woken(kB, kC, 1100);
@@ -257,7 +258,7 @@ TEST_CASE("a thread that is woken before it was seen on a core has blocked unsee
     ledger.start_thread(kC, kA, kMillisecond, found_blocked);
     ledger.earn(kA, 5 * kMillisecond);
     CHECK(ledger.may_be_woken(kC));
-    ledger.woken(kC, kA, 4 * kMillisecond);  // its birth is the earliest that it can have blocked
+    ledger.woken(kC, kA, 4 * kMillisecond);  // it cannot have blocked before its birth
     CHECK(ledger.lead(kC) == 3 * kMillisecond);
     CHECK_FALSE(ledger.may_be_woken(kC));
     ledger.switched_in(kC, kCpu1, 5 * kMillisecond);
@@ -292,7 +293,7 @@ TEST_CASE("a thread that a device wakes waits for a core from then on", "[causal
   CHECK(ledger.lead(kB) == 0);
   ledger.switched_out(kA, kCpu0, 9 * kMillisecond, true, false);
   CHECK(ledger.switched_in(kB, kCpu0, 9 * kMillisecond).stolen_ns == 0);
-  // What follows a pause of ours is in its measured length.
+  // The wait after one of our pauses is part of the pause's measured length.
   CHECK(ledger.lead(kB) == (paused ? 0 : 3 * kMillisecond));
   CHECK(ledger.core_wait_ns() == (paused ? 0 : 3 * kMillisecond));
 }
@@ -320,7 +321,7 @@ TEST_CASE("the time for which another program had a thread's core is told", "[ca
   }
 }
 
-// Of 9 ms that B waits on two cores.
+// B waits for 9 ms, on two cores.
 TEST_CASE("a wait for a core is other processes' where the target's own cores would do",
           "[causal][ledger]") {
   constexpr auto none = Ledger::UnseenCredit::none;
@@ -339,20 +340,20 @@ TEST_CASE("a wait for a core is other processes' where the target's own cores wo
   CHECK(waits(two_threads(none, 1), [](Ledger& ledger) {
           ledger.switched_out(kA, kCpu0, 4 * kMillisecond, false, false);
         }) == 6 * kMillisecond);
-  // A third one takes B's core, and leaves it.
+  // A third thread takes B's core, and leaves it.
   CHECK(waits(two_threads(none, 2), [](Ledger& ledger) {
           ledger.start_thread(kC, kA, 2 * kMillisecond);
           ledger.switched_in(kC, kCpu1, 2 * kMillisecond);
           ledger.end_thread(kC, 8 * kMillisecond);
         }) == 3 * kMillisecond);
-  // Threads that end, or begin again under the same id, do not count for ever.
+  // Threads that have ended, or begin again with the same id, must not count for ever.
   CHECK(waits(two_threads(none, 2), [](Ledger& ledger) {
           ledger.start_thread(kC, kA, kMillisecond);
           ledger.end_thread(kC, kMillisecond);
           ledger.start_thread(kA, 0, kMillisecond);
           ledger.ran(kA);
         }) == 9 * kMillisecond);
-  // Two that wait for the one core that others have: half of it each.
+  // Two threads wait for the one core that others have, so each waits for half of it.
   CHECK(waits(two_threads(none, 2), [](Ledger& ledger) {
           ledger.start_thread(kC, kA, kMillisecond);
           ledger.switched_in(kC, kCpu0, 10 * kMillisecond);
@@ -364,12 +365,12 @@ TEST_CASE("a target stalls while none of its threads runs though some want to",
   Ledger ledger = two_threads(Ledger::UnseenCredit::none, 2);
   ledger.switched_in(kA, kCpu0, 0);
   ledger.switched_in(kB, kCpu1, 0);
-  ledger.switched_out(kA, kCpu0, 1000, true, false);  // B runs on
+  ledger.switched_out(kA, kCpu0, 1000, true, false);  // B continues to run
   ledger.switched_out(kB, kCpu1, 3000, true, false);
   ledger.switched_in(kA, kCpu0, 7000);
   CHECK(ledger.stalled_ns() == 4000);
   ledger.switched_in(kB, kCpu1, 9000);
-  ledger.switched_out(kA, kCpu0, 9000, false, false);  // nobody wants to
+  ledger.switched_out(kA, kCpu0, 9000, false, false);  // no thread wants to run
   ledger.switched_out(kB, kCpu1, 9000, false, false);
   ledger.switched_in(kA, kCpu0, 20000);
   CHECK(ledger.stalled_ns() == 4000);
@@ -438,7 +439,7 @@ TEST_CASE("a wait that is none in virtual time costs no wake-up", "[causal][ledg
   }
 }
 
-// C wakes up by a timer each millisecond, and runs for 10 us; A gains.
+// A timer wakes C every millisecond, and C runs for 10 us each time; A gains.
 struct Housekeeping {
   Ledger ledger = two_threads();
   Nanoseconds now_ns = 0;
@@ -465,7 +466,7 @@ struct Housekeeping {
     }
     return -1;
   }
-  // A begins to wait so long ago, and is woken by C now.
+  // A began to wait this long ago, and C wakes it now.
   void meet(Nanoseconds ago_ns) {
     ledger.switched_out(kA, kCpu0, now_ns - ago_ns, false, false);
     ledger.woken(kA, kC, now_ns);
@@ -560,7 +561,7 @@ TEST_CASE("a background thread comes when its timer says so, not later for what 
   CHECK(local_after(200 * kMicrosecond) == 5 * kMillisecond);
 }
 
-// A and B run on the two cores, C and D wait; A is 10 ms ahead when the cores become busy.
+// A and B run on the two cores, and C and D wait. A is 10 ms ahead when the cores become busy.
 struct FourOnTwo {
   static constexpr Tid kD = 4;
   Ledger ledger{Ledger::UnseenCredit::none, 2};
@@ -582,7 +583,7 @@ TEST_CASE("while all cores are busy they have one lead", "[causal][ledger]") {
   FourOnTwo four;
   Ledger& ledger = four.ledger;
   SECTION("at first that of those who run, on average") {
-    ledger.switched_out(kB, kCpu1, end_ns, false, false);  // it is at 0 itself
+    ledger.switched_out(kB, kCpu1, end_ns, false, false);  // its own lead is 0
     ledger.switched_in(kC, kCpu1, end_ns);
     CHECK(ledger.lead(kC) == 5 * kMillisecond);
   }
@@ -619,7 +620,7 @@ TEST_CASE("while all cores are busy they have one lead", "[causal][ledger]") {
     ledger.switched_in(kC, kCpu0, 2 * kMillisecond);
     ledger.switched_out(kB, kCpu1, end_ns, false, false);
     ledger.switched_in(kA, kCpu1, end_ns);
-    CHECK(ledger.lead(kA) == (5 + 9) * kMillisecond);  // C was 9 ms behind: A has run on
+    CHECK(ledger.lead(kA) == (5 + 9) * kMillisecond);  // C was 9 ms behind, so A has run on
   }
   SECTION("it is forgotten when a core was idle") {
     ledger.earn(kB, 20 * kMillisecond);
@@ -629,7 +630,7 @@ TEST_CASE("while all cores are busy they have one lead", "[causal][ledger]") {
     ledger.switched_in(FourOnTwo::kD, kCpu0, 3 * kMillisecond);
     ledger.switched_out(FourOnTwo::kD, kCpu0, 4 * kMillisecond, false, false);
     ledger.switched_out(kB, kCpu1, 5 * kMillisecond, false, false);
-    // C and D, at 1 and 2 ms, are woken to run, and A waits.
+    // C and D, with leads of 1 and 2 ms, are woken and run, and A waits.
     ledger.switched_in(kC, kCpu0, 6 * kMillisecond);
     ledger.switched_in(FourOnTwo::kD, kCpu1, 6 * kMillisecond);
     ledger.woken_externally(kA, 6 * kMillisecond);
@@ -676,7 +677,7 @@ TEST_CASE("what is gained passes through a thread of another process", "[causal]
   }
 }
 
-// One core for A and B, and C runs elsewhere: it takes no core from them.
+// A and B share one core. C runs elsewhere and takes no core from them.
 TEST_CASE("a thread of another process counts where the target's threads run", "[causal][ledger]") {
   const auto credit = [](std::uint32_t where) {
     Ledger ledger = two_threads(Ledger::UnseenCredit::none, 2);
@@ -691,8 +692,8 @@ TEST_CASE("a thread of another process counts where the target's threads run", "
     ledger.switched_in(kA, kCpu1, 2000 + 10'000);
     return ledger.lead(kA);
   };
-  CHECK(credit(kCpu0) == 10'000);  // A waited for a core …
-  CHECK(credit(7) == 0);           // … or was on its way to one
+  CHECK(credit(kCpu0) == 10'000);  // A waited for a core
+  CHECK(credit(7) == 0);           // A was being moved to another core
 }
 
 TEST_CASE("a thread that spins waits for the one that is ahead", "[causal][ledger]") {
@@ -747,8 +748,8 @@ TEST_CASE("without wake edges every wait but our pause is credited", "[causal][l
   }
 }
 
-// v_i = t - local_i never runs backwards at a wake-up by more than the waiter's own gain: whoever
-// waits goes on at the later of its own arrival and the waker's time.
+// At a wake-up v_i = t - lead_i never decreases by more than the waiter's own gain: the waiter
+// continues at the later of its own arrival and the waker's time.
 TEST_CASE("property: the wake rule is the maximum of two virtual times", "[causal][ledger]") {
   for (Nanoseconds mine = 0; mine <= 400; mine += 50) {
     for (Nanoseconds other = 0; other <= 400; other += 50) {

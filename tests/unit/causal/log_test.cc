@@ -135,7 +135,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.host == run.host);
   CHECK(r.pid == run.pid);
   CHECK(r.started_as == "a-server");
-  CHECK(r.executable == "/srv/a \"quoted\" \xef\xbf\xbd");  // no UTF-8: replaced
+  CHECK(r.executable == "/srv/a \"quoted\" \xef\xbf\xbd");  // invalid UTF-8 is replaced
   CHECK(r.build_id == run.build_id);
   CHECK(r.started_ns == run.started_ns);
   CHECK(r.config_json == run.config_json);
@@ -371,7 +371,7 @@ TEST_CASE("a full disk is told once and leaves whole lines", "[causal]") {
   CHECK(full.failed());
   CHECK_NOTHROW(full.end(full_run()));
 
-  // A limit on the file's size cuts a line in the middle, as a disk that fills up does.
+  // A limit on the file's size cuts a line in the middle, as a full disk does.
   const Folder folder;
   const std::string path = folder.file("a.jsonl");
   struct sigaction ignore {
@@ -389,7 +389,7 @@ TEST_CASE("a full disk is told once and leaves whole lines", "[causal]") {
     CHECK_THROWS_AS(log.experiment(full_run(), full_run().experiments[0]), Error);
     REQUIRE(::setrlimit(RLIMIT_FSIZE, &unlimited) == 0);
     CHECK(content(path).size() == size);
-    log.end(full_run());  // room again: later lines are still written
+    log.end(full_run());  // there is room again, so later lines are still written
   }
   ::sigaction(SIGXFSZ, &before, nullptr);
   const ReadLog read = read_logs({path});

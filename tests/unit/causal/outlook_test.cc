@@ -1,4 +1,4 @@
-// What a run beside other programs is told to come to.
+// Tests what a run beside other programs is expected to yield.
 #include "controller/causal/analysis/outlook.h"
 
 #include <catch2/catch.hpp>
@@ -10,13 +10,13 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-// Of experiments of half a second; `noise` of a period. Its threads wait for cores that others
-// have for two thirds of the time that they want to run.
+// Experiments last half a second, and `noise` is that of a period. Threads wait for cores that
+// other programs have for two thirds of the time that they want to run.
 Run beside_others(double noise, int experiments = 16) {
   Run run = synthetic_run({.units = {{"f", [](double speedup) { return 0.2 * speedup; }}},
                            .experiments = experiments,
                            .noise = noise});
-  run.overhead.period_ns = kMillisecond;  // of 100 samples a baseline
+  run.overhead.period_ns = kMillisecond;  // 100 samples in each baseline
   for (Experiment& each : run.experiments) {
     each.runnable_wait_ns = each.foreign_wait_ns = 200 * kMillisecond;
   }

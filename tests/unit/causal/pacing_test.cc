@@ -1,5 +1,5 @@
-// Whether progress comes at its own pace, by what its rate does in a uniform pause; and what that
-// makes of effects.
+// Tests whether progress has its own pace, judged by its rate in a uniform pause, and what follows
+// for effects.
 #include "controller/causal/analysis/pacing.h"
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@
 namespace causalctl::causal {
 namespace {
 
-// Ten pairs that scatter by `noise`, as often up as down.
+// Ten pairs scatter by `noise`, half of them up and half down.
 std::optional<Pacing> measured(double rate, double noise = 0.02) {
   std::vector<PacePair> pairs;
   for (int i = 0; i < 10; ++i) {
@@ -20,8 +20,8 @@ std::optional<Pacing> measured(double rate, double noise = 0.02) {
   return pacing_of("request", pairs);
 }
 
-// A unit of which each second is sped up by 50 %: it takes half of the time, so virtual time passes
-// a quarter more slowly, while requests come every 2 ms of real time.
+// A unit that takes half of the time is sped up by 50 %, so virtual time passes a quarter more
+// slowly, while requests come every 2 ms of real time.
 Run paced_run() {
   Run run;
   run.ended = true;
@@ -35,7 +35,7 @@ Run paced_run() {
     experiment.delay_ns = i % 2 == 0 ? 0 : 125 * kMillisecond;
     experiment.effective_ns = experiment.wall_ns - experiment.delay_ns;
     experiment.throughput = {{"request", 250, 0, experiment.effective_ns * 249 / 250}};
-    // Which is no matter for real time: of it nothing is unknown.
+    // In real time this does not matter: nothing is unknown.
     experiment.model_error_ns = 5 * kMillisecond;
     run.experiments.push_back(experiment);
   }
@@ -56,15 +56,15 @@ TEST_CASE("a rate that a uniform pause does not change is its own", "[causal][pa
   CHECK(own->high > 1);
   CHECK(pace_of(*own) == Pace::own);
   CHECK(pace_of(*measured(0.8)) == Pace::of_program);
-  // A part of the program's work is hidden behind its clients'.
+  // A part of the program's work is hidden behind that of its clients.
   CHECK(pace_of(*measured(0.85)) == Pace::of_program);
   CHECK(pace_of(*measured(0.95, 0.15)) == Pace::unknown);
 }
 
 TEST_CASE("where threads queue for cores their other waits tell whose the pace is",
           "[causal][pacing]") {
-  // They wait for half of the time, and so much less of it when paused; the rate falls as little
-  // in all of them.
+  // Threads wait for half of the time, and for less when paused; the rate falls little in all
+  // pairs.
   const auto queued = [](double less, double noise = 0.01) {
     std::vector<PacePair> pairs;
     for (int i = 0; i < 10; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("where threads queue for cores their other waits tell whose the pace i
   CHECK(unfelt_of(run, "request").error == 0);
   run.pacing = {queued(0.01)};
   CHECK(unfelt_of(run, "request").share == 0);
-  // Not known: the interval covers that nothing is felt, and that all is.
+  // It is unknown, so the interval covers both that nothing is felt and that all is felt.
   run.pacing = {queued(0.11, 0.05)};
   const auto described = described_pacing({run}, "request");
   REQUIRE(described);
@@ -124,12 +124,12 @@ TEST_CASE("what a point does not feel of the time that the program stands still"
   CHECK(unfelt_of(run, "request").share == 1);
   CHECK(unfelt_of(run, "request").error == 0);
   CHECK(unfelt_of(run, "batch").share == 0);
-  // Certainly its own for the most part, and certainly not altogether.
+  // Certainly most of the pace is its own, and certainly not all.
   run.pacing = {*measured(std::pow(0.8, 0.25), 0.005)};
   CHECK(unfelt_of(run, "request").share == Approx(0.75).margin(0.01));
   CHECK(unfelt_of(run, "request").error > 0);
   CHECK(unfelt_of(run, "request").error < 0.02);
-  // Not known: the interval covers that all may be unfelt.
+  // It is unknown, so the interval covers that all may be unfelt.
   run.pacing = {*measured(0.95, 0.15)};
   const Unfelt unknown = unfelt_of(run, "request");
   CHECK(unknown.share + 1.97 * unknown.error >= 1);

@@ -40,7 +40,7 @@ TEST_CASE("a prediction is from the experiments at its speedup", "[causal]") {
   const Run run = profile({0.25, 0.5, 1.0});
   const auto found = predicted_effect({run}, "work", "hot.c:1", 0.5);
   REQUIRE(found.effect.value == Approx(0.2).margin(0.01));
-  // It is what the report shows at this speedup.
+  // This is what the report shows at this speedup.
   const report::Report report = estimate({run});
   for (const auto& unit : report.progress.front().units) {
     if (unit.unit != "hot.c:1") continue;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr Nanoseconds kLength = 500 * kMillisecond;
 constexpr Nanoseconds kCoolOff = 10 * kMillisecond;
-constexpr double kSamples = 250;      // of the whole program, in an experiment
-constexpr std::size_t kRecent = 100;  // the plan chooses among so many samples
+constexpr double kSamples = 250;      // of the whole program in one experiment
+constexpr std::size_t kRecent = 100;  // number of samples among which the plan chooses
 constexpr double kStallShare = 0.02;
 constexpr std::size_t kFewestForPhases = 100;  // experiments
 
@@ -93,7 +93,7 @@ PlanOptions Maker::plan_options() {
   return plan;
 }
 
-// While the phased units rest the others take all samples.
+// While units with phases rest, the other units get all samples.
 double Maker::share_now(const TrueUnit& unit) const {
   if (!active(unit)) return 0;
   if (in_phase_) return unit.share;
@@ -155,8 +155,7 @@ void Maker::close_run() {
   run.reason = "duration";
   run.digest = "same";
   run.wall_ns = now_ns_;
-  // Effects are drawn whatever the unit's share is: there are so many threads that each is
-  // possible.
+  // Effects are drawn independently of the unit's share, as if there were enough threads for each.
   run.overhead.period_ns = kSecond;
   for (const UnitSamples& samples : run.samples) run.losses.samples_total += samples.count;
   for (TrueUnit& unit : profile_.units) {
@@ -177,7 +176,7 @@ Profile Maker::make() {
   cycle_ns_ = static_cast<Nanoseconds>(static_cast<double>(profile_.experiments) *
                                        (kLength + kCoolOff) / uniform(4, 10));
   draw_units();
-  // Both phases must have something to run.
+  // Each phase needs at least one unit.
   if (std::all_of(profile_.units.begin(), profile_.units.end(),
                   [](const TrueUnit& unit) { return unit.phased; })) {
     profile_.units[0].phased = false;

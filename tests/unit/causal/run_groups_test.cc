@@ -1,4 +1,4 @@
-// What belongs together is averaged, and nothing else: of units, groups and predictions.
+// Tests that units, groups and predictions that belong together are averaged, and no others.
 #include "controller/causal/analysis/run_groups.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ void make_functions(Run& run) {
   for (UnitSamples& one : run.samples) change(one.unit);
 }
 
-// Runs that say nothing of server(): each differs in one thing.
+// These runs say nothing of server(). Each differs in one respect.
 std::vector<Run> unrelated() {
   std::vector<Run> all(6, server("u"));
   make_functions(all[0]);
@@ -172,7 +172,8 @@ TEST_CASE("a damaged configuration is one that is not known", "[causal][groups]"
   }
 }
 
-// --fixed of another unit: the first cannot be chosen, and the load may be another.
+// The other run has --fixed with another unit: the first cannot be chosen there, and the load may
+// differ.
 TEST_CASE("a run in which a unit could not be chosen says nothing of its phases and time",
           "[causal][groups]") {
   const Run run = server("1");
@@ -189,7 +190,7 @@ TEST_CASE("a run in which a unit could not be chosen says nothing of its phases 
   CHECK(unit_in(estimate({run, fixed}), "b.c:2").runs == 2);
 }
 
-// Twice the share on one host than on the other, and few experiments there: no phase.
+// It has twice the share on one host, which has few experiments: that is no phase.
 TEST_CASE("runs with other shares of a unit show no phase", "[causal][groups]") {
   Run run = server("1");
   Run busy = server("2");

@@ -56,14 +56,15 @@ TEST_CASE("A limit that falls during the run is seen within seconds", "[causal]"
   period_ns = scene.limit.still_allowed(period_ns, now_ns);
   CHECK(period_ns == kMillisecond);
   scene.source.limit = 500;
-  CHECK(scene.limit.still_allowed(period_ns, now_ns + kSecond) == kMillisecond);  // not looked at
+  // Not read again yet.
+  CHECK(scene.limit.still_allowed(period_ns, now_ns + kSecond) == kMillisecond);
   period_ns = scene.limit.still_allowed(period_ns, now_ns + 2 * kSecond);
   CHECK(period_ns == 4 * kMillisecond);
   REQUIRE(scene.warnings.size() == 1);
   CHECK_THAT(scene.warnings[0], Catch::Contains("from 100000 to 500"));
 
   CHECK(scene.limit.still_allowed(period_ns, now_ns + 4 * kSecond) == 4 * kMillisecond);
-  scene.source.limit = 100'000;  // by hand: what was decided stays
+  scene.source.limit = 100'000;  // set by hand: what was decided stays
   CHECK(scene.limit.still_allowed(period_ns, now_ns + 6 * kSecond) == 4 * kMillisecond);
   CHECK(scene.warnings.size() == 1);
 }

@@ -8,8 +8,8 @@ namespace {
 
 const Point kVisits{"done", false};
 
-// Two threads that meet at a barrier, after 12 and 8 ms of CPU time, beside one stranger on two
-// cores: a round takes T = (12 + 20) / 2 = 16 ms. Each experiment is 100 rounds.
+// Two threads meet at a barrier, after 12 and 8 ms of CPU time, beside one stranger on two cores. A
+// round takes T = (12 + 20) / 2 = 16 ms. Each experiment has 100 rounds.
 Experiment rounds(const std::string& unit, double speedup, Nanoseconds unit_ns) {
   Experiment e;
   e.unit.name = unit;
@@ -136,7 +136,7 @@ TEST_CASE("the threads that are coupled in treatments count, not those in baseli
   CHECK(effect_of_unit(run, 1, 1.0 / 3) == Approx(5.0 / 16));
 }
 
-// A third of the CPU time is a client's, on the same two cores.
+// A third of the CPU time belongs to a client on the same two cores.
 TEST_CASE("peers are no strangers", "[causal]") {
   Run run = barrier_run();
   for (Experiment& e : run.experiments) {

@@ -1,4 +1,4 @@
-// Why nothing was found, as far as it can be known.
+// Tests the reason that is given if nothing was found.
 #include "controller/causal/analysis/silence.h"
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@ namespace {
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 
-// A function that is never called, in a program that runs on one core.
+// The function is never called, in a program that runs on one core.
 Silence uncalled() {
   Silence silence;
   silence.point = "item_done";

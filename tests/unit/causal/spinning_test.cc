@@ -9,7 +9,7 @@ namespace {
 
 constexpr Address kCode = 0x1000;
 
-// `bytes` of NOP with PAUSE at `pause`.
+// `bytes` of NOP, with PAUSE at `pause`.
 Spinning::Read memory_with_pause(std::size_t bytes, std::size_t pause) {
   std::vector<std::byte> code(bytes, std::byte{0x90});
   code[pause] = std::byte{0xf3};
@@ -31,7 +31,7 @@ TEST_CASE("samples near PAUSE are time spent spinning", "[causal][spinning]") {
     for (const Address offset : {440, 560, 100}) spinning.sampled(kCode + offset);
   }
   CHECK(spinning.share(read) == Approx(0.5));
-  CHECK(spinning.share(read) == 0);  // they are forgotten
+  CHECK(spinning.share(read) == 0);  // the samples are forgotten
 }
 
 TEST_CASE("an address near PAUSE is looked up once", "[causal][spinning]") {
@@ -54,7 +54,7 @@ TEST_CASE("what cannot be read does not spin", "[causal][spinning]") {
   Spinning spinning;
   for (int i = 0; i < 50; ++i) {
     spinning.sampled(0);
-    spinning.sampled(kCode + 8);  // 32 bytes before it is nothing
+    spinning.sampled(kCode + 8);  // there is no PAUSE in the 32 bytes before it
   }
   CHECK(spinning.share(read) == 0);
 }

@@ -19,7 +19,7 @@ TEST_CASE("the status line counts experiments, and what pauses and progress they
   first.throughput = {{"done", 100, 0, 0}};
   Experiment second = first;
   second.delay_ns = 100 * kMillisecond;
-  second.paid_ns = 150 * kMillisecond;  // of two threads
+  second.paid_ns = 150 * kMillisecond;  // by two threads together
   second.throughput = {{"done", 60, 0, 0}};
   second.discarded = "controller late";
   run.experiments = {first, second};

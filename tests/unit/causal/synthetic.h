@@ -13,7 +13,7 @@ namespace causalctl::causal {
 
 struct SyntheticUnit {
   std::string name;
-  // speedup → fraction by which the period falls
+  // Maps a speedup to the fraction by which the period falls.
   std::function<double(double)> effect = [](double) { return 0.0; };
 };
 
@@ -21,8 +21,9 @@ struct Synthetic {
   std::vector<SyntheticUnit> units;
   std::vector<double> speedups = {0.25, 0.5, 1.0};
   int experiments = 100;
-  double noise = 0.02;                                               // of a period, relative
-  std::function<double(double)> drift = [](double) { return 1.0; };  // time share → factor
+  double noise = 0.02;  // relative noise of a period
+  // Maps a share of the time to a factor.
+  std::function<double(double)> drift = [](double) { return 1.0; };
   std::uint64_t seed = 1;
   double period_ns = 1e6;
 };
@@ -61,7 +62,7 @@ inline Run synthetic_run(const Synthetic& options) {
     run.samples[which].count += e.samples;
     run.experiments.push_back(std::move(e));
   }
-  // No phases: every unit is sampled all the time, in the others' experiments, too.
+  // There are no phases: every unit is sampled all the time, also in experiments of the others.
   run.wall_ns = now;
   const auto baselines = std::count_if(run.experiments.begin(), run.experiments.end(),
                                        [](const Experiment& e) { return e.speedup == 0; });
@@ -70,7 +71,7 @@ inline Run synthetic_run(const Synthetic& options) {
     samples.baseline_count = 100 * static_cast<std::uint64_t>(baselines);
   }
   run.losses.samples_total = 100 * options.experiments * options.units.size();
-  run.overhead.period_ns = 5 * kMillisecond;  // a thread for each unit, all the time in it
+  run.overhead.period_ns = 5 * kMillisecond;  // one thread for each unit, which is always in it
   return run;
 }
 

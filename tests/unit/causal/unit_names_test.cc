@@ -45,7 +45,7 @@ TEST_CASE("a unit is its place, not its name", "[causal][units]") {
   CHECK(identity_of(function("parse", "/a/u.c")) != identity_of(function("parse", "/b/u.c")));
   CHECK(identity_of(function("parse", "", "liba.so")) !=
         identity_of(function("parse", "", "libb.so")));
-  // A function in a file is that function, wherever it was linked to.
+  // A function in a file is the same one, wherever it was linked to.
   CHECK(identity_of(function("parse", "/a/u.c", "liba.so")) ==
         identity_of(function("parse", "/a/u.c", "libb.so")));
   CHECK(identity_of(function("parse", "/a/u.c")) != identity_of(line("u.c:7", "/a/u.c", 7)));
@@ -104,7 +104,7 @@ TEST_CASE("names that mean one unit stay as they are", "[causal][units]") {
       run_of("1",
              {line("u.c:10", "/a/u.c", 10), line("mine", "/b/x.c", 3), {"bare", true, "", "", 0}}),
       run_of("2", {line("u.c:10", "/a/u.c", 10), line("u.c:11", "/b/u.c", 11)}),
-      run_of("3", {{"u.c:10", true, "", "", 0}}),  // a log that says no more
+      run_of("3", {{"u.c:10", true, "", "", 0}}),  // a log without more information
   };
   join_units(runs);
   CHECK(names_in(runs[0]) == Names{"u.c:10", "mine", "bare"});

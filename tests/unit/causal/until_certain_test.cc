@@ -1,4 +1,4 @@
-// When --until-certain ends a run.
+// Tests when --until-certain ends a run.
 #include "controller/causal/analysis/until_certain.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ TEST_CASE("certain is a verdict with a precise effect, or certainly none", "[cau
   CHECK_FALSE(is_decided(Run{}));
 }
 
-// More experiments do not make it less, and the levels of analyses get ever smaller.
+// More experiments do not make it smaller, and the levels of analyses decrease.
 TEST_CASE("what the model leaves open does not keep a run from ending", "[causal]") {
   Run run = synthetic_run({.units = {{"a"}}, .experiments = 400, .noise = 0.01});
   for (Experiment& each : run.experiments) each.model_error_ns = each.effective_ns / 100;
@@ -58,7 +58,7 @@ TEST_CASE("a hot unit that was not measured is waited for, unless another one is
   CHECK_FALSE(is_decided(run));
   CHECK(is_decided(run, "a"));
   CHECK_FALSE(is_decided(run, "b"));
-  // The user's choice counts, whatever its share.
+  // The user's choice counts, whatever the share of the unit.
   run.samples[0].count = 10;
   run.losses.samples_total = 40'010;
   CHECK(is_decided(run, "a"));

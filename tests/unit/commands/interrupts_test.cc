@@ -1,4 +1,5 @@
-// Signals during a profile: counted, unless whoever started causalctl has them ignored.
+// Tests signals during a profile: they are counted, unless the starter of causalctl has them
+// ignored.
 #include "controller/commands/interrupts.h"
 
 #include <catch2/catch.hpp>
@@ -9,9 +10,10 @@ namespace {
 
 TEST_CASE("interrupts are counted, and what was ignored stays so (nohup)", "[commands]") {
   const auto before = std::signal(SIGHUP, SIG_IGN);
-  struct sigaction of_tests {};  // Catch2 has its own
+  struct sigaction of_tests {};  // Catch2 has handlers of its own
   sigaction(SIGINT, nullptr, &of_tests);
-  const auto terminate = std::signal(SIGTERM, SIG_IGN);  // as of what a script starts with `&`
+  // The state in which a script starts a program with `&`
+  const auto terminate = std::signal(SIGTERM, SIG_IGN);
   {
     const Interrupts interrupts;
     CHECK(Interrupts::count() == 0);

@@ -1,4 +1,5 @@
-// Whether intervals cover the truth as often as they say, in 1,000 synthetic comparisons each.
+// Tests whether intervals cover the truth as often as they promise, in 1,000 synthetic comparisons
+// each.
 #include "controller/compare/effect.h"
 
 #include <catch2/catch.hpp>
@@ -13,8 +14,8 @@ using namespace causalctl::compare::test;
 namespace {
 
 struct Coverage {
-  double share = 0;       // intervals with the truth in them
-  double found = 0;       // intervals without zero
+  double share = 0;       // share of intervals that cover the truth
+  double found = 0;       // share of intervals that do not contain zero
   double half_width = 0;  // mean
 };
 
@@ -41,15 +42,14 @@ TEST_CASE("intervals cover the truth in 95 of 100 cases, on quiet and on stallin
   const std::size_t blocks = GENERATE(4, 7, 10, 20);
   const Machine machine =
       GENERATE(Machine{}, Machine{0.02, 0, 0, 0}, Machine{0.005, 0.3, 0.3, 0.01});
-  // The effect is added to what is noise: its size changes no coverage.
+  // The effect is added to the noise, so its size does not change the coverage.
   const double log_ratio = std::log(0.97);
   const Coverage result = coverage(blocks, log_ratio, machine, 17 + blocks);
   INFO(blocks << " blocks, stalls " << machine.stall_chance << ": " << result.share
               << ", half width " << result.half_width);
-  // The error of a share of 1,000 is 0.7 %; three of them below.
+  // The standard error of a share of 1,000 is 0.7 %; the bounds are three of them below.
   REQUIRE(result.share >= 0.929);
-  // Nor is the truth covered by intervals without end: five times the error of the mean of blocks,
-  // at most.
+  // Intervals must also have a bounded width: at most five times the error of the mean of blocks.
   const double spread =
       machine.noise + std::sqrt(machine.stall_chance * (2 - machine.stall_chance)) * machine.stall;
   REQUIRE(result.half_width < 5 * spread / std::sqrt(static_cast<double>(blocks)));

@@ -8,13 +8,13 @@
 using namespace causalctl::compare;
 
 TEST_CASE("exact: every order of few values is counted", "[compare]") {
-  // Of the 20 orders of three and three, one has U = 0 and one U = 9.
+  // Of the 20 orders of three and three values, one has U = 0 and one U = 9.
   const std::vector<double> low = {1, 2, 3}, high = {4, 5, 6};
   REQUIRE(mann_whitney(low, high).u == 0);
   REQUIRE(mann_whitney(low, high).p_value == Approx(2.0 / 20));
   REQUIRE(mann_whitney(high, low).u == 9);
   REQUIRE(mann_whitney(high, low).p_value == Approx(2.0 / 20));
-  // U <= 1: two orders at each end.
+  // U <= 1 holds for two orders at each end.
   const std::vector<double> crossed = {1, 2, 4}, others = {3, 5, 6};
   REQUIRE(mann_whitney(crossed, others).u == 1);
   REQUIRE(mann_whitney(crossed, others).p_value == Approx(4.0 / 20));
@@ -51,7 +51,7 @@ TEST_CASE("ties and many values go by the normal approximation", "[compare]") {
   for (int i = 0; i < 40; ++i) a.push_back(normal(random));
   for (int i = 0; i < 40; ++i) b.push_back(normal(random) + 0.5);
   const double exact = mann_whitney(a, b).p_value;
-  a.push_back(a.front());  // one tie: no longer exact
+  a.push_back(a.front());  // one tie makes it inexact
   REQUIRE(mann_whitney(a, b).p_value == Approx(exact).epsilon(0.4));
 }
 

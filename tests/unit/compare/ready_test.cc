@@ -25,7 +25,7 @@ TEST_CASE("an output comes in pieces, and none is looked at twice", "[compare]")
   REQUIRE_FALSE(pattern.find("starting\nrea"));
   REQUIRE_FALSE(pattern.find(""));
   REQUIRE_FALSE(pattern.find("dy now\nal"));
-  REQUIRE_FALSE(pattern.find("ready\n"));  // a line of its own it is not
+  REQUIRE_FALSE(pattern.find("ready\n"));  // it is not a line of its own
   REQUIRE(pattern.find("ready\n"));
 
   ReadyPattern unfinished("^listening");
@@ -36,6 +36,6 @@ TEST_CASE("an output comes in pieces, and none is looked at twice", "[compare]")
 TEST_CASE("a line without end is no danger to the pattern", "[compare]") {
   ReadyPattern pattern("(a|b)*c$");
   for (int i = 0; i < 16; ++i) REQUIRE_FALSE(pattern.find(std::string(1 << 16, 'a')));
-  REQUIRE_FALSE(pattern.find("c\n"));  // of such a line only the beginning counts
+  REQUIRE_FALSE(pattern.find("c\n"));  // only the beginning of such a line counts
   REQUIRE(pattern.find("abc\n"));
 }

@@ -1,5 +1,5 @@
-// Whether the interval of --until-certain covers the truth although somebody looks after every
-// block.
+// Tests whether the interval of --until-certain covers the truth although it is analysed after
+// every block.
 #include "controller/compare/sequential.h"
 
 #include <catch2/catch.hpp>
@@ -43,13 +43,14 @@ TEST_CASE("the truth is refuted at any look in at most 5 of 100 comparisons",
     refuted_by_fixed += ever_by_fixed;
   }
   CAPTURE(refuted, refuted_by_fixed);
-  REQUIRE(refuted <= kExperiments / 20);  // 33 and 35 with this seed: the bound is not tight
-  // That this test can tell: looking all the time with intervals for one look errs far more often.
+  REQUIRE(refuted <= kExperiments / 20);  // 33 and 35 with this seed, so the bound is not tight
+  // Shows that the test can tell: intervals for one analysis err far more often if analysed all the
+  // time.
   REQUIRE(refuted_by_fixed > 150);
 }
 
-// B is three tenths slower in four blocks of ten, and else the same: symmetric about no effect. The
-// median, zero, must not pass for a result.
+// B is three tenths slower in four blocks of ten, and otherwise equal: values are symmetric about
+// no effect. The median, zero, must not pass for a result.
 TEST_CASE("lopsided blocks make no narrow interval", "[compare]") {
   const std::size_t blocks = GENERATE(20u, 50u, 100u, 400u);
   std::mt19937_64 random(45);
@@ -63,7 +64,7 @@ TEST_CASE("lopsided blocks make no narrow interval", "[compare]") {
   CHECK(interval.low <= interval.value);
   CHECK(interval.value <= interval.high);
   CHECK_FALSE(certain(interval, 0.01, 0));
-  // Nothing outside is compatible with them.
+  // No effect outside is compatible with them.
   for (double centre = -0.1; centre < 0.4; centre += 0.002) {
     if (centre >= interval.low && centre <= interval.high) continue;
     CAPTURE(centre);
@@ -108,7 +109,7 @@ TEST_CASE("a real effect is found, sooner the larger it is", "[compare][statisti
 }
 
 TEST_CASE("fewer blocks than kFewestBlocksSequential decide nothing, so many can", "[compare]") {
-  // Each far beyond those before it: what the bets gain most from.
+  // Each is far beyond those before it, from which bets gain most.
   std::vector<double> values;
   for (std::size_t i = 0; i + 1 < kFewestBlocksSequential; ++i) values.push_back(std::pow(100, i));
   REQUIRE(log_evidence(values) < -std::log(0.05));
@@ -121,9 +122,9 @@ TEST_CASE("fewer blocks than kFewestBlocksSequential decide nothing, so many can
 
 TEST_CASE("when a comparison has seen enough", "[compare]") {
   REQUIRE(certain({0.1, 0.09, 0.11}, 0.005, 0));
-  REQUIRE_FALSE(certain({0.1, 0.01, 0.19}, 0.005, 0));  // its sign is known, its size is not
-  REQUIRE(certain({0.0, -0.004, 0.004}, 0.005, 0));     // nothing, or too little to matter
+  REQUIRE_FALSE(certain({0.1, 0.01, 0.19}, 0.005, 0));  // its sign is known, but not its size
+  REQUIRE(certain({0.0, -0.004, 0.004}, 0.005, 0));     // no effect, or too small to matter
   REQUIRE_FALSE(certain({0.0, -0.02, 0.02}, 0.005, 0));
-  REQUIRE_FALSE(certain({0.02, 0.016, 0.024}, 0.005, 0.02));  // on the edge of what fails
+  REQUIRE_FALSE(certain({0.02, 0.016, 0.024}, 0.005, 0.02));  // at the edge of failing
   REQUIRE(certain({0.03, 0.024, 0.036}, 0.005, 0.02));
 }

@@ -1,4 +1,4 @@
-// Runs of a machine that drifts and stalls, with a known effect.
+// Runs on a machine that drifts and stalls, with a known effect.
 #pragma once
 
 #include <cmath>
@@ -11,10 +11,10 @@
 namespace causalctl::compare::test {
 
 struct Machine {
-  double noise = 0.02;        // standard deviation of log time, each run
-  double stall_chance = 0.1;  // of a run
-  double stall = 0.15;   // mean of how much a stalled run is slower (exponential), in logarithms
-  double drift = 0.002;  // of log time, a run
+  double noise = 0.02;        // standard deviation of log time in each run
+  double stall_chance = 0.1;  // for each run
+  double stall = 0.15;        // mean slowdown of a stalled run (exponential), in logarithms
+  double drift = 0.002;       // of log time, per run
 };
 
 inline const Metric kTime{"time", report::MetricKind::wall};
@@ -41,12 +41,12 @@ inline std::vector<RunResult> simulate(std::mt19937_64& random, std::size_t bloc
   return runs;
 }
 
-// What the blocks of such a comparison say: the logarithm of B's time over A's, of each.
+// Returns the blocks of such a comparison: the logarithm of B's time over A's in each.
 inline std::vector<double> simulated_ratios(std::mt19937_64& random, std::size_t blocks,
                                             double log_ratio, const Machine& machine) {
   return log_ratios(simulate(random, blocks, log_ratio, machine), kTime, Phase::pairs);
 }
 
-inline constexpr int kExperiments = 1000;  // in which a share is counted
+inline constexpr int kExperiments = 1000;  // number in which a share is counted
 
 }  // namespace causalctl::compare::test

@@ -24,11 +24,12 @@ TEST_CASE("what was used between: the difference, and all of what is new", "[com
 }
 
 TEST_CASE("what ended children have used counts, and only once", "[compare]") {
-  // Process 2 had used 50 when the window began, and 80 when it ended in it: 30 are of the window.
+  // Process 2 had used 50 when the window began, and 80 when it ended within it, so 30 belong to
+  // the window.
   const Snapshot before = {{{1, {100, 5, 5, 10}}, {2, {50, 9, 9, 0}}}, {}};
   const Snapshot after = {{{1, {160, 8, 6, 90}}}, {}};
   REQUIRE(used_between(before, after).cpu_ns == 60 + 30);
-  // One that nobody waited for is not known.
+  // The use of a process that was not waited for is unknown.
   const Snapshot lost = {{{1, {160, 8, 6, 10}}}, {}};
   REQUIRE(used_between(before, lost).cpu_ns == 60);
 }

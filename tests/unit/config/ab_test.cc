@@ -53,7 +53,7 @@ throughput = ["done"]
   CHECK(ab.a.command == std::vector<std::string>{"./old", "--x"});
   CHECK(ab.a.directory == "/tmp");
   CHECK(ab.b.directory.empty());
-  // What both say, unless the side says it itself.
+  // Both sides get it, unless a side sets it itself.
   CHECK(ab.a.environment == std::map<std::string, std::string>{{"LANG", "C"}, {"HOME", "/"}});
   CHECK(ab.b.environment == std::map<std::string, std::string>{{"LANG", "de"}, {"HOME", "/"}});
   CHECK(ab.a.ready == "ready (\\d+)");

@@ -257,12 +257,12 @@ TEST_CASE("what no single key shows", "[config]") {
   refused([](config::Config& c) { c.progress.throughput.push_back("f"); });
   refused([](config::Config& c) { c.progress.latency.push_back({"f", "a", "b"}); });
   refused([](config::Config& c) { c.progress.end_to_end = true; });
-  refused([](config::Config& c) {  // it stands alone
+  refused([](config::Config& c) {  // it allows no other option
     c.target.pid.reset();
     c.target.command = {"gzip"};
     c.progress.end_to_end = true;
   });
-  refused([](config::Config& c) {  // no bound on what is sped up as a whole
+  refused([](config::Config& c) {  // no limit is possible on what is sped up as a whole
     c.target.pid.reset();
     c.target.command = {"gzip"};
     c.progress.throughput.clear();

@@ -20,7 +20,7 @@ namespace {
 config::Config merged(std::vector<std::string> arguments) {
   CLI::App app;
   const ProfileOptions options(app, true);
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 expects them reversed
   app.parse(arguments);
   return options.config();
 }

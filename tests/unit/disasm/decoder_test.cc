@@ -51,7 +51,7 @@ TEST_CASE("Boundaries are the instructions' first bytes only", "[disasm]") {
   }
   CHECK_FALSE(decoder.is_boundary(code(), kStart, kStart - 1));
   CHECK_FALSE(decoder.is_boundary(code(), kStart, kStart + 100));
-  CHECK_FALSE(decoder.is_boundary(code().first(14), kStart, kStart + 14));  // bytes end there
+  CHECK_FALSE(decoder.is_boundary(code().first(14), kStart, kStart + 14));  // the bytes end there
   CHECK_FALSE(decoder.is_boundary({}, kStart, kStart));
 }
 

@@ -46,11 +46,11 @@ TEST_CASE("what it cannot have written is not", "[pause]") {
   CHECK_FALSE(is_read([](tracee::Slot& slot) { slot.paid_total_ns = most; }));
   CHECK_FALSE(is_read([](tracee::Slot& slot) { slot.paid_total_ns = least; }));
   CHECK_FALSE(is_read([](tracee::Slot& slot) { slot.left_at_ns = slot.entered_at_ns - 1; }));
-  CHECK_FALSE(is_read([](tracee::Slot& slot) {  // to come
+  CHECK_FALSE(is_read([](tracee::Slot& slot) {  // in the future
     slot.entered_at_ns += kNow;
     slot.left_at_ns += kNow;
   }));
-  CHECK_FALSE(is_read([](tracee::Slot& slot) {  // longer than numbers are
+  CHECK_FALSE(is_read([](tracee::Slot& slot) {  // too large a number
     slot.entered_at_ns = least;
     slot.left_at_ns = most;
   }));

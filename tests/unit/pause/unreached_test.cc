@@ -8,7 +8,7 @@ namespace {
 constexpr Nanoseconds kBetween = 50 * kMillisecond;
 constexpr int kMany = 1000;
 
-// Polls of a thread, so far apart; it runs for a microsecond between two.
+// Polls of a thread at this distance; it runs for a microsecond between two.
 class Polls {
  public:
   explicit Polls(Nanoseconds between_ns = kBetween) : between_ns_(between_ns) {}
@@ -53,7 +53,7 @@ TEST_CASE("each poll counts where the kernel does not tell CPU times", "[pause]"
 TEST_CASE("a thread that never runs with SIGTRAP blocked is reached", "[pause]") {
   Polls never;
   Polls asleep;
-  Polls preempted;  // where it blocks it for a moment
+  Polls preempted;  // it blocks the signal for a moment there
   (void)preempted.running(true);
   for (int polls = 0; polls < kMany; ++polls) {
     REQUIRE_FALSE(never.running(false));
@@ -62,7 +62,7 @@ TEST_CASE("a thread that never runs with SIGTRAP blocked is reached", "[pause]")
   }
 }
 
-// Awake in ppoll(), waiting for a core, it shows the mask of that call.
+// A thread that is awake in ppoll(), waiting for a core, shows the mask of that call.
 TEST_CASE("letting SIGTRAP in while it waits does not make a thread reached", "[pause]") {
   Polls thread;
   int blocked = 1;
@@ -80,7 +80,7 @@ TEST_CASE("a spent shot of a thread that has run since was somebody else's", "[p
   constexpr ShotPoll spent{3, true, false, false, 5, later_ns};
   const auto found = [&](const ShotPoll& between, const ShotPoll& last) {
     Unreached thread;
-    REQUIRE_FALSE(thread.poll({1, true, false, false, 4, 0}));  // it has not fired yet
+    REQUIRE_FALSE(thread.poll({1, true, false, false, 4, 0}));  // the shot has not fired yet
     REQUIRE_FALSE(thread.poll({2, true, false, false, 5, start_ns}));
     REQUIRE_FALSE(thread.poll(between));
     return thread.poll(last);
@@ -88,11 +88,11 @@ TEST_CASE("a spent shot of a thread that has run since was somebody else's", "[p
   constexpr ShotPoll nothing{2, true, false, false, 5, start_ns};
   CHECK(found(nothing, spent));
   CHECK(found(nothing, {3, false, false, false, 5, later_ns}));
-  CHECK_FALSE(found(nothing, {3, true, false, false, 5, later_ns - 1}));  // on its way
-  CHECK_FALSE(found(nothing, {3, true, false, false, 6, later_ns}));      // the event counts
-  CHECK_FALSE(found(nothing, {3, true, false, true, 5, later_ns}));       // the signal waits
-  CHECK_FALSE(found(nothing, {3, true, true, false, 5, later_ns}));       // or will
-  CHECK_FALSE(found({2, true, false, true, 5, start_ns}, spent));         // or did till now
+  CHECK_FALSE(found(nothing, {3, true, false, false, 5, later_ns - 1}));  // it is on its way
+  CHECK_FALSE(found(nothing, {3, true, false, false, 6, later_ns}));      // the event still counts
+  CHECK_FALSE(found(nothing, {3, true, false, true, 5, later_ns}));       // the signal is pending
+  CHECK_FALSE(found(nothing, {3, true, true, false, 5, later_ns}));       // or will be
+  CHECK_FALSE(found({2, true, false, true, 5, start_ns}, spent));         // or was until now
   CHECK_FALSE(found({2, true, true, false, 5, start_ns}, spent));
 }
 

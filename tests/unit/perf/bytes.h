@@ -24,7 +24,7 @@ class RecordBytes {
   }
   RecordBytes& u32(std::uint32_t value) { return add(value); }
   RecordBytes& u64(std::uint64_t value) { return add(value); }
-  RecordBytes& text(std::string_view text) {  // terminated, padded to 8 bytes
+  RecordBytes& text(std::string_view text) {  // with its terminator, padded to 8 bytes
     for (const char c : text) add(c);
     do add('\0');
     while (bytes_.size() % 8 != 0);

@@ -29,7 +29,7 @@ TEST_CASE("What is younger than the watermark waits", "[perf]") {
   REQUIRE(tag_of(taken[1]) == 2);
   REQUIRE(tag_of(taken[2]) == 1);
   REQUIRE(merger.take_until(30).empty());
-  merger.push(visit(1, 25, 4));  // late: not in order any more, but not lost
+  merger.push(visit(1, 25, 4));  // late: out of order, but not lost
   taken = merger.take_until(40);
   REQUIRE(taken.size() == 2);
   REQUIRE(tag_of(taken[0]) == 4);
@@ -53,7 +53,7 @@ TEST_CASE("Any interleaving of rings and drains gives each event once, in order"
   for (std::size_t ring = 0; ring < rings; ++ring) {
     Nanoseconds time_ns = 0;
     for (unsigned i = random() % 200; i > 0; --i) {
-      time_ns += random() % 3;  // equal times happen
+      time_ns += random() % 3;  // equal times occur
       streams[ring].push_back(visit(static_cast<Tid>(ring), time_ns, tags++));
     }
   }
@@ -62,7 +62,7 @@ TEST_CASE("Any interleaving of rings and drains gives each event once, in order"
   std::vector<std::size_t> position(rings, 0);
   for (Nanoseconds now = 0; now <= 600; now += random() % 20) {
     for (std::size_t ring = 0; ring < rings; ++ring) {
-      // A ring is read up to some time at or after now: it is read after `now` was taken.
+      // A ring is read up to some time at or after `now`, because it is read after `now` was taken.
       const Nanoseconds until = now + random() % 10;
       auto& next = position[ring];
       while (next < streams[ring].size() && streams[ring][next].time_ns <= until) {
@@ -81,7 +81,7 @@ TEST_CASE("Any interleaving of rings and drains gives each event once, in order"
   std::vector<std::int64_t> last_tag(rings, -1);
   for (const auto& event : all) {
     auto& last = last_tag[static_cast<std::size_t>(std::get<VisitEvent>(event).thread.tid)];
-    REQUIRE(tag_of(event) > last);  // a ring's own order is kept
+    REQUIRE(tag_of(event) > last);  // the order within a ring is kept
     last = tag_of(event);
   }
 }

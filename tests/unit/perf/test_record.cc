@@ -18,7 +18,8 @@ SampleLayout sampling_layout(unsigned stack_bytes = 0) {
   return {kId, attr.sample_type, attr.sample_regs_user};
 }
 
-// Up to and with CPU; 3 words of TID, TIME, CPU after the instruction pointer.
+// The fields up to CPU, which is included: 3 words of TID, TIME, CPU follow the instruction
+// pointer.
 RecordBytes sample(std::uint16_t misc = PERF_RECORD_MISC_USER) {
   return RecordBytes(PERF_RECORD_SAMPLE, misc)
       .u64(kId)
@@ -37,7 +38,8 @@ std::optional<Record> decode_with(const std::vector<std::byte>& bytes, SampleLay
   return decode(bytes, {&layout, 1});
 }
 
-// A copy on the heap of exactly this size, so that a sanitizer sees any read beyond it.
+// The bytes are copied to the heap at exactly this size, so that a sanitizer sees any read beyond
+// them.
 std::vector<std::byte> first_bytes(const std::vector<std::byte>& bytes, std::size_t size) {
   std::vector<std::byte> some(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
   some.shrink_to_fit();
@@ -73,7 +75,7 @@ TEST_CASE("A sample is decoded by the layout of its event", "[perf]") {
 
   auto other = sampling_layout();
   other.id = kId + 1;
-  REQUIRE_FALSE(decode_with(bytes, other));  // nobody's sample
+  REQUIRE_FALSE(decode_with(bytes, other));  // a sample of no known event
 }
 
 TEST_CASE("A sample in the kernel begins with the user code that called", "[perf]") {
@@ -115,7 +117,7 @@ TEST_CASE("Registers and stack are copied, and a cut stack is told", "[perf]") {
   REQUIRE_FALSE(with_stack(8).truncated);
   REQUIRE(with_stack(16).truncated);
   REQUIRE(with_stack(0).truncated);
-  REQUIRE(with_stack(1'000'000).stack.size() == 16);  // a lie
+  REQUIRE(with_stack(1'000'000).stack.size() == 16);  // the size is a lie
 }
 
 TEST_CASE("Switches tell in, blocked and preempted apart", "[perf]") {
@@ -203,7 +205,7 @@ TEST_CASE("A record cut short is malformed, never read beyond", "[perf]") {
       if (bytes == whole[0]) REQUIRE_FALSE(record);
     }
   }
-  // A path without its terminator.
+  // The path has no terminator.
   auto path = RecordBytes(PERF_RECORD_MMAP2, 0).u64(0).u64(0).u64(0).u64(0).u64(0).u64(0).u64(0);
   path.u64(0).u64(0x4141414141414141).trailer();
   REQUIRE_FALSE(decode(path.done(), {}));

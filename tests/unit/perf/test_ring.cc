@@ -13,7 +13,7 @@ using test::RecordBytes;
 
 namespace {
 
-// A ring in ordinary memory, in which the test plays the kernel.
+// A ring in ordinary memory, for which the test plays the kernel.
 class FakeRing {
  public:
   FakeRing() {
@@ -26,7 +26,7 @@ class FakeRing {
     ring_ = Ring(Mapping(memory, 2 * kPage));
   }
 
-  // false: no room
+  // false if there is no room
   bool write(const std::vector<std::byte>& record) {
     if (page_->data_head + record.size() - page_->data_tail > kPage) return false;
     auto* data = reinterpret_cast<std::byte*>(page_) + kPage;
@@ -96,7 +96,7 @@ TEST_CASE("A header that makes no sense drops what is there, once", "[perf]") {
     REQUIRE(seen == 1);
   }
   FakeRing fake;
-  fake.page().data_head = 1U << 30;  // further than the ring is long
+  fake.page().data_head = 1U << 30;  // beyond the length of the ring
   REQUIRE_FALSE(fake.ring().consume([](auto) { FAIL("must not be used"); }));
 }
 

@@ -31,8 +31,9 @@ TEST_CASE("A limit below that of one a tick asks for no longer period", "[perf]"
 TEST_CASE("Without throttling a sample stands for no more than its most", "[perf]") {
   Throttling throttling;
   check(throttling.take_worth(kMs, 2 * kMs, {}), kMs, 0);
-  check(throttling.take_worth(9 * kMs, 2 * kMs, {}), 2 * kMs, 0);  // lost ones are counted as such
-  throttling.end(5);                                               // of what did not begin
+  // Lost samples are counted as lost.
+  check(throttling.take_worth(9 * kMs, 2 * kMs, {}), 2 * kMs, 0);
+  throttling.end(5);  // ends a stop that did not begin
   check(throttling.take_worth(9 * kMs, 2 * kMs, {}), 2 * kMs, 0);
 }
 
@@ -41,7 +42,8 @@ TEST_CASE("A sample stands for the time before it in which none could come", "[p
   throttling.begin(100 * kMs);
   throttling.end(103 * kMs);
   check(throttling.take_worth(4 * kMs, 2 * kMs, {}), 4 * kMs, 0);
-  check(throttling.take_worth(9 * kMs, 2 * kMs, {}), 2 * kMs, 0);  // that was before the one before
+  // The stop was before the previous sample.
+  check(throttling.take_worth(9 * kMs, 2 * kMs, {}), 2 * kMs, 0);
 
   throttling.begin(200 * kMs);
   throttling.leaves(203 * kMs);
@@ -65,7 +67,7 @@ TEST_CASE("An event that has not counted meanwhile says so", "[perf]") {
 
 TEST_CASE("A stopped event is not believed to count more than its thread has run", "[perf]") {
   Throttling throttling;
-  CHECK_FALSE(throttling.take_ran(100 * kMs));  // since when it runs is not known
+  CHECK_FALSE(throttling.take_ran(100 * kMs));  // since when it runs is unknown
   throttling.begin(100 * kMs);
   throttling.end(103 * kMs);
   throttling.leaves(104 * kMs);
@@ -74,11 +76,11 @@ TEST_CASE("A stopped event is not believed to count more than its thread has run
   CHECK(ran == 5 * kMs);
   check(throttling.take_worth(9 * kMs, 4 * kMs, ran), 5 * kMs, 0);
 
-  // Without a stop the count is exact, and times of records are not.
+  // Without a stop the count is exact, but times of records are not.
   CHECK(throttling.take_ran(152 * kMs) == kMs);
   check(throttling.take_worth(2 * kMs, 2 * kMs, kMs), 2 * kMs, 0);
 
   throttling.leaves(153 * kMs);
-  CHECK_FALSE(throttling.take_ran(160 * kMs));  // the record of its coming was lost
+  CHECK_FALSE(throttling.take_ran(160 * kMs));  // the record of its arrival on a core was lost
   CHECK(throttling.take_ran(161 * kMs) == kMs);
 }

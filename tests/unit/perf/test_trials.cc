@@ -1,4 +1,4 @@
-// What tries say where machines differ from this one.
+// Tests what trials report on machines that differ from this one.
 #include <catch2/catch.hpp>
 
 #include "controller/base/error.h"
@@ -11,7 +11,7 @@ using namespace causalctl::perf;
 
 namespace {
 
-// Sees something from the `first`th try on.
+// Sees something at the `first`th attempt and later.
 Trial seen_from(int first, int& tries) {
   return try_out(Facility::sample, "nothing came", [&]() -> std::optional<std::string> {
     if (++tries < first) return std::nullopt;

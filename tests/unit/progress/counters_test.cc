@@ -41,7 +41,7 @@ TEST_CASE("latency on one thread is measured", "[progress]") {
 TEST_CASE("latency across threads by Little's law", "[progress]") {
   Counters counters({{"request", Kind::begin}, {"request", Kind::end}});
   counters.start();
-  // One begins each 100 ns on thread 1 and ends 250 ns later on thread 2.
+  // On thread 1 one begins every 100 ns, and on thread 2 it ends 250 ns later.
   for (Nanoseconds t = 0; t < 1'000'000; t += 50) {
     if (t % 100 == 0) counters.visit(0, 1, t);
     if (t >= 250 && (t - 250) % 100 == 0) counters.visit(1, 2, t);
@@ -51,7 +51,7 @@ TEST_CASE("latency across threads by Little's law", "[progress]") {
   CHECK(latency[0].mean_ns == Approx(250).epsilon(0.01));
 }
 
-// Requests of one event loop, one begun each 20, 30 and 50 long in turn: B B E B B E E …
+// Requests of one event loop: one begins every 20 ns, and they last 30 and 50 ns in turn.
 void overlap(Counters& counters, Tid thread, int count) {
   std::multimap<Nanoseconds, std::uint32_t> events;
   for (int i = 0; i < count; ++i) {
@@ -72,7 +72,7 @@ TEST_CASE("requests that overlap on one thread cannot be paired there", "[progre
     CHECK(latency[0].p99_ns == 0);
     CHECK(latency[0].mean_ns == Approx(40).epsilon(0.01));
   }
-  // Once seen, for good: one method for all of a run.
+  // What was seen once holds for the whole run: there is one method for all of it.
   counters.start();
   counters.visit(0, 5, 0);
   counters.visit(1, 5, 70);

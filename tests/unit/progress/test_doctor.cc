@@ -122,7 +122,7 @@ TEST_CASE("what to do about what cannot be opened", "[progress][doctor]") {
   CHECK(no_uprobe[1].remedy == kRunAsRoot);
   refused.hint = "mount tracefs";
   CHECK(check_counting({hit, 4, refused, true})[1].remedy == "mount tracefs");
-  // Where nothing works there is nothing to do about breakpoints that never fire.
+  // If nothing works, there is no advice about breakpoints that never fire.
   const Trial dead{Facility::breakpoint, Outcome::never_fired, "never fired", "", 0};
   CHECK(check_counting({dead, 4, dead, true})[0].remedy.empty());
   CHECK(check_counting({dead, 4, dead, true})[1].remedy.empty());

@@ -13,7 +13,7 @@ TEST_CASE("the clause of nearest names", "[progress]") {
 TEST_CASE("paths are shortened to what tells them apart", "[progress]") {
   CHECK(shortest_unique_suffixes({"/s/a/x.c", "/s/b/x.c"}) == Names{"a/x.c", "b/x.c"});
   CHECK(shortest_unique_suffixes({"/s/x.c", "/s/y.c"}) == Names{"x.c", "y.c"});
-  // One is the end of the other: only its whole path names it.
+  // One path is the end of the other, so only its whole path names it.
   CHECK(shortest_unique_suffixes({"b/x.c", "/a/b/x.c"}) == Names{"b/x.c", "a/b/x.c"});
   CHECK(shortest_unique_suffixes({"/x.c", "/a/x.c"}) == Names{"/x.c", "a/x.c"});
   CHECK(shortest_unique_suffixes({"x.c"}) == Names{"x.c"});
@@ -26,7 +26,7 @@ TEST_CASE("which of several files a line is in", "[progress]") {
   places.push_back({3, "h", "x.c", 7});
   places.push_back({4, "h", "x.c", 7});
   CHECK(files_meant(places, "x.c") == Names{"x.c"});
-  CHECK(places.size() == 2);  // copies of one line
+  CHECK(places.size() == 2);  // they are copies of one line
   places.clear();
   CHECK(files_meant(places, "x.c").empty());
 }

@@ -1,5 +1,5 @@
-// The pure parts of controller/tracee: what /proc says of a thread, the rewind of system calls, the
-// comparison of digests, the stub's image.
+// Tests the pure parts of controller/tracee: what /proc says of a thread, the rewind of system
+// calls, the comparison of digests, and the stub's image.
 #include <sys/syscall.h>
 
 #include <array>
@@ -79,7 +79,7 @@ TEST_CASE("what becomes of a call that a stop has met", "[tracee]") {
   CHECK(fate(SYS_epoll_wait, -EINTR) == Fate{0, 1, 0});
   CHECK(fate(SYS_close, -EINTR) == Fate{0, 0, 1});
   CHECK(fate(SYS_read, 7) == Fate{0, 0, 0});
-  CHECK(fate(-1, -EINTR) == Fate{0, 0, 0});  // not in a call
+  CHECK(fate(-1, -EINTR) == Fate{0, 0, 0});  // it is in no system call
 }
 
 TEST_CASE("a write that a stop may have cut short is counted", "[tracee]") {
@@ -94,7 +94,7 @@ TEST_CASE("a write that a stop may have cut short is counted", "[tracee]") {
   CHECK_FALSE(shortened(SYS_write, 4096, 4096));
   CHECK_FALSE(shortened(SYS_write, 0, 4096));
   CHECK_FALSE(shortened(SYS_write, -512, 4096));
-  CHECK_FALSE(shortened(SYS_read, 100, 4096));  // short reads are the rule
+  CHECK_FALSE(shortened(SYS_read, 100, 4096));  // short reads are usual
   CHECK_FALSE(shortened(-1, 100, 4096));
 }
 
@@ -137,10 +137,11 @@ TEST_CASE("digests are compared by name", "[tracee]") {
   const auto changed = differences(before, {{"mapping: no", "traced: 2"}, {}});
   REQUIRE(changed.size() == 1);
   CHECK(changed[0] == "traced: 0 before, 2 after");
-  // The target loaded one library and unloaded another, or has ended: its own business.
+  // The target loaded one library and unloaded another, or has ended, which is its own business.
   CHECK(differences(before, {{"mapping: no", "page /plugin +0: 3", "traced: 0"}, {}}).empty());
   CHECK(differences(before, {}).empty());
-  // Whose doing a difference is the digest afterwards says, which knows what we have touched.
+  // The digest taken afterwards says which differences are ours, because it knows what we have
+  // touched.
   const Digest by_us{{"SIGTRAP: handled"}, {}};
   const Digest by_itself{{}, {"SIGTRAP: handled"}};
   CHECK(differences(before, by_us) ==
@@ -166,7 +167,7 @@ TEST_CASE("the stub's image", "[tracee]") {
   std::memcpy(&parameters, image.data() + image.size() - sizeof parameters, sizeof parameters);
   CHECK(parameters.slots_begin == 0x1000);
   CHECK(parameters.slots_end == 0x2000);
-  // Unwinders know a signal frame by these bytes at its return address.
+  // Unwinders recognise a signal frame by these bytes at its return address.
   constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
   const auto offset = stub_action(0x10000, 0).restorer - 0x10000;
   CHECK(std::memcmp(image.data() + offset, restorer, sizeof restorer) == 0);

@@ -6,8 +6,8 @@
 namespace causalctl::tracee {
 namespace {
 
-// A target that stands still until its `goes_on`th event, where a poll of it and an attempt are
-// events, and that nothing can be undone in while it does.
+// A target that stands still until its `goes_on`th event. A poll of it and an attempt are events.
+// While it stands still nothing can be undone in it.
 struct Frozen {
   int goes_on = 0;
   int events = 0;
@@ -36,7 +36,7 @@ TEST_CASE("what failed while the target stood still is undone whenever it goes o
     Frozen frozen{.goes_on = goes_on};
     INFO("goes on after " << goes_on << " polls, attempts and waits");
     CHECK(frozen.undo_until_done().empty());
-    CHECK(frozen.attempts <= 2);  // none while it stands still, after the first
+    CHECK(frozen.attempts <= 2);  // no attempt while it stands still, after the first
     CHECK(frozen.waits <= goes_on / 2);
   }
 }
@@ -54,7 +54,7 @@ TEST_CASE("what fails in a target that does not stand still is tried twice", "[t
 }
 
 TEST_CASE("an attempt in which the target begins to stand still is repeated", "[tracee]") {
-  // Before the second attempt, after it, waiting; then it runs.
+  // It resumes before the second attempt, after it, or while waiting, and then runs.
   std::deque<bool> polls{false, true, true, false};
   int attempts = 0;
   int waits = 0;

@@ -12,7 +12,7 @@ namespace causalctl::unwind {
 namespace {
 
 constexpr Address kBase = 0x400000;
-constexpr std::size_t kHeader = 0x200;  // of .eh_frame_hdr, as file offset
+constexpr std::size_t kHeader = 0x200;  // file offset of .eh_frame_hdr
 constexpr std::size_t kFrames = 0x300;
 
 template <typename Number>
@@ -20,7 +20,8 @@ void put(std::vector<std::byte>& file, std::size_t at, Number number) {
   std::memcpy(file.data() + at, &number, sizeof number);
 }
 
-// An executable with a CIE and two FDEs: functions at 0x400400 (0x40 bytes) and 0x400500 (0x10).
+// An executable with a CIE and two FDEs, for functions at 0x400400 (0x40 bytes) and 0x400500
+// (0x10).
 std::vector<std::byte> small_elf() {
   std::vector<std::byte> file(0x600);
   Elf64_Ehdr elf{};

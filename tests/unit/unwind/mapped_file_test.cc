@@ -30,7 +30,7 @@ TEST_CASE("Mappings of one loaded file come together", "[unwind]") {
   CHECK(files[1].path == "/lib/b.so");
   CHECK(files[1].end == 0xa000);
   CHECK_FALSE(files[1].main);
-  CHECK(files[2].start == 0xa000);  // loaded twice
+  CHECK(files[2].start == 0xa000);  // it is loaded twice
   CHECK(files[3].path == "[vdso]");
   CHECK(mapped_files({}, "").empty());
 }

@@ -6,7 +6,7 @@
 namespace causalctl::unwind {
 namespace {
 
-// The textbook table, to compare the banded one with.
+// The textbook table, with which the banded one is compared.
 std::size_t plain_edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -110,7 +110,7 @@ TEST_CASE("Nearest names come first, each once, none from afar", "[unwind]") {
   REQUIRE(found.size() == 2);
   CHECK(found[0] == "process_command");
   CHECK(nearest("process_comand", names, 1).size() == 1);
-  CHECK(nearest("command", names, 5).size() == 2);  // by containment
+  CHECK(nearest("command", names, 5).size() == 2);  // one contains the other
   CHECK(nearest("xylophone", names, 5).empty());
 }
 

@@ -16,7 +16,7 @@ TEST_CASE("The innermost range that holds the address is found", "[unwind]") {
   CHECK(value(26) == 3);
   CHECK(value(28) == 2);
   CHECK(value(30) == 1);
-  CHECK(value(40) == 1);  // an empty range holds nothing
+  CHECK(value(40) == 1);  // an empty range contains nothing
   CHECK(value(59) == 5);
   CHECK(value(99) == 1);
   CHECK(value(100) == 0);

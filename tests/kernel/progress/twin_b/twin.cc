@@ -1,4 +1,4 @@
-// Same file name, same line and same function name as its twin's: the ambiguous case.
+// File name, line and function name are those of its twin, to test an ambiguous name.
 #include "tests/kernel/progress/probed.h"
 
 namespace probed {
