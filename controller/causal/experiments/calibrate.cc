@@ -31,36 +31,39 @@ constexpr Nanoseconds kLongestPaceTest = 3;  // budgets, where it cannot be told
 constexpr double kPaidAtLeast = 0.8;
 constexpr std::size_t kMaxPairs = 12;
 
+ThroughputCount most_visited(const progress::Counters& counters) {
+  ThroughputCount best;
+  for (auto& count : counters.throughput()) {
+    if (count.visits > best.visits) best = std::move(count);
+  }
+  return best;
+}
+
 // The progress period over one phase, by the point with the most visits; 0: fewer than two visits.
-double visits_period(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
+double visits_period(Engine& engine, const EngineParts& parts, Nanoseconds longest_ns,
                      const std::function<bool()>& stop) {
   const Nanoseconds start_ns = parts.clock.now();
-  ThroughputCount best;
-  while (!stop()) {
-    stream.step();
-    best = {};
-    for (auto& count : parts.counters.throughput()) {
-      if (count.visits > best.visits) best = std::move(count);
-    }
-    const Nanoseconds passed_ns = parts.clock.now() - start_ns;
-    if (passed_ns >= longest_ns || (passed_ns >= kPhase && best.visits >= kPhaseVisits)) break;
-  }
+  const auto enough = [&] {
+    return stop() || (parts.clock.now() - start_ns >= kPhase &&
+                      most_visited(parts.counters).visits >= kPhaseVisits);
+  };
+  engine.run_until(enough, start_ns + longest_ns, false);
+  const ThroughputCount best = most_visited(parts.counters);
   if (best.visits < 2) return 0;
   return static_cast<double>(best.last_ns - best.first_ns) / static_cast<double>(best.visits - 1);
 }
 
-double phase_period(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
+double phase_period(Engine& engine, const EngineParts& parts, Nanoseconds longest_ns,
                     const std::function<bool()>& stop) {
-  stream.begin_counting();
-  return visits_period(stream, parts, longest_ns, stop);
+  engine.begin_counting();
+  return visits_period(engine, parts, longest_ns, stop);
 }
 
-void end_uniform_pause(Stream& stream, const StreamParts& parts) {
-  stream.end();
+void end_uniform_pause(Engine& engine, const EngineParts& parts) {
+  engine.end();
   const Nanoseconds patience_ns = parts.clock.now() + kSecond;
-  do {
-    stream.step();
-  } while (!parts.pauser.idle() && parts.clock.now() < patience_ns);
+  engine.step(false);
+  engine.run_until([&] { return parts.pauser.idle(); }, patience_ns, false);
 }
 
 struct Phase {
@@ -69,22 +72,22 @@ struct Phase {
   double pause_ns = 0;       // mean length
 };
 
-Phase uniform_pause_phase(Stream& stream, const StreamParts& parts, Nanoseconds longest_ns,
+Phase uniform_pause_phase(Engine& engine, const EngineParts& parts, Nanoseconds longest_ns,
                           const std::function<bool()>& stop) {
   const Nanoseconds start_ns = parts.clock.now();
   const auto before = parts.pauser.totals();
   Phase phase;
-  stream.begin_uniform_pause(kUniformPauseRate);
-  phase.period_ns = visits_period(stream, parts, longest_ns, stop);
-  const Nanoseconds delay_ns = stream.delay_ns();
+  engine.begin_uniform_pause(kUniformPauseRate);
+  phase.period_ns = visits_period(engine, parts, longest_ns, stop);
+  const Nanoseconds delay_ns = engine.delay_ns();
   const Nanoseconds virtual_ns = parts.clock.now() - start_ns - delay_ns;
-  end_uniform_pause(stream, parts);
+  end_uniform_pause(engine, parts);
   const auto after = parts.pauser.totals();
   const Nanoseconds paid_ns = after.paid_ns - before.paid_ns;
   const std::uint64_t pauses = after.pauses - before.pauses;
   if (paid_ns > 0 && pauses > 0 && virtual_ns > 0) {
     phase.pause_ns = mean_pause_ns(paid_ns, pauses);
-    phase.pauses_per_ns = pauses_for(delay_ns, phase.pause_ns, stream.pause_cost_ns()) /
+    phase.pauses_per_ns = pauses_for(delay_ns, phase.pause_ns, engine.pause_cost_ns()) /
                           static_cast<double>(virtual_ns);
   }
   return phase;
@@ -94,7 +97,7 @@ Phase uniform_pause_phase(Stream& stream, const StreamParts& parts, Nanoseconds 
 // that a drift does not look like a cost. `period(on)` runs one; 0: too few visits. The budget
 // is overdrawn, up to twice, where the machine's stalls, or few visits, have left it with fewer
 // pairs than say anything.
-Pairs alternate(const StreamParts& parts, Nanoseconds budget_ns, const std::function<bool()>& stop,
+Pairs alternate(const EngineParts& parts, Nanoseconds budget_ns, const std::function<bool()>& stop,
                 const std::function<double(bool)>& period) {
   const Nanoseconds deadline_ns = parts.clock.now() + budget_ns;
   Pairs pairs;
@@ -127,32 +130,33 @@ struct PacePhase {
   bool valid = true;
 };
 
-PacePhase pace_phase(Stream& stream, const StreamParts& parts, double pause_rate,
+PacePhase pace_phase(Engine& engine, const EngineParts& parts, double pause_rate,
                      const std::function<bool()>& stop) {
   const auto pass = [&](Nanoseconds duration_ns) {
-    const Nanoseconds end_ns = parts.clock.now() + duration_ns;
-    while (!stop() && parts.clock.now() < end_ns) stream.step();
+    engine.run_until(stop, parts.clock.now() + duration_ns, false);
   };
   const bool uniform = pause_rate > 0;
-  uniform ? stream.begin_uniform_pause(pause_rate, true) : stream.begin_counting();
+  uniform ? engine.begin_uniform_pause(pause_rate, mode::UniformPause::Timing::prompt)
+          : engine.begin_counting();
   pass(kPaceWarmUp);
-  stream.begin_window();
+  engine.begin_window();
   const Nanoseconds start_ns = parts.clock.now();
   const Nanoseconds paid_before_ns = parts.pauser.totals().paid_ns;
-  const Nanoseconds debt_before_ns = stream.mean_debt_ns();
-  const Nanoseconds waited_before_ns = stream.mean_wait_ns();
+  const Nanoseconds debt_before_ns = engine.ledger().mean_debt_ns();
+  const Nanoseconds waited_before_ns = engine.ledger().mean_wait_ns();
   pass(kPacePhase);
   const auto wall_ns = static_cast<double>(parts.clock.now() - start_ns);
   PacePhase phase;
-  phase.waited = static_cast<double>(stream.mean_wait_ns() - waited_before_ns) / wall_ns;
+  phase.waited = static_cast<double>(engine.ledger().mean_wait_ns() - waited_before_ns) / wall_ns;
   for (const ThroughputCount& count : parts.counters.throughput()) {
     phase.rates.push_back(1e9 * static_cast<double>(count.visits) / wall_ns);
   }
   if (!uniform) return phase;
-  const auto delay_ns = static_cast<double>(stream.delay_ns());
-  const auto paid_each_ns = delay_ns - static_cast<double>(stream.mean_debt_ns() - debt_before_ns);
+  const auto delay_ns = static_cast<double>(engine.delay_ns());
+  const auto paid_each_ns =
+      delay_ns - static_cast<double>(engine.ledger().mean_debt_ns() - debt_before_ns);
   phase.paused_share = paid_each_ns / wall_ns;
-  end_uniform_pause(stream, parts);
+  end_uniform_pause(engine, parts);
   const auto paid_ns = static_cast<double>(parts.pauser.totals().paid_ns - paid_before_ns);
   phase.valid = std::min(paid_ns, paid_each_ns) > kPaidAtLeast * delay_ns;
   return phase;
@@ -163,12 +167,12 @@ bool none_unknown(const std::vector<Pacing>& all) {
                       [](const Pacing& pacing) { return pace_of(pacing) == Pace::unknown; });
 }
 
-SamplingCost measure(Stream& stream, const StreamParts& parts, Nanoseconds period_ns,
+SamplingCost measure(Engine& engine, const EngineParts& parts, Nanoseconds period_ns,
                      Nanoseconds budget_ns, const std::function<bool()>& stop) {
   parts.session.set_period(period_ns);
   const Pairs pairs = alternate(parts, budget_ns, stop, [&](bool on) {
     parts.session.enable_sampling(on);
-    return phase_period(stream, parts, budget_ns / 6, stop);
+    return phase_period(engine, parts, budget_ns / 6, stop);
   });
   parts.session.enable_sampling(true);
   SamplingCost cost{period_ns, cost_of_pairs(pairs)};
@@ -197,10 +201,10 @@ Nanoseconds affordable_period(Nanoseconds measured_ns, double cost, double affor
   return std::clamp(static_cast<Nanoseconds>(period_ns), kFinestPeriod, kLongest);
 }
 
-SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affordable,
+SamplingCost choose_period(Engine& engine, const EngineParts& parts, double affordable,
                            Nanoseconds shortest_ns, Nanoseconds budget_ns,
                            const std::function<bool()>& stop) {
-  const SamplingCost shortest = measure(stream, parts, shortest_ns, budget_ns / 2, stop);
+  const SamplingCost shortest = measure(engine, parts, shortest_ns, budget_ns / 2, stop);
   if (!shortest.cost) {
     const Nanoseconds period_ns = std::max(shortest_ns, kUnmeasured);
     parts.session.set_period(period_ns);
@@ -208,10 +212,10 @@ SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affo
   }
   const Nanoseconds period_ns = affordable_period(shortest_ns, *shortest.cost, affordable);
   if (period_ns <= shortest_ns) return shortest;
-  return measure(stream, parts, period_ns, budget_ns / 2, stop);
+  return measure(engine, parts, period_ns, budget_ns / 2, stop);
 }
 
-std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& parts,
+std::optional<PauseCost> measure_pause_cost(Engine& engine, const EngineParts& parts,
                                             Nanoseconds budget_ns,
                                             const std::function<bool()>& stop) {
   double pauses_per_ns = 0;  // this and the next summed over the uniform phases
@@ -223,10 +227,10 @@ std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& p
       [&](bool uniform) {
         Phase phase;
         if (uniform) {
-          phase = uniform_pause_phase(stream, parts, budget_ns / 4, stop);
+          phase = uniform_pause_phase(engine, parts, budget_ns / 4, stop);
           too_few_visits |= phase.pauses_per_ns <= 0;
         } else {
-          phase.period_ns = phase_period(stream, parts, budget_ns / 6, stop);
+          phase.period_ns = phase_period(engine, parts, budget_ns / 6, stop);
         }
         too_few_visits |= phase.period_ns <= 0;
         if (uniform && !too_few_visits) {
@@ -241,7 +245,7 @@ std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& p
   // The error of few pairs is not known well itself: as far as its Student's t goes.
   return pause_cost_of(*loss, reach_of(pairs) / statistics::kNormal95,
                        pauses_per_ns / uniform_phases,
-                       static_cast<Nanoseconds>(pause_ns / uniform_phases), stream.pause_cost_ns());
+                       static_cast<Nanoseconds>(pause_ns / uniform_phases), engine.pause_cost_ns());
 }
 
 double gentle_rate(double waiting_share, double most) {
@@ -255,7 +259,7 @@ std::optional<PaceTest> gentle_test(const Spare& spare, double most) {
   return PaceTest{gentle_rate(std::min(spare.waiting, idle), most), true};
 }
 
-std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, const PaceTest& test,
+std::vector<Pacing> measure_pacing(Engine& engine, const EngineParts& parts, const PaceTest& test,
                                    Nanoseconds budget_ns, const std::function<bool()>& stop) {
   const auto points = parts.counters.throughput();
   std::vector<std::vector<PacePair>> pairs(points.size());
@@ -277,7 +281,7 @@ std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, con
     if (passed_ns > budget_ns && some && none_unknown(pacing())) break;
     PacePhase phases[2];  // without, with
     for (const bool uniform : {uniform_first, !uniform_first}) {
-      phases[uniform ? 1 : 0] = pace_phase(stream, parts, uniform ? test.pause_rate : 0, stop);
+      phases[uniform ? 1 : 0] = pace_phase(engine, parts, uniform ? test.pause_rate : 0, stop);
     }
     if (stop()) break;
     if (!phases[1].valid) continue;

@@ -13,7 +13,7 @@
 #include "controller/base/types.h"
 #include "controller/causal/analysis/pacing.h"
 #include "controller/causal/analysis/pause_cost.h"
-#include "controller/causal/engine/stream.h"
+#include "controller/causal/engine/engine.h"
 
 namespace causalctl::causal {
 
@@ -40,7 +40,7 @@ inline constexpr Nanoseconds kFinestPeriod = kMillisecond;  // that is chosen
 
 // Runs the comparison, for at most `budget_ns` in all; `stop` ends it early. Leaves sampling on at
 // the chosen period, which is `shortest_ns` at least.
-SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affordable,
+SamplingCost choose_period(Engine& engine, const EngineParts& parts, double affordable,
                            Nanoseconds shortest_ns, Nanoseconds budget_ns,
                            const std::function<bool()>& stop);
 
@@ -49,7 +49,7 @@ SamplingCost choose_period(Stream& stream, const StreamParts& parts, double affo
 // uniform pause, in which all threads stand still for the same part of the time. Nothing is faster
 // then, so whatever progress is lost in virtual time is the pauses' doing, and is divided among
 // those that one thread makes. nullopt: too few visits to tell.
-std::optional<PauseCost> measure_pause_cost(Stream& stream, const StreamParts& parts,
+std::optional<PauseCost> measure_pause_cost(Engine& engine, const EngineParts& parts,
                                             Nanoseconds budget_ns,
                                             const std::function<bool()>& stop);
 
@@ -76,7 +76,7 @@ std::optional<PaceTest> gentle_test(const Spare& spare, double most = 1);
 
 // Of each throughput point: whether it comes at its own pace (pacing.h). Points that are too rare
 // are left out, and all where the threads could not be paused.
-std::vector<Pacing> measure_pacing(Stream& stream, const StreamParts& parts, const PaceTest& test,
+std::vector<Pacing> measure_pacing(Engine& engine, const EngineParts& parts, const PaceTest& test,
                                    Nanoseconds budget_ns, const std::function<bool()>& stop);
 
 }  // namespace causalctl::causal
