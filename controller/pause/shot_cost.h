@@ -3,8 +3,8 @@
 // more on virtual machines, where each interrupt leaves the machine. By ptrace: from the stop until
 // the guardian has seen it, and from the detach until the thread runs again. It is time that the
 // thread stands still and that is in no pause's length, and is counted as paid. This is the first
-// guess, a third to a half of it; causal/experiments/calibrate.h measures the rest on the target
-// itself.
+// guess, a third to a half of it; causal/experiments/measure_pause_cost.h measures the rest on the
+// target itself.
 #pragma once
 
 #include "controller/base/types.h"

@@ -7,7 +7,10 @@
 #include <string_view>
 
 #include "controller/base/log.h"
-#include "controller/causal/experiments/calibrate.h"
+#include "controller/causal/analysis/pause_cost.h"
+#include "controller/causal/experiments/measure_pacing.h"
+#include "controller/causal/experiments/measure_pause_cost.h"
+#include "controller/causal/experiments/sampling_cost.h"
 
 namespace causalctl::causal {
 namespace {
@@ -25,6 +28,7 @@ struct SetUp {
   SamplingLimit& limit;
   const std::function<bool()>& stop;
 
+  Calibration calibration() const { return {engine, parts, stop}; }
   Nanoseconds passed_ns() const { return parts.clock.now() - since.at_ns; }
   Nanoseconds share_of_run_ns(double share, Nanoseconds longest_ns) const;
   void choose_period() const;
@@ -51,9 +55,8 @@ void SetUp::choose_period() const {
   const double affordable = short_of_cores(engine.ledger().core_wait_ns(), passed_ns())
                                 ? kAffordableShortOfCores
                                 : kAffordable;
-  const SamplingCost cost =
-      causal::choose_period(engine, parts, affordable, limit.allowed(kFinestPeriod),
-                            share_of_run_ns(0.08, 5 * kSecond), stop);
+  const SamplingCost cost = causal::choose_period(
+      calibration(), affordable, limit.allowed(kFinestPeriod), share_of_run_ns(0.08, 5 * kSecond));
   run.overhead.period_ns = cost.period_ns;
   run.overhead.slowdown = cost.cost;
   if (cost.cost) {
@@ -98,7 +101,7 @@ void SetUp::test_pace() const {
     if (of_all > kFewOfWaits) warn_of_unknown_pace("cores are short");
     return;
   }
-  run.pacing = measure_pacing(engine, parts, *test, share_of_run_ns(0.08, 6 * kSecond), stop);
+  run.pacing = measure_pacing(calibration(), *test, share_of_run_ns(0.08, 6 * kSecond));
   for (const Pacing& pacing : run.pacing) {
     log::verbose(
         "{}: {:.2f} of its rate [{:.2f}, {:.2f}] while held back for {:.2f} of the time; {:.2f} of "
@@ -133,7 +136,7 @@ void SetUp::calibrate_pauses() const {
   }
   keep(guessed_pause_cost(engine.pause_cost_ns()));
   if (settings.budget.max_slowdown_percent || all_at_own_pace(run)) return;
-  const auto cost = measure_pause_cost(engine, parts, share_of_run_ns(0.1, 10 * kSecond), stop);
+  const auto cost = measure_pause_cost(calibration(), share_of_run_ns(0.1, 10 * kSecond));
   if (cost) keep(*cost);
   log::verbose("a pause costs its thread {} ± {} µs besides, {}; {} µs were supposed",
                run.overhead.pause_cost.cost_ns / kMicrosecond,
