@@ -5,7 +5,7 @@
 //
 //   profile.cc                what is set up around the target, and how it is taken away again
 //   causal/experiments/experiment_loop.h  the experiments: which unit is sped up, when, and what
-//   comes of it causal/engine/stream.h           how a sample in that unit becomes pauses of the
+//   comes of it causal/engine/engine.h           how a sample in that unit becomes pauses of the
 //   other threads
 #include <fmt/format.h>
 

@@ -87,10 +87,10 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   Work work;
   work.pause_cost_ns = pause_cost_ns;
   work.symbolizing = causal::Haste::ordinary;  // the program is suspended while the most is read
-  work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
+  work.experiments = [&](const causal::EngineParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log.run(run);
-    causal::run_execution(config, parts, hooks, planned, run);
+    causal::run_execution(causal::settings_of(config), parts, hooks, planned, run);
   };
   causal::Run run = watch_target(config, pid, guardian, console, work);
   if (guardian.was_killed()) {

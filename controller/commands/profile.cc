@@ -35,7 +35,6 @@
 #include "controller/causal/analysis/silence.h"
 #include "controller/causal/engine/attribution.h"
 #include "controller/causal/engine/resolver.h"
-#include "controller/causal/engine/ticker.h"
 #include "controller/causal/experiments/experiment_loop.h"
 #include "controller/commands/arm_points.h"
 #include "controller/commands/evidence.h"
@@ -310,10 +309,10 @@ ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& gua
   std::optional<causal::LogWriter> log;
   Work work;
   work.prepare = [&] { log.emplace(config.output.log); };
-  work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
+  work.experiments = [&](const causal::EngineParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log->run(run);
-    causal::run_experiments(config, parts, hooks, *log, run);
+    causal::run_experiments(causal::settings_of(config), parts, hooks, *log, run);
   };
   causal::Run run = watch_target(config, target, guardian, console, work);
   conclude(run, *log, config, console);

@@ -8,7 +8,7 @@
 #include "controller/base/error.h"
 #include "controller/base/types.h"
 #include "controller/causal/engine/resolver.h"
-#include "controller/causal/engine/stream.h"
+#include "controller/causal/engine/engine_parts.h"
 #include "controller/causal/experiments/experiment_loop.h"
 #include "controller/causal/record/log.h"
 #include "controller/commands/options.h"
@@ -23,7 +23,7 @@ struct Work {
   std::optional<Nanoseconds> pause_cost_ns;
   causal::Haste symbolizing = causal::Haste::low_priority;
   // Makes experiments, fills the run.
-  std::function<void(const causal::StreamParts&, const causal::RunHooks&, causal::Run&)>
+  std::function<void(const causal::EngineParts&, const causal::RunHooks&, causal::Run&)>
       experiments;
 };
 

@@ -222,6 +222,7 @@ void SigtrapChannel::set_debt(Tid tid, Nanoseconds debt_ns, Nanoseconds now_ns) 
     }
     if (!thread.seen_on_own_stack || clean_samples_ < kCleanSamples) return;
   }
+  INVARIANT(!thread.armed);
   thread.owed_total_ns = owed_total_ns;
   thread.armed_at_ns = now_ns;
   thread.spins = awake_ && may_spin(tid);
@@ -272,6 +273,7 @@ void SigtrapChannel::give_up(ShotFilter::Obstacle why) {
 bool SigtrapChannel::finish(Tid tid, Thread& thread, const tracee::Slot& slot, Nanoseconds now_ns,
                             std::vector<Paid>& paid) {
   SlotState& state = states_[thread.slot];
+  INVARIANT(thread.armed && thread.owed_total_ns >= state.paid_total_ns);
   thread.armed = false;
   thread.unreached = {};
   --armed_count_;
@@ -339,6 +341,9 @@ std::vector<Paid> SigtrapChannel::collect(Nanoseconds now_ns) {
     if (why != Obstacle::none) give_up(why);
   }
   read_slots();
+  const auto is_armed = [](const auto& each) { return each.second.armed; };
+  INVARIANT(
+      std::cmp_equal(armed_count_, std::count_if(threads_.begin(), threads_.end(), is_armed)));
   std::vector<Tid> unfired;
   std::vector<Tid> finished;
   std::vector<std::pair<Tid, ShotFilter::Place>> elsewhere;

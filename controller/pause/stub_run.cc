@@ -1,5 +1,7 @@
 #include "controller/pause/stub_run.h"
 
+#include "controller/base/error.h"
+
 namespace causalctl::pause {
 namespace {
 
@@ -16,6 +18,7 @@ bool is_plausible_total(Nanoseconds paid_total_ns) {
 // that length is the stub's invariant (stub.S).
 std::optional<StubRun> last_run(const tracee::Slot& slot, Nanoseconds paid_before_ns,
                                 Nanoseconds now_ns) {
+  INVARIANT(is_plausible_total(paid_before_ns));
   const bool ordered = slot.entered_at_ns >= 0 && slot.left_at_ns >= slot.entered_at_ns &&
                        slot.left_at_ns <= now_ns + kStall;
   if (!ordered || !is_plausible_total(slot.paid_total_ns)) return std::nullopt;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "controller/base/error.h"
+
 namespace causalctl::sim {
 namespace {
 
@@ -43,6 +45,7 @@ std::vector<pause::Paid> SimPauser::collect(Nanoseconds /*now_ns*/) {
     }
     if (shot->stage != Shot::Stage::left) continue;
     shot->stage = Shot::Stage::idle;
+    INVARIANT(thread.owed_total_ns >= thread.paid_total_ns);
     if (shot->left_at_ns > shot->entered_at_ns) {
       totals_.asked_ns += thread.owed_total_ns - thread.paid_total_ns;
       totals_.paid_ns += shot->paid_total_ns - thread.paid_total_ns;

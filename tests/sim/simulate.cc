@@ -77,7 +77,7 @@ Prediction predict(const Question& question, const Controller& controller) {
   const auto read = [&machine](Address address, std::span<std::byte> bytes) {
     return read_code(machine, address, bytes);
   };
-  const causal::StreamParts parts{.clock = clock,
+  const causal::EngineParts parts{.clock = clock,
                                   .session = source,
                                   .pauser = pauser,
                                   .attribution = attribution,
@@ -99,7 +99,7 @@ Prediction predict(const Question& question, const Controller& controller) {
                                .interrupts = [] { return 0; },
                                .first_thread_ended = {},
                                .followed = [&] { result.let_go.push_back(machine.watched()); }};
-  causal::run_experiments(config, parts, hooks, log, result.run);
+  causal::run_experiments(causal::settings_of(config), parts, hooks, log, result.run);
   result.run.ended = true;
   // This asks whether pauses are counted right and whether the model is right, so the errors that
   // stand for not knowing them are removed.

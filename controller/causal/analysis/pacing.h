@@ -4,7 +4,7 @@
 // program makes these come more often, but in virtual time, which stands still for them with the
 // program, they seem to. A virtual speedup alone cannot tell; a uniform pause can, in which all
 // threads stand still for a part of the time (docs/virtual-time.md, "Progress at its own pace").
-// Pure; measured by calibrate.h.
+// Pure; measured by measure_pacing.h.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // What a pause costs its thread besides the time in the stub, and how well that is known
-// (docs/virtual-time.md, "What a pause costs"). Pure; measured by calibrate.h.
+// (docs/virtual-time.md, "What a pause costs"). Pure; measured by measure_pause_cost.h.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "controller/base/error.h"
 #include "controller/base/types.h"
 
 namespace causalctl::causal {
@@ -23,7 +24,10 @@ class CorePool {
   bool busy() const { return runnable_ >= cores_; }
 
   // REQUIRES: they have just become busy. `lead_ns`: of those who run, on average.
-  void begin(double lead_ns) { lead_ns_ = lead_ns; }
+  void begin(double lead_ns) {
+    INVARIANT(busy());
+    lead_ns_ = lead_ns;
+  }
   void reset() { lead_ns_ = 0; }
   void earn(Nanoseconds amount_ns) {
     if (busy()) lead_ns_ += static_cast<double>(amount_ns) / cores_;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "controller/base/error.h"
+
 namespace causalctl::causal {
 namespace {
 
@@ -32,8 +34,8 @@ void Credit::begin(double speedup, Nanoseconds smooth_below_ns, bool forget) {
   if (forget) all_threads_ = {};
 }
 
-// REQUIRES: all.cpu_ns > 0.
 double Credit::expected_share(const Share& own, const Share& all) const {
+  INVARIANT(all.cpu_ns > 0);
   const auto weight = kWeightOfOthers * static_cast<double>(smooth_below_ns_);
   const double of_all = static_cast<double>(all.unit_ns) / static_cast<double>(all.cpu_ns);
   return (static_cast<double>(own.unit_ns) + weight * of_all) /

@@ -71,7 +71,7 @@ class Credit {
     double sampled_ns = 0, in_unit_ns = 0;  // of late: what is long ago counts less
   };
 
-  double expected_share(const Share& own, const Share& all) const;
+  double expected_share(const Share& own, const Share& all) const;  // REQUIRES: all.cpu_ns > 0
   Nanoseconds give(Thread& thread, double due_ns);
   static std::size_t length_class(Nanoseconds cpu_ns);
   static Nanoseconds cpu_now(const Thread& thread, Nanoseconds now_ns);

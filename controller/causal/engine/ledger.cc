@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "controller/base/error.h"
+
 namespace causalctl::causal {
 namespace {
 
@@ -30,7 +32,7 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool block
   fresh.coupled = found != threads_.end() && found->second.coupled;
   fresh.since_ns = now_ns;
   fresh.running_since_ns = now_ns;
-  fresh.wake_unseen = blocked;
+  if (blocked) fresh.edge = Edge::missing;
   Thread& started = threads_[thread];
   enter(started, ThreadState::unknown, now_ns);  // the id of one whose end was lost
   started = fresh;
@@ -42,20 +44,20 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool block
 void Ledger::start_peer(Tid thread, Nanoseconds now_ns, bool blocked) {
   start_thread(thread, 0, now_ns);
   Thread& started = threads_[thread];
-  started.is_peer = true;
+  started.role = Role::peer;
   if (blocked) enter(started, ThreadState::blocked, now_ns);
 }
 
 bool Ledger::is_peer(Tid thread) const {
   const auto found = threads_.find(thread);
-  return found != threads_.end() && found->second.is_peer;
+  return found != threads_.end() && is_peer(found->second);
 }
 
 void Ledger::end_thread(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
-  if (!thread.is_peer) last_end_ = {now_ns, thread.lead_ns};
+  if (!is_peer(thread)) last_end_ = {now_ns, thread.lead_ns};
   if (thread.cpu && thread.state == ThreadState::running) {  // no switch record comes
     leave(cores_[*thread.cpu], tid, thread, now_ns, false);
   }
@@ -73,11 +75,16 @@ void Ledger::reset() {
 }
 
 void Ledger::earn(Tid thread, Nanoseconds amount_ns) {
-  pay(thread, amount_ns);
+  add(thread, amount_ns);
   pool_.earn(amount_ns);
 }
 
 void Ledger::pay(Tid thread, Nanoseconds amount_ns) {
+  INVARIANT(amount_ns >= 0);
+  add(thread, amount_ns);
+}
+
+void Ledger::add(Tid thread, Nanoseconds amount_ns) {
   if (const auto found = threads_.find(thread); found != threads_.end()) {
     found->second.lead_ns += amount_ns;
   }
@@ -85,19 +92,19 @@ void Ledger::pay(Tid thread, Nanoseconds amount_ns) {
 
 // The rest of the machine stands still, too: it has nothing to pay with.
 void Ledger::lift(Nanoseconds amount_ns) {
+  INVARIANT(amount_ns >= 0);
   lifted_ns_ += amount_ns;
   pool_.lift(amount_ns);
   for (auto& [tid, thread] : threads_) {
-    if (thread.is_peer) thread.lead_ns += amount_ns;
+    if (is_peer(thread)) thread.lead_ns += amount_ns;
   }
 }
 
 void Ledger::visited(Tid thread) {
-  if (const auto found = threads_.find(thread); found != threads_.end()) {
-    found->second.visits = true;
-    count_visitors(found->second, found->second.state, latest_ns_);
-    found->second.background = false;
-  }
+  const auto found = threads_.find(thread);
+  if (found == threads_.end() || is_peer(found->second)) return;
+  found->second.role = Role::visitor;
+  count_visitors(found->second, found->second.state, latest_ns_);
 }
 
 void Ledger::ran(Tid thread) {
@@ -110,12 +117,13 @@ void Ledger::ran(Tid thread) {
 void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
   count_known(thread, state, now_ns);
   count_visitors(thread, state, now_ns);
-  if (!thread.is_peer) {
+  if (!is_peer(thread)) {
     const auto change = [&](ThreadState of) { return (state == of) - (thread.state == of); };
     own_cores_.change(now_ns, change(ThreadState::running), change(ThreadState::waiting_for_core));
   }
   const bool wait_ends = thread.state == ThreadState::blocked && state != ThreadState::blocked;
-  if (wait_ends && thread.visits && !thread.in_pause) waited_ns_ += now_ns - thread.since_ns;
+  if (wait_ends && thread.role == Role::visitor && !thread.in_pause)
+    waited_ns_ += now_ns - thread.since_ns;
   thread.state = state;
   count_runnable(thread, now_ns);
   if (state == ThreadState::waiting_for_core) {
@@ -127,7 +135,10 @@ void Ledger::enter(Thread& thread, ThreadState state, Nanoseconds now_ns) {
 void Ledger::arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_lead_ns,
                     bool by_chance) {
   if (by_chance) other_lead_ns = std::max(other_lead_ns, thread.lead_ns);
-  thread.lead_ns = std::min(thread.lead_ns + std::max<Nanoseconds>(waited_ns, 0), other_lead_ns);
+  waited_ns = std::max<Nanoseconds>(waited_ns, 0);
+  const Nanoseconds before_ns = thread.lead_ns;
+  thread.lead_ns = std::min(before_ns + waited_ns, other_lead_ns);
+  INVARIANT(thread.lead_ns - before_ns <= waited_ns);
 }
 
 Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_ns) {
@@ -135,14 +146,15 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return {};
   Thread& thread = found->second;
-  if (thread.wake_unseen && unseen_credit_ == UnseenCredit::full) {
+  const bool edge_missing = thread.edge == Edge::missing;
+  if (edge_missing && unseen_credit_ == UnseenCredit::full) {
     arrive(thread, now_ns - thread.since_ns, max_lead());
-  } else if (thread.wake_unseen && last_end_ && last_end_->at_ns >= thread.since_ns &&
+  } else if (edge_missing && last_end_ && last_end_->at_ns >= thread.since_ns &&
              now_ns - last_end_->at_ns < kJoined) {
     arrive(thread, last_end_->at_ns - thread.since_ns, last_end_->lead_ns);
   }
   const Core& core = cores_[cpu];
-  if (!thread.is_peer) cores_[cpu].of_target = true;
+  if (!is_peer(thread)) cores_[cpu].of_target = true;
   thread.cpu = cpu;
   const ThreadState before = thread.state;
   const bool waited = before == ThreadState::waiting_for_core;
@@ -157,15 +169,15 @@ Ledger::OnCore Ledger::switched_in(Tid tid, std::uint32_t cpu, Nanoseconds now_n
   come_to(core, thread, now_ns);
   thread.running_since_ns = now_ns;
   thread.seen = true;
-  thread.wake_unseen = thread.spurious_wait = false;
+  thread.edge = Edge::none;
   return result;
 }
 
 Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Nanoseconds now_ns) {
   const Nanoseconds waited_ns = std::max<Nanoseconds>(now_ns - thread.since_ns, 0);
   OnCore result{.waited_ns = waited_ns};
-  if (!thread.is_peer) core_wait_ns_ += waited_ns;
-  if (!thread.is_peer && (thread.preempted || waited_ns > kPlaced)) {
+  if (!is_peer(thread)) core_wait_ns_ += waited_ns;
+  if (!is_peer(thread) && (thread.preempted || waited_ns > kPlaced)) {
     const auto of_wait = [&](double granted_ns) {
       return std::min(waited_ns, static_cast<Nanoseconds>(granted_ns));
     };
@@ -187,13 +199,14 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
   const bool for_other =
       waited && core.left_by != 0 && core.left_by != tid &&
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
+  const Nanoseconds most_ns = thread.lead_ns + waited_ns;
   if (for_other) {
-    const Nanoseconds most_ns = thread.lead_ns + waited_ns;
     arrive(thread, waited_ns, short_all_along ? pool_.lead_ns() : core.lead_ns, core.by_exempt);
     thread.lead_ns = std::min(thread.lead_ns + thread.runs_on_ns, most_ns);
-  } else if (thread.spurious_wait) {
+  } else if (thread.edge == Edge::spurious) {
     thread.lead_ns += waited_ns;  // all of it on the way
   }
+  INVARIANT(thread.lead_ns <= most_ns);
   return result;
 }
 
@@ -224,7 +237,7 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   thread.preempted = preempted;
   thread.runs_on_ns = 0;
   thread.since_ns = now_ns;
-  thread.wake_unseen = !preempted && !in_pause;
+  thread.edge = preempted || in_pause ? Edge::none : Edge::missing;
   thread.in_pause = in_pause;
   const Nanoseconds ran_ns = std::max<Nanoseconds>(now_ns - thread.running_since_ns, 0);
   thread.cpu_ns += ran_ns;
@@ -265,17 +278,16 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   thread.seen = true;
   const Nanoseconds waited_ns = now_ns - thread.since_ns;
   coupling_.waited(tid, waker, waited_ns);
-  thread.spurious_wait = thread.lead_ns + waited_ns < other->second.lead_ns;
+  const bool spurious = thread.lead_ns + waited_ns < other->second.lead_ns;
+  thread.edge = spurious ? Edge::spurious : Edge::none;
   arrive(thread, waited_ns, other->second.lead_ns, met_by_chance(thread, other->second));
-  if (thread.lead_ns == other->second.lead_ns) thread.external_wake = false;  // in step
-  thread.wake_unseen = false;
+  if (thread.lead_ns == other->second.lead_ns) thread.up_since_ns.reset();  // in step
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
 }
 
 // Its wait was ended by no thread that is known.
 void Ledger::end_externally(Thread& thread, Nanoseconds now_ns) {
-  thread.external_wake = true;
   thread.up_since_ns = now_ns;
   ++ended_externally_;
   if (is_visitor(thread)) ++meetings_.ended_externally;
@@ -289,7 +301,7 @@ void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
   if (!may_be_woken(thread) || thread.in_pause) return;
   end_externally(thread, now_ns);
   thread.seen = true;
-  thread.wake_unseen = false;
+  thread.edge = Edge::none;
   enter(thread, ThreadState::waiting_for_core, now_ns);
   thread.since_ns = now_ns;
 }
@@ -298,7 +310,7 @@ void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
 // timer, and inherits what it owes. One that came later has met it over a lock, which in virtual
 // time the background thread has held at some other time.
 bool Ledger::met_by_chance(const Thread& waiter, const Thread& waker) {
-  return exempt(waker) && waiter.since_ns >= waker.up_since_ns;
+  return exempt(waker) && waiter.since_ns >= *waker.up_since_ns;
 }
 
 void Ledger::spun(Tid tid, Nanoseconds amount_ns) {
@@ -327,8 +339,9 @@ std::vector<Ledger::Debt> Ledger::debts() const {
   std::vector<Debt> debts;
   debts.reserve(threads_.size());
   for (const auto& [tid, thread] : threads_) {
-    if (thread.is_peer) continue;
+    if (is_peer(thread)) continue;
     const Nanoseconds debt_ns = exempt(thread) ? 0 : target_ns - thread.lead_ns;
+    INVARIANT(debt_ns >= 0 || lifted_ns_ > 0);
     debts.push_back({tid, debt_ns, thread.state});
   }
   return debts;

@@ -80,7 +80,7 @@ class Ledger {
   void earn(Tid thread, Nanoseconds amount_ns);
   // All threads owe that much more, and no thread has earned it: a uniform pause.
   void lift(Nanoseconds amount_ns);
-  void pay(Tid thread, Nanoseconds amount_ns);
+  void pay(Tid thread, Nanoseconds amount_ns);  // REQUIRES, as lift(): amount_ns >= 0
 
   void visited(Tid thread);  // a progress point: in its virtual time progress is measured
   void ran(Tid thread);      // a sample: the thread is on a core
@@ -113,7 +113,9 @@ class Ledger {
     Nanoseconds debt_ns = 0;
     ThreadState state = ThreadState::unknown;
   };
-  // Nothing is asked of a background thread whose last wake-up was external.
+  // The largest lead less each thread's own: less than 0 only in a uniform pause, where a thread
+  // may stand still for longer than it owes. Nothing is asked of a background thread whose last
+  // wake-up was external.
   std::vector<Debt> debts() const;
 
   // Totals since the start. Waits, of peers' threads too, that were ended by a thread known here,
@@ -137,34 +139,41 @@ class Ledger {
   Nanoseconds stranger_wait_ns() const { return stranger_wait_ns_; }  // of core_wait_ns, too
 
  private:
+  enum class Role : std::uint8_t {
+    ordinary,
+    background,  // it hardly runs (rule 8); judged anew at each reset()
+    visitor,     // it has passed a progress point
+    peer,        // of another process
+  };
+  enum class Edge : std::uint8_t {  // of the wake-up that ends the present wait
+    none,                           // it is known, or the thread does not wait by itself
+    missing,  // the thread is blocked, not in a pause, and no record has told what ends that
+    // The thread is being woken by one that, in virtual time, had signalled before this one went to
+    // sleep: in virtual time it would not have blocked, so its way to a core is credited, too.
+    spurious,
+  };
   struct Thread {
     Nanoseconds lead_ns = 0;
     ThreadState state = ThreadState::unknown;
     Nanoseconds since_ns = 0;          // of a wait: for a wake-up, or for a core
     std::optional<std::uint32_t> cpu;  // the last one
-    bool wake_unseen = false;  // blocked, not in a pause, and no edge has told who ended that
-    // The thread is being woken by one that, in virtual time, had signalled before this one went to
-    // sleep: in virtual time it would not have blocked, so its way to a core is credited, too.
-    bool spurious_wait = false;
-    bool in_pause = false;  // of ours
-    bool preempted = false;
+    Role role = Role::ordinary;
+    Edge edge = Edge::none;
+    bool in_pause = false;       // of ours, when it left its core last
+    bool preempted = false;      // so it left its core last
     Nanoseconds runs_on_ns = 0;  // in virtual time, after that (see come_to)
     bool seen = false;           // a record has told of its state
-    // A timer or a device has ended its last wait, and no thread of the target has brought it into
-    // step since.
-    bool external_wake = false;
-    Nanoseconds up_since_ns = 0;  // when that wake-up was
+    // When a timer or a device has ended its last wait; nullopt: no such thing, or a thread of the
+    // target has brought it into step since.
+    std::optional<Nanoseconds> up_since_ns;
     Nanoseconds running_since_ns = 0;
     Nanoseconds cpu_ns = 0;       // before that; of the last few experiments
     double granted_ns = 0;        // see OwnCores, when it began to wait for a core
     double granted_known_ns = 0;  // … of not_strangers_
     bool among_known = false;     // it counts in not_strangers_
-    bool visits = false;
-    bool visitor_runs = false;  // it counts in running_visitors_
-    Nanoseconds ran_ns = 0;     // since couple(), before running_since
+    bool visitor_runs = false;    // it counts in running_visitors_
+    Nanoseconds ran_ns = 0;       // since couple(), before running_since
     bool coupled = false;
-    bool background = false;
-    bool is_peer = false;
     std::optional<std::size_t> runnable_at;  // in runnable_
   };
   struct Core {
@@ -177,6 +186,7 @@ class Ledger {
     Nanoseconds short_since_ns = 0;  // of the pool, then
   };
 
+  void add(Tid thread, Nanoseconds amount_ns);
   void enter(Thread& thread, ThreadState state, Nanoseconds now_ns);
   void count_runnable(Thread& thread, Nanoseconds now_ns);
   double lead_of_runnable() const;
@@ -191,11 +201,15 @@ class Ledger {
   void find_background_threads();
   void catch_up(Thread& thread);
   bool is_visitor(const Thread& thread) const {
-    return thread.visits || (all_visit_ && !thread.is_peer);
+    return thread.role == Role::visitor || (all_visit_ && !is_peer(thread));
   }
-  static bool exempt(const Thread& thread) { return thread.background && thread.external_wake; }
+  static bool is_peer(const Thread& thread) { return thread.role == Role::peer; }
+  static bool exempt(const Thread& thread) {
+    return thread.role == Role::background && thread.up_since_ns;
+  }
   static bool met_by_chance(const Thread& waiter, const Thread& waker);
-  // `by_chance`: credit, but no debt, is handed on.
+  // The wake rule. The thread's virtual time does not go back: its lead grows by no more than it
+  // waited. `by_chance`: credit, but no debt, is handed on.
   static void arrive(Thread& thread, Nanoseconds waited_ns, Nanoseconds other_lead_ns,
                      bool by_chance = false);
 

@@ -1,6 +1,7 @@
 // What the ledger counts of its threads: who runs and waits, who idles, who meets others.
 #include <algorithm>
 
+#include "controller/base/error.h"
 #include "controller/causal/engine/ledger.h"
 
 namespace causalctl::causal {
@@ -19,7 +20,7 @@ void Ledger::find_background_threads() {
   std::vector<Thread*> by_cpu;
   Nanoseconds all_ns = 0;
   for (auto& [tid, thread] : threads_) {
-    if (thread.is_peer) continue;
+    if (is_peer(thread)) continue;
     catch_up(thread);
     by_cpu.push_back(&thread);
     all_ns += thread.cpu_ns;
@@ -29,8 +30,11 @@ void Ledger::find_background_threads() {
   Nanoseconds sum_ns = 0;
   for (Thread* thread : by_cpu) {
     sum_ns += thread->cpu_ns;
-    thread->background = !thread->visits && static_cast<double>(sum_ns) <
-                                                kBackgroundShare * static_cast<double>(all_ns);
+    if (thread->role != Role::visitor) {
+      const bool hardly_runs =
+          static_cast<double>(sum_ns) < kBackgroundShare * static_cast<double>(all_ns);
+      thread->role = hardly_runs ? Role::background : Role::ordinary;
+    }
     thread->cpu_ns /= 2;  // what is long ago counts less
   }
 }
@@ -56,8 +60,8 @@ CoupledTime Ledger::couple() {
   for (auto& [tid, thread] : threads_) {
     thread.coupled = coupled.contains(tid);
     if (thread.coupled) time.busiest_ns = std::max(time.busiest_ns, thread.ran_ns);
-    if (thread.coupled && thread.is_peer) time.peers_ns += thread.ran_ns;
-    if (thread.is_peer) time.all_peers_ns += thread.ran_ns;
+    if (thread.coupled && is_peer(thread)) time.peers_ns += thread.ran_ns;
+    if (is_peer(thread)) time.all_peers_ns += thread.ran_ns;
     thread.ran_ns = 0;
   }
   return time;
@@ -70,7 +74,7 @@ bool Ledger::is_coupled(Tid thread) const {
 
 // A peer counts while it is on a core of the target, or waits where it was on one last.
 void Ledger::count_known(Thread& thread, ThreadState state, Nanoseconds now_ns) {
-  const bool counts = !thread.is_peer || (thread.cpu && cores_[*thread.cpu].of_target);
+  const bool counts = !is_peer(thread) || (thread.cpu && cores_[*thread.cpu].of_target);
   const auto change = [&](ThreadState of) {
     return (counts && state == of) - (thread.among_known && thread.state == of);
   };
@@ -85,6 +89,7 @@ void Ledger::count_visitors(Thread& thread, ThreadState state, Nanoseconds now_n
   visitors_at_ns_ = std::max(visitors_at_ns_, now_ns);
   const bool runs = is_visitor(thread) && state == ThreadState::running;
   running_visitors_ += runs - thread.visitor_runs;
+  INVARIANT(running_visitors_ >= 0);
   thread.visitor_runs = runs;
 }
 
@@ -97,12 +102,14 @@ CoreTotals Ledger::meetings() const {
 void Ledger::count_runnable(Thread& thread, Nanoseconds now_ns) {
   const bool can_run =
       thread.state == ThreadState::running || thread.state == ThreadState::waiting_for_core;
-  const bool counts = can_run && (!thread.is_peer || (thread.cpu && cores_[*thread.cpu].of_target));
+  const bool counts =
+      can_run && (!is_peer(thread) || (thread.cpu && cores_[*thread.cpu].of_target));
   if (counts == thread.runnable_at.has_value()) return;
   if (counts) {
     thread.runnable_at = runnable_.size();
     runnable_.push_back(&thread);
   } else {
+    INVARIANT(runnable_.at(*thread.runnable_at) == &thread);
     runnable_.back()->runnable_at = thread.runnable_at;
     runnable_[*thread.runnable_at] = runnable_.back();
     runnable_.pop_back();
@@ -125,8 +132,9 @@ double Ledger::lead_of_runnable() const {
 }
 
 Nanoseconds Ledger::mean_wait_ns() const {
-  const auto visitors = std::count_if(threads_.begin(), threads_.end(),
-                                      [](const auto& each) { return each.second.visits; });
+  const auto visitors = std::count_if(threads_.begin(), threads_.end(), [](const auto& each) {
+    return each.second.role == Role::visitor;
+  });
   return visitors > 0 ? waited_ns_ / visitors : 0;
 }
 
@@ -135,7 +143,7 @@ Nanoseconds Ledger::mean_debt_ns() const {
   Nanoseconds sum_ns = 0;
   Nanoseconds visitors = 0;
   for (const auto& [tid, thread] : threads_) {
-    if (!thread.visits) continue;
+    if (thread.role != Role::visitor) continue;
     sum_ns += all_ns - thread.lead_ns;
     ++visitors;
   }

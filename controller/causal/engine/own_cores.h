@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "controller/base/error.h"
 #include "controller/base/types.h"
 
 namespace causalctl::causal {
@@ -16,7 +17,8 @@ class OwnCores {
  public:
   explicit OwnCores(int cores) : cores_(cores) {}
 
-  // So many more threads run and wait from now on.
+  // From now on `running` more threads run and `waiting` more wait, or fewer if less than 0.
+  // REQUIRES: none fewer than there are.
   void change(Nanoseconds now_ns, int running, int waiting) {
     if (waiting_ > 0 && now_ns > at_ns_) {
       const auto passed = static_cast<double>(now_ns - at_ns_);
@@ -31,6 +33,7 @@ class OwnCores {
     at_ns_ = std::max(at_ns_, now_ns);
     running_ += running;
     waiting_ += waiting;
+    INVARIANT(running_ >= 0 && waiting_ >= 0);
   }
 
   // To one thread that waited all the time, until the last change.

@@ -13,7 +13,7 @@ constexpr std::array<std::byte, 2> kPause = {std::byte{0xf3}, std::byte{0x90}};
 
 bool near_pause(Address address, const Spinning::Read& read) {
   std::array<std::byte, 2 * kReach> code{};
-  if (address < kReach || !read(address - kReach, code)) return false;
+  if (address < kReach || !read || !read(address - kReach, code)) return false;
   return std::search(code.begin(), code.end(), kPause.begin(), kPause.end()) != code.end();
 }
 
@@ -26,6 +26,7 @@ bool Spinning::near(Address address, const Read& read) {
 }
 
 double Spinning::share(const Read& read) {
+  surveyed_ = true;
   std::uint64_t all = 0;
   std::uint64_t spinning = 0;
   for (const auto& [address, count] : std::exchange(counts_, {})) {

@@ -21,16 +21,20 @@ class Spinning {
   // Fills all of `bytes` from the target's memory; false where it cannot be read.
   using Read = std::function<bool(Address, std::span<std::byte>)>;
 
-  void sampled(Address address) { ++counts_[address]; }
+  void sampled(Address address) {
+    if (!surveyed_) ++counts_[address];
+  }
 
   // Share of the samples so far that fell within a few instructions of PAUSE. Reads the memory
-  // around every address that was sampled; forgets them. 0 for fewer than 50 samples.
+  // around every address that was sampled; forgets them, and counts no more. 0 for fewer than 50
+  // samples, or if memory cannot be read.
   double share(const Read& read);
 
   // Whether the address is within a few instructions of PAUSE; reads memory the first time.
   bool near(Address address, const Read& read);
 
  private:
+  bool surveyed_ = false;
   std::unordered_map<Address, std::uint64_t> counts_;
   std::unordered_map<Address, bool> near_;
 };

@@ -23,9 +23,9 @@ constexpr std::size_t kMostNear = 3;             // files that are named
 
 }  // namespace
 
-EarlyFindings::EarlyFindings(const StreamParts& parts, const Stream& stream,
+EarlyFindings::EarlyFindings(const EngineParts& parts, const Engine& engine,
                              const config::Scope& scope, Visits visits)
-    : parts_(parts), stream_(stream), scope_(scope), visits_(visits) {
+    : parts_(parts), engine_(engine), scope_(scope), visits_(visits) {
   std::vector<std::vector<CodeRange>> codes;
   for (const PointCode& code : parts.point_codes) codes.push_back(code.functions);
   parts_.attribution.watch(std::move(codes));
@@ -80,7 +80,7 @@ Silence EarlyFindings::silence_of(std::uint32_t tag) {
   silence.code = parts_.point_codes[tag];
   silence.watched_ns = parts_.clock.now() - begun_ns_;
   if (parts_.target_state) silence.target = parts_.target_state();
-  silence.cpu_ns = stream_.cpu_time_ns();
+  silence.cpu_ns = engine_.cpu_time_ns();
   silence.samples = parts_.attribution.total();
   silence.in_function = parts_.attribution.seen_in(tag);
   if (!std::exchange(stacks_read_, true)) stacks_ = parts_.attribution.latest_stacks();

@@ -11,7 +11,7 @@
 
 #include "config/config.h"
 #include "controller/causal/analysis/silence.h"
-#include "controller/causal/engine/stream.h"
+#include "controller/causal/engine/engine.h"
 
 namespace causalctl::causal {
 
@@ -20,7 +20,7 @@ class EarlyFindings {
   // Where a point is visited at the end only, as in a run of a program that ends by itself, it is
   // named only if the target does not run at all.
   enum class Visits : std::uint8_t { throughout, at_the_end };
-  EarlyFindings(const StreamParts& parts, const Stream& stream, const config::Scope& scope,
+  EarlyFindings(const EngineParts& parts, const Engine& engine, const config::Scope& scope,
                 Visits visits);
 
   void begin(Nanoseconds now_ns);  // the target is watched from now on
@@ -47,8 +47,8 @@ class EarlyFindings {
   void say_what_is_elsewhere();
   std::optional<std::string> elsewhere(const std::vector<UnitSamples>& samples) const;
 
-  const StreamParts& parts_;
-  const Stream& stream_;
+  const EngineParts& parts_;
+  const Engine& engine_;
   config::Scope scope_;
   Visits visits_;
   std::shared_ptr<Asked> asked_ = std::make_shared<Asked>();

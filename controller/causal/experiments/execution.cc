@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -11,9 +12,10 @@
 #include "controller/causal/analysis/pause_cost.h"
 #include "controller/causal/engine/cadence.h"
 #include "controller/causal/engine/sampling_limit.h"
-#include "controller/causal/engine/ticker.h"
+#include "controller/causal/experiments/core_reading.h"
 #include "controller/causal/experiments/death.h"
 #include "controller/causal/experiments/early_findings.h"
+#include "controller/causal/experiments/line_check.h"
 
 namespace causalctl::causal {
 namespace {
@@ -22,9 +24,10 @@ constexpr Nanoseconds kPeriod = kMillisecond;  // nothing is calibrated: runs ma
 constexpr Nanoseconds kSymbolsPatience = 30 * kSecond;
 constexpr Nanoseconds kAnswersPatience = kSecond;
 constexpr double kMostLate = 0.1;
+constexpr Nanoseconds kForever = std::numeric_limits<Nanoseconds>::max();
 
 template <class Done>
-void wait_until(Done&& done, Nanoseconds patience_ns, const StreamParts& parts,
+void wait_until(Done&& done, Nanoseconds patience_ns, const EngineParts& parts,
                 const RunHooks& hooks) {
   const Nanoseconds deadline_ns = parts.clock.now() + patience_ns;
   while (!done() && parts.clock.now() < deadline_ns && hooks.interrupts() == 0) {
@@ -34,12 +37,12 @@ void wait_until(Done&& done, Nanoseconds patience_ns, const StreamParts& parts,
 
 // The program is suspended meanwhile: were the debug information first read when the program runs,
 // its first samples would be charged to nothing.
-void wait_for_symbols(const StreamParts& parts, const RunHooks& hooks) {
+void wait_for_symbols(const EngineParts& parts, const RunHooks& hooks) {
   wait_until([&] { return parts.attribution.lines().has_value(); }, kSymbolsPatience, parts, hooks);
 }
 
 // The program has ended, and is not kept from a core.
-void wait_for_answers(const StreamParts& parts, const RunHooks& hooks) {
+void wait_for_answers(const EngineParts& parts, const RunHooks& hooks) {
   const auto all_counted = [&] {
     parts.attribution.absorb();
     return parts.attribution.pending() == 0;
@@ -50,38 +53,42 @@ void wait_for_answers(const StreamParts& parts, const RunHooks& hooks) {
 struct Watched {
   Nanoseconds wall_ns = 0;    // until the end was noticed
   Nanoseconds window_ns = 0;  // after the start: from here on virtual time is counted
-  CoreTotals cores;
+  CoreReading cores;
 };
 
-Watched watch(Stream& stream, Ticker& ticker, const StreamParts& parts, const RunHooks& hooks,
+Watched watch(Engine& engine, LineCheck& lines, const EngineParts& parts, const RunHooks& hooks,
               const PlannedExecution& planned, Nanoseconds period_ns, EarlyFindings* early) {
   Watched watched;
   const Nanoseconds start_ns = parts.clock.now();
   if (early != nullptr) early->begin(start_ns);
   std::optional<UnitId> unit;
-  while (parts.session.target_alive() && !stream.executed_other_program() &&
-         hooks.interrupts() == 0) {
-    ticker.step();
+  const auto ended = [&] {
+    lines.poll();
     if (early != nullptr) early->poll();
-    if (unit || planned.unit.empty()) continue;
     // Known from its first sample on; until then nothing could be earned, nor owed.
-    unit = parts.attribution.find(planned.unit);
-    if (!unit) continue;
-    stream.begin(*unit, planned.speedup, period_ns);
-    watched.window_ns = parts.clock.now() - start_ns;
-  }
+    if (!unit && !planned.unit.empty()) {
+      unit = parts.attribution.find(planned.unit);
+      if (unit) {
+        engine.begin_experiment(*unit, planned.speedup, period_ns);
+        watched.window_ns = parts.clock.now() - start_ns;
+      }
+    }
+    return !parts.session.target_alive() || engine.executed_other_program() ||
+           hooks.interrupts() > 0;
+  };
+  engine.run_until(ended, kForever);
   watched.wall_ns = parts.clock.now() - start_ns;
-  stream.step();  // the last records, the end among them
-  watched.cores = stream.core_totals();
+  engine.step();  // the last records, the end among them
+  watched.cores = read_cores(engine);
   return watched;
 }
 
-Experiment experiment_of(const StreamParts& parts, const Stream& stream, const Ticker& ticker,
+Experiment experiment_of(const EngineParts& parts, const Engine& engine,
                          const PlannedExecution& planned, const Watched& watched,
                          const Overhead& overhead) {
   Experiment result;
   result.speedup = planned.speedup;
-  result.samples = stream.samples_in_unit();
+  result.samples = engine.samples_in_unit();
   std::string late;
   if (const auto unit = parts.attribution.find(planned.unit)) {
     result.unit = parts.attribution.unit(*unit);
@@ -89,29 +96,25 @@ Experiment experiment_of(const StreamParts& parts, const Stream& stream, const T
   } else {
     result.unit.name = planned.unit;
   }
-  result.runnable_wait_ns = stream.core_wait_ns();
-  result.foreign_wait_ns =
-      std::clamp<Nanoseconds>(stream.foreign_wait_ns(), 0, result.runnable_wait_ns);
-  result.cores = watched.cores;
-  result.cores.stranger_wait_ns = std::max<Nanoseconds>(result.cores.stranger_wait_ns, 0);
+  fill_in_cores(result, {}, watched.cores);
   result.lost_records = parts.session.losses().records_lost;
   const pause::PauseTotals pauses = parts.pauser.totals();
   result.asked_ns = pauses.asked_ns;
   result.paid_ns = pauses.paid_ns;
   result.pauses = pauses.pauses;
   const progress::ThroughputCount end = parts.counters.throughput().front();
-  if (stream.executed_other_program()) {
+  if (engine.executed_other_program()) {
     result.discarded = "the program executed another one";
   } else if (end.visits != 1) {
     result.discarded = "the program did not end by itself";
   } else if (!late.empty()) {
     result.discarded = late;
   } else {
-    ticker.judge(result);
+    result.discarded = engine.verdict(result.lost_records);
   }
   result.effective_ns = watched.window_ns + end.last_ns;
-  result.delay_ns = stream.delay_at_visit_ns();
-  result.wall_ns = result.effective_ns + result.delay_ns + stream.quota_stopped_ns();
+  result.delay_ns = engine.delay_at_visit_ns();
+  result.wall_ns = result.effective_ns + result.delay_ns + engine.quota_stopped_ns();
   result.cost_error_ns = error_of_pauses(result, overhead);
   result.model_error_ns = model_error_of(result);
   result.throughput = {{kEndToEnd, end.visits, 0, 0}};
@@ -142,46 +145,44 @@ std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, do
   return entries;
 }
 
-void run_execution(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
+void run_execution(const Settings& settings, const EngineParts& parts, const RunHooks& hooks,
                    const PlannedExecution& planned, Run& run) {
   SamplingLimit limit(parts.session, run.warnings);
-  const Nanoseconds period_ns = limit.allowed(config.sampling.period_ns.value_or(kPeriod));
+  const Nanoseconds period_ns = limit.allowed(settings.sampling.period_ns.value_or(kPeriod));
   run.overhead.period_ns = period_ns;
-  const PauseCost cost = config.pause.cost_ns ? given_pause_cost(*config.pause.cost_ns)
-                                              : guessed_pause_cost(parts.shot_cost_ns);
+  const PauseCost cost = settings.pause.cost_ns ? given_pause_cost(*settings.pause.cost_ns)
+                                                : guessed_pause_cost(parts.shot_cost_ns);
   run.overhead.pause_cost = cost;
   wait_for_symbols(parts, hooks);
-  Stream stream(parts);
-  stream.set_pause_cost(cost.cost_ns);
-  stream.note_delay_at_visits();  // the one at its end
-  stream.run_is_one_unit_of_work();
   // What there was at its start says nothing of the rest, and there is no next experiment in it.
-  stream.limit_tick(kShortestTick);
-  stream.limit_threshold(0);
-  stream.fix_threshold(config.pause.threshold_ns);
-  Ticker ticker(parts, stream, config.scope, run.warnings);
+  Engine engine(parts, {.one_unit_of_work = true,
+                        .longest_tick_ns = kShortestTick,
+                        .longest_threshold_ns = 0,
+                        .threshold_ns = settings.pause.threshold_ns});
+  engine.set_pause_cost(cost.cost_ns);
+  LineCheck lines(parts.attribution, settings.scope, run.warnings);
   parts.session.set_stack_bytes(kStackBytes);
   parts.session.set_period(period_ns);
   parts.session.enable_sampling(true);
   parts.session.start();
-  stream.begin_counting();
+  engine.begin_counting();
   if (hooks.followed) hooks.followed();
   const Nanoseconds cpu_start_ns = process_cpu_now();
   // In the first run: all others would say the same.
   std::optional<EarlyFindings> early;
   if (planned.unit.empty()) {
-    early.emplace(parts, stream, config.scope, EarlyFindings::Visits::at_the_end);
+    early.emplace(parts, engine, settings.scope, EarlyFindings::Visits::at_the_end);
   }
   const Watched watched =
-      watch(stream, ticker, parts, hooks, planned, period_ns, early ? &*early : nullptr);
+      watch(engine, lines, parts, hooks, planned, period_ns, early ? &*early : nullptr);
   wait_for_answers(parts, hooks);
 
   run.reason = hooks.interrupts() > 0 ? "interrupted" : "target-exited";
-  run.experiments.push_back(experiment_of(parts, stream, ticker, planned, watched, run.overhead));
+  run.experiments.push_back(experiment_of(parts, engine, planned, watched, run.overhead));
   run.cores = run.experiments.back().cores;
-  run.throttled = stream.throttled();
-  if (run.reason == "target-exited" && !stream.executed_other_program()) {
-    run.death = death_of(parts, stream);
+  run.throttled = engine.cores().throttled();
+  if (run.reason == "target-exited" && !engine.executed_other_program()) {
+    run.death = death_of(parts, engine);
   }
   run.samples = parts.attribution.samples();
   if (early) {

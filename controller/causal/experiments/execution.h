@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
-#include "controller/causal/engine/stream.h"
+#include "controller/causal/engine/engine.h"
 #include "controller/causal/experiments/experiment_loop.h"
 #include "controller/causal/experiments/plan.h"
+#include "controller/causal/experiments/settings.h"
 #include "controller/causal/record/experiment.h"
 
 namespace causalctl::causal {
@@ -30,7 +30,7 @@ struct PlannedExecution {
 // `hooks.followed` lets the program go. Fills `run`: one experiment, the samples, losses, period.
 // The experiment is `discarded` where it says nothing; run.reason is "target-exited", or
 // "interrupted" where the user ended it before the program did.
-void run_execution(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
+void run_execution(const Settings& settings, const EngineParts& parts, const RunHooks& hooks,
                    const PlannedExecution& planned, Run& run);
 
 // Why a run does not count in which too many of the unit's samples earned nothing, as what they are

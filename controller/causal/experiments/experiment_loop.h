@@ -4,9 +4,8 @@
 
 #include <functional>
 
-#include "config/config.h"
-#include "controller/causal/engine/stream.h"
-#include "controller/causal/experiments/plan.h"
+#include "controller/causal/engine/engine.h"
+#include "controller/causal/experiments/settings.h"
 #include "controller/causal/experiments/status.h"
 #include "controller/causal/record/experiment.h"
 #include "controller/causal/record/log.h"
@@ -24,7 +23,7 @@ struct RunHooks {
 
 // Does the work and fills `run` (all but what is known only after the detach: digest; and what was
 // known before). Each experiment is appended to the log as it ends.
-void run_experiments(const config::Config& config, const StreamParts& parts, const RunHooks& hooks,
+void run_experiments(const Settings& settings, const EngineParts& parts, const RunHooks& hooks,
                      LogWriter& log, Run& run);
 
 }  // namespace causalctl::causal

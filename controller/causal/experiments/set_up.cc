@@ -7,7 +7,10 @@
 #include <string_view>
 
 #include "controller/base/log.h"
-#include "controller/causal/experiments/calibrate.h"
+#include "controller/causal/analysis/pause_cost.h"
+#include "controller/causal/experiments/measure_pacing.h"
+#include "controller/causal/experiments/measure_pause_cost.h"
+#include "controller/causal/experiments/sampling_cost.h"
 
 namespace causalctl::causal {
 namespace {
@@ -16,15 +19,16 @@ constexpr Nanoseconds kFewWaits = 10;  // a second, that external wake-ups end
 constexpr double kFewOfWaits = 0.1;    // that external wake-ups end
 
 struct SetUp {
-  const config::Config& config;
-  const StreamParts& parts;
-  Stream& stream;
+  const Settings& settings;
+  const EngineParts& parts;
+  Engine& engine;
   Beginning since;
   LogWriter& log;
   Run& run;
   SamplingLimit& limit;
   const std::function<bool()>& stop;
 
+  Calibration calibration() const { return {engine, parts, stop}; }
   Nanoseconds passed_ns() const { return parts.clock.now() - since.at_ns; }
   Nanoseconds share_of_run_ns(double share, Nanoseconds longest_ns) const;
   void choose_period() const;
@@ -37,22 +41,22 @@ struct SetUp {
 
 // Of the duration, where there is one.
 Nanoseconds SetUp::share_of_run_ns(double share, Nanoseconds longest_ns) const {
-  if (!config.budget.duration_ns) return longest_ns;
-  const auto all_ns = static_cast<double>(*config.budget.duration_ns);
+  if (!settings.budget.duration_ns) return longest_ns;
+  const auto all_ns = static_cast<double>(*settings.budget.duration_ns);
   return std::min(longest_ns, static_cast<Nanoseconds>(share * all_ns));
 }
 
 void SetUp::choose_period() const {
-  if (config.sampling.period_ns) {
-    run.overhead.period_ns = limit.allowed(*config.sampling.period_ns);
+  if (settings.sampling.period_ns) {
+    run.overhead.period_ns = limit.allowed(*settings.sampling.period_ns);
     parts.session.set_period(run.overhead.period_ns);
     return;
   }
-  const double affordable =
-      short_of_cores(stream.core_wait_ns(), passed_ns()) ? kAffordableShortOfCores : kAffordable;
-  const SamplingCost cost =
-      causal::choose_period(stream, parts, affordable, limit.allowed(kFinestPeriod),
-                            share_of_run_ns(0.08, 5 * kSecond), stop);
+  const double affordable = short_of_cores(engine.ledger().core_wait_ns(), passed_ns())
+                                ? kAffordableShortOfCores
+                                : kAffordable;
+  const SamplingCost cost = causal::choose_period(
+      calibration(), affordable, limit.allowed(kFinestPeriod), share_of_run_ns(0.08, 5 * kSecond));
   run.overhead.period_ns = cost.period_ns;
   run.overhead.slowdown = cost.cost;
   if (cost.cost) {
@@ -73,17 +77,17 @@ std::optional<double> SetUp::idle_share() const {
 
 Spare SetUp::spare() const {
   const auto passed = static_cast<double>(passed_ns());
-  return {static_cast<double>(stream.mean_wait_ns()) / passed,
-          short_of_cores(stream.core_wait_ns(), passed_ns()), idle_share(),
-          static_cast<double>(stream.stalled_ns()) / passed};
+  return {static_cast<double>(engine.ledger().mean_wait_ns()) / passed,
+          short_of_cores(engine.ledger().core_wait_ns(), passed_ns()), idle_share(),
+          static_cast<double>(engine.ledger().stalled_ns()) / passed};
 }
 
 // Where no wait is ended externally, progress has no pace of its own.
 void SetUp::test_pace() const {
   if (parts.counters.throughput().empty()) return;  // latency has none
-  const auto waits = static_cast<Nanoseconds>(stream.waits_ended_externally());
-  const auto other_waits = static_cast<Nanoseconds>(stream.waits_ended_by_known());
-  const auto test = gentle_test(spare(), config.budget.max_slowdown_percent.value_or(100) / 100);
+  const auto waits = static_cast<Nanoseconds>(engine.ledger().waits_ended_externally());
+  const auto other_waits = static_cast<Nanoseconds>(engine.ledger().waits_ended_by_known());
+  const auto test = gentle_test(spare(), settings.budget.max_slowdown_percent.value_or(100) / 100);
   log::verbose(
       "{} waits for things outside, {} for others, in {:.1f} s; cores idle {:.0f} %, {}short",
       waits, other_waits, static_cast<double>(passed_ns()) / kSecond,
@@ -91,13 +95,13 @@ void SetUp::test_pace() const {
       !test               ? "too "
       : test->cores_short ? ""
                           : "not ");
-  if (!config.experiment.pace_test || waits * kSecond < kFewWaits * passed_ns()) return;
+  if (!settings.experiment.pace_test || waits * kSecond < kFewWaits * passed_ns()) return;
   if (!test) {
     const double of_all = static_cast<double>(waits) / static_cast<double>(waits + other_waits);
     if (of_all > kFewOfWaits) warn_of_unknown_pace("cores are short");
     return;
   }
-  run.pacing = measure_pacing(stream, parts, *test, share_of_run_ns(0.08, 6 * kSecond), stop);
+  run.pacing = measure_pacing(calibration(), *test, share_of_run_ns(0.08, 6 * kSecond));
   for (const Pacing& pacing : run.pacing) {
     log::verbose(
         "{}: {:.2f} of its rate [{:.2f}, {:.2f}] while held back for {:.2f} of the time; {:.2f} of "
@@ -123,16 +127,16 @@ void SetUp::warn_of_unknown_pace(std::string_view why) const {
 // come at their own pace: no loss of theirs could tell.
 void SetUp::calibrate_pauses() const {
   const auto keep = [this](const PauseCost& cost) {
-    stream.set_pause_cost(cost.cost_ns);
+    engine.set_pause_cost(cost.cost_ns);
     run.overhead.pause_cost = cost;
   };
-  if (config.pause.cost_ns) {
-    keep(given_pause_cost(*config.pause.cost_ns));
+  if (settings.pause.cost_ns) {
+    keep(given_pause_cost(*settings.pause.cost_ns));
     return;
   }
-  keep(guessed_pause_cost(stream.pause_cost_ns()));
-  if (config.budget.max_slowdown_percent || all_at_own_pace(run)) return;
-  const auto cost = measure_pause_cost(stream, parts, share_of_run_ns(0.1, 10 * kSecond), stop);
+  keep(guessed_pause_cost(engine.pause_cost_ns()));
+  if (settings.budget.max_slowdown_percent || all_at_own_pace(run)) return;
+  const auto cost = measure_pause_cost(calibration(), share_of_run_ns(0.1, 10 * kSecond));
   if (cost) keep(*cost);
   log::verbose("a pause costs its thread {} ± {} µs besides, {}; {} µs were supposed",
                run.overhead.pause_cost.cost_ns / kMicrosecond,
@@ -144,14 +148,14 @@ void SetUp::calibrate_pauses() const {
 
 }  // namespace
 
-Beginning beginning_of(const StreamParts& parts) {
+Beginning beginning_of(const EngineParts& parts) {
   return {parts.clock.now(), parts.idle_ns ? parts.idle_ns() : std::nullopt};
 }
 
-void set_up(const config::Config& config, const StreamParts& parts, Stream& stream,
+void set_up(const Settings& settings, const EngineParts& parts, Engine& engine,
             const Beginning& since, LogWriter& log, Run& run, SamplingLimit& limit,
             const std::function<bool()>& stop) {
-  const SetUp steps{config, parts, stream, since, log, run, limit, stop};
+  const SetUp steps{settings, parts, engine, since, log, run, limit, stop};
   steps.choose_period();
   steps.test_pace();
   steps.calibrate_pauses();

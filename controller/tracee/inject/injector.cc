@@ -124,7 +124,7 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> suspe
 }
 
 Injection Injector::inject(unsigned slot_count, std::optional<Tid> suspended) {
-  INVARIANT(!region_ && slot_count > 0 && slot_count <= kSlotsLimit);
+  INVARIANT(!region_ && !previous_action_ && slot_count > 0 && slot_count <= kSlotsLimit);
   check_not_frozen(pid_);
   check_stub_can_run(pid_);
   const auto instruction = find_syscall_instruction(pid_);
@@ -372,6 +372,7 @@ std::optional<std::string> Injector::unmap(std::optional<Tid> suspended, Quiesce
     return fmt::format("process {}: no thread could be stopped to unmap the page at {:#x}", pid_,
                        region_->start);
   }
+  INVARIANT(!previous_action_);  // a handler without its page would end the target
   must_call(*thread, "munmap", SYS_munmap, {region_->start, region_->size});
   return std::nullopt;
 }

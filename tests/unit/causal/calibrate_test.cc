@@ -1,7 +1,9 @@
-#include "controller/causal/experiments/calibrate.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
+
+#include "controller/causal/analysis/pause_cost.h"
+#include "controller/causal/experiments/measure_pacing.h"
+#include "controller/causal/experiments/sampling_cost.h"
 
 namespace causalctl::causal {
 namespace {

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "controller/base/error.h"
+
 namespace causalctl::pause {
 namespace {
 
@@ -20,6 +22,10 @@ tracee::Slot after_a_run() {
 constexpr Nanoseconds kBefore = 50 * kMillisecond;
 
 }  // namespace
+
+TEST_CASE("what a slot held before its run is known to be plausible", "[pause]") {
+  CHECK_THROWS_AS(last_run(after_a_run(), -1, kNow), Bug);
+}
 
 TEST_CASE("what the stub has written is read", "[pause]") {
   const auto run = last_run(after_a_run(), kBefore, kNow);

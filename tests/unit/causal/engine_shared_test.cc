@@ -1,7 +1,7 @@
 // The loop where strangers share the cores (rule 13 of docs/virtual-time.md).
 #include <catch2/catch.hpp>
 
-#include "tests/unit/causal/stream_scene.h"
+#include "tests/unit/causal/engine_scene.h"
 
 namespace causalctl::causal {
 namespace {
@@ -27,28 +27,24 @@ struct Shared : Scene {
     switches(kOther, 10, kPreempted);
     switches(kOther, 10 + waited_ms, kIn);
     run_until(210);
-    stream.end();
+    engine.end();
     begin();
-  }
-  void begin() {
-    begun_ns = clock.now_ns;
-    stream.begin(*attribution.find("unit.c:1"), 0.5, kPeriod);
   }
 };
 
 }  // namespace
 
-TEST_CASE("who waits for strangers earns the unit's share of the wait", "[causal][stream]") {
+TEST_CASE("who waits for strangers earns the unit's share of the wait", "[causal][engine]") {
   const double waited_ms = GENERATE(60.0, 4.0);  // of 200
   Shared scene(waited_ms);
   scene.samples(kFast, 1, 40);
   scene.wait(kFast, 50, 70);
   scene.run_until(80);
   // Half of the wait, at a speedup of 50 %.
-  CHECK(scene.stream.delay_ns() == (waited_ms > 10 ? 20 * kMs + 10 * kMs : 20 * kMs));
+  CHECK(scene.engine.delay_ns() == (waited_ms > 10 ? 20 * kMs + 10 * kMs : 20 * kMs));
 }
 
-TEST_CASE("that cores are shared is seen within a long experiment, too", "[causal][stream]") {
+TEST_CASE("that cores are shared is seen within a long experiment, too", "[causal][engine]") {
   Scene scene(0.5);
   scene.samples(kFast, 1, 1000, kOtherAddress);
   scene.wait(kOther, 10, 800);
@@ -59,10 +55,9 @@ TEST_CASE("that cores are shared is seen within a long experiment, too", "[causa
 }
 
 TEST_CASE("that cores are shared is seen soon where the run is one unit of work",
-          "[causal][stream]") {
-  Scene scene(0.5);
+          "[causal][engine]") {
   const bool one_unit = GENERATE(true, false);
-  if (one_unit) scene.stream.run_is_one_unit_of_work();
+  Scene scene(0.5, 2, 0, std::nullopt, one_unit);
   scene.samples(kFast, 1, 300, kOtherAddress);
   scene.wait(kOther, 10, 150);
   scene.run_until(300);
@@ -70,7 +65,7 @@ TEST_CASE("that cores are shared is seen soon where the run is one unit of work"
 }
 
 // A peer has the core for which kOther waits.
-TEST_CASE("the CPU time of peers is known, and nobody else's", "[causal][stream]") {
+TEST_CASE("the CPU time of peers is known, and nobody else's", "[causal][engine]") {
   constexpr Tid kPeer = 50;
   Scene scene(0.5);
   scene.idle_ns = 0;
@@ -83,20 +78,19 @@ TEST_CASE("the CPU time of peers is known, and nobody else's", "[causal][stream]
     if (follows) scene.switches(kPeer, 190, kPreempted);
     scene.switches(kOther, 190, kIn);
     scene.run_until(210);
-    scene.stream.end();
-    scene.begun_ns = scene.clock.now_ns;
-    scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+    scene.engine.end();
+    scene.begin();
   };
   run();
-  const CoreTotals before = scene.stream.core_totals();
+  const CoreTotals before = scene.engine.core_totals();
   run();
-  const CoreTotals since = scene.stream.core_totals() - before;
+  const CoreTotals since = scene.engine.core_totals() - before;
   CHECK((since.peers_cpu_ns > 150 * kMs) == follows);
 }
 
 // kOther waits for 100 ms. Both cores idle before the experiment, and not in it, so that strangers
 // have had 120 ms, or 20 if a peer has had the rest.
-TEST_CASE("what peers take of the cores strangers do not have", "[causal][stream]") {
+TEST_CASE("what peers take of the cores strangers do not have", "[causal][engine]") {
   constexpr Tid kPeer = 50;
   Scene scene(0.5, 2, 0, 0);
   scene.idle_ns = 76 * kMs;
@@ -110,30 +104,30 @@ TEST_CASE("what peers take of the cores strangers do not have", "[causal][stream
   scene.samples(kOther, 111, 80);
   scene.wait(kOther, 10, 110);
   scene.run_until(200);
-  scene.stream.end();
-  scene.stream.begin_counting();
+  scene.engine.end();
+  scene.engine.begin_counting();
   CHECK(scene.pauser.awake == !follows);
 }
 
-TEST_CASE("how long the cores idle is told since the attach", "[causal][stream]") {
+TEST_CASE("how long the cores idle is told since the attach", "[causal][engine]") {
   Scene scene(0.5, 2, 0, 700 * kMs);
   scene.idle_ns = 750 * kMs;
-  CHECK(scene.stream.core_totals().idle_ns == 50 * kMs);
-  CHECK(scene.stream.core_totals().cores == 2);
+  CHECK(scene.engine.core_totals().idle_ns == 50 * kMs);
+  CHECK(scene.engine.core_totals().cores == 2);
   scene.idle_ns.reset();
-  CHECK(scene.stream.core_totals().cores == 0);
+  CHECK(scene.engine.core_totals().cores == 0);
 }
 
-TEST_CASE("that threads spin is told of their meetings", "[causal][stream]") {
+TEST_CASE("that threads spin is told of their meetings", "[causal][engine]") {
   Scene scene(0.5);
   scene.code_spins = GENERATE(true, false);
   scene.samples(kFast, 1, 100, kOtherAddress);
   scene.run_until(110);
-  scene.stream.check_for_spinning();
-  CHECK(scene.stream.core_totals().spin == scene.code_spins);
+  scene.engine.check_for_spinning();
+  CHECK(scene.engine.core_totals().spin == scene.code_spins);
 }
 
-TEST_CASE("beside strangers pauses are awake, but where a quota is used up", "[causal][stream]") {
+TEST_CASE("beside strangers pauses are awake, but where a quota is used up", "[causal][engine]") {
   CHECK(Shared().pauser.awake);
   CHECK_FALSE(Shared(4).pauser.awake);
   CHECK_FALSE(Shared(60, {.throttled = true}).pauser.awake);
@@ -141,13 +135,13 @@ TEST_CASE("beside strangers pauses are awake, but where a quota is used up", "[c
     Shared scene;
     scene.samples(kFast, 1, 200, kOtherAddress);
     scene.run_until(210);
-    scene.stream.end();
+    scene.engine.end();
     scene.begin();
     CHECK_FALSE(scene.pauser.awake);
   }
 }
 
-TEST_CASE("a wait within a pause is paid, not earned", "[causal][stream]") {
+TEST_CASE("a wait within a pause is paid, not earned", "[causal][engine]") {
   Shared scene;
   scene.samples(kOther, 1, 40);  // both run the unit: nothing is owed
   scene.samples(kFast, 1, 40);
@@ -158,23 +152,23 @@ TEST_CASE("a wait within a pause is paid, not earned", "[causal][stream]") {
   scene.run_until(75);
   scene.pauser.in_pause.clear();
   scene.run_until(90);
-  CHECK(scene.stream.delay_ns() == 20 * kMs + 29 * kMs);
+  CHECK(scene.engine.delay_ns() == 20 * kMs + 29 * kMs);
 }
 
-TEST_CASE("samples in a pause are nobody's", "[causal][stream]") {
+TEST_CASE("samples in a pause are nobody's", "[causal][engine]") {
   Shared scene;
-  const Nanoseconds cpu_ns = scene.stream.cpu_time_ns();
-  const Nanoseconds all_ns = scene.stream.core_use().cpu_ns;
+  const Nanoseconds cpu_ns = scene.engine.cpu_time_ns();
+  const Nanoseconds all_ns = scene.engine.core_totals().cpu_ns;
   const std::uint64_t total = scene.attribution.total();
   scene.samples(kOther, 1, 40, kStubAddress);
   scene.run_until(45);
-  CHECK(scene.stream.cpu_time_ns() == cpu_ns);
-  CHECK(scene.stream.core_use().cpu_ns == all_ns + 40 * kMs);
+  CHECK(scene.engine.cpu_time_ns() == cpu_ns);
+  CHECK(scene.engine.core_totals().cpu_ns == all_ns + 40 * kMs);
   CHECK(scene.attribution.total() == total);
 }
 
 // It runs for 1 ms between two waits, half of which is the unit.
-TEST_CASE("a pause that is awake is no part of what its thread runs", "[causal][stream]") {
+TEST_CASE("a pause that is awake is no part of what its thread runs", "[causal][engine]") {
   const bool awake = GENERATE(true, false);
   Shared scene;
   for (int i = 0; i < 40; ++i) {
@@ -184,18 +178,18 @@ TEST_CASE("a pause that is awake is no part of what its thread runs", "[causal][
   }
   scene.switches(kFast, 81, kBlocked);
   scene.run_until(90);
-  const Nanoseconds before_ns = scene.stream.delay_ns();
+  const Nanoseconds before_ns = scene.engine.delay_ns();
   scene.switches(kFast, 91, kIn);
   scene.pauser.to_come.push_back({kFast, scene.at(91.4), scene.at(93.4), 0, awake});
   scene.switches(kFast, 94, kBlocked);
   scene.run_until(100);
-  const Nanoseconds earned_ns = scene.stream.delay_ns() - before_ns - 2 * kMs;
+  const Nanoseconds earned_ns = scene.engine.delay_ns() - before_ns - 2 * kMs;
   // Without a sample an interval of 3 ms earns nothing.
   CHECK(earned_ns == Approx(awake ? kMs / 4 : 0).margin(kMs / 20));
 }
 
 // kFast, which passes a progress point, wakes kOther after each 8 ms.
-TEST_CASE("what threads that wait for each other run of the unit is counted", "[causal][stream]") {
+TEST_CASE("what threads that wait for each other run of the unit is counted", "[causal][engine]") {
   const double wait_ms = GENERATE(2.0, 0.1);
   Shared scene;
   const auto meet = [&] {
@@ -209,13 +203,13 @@ TEST_CASE("what threads that wait for each other run of the unit is counted", "[
     }
     scene.wait(kOther, 195, 201);
     scene.run_until(210);
-    scene.stream.end();
+    scene.engine.end();
     scene.begin();
   };
   meet();
-  const CoreTotals before = scene.stream.core_totals();
+  const CoreTotals before = scene.engine.core_totals();
   meet();
-  const CoreTotals since = scene.stream.core_totals() - before;
+  const CoreTotals since = scene.engine.core_totals() - before;
   const bool coupled = wait_ms > 1;
   CHECK(since.coupled_cpu_ns == (coupled ? 300 * kMs : 0));
   CHECK(since.coupled_unit_ns == (coupled ? 200 * kMs : 0));
@@ -224,7 +218,7 @@ TEST_CASE("what threads that wait for each other run of the unit is counted", "[
 }
 
 // Both threads stop for 60 ms of each 100, and kFast runs the unit in between.
-TEST_CASE("while a quota stops all threads virtual time stands still", "[causal][stream]") {
+TEST_CASE("while a quota stops all threads virtual time stands still", "[causal][engine]") {
   Scene scene(0.5);
   const bool quota = GENERATE(true, false);
   scene.limits = {.throttled = quota, .used_up = quota ? 1 : 0, .granted = 0.8};
@@ -239,19 +233,19 @@ TEST_CASE("while a quota stops all threads virtual time stands still", "[causal]
     scene.run_until(500);
   };
   half_a_second();
-  scene.stream.end();
+  scene.engine.end();
   scene.begun_ns = scene.clock.now_ns;
-  scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
-  const CoreTotals before = scene.stream.core_totals();
+  scene.engine.begin_experiment(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+  const CoreTotals before = scene.engine.core_totals();
   half_a_second();
   const Nanoseconds stopped_ns = 5 * 599 * kMs / 10;
-  CHECK(scene.stream.quota_stopped_ns() == (quota ? stopped_ns : 0));
-  const CoreTotals since = scene.stream.core_totals() - before;
+  CHECK(scene.engine.quota_stopped_ns() == (quota ? stopped_ns : 0));
+  const CoreTotals since = scene.engine.core_totals() - before;
   CHECK(since.quota_stopped_ns == (quota ? stopped_ns : 0));
   CHECK((since.quota_granted_ns > 390 * kMs) == quota);
   // As much as was sampled, without the waits.
-  if (quota) CHECK(scene.stream.delay_ns() == Approx(5 * 38 * kMs / 2).margin(2 * kMs));
-  if (!quota) CHECK(scene.stream.delay_ns() > 5 * 50 * kMs / 2);
+  if (quota) CHECK(scene.engine.delay_ns() == Approx(5 * 38 * kMs / 2).margin(2 * kMs));
+  if (!quota) CHECK(scene.engine.delay_ns() > 5 * 50 * kMs / 2);
   SECTION("visits come as much sooner, and a pause has paid as much less") {
     scene.visit(kOther, 501);
     scene.pauser.to_come.push_back({kOther, scene.at(402), scene.at(499.95), 0, false});

@@ -1,11 +1,11 @@
 // The loop from samples to pauses, against docs/virtual-time.md: a script plays the kernel, the
 // clock and the pause channel. What is asked of the ledger is seen from outside only: by who is
 // told to pause, and by the virtual time that visits are stamped with (real time less the lead).
-#include "controller/causal/engine/stream.h"
+#include "controller/causal/engine/engine.h"
 
 #include <catch2/catch.hpp>
 
-#include "tests/unit/causal/stream_scene.h"
+#include "tests/unit/causal/engine_scene.h"
 
 namespace causalctl::causal {
 namespace {
@@ -20,24 +20,24 @@ using test::kPeriod;
 using test::kPreempted;
 using test::Scene;
 
-TEST_CASE("a sample in the unit is owed by the running others", "[causal][stream]") {
+TEST_CASE("a sample in the unit is owed by the running others", "[causal][engine]") {
   Scene scene(0.5);
   scene.samples(kFast, 1, 40);
   scene.samples(kOther, 1, 40, kOtherAddress);
   scene.run_until(50);
   // Rule 1: 40 ms of the unit at 50 %; rule 8: the other thread is told.
-  CHECK(scene.stream.delay_ns() == 20 * kMs);
+  CHECK(scene.engine.delay_ns() == 20 * kMs);
   CHECK(scene.most_asked_ns(kOther, 0, 60) == 20 * kMs);
   CHECK(scene.most_asked_ns(kFast, 0, 60) == 0);
-  CHECK(scene.stream.samples_in_unit() == 40);
+  CHECK(scene.engine.samples_in_unit() == 40);
 }
 
 TEST_CASE("the trap of a visit takes no virtual time, in a baseline no more than else",
-          "[causal][stream]") {
+          "[causal][engine]") {
   const double speedup = GENERATE(0.0, 0.5);
   Scene scene(speedup, 2, 2 * kMs);
   scene.run_until(2);
-  scene.stream.begin_window();
+  scene.engine.begin_window();
   for (int i = 0; i < 4; ++i) {
     scene.visit(kFast, 10 + 10 * i);
     scene.add(perf::VisitEvent{Scene::id(kFast), scene.at(15 + 10 * i), 1});  // not by a trap
@@ -46,15 +46,16 @@ TEST_CASE("the trap of a visit takes no virtual time, in a baseline no more than
   const auto done = scene.done();
   CHECK(done.visits == 4);
   CHECK(done.last_ns - done.first_ns == 3 * 8 * kMs);
-  CHECK(scene.stream.delay_ns() == 8 * kMs);
+  CHECK(scene.engine.delay_ns() == 8 * kMs);
   CHECK(scene.pauser.asked.empty());  // it makes nobody pause by itself
 }
 
 TEST_CASE("where all are paused as real time goes a visit's trap is work like any other",
-          "[causal][stream]") {
+          "[causal][engine]") {
   Scene scene(0, 2, 2 * kMs);
   scene.run_until(2);
-  scene.stream.begin_uniform_pause(0.2, true);
+  scene.engine.end();
+  scene.engine.begin_uniform_pause(0.2, mode::UniformPause::Timing::prompt);
   for (int i = 0; i < 20; ++i) scene.visit(kFast, 10 + 5 * i);
   scene.run_until(112);
   CHECK(scene.most_asked_ns(kFast, 0, 112) >= 20 * kMs);  // as much as the other
@@ -62,9 +63,8 @@ TEST_CASE("where all are paused as real time goes a visit's trap is work like an
 }
 
 TEST_CASE("the delay at a visit is known whenever it is seen, also when its thread has ended",
-          "[causal][stream]") {
-  Scene scene(0.5);
-  scene.stream.note_delay_at_visits();
+          "[causal][engine]") {
+  Scene scene(0.5, 2, 0, std::nullopt, true);
   scene.samples(kFast, 1, 40);
   scene.visit(kFast, 45);
   for (const Tid tid : {kFast, kOther}) {
@@ -73,73 +73,72 @@ TEST_CASE("the delay at a visit is known whenever it is seen, also when its thre
   }
   scene.clock.now_ns = scene.at(60);  // the controller stalls
   scene.run_until(61);
-  CHECK(scene.stream.delay_ns() == 0);  // nobody is left
-  CHECK(scene.stream.delay_at_visit_ns() == 20 * kMs);
+  CHECK(scene.engine.delay_ns() == 0);  // nobody is left
+  CHECK(scene.engine.delay_at_visit_ns() == 20 * kMs);
   CHECK(scene.done().last_ns == 45 * kMs - 20 * kMs);
 }
 
-TEST_CASE("nothing is owed in a baseline, nor after the end of earning", "[causal][stream]") {
+TEST_CASE("nothing is owed in a baseline, nor after the end of earning", "[causal][engine]") {
   Scene baseline(0);
   baseline.samples(kFast, 1, 40);
   baseline.run_until(50);
-  CHECK(baseline.stream.delay_ns() == 0);
+  CHECK(baseline.engine.delay_ns() == 0);
   CHECK(baseline.pauser.asked.empty());
 
   Scene ended(0.5);
   ended.samples(kFast, 1, 20);
   ended.run_until(30);
-  ended.stream.stop_earning();
+  ended.engine.stop_earning();
   ended.samples(kFast, 31, 40);
   ended.run_until(80);
-  CHECK(ended.stream.delay_ns() == 10 * kMs);
+  CHECK(ended.engine.delay_ns() == 10 * kMs);
 }
 
-TEST_CASE("where all threads run the unit nobody pauses", "[causal][stream]") {
+TEST_CASE("where all threads run the unit nobody pauses", "[causal][engine]") {
   Scene scene(0.5);
   scene.samples(kFast, 1, 40);
   scene.samples(kOther, 1, 40);
   scene.run_until(50);
-  CHECK(scene.stream.delay_ns() == 20 * kMs);
+  CHECK(scene.engine.delay_ns() == 20 * kMs);
   CHECK(scene.most_asked_ns(kOther, 0, 60) == 0);
 }
 
-TEST_CASE("an experiment stays open for what a thread could pay", "[causal][stream]") {
+TEST_CASE("an experiment stays open for what a thread could pay", "[causal][engine]") {
   const bool short_of_cores = GENERATE(false, true);
   Scene scene(0.5, short_of_cores ? 1 : 2);
   if (short_of_cores) {  // most of the time until now
     scene.switches(kOther, 1, kPreempted);
     scene.switches(kOther, 401, kIn);
     scene.run_until(410);
-    scene.begun_ns = scene.clock.now_ns;
-    scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+    scene.begin();
   }
   scene.samples(kFast, 1, 100);
   CAPTURE(short_of_cores);
   SECTION("it runs") {
     scene.run_until(70);
-    CHECK((scene.stream.open_debt_ns() == 0) == short_of_cores);  // some 35 ms
+    CHECK((scene.engine.open_debt_ns() == 0) == short_of_cores);  // some 35 ms
     scene.run_until(110);
-    CHECK(scene.stream.open_debt_ns() == 50 * kMs);
+    CHECK(scene.engine.open_debt_ns() == 50 * kMs);
   }
   SECTION("it waits for a core, which may be the controller's doing") {
     scene.switches(kOther, 105, kPreempted);
     scene.run_until(110);
-    CHECK(scene.stream.open_debt_ns() == (short_of_cores ? 0 : 50 * kMs));
+    CHECK(scene.engine.open_debt_ns() == (short_of_cores ? 0 : 50 * kMs));
     scene.pauser.in_pause.insert(kOther);
-    CHECK(scene.stream.open_debt_ns() == 50 * kMs);
+    CHECK(scene.engine.open_debt_ns() == 50 * kMs);
   }
   SECTION("it sleeps, by itself or in a pause") {
     scene.switches(kOther, 105, kBlocked);
     scene.run_until(110);
-    CHECK(scene.stream.open_debt_ns() == 0);
+    CHECK(scene.engine.open_debt_ns() == 0);
     scene.pauser.in_pause.insert(kOther);
-    CHECK(scene.stream.open_debt_ns() == 50 * kMs);
+    CHECK(scene.engine.open_debt_ns() == 50 * kMs);
   }
 }
 
 // 40 ms where threads wait for each other's cores, for a quarter of the time and core; else, where
 // they wait at all, 10.
-TEST_CASE("who waits for the target's own cores is paused later", "[causal][stream]") {
+TEST_CASE("who waits for the target's own cores is paused later", "[causal][engine]") {
   constexpr Tid kThird = 103;
   Scene scene(0.5);
   const int waited_ms = GENERATE(150, 300);
@@ -149,16 +148,15 @@ TEST_CASE("who waits for the target's own cores is paused later", "[causal][stre
   scene.switches(kThird, 1 + waited_ms, kBlocked);
   scene.switches(kOther, 1 + waited_ms, kIn);
   scene.run_until(410);
-  scene.begun_ns = scene.clock.now_ns;
-  scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+  scene.begin();
   scene.samples(kFast, 1, 100);
   scene.run_until(70);  // some 35 ms are owed
   CHECK((scene.most_asked_ns(kOther, 0, 70) > 0) == (waited_ms == 150));
 }
 
-TEST_CASE("a pause is paid as measured, and what it costs besides", "[causal][stream]") {
+TEST_CASE("a pause is paid as measured, and what it costs besides", "[causal][engine]") {
   Scene scene(0.5);
-  scene.stream.set_pause_cost(150 * kMicrosecond);
+  scene.engine.set_pause_cost(150 * kMicrosecond);
   scene.samples(kFast, 1, 40);
   scene.visit(kOther, 41);
   scene.pause(kOther, 42, 52);
@@ -171,23 +169,23 @@ TEST_CASE("a pause is paid as measured, and what it costs besides", "[causal][st
   CHECK(scene.most_asked_ns(kOther, 54, 62) == 10 * kMs - 150 * kMicrosecond);
 }
 
-TEST_CASE("a shot that came too late costs what it costs, and no more", "[causal][stream]") {
+TEST_CASE("a shot that came too late costs what it costs, and no more", "[causal][engine]") {
   Scene scene(0.5);
-  scene.stream.set_pause_cost(150 * kMicrosecond);
+  scene.engine.set_pause_cost(150 * kMicrosecond);
   scene.samples(kFast, 1, 40);
   scene.pauser.to_come.push_back({kOther, scene.at(42), scene.at(42), 30 * kMicrosecond});
   scene.run_until(60);
   CHECK(scene.most_asked_ns(kOther, 44, 62) == 20 * kMs - 30 * kMicrosecond);
 }
 
-TEST_CASE("a thread is armed only while it runs", "[causal][stream]") {
+TEST_CASE("a thread is armed only while it runs", "[causal][engine]") {
   for (const auto away : {kBlocked, kPreempted}) {
     Scene scene(0.5);
     scene.switches(kOther, 0.5, away);
     scene.samples(kFast, 1, 40);
     scene.run_until(60);
     CHECK(scene.most_asked_ns(kOther, 0, 62) == 0);
-    CHECK(scene.stream.delay_ns() == 20 * kMs);
+    CHECK(scene.engine.delay_ns() == 20 * kMs);
     // Rule 5: woken by nobody of the target, it owes what passed while it was away.
     scene.switches(kOther, 62, kIn);
     scene.run_until(70);
@@ -196,7 +194,7 @@ TEST_CASE("a thread is armed only while it runs", "[causal][stream]") {
 }
 
 TEST_CASE("a wake-up by a thread that is ahead is credit, one in a hard interrupt is not",
-          "[causal][stream]") {
+          "[causal][engine]") {
   using perf::WakeContext;
   const auto owed_after = [](WakeContext context) {
     Scene scene(0.5);
@@ -213,7 +211,7 @@ TEST_CASE("a wake-up by a thread that is ahead is credit, one in a hard interrup
   CHECK(owed_after(WakeContext::hardirq) == 20 * kMs);
 }
 
-TEST_CASE("credit of a wake-up is limited by the wait", "[causal][stream]") {
+TEST_CASE("credit of a wake-up is limited by the wait", "[causal][engine]") {
   Scene scene(0.5);
   scene.samples(kFast, 1, 40);
   scene.run_until(42);
@@ -227,7 +225,7 @@ TEST_CASE("credit of a wake-up is limited by the wait", "[causal][stream]") {
 // Rule 1. One unit of the CPU time stands for what the controller took in between, too; not for
 // what others did.
 TEST_CASE("a unit is credited with the time that the controller takes from it",
-          "[causal][stream]") {
+          "[causal][engine]") {
   Nanoseconds foreign_ns = 0;
   const auto gained_ns = [&](std::uint32_t core_of_controller, double stolen_ms) {
     Scene scene(0.5);
@@ -240,8 +238,8 @@ TEST_CASE("a unit is credited with the time that the controller takes from it",
     scene.switches(kFast, woke_ms + stolen_ms, kIn);
     scene.samples(kFast, 20, 20);
     scene.run_until(60);
-    foreign_ns = scene.stream.foreign_wait_ns();
-    return scene.stream.delay_ns();
+    foreign_ns = scene.engine.cores().foreign_wait_ns();
+    return scene.engine.delay_ns();
   };
   CHECK(gained_ns(Scene::core(kFast), 0.2) == 10 * kMs + kMs / 10);
   CHECK(foreign_ns == 0);
@@ -251,13 +249,13 @@ TEST_CASE("a unit is credited with the time that the controller takes from it",
   CHECK(foreign_ns == 0.2 * kMs);
 }
 
-TEST_CASE("the target is looked at as seldom as its threads block", "[causal][stream]") {
+TEST_CASE("the target is looked at as seldom as its threads block", "[causal][engine]") {
   Scene scene(0.5);
   const auto tick_ns = [&scene] {
-    scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
-    scene.stream.step();  // planned before
+    scene.begin();
+    scene.engine.step();  // planned before
     const Nanoseconds before_ns = scene.clock.now_ns;
-    scene.stream.step();
+    scene.engine.step();
     return scene.clock.now_ns - before_ns;
   };
   SECTION("by themselves") {
@@ -275,11 +273,12 @@ TEST_CASE("the target is looked at as seldom as its threads block", "[causal][st
     CHECK(tick_ns() == 8 * kMs);
   }
   SECTION("not in a uniform pause, in which they stand still") {
-    scene.stream.begin_uniform_pause(0.6);
+    scene.engine.end();
+    scene.engine.begin_uniform_pause(0.6);
     for (double ms = 1; ms < 600; ++ms)
       scene.switches(kOther, ms, static_cast<int>(ms) % 2 == 1 ? kBlocked : kIn);
     scene.run_until(600);
-    scene.stream.end();
+    scene.engine.end();
     scene.run_until(1100);
     CHECK(tick_ns() == 8 * kMs);
   }
@@ -292,13 +291,14 @@ TEST_CASE("the target is looked at as seldom as its threads block", "[causal][st
 
 // One runs, one waits for its core.
 TEST_CASE("a uniform pause of all at once asks those who wait for a core, too",
-          "[causal][stream]") {
+          "[causal][engine]") {
   Scene scene(0);
   scene.switches(kOther, 1, kPreempted);
   scene.run_until(5);
   scene.pauser.asked.clear();
+  scene.engine.end();
   SECTION("in lumps of a millisecond, of all at the same moment") {
-    scene.stream.begin_uniform_pause(0.1, true);
+    scene.engine.begin_uniform_pause(0.1, mode::UniformPause::Timing::prompt);
     scene.run_until(60);
     const Nanoseconds first_ns = scene.pauser.asked.front().debt_ns;
     CHECK(first_ns >= kMillisecond);
@@ -308,21 +308,21 @@ TEST_CASE("a uniform pause of all at once asks those who wait for a core, too",
     }
   }
   SECTION("any other asks who runs") {
-    scene.stream.begin_uniform_pause(0.1);
+    scene.engine.begin_uniform_pause(0.1);
     scene.run_until(60);
     CHECK(scene.most_asked_ns(kFast, 0, 60) > 0);
     CHECK(scene.most_asked_ns(kOther, 0, 60) == 0);
   }
 }
 
-TEST_CASE("debts end with their experiment", "[causal][stream]") {
+TEST_CASE("debts end with their experiment", "[causal][engine]") {
   Scene scene(0.5);
   scene.samples(kFast, 1, 40);
   scene.run_until(50);
   REQUIRE(scene.most_asked_ns(kOther, 0, 52) > 0);
   scene.pauser.in_pause = {kOther};
   scene.pauser.asked.clear();
-  scene.stream.end();
+  scene.engine.end();
   // What is not slept yet is forgiven at once.
   REQUIRE(scene.pauser.asked.size() == 1);
   CHECK(scene.pauser.asked[0].thread == kOther);
@@ -330,19 +330,19 @@ TEST_CASE("debts end with their experiment", "[causal][stream]") {
   scene.pauser.in_pause.clear();
   scene.run_until(70);
 
-  scene.stream.begin(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
+  scene.engine.begin_experiment(*scene.attribution.find("unit.c:1"), 0.5, kPeriod);
   const double again_ms = 75;
   scene.visit(kOther, again_ms);
   scene.run_until(90);
   CHECK(scene.most_asked_ns(kOther, 50.1, 92) == 0);
-  CHECK(scene.stream.delay_ns() == 0);
+  CHECK(scene.engine.delay_ns() == 0);
   // Virtual time is real time again.
   CHECK(scene.done().visits == 1);
   CHECK(scene.done().first_ns < 75 * kMs - 69 * kMs);
   CHECK(scene.done().first_ns > 0);
 }
 
-TEST_CASE("only the window counts, and its gains", "[causal][stream]") {
+TEST_CASE("only the window counts, and its gains", "[causal][engine]") {
   Scene scene(0.5);
   scene.samples(kFast, 1, 40);
   scene.visit(kOther, 20);
@@ -352,18 +352,18 @@ TEST_CASE("only the window counts, and its gains", "[causal][stream]") {
   scene.visit(kFast, 70);
   scene.visit(kFast, 80);
   while (scene.clock.now_ns < scene.at(45)) scene.clock.now_ns += kMs;
-  scene.stream.begin_window();
+  scene.engine.begin_window();
   const Nanoseconds window_ns = scene.clock.now_ns;
   scene.run_until(90);
   // Rule 9: 20 ms were gained on the way into the steady state, 10 ms in the window.
-  CHECK(scene.stream.delay_ns() == 10 * kMs);
-  CHECK(scene.stream.samples_in_unit() == 20);
+  CHECK(scene.engine.delay_ns() == 10 * kMs);
+  CHECK(scene.engine.samples_in_unit() == 20);
   CHECK(scene.done().visits == 2);
   CHECK(scene.done().first_ns == scene.at(70) - window_ns - 10 * kMs);
   CHECK(scene.done().last_ns - scene.done().first_ns == 10 * kMs);
 }
 
-TEST_CASE("a new thread inherits, and nothing is armed after an exec", "[causal][stream]") {
+TEST_CASE("a new thread inherits, and nothing is armed after an exec", "[causal][engine]") {
   Scene scene(0.5);
   scene.samples(kFast, 1, 40);
   scene.run_until(44);
@@ -379,7 +379,7 @@ TEST_CASE("a new thread inherits, and nothing is armed after an exec", "[causal]
   scene.run_until(64);
   scene.pauser.asked.clear();
   scene.run_until(80);
-  CHECK(scene.stream.executed_other_program());
+  CHECK(scene.engine.executed_other_program());
   CHECK(scene.pauser.asked.empty());
 }
 

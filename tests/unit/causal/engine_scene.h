@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "controller/causal/engine/stream.h"
+#include "controller/causal/engine/engine.h"
 
 namespace causalctl::causal::test {
 
@@ -137,13 +137,14 @@ struct Scene {
   CpuLimits limits;
   std::optional<Nanoseconds> idle_ns;  // of the cores; nullopt: not known
   bool code_spins = false;             // all of it is PAUSE instructions; false: cannot be read
-  Stream stream;
+  Engine engine;
   Nanoseconds begun_ns = 0;
 
   explicit Scene(double speedup, int cores = 2, Nanoseconds visit_cost_ns = 0,
-                 std::optional<Nanoseconds> idle_at_start_ns = std::nullopt)
+                 std::optional<Nanoseconds> idle_at_start_ns = std::nullopt,
+                 bool one_unit_of_work = false)
       : idle_ns(idle_at_start_ns),
-        stream({clock,
+        engine({clock,
                 source,
                 pauser,
                 attribution,
@@ -157,16 +158,23 @@ struct Scene {
                 [this](Address, std::span<std::byte> code) { return read(code); },
                 {},
                 {},
-                [this] { return limits; }}) {
+                [this] { return limits; }},
+               {.one_unit_of_work = one_unit_of_work}) {
     for (const Tid tid : {kFast, kOther}) {
       add(perf::ThreadStartEvent{id(tid), {}, kStart});
       add(perf::SwitchEvent{id(tid), kStart + 1, core(tid), perf::SwitchKind::in});
       add(perf::SampleEvent{id(tid), kStart + 2, core(tid), kPeriod, false, {kUnitAddress}, {}});
       add(perf::SampleEvent{id(tid), kStart + 3, core(tid), kPeriod, false, {kOtherAddress}, {}});
     }
-    while (clock.now_ns < kStart + 40 * kMs) stream.step();
+    while (clock.now_ns < kStart + 40 * kMs) engine.step();
+    begin(speedup);
+  }
+
+  // Another experiment from now on.
+  void begin(double speedup = 0.5) {
+    if (std::holds_alternative<mode::Experiment>(engine.mode())) engine.end();
     begun_ns = clock.now_ns;
-    stream.begin(*attribution.find("unit.c:1"), speedup, kPeriod);
+    engine.begin_experiment(*attribution.find("unit.c:1"), speedup, kPeriod);
   }
 
   bool read(std::span<std::byte> code) const {
@@ -180,7 +188,7 @@ struct Scene {
 
   void add(perf::Event event) { source.to_come.push_back(std::move(event)); }
   void run_until(double ms) {
-    while (clock.now_ns < at(ms)) stream.step();
+    while (clock.now_ns < at(ms)) engine.step();
   }
   void samples(Tid tid, double from_ms, int count, Address address = kUnitAddress) {
     for (int i = 0; i < count; ++i) {

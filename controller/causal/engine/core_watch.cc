@@ -1,0 +1,69 @@
+#include "controller/causal/engine/core_watch.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr Nanoseconds kEnoughToCheck = 100 * kMillisecond;  // of CPU time
+
+}  // namespace
+
+void CoreWatch::start() {
+  checked_ = use();
+  idle_before_ns_ = checked_.idle_ns.value_or(0);
+  account_ = CoreAccount(account_of(checked_));
+}
+
+CoreUse CoreWatch::use() const {
+  CoreUse use;
+  use.at_ns = parts_.clock.now();
+  use.cpu_ns = cpu_time_ns_ + standing_cpu_ns_;
+  use.stranger_wait_ns = ledger_.stranger_wait_ns() - wait_for_us_ns_;
+  use.withheld_ns = ledger_.withheld().all_ns;
+  use.together_ns = ledger_.withheld().together_ns;
+  use.idle_ns = parts_.idle_ns ? parts_.idle_ns() : std::nullopt;
+  return use;
+}
+
+CoreAccount::Now CoreWatch::account_of(const CoreUse& use) const {
+  return {use.at_ns, use.cpu_ns, use.stranger_wait_ns - stopped_wait_ns_, quota_stops_.total_ns()};
+}
+
+Nanoseconds CoreWatch::got_core(Nanoseconds now_ns, Nanoseconds waited_ns) {
+  const Nanoseconds stalled_ns = ledger_.stalled_ns();
+  quota_stops_.stopped(now_ns - (stalled_ns - stalled_ns_), now_ns);
+  stalled_ns_ = stalled_ns;
+  const Nanoseconds stopped_ns = quota_stops_.within(now_ns - waited_ns, now_ns);
+  stopped_wait_ns_ += stopped_ns;
+  return stopped_ns;
+}
+
+CoreTotals CoreWatch::totals() const {
+  const CoreUse now = use();
+  CoreTotals totals = ledger_.meetings();
+  totals.cpu_ns = now.cpu_ns;
+  if (now.idle_ns) {
+    totals.cores = parts_.cores;
+    totals.idle_ns = *now.idle_ns - idle_before_ns_;
+  }
+  account_.add_to(totals, account_of(now));
+  return totals;
+}
+
+void CoreWatch::check() {
+  if (cpu_time_ns_ + standing_cpu_ns_ - checked_.cpu_ns < kEnoughToCheck) return;
+  const CoreUse now = use();
+  const CpuLimits limits = parts_.cpu_limits ? parts_.cpu_limits() : CpuLimits{};
+  const CoupledTime coupled = ledger_.couple();
+  CoreUse since = now - checked_;
+  since.peers_cpu_ns = coupled.all_peers_ns;
+  shared_cores_.update(since, parts_.cores, limits);
+  ledger_.share_cores(shared_cores_.shared());
+  quota_stops_.set_active(shared_cores_.quota());
+  account_.update(account_of(now), coupled,
+                  {shared_cores_.shared(), shared_cores_.quota(), limits.granted.value_or(0)});
+  throttled_ = limits.throttled;
+  parts_.pauser.stand_awake(shared_cores_.may_stand_awake());
+  checked_ = now;
+}
+
+}  // namespace causalctl::causal

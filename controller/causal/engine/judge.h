@@ -1,0 +1,36 @@
+// What makes an experiment say nothing, and what a run has lost.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "controller/causal/engine/engine_parts.h"
+#include "controller/causal/record/experiment.h"
+
+namespace causalctl::causal {
+
+// Judges a stretch of time.
+class Judge {
+ public:
+  explicit Judge(const perf::EventSource& session) : session_(session) {}
+
+  // `cpu_ns`: the target's CPU time by its samples, here and below.
+  void begin(Nanoseconds cpu_ns);
+  void stepped(Nanoseconds late_ns) { worst_late_ns_ = std::max(worst_late_ns_, late_ns); }
+  // Why the time since begin(), or else since the start, says nothing: the controller was late,
+  // records were lost, or the kernel has left out much of what was to be sampled. Empty: it counts.
+  std::string verdict(Nanoseconds cpu_ns, std::uint64_t lost_records) const;
+
+ private:
+  const perf::EventSource& session_;
+  Nanoseconds worst_late_ns_ = 0;
+  Nanoseconds cpu_before_ns_ = 0;
+  Nanoseconds unsampled_before_ns_ = 0;
+};
+
+// The losses, and the controller's share of a core. REQUIRES: run.wall_ns is known; the controller
+// had used `cpu_start_ns` at its begin.
+void add_totals(const EngineParts& parts, Nanoseconds cpu_start_ns, Run& run);
+
+}  // namespace causalctl::causal
