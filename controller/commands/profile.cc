@@ -32,6 +32,7 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/causal/analysis/run_groups.h"
+#include "controller/causal/analysis/silence.h"
 #include "controller/causal/engine/attribution.h"
 #include "controller/causal/engine/resolver.h"
 #include "controller/causal/engine/ticker.h"

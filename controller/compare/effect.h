@@ -20,11 +20,9 @@
 #include <span>
 #include <vector>
 
-#include "controller/report/compare/model.h"
+#include "controller/base/interval.h"
 
 namespace causalctl::compare {
-
-using Interval;
 
 inline constexpr std::size_t kFewestBlocks = 4;  // for an interval
 

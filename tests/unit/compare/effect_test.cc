@@ -6,6 +6,7 @@
 
 #include "tests/unit/compare/synthetic.h"
 
+using namespace causalctl;
 using namespace causalctl::compare;
 using namespace causalctl::compare::test;
 
