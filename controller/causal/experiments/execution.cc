@@ -176,11 +176,11 @@ void run_execution(const config::Config& config, const StreamParts& parts, const
       watch(stream, ticker, parts, hooks, planned, period_ns, early ? &*early : nullptr);
   wait_for_answers(parts, hooks);
 
-  run.reason = hooks.interrupts() > 0 ? "interrupted" : "target-exited";
+  run.reason = hooks.interrupts() > 0 ? EndReason::interrupted : EndReason::target_exited;
   run.experiments.push_back(experiment_of(parts, stream, ticker, planned, watched, run.overhead));
   run.cores = run.experiments.back().cores;
   run.throttled = stream.throttled();
-  if (run.reason == "target-exited" && !stream.executed_other_program()) {
+  if (run.reason == EndReason::target_exited && !stream.executed_other_program()) {
     run.death = death_of(parts, stream);
   }
   run.samples = parts.attribution.samples();
