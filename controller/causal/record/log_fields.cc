@@ -76,7 +76,8 @@ void to_written(Json& line) {
 }
 
 void to_rows(Json& line) {
-  if (const auto kind = line.find("kind"); kind != line.end()) *kind = *kind == "line";
+  const auto kind = line.find("kind");
+  if (kind != line.end() && kind->is_string()) *kind = *kind == "line";
   const auto config = line.find("config");
   if (config != line.end() && !config->is_string()) *config = config->dump();
 }

@@ -303,6 +303,10 @@ TEST_CASE("what the reader tolerates and what not", "[causal]") {
   REQUIRE(read.warnings.size() == 1);
   CHECK_THAT(read.warnings[0].text(), Contains("l:2") && Contains("weather"));
   CHECK_FALSE(read.runs[0].overhead.slowdown);
+  const Run novel =
+      parse_log(run + R"({"type":"end","run":"a","reason":"novel","digest":"odd"})", "l").runs[0];
+  CHECK(novel.reason == EndReason::none);
+  CHECK(novel.digest == DigestResult::unknown);
 
   const auto [line, words] = GENERATE(table<std::string, std::string>({
       {"hello", "not a line of an experiment log"},
@@ -317,6 +321,7 @@ TEST_CASE("what the reader tolerates and what not", "[causal]") {
       {"{\"type\":\"experiment\",\"run\":\"a\",\"throughput\":5}", "l:2"},
       {"{\"type\":\"end\",\"run\":\"a\",\"warnings\":[5]}", "\"warnings\""},
       {"{\"type\":5}", "\"type\""},
+      {"{\"type\":\"samples\",\"run\":\"a\",\"unit\":\"f\",\"kind\":5}", "\"kind\""},
       {"{\"type\":\"experiment\",\"run\":\"a\",\"line\":4294967297}", "\"line\""},
       {"{\"type\":\"experiment\",\"run\":\"a\",\"start_ns\":9223372036854775808}", "\"start_ns\""},
       {"{\"type\":\"end\",\"run\":\"a\",\"wall_ns\":9223372036854775807}", "ten years"},
