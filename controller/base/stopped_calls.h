@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
+
+#include "controller/base/fields.h"
 
 namespace causalctl {
 
@@ -13,11 +16,13 @@ struct StoppedCalls {
   // descriptor that does not block), which cannot be told apart.
   std::uint64_t shortened = 0;
 
+  static constexpr auto fields() {
+    return std::tuple{
+        Field("continued", &StoppedCalls::continued), Field("repeated", &StoppedCalls::repeated),
+        Field("broken", &StoppedCalls::broken), Field("shortened", &StoppedCalls::shortened)};
+  }
   StoppedCalls& operator+=(const StoppedCalls& other) {
-    continued += other.continued;
-    repeated += other.repeated;
-    broken += other.broken;
-    shortened += other.shortened;
+    merge(*this, other);
     return *this;
   }
 };

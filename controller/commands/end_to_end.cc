@@ -104,7 +104,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   log.experiment(run, experiment);
   for (const causal::UnitSamples& samples : run.samples) log.samples(run, samples);
   log.end(run);
-  if (run.reason == "target-exited") {
+  if (run.reason == EndReason::target_exited) {
     (void)to_parent.send(status_of(guardian));
   } else {
     end_program(pid, guardian);
@@ -172,14 +172,14 @@ class EndToEnd {
 };
 
 bool EndToEnd::stop() {
-  if (!run_.reason.empty()) return true;
+  if (run_.reason != EndReason::none) return true;
   if (Interrupts::count() > 0) {
-    run_.reason = "interrupted";
+    run_.reason = EndReason::interrupted;
   } else if (config_.budget.duration_ns &&
              monotonic_now() - start_ns_ >= *config_.budget.duration_ns) {
-    run_.reason = "duration";
+    run_.reason = EndReason::duration;
   }
-  return !run_.reason.empty();
+  return run_.reason != EndReason::none;
 }
 
 void EndToEnd::show(const causal::PlannedExecution& planned) {
@@ -226,17 +226,8 @@ void EndToEnd::learn(const causal::Run& run, bool baseline) {
     sum.inherited += samples.inherited;
     if (baseline) sum.baseline_count += samples.count;
   }
-  run_.losses.records_lost += run.losses.records_lost;
-  run_.losses.stacks_truncated += run.losses.stacks_truncated;
-  run_.losses.samples_unknown += run.losses.samples_unknown;
-  run_.losses.samples_total += run.losses.samples_total;
-  causal::Overhead& most = run_.overhead;
-  most.controller_cpu_share =
-      std::max(most.controller_cpu_share, run.overhead.controller_cpu_share);
-  most.attach_stop_ns = std::max(most.attach_stop_ns, run.overhead.attach_stop_ns);
-  most.pause_cost.cost_ns = std::max(most.pause_cost.cost_ns, run.overhead.pause_cost.cost_ns);
-  most.pause_cost.error_ns = std::max(most.pause_cost.error_ns, run.overhead.pause_cost.error_ns);
-  most.period_ns = run.overhead.period_ns;
+  merge(run_.losses, run.losses);
+  merge(run_.overhead, run.overhead);
   run_.stopped_calls += run.stopped_calls;
   run_.throttled = run_.throttled || run.throttled;
   for (const std::string& warning : run.warnings) {
@@ -271,14 +262,14 @@ void EndToEnd::interim_analysis() {
   if (!config_.budget.until_certain || stop() || !analyses_.due(run_.experiments.size())) return;
   const bool fixed = !config_.experiment.fixed_unit.empty();
   if (causal::enough(run_, analyses_, fixed ? run_.experiments[0].unit.name : "")) {
-    run_.reason = "certain";
+    run_.reason = EndReason::certain;
   }
 }
 
 ExitCode EndToEnd::finish(ExitCode code) {
   run_.wall_ns = monotonic_now() - start_ns_;
   run_.ended = true;
-  run_.digest = "unknown";  // the processes are gone
+  run_.digest = DigestResult::unknown;  // the processes are gone
   if (!deaths_.empty()) run_.warnings.push_back(text_of(deaths_, run_.experiments.size()));
   for (const causal::UnitSamples& samples : run_.samples) {
     if (!run_.log_failure.empty()) break;
@@ -294,7 +285,8 @@ ExitCode EndToEnd::all() {
   const Execution first = next({});
   if (first.code != ExitCode::ok) return first.code;
   const causal::Experiment& shown = first.run.experiments.front();
-  if (first.run.reason == "interrupted") throw TargetGone("ended before the first experiment was");
+  if (first.run.reason == EndReason::interrupted)
+    throw TargetGone("ended before the first experiment was");
   if (first.run.death) {
     throw Error("--end-to-end: " + text_of(*first.run.death),
                 "it must end by itself; run it once without causalctl, to see whether it does");
@@ -305,7 +297,7 @@ ExitCode EndToEnd::all() {
                 "do: name the program that does the work");
   }
   run_ = first.run;
-  run_.reason.clear();
+  run_.reason = EndReason::none;
   run_.experiments.clear();
   run_.samples.clear();
   run_.losses = {};
@@ -329,11 +321,12 @@ ExitCode EndToEnd::all() {
                                  : config_.experiment.fixed_unit;
     const Execution execution = next({unit, planned->speedup});
     code = execution.code;
-    if (code != ExitCode::ok || execution.run.reason == "interrupted") break;
+    if (code != ExitCode::ok || execution.run.reason == EndReason::interrupted) break;
     take(execution);
     interim_analysis();
   }
-  if (run_.reason.empty()) run_.reason = code == ExitCode::ok ? "interrupted" : "target-exited";
+  if (run_.reason == EndReason::none)
+    run_.reason = code == ExitCode::ok ? EndReason::interrupted : EndReason::target_exited;
   return finish(code);
 }
 

@@ -183,8 +183,8 @@ void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Paus
   const auto say_what_is_left = [&] {
     run.warnings.insert(run.warnings.end(), left.begin(), left.end());
   };
-  if (run.reason == "target-exited" || procfs::has_ended(run.pid)) {
-    run.digest = "unknown";
+  if (run.reason == EndReason::target_exited || procfs::has_ended(run.pid)) {
+    run.digest = DigestResult::unknown;
     say_what_is_left();
     return;
   }
@@ -198,14 +198,14 @@ void detach(std::unique_ptr<perf::Session>& session, std::unique_ptr<pause::Paus
     changes = tracee::differences(before, after);
   }
   if (procfs::has_ended(run.pid)) {
-    run.digest = "unknown";
+    run.digest = DigestResult::unknown;
     run.warnings.emplace_back("the target ended while it was left");
     return;
   }
   for (const std::string& change : tracee::own_changes(before, after)) {
     log::verbose("the target itself has changed: {}", change);
   }
-  run.digest = changes.empty() && left.empty() ? "same" : "changed";
+  run.digest = changes.empty() && left.empty() ? DigestResult::same : DigestResult::changed;
   for (const std::string& change : changes) run.warnings.push_back("target state: " + change);
   say_what_is_left();
 }
@@ -278,7 +278,8 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   status.clear();
   warn_of_threads(*session, run);
   if (guardian.was_killed()) run.warnings.emplace_back(kGuardianKilled);
-  if (run.reason == "first-thread-ended") run.warnings.push_back(first_thread_ended(target));
+  if (run.reason == EndReason::first_thread_ended)
+    run.warnings.push_back(first_thread_ended(target));
   detach(session, choice.pauser, guardian, before, places, run);
   tell_death(guardian, end_watch, run);
   run.ended = true;
@@ -289,13 +290,13 @@ void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& co
               const ConsoleOptions& console) {
   if (run.log_failure.empty()) causal::write_or_end(run, [&] { log.end(run); });
   write_report(causal::group_runs({run}), {}, {config.output.format, "", console.color});
-  if (run.digest == "changed") {
+  if (run.digest == DigestResult::changed) {
     throw Error(fmt::format("process {} is not as it was before: {}", run.pid, run.warnings.back()),
                 run.left_in_target ? "" : "please report it, with the output of --verbose");
   }
   if (!run.log_failure.empty()) {
     throw Error(run.log_failure + ": the log is not complete" +
-                    (run.digest == "same" ? "; the target is as before" : ""),
+                    (run.digest == DigestResult::same ? "; the target is as before" : ""),
                 "what was measured is in the report above; choose another --output");
   }
 }
@@ -316,7 +317,7 @@ ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& gua
   };
   causal::Run run = watch_target(config, target, guardian, console, work);
   conclude(run, *log, config, console);
-  if (run.reason == "target-exited" && run.experiments.empty()) {
+  if (run.reason == EndReason::target_exited && run.experiments.empty()) {
     if (!procfs::has_ended(target)) {
       throw Error(fmt::format("process {} executed another program before the first experiment "
                               "was over",
@@ -327,7 +328,7 @@ ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& gua
     throw TargetGone("the target ended before the first experiment did" +
                      (run.death ? ": " + text_of(*run.death) : ""));
   }
-  if (run.reason == "first-thread-ended" && run.experiments.empty()) {
+  if (run.reason == EndReason::first_thread_ended && run.experiments.empty()) {
     throw Error(first_thread_ended(target));
   }
   if (guardian.was_killed()) {

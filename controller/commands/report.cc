@@ -47,14 +47,14 @@ ExitCode report(const ReportArguments& arguments) {
   }
   std::vector<causal::RunGroup> groups = causal::group_runs(std::move(log.runs));
   if (!arguments.group.empty()) choose(groups, arguments.group);
-  const std::vector<std::string> remarks = causal::remarks_on(groups);
+  const std::vector<Warning> remarks = causal::remarks_on(groups);
   log.warnings.insert(log.warnings.begin(), remarks.begin(), remarks.end());
   write_report(groups, log.warnings, arguments.options);
   return ExitCode::ok;
 }
 
 std::string text_of(const std::vector<causal::RunGroup>& groups,
-                    const std::vector<std::string>& warnings, bool color, int width) {
+                    const std::vector<Warning>& warnings, bool color, int width) {
   if (groups.size() == 1) {
     report::Report report = causal::estimate(groups.front().runs);
     report.warnings.insert(report.warnings.end(), warnings.begin(), warnings.end());
@@ -70,8 +70,8 @@ std::string text_of(const std::vector<causal::RunGroup>& groups,
 
 }  // namespace
 
-void write_report(const std::vector<causal::RunGroup>& groups,
-                  const std::vector<std::string>& warnings, const ReportOptions& options) {
+void write_report(const std::vector<causal::RunGroup>& groups, const std::vector<Warning>& warnings,
+                  const ReportOptions& options) {
   if (options.format != "text" && groups.size() > 1) {
     throw UsageError(
         fmt::format("the logs have {} groups of runs, which cannot be averaged; {} holds one:{}",
@@ -79,7 +79,8 @@ void write_report(const std::vector<causal::RunGroup>& groups,
         "choose one with --group N, or name the logs of one group only");
   }
   if (options.format == "coz") {
-    for (const std::string& warning : warnings) log::note("{}", warning);  // no place in the format
+    for (const Warning& warning : warnings)
+      log::note("{}", warning.text());  // no place in the format
     write_output(options.path, causal::coz_profile(groups.front().runs), kHint);
     return;
   }

@@ -19,7 +19,7 @@ struct ReportOptions {
 // Estimates from each group and writes the report. `warnings`, of the logs as a whole, are added to
 // those of the estimate of a group alone, and come before those of several. Throws UsageError for
 // several groups in a format that holds one.
-void write_report(const std::vector<causal::RunGroup>& groups,
-                  const std::vector<std::string>& warnings, const ReportOptions& options);
+void write_report(const std::vector<causal::RunGroup>& groups, const std::vector<Warning>& warnings,
+                  const ReportOptions& options);
 
 }  // namespace causalctl::commands

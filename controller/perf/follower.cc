@@ -292,7 +292,7 @@ void Follower::handle_sample(ThreadEvents& events, const SampleRecord& record) {
     const auto [sampled_ns, unsampled_ns] = events.sample_worth(record);
     losses_.unsampled_ns += unsampled_ns;
     auto sample = to_sample_event(record, thread, sampled_ns, kUserRegisters);
-    if (sample.user.truncated) ++losses_.stacks_truncated;
+    if (sample.user.truncated) ++losses_.stacks_copied_in_part;
     merger_.push(std::move(sample));
   } else if (events.is_wake(record)) {
     handle_wake(thread, record);

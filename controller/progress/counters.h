@@ -15,9 +15,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "controller/base/fields.h"
 #include "controller/base/types.h"
 
 namespace causalctl::progress {
@@ -30,6 +32,12 @@ struct ThroughputCount {
   // were fewer than two.
   Nanoseconds first_ns = 0;
   Nanoseconds last_ns = 0;
+
+  static constexpr auto fields() {
+    return std::tuple{
+        Field("name", &ThroughputCount::name), Field("visits", &ThroughputCount::visits),
+        Field("first_ns", &ThroughputCount::first_ns), Field("last_ns", &ThroughputCount::last_ns)};
+  }
 };
 
 struct LatencyCount {
@@ -41,6 +49,17 @@ struct LatencyCount {
   Nanoseconds mean_ns = 0;  // 0: not known
   Nanoseconds p50_ns = 0;   // 0: ends could not be paired with begins
   Nanoseconds p99_ns = 0;
+
+  static constexpr auto fields() {
+    return std::tuple{Field("name", &LatencyCount::name),
+                      Field("begins", &LatencyCount::begins),
+                      Field("ends", &LatencyCount::ends),
+                      Field("in_progress_start", &LatencyCount::in_progress_start),
+                      Field("in_progress_end", &LatencyCount::in_progress_end),
+                      Field("mean_ns", &LatencyCount::mean_ns),
+                      Field("p50_ns", &LatencyCount::p50_ns),
+                      Field("p99_ns", &LatencyCount::p99_ns)};
+  }
 };
 
 // What a tag of the event stream means.

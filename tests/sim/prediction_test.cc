@@ -299,7 +299,7 @@ TEST_CASE("experiments that lost records are discarded", "[sim]") {
   question.duration_ns = 20 * kSecond;
   question.machine.lost_share = 0.01;
   const Prediction prediction = predict(question, {});
-  CHECK(prediction.report.records_lost > 0);
+  CHECK(prediction.report.losses.records_lost > 0);
   CHECK(prediction.report.experiments_discarded == prediction.report.experiments);
 }
 
@@ -314,8 +314,8 @@ TEST_CASE("pauses that never come are told of", "[sim]") {
   const report::Report report = predict(question, controller).report;
   CAPTURE(arrive, report.selfcheck.delay_asked_ns, report.selfcheck.delay_paid_ns);
   const bool told =
-      std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& warning) {
-        return warning.find("of delay were asked for") != std::string::npos;
+      std::any_of(report.warnings.begin(), report.warnings.end(), [](const auto& warning) {
+        return warning.text().find("of delay were asked for") != std::string::npos;
       });
   CHECK(told != arrive);
 }

@@ -16,6 +16,7 @@
 #include "controller/causal/analysis/estimate_small_effects.h"
 #include "controller/causal/analysis/estimate_totals.h"
 #include "controller/causal/analysis/estimate_warnings.h"
+#include "controller/causal/analysis/finding.h"
 #include "controller/causal/analysis/pacing.h"
 
 namespace causalctl::causal {
@@ -25,8 +26,6 @@ using report::ProgressResult;
 using report::Report;
 using report::UnitResult;
 using report::Verdict;
-
-constexpr double kSmallSpeedup = 0.1;  // how far a slope alone is believed
 
 // The pool with the largest effect that is certain: slopes understate a unit that saturates.
 std::optional<report::CurvePoint> best_of(const std::vector<report::CurvePoint>& pools,
@@ -292,30 +291,13 @@ void sum_run(const Run& run, Report& report) {
     report.selfcheck.delay_asked_ns += experiment.asked_ns;
     report.selfcheck.delay_paid_ns += experiment.paid_ns;
   }
-  report.samples_total += samples_of(run);
-  report.records_lost += std::max(run.losses.records_lost, lost);
-  report.stacks_truncated += run.losses.stacks_truncated;
-  report.samples_unknown += run.losses.samples_unknown;
-  report.throttles += run.losses.throttles;
-  report.stacks_copied_in_part += run.losses.stacks_copied_in_part;
+  Losses losses = run.losses;
+  losses.samples_total = samples_of(run);
+  losses.records_lost = std::max(losses.records_lost, lost);
+  merge(report.losses, losses);
+  merge(report.overhead, run.overhead);
   report.selfcheck.stopped_calls += run.stopped_calls;
   report.wall_ns += run.wall_ns;
-  report.attach_stop_ns = std::max(report.attach_stop_ns, run.overhead.attach_stop_ns);
-  report.sample_to_pause_p50_ns =
-      std::max(report.sample_to_pause_p50_ns, run.overhead.sample_to_pause_p50_ns);
-  report.sample_to_pause_p99_ns =
-      std::max(report.sample_to_pause_p99_ns, run.overhead.sample_to_pause_p99_ns);
-  report.pause_cost_ns = std::max(report.pause_cost_ns, run.overhead.pause_cost.cost_ns);
-  report.pause_cost_error_ns =
-      std::max(report.pause_cost_error_ns, run.overhead.pause_cost.error_ns);
-  report.period_ns = std::max(report.period_ns, run.overhead.period_ns);
-  report.controller_cpu_share =
-      std::max(report.controller_cpu_share, run.overhead.controller_cpu_share);
-  if (run.overhead.slowdown && run.overhead.slowdown >= report.slowdown) {
-    report.slowdown = run.overhead.slowdown;
-    report.slowdown_low = run.overhead.slowdown_low;
-    report.slowdown_high = run.overhead.slowdown_high;
-  }
   std::set<std::string> peers(report.peers.begin(), report.peers.end());
   peers.insert(run.peers.begin(), run.peers.end());
   report.peers.assign(peers.begin(), peers.end());
@@ -323,11 +305,7 @@ void sum_run(const Run& run, Report& report) {
     std::string& all = report.facilities.emplace(name, outcome).first->second;
     if (all == name_of(Outcome::seen)) all = outcome;
   }
-  if (run.digest.starts_with("changed")) {
-    report.digest = "changed";
-  } else if (run.digest == "same" && report.digest == "unknown") {
-    report.digest = "same";
-  }
+  report.digest = std::max(report.digest, run.digest);
   if (report.executable.empty()) {
     report.executable = run.executable;
     report.started_as = run.started_as;
@@ -378,6 +356,7 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
     report.progress.push_back(estimate_point(runs, point, effects, null, alpha));
     if (!report.selfcheck.null_effect) report.selfcheck.null_effect = null;
   }
+  report.finding = finding_of(report);
   add_warnings(runs, report);
   return report;
 }

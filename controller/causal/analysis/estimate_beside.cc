@@ -1,7 +1,5 @@
 #include "controller/causal/analysis/estimate_beside.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -13,6 +11,18 @@ namespace causalctl::causal {
 namespace {
 
 constexpr double kAsked = 0.5;  // the speedup for which the width is told
+
+constexpr WarningKind<double, std::string, double, std::string, double, double> kBesideStrangers{
+    "The target's threads waited for a core {:.0f} % of the time that they wanted to run, because "
+    "of {}; a millisecond of CPU time saved is worth {:.1f} ms here. {}; a standard error for "
+    "±{:.0f} points (at {:.0f} %) is in every interval. At a quieter time, or on cores of its own, "
+    "the target's effects may be others."};
+
+constexpr WarningKind<double, double, double, double> kUnderQuota{
+    "A quota of CPU time (cgroup) stopped the target {:.0f} % of the time. CPU time saved is worth "
+    "{:.1f} times as much here, and all threads that wait for each other gain by it; a standard "
+    "error for ±{:.0f} points (at {:.0f} %) is in every interval. Without the quota other code may "
+    "be worth optimising."};
 
 const char* for_whom(Meeting meeting) {
   switch (meeting) {
@@ -33,21 +43,9 @@ double half_width(const CoresShared& shared) {
   return std::ceil(100 * statistics::kNormal95 * error_beside(shared) * std::sqrt(kAsked));
 }
 
-std::string told_of_quota(const CoresShared& shared, double half_width) {
-  return fmt::format(
-      "A quota of CPU time (cgroup) stopped the target {:.0f} % of the time. CPU time saved is "
-      "worth "
-      "{:.1f} times as much here, and all threads that wait for each other gain by it; a standard "
-      "error for ±{:.0f} points (at {:.0f} %) is in every interval. Without the quota other code "
-      "may "
-      "be worth optimising.",
-      100 * shared.quota_share, 1 / (1 - std::min(shared.quota_share, 0.99)), half_width,
-      100 * kAsked);
-}
-
 }  // namespace
 
-std::string told_of_strangers(const std::vector<Run>& runs) {
+std::optional<Warning> told_of_strangers(const std::vector<Run>& runs) {
   CoreTotals totals;
   bool throttled = false;
   for (const Run& run : runs) {
@@ -55,18 +53,14 @@ std::string told_of_strangers(const std::vector<Run>& runs) {
     throttled = throttled || run.throttled;
   }
   const CoresShared shared = classify(totals);
-  if (!shared.matters) {
-    return shared.quota_share > 0 ? told_of_quota(shared, half_width(shared)) : "";
+  if (shared.matters) {
+    return Warning(kBesideStrangers, 100 * shared.waited_share,
+                   throttled ? "a quota of CPU time (cgroup) or other programs" : "other programs",
+                   shared.stretch, for_whom(shared.meeting), half_width(shared), 100 * kAsked);
   }
-  return fmt::format(
-      "The target's threads waited for a core {:.0f} % of the time that they wanted to run, "
-      "because of {}; a millisecond of CPU time saved is worth {:.1f} ms here. {}; a "
-      "standard error for ±{:.0f} points (at {:.0f} %) is in every interval. At a quieter time, or "
-      "on cores of its own, the "
-      "target's effects may be others.",
-      100 * shared.waited_share,
-      throttled ? "a quota of CPU time (cgroup) or other programs" : "other programs",
-      shared.stretch, for_whom(shared.meeting), half_width(shared), 100 * kAsked);
+  if (shared.quota_share == 0) return std::nullopt;
+  return Warning(kUnderQuota, 100 * shared.quota_share, 1 / (1 - std::min(shared.quota_share, 0.99)),
+                 half_width(shared), 100 * kAsked);
 }
 
 }  // namespace causalctl::causal

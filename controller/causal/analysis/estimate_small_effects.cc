@@ -16,6 +16,14 @@ using report::Verdict;
 constexpr std::uint64_t kFewestSamples = 10;
 constexpr Nanoseconds kUsualPeriod = kMillisecond;
 
+constexpr WarningKind<std::string> kTooFew{
+    "{}: too few experiments to say anything; profile for longer (--duration)"};
+constexpr WarningKind<std::string, std::string, std::string> kNothingKnown{
+    "{}: the experiments tell nothing: {}; {}"};
+constexpr WarningKind<std::string, double, std::uint64_t, double> kNothingLarger{
+    "{}: no effect larger than {:.1f} % is possible here, by making any of the {} measured units "
+    "faster ({:.0f} % of the samples)"};
+
 double in_percent(double fraction) { return 100 * fraction; }
 
 // To the one digit that is shown: a bound must not be rounded down.
@@ -73,13 +81,14 @@ Bound bound_of(const UnitResult& unit) {
 
 // What the best could still be is a finding, too. It needs no control for many units: it is wrong
 // only if the bound of that one unit is wrong which truly has the largest effect.
-std::string statement_of_small_effects(const ProgressResult& point, Nanoseconds period_ns) {
+std::optional<Warning> statement_of_small_effects(const ProgressResult& point,
+                                                  Nanoseconds period_ns) {
   const UnitResult* largest = nullptr;
   Bound bound;
   double samples = 0;
   std::size_t measured = 0;
   for (const UnitResult& unit : point.units) {
-    if (unit.verdict == Verdict::optimise) return "";
+    if (unit.verdict == Verdict::optimise) return std::nullopt;
     if (!unit.slope) continue;
     ++measured;
     samples += unit.sample_share;
@@ -88,18 +97,12 @@ std::string statement_of_small_effects(const ProgressResult& point, Nanoseconds 
     largest = &unit;
     bound = of_unit;
   }
-  if (largest == nullptr) {
-    return fmt::format("{}: too few experiments to say anything; profile for longer (--duration)",
-                       point.name);
-  }
+  if (largest == nullptr) return Warning(kTooFew, point.name);
   if (const auto why = why_unknown(point, *largest, bound); !why.empty()) {
-    return fmt::format("{}: the experiments tell nothing: {}; {}", point.name, why,
-                       what_to_do(*largest, period_ns));
+    return Warning(kNothingKnown, point.name, why, what_to_do(*largest, period_ns));
   }
-  return fmt::format(
-      "{}: no effect larger than {:.1f} % is possible here, by making any of the {} measured "
-      "units faster ({:.0f} % of the samples)",
-      point.name, rounded_up(in_percent(bound.effect)), measured, in_percent(samples));
+  return Warning(kNothingLarger, point.name, rounded_up(in_percent(bound.effect)), measured,
+                 in_percent(samples));
 }
 
 }  // namespace causalctl::causal

@@ -2,7 +2,7 @@
 // or that the experiments cannot tell. Pure.
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "controller/base/types.h"
 #include "controller/report/causal/model.h"
@@ -21,7 +21,8 @@ struct Bound {
 };
 Bound bound_of(const report::UnitResult& unit);  // REQUIRES a slope
 
-// A warning, or empty: some unit is worth optimising. `period_ns`: of sampling.
-std::string statement_of_small_effects(const report::ProgressResult& point, Nanoseconds period_ns);
+// nullopt: some unit is worth optimising. `period_ns`: of sampling.
+std::optional<Warning> statement_of_small_effects(const report::ProgressResult& point,
+                                                  Nanoseconds period_ns);
 
 }  // namespace causalctl::causal

@@ -25,6 +25,60 @@ using report::Verdict;
 // With a period this long it is not samples that fill the kernel's rings.
 constexpr Nanoseconds kFewSamples = 5 * kMillisecond;
 
+using Text = std::string;
+using Count = std::uint64_t;
+
+constexpr WarningKind<Text, double, double, double, double, double> kImpossible{
+    "{}: {:.0f} % faster was found to gain {:.1f} % [{:.1f}, {:.1f}], more than the {:.1f} % that "
+    "the unit's own time allows for: do not trust it; another progress point may serve better"};
+constexpr WarningKind<Text, Text> kOwnPace{
+    "{} comes at its own pace: {}. Its source does not wait for the program, so faster code does "
+    "not make it come more often; what faster code changes is latency: use --latency"};
+constexpr WarningKind<Text, Text> kPaceUnknown{
+    "whether {} waits for the program or comes at its own pace could not be told ({}): intervals "
+    "hold both, also that nothing is gained; profile for longer, or at a time when the program has "
+    "more to spare"};
+constexpr WarningKind<Text, Count, Count> kPacesDiffer{
+    "{}: {} runs found that it comes at its own pace, {} that it waits for the program. Their "
+    "loads differ: report them one by one"};
+constexpr WarningKind<Text, Count, Count> kPaceNotTested{
+    "{}: {} runs found that it comes at its own pace, {} did not look. Effects in the latter may "
+    "be too large: report them one by one"};
+constexpr WarningKind<Text> kNeverVisited{
+    "{}: never visited during an experiment; choose a point that the work passes through "
+    "(causalctl points PID)"};
+constexpr WarningKind<Count, Count, Count, Text> kRecordsLost{
+    "{} event records were lost in {} of {} experiments, which do not count therefore; {}"};
+constexpr WarningKind<Count, Count> kThrottled{
+    "after {} of {} samples the kernel took none for a while: what comes next stands for that "
+    "time, too, as if the period were longer; raise kernel.perf_event_max_sample_rate"};
+constexpr WarningKind<Count, Count> kDiscarded{
+    "{} of {} experiments were discarded; the machine may be too busy"};
+constexpr WarningKind<double, double, Text> kMismatch{
+    "{:.1f} ms of delay were asked for, {:.1f} ms were paid: effects are too {}"};
+constexpr WarningKind<double, double, Text, double> kPauseCost{
+    "what a pause costs its thread is known to ±{:.0f} µs only (standard error), which alone makes "
+    "effects uncertain by up to ±{:.0f} points (here: {}, {:.0f} % faster); each interval contains "
+    "its own share of it; profile at a quieter time or for longer"};
+constexpr WarningKind<Text, double, double, Text, Text, Text> kNullWeak{
+    "self-check{} weak: without any speedup the experiments agree only to [{:.1f}, {:.1f}] %; {} "
+    "that would have a verdict otherwise {} no larger effect, and {} none: profile for longer, or "
+    "at a quieter time"};
+constexpr WarningKind<Text, double, double, double> kNullFailed{
+    "self-check{} failed: without any speedup the experiments differ by {:.1f} % [{:.1f}, {:.1f}]; "
+    "effects of that size mean nothing"};
+constexpr WarningKind<double, Text> kForeignWaits{
+    "the target's threads waited for cores {:.0f} % of the time because of other processes (or a "
+    "limit of CPU time){}: effects hold under that load; repeat it without, if that is not what "
+    "you are after"};
+constexpr WarningKind<double> kOwnWaits{
+    "the target's threads waited for cores {:.0f} % of the time because more of them wanted to run "
+    "than there are cores: effects hold only for this number of cores"};
+constexpr WarningKind<Text> kLogCutOff{
+    "run {}: the log is cut off (killed?); what was written counts"};
+constexpr WarningKind<Text, Text> kChanged{"run {}: the target is not as it was before ({})"};
+constexpr WarningKind<> kNoExperiment{"no experiment was finished"};
+
 double percent(double fraction) { return 100 * fraction; }
 
 // An effect that is certainly larger than the unit's time allows for is an error of ours, or of the
@@ -34,12 +88,10 @@ void warn_of_impossible(const ProgressResult& point, Report& report) {
     if (!unit.ceiling || unit.verdict != Verdict::optimise || !unit.best) continue;
     const double most = *unit.ceiling * unit.best->speedup;
     if (unit.best->effect.low <= most) continue;
-    report.warnings.push_back(fmt::format(
-        "{}: {:.0f} % faster was found to gain {:.1f} % [{:.1f}, {:.1f}], more than the {:.1f} % "
-        "that the unit's own time allows for: do not trust it; another progress point may serve "
-        "better",
-        unit.unit, percent(unit.best->speedup), percent(unit.best->effect.value),
-        percent(unit.best->effect.low), percent(unit.best->effect.high), percent(most)));
+    const Interval& effect = unit.best->effect;
+    report.warnings.emplace_back(kImpossible, unit.unit, percent(unit.best->speedup),
+                                 percent(effect.value), percent(effect.low), percent(effect.high),
+                                 percent(most));
   }
 }
 
@@ -60,19 +112,8 @@ std::string seen_of_pace(const report::Pacing& pacing) {
 
 void warn_of_pace(const ProgressResult& point, Report& report) {
   if (!point.pacing || point.pacing->pace == report::Pace::of_program) return;
-  const std::string seen = seen_of_pace(*point.pacing);
-  if (point.pacing->pace == report::Pace::own) {
-    report.warnings.push_back(fmt::format(
-        "{} comes at its own pace: {}. Its source does not wait for the program, so faster code "
-        "does not make it come more often; what faster code changes is latency: use --latency",
-        point.name, seen));
-  } else {
-    report.warnings.push_back(fmt::format(
-        "whether {} waits for the program or comes at its own pace could not be told ({}): "
-        "intervals hold both, also that nothing is gained; profile for longer, or at a time when "
-        "the program has more to spare",
-        point.name, seen));
-  }
+  const auto& kind = point.pacing->pace == report::Pace::own ? kOwnPace : kPaceUnknown;
+  report.warnings.emplace_back(kind, point.name, seen_of_pace(*point.pacing));
 }
 
 // What several runs found of a point's pace, one of which the report shows.
@@ -91,16 +132,10 @@ void warn_of_paces(const std::vector<Run>& runs, const ProgressResult& point, Re
     not_looked_for += pace ? 0 : 1;
   }
   if (own > 0 && of_program > 0) {
-    report.warnings.push_back(fmt::format(
-        "{}: {} runs found that it comes at its own pace, {} that it waits for the program. "
-        "Their loads differ: report them one by one",
-        point.name, own, of_program));
+    report.warnings.emplace_back(kPacesDiffer, point.name, own, of_program);
   }
   if (own > 0 && not_looked_for > 0) {
-    report.warnings.push_back(
-        fmt::format("{}: {} runs found that it comes at its own pace, {} did not look. "
-                    "Effects in the latter may be too large: report them one by one",
-                    point.name, own, not_looked_for));
+    report.warnings.emplace_back(kPaceNotTested, point.name, own, not_looked_for);
   }
 }
 
@@ -116,16 +151,15 @@ bool told_of_silence(const std::vector<Run>& runs, const std::string& point) {
 void warn_of_points(const std::vector<Run>& runs, Report& report) {
   for (const ProgressResult& point : report.progress) {
     if (point.visits == 0) {
-      if (told_of_silence(runs, point.name)) continue;
-      report.warnings.push_back(fmt::format(
-          "{}: never visited during an experiment; choose a point that the work passes through "
-          "(causalctl points PID)",
-          point.name));
+      if (!told_of_silence(runs, point.name)) {
+        report.warnings.emplace_back(kNeverVisited, point.name);
+      }
     } else {
       warn_of_pace(point, report);
       warn_of_paces(runs, point, report);
-      std::string small = statement_of_small_effects(point, report.period_ns);
-      if (!small.empty()) report.warnings.push_back(std::move(small));
+      if (auto small = statement_of_small_effects(point, report.overhead.period_ns)) {
+        report.warnings.push_back(std::move(*small));
+      }
       warn_of_impossible(point, report);
     }
   }
@@ -143,26 +177,20 @@ void warn_of_losses(const std::vector<Run>& runs, Report& report) {
     }
   }
   if (experiments > 0) {
-    report.warnings.push_back(fmt::format(
-        "{} event records were lost in {} of {} experiments, which do not count therefore; {}",
-        lost, experiments, report.experiments,
-        report.period_ns < kFewSamples ? "use a longer --period"
-                                       : "the controller was too late for them: leave it a core, "
-                                         "or profile at a quieter time"));
+    report.warnings.emplace_back(kRecordsLost, lost, experiments, report.experiments,
+                                 report.overhead.period_ns < kFewSamples
+                                     ? "use a longer --period"
+                                     : "the controller was too late for them: leave it a core, or "
+                                       "profile at a quieter time");
   }
   // Below that most samples come when they are to.
-  if (static_cast<double>(report.throttles) >
-      kManyThrottles * static_cast<double>(report.samples_total)) {
-    report.warnings.push_back(fmt::format(
-        "after {} of {} samples the kernel took none for a while: what comes next stands for that "
-        "time, too, as if the period were longer; raise kernel.perf_event_max_sample_rate",
-        report.throttles, report.samples_total));
+  if (static_cast<double>(report.losses.throttles) >
+      kManyThrottles * static_cast<double>(report.losses.samples_total)) {
+    report.warnings.emplace_back(kThrottled, report.losses.throttles, report.losses.samples_total);
   }
   if (static_cast<double>(report.experiments_discarded) >
       kManyDiscarded * static_cast<double>(report.experiments)) {
-    report.warnings.push_back(
-        fmt::format("{} of {} experiments were discarded; the machine may be too busy",
-                    report.experiments_discarded, report.experiments));
+    report.warnings.emplace_back(kDiscarded, report.experiments_discarded, report.experiments);
   }
   const double asked = static_cast<double>(report.selfcheck.delay_asked_ns);
   const double paid = static_cast<double>(report.selfcheck.delay_paid_ns);
@@ -170,10 +198,8 @@ void warn_of_losses(const std::vector<Run>& runs, Report& report) {
   // Against the length of the run, too: where hardly anything was paused nothing can be falsified.
   if (difference > kDelayMismatch * asked &&
       difference > kDelayOfRun * static_cast<double>(report.wall_ns)) {
-    report.warnings.push_back(
-        fmt::format("{:.1f} ms of delay were asked for, {:.1f} ms were paid: effects are too {}",
-                    asked / kMillisecond, paid / kMillisecond,
-                    paid < asked ? "small or too large" : "uncertain"));
+    report.warnings.emplace_back(kMismatch, asked / kMillisecond, paid / kMillisecond,
+                                 paid < asked ? "small or too large" : "uncertain");
   }
 }
 
@@ -196,21 +222,18 @@ void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
   }
   double largest = 0;
   double of_one_ns = 0;  // pause, there
-  std::string of;
+  std::pair<std::string, double> of;
   for (const auto& [what, sum] : sums) {
     if (sum.effective_ns <= 0) continue;
     const double error = static_cast<double>(sum.error_ns) / static_cast<double>(sum.effective_ns);
     if (error <= largest) continue;
     largest = error;
     of_one_ns = static_cast<double>(sum.error_ns) / sum.pauses;
-    of = fmt::format("{}, {:.0f} % faster", what.first, percent(what.second));
+    of = what;
   }
   if (largest <= kPauseErrorTold) return;
-  report.warnings.push_back(fmt::format(
-      "what a pause costs its thread is known to ±{:.0f} µs only (standard error), which alone "
-      "makes effects uncertain by up to ±{:.0f} points (here: {}); each interval contains its own "
-      "share of it; profile at a quieter time or for longer",
-      of_one_ns / kMicrosecond, 100 * statistics::kNormal95 * largest, of));
+  report.warnings.emplace_back(kPauseCost, of_one_ns / kMicrosecond,
+                               100 * statistics::kNormal95 * largest, of.first, percent(of.second));
 }
 
 // Of which point a check speaks, where there are several.
@@ -225,62 +248,46 @@ void warn_of_weak_null(const ProgressResult& point, Report& report) {
                                       [](const UnitResult& unit) { return unit.within_null; });
   const auto& null = point.null_effect;
   if (!null || withheld == 0) return;
-  report.warnings.push_back(fmt::format(
-      "self-check{} weak: without any speedup the experiments agree only to [{:.1f}, {:.1f}] %; {} "
-      "that would have a verdict otherwise {} no larger effect, and {} none: profile for longer, "
-      "or at a quieter time",
-      of_point(report, point), percent(null->low), percent(null->high),
-      withheld == 1 ? "a unit" : fmt::format("{} units", withheld), withheld == 1 ? "has" : "have",
-      withheld == 1 ? "gets" : "get"));
+  const bool one = withheld == 1;
+  report.warnings.emplace_back(kNullWeak, of_point(report, point), percent(null->low),
+                               percent(null->high),
+                               one ? "a unit" : fmt::format("{} units", withheld),
+                               one ? "has" : "have", one ? "gets" : "get");
 }
 
 void warn_of_null(const ProgressResult& point, Report& report) {
   const auto& null = point.null_effect;
   if (!null || (null->low <= 0 && null->high >= 0) || std::abs(null->value) <= 0.01) return;
-  report.warnings.push_back(fmt::format(
-      "self-check{} failed: without any speedup the experiments differ by {:.1f} % [{:.1f}, "
-      "{:.1f}]; effects of that size mean nothing",
-      of_point(report, point), percent(null->value), percent(null->low), percent(null->high)));
+  report.warnings.emplace_back(kNullFailed, of_point(report, point), percent(null->value),
+                               percent(null->low), percent(null->high));
 }
 
 void warn_of_selfcheck(Report& report) {
   for (const ProgressResult& point : report.progress) warn_of_null(point, report);
-  if (!report.beside.empty()) {
-    report.warnings.push_back(report.beside);
+  if (report.beside) {
+    report.warnings.push_back(*report.beside);
   } else if (report.foreign_share > kBesideOthers) {
-    report.warnings.push_back(fmt::format(
-        "the target's threads waited for cores {:.0f} % of the time because of other processes (or "
-        "a limit of CPU time){}: effects hold under that load; repeat it without, if that is not "
-        "what you are after",
-        percent(report.foreign_share),
+    report.warnings.emplace_back(
+        kForeignWaits, percent(report.foreign_share),
         report.peers.empty()
             ? ""
-            : fmt::format(", among them {}, which it talks to", fmt::join(report.peers, ", "))));
+            : fmt::format(", among them {}, which it talks to", fmt::join(report.peers, ", ")));
   }
   const double own_share = report.oversubscribed_share - report.foreign_share;
   if (report.oversubscribed_share > kOversubscribed && own_share > kBesideOthers) {
-    report.warnings.push_back(fmt::format(
-        "the target's threads waited for cores {:.0f} % of the time because more of them wanted to "
-        "run than there are cores: effects hold only for this number of cores",
-        percent(own_share)));
+    report.warnings.emplace_back(kOwnWaits, percent(own_share));
   }
 }
 
 void warn_of_runs(const std::vector<Run>& runs, Report& report) {
   for (const Run& run : runs) {
-    if (!run.ended) {
-      report.warnings.push_back(
-          fmt::format("run {}: the log is cut off (killed?); what was written counts", run.id));
+    if (!run.ended) report.warnings.emplace_back(kLogCutOff, run.id);
+    if (run.digest == DigestResult::changed) {
+      report.warnings.emplace_back(kChanged, run.id, std::string(name_of(run.digest)));
     }
-    if (run.digest.starts_with("changed")) {
-      report.warnings.push_back(
-          fmt::format("run {}: the target is not as it was before ({})", run.id, run.digest));
-    }
-    for (const std::string& warning : run.warnings) {
-      if (std::find(report.warnings.begin(), report.warnings.end(), warning) ==
-          report.warnings.end()) {
-        report.warnings.push_back(warning);
-      }
+    for (const Warning told : run.warnings) {
+      const auto& all = report.warnings;
+      if (std::find(all.begin(), all.end(), told) == all.end()) report.warnings.push_back(told);
     }
   }
 }
@@ -289,7 +296,7 @@ void warn_of_runs(const std::vector<Run>& runs, Report& report) {
 
 void add_warnings(const std::vector<Run>& runs, Report& report) {
   warn_of_points(runs, report);
-  if (report.experiments == 0) report.warnings.push_back("no experiment was finished");
+  if (report.experiments == 0) report.warnings.emplace_back(kNoExperiment);
   warn_of_selfcheck(report);
   for (const ProgressResult& point : report.progress) warn_of_weak_null(point, report);
   warn_of_pause_cost(runs, report);

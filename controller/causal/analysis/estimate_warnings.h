@@ -1,4 +1,4 @@
-// What a reader must know before believing a report, in sentences. Pure.
+// What a reader must know before believing a report. Pure.
 #pragma once
 
 #include <vector>

@@ -19,6 +19,14 @@ constexpr std::size_t kBuildDigits = 12;  // shown of a build-id
 constexpr std::size_t kMostRunsListed = 4;
 constexpr const char* kDefaultScope = "MAIN";
 
+constexpr WarningKind<std::uint64_t, std::string> kGroups{
+    "the logs have {} groups of runs, which differ in {}; they are not averaged"};
+constexpr WarningKind<> kBuilds{
+    "there are several builds of one program; causalctl ab compares builds"};
+constexpr WarningKind<std::uint64_t, std::string> kNoBuildId{
+    "{} runs of {} have no build-id; they are taken to be of one build because the path of the "
+    "executable is the same"};
+
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // A log may be of another version, or damaged: what is not of the kind we write is not known.
@@ -169,8 +177,8 @@ std::vector<RunGroup> group_runs(std::vector<Run> runs) {
   return groups;
 }
 
-std::vector<std::string> remarks_on(const std::vector<RunGroup>& groups) {
-  std::vector<std::string> remarks;
+std::vector<Warning> remarks_on(const std::vector<RunGroup>& groups) {
+  std::vector<Warning> remarks;
   if (groups.size() > 1) {
     std::vector<std::string> what;
     if (differ(groups, program_of)) what.emplace_back("program");
@@ -180,19 +188,14 @@ std::vector<std::string> remarks_on(const std::vector<RunGroup>& groups) {
       what.emplace_back("scope");
     }
     if (what.empty()) what.emplace_back("what their progress points are");
-    remarks.push_back(
-        fmt::format("the logs have {} groups of runs, which differ in {}; they are not averaged",
-                    groups.size(), fmt::join(what, ", ")));
+    remarks.emplace_back(kGroups, groups.size(), fmt::format("{}", fmt::join(what, ", ")));
   }
   if (has_two_builds(groups)) {
-    remarks.emplace_back("there are several builds of one program; causalctl ab compares builds");
+    remarks.emplace_back(kBuilds);
   }
   for (const RunGroup& group : groups) {
     if (!group.basis.build_id.empty() || group.runs.size() < 2) continue;
-    remarks.push_back(
-        fmt::format("{} runs of {} have no build-id; they are taken to be of one build because "
-                    "the path of the executable is the same",
-                    group.runs.size(), program_of(group.basis)));
+    remarks.emplace_back(kNoBuildId, group.runs.size(), program_of(group.basis));
   }
   return remarks;
 }

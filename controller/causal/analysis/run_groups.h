@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/warning.h"
 #include "controller/causal/record/experiment.h"
 
 namespace causalctl::causal {
@@ -43,7 +44,7 @@ std::vector<RunGroup> group_runs(std::vector<Run> runs);
 
 // Sentences on what tells the groups apart, and what can be done; nothing for one group whose
 // program is known.
-std::vector<std::string> remarks_on(const std::vector<RunGroup>& groups);
+std::vector<Warning> remarks_on(const std::vector<RunGroup>& groups);
 
 // "\n  1  server, by line: 2 runs (5f0c81d2, 77a0b1c3)", one line for each.
 std::string list_of(const std::vector<RunGroup>& groups);

@@ -41,9 +41,10 @@ Nanoseconds seconds_of(const Silence& silence) {
 bool visited(const ThroughputCount& point) { return point.visits > 0; }
 bool visited(const LatencyCount& point) { return point.ends > 0; }
 
-std::string hint_of(const std::string& reason) {
-  if (reason == "interrupted") return "let it run for longer: the first experiment takes a while";
-  if (reason == "duration") {
+std::string hint_of(EndReason reason) {
+  if (reason == EndReason::interrupted)
+    return "let it run for longer: the first experiment takes a while";
+  if (reason == EndReason::duration) {
     return "profile for longer (--duration 60s): the survey and the calibration come first";
   }
   return "the warnings above say more";
@@ -61,7 +62,8 @@ NoResult without_experiment(const Run& run) {
                         run.losses.samples_total),
             "the warnings above name the code that runs; --scope-binary and --scope-file choose"};
   }
-  const std::string cause = run.reason == "interrupted" ? "it was interrupted" : "it ended";
+  const std::string cause =
+      run.reason == EndReason::interrupted ? "it was interrupted" : "it ended";
   return {fmt::format("no result: {} before the first experiment was finished", cause),
           hint_of(run.reason)};
 }

@@ -33,7 +33,7 @@ void add_totals(const EngineParts& parts, Nanoseconds cpu_start_ns, Run& run) {
                                       static_cast<double>(std::max<Nanoseconds>(run.wall_ns, 1));
   run.losses.records_lost = parts.session.losses().records_lost;
   run.losses.throttles = parts.session.losses().throttles;
-  run.losses.stacks_copied_in_part = parts.session.losses().stacks_truncated;
+  run.losses.stacks_copied_in_part = parts.session.losses().stacks_copied_in_part;
   run.losses.stacks_truncated = parts.attribution.stacks_cut_off();
   run.losses.samples_unknown = parts.attribution.unknown();
   run.losses.samples_total = parts.attribution.total();

@@ -177,11 +177,11 @@ void run_execution(const Settings& settings, const EngineParts& parts, const Run
       watch(engine, lines, parts, hooks, planned, period_ns, early ? &*early : nullptr);
   wait_for_answers(parts, hooks);
 
-  run.reason = hooks.interrupts() > 0 ? "interrupted" : "target-exited";
+  run.reason = hooks.interrupts() > 0 ? EndReason::interrupted : EndReason::target_exited;
   run.experiments.push_back(experiment_of(parts, engine, planned, watched, run.overhead));
   run.cores = run.experiments.back().cores;
   run.throttled = engine.cores().throttled();
-  if (run.reason == "target-exited" && !engine.executed_other_program()) {
+  if (run.reason == EndReason::target_exited && !engine.executed_other_program()) {
     run.death = death_of(parts, engine);
   }
   run.samples = parts.attribution.samples();

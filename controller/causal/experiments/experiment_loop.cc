@@ -101,18 +101,18 @@ class ExperimentLoop {
 };
 
 bool ExperimentLoop::stop() {
-  if (!run_.reason.empty()) return true;
+  if (run_.reason != EndReason::none) return true;
   if (hooks_.interrupts() > 0) {
-    run_.reason = "interrupted";
+    run_.reason = EndReason::interrupted;
   } else if (!parts_.session.target_alive() || engine_.executed_other_program()) {
-    run_.reason = "target-exited";
+    run_.reason = EndReason::target_exited;
   } else if (hooks_.first_thread_ended && hooks_.first_thread_ended()) {
-    run_.reason = "first-thread-ended";
+    run_.reason = EndReason::first_thread_ended;
   } else if (settings_.budget.duration_ns &&
              parts_.clock.now() - start_ns_ >= *settings_.budget.duration_ns) {
-    run_.reason = "duration";
+    run_.reason = EndReason::duration;
   }
-  return !run_.reason.empty();
+  return run_.reason != EndReason::none;
 }
 
 // In every loop that takes long.
@@ -202,7 +202,7 @@ void ExperimentLoop::check_budget_since(Nanoseconds begin_ns) {
 
 void ExperimentLoop::keep_budget(const Slowdown& slowdown) {
   if (100 * slowdown.share <= *settings_.budget.max_slowdown_percent) return;
-  run_.reason = "budget";
+  run_.reason = EndReason::budget;
   run_.warnings.push_back(over_budget(slowdown, *settings_.budget.max_slowdown_percent));
 }
 
@@ -224,7 +224,7 @@ void ExperimentLoop::interim_analysis() {
   }
   if (!settings_.budget.until_certain || !analyses_.due(run_.experiments.size())) return;
   const std::string only_unit = fixed_ ? parts_.attribution.unit(*fixed_).name : "";
-  if (enough(so_far(), analyses_, only_unit)) run_.reason = "certain";
+  if (enough(so_far(), analyses_, only_unit)) run_.reason = EndReason::certain;
 }
 
 // Between two experiments, too.
@@ -295,7 +295,7 @@ void ExperimentLoop::warn_of_intrusion() {
 }
 
 void ExperimentLoop::finish() {
-  if (run_.reason == "target-exited" && !engine_.executed_other_program()) {
+  if (run_.reason == EndReason::target_exited && !engine_.executed_other_program()) {
     run_.death = death_of(parts_, engine_);
   }
   run_.wall_ns = parts_.clock.now() - start_ns_;

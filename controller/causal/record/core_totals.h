@@ -3,9 +3,10 @@
 // all threads gain by a saving of one (share_effect.h). Passive.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <tuple>
 
+#include "controller/base/fields.h"
 #include "controller/base/types.h"
 
 namespace causalctl::causal {
@@ -50,41 +51,28 @@ struct CoreTotals {
   int cores = 0;            // on which the target may run; 0: how long they idled is not known
   Nanoseconds idle_ns = 0;  // of these together
 
+  static constexpr auto fields() {
+    return std::tuple{Field("cpu_ns", &CoreTotals::cpu_ns),
+                      Field("stranger_wait_ns", &CoreTotals::stranger_wait_ns),
+                      Field("visitors_cpu_ns", &CoreTotals::visitors_cpu_ns),
+                      Field("met", &CoreTotals::met),
+                      Field("ended_from_outside", &CoreTotals::ended_externally),
+                      Field("spin", &CoreTotals::spin),
+                      Field("coupled_cpu_ns", &CoreTotals::coupled_cpu_ns),
+                      Field("busiest_cpu_ns", &CoreTotals::busiest_cpu_ns),
+                      Field("coupled_unit_ns", &CoreTotals::coupled_unit_ns),
+                      Field("peers_cpu_ns", &CoreTotals::peers_cpu_ns),
+                      Field("quota_ns", &CoreTotals::quota_ns),
+                      Field("quota_stopped_ns", &CoreTotals::quota_stopped_ns),
+                      Field("quota_granted_ns", &CoreTotals::quota_granted_ns),
+                      Field("cores", &CoreTotals::cores, kLargest),
+                      Field("idle_ns", &CoreTotals::idle_ns)};
+  }
   CoreTotals& operator+=(const CoreTotals& more) {
-    cpu_ns += more.cpu_ns;
-    stranger_wait_ns += more.stranger_wait_ns;
-    visitors_cpu_ns += more.visitors_cpu_ns;
-    met += more.met;
-    ended_externally += more.ended_externally;
-    spin = spin || more.spin;
-    coupled_cpu_ns += more.coupled_cpu_ns;
-    busiest_cpu_ns += more.busiest_cpu_ns;
-    coupled_unit_ns += more.coupled_unit_ns;
-    peers_cpu_ns += more.peers_cpu_ns;
-    quota_ns += more.quota_ns;
-    quota_stopped_ns += more.quota_stopped_ns;
-    quota_granted_ns += more.quota_granted_ns;
-    cores = std::max(cores, more.cores);
-    idle_ns += more.idle_ns;
+    merge(*this, more);
     return *this;
   }
-  CoreTotals operator-(const CoreTotals& before) const {
-    CoreTotals since = *this;
-    since.cpu_ns -= before.cpu_ns;
-    since.stranger_wait_ns -= before.stranger_wait_ns;
-    since.visitors_cpu_ns -= before.visitors_cpu_ns;
-    since.met -= before.met;
-    since.ended_externally -= before.ended_externally;
-    since.coupled_cpu_ns -= before.coupled_cpu_ns;
-    since.busiest_cpu_ns -= before.busiest_cpu_ns;
-    since.coupled_unit_ns -= before.coupled_unit_ns;
-    since.peers_cpu_ns -= before.peers_cpu_ns;
-    since.quota_ns -= before.quota_ns;
-    since.quota_stopped_ns -= before.quota_stopped_ns;
-    since.quota_granted_ns -= before.quota_granted_ns;
-    since.idle_ns -= before.idle_ns;
-    return since;
-  }
+  CoreTotals operator-(const CoreTotals& before) const { return growth(*this, before); }
 };
 
 }  // namespace causalctl::causal

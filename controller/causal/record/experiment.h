@@ -6,8 +6,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "controller/base/fields.h"
+#include "controller/base/run_totals.h"
 #include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
 #include "controller/causal/record/core_totals.h"
@@ -27,6 +30,15 @@ struct Unit {
   std::string file;
   int line = 0;
   std::string module{};  // file name of the binary; empty: not known
+
+  static constexpr auto fields() {
+    return std::tuple{Field("unit", &Unit::name),
+                      Field("kind", &Unit::is_line),
+                      Field("function", &Unit::function, kIfSet),
+                      Field("file", &Unit::file, kIfSet),
+                      Field("line", &Unit::line, kIfSet),
+                      Field("module", &Unit::module, kIfSet)};
+  }
 };
 
 struct Experiment {
@@ -52,6 +64,28 @@ struct Experiment {
   Nanoseconds cost_error_ns = 0;
   Nanoseconds model_error_ns = 0;  // … what the theory itself leaves open (model_error.h)
   std::string discarded;           // why it does not count (controller late, …); empty: counts
+
+  static constexpr auto fields() {
+    return std::tuple{
+        Field("", &Experiment::unit),
+        Field("speedup", &Experiment::speedup),
+        Field("start_ns", &Experiment::start_ns, kMoment),
+        Field("wall_ns", &Experiment::wall_ns),
+        Field("delay_ns", &Experiment::delay_ns),
+        Field("effective_ns", &Experiment::effective_ns),
+        Field("samples", &Experiment::samples),
+        Field("throughput", &Experiment::throughput),
+        Field("latency", &Experiment::latency),
+        Field("runnable_wait_ns", &Experiment::runnable_wait_ns),
+        Field("outside_wait_ns", &Experiment::foreign_wait_ns),
+        Field("cores", &Experiment::cores),
+        Field("lost_records", &Experiment::lost_records),
+        Group("pauses", Field("asked_ns", &Experiment::asked_ns),
+              Field("paid_ns", &Experiment::paid_ns), Field("count", &Experiment::pauses),
+              Field("error_ns", &Experiment::cost_error_ns)),
+        Field("model_error_ns", &Experiment::model_error_ns),
+        Field("discarded", &Experiment::discarded, kIfSet)};
+  }
 };
 
 struct UnitSamples {
@@ -59,25 +93,12 @@ struct UnitSamples {
   std::uint64_t count = 0;           // over the whole run
   std::uint64_t baseline_count = 0;  // during baselines that count, whichever unit they were for
   std::uint64_t inherited = 0;       // of `count`, as the caller of code out of scope
-};
 
-// To a thread of one pause, besides the pause; counted as paid.
-struct PauseCost {
-  Nanoseconds cost_ns = 0;
-  Nanoseconds error_ns = 0;   // standard, of pauses of that length
-  Nanoseconds length_ns = 0;  // mean, of those it was measured with; 0: not known
-};
-
-struct Overhead {
-  std::optional<double> slowdown;  // of the target's progress while attached, all speedups 0
-  std::optional<double> slowdown_low, slowdown_high;  // 95 %; nullopt: not known
-  double controller_cpu_share = 0;                    // of one core
-  Nanoseconds attach_stop_ns = 0;
-  // From a sample in the unit to the beginning of the pause that it makes necessary; 0: no pauses.
-  Nanoseconds sample_to_pause_p50_ns = 0;
-  Nanoseconds sample_to_pause_p99_ns = 0;
-  Nanoseconds period_ns = 0;
-  PauseCost pause_cost;
+  static constexpr auto fields() {
+    return std::tuple{Field("", &UnitSamples::unit), Field("count", &UnitSamples::count),
+                      Field("baseline_count", &UnitSamples::baseline_count),
+                      Field("inherited", &UnitSamples::inherited)};
+  }
 };
 
 // What a point's rate did while all threads of the target stood still for a part of the time, and
@@ -93,6 +114,18 @@ struct Pacing {
   // are the shorter, visit by visit: 1 where it comes at its own pace, 0 where it waits for the
   // program. Low and high: 95 %.
   double absorbed = 0, absorbed_low = 0, absorbed_high = 0;
+
+  static constexpr auto fields() {
+    return std::tuple{Field("point", &Pacing::point),
+                      Field("held_back", &Pacing::paused_share),
+                      Field("rate", &Pacing::rate),
+                      Field("low", &Pacing::low),
+                      Field("high", &Pacing::high),
+                      Field("cores_short", &Pacing::cores_short),
+                      Field("absorbed", &Pacing::absorbed),
+                      Field("absorbed_low", &Pacing::absorbed_low),
+                      Field("absorbed_high", &Pacing::absorbed_high)};
+  }
 };
 
 // How a progress point was counted on this machine.
@@ -100,15 +133,11 @@ struct Counting {
   std::string point;              // its name; a latency's twice, for begin and end
   std::string by;                 // "hardware breakpoint", "uprobe at 6 places", "tracepoint", …
   Nanoseconds visit_cost_ns = 0;  // of one visit, to its thread; 0: next to nothing, or unknown
-};
 
-struct Losses {
-  std::uint64_t records_lost = 0;
-  std::uint64_t stacks_truncated = 0;
-  std::uint64_t samples_unknown = 0;
-  std::uint64_t samples_total = 0;
-  std::uint64_t throttles = 0;              // samples after which the kernel took none for a while
-  std::uint64_t stacks_copied_in_part = 0;  // of samples, whatever unit they got
+  static constexpr auto fields() {
+    return std::tuple{Field("point", &Counting::point), Field("by", &Counting::by),
+                      Field("visit_cost_ns", &Counting::visit_cost_ns)};
+  }
 };
 
 // How a signal ended the target during the run.
@@ -117,6 +146,12 @@ struct Death {
   // Since a pause of that thread; nullopt: there was none within a second.
   std::optional<Nanoseconds> after_pause_ns;
   Tid paused = 0;
+
+  static constexpr auto fields() {
+    return std::tuple{Field("signal", &Death::signal),
+                      Field("after_pause_ns", &Death::after_pause_ns),
+                      Field("paused", &Death::paused, kIfSet)};
+  }
 };
 
 struct Run {
@@ -134,15 +169,14 @@ struct Run {
   std::vector<Experiment> experiments;
   std::vector<UnitSamples> samples;
   bool ended = false;  // false: the log is cut off (killed run)
-  // duration | interrupted | target-exited | first-thread-ended | budget | certain
-  std::string reason;
+  EndReason reason = EndReason::none;
   std::optional<Death> death;  // where it is known
   Nanoseconds wall_ns = 0;
   Overhead overhead;
   Losses losses;
   CoreTotals cores;        // since the attach
   bool throttled = false;  // a quota of CPU time has held it up, as far as that can be read
-  std::string digest;      // same | changed | unknown
+  DigestResult digest = DigestResult::unknown;
   StoppedCalls stopped_calls;
   std::vector<Counting> counting;  // by tag
   std::vector<Pacing> pacing;      // of the throughput points for which it was measured
@@ -151,6 +185,35 @@ struct Run {
   bool left_in_target = false;
   std::string log_failure;  // why the log is not complete; empty: it is
   std::vector<std::string> warnings;
+
+  // What is known at its start, and what at its end.
+  static constexpr auto first_fields() {
+    return std::tuple{Field("run", &Run::id),
+                      Field("host", &Run::host),
+                      Field("pid", &Run::pid),
+                      Field("executable", &Run::executable),
+                      Field("started_as", &Run::started_as),
+                      Field("build_id", &Run::build_id),
+                      Field("started_ns", &Run::started_ns, kDate),
+                      Field("config", &Run::config_json),
+                      Field("seed", &Run::seed),
+                      Field("counting", &Run::counting, kIfSet),
+                      Field("facilities", &Run::facilities)};
+  }
+  static constexpr auto last_fields() {
+    return std::tuple{Field("run", &Run::id),
+                      Field("reason", &Run::reason),
+                      Field("wall_ns", &Run::wall_ns),
+                      Field("overhead", &Run::overhead),
+                      Field("losses", &Run::losses),
+                      Field("cores", &Run::cores),
+                      Field("throttled", &Run::throttled),
+                      Field("digest", &Run::digest),
+                      Field("stopped_calls", &Run::stopped_calls),
+                      Field("peers", &Run::peers),
+                      Field("warnings", &Run::warnings),
+                      Field("", &Run::death)};
+  }
 };
 
 }  // namespace causalctl::causal

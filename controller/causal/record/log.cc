@@ -17,70 +17,27 @@
 
 #include "controller/base/error.h"
 #include "controller/base/output_file.h"
+#include "controller/causal/record/log_fields.h"
 
 namespace causalctl::causal {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using log_fields::Json;
 
 constexpr const char* kAnother = "name another file with --output FILE";
 
-void put_unit(Json& line, const Unit& unit) {
-  line["unit"] = unit.name;
-  line["kind"] = unit.is_line ? "line" : "function";
-  if (!unit.function.empty()) line["function"] = unit.function;
-  if (!unit.file.empty()) line["file"] = unit.file;
-  if (unit.line != 0) line["line"] = unit.line;
-  if (unit.file.empty() && !unit.module.empty()) line["module"] = unit.module;
-}
-
-Json cores_json(const CoreTotals& cores) {
-  return {{"cpu_ns", cores.cpu_ns},
-          {"stranger_wait_ns", cores.stranger_wait_ns},
-          {"visitors_cpu_ns", cores.visitors_cpu_ns},
-          {"met", cores.met},
-          {"ended_from_outside", cores.ended_externally},
-          {"spin", cores.spin},
-          {"coupled_cpu_ns", cores.coupled_cpu_ns},
-          {"busiest_cpu_ns", cores.busiest_cpu_ns},
-          {"coupled_unit_ns", cores.coupled_unit_ns},
-          {"peers_cpu_ns", cores.peers_cpu_ns},
-          {"quota_ns", cores.quota_ns},
-          {"quota_stopped_ns", cores.quota_stopped_ns},
-          {"quota_granted_ns", cores.quota_granted_ns},
-          {"cores", cores.cores},
-          {"idle_ns", cores.idle_ns}};
-}
-
-Json throughput_json(const Experiment& experiment) {
-  Json all = Json::array();
-  for (const ThroughputCount& point : experiment.throughput) {
-    all.push_back({{"name", point.name},
-                   {"visits", point.visits},
-                   {"first_ns", point.first_ns},
-                   {"last_ns", point.last_ns}});
-  }
-  return all;
-}
-
-Json latency_json(const Experiment& experiment) {
-  Json all = Json::array();
-  for (const LatencyCount& point : experiment.latency) {
-    all.push_back({{"name", point.name},
-                   {"begins", point.begins},
-                   {"ends", point.ends},
-                   {"in_progress_start", point.in_progress_start},
-                   {"in_progress_end", point.in_progress_end},
-                   {"mean_ns", point.mean_ns},
-                   {"p50_ns", point.p50_ns},
-                   {"p99_ns", point.p99_ns}});
-  }
-  return all;
-}
-
 // File names and symbols of the target need not be UTF-8: what is not becomes U+FFFD.
-std::string text(const Json& line) {
+std::string text(Json line) {
+  log_fields::to_written(line);
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// A line of that type with the fields of `object`, which belongs to the run.
+template <Described S>
+std::string line_of(const char* type, const Run& run, const S& object) {
+  Json line = {{"type", type}, {"run", run.id}};
+  log_fields::put(line, object, S::fields());
+  return text(std::move(line));
 }
 
 bool is_regular(int fd, off_t* size) {
@@ -161,116 +118,27 @@ LogWriter::LogWriter(const std::string& path) : path_(path) {
 }
 
 void LogWriter::run(const Run& run) {
-  Json line = {{"type", "run"},
-               {"version", kLogVersion},
-               {"run", run.id},
-               {"host", run.host},
-               {"pid", run.pid},
-               {"executable", run.executable},
-               {"started_as", run.started_as},
-               {"build_id", run.build_id},
-               {"started_ns", run.started_ns}};
-  Json config = Json::parse(run.config_json, nullptr, false);
-  line["config"] = config.is_discarded() ? Json(run.config_json) : std::move(config);
-  line["seed"] = run.seed;
-  for (const Counting& counting : run.counting) {
-    line["counting"].push_back({{"point", counting.point},
-                                {"by", counting.by},
-                                {"visit_cost_ns", counting.visit_cost_ns}});
-  }
-  line["facilities"] = run.facilities;
-  append(text(line));
+  Json line = {{"type", "run"}, {"version", kLogVersion}};
+  log_fields::put(line, run, Run::first_fields());
+  append(text(std::move(line)));
 }
 
 void LogWriter::pacing(const Run& run) {
-  for (const Pacing& pacing : run.pacing) {
-    append(text({{"type", "pacing"},
-                 {"run", run.id},
-                 {"point", pacing.point},
-                 {"held_back", pacing.paused_share},
-                 {"rate", pacing.rate},
-                 {"low", pacing.low},
-                 {"high", pacing.high},
-                 {"cores_short", pacing.cores_short},
-                 {"absorbed", pacing.absorbed},
-                 {"absorbed_low", pacing.absorbed_low},
-                 {"absorbed_high", pacing.absorbed_high}}));
-  }
+  for (const Pacing& pacing : run.pacing) append(line_of("pacing", run, pacing));
 }
 
 void LogWriter::experiment(const Run& run, const Experiment& experiment) {
-  Json line = {{"type", "experiment"}, {"run", run.id}};
-  put_unit(line, experiment.unit);
-  line["speedup"] = experiment.speedup;
-  line["start_ns"] = experiment.start_ns;
-  line["wall_ns"] = experiment.wall_ns;
-  line["delay_ns"] = experiment.delay_ns;
-  line["effective_ns"] = experiment.effective_ns;
-  line["samples"] = experiment.samples;
-  line["throughput"] = throughput_json(experiment);
-  line["latency"] = latency_json(experiment);
-  line["runnable_wait_ns"] = experiment.runnable_wait_ns;
-  line["outside_wait_ns"] = experiment.foreign_wait_ns;
-  line["cores"] = cores_json(experiment.cores);
-  line["lost_records"] = experiment.lost_records;
-  line["pauses"] = {{"asked_ns", experiment.asked_ns},
-                    {"paid_ns", experiment.paid_ns},
-                    {"count", experiment.pauses},
-                    {"error_ns", experiment.cost_error_ns}};
-  line["model_error_ns"] = experiment.model_error_ns;
-  if (!experiment.discarded.empty()) line["discarded"] = experiment.discarded;
-  append(text(line));
+  append(line_of("experiment", run, experiment));
 }
 
 void LogWriter::samples(const Run& run, const UnitSamples& samples) {
-  Json line = {{"type", "samples"}, {"run", run.id}};
-  put_unit(line, samples.unit);
-  line["count"] = samples.count;
-  line["baseline_count"] = samples.baseline_count;
-  line["inherited"] = samples.inherited;
-  append(text(line));
+  append(line_of("samples", run, samples));
 }
 
 void LogWriter::end(const Run& run) {
-  Json overhead = {{"controller_cpu_share", run.overhead.controller_cpu_share},
-                   {"attach_stop_ns", run.overhead.attach_stop_ns},
-                   {"sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns},
-                   {"sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns},
-                   {"pause_cost_ns", run.overhead.pause_cost.cost_ns},
-                   {"pause_cost_error_ns", run.overhead.pause_cost.error_ns},
-                   {"pause_cost_length_ns", run.overhead.pause_cost.length_ns},
-                   {"period_ns", run.overhead.period_ns}};
-  if (run.overhead.slowdown) overhead["slowdown"] = *run.overhead.slowdown;
-  if (run.overhead.slowdown_low) overhead["slowdown_low"] = *run.overhead.slowdown_low;
-  if (run.overhead.slowdown_high) overhead["slowdown_high"] = *run.overhead.slowdown_high;
-  Json line = {{"type", "end"},
-               {"run", run.id},
-               {"reason", run.reason},
-               {"wall_ns", run.wall_ns},
-               {"overhead", overhead},
-               {"losses",
-                {{"records_lost", run.losses.records_lost},
-                 {"stacks_truncated", run.losses.stacks_truncated},
-                 {"samples_unknown", run.losses.samples_unknown},
-                 {"samples_total", run.losses.samples_total},
-                 {"throttles", run.losses.throttles},
-                 {"stacks_copied_in_part", run.losses.stacks_copied_in_part}}},
-               {"cores", cores_json(run.cores)},
-               {"throttled", run.throttled},
-               {"digest", run.digest},
-               {"stopped_calls",
-                {{"continued", run.stopped_calls.continued},
-                 {"repeated", run.stopped_calls.repeated},
-                 {"broken", run.stopped_calls.broken},
-                 {"shortened", run.stopped_calls.shortened}}},
-               {"peers", run.peers},
-               {"warnings", run.warnings}};
-  if (run.death) line["signal"] = run.death->signal;
-  if (run.death && run.death->after_pause_ns) {
-    line["after_pause_ns"] = *run.death->after_pause_ns;
-    line["paused"] = run.death->paused;
-  }
-  append(text(line));
+  Json line = {{"type", "end"}};
+  log_fields::put(line, run, Run::last_fields());
+  append(text(std::move(line)));
 }
 
 void LogWriter::append(const std::string& line) {
@@ -307,7 +175,7 @@ void write_or_end(Run& run, const std::function<void()>& write) {
   try {
     write();
   } catch (const Error& error) {
-    run.reason = "log-failed";
+    run.reason = EndReason::log_failed;
     if (!run.log_failure.empty()) return;
     run.log_failure = error.what();
     run.warnings.emplace_back(error.what());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/base/fd.h"
+#include "controller/base/warning.h"
 #include "controller/causal/record/experiment.h"
 
 namespace causalctl::causal {
@@ -48,7 +49,7 @@ void write_or_end(Run& run, const std::function<void()>& write);
 
 struct ReadLog {
   std::vector<Run> runs;
-  std::vector<std::string> warnings;  // "profile.jsonl:17: cut off, ignored"
+  std::vector<Warning> warnings;  // "profile.jsonl:17: cut off, ignored"
 };
 
 // Reads logs of any number of runs, in any mixture. A line that is cut off is a warning; a line

@@ -1,6 +1,7 @@
 #include "controller/causal/record/log_fields.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace causalctl::causal::log_fields {
 
@@ -39,11 +40,14 @@ void convert(const Json& value, std::string_view key, bool& out) {
   out = value.get<bool>();
 }
 
-void get_time(const Json& object, std::string_view key, Nanoseconds& out) {
-  get(object, key, out);
-  if (out < -kLongest || out > kLongest) {
-    throw BadField{fmt::format("\"{}\" is longer than ten years", key)};
-  }
+void convert(const Json& value, std::string_view key, std::vector<std::string>& out) {
+  out.clear();
+  for (const Json& text : value) convert(text, key, out.emplace_back());
+}
+
+void convert(const Json& value, std::string_view, std::map<std::string, std::string>& out) {
+  if (!value.is_object()) return;
+  for (const auto& [name, text] : value.items()) convert(text, name, out[name]);
 }
 
 std::vector<Json> items(const Json& object, const char* key) {
@@ -58,6 +62,34 @@ std::vector<Json> items(const Json& object, const char* key) {
 const Json* object_field(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_object() ? &*found : nullptr;
+}
+
+void to_written(Json& line) {
+  if (const auto kind = line.find("kind"); kind != line.end()) {
+    *kind = *kind == true ? "line" : "function";
+    if (line.contains("file")) line.erase("module");  // the file tells more
+  }
+  if (const auto config = line.find("config"); config != line.end()) {
+    Json parsed = Json::parse(config->get<std::string>(), nullptr, false);
+    if (!parsed.is_discarded()) *config = std::move(parsed);
+  }
+}
+
+void to_rows(Json& line) {
+  const auto kind = line.find("kind");
+  if (kind != line.end() && kind->is_string()) *kind = *kind == "line";
+  const auto config = line.find("config");
+  if (config != line.end() && !config->is_string()) *config = config->dump();
+}
+
+void FieldReader::check_time(Nanoseconds time_ns, std::string_view key, unsigned flags) {
+  if (!key.ends_with("_ns") || (flags & kDate) != 0) return;
+  if (time_ns < -kLongest || time_ns > kLongest) {
+    throw BadField{fmt::format("\"{}\" is longer than ten years", key)};
+  }
+  if ((flags & kMoment) != 0) return;
+  sum_ns_ += std::abs(time_ns);
+  if (sum_ns_ > kLongestSum) throw BadField{"the times add up to more than a century"};
 }
 
 }  // namespace causalctl::causal::log_fields

@@ -1,16 +1,21 @@
-// The fields of one line of an experiment log: JSON → values, checked. Pure.
+// The fields of one line of an experiment log, between JSON and the structs that describe them
+// (base/fields.h); what is read is checked. Pure.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <concepts>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "controller/base/fields.h"
 #include "controller/base/types.h"
 
 namespace causalctl::causal::log_fields {
@@ -43,20 +48,119 @@ void convert(const Json& value, std::string_view key, T& out) {
   out = value.get<T>();
 }
 
-// Leaves `out` alone where the field is absent.
-template <typename T>
-void get(const Json& object, std::string_view key, T& out) {
-  if (const auto found = object.find(std::string(key)); found != object.end()) {
-    convert(*found, key, out);
-  }
+void convert(const Json& value, std::string_view key, std::vector<std::string>& out);
+void convert(const Json& value, std::string_view key, std::map<std::string, std::string>& out);
+
+template <Named E>
+void convert(const Json& value, std::string_view key, E& out) {
+  std::string name;
+  convert(value, key, name);
+  out = value_of<E>(name);
 }
 
-// The same for a time, which is at most kLongest.
-void get_time(const Json& object, std::string_view key, Nanoseconds& out);
+// Leaves `out` alone where the field is absent. Returns whether it is there.
+template <typename T>
+bool get(const Json& object, std::string_view key, T& out) {
+  const auto found = object.find(std::string(key));
+  if (found != object.end()) convert(*found, key, out);
+  return found != object.end();
+}
 
 // The items of a list of objects; nothing where the field is absent.
 std::vector<Json> items(const Json& object, const char* key);
 
 const Json* object_field(const Json& object, const char* key);  // nullptr: absent, or no object
+
+// Changes a line between what is written and what the rows of the structs say: the words for a
+// unit's kind, and the configuration, which a run holds as text.
+void to_written(Json& line);
+void to_rows(Json& line);
+
+template <class T, template <class...> class Of>
+inline constexpr bool kIs = false;
+template <class... T, template <class...> class Of>
+inline constexpr bool kIs<Of<T...>, Of> = true;
+
+// Reads structs by their rows. Returns whether any of their fields is there; others are left alone.
+class FieldReader {
+ public:
+  template <Described S>
+  bool read(const Json& object, S& out) {
+    return read(object, out, S::fields());
+  }
+  template <class S, class Rows>
+  bool read(const Json& object, S& out, const Rows& rows) {
+    bool any = false;
+    for_each_row(rows, [&](const auto& row) { any = read_row(object, out, row) || any; });
+    return any;
+  }
+
+ private:
+  template <class S, class... Rows>
+  bool read_row(const Json& object, S& out, const Group<Rows...>& row) {
+    const Json* group = object_field(object, row.key);
+    return group != nullptr && read(*group, out, row.rows);
+  }
+  template <class S, class T>
+  bool read_row(const Json& object, S& out, const Field<S, T>& row) {
+    return read_value(object, out.*row.member, row.key, row.flags);
+  }
+  template <class T>
+  bool read_value(const Json& object, T& out, const char* key, unsigned flags) {
+    if constexpr (kIs<T, std::optional>) {
+      typename T::value_type value{};
+      if (object.value(key, Json(0)).is_null() || !read_value(object, value, key, flags)) {
+        return false;
+      }
+      out = value;
+    } else if constexpr (Described<T>) {
+      const Json* inner = *key == '\0' ? &object : object_field(object, key);
+      return inner != nullptr && read(*inner, out);
+    } else if constexpr (requires { requires Described<typename T::value_type>; }) {
+      out.clear();
+      for (const Json& item : items(object, key)) read(item, out.emplace_back());
+    } else {
+      if (!get(object, key, out)) return false;
+      if constexpr (std::is_same_v<T, Nanoseconds>) check_time(out, key, flags);
+    }
+    return true;
+  }
+  // A time is at most kLongest, and all lengths that were read at most kLongestSum, so that sums of
+  // any of them are sound. Throws BadField.
+  void check_time(Nanoseconds time_ns, std::string_view key, unsigned flags);
+
+  Nanoseconds sum_ns_ = 0;
+};
+
+template <class T>
+void put_value(Json& line, const T& value, const char* key, unsigned flags);
+
+// Adds the fields of a struct to an object, in the order of its rows.
+template <class S, class Rows>
+void put(Json& line, const S& object, const Rows& rows) {
+  for_each_row(rows, [&]<class Row>(const Row& row) {
+    if constexpr (kIs<Row, Group>) {
+      put(line[row.key], object, row.rows);
+    } else {
+      put_value(line, object.*row.member, row.key, row.flags);
+    }
+  });
+}
+
+template <class T>
+void put_value(Json& line, const T& value, const char* key, unsigned flags) {
+  if constexpr (kIs<T, std::optional>) {
+    if (value) put_value(line, *value, key, flags);
+  } else if constexpr (Described<T>) {
+    put(*key == '\0' ? line : line[key], value, T::fields());
+  } else if constexpr (requires { requires Described<typename T::value_type>; }) {
+    if ((flags & kIfSet) == 0 || !value.empty()) line[key] = Json::array();
+    for (const auto& item : value) put(line[key].emplace_back(), item, item.fields());
+  } else if constexpr (Named<T>) {
+    line[key] = name_of(value);
+  } else if ((flags & kIfSet) == 0 || value != T{}) {
+    line[key] = value;
+  }
+}
 
 }  // namespace causalctl::causal::log_fields

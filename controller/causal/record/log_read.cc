@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -27,206 +26,26 @@ using namespace log_fields;
 constexpr std::size_t kDeepestNesting = 64;
 constexpr std::string_view kLineBegin = "{\"type\":";
 
-Unit read_unit(const Json& line) {
-  Unit unit;
-  std::string kind;
-  get(line, "unit", unit.name);
-  get(line, "kind", kind);
-  get(line, "function", unit.function);
-  get(line, "file", unit.file);
-  get(line, "line", unit.line);
-  get(line, "module", unit.module);
-  unit.is_line = kind == "line";
-  return unit;
-}
+constexpr WarningKind<std::string> kCutOff{"{}: cut off, ignored"};
+constexpr WarningKind<std::string> kGlued{
+    "{}: begins with a line that was cut off; that part is ignored"};
+constexpr WarningKind<std::string, std::string> kUnknownType{
+    "{}: lines of type \"{}\" are not known here, ignored"};
+constexpr WarningKind<std::string> kHeadless{"run {}: its first line is missing"};
+constexpr WarningKind<std::uint64_t> kRepeated{"{} experiments were given twice and count once"};
 
-std::vector<ThroughputCount> read_throughput(const Json& line) {
-  std::vector<ThroughputCount> points;
-  for (const Json& item : items(line, "throughput")) {
-    ThroughputCount& point = points.emplace_back();
-    get(item, "name", point.name);
-    get(item, "visits", point.visits);
-    get_time(item, "first_ns", point.first_ns);
-    get_time(item, "last_ns", point.last_ns);
-  }
-  return points;
-}
-
-std::vector<LatencyCount> read_latency(const Json& line) {
-  std::vector<LatencyCount> points;
-  for (const Json& item : items(line, "latency")) {
-    LatencyCount& point = points.emplace_back();
-    get(item, "name", point.name);
-    get(item, "begins", point.begins);
-    get(item, "ends", point.ends);
-    get(item, "in_progress_start", point.in_progress_start);
-    get(item, "in_progress_end", point.in_progress_end);
-    get_time(item, "mean_ns", point.mean_ns);
-    get_time(item, "p50_ns", point.p50_ns);
-    get_time(item, "p99_ns", point.p99_ns);
-  }
-  return points;
-}
-
-CoreTotals read_cores(const Json& line) {
-  CoreTotals cores;
-  if (const Json* object = object_field(line, "cores")) {
-    get_time(*object, "cpu_ns", cores.cpu_ns);
-    get_time(*object, "stranger_wait_ns", cores.stranger_wait_ns);
-    get_time(*object, "visitors_cpu_ns", cores.visitors_cpu_ns);
-    get(*object, "met", cores.met);
-    get(*object, "ended_from_outside", cores.ended_externally);
-    get(*object, "spin", cores.spin);
-    get_time(*object, "coupled_cpu_ns", cores.coupled_cpu_ns);
-    get_time(*object, "busiest_cpu_ns", cores.busiest_cpu_ns);
-    get_time(*object, "coupled_unit_ns", cores.coupled_unit_ns);
-    get_time(*object, "peers_cpu_ns", cores.peers_cpu_ns);
-    get_time(*object, "quota_ns", cores.quota_ns);
-    get_time(*object, "quota_stopped_ns", cores.quota_stopped_ns);
-    get_time(*object, "quota_granted_ns", cores.quota_granted_ns);
-    get(*object, "cores", cores.cores);
-    get_time(*object, "idle_ns", cores.idle_ns);
-  }
-  return cores;
-}
-
-Experiment read_experiment(const Json& line) {
-  Experiment experiment;
-  experiment.unit = read_unit(line);
-  get(line, "speedup", experiment.speedup);
+void check(const Experiment& experiment) {
   if (!(experiment.speedup >= 0 && experiment.speedup <= 1)) {
     throw BadField{"\"speedup\" is not between 0 and 1"};
   }
-  get_time(line, "start_ns", experiment.start_ns);
-  get_time(line, "wall_ns", experiment.wall_ns);
-  get_time(line, "delay_ns", experiment.delay_ns);
-  experiment.effective_ns = experiment.wall_ns - experiment.delay_ns;
-  get_time(line, "effective_ns", experiment.effective_ns);
-  get(line, "samples", experiment.samples);
-  experiment.throughput = read_throughput(line);
-  experiment.latency = read_latency(line);
-  get_time(line, "runnable_wait_ns", experiment.runnable_wait_ns);
-  get_time(line, "outside_wait_ns", experiment.foreign_wait_ns);
-  experiment.cores = read_cores(line);
-  get(line, "lost_records", experiment.lost_records);
-  if (const Json* pauses = object_field(line, "pauses")) {
-    get_time(*pauses, "asked_ns", experiment.asked_ns);
-    get_time(*pauses, "paid_ns", experiment.paid_ns);
-    get(*pauses, "count", experiment.pauses);
-    get_time(*pauses, "error_ns", experiment.cost_error_ns);
-  }
-  get_time(line, "model_error_ns", experiment.model_error_ns);
-  get(line, "discarded", experiment.discarded);
-  return experiment;
 }
 
-Pacing read_pacing(const Json& line) {
-  Pacing pacing;
-  get(line, "point", pacing.point);
-  get(line, "held_back", pacing.paused_share);
-  get(line, "rate", pacing.rate);
-  get(line, "low", pacing.low);
-  get(line, "high", pacing.high);
-  get(line, "cores_short", pacing.cores_short);
-  get(line, "absorbed", pacing.absorbed);
-  get(line, "absorbed_low", pacing.absorbed_low);
-  get(line, "absorbed_high", pacing.absorbed_high);
+void check(const Pacing& pacing) {
   const bool good = pacing.paused_share > 0 && pacing.paused_share < 1 && pacing.low > 0 &&
                     pacing.low <= pacing.rate && pacing.rate <= pacing.high &&
                     pacing.absorbed_low <= pacing.absorbed &&
                     pacing.absorbed <= pacing.absorbed_high;
   if (!good) throw BadField{"\"held_back\", \"rate\" or \"absorbed\" is out of range"};
-  return pacing;
-}
-
-std::vector<Counting> read_counting(const Json& line) {
-  std::vector<Counting> all;
-  const auto list = line.find("counting");
-  if (list == line.end() || !list->is_array()) return all;
-  for (const Json& item : *list) {
-    Counting& counting = all.emplace_back();
-    get(item, "point", counting.point);
-    get(item, "by", counting.by);
-    get_time(item, "visit_cost_ns", counting.visit_cost_ns);
-  }
-  return all;
-}
-
-void read_run(const Json& line, Run& run) {
-  get(line, "host", run.host);
-  get(line, "pid", run.pid);
-  get(line, "executable", run.executable);
-  get(line, "started_as", run.started_as);
-  get(line, "build_id", run.build_id);
-  get(line, "started_ns", run.started_ns);
-  get(line, "seed", run.seed);
-  run.counting = read_counting(line);
-  if (const auto config = line.find("config"); config != line.end()) {
-    run.config_json = config->is_string() ? config->get<std::string>() : config->dump();
-  }
-  if (const Json* facilities = object_field(line, "facilities")) {
-    for (const auto& [name, outcome] : facilities->items()) {
-      convert(outcome, name, run.facilities[name]);
-    }
-  }
-}
-
-void read_end(const Json& line, Run& run) {
-  run.ended = true;
-  get(line, "reason", run.reason);
-  get_time(line, "wall_ns", run.wall_ns);
-  run.cores = read_cores(line);
-  get(line, "throttled", run.throttled);
-  get(line, "digest", run.digest);
-  if (line.contains("signal")) {
-    Death& death = run.death.emplace();
-    get(line, "signal", death.signal);
-    get(line, "paused", death.paused);
-    if (line.contains("after_pause_ns")) {
-      get_time(line, "after_pause_ns", death.after_pause_ns.emplace());
-    }
-  }
-  if (const Json* overhead = object_field(line, "overhead")) {
-    const auto get_known = [&](const char* key, std::optional<double>& known) {
-      if (!overhead->contains(key) || overhead->at(key).is_null()) return;
-      double value = 0;
-      get(*overhead, key, value);
-      known = value;
-    };
-    get_known("slowdown", run.overhead.slowdown);
-    get_known("slowdown_low", run.overhead.slowdown_low);
-    get_known("slowdown_high", run.overhead.slowdown_high);
-    get(*overhead, "controller_cpu_share", run.overhead.controller_cpu_share);
-    get_time(*overhead, "attach_stop_ns", run.overhead.attach_stop_ns);
-    get_time(*overhead, "sample_to_pause_p50_ns", run.overhead.sample_to_pause_p50_ns);
-    get_time(*overhead, "sample_to_pause_p99_ns", run.overhead.sample_to_pause_p99_ns);
-    get_time(*overhead, "pause_cost_ns", run.overhead.pause_cost.cost_ns);
-    get_time(*overhead, "pause_cost_error_ns", run.overhead.pause_cost.error_ns);
-    get_time(*overhead, "pause_cost_length_ns", run.overhead.pause_cost.length_ns);
-    get_time(*overhead, "period_ns", run.overhead.period_ns);
-  }
-  if (const Json* losses = object_field(line, "losses")) {
-    get(*losses, "records_lost", run.losses.records_lost);
-    get(*losses, "stacks_truncated", run.losses.stacks_truncated);
-    get(*losses, "samples_unknown", run.losses.samples_unknown);
-    get(*losses, "samples_total", run.losses.samples_total);
-    get(*losses, "throttles", run.losses.throttles);
-    get(*losses, "stacks_copied_in_part", run.losses.stacks_copied_in_part);
-  }
-  if (const Json* calls = object_field(line, "stopped_calls")) {
-    get(*calls, "continued", run.stopped_calls.continued);
-    get(*calls, "repeated", run.stopped_calls.repeated);
-    get(*calls, "broken", run.stopped_calls.broken);
-    if (calls->contains("shortened")) get(*calls, "shortened", run.stopped_calls.shortened);
-  }
-  const auto get_texts = [&](const char* key, std::vector<std::string>& texts) {
-    texts.clear();
-    for (const Json& text : line.value(key, Json::array())) {
-      convert(text, key, texts.emplace_back());
-    }
-  };
-  get_texts("warnings", run.warnings);
-  get_texts("peers", run.peers);
 }
 
 // In place of one of the same name that was read before.
@@ -250,18 +69,10 @@ class Reader {
  private:
   void read_line(std::string_view line, bool last);
   std::optional<Json> parse(std::string_view line, bool last);
-  void dispatch(const Json& line, std::string_view text);
+  void dispatch(Json& line, std::string_view text);
   [[noreturn]] void refuse_line() const;
   Run& run_of(const Json& line);
   std::string where() const { return fmt::format("{}:{}", name_, line_); }
-  // Sums of any of them are sound then. Throws BadField.
-  void add_time(Nanoseconds time_ns) {
-    times_ns_ += std::abs(time_ns);
-    if (times_ns_ > kLongestSum) throw BadField{"the times add up to more than a century"};
-  }
-  void warn(std::string_view text) {
-    log_.warnings.push_back(fmt::format("{}: {}", where(), text));
-  }
 
   ReadLog log_;
   std::map<std::string, std::size_t> index_;        // run id → log_.runs
@@ -269,7 +80,7 @@ class Reader {
   std::set<std::string, std::less<>> experiments_;  // lines seen
   std::set<std::string> unknown_types_;
   std::uint64_t repeated_ = 0;
-  Nanoseconds times_ns_ = 0;
+  FieldReader fields_;
   std::string name_;
   std::uint64_t line_ = 0;
 };
@@ -311,16 +122,16 @@ std::optional<Json> Reader::parse(std::string_view line, bool last) {
   if (glued != 0 && glued != std::string_view::npos) {
     json = Json::parse(line.substr(glued), nullptr, false);
     if (json.is_object()) {
-      warn("begins with a line that was cut off; that part is ignored");
+      log_.warnings.emplace_back(kGlued, where());
       return json;
     }
   }
-  warn("cut off, ignored");
+  log_.warnings.emplace_back(kCutOff, where());
   return std::nullopt;
 }
 
 void Reader::read_line(std::string_view line, bool last) {
-  const std::optional<Json> json = parse(line, last);
+  std::optional<Json> json = parse(line, last);
   if (!json) return;
   try {
     dispatch(*json, line);
@@ -331,7 +142,8 @@ void Reader::read_line(std::string_view line, bool last) {
   }
 }
 
-void Reader::dispatch(const Json& line, std::string_view text) {
+void Reader::dispatch(Json& line, std::string_view text) {
+  to_rows(line);
   std::string type;
   get(line, "type", type);
   if (type.empty()) refuse_line();
@@ -347,52 +159,35 @@ void Reader::dispatch(const Json& line, std::string_view text) {
     if (const auto [head, is_new] = heads_.emplace(run.id, text); !is_new && head->second != text) {
       throw BadField{"another run has this id"};
     }
-    read_run(line, run);
+    fields_.read(line, run, Run::first_fields());
   } else if (type == "experiment") {
     if (!experiments_.emplace(text).second) {
       ++repeated_;
       return;
     }
-    Experiment experiment = read_experiment(line);
-    for (const Nanoseconds time_ns : {experiment.wall_ns,
-                                      experiment.delay_ns,
-                                      experiment.effective_ns,
-                                      experiment.asked_ns,
-                                      experiment.paid_ns,
-                                      experiment.cost_error_ns,
-                                      experiment.model_error_ns,
-                                      experiment.runnable_wait_ns,
-                                      experiment.foreign_wait_ns,
-                                      experiment.cores.cpu_ns,
-                                      experiment.cores.stranger_wait_ns,
-                                      experiment.cores.visitors_cpu_ns,
-                                      experiment.cores.coupled_cpu_ns,
-                                      experiment.cores.busiest_cpu_ns,
-                                      experiment.cores.coupled_unit_ns,
-                                      experiment.cores.peers_cpu_ns,
-                                      experiment.cores.quota_ns,
-                                      experiment.cores.quota_stopped_ns,
-                                      experiment.cores.quota_granted_ns,
-                                      experiment.cores.idle_ns}) {
-      add_time(time_ns);
+    Experiment experiment;
+    fields_.read(line, experiment);
+    check(experiment);
+    if (!line.contains("effective_ns")) {
+      experiment.effective_ns = experiment.wall_ns - experiment.delay_ns;
     }
     run_of(line).experiments.push_back(std::move(experiment));
   } else if (type == "pacing") {
-    keep(run_of(line).pacing, read_pacing(line), &Pacing::point);
+    Pacing pacing;
+    fields_.read(line, pacing);
+    check(pacing);
+    keep(run_of(line).pacing, std::move(pacing), &Pacing::point);
   } else if (type == "samples") {
     UnitSamples samples;
-    samples.unit = read_unit(line);
-    get(line, "count", samples.count);
-    get(line, "baseline_count", samples.baseline_count);
-    get(line, "inherited", samples.inherited);
+    fields_.read(line, samples);
     keep(run_of(line).samples, std::move(samples),
          [](const UnitSamples& each) { return each.unit.name; });
   } else if (type == "end") {
     Run& run = run_of(line);
-    read_end(line, run);
-    add_time(run.wall_ns);
+    fields_.read(line, run, Run::last_fields());
+    run.ended = true;
   } else if (unknown_types_.insert(type).second) {
-    warn(fmt::format("lines of type \"{}\" are not known here, ignored", type));
+    log_.warnings.emplace_back(kUnknownType, where(), type);
   }
 }
 
@@ -406,14 +201,9 @@ Run& Reader::run_of(const Json& line) {
 
 ReadLog Reader::take() {
   for (const Run& run : log_.runs) {
-    if (!heads_.contains(run.id)) {
-      log_.warnings.push_back(fmt::format("run {}: its first line is missing", run.id));
-    }
+    if (!heads_.contains(run.id)) log_.warnings.emplace_back(kHeadless, run.id);
   }
-  if (repeated_ > 0) {
-    log_.warnings.push_back(
-        fmt::format("{} experiments were given twice and count once", repeated_));
-  }
+  if (repeated_ > 0) log_.warnings.emplace_back(kRepeated, repeated_);
   return std::move(log_);
 }
 

@@ -9,6 +9,29 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Sets the fields of a struct (base/fields.h) but those that only the log has; what is there
+// already keeps its place.
+template <Described S>
+void set_fields(Json& json, const S& object) {
+  for_each_row(S::fields(), [&]<class T>(const Field<S, T>& row) {
+    const T& value = object.*row.member;
+    if (row.has(kLogOnly)) return;
+    if constexpr (Described<T>) {
+      set_fields(json, value);
+    } else if constexpr (std::is_integral_v<T>) {
+      json[row.key] = value;
+    } else {
+      json[row.key] = json_number(value);
+    }
+  });
+}
+
+template <Described S>
+Json fields_json(const S& object, Json first = Json::object()) {
+  set_fields(first, object);
+  return first;
+}
+
 Json curve_json(const std::vector<CurvePoint>& curve) {
   Json all = Json::array();
   for (const CurvePoint& point : curve) {
@@ -20,20 +43,6 @@ Json curve_json(const std::vector<CurvePoint>& curve) {
                    {"visits", point.visits}});
   }
   return all;
-}
-
-const char* verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::optimise:
-      return "optimise";
-    case Verdict::no_effect:
-      return "no-effect";
-    case Verdict::contention:
-      return "contention";
-    case Verdict::not_enough_data:
-      return "not-enough-data";
-  }
-  return "";
 }
 
 Json tested_json(const Tested& tested) {
@@ -58,25 +67,13 @@ Json unit_json(const UnitResult& unit) {
           {"slope_high", json_number(unit.slope, &Interval::high)},
           {"p_value", json_number(unit.p_value)},
           {"best", unit.best ? curve_json({*unit.best}).front() : Json(nullptr)},
-          {"verdict", verdict_name(unit.verdict)},
+          {"verdict", name_of(unit.verdict)},
           {"everybodys_caller", unit.everybodys_caller},
           {"within_null", unit.within_null},
           {"phase_factor", json_number(unit.phase_factor)},
           {"ceiling", json_number(unit.ceiling)},
           {"curve", curve_json(unit.curve)},
           {"summary", curve_json(unit.summary)}};
-}
-
-const char* pace_name(Pace pace) {
-  switch (pace) {
-    case Pace::of_program:
-      return "program";
-    case Pace::own:
-      return "own";
-    case Pace::unknown:
-      return "unknown";
-  }
-  return "";
 }
 
 Json progress_json(const ProgressResult& point) {
@@ -93,7 +90,7 @@ Json progress_json(const ProgressResult& point) {
                {"null_low", json_number(point.null_effect, &Interval::low)},
                {"null_high", json_number(point.null_effect, &Interval::high)}};
   if (const auto& pacing = point.pacing) {
-    json["pacing"] = {{"pace", pace_name(pacing->pace)},
+    json["pacing"] = {{"pace", name_of(pacing->pace)},
                       {"held_back", json_number(pacing->paused_share)},
                       {"rate", json_number(pacing->rate.value)},
                       {"rate_low", json_number(pacing->rate.low)},
@@ -111,6 +108,19 @@ Json progress_json(const ProgressResult& point) {
   return json;
 }
 
+Json finding_json(const Finding& finding) {
+  Json json = {{"kind", name_of(finding.kind)}};
+  if (finding.unit.empty()) return json;
+  json["progress"] = finding.point;
+  json["unit"] = finding.unit;
+  json["function"] = finding.function;
+  json["speedup"] = json_number(finding.speedup);
+  json["effect"] = json_number(finding.effect.value);
+  json["low"] = json_number(finding.effect.low);
+  json["high"] = json_number(finding.effect.high);
+  return json;
+}
+
 Json selfcheck_json(const SelfCheck& check) {
   return {{"null_effect", json_number(check.null_effect, &Interval::value)},
           {"null_low", json_number(check.null_effect, &Interval::low)},
@@ -118,11 +128,7 @@ Json selfcheck_json(const SelfCheck& check) {
           {"tested", tested_json(check.tested)},
           {"delay_asked_ns", check.delay_asked_ns},
           {"delay_paid_ns", check.delay_paid_ns},
-          {"stopped_calls",
-           {{"continued", check.stopped_calls.continued},
-            {"repeated", check.stopped_calls.repeated},
-            {"broken", check.stopped_calls.broken},
-            {"shortened", check.stopped_calls.shortened}}}};
+          {"stopped_calls", fields_json(check.stopped_calls)}};
 }
 
 }  // namespace
@@ -130,43 +136,32 @@ Json selfcheck_json(const SelfCheck& check) {
 std::string render_json(const Report& report) {
   Json progress = Json::array();
   for (const ProgressResult& point : report.progress) progress.push_back(progress_json(point));
-  const Json json = {{"version", 1},
-                     {"executable", report.executable},
-                     {"started_as", report.started_as},
-                     {"build_id", report.build_id},
-                     {"runs", report.runs},
-                     {"reason", report.reason},
-                     {"wall_ns", report.wall_ns},
-                     {"experiments", report.experiments},
-                     {"progress", std::move(progress)},
-                     {"selfcheck", selfcheck_json(report.selfcheck)},
-                     {"overhead",
-                      {{"slowdown", json_number(report.slowdown)},
-                       {"slowdown_low", json_number(report.slowdown_low)},
-                       {"slowdown_high", json_number(report.slowdown_high)},
-                       {"controller_cpu_share", json_number(report.controller_cpu_share)},
-                       {"attach_stop_ns", report.attach_stop_ns},
-                       {"sample_to_pause_p50_ns", report.sample_to_pause_p50_ns},
-                       {"sample_to_pause_p99_ns", report.sample_to_pause_p99_ns},
-                       {"pause_cost_ns", report.pause_cost_ns},
-                       {"pause_cost_error_ns", report.pause_cost_error_ns},
-                       {"period_ns", report.period_ns}}},
-                     {"losses",
-                      {{"records_lost", report.records_lost},
-                       {"experiments_discarded", report.experiments_discarded},
-                       {"stacks_truncated", report.stacks_truncated},
-                       {"samples_unknown", report.samples_unknown},
-                       {"samples_total", report.samples_total},
-                       {"throttles", report.throttles},
-                       {"stacks_copied_in_part", report.stacks_copied_in_part}}},
-                     {"target",
-                      {{"digest", report.digest},
-                       {"oversubscribed_share", json_number(report.oversubscribed_share)},
-                       {"outside_share", json_number(report.foreign_share)},
-                       {"beside", report.beside},
-                       {"peers", report.peers}}},
-                     {"facilities", report.facilities},
-                     {"warnings", report.warnings}};
+  const Json json = {
+      {"version", 1},
+      {"executable", report.executable},
+      {"started_as", report.started_as},
+      {"build_id", report.build_id},
+      {"runs", report.runs},
+      {"reason", name_of(report.reason)},
+      {"wall_ns", report.wall_ns},
+      {"experiments", report.experiments},
+      {"finding", finding_json(report.finding)},
+      {"progress", std::move(progress)},
+      {"selfcheck", selfcheck_json(report.selfcheck)},
+      {"overhead",
+       fields_json(report.overhead,
+                   {{"slowdown", nullptr}, {"slowdown_low", nullptr}, {"slowdown_high", nullptr}})},
+      {"losses",
+       fields_json(report.losses, {{"records_lost", nullptr},
+                                   {"experiments_discarded", report.experiments_discarded}})},
+      {"target",
+       {{"digest", name_of(report.digest)},
+        {"oversubscribed_share", json_number(report.oversubscribed_share)},
+        {"outside_share", json_number(report.foreign_share)},
+        {"beside", report.beside ? report.beside->text() : ""},
+        {"peers", report.peers}}},
+      {"facilities", report.facilities},
+      {"warnings", texts_of(report.warnings)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

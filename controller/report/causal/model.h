@@ -1,15 +1,19 @@
 // What every report shows, as plain structs; the JSON report is this model, complete.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/base/interval.h"
+#include "controller/base/run_totals.h"
 #include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
+#include "controller/base/warning.h"
 
 namespace causalctl::report {
 
@@ -30,6 +34,9 @@ struct Tested {
 };
 
 enum class Verdict : std::uint8_t { optimise, no_effect, contention, not_enough_data };
+constexpr auto names_of(Verdict) {
+  return std::array<std::string_view, 4>{"optimise", "no-effect", "contention", "not-enough-data"};
+}
 
 struct UnitResult {
   std::string unit;
@@ -61,6 +68,9 @@ struct UnitResult {
 
 // Whether progress waits for the program, or comes at its own pace (docs/virtual-time.md).
 enum class Pace : std::uint8_t { of_program, own, unknown };
+constexpr auto names_of(Pace) {
+  return std::array<std::string_view, 3>{"program", "own", "unknown"};
+}
 
 struct Pacing {
   Pace pace = Pace::unknown;
@@ -92,41 +102,51 @@ struct SelfCheck {
   StoppedCalls stopped_calls;  // pauses by the stub meet none
 };
 
+// What the report says first: an effect of a unit, or why there is none to tell.
+struct Finding {
+  enum class Kind : std::uint8_t {
+    not_enough_data,
+    no_effect,     // nothing that was measured is worth optimising
+    only_callers,  // only what starts the program and calls all the rest is
+    optimise,
+    contention
+  };
+  Kind kind = Kind::not_enough_data;
+  // Of `optimise` and `contention`:
+  std::string point;
+  bool latency = false;  // the point is one
+  std::string unit;
+  std::string function;  // which holds the unit, of a line; empty: not known
+  double speedup = 0;    // of the unit, 0 to 1
+  Interval effect;
+};
+constexpr auto names_of(Finding::Kind) {
+  return std::array<std::string_view, 5>{"not-enough-data", "no-effect", "only-callers", "optimise",
+                                         "contention"};
+}
+
 struct Report {
+  Finding finding;
   std::vector<ProgressResult> progress;
   SelfCheck selfcheck;
-  std::optional<double> slowdown;
-  std::optional<double> slowdown_low, slowdown_high;  // 95 %; nullopt: not known
-  double controller_cpu_share = 0;
-  Nanoseconds attach_stop_ns = 0;
-  Nanoseconds sample_to_pause_p50_ns = 0;
-  Nanoseconds sample_to_pause_p99_ns = 0;
-  Nanoseconds pause_cost_ns = 0;        // to its thread, besides the pause
-  Nanoseconds pause_cost_error_ns = 0;  // its standard error, for pauses as long as those measured
-  Nanoseconds period_ns = 0;
-  std::uint64_t records_lost = 0;  // before and between the experiments, too
+  Overhead overhead;
+  Losses losses;
   std::uint64_t experiments = 0;
   std::uint64_t experiments_discarded = 0;
-  std::uint64_t stacks_truncated = 0;
-  std::uint64_t samples_unknown = 0;
-  std::uint64_t samples_total = 0;
-  std::uint64_t throttles = 0;  // samples after which the kernel took none for a while
-  std::uint64_t stacks_copied_in_part = 0;
-  std::string digest = "unknown";   // same | changed | unknown
+  DigestResult digest = DigestResult::unknown;
   double oversubscribed_share = 0;  // runnable wait / (wait + run)
   double foreign_share = 0;         // … of waits owed to other processes
-  // What other programs on the same cores do to the numbers, in sentences; empty: nothing to speak
-  // of. Among the warnings, too.
-  std::string beside;
+  // What other programs on the same cores do to the numbers. Among the warnings, too.
+  std::optional<Warning> beside;
   std::vector<std::string> peers;  // other processes that were followed, sorted
   // Of the kernel → seen | never-fired | refused, on ourselves; "seen" only where all runs saw it.
   std::map<std::string, std::string> facilities;
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   // for the header of the text report and the coz format
   std::string executable;
   std::string started_as;  // the name that the program was started by, where its file has another
   std::string build_id;
-  std::string reason;
+  EndReason reason = EndReason::none;
   Nanoseconds wall_ns = 0;
   std::uint64_t runs = 0;
 };

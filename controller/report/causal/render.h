@@ -11,7 +11,7 @@ namespace causalctl::report {
 
 std::string render_text(const Report& report, bool color, int width);
 // Of several reports in one text: what comes before all, and before each.
-std::string render_warnings(const std::vector<std::string>& warnings, bool color);
+std::string render_warnings(const std::vector<Warning>& warnings, bool color);
 std::string render_heading(std::size_t number, std::size_t count, const std::string& name,
                            bool color);
 std::string render_json(const Report& report);

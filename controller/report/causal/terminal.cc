@@ -90,116 +90,39 @@ class Text {
   std::string text_;
 };
 
-std::string unit_title(const UnitResult& unit) {
-  if (!unit.is_line || unit.function.empty()) return printable(unit.unit);
-  return printable(fmt::format("{} ({})", unit.unit, unit.function));
-}
-
-constexpr double kSmallSpeedup = 0.1;  // how far a slope is believed
-constexpr double kAsCertain = 2;       // times the least relative error
-
-struct Statement {
-  double speedup = 0;
-  Interval effect;
-
-  double relative_error() const { return (effect.high - effect.low) / std::abs(effect.value); }
-};
-
-// Where the curve is not straight, as of a unit that saturates, the slope through the origin is
-// true of no speedup, however certain.
-bool is_straight(const UnitResult& unit) {
-  return std::all_of(unit.summary.begin(), unit.summary.end(), [&](const CurvePoint& pool) {
-    return unit.slope->low * pool.speedup <= pool.effect.high &&
-           unit.slope->high * pool.speedup >= pool.effect.low;
-  });
-}
-
-// What the measurements certainly say and what can be: the pools, and, where the curve is straight,
-// the slope, said of a small speedup instead of being stretched to the end of the curve.
-std::vector<Statement> statements(const UnitResult& unit) {
-  const Interval& slope = *unit.slope;
-  const Statement by_slope = {
-      kSmallSpeedup,
-      {kSmallSpeedup * slope.value, kSmallSpeedup * slope.low, kSmallSpeedup * slope.high}};
-  std::vector<Statement> all;
-  if (is_straight(unit)) all.push_back(by_slope);
-  for (const CurvePoint& pool : unit.summary) all.push_back({pool.speedup, pool.effect});
-  std::erase_if(all, [&](const Statement& one) {
-    const bool faster = unit.verdict == Verdict::optimise;
-    const bool certain = faster ? one.effect.low > 0 : one.effect.high < 0;
-    return !certain || (unit.ceiling && one.effect.value > *unit.ceiling * one.speedup);
-  });
-  if (all.empty()) all.push_back(by_slope);  // it is what the verdict was given for
-  return all;
-}
-
-// Of the statements that are about as certain as the most certain one, that of the smallest
-// speedup: it is what a developer can reach.
-Statement best_statement(const UnitResult& unit) {
-  std::vector<Statement> all = statements(unit);
-  const auto less_error = [](const Statement& a, const Statement& b) {
-    return a.relative_error() < b.relative_error();
-  };
-  const double least = std::min_element(all.begin(), all.end(), less_error)->relative_error();
-  std::erase_if(all,
-                [&](const Statement& one) { return one.relative_error() > kAsCertain * least; });
-  return *std::min_element(all.begin(), all.end(), [](const Statement& a, const Statement& b) {
-    return a.speedup < b.speedup;
-  });
-}
-
 // "hash.c:217 (hashtable_search): 20 % faster here makes the program 4.1 % faster [3.2, 5.0]"
-std::string finding(const UnitResult& unit, const ProgressResult& progress) {
-  auto [speedup, effect] = best_statement(unit);
-  // No unit can give more (model.h, ceiling): what of the interval lies beyond is cut off.
-  if (unit.ceiling) {
-    effect.high = std::min(effect.high, std::max(effect.value, *unit.ceiling * speedup));
-  }
+std::string effect_words(const Finding& finding) {
+  Interval effect = finding.effect;
   const bool slower = effect.value < 0;
   if (slower) effect = {-effect.value, -effect.high, -effect.low};
   const std::string what =
-      progress.latency
-          ? fmt::format("{} take {} % {} time", printable(progress.name), percent(effect.value),
+      finding.latency
+          ? fmt::format("{} take {} % {} time", printable(finding.point), percent(effect.value),
                         slower ? "more" : "less")
           : fmt::format("the program {} % {}", percent(effect.value), slower ? "slower" : "faster");
-  return fmt::format("{}: {:.0f} % faster here makes {} [{}, {}]", unit_title(unit), 100 * speedup,
-                     what, percent(effect.low), percent(effect.high));
+  const std::string function =
+      finding.function.empty() ? "" : fmt::format(" ({})", finding.function);
+  return fmt::format("{}: {:.0f} % faster here makes {} [{}, {}]",
+                     printable(finding.unit + function), 100 * finding.speedup, what,
+                     percent(effect.low), percent(effect.high));
 }
 
-bool only_callers_of_everything(const Report& report) {
-  const auto worth = [](const UnitResult& unit) { return unit.verdict == Verdict::optimise; };
-  return std::any_of(report.progress.begin(), report.progress.end(), [&](const auto& progress) {
-    return std::any_of(progress.units.begin(), progress.units.end(), worth);
-  });
-}
-
-void write_finding(const Report& report, Text& out) {
-  for (const ProgressResult& progress : report.progress) {
-    const auto best = std::find_if(progress.units.begin(), progress.units.end(),
-                                   [](const UnitResult& unit) { return !unit.everybodys_caller; });
-    if (best == progress.units.end()) continue;
-    if (best->verdict != Verdict::optimise && best->verdict != Verdict::contention) continue;
-    const std::string point =
-        report.progress.size() > 1 ? fmt::format(" ({})", printable(progress.name)) : "";
-    out.line("{}", out.colored(finding(*best, progress) + point, kBold));
-    return;
+std::string finding_words(const Report& report) {
+  switch (report.finding.kind) {
+    case Finding::Kind::not_enough_data:
+      return "Not enough data for a finding.";
+    case Finding::Kind::no_effect:  // the warnings say how large an effect could still be
+      return "Nothing that was measured is worth optimising.";
+    case Finding::Kind::only_callers:
+      return "No finding: of the code in scope only what starts the program and calls all the rest "
+             "matters.";
+    case Finding::Kind::optimise:
+    case Finding::Kind::contention:
+      break;
   }
-  if (only_callers_of_everything(report)) {
-    out.line("{}", out.colored("No finding: of the code in scope only what starts the program and "
-                               "calls all the rest matters.",
-                               kBold));
-    return;
-  }
-  // The warnings say why, and how large an effect could still be.
-  const bool known = std::any_of(
-      report.progress.begin(), report.progress.end(), [](const ProgressResult& progress) {
-        return std::any_of(
-            progress.units.begin(), progress.units.end(),
-            [](const UnitResult& unit) { return unit.verdict == Verdict::no_effect; });
-      });
-  out.line("{}", out.colored(known ? "Nothing that was measured is worth optimising."
-                                   : "Not enough data for a finding.",
-                             kBold));
+  const bool several = report.progress.size() > 1;
+  return effect_words(report.finding) +
+         (several ? fmt::format(" ({})", printable(report.finding.point)) : "");
 }
 
 std::string pooled(const UnitResult& unit, double low, double high) {
@@ -282,9 +205,9 @@ void write_progress(const ProgressResult& progress, std::uint64_t runs, Text& ou
   }
 }
 
-void write_warnings(const std::vector<std::string>& warnings, Text& out) {
-  for (const std::string& warning : warnings) {
-    out.line("{}      {}", out.colored("warning", kRed), printable(warning));
+void write_warnings(const std::vector<Warning>& warnings, Text& out) {
+  for (const Warning& warning : warnings) {
+    out.line("{}      {}", out.colored("warning", kRed), printable(warning.text()));
   }
 }
 
@@ -298,6 +221,11 @@ void write_tested(const Tested& tested, Text& out) {
       tested.sampled > 0 && tested.paused == 0
           ? ": what is gained is computed from who waits for whom"
           : "");
+}
+
+const char* what_digest_says(DigestResult digest) {
+  if (digest == DigestResult::unknown) return "not compared";
+  return digest == DigestResult::same ? "as it was before" : "CHANGED";
 }
 
 void write_checks(const Report& report, Text& out) {
@@ -323,27 +251,26 @@ void write_checks(const Report& report, Text& out) {
       check.stopped_calls.shortened > 0
           ? fmt::format(", {} wrote less than asked", grouped(check.stopped_calls.shortened))
           : "");
-  out.line("             the target afterwards: {}", report.digest == "same" ? "as it was before"
-                                                     : report.digest == "changed" ? "CHANGED"
-                                                                                  : "not compared");
+  out.line("             the target afterwards: {}", what_digest_says(report.digest));
   // By itself the number may be noise: on a target whose work comes in bunches it is.
+  const Overhead& cost = report.overhead;
   std::string overhead;
-  if (report.slowdown && report.slowdown_low && report.slowdown_high) {
-    overhead = fmt::format("sampling costs the target {} % [{}, {}], ", percent(*report.slowdown),
-                           percent(*report.slowdown_low), percent(*report.slowdown_high));
+  if (cost.slowdown && cost.slowdown_low && cost.slowdown_high) {
+    overhead = fmt::format("sampling costs the target {} % [{}, {}], ", percent(*cost.slowdown),
+                           percent(*cost.slowdown_low), percent(*cost.slowdown_high));
   }
   overhead += fmt::format("controller {} % of a core, stopped for {} at the attach",
-                          percent(report.controller_cpu_share), duration(report.attach_stop_ns));
-  if (report.period_ns > 0)
-    overhead += fmt::format(", a sample every {}", duration(report.period_ns));
+                          percent(cost.controller_cpu_share), duration(cost.attach_stop_ns));
+  if (cost.period_ns > 0) overhead += fmt::format(", a sample every {}", duration(cost.period_ns));
   out.line("overhead     {}", overhead);
+  const Losses& losses = report.losses;
   out.line(
       "losses       {} records, {} of {} experiments discarded, {} stacks cut off ({} copied in "
       "part), {} of {} samples unknown, {} throttled",
-      grouped(report.records_lost), grouped(report.experiments_discarded),
-      grouped(report.experiments), grouped(report.stacks_truncated),
-      grouped(report.stacks_copied_in_part), grouped(report.samples_unknown),
-      grouped(report.samples_total), grouped(report.throttles));
+      grouped(losses.records_lost), grouped(report.experiments_discarded),
+      grouped(report.experiments), grouped(losses.stacks_truncated),
+      grouped(losses.stacks_copied_in_part), grouped(losses.samples_unknown),
+      grouped(losses.samples_total), grouped(losses.throttles));
   out.line(
       "cores        threads waited for a core {} % of the time they wanted to run, {} % because of "
       "other processes",
@@ -353,8 +280,8 @@ void write_checks(const Report& report, Text& out) {
              printable(fmt::format("{}", fmt::join(report.peers, ", "))));
   }
   // What stands at the head is not said again.
-  std::vector<std::string> warnings = report.warnings;
-  std::erase(warnings, report.beside);
+  std::vector<Warning> warnings = report.warnings;
+  if (report.beside) std::erase(warnings, *report.beside);
   write_warnings(warnings, out);
 }
 
@@ -369,12 +296,13 @@ std::string program_of(const Report& report) {
 
 std::string render_text(const Report& report, bool color, int width) {
   Text out(color, width);
-  write_finding(report, out);
-  if (!report.beside.empty()) out.line("{}", printable(report.beside));
+  out.line("{}", out.colored(finding_words(report), kBold));
+  if (report.beside) out.line("{}", printable(report.beside->text()));
   out.blank();
-  out.line("{}: {} run{}, {} experiments in {}{}", program_of(report), report.runs,
-           report.runs == 1 ? "" : "s", grouped(report.experiments), duration(report.wall_ns),
-           report.reason.empty() ? "" : fmt::format(", ended by {}", printable(report.reason)));
+  out.line(
+      "{}: {} run{}, {} experiments in {}{}", program_of(report), report.runs,
+      report.runs == 1 ? "" : "s", grouped(report.experiments), duration(report.wall_ns),
+      report.reason == EndReason::none ? "" : fmt::format(", ended by {}", name_of(report.reason)));
   for (const ProgressResult& progress : report.progress) {
     out.blank();
     write_progress(progress, report.runs, out);
@@ -384,7 +312,7 @@ std::string render_text(const Report& report, bool color, int width) {
   return out.take();
 }
 
-std::string render_warnings(const std::vector<std::string>& warnings, bool color) {
+std::string render_warnings(const std::vector<Warning>& warnings, bool color) {
   Text out(color, 0);
   write_warnings(warnings, out);
   return out.take();

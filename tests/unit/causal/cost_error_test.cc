@@ -40,8 +40,8 @@ SyntheticUnit a_fifth() {
 double half_width(const Interval& interval) { return (interval.high - interval.low) / 2; }
 
 bool warns_of_pauses(const report::Report& report) {
-  return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& each) {
-    return each.find("what a pause costs") != std::string::npos;
+  return std::any_of(report.warnings.begin(), report.warnings.end(), [](const auto& each) {
+    return each.text().find("what a pause costs") != std::string::npos;
   });
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("what is not known of the cost of pauses is in every interval", "[caus
   const auto& pool = report.progress.at(0).units.at(0).summary.at(2);
   CHECK(half_width(exact.progress.at(0).units.at(0).summary.at(2).effect) < 1e-4);
   CHECK(half_width(pool.effect) == Approx(2 * 0.0024).epsilon(0.1));
-  CHECK(report.pause_cost_error_ns == 60 * kMicrosecond);
+  CHECK(report.overhead.pause_cost.error_ns == 60 * kMicrosecond);
 
   Run other = synthetic_run({.units = {without_effect()}, .noise = 1e-5, .seed = 2});
   const auto both =
@@ -103,13 +103,13 @@ TEST_CASE("it is told when the cost of pauses is what makes intervals wide", "[c
   CHECK_FALSE(warns_of_pauses(estimate({with_pauses(plain, 600 * kMicrosecond)})));  // 2.4 %
   const auto report = estimate({with_pauses(plain, 700 * kMicrosecond)});            // 2.8 %
   REQUIRE(warns_of_pauses(report));
-  CHECK(report.warnings.back().find("±700 µs only") != std::string::npos);
-  CHECK(report.warnings.back().find("±5 points (here: ") != std::string::npos);
+  CHECK(report.warnings.back().text().find("±700 µs only") != std::string::npos);
+  CHECK(report.warnings.back().text().find("±5 points (here: ") != std::string::npos);
   // Of an unknown length: half of the cost is open.
   const auto lengthless = estimate({with_pauses(plain, 600 * kMicrosecond, 2 * kMillisecond, 0)});
   REQUIRE(warns_of_pauses(lengthless));
-  CHECK(lengthless.warnings.back().find("±1166 µs only") != std::string::npos);
-  CHECK(report.warnings.back().find(report.progress.at(0).units.at(0).unit + ", ") !=
+  CHECK(lengthless.warnings.back().text().find("±1166 µs only") != std::string::npos);
+  CHECK(report.warnings.back().text().find(report.progress.at(0).units.at(0).unit + ", ") !=
         std::string::npos);
 }
 

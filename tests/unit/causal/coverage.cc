@@ -45,7 +45,7 @@ double true_pool(const Run& run, const TrueUnit& unit, double speedup) {
 // Returns the X of "no effect larger than X %", as a fraction.
 std::optional<double> bound_said(const report::Report& report) {
   const std::string words = "no effect larger than ";
-  for (const std::string& warning : report.warnings) {
+  for (const std::string& warning : texts_of(report.warnings)) {
     const std::size_t at = warning.find(words);
     if (at != std::string::npos) return std::stod(warning.substr(at + words.size())) / 100;
   }

@@ -19,33 +19,36 @@ Run with_cores(const CoreTotals& each) {
   return run;
 }
 
+std::string told_of(const Run& run) {
+  const auto strangers = told_of_strangers({run});
+  return strangers ? strangers->text() : "";
+}
+
 constexpr Nanoseconds kRan = 300 * kMillisecond;
 constexpr Nanoseconds kWaited = 200 * kMillisecond;
 
 }  // namespace
 
 TEST_CASE("of strangers is told how much they take, and what that does to effects", "[causal]") {
-  const std::string apart = told_of_strangers({with_cores({kRan, kWaited, kRan, 0, 0})});
+  const std::string apart = told_of(with_cores({kRan, kWaited, kRan, 0, 0}));
   CHECK_THAT(apart, StartsWith("The target's threads waited for a core 40 % of the time") &&
                         Contains("because of other programs;") &&
                         Contains("is worth 1.7 ms here") &&
                         Contains("effects hold under this load") &&
                         Contains("±4 points (at 50 %) is in every interval"));
   // A hundred meetings in 300 ms of CPU time: one in a slice, and more with 200.
-  CHECK_THAT(told_of_strangers({with_cores({kRan, kWaited, kRan, 90, 0})}),
-             Contains("Its threads wait for each other") &&
-                 Contains("±12 points (at 50 %) is in every interval"));
-  CHECK_THAT(
-      told_of_strangers({with_cores({kRan, kWaited, kRan, 200, 0})}),
-      Contains("within a time slice") && Contains("±24 points (at 50 %) is in every interval"));
-  CHECK(told_of_strangers({with_cores({kRan, kRan / 30, kRan, 200, 0})}).empty());
-  CHECK(told_of_strangers({with_cores({})}).empty());  // an older log
+  CHECK_THAT(told_of(with_cores({kRan, kWaited, kRan, 90, 0})),
+             Contains("Its threads wait for each other") && Contains("±12 points (at 50 %) is in every interval"));
+  CHECK_THAT(told_of(with_cores({kRan, kWaited, kRan, 200, 0})),
+             Contains("within a time slice") && Contains("±24 points (at 50 %) is in every interval"));
+  CHECK(told_of(with_cores({kRan, kRan / 30, kRan, 200, 0})).empty());
+  CHECK(told_of(with_cores({})).empty());  // an older log
 }
 
 TEST_CASE("a quota of CPU time is named", "[causal]") {
   Run run = with_cores({kRan, kWaited, kRan, 0, 0});
   run.throttled = true;
-  CHECK_THAT(told_of_strangers({run}), Contains("because of a quota of CPU time (cgroup)"));
+  CHECK_THAT(told_of(run), Contains("because of a quota of CPU time (cgroup)"));
 }
 
 TEST_CASE("how long a quota stops the target is told, and how much that widens intervals",
@@ -53,15 +56,15 @@ TEST_CASE("how long a quota stops the target is told, and how much that widens i
   CoreTotals cores{.cpu_ns = kRan, .visitors_cpu_ns = kRan};
   cores.quota_ns = 500 * kMillisecond;
   cores.quota_stopped_ns = 300 * kMillisecond;
-  const std::string told = told_of_strangers({with_cores(cores)});
+  const std::string told = told_of(with_cores(cores));
   CHECK_THAT(told, StartsWith("A quota of CPU time (cgroup) stopped the target 60 % of the time") &&
                        Contains("worth 2.5 times as much") && Contains("±6 points (at 50 %)"));
 }
 
 TEST_CASE("what is told of strangers stands in the report once, and is a warning", "[causal]") {
   const auto report = estimate({with_cores({kRan, kWaited, kRan, 0, 0})});
-  CHECK_FALSE(report.beside.empty());
-  CHECK(std::count(report.warnings.begin(), report.warnings.end(), report.beside) == 1);
+  REQUIRE(report.beside);
+  CHECK(std::count(report.warnings.begin(), report.warnings.end(), *report.beside) == 1);
 }
 
 }  // namespace causalctl::causal

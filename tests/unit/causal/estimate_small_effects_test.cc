@@ -25,7 +25,8 @@ std::string said_of(std::vector<UnitResult> units, Nanoseconds period_ns = kMill
   report::ProgressResult point;
   point.name = "p";
   point.units = std::move(units);
-  return statement_of_small_effects(point, period_ns);
+  const auto warning = statement_of_small_effects(point, period_ns);
+  return warning ? warning->text() : "";
 }
 
 }  // namespace
@@ -70,9 +71,10 @@ TEST_CASE("baselines that agree less well than a bound is small cannot bear it",
   point.name = "p";
   point.units = {unit("f", 0.05, 0.4)};
   point.null_effect = Interval{0.01, -0.03, 0.06};
-  CHECK_THAT(statement_of_small_effects(point, kMillisecond), StartsWith("p: no effect larger"));
+  CHECK_THAT(statement_of_small_effects(point, kMillisecond)->text(),
+             StartsWith("p: no effect larger"));
   point.null_effect = Interval{0.01, -0.06, 0.06};
-  CHECK_THAT(statement_of_small_effects(point, kMillisecond),
+  CHECK_THAT(statement_of_small_effects(point, kMillisecond)->text(),
              StartsWith("p: the experiments tell nothing: without any speedup they agree only to "
                         "±6.0 points; profile for longer (--duration)"));
 }

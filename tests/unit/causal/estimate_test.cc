@@ -24,8 +24,8 @@ const report::UnitResult& unit_of(const report::Report& report, const std::strin
 }
 
 bool warned(const report::Report& report, const std::string& words) {
-  return std::any_of(report.warnings.begin(), report.warnings.end(), [&](const std::string& text) {
-    return text.find(words) != std::string::npos;
+  return std::any_of(report.warnings.begin(), report.warnings.end(), [&](const auto& warning) {
+    return warning.text().find(words) != std::string::npos;
   });
 }
 
@@ -429,7 +429,7 @@ TEST_CASE("warnings", "[causal]") {
   CHECK(estimate({run}).warnings.empty());
 
   run.ended = false;
-  run.digest = "changed: /proc/1/maps";
+  run.digest = DigestResult::changed;
   run.overhead.period_ns = kMillisecond;
   run.warnings = {"pauses by ptrace"};
   for (Experiment& e : run.experiments) {
@@ -445,8 +445,9 @@ TEST_CASE("warnings", "[causal]") {
   CHECK(warned(report, "more of them wanted to run"));
   CHECK(warned(report, "because of other processes"));
   CHECK(warned(report, "never: never visited"));
-  CHECK(std::count(report.warnings.begin(), report.warnings.end(), "pauses by ptrace") == 1);
-  CHECK(report.digest == "changed");
+  const auto texts = texts_of(report.warnings);
+  CHECK(std::count(texts.begin(), texts.end(), "pauses by ptrace") == 1);
+  CHECK(report.digest == DigestResult::changed);
 }
 
 TEST_CASE("a kernel that limits samples is told of where it limits many", "[causal]") {
@@ -454,10 +455,10 @@ TEST_CASE("a kernel that limits samples is told of where it limits many", "[caus
   run.losses.throttles = 40;
   run.losses.stacks_copied_in_part = 3;
   const auto few = estimate({run, run});
-  CHECK(few.throttles == 80);
-  CHECK(few.stacks_copied_in_part == 6);
+  CHECK(few.losses.throttles == 80);
+  CHECK(few.losses.stacks_copied_in_part == 6);
   CHECK(few.warnings.empty());
-  run.losses.throttles = few.samples_total / 10;
+  run.losses.throttles = few.losses.samples_total / 10;
   CHECK(warned(estimate({run}), "kernel.perf_event_max_sample_rate"));
 }
 
@@ -474,7 +475,7 @@ TEST_CASE("lost records are warned of where they cost experiments", "[causal]") 
   Run run = synthetic_run({.units = {linear("a", 0.3)}});
   run.losses.records_lost = 20;
   const auto before = estimate({run});
-  CHECK(before.records_lost == 20);
+  CHECK(before.losses.records_lost == 20);
   CHECK(before.warnings.empty());
 
   for (const std::size_t i : {0U, 3U}) {

@@ -85,13 +85,13 @@ Run full_run() {
   run.experiments = {e};
   run.samples = {{e.unit, 18, 17, 16}};
   run.ended = true;
-  run.reason = "duration";
+  run.reason = EndReason::duration;
   run.wall_ns = 19;
   run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21, {33, 34, 37}};
   run.losses = {22, 23, 24, 25, 38, 39};
   run.cores = {60, 61, 62, 63, 64, true, 65, 66, 67, 68, 71, 72, 73, 69, 70};
   run.throttled = true;
-  run.digest = "same";
+  run.digest = DigestResult::same;
   run.death = {11, 41, 42};
   run.stopped_calls = {3, 2, 1, 4};
   run.peers = {"client (process 35)"};
@@ -150,7 +150,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.death->after_pause_ns == 41);
   CHECK(r.death->paused == 42);
   CHECK(r.ended);
-  CHECK(r.reason == "duration");
+  CHECK(r.reason == EndReason::duration);
   CHECK(r.wall_ns == 19);
   CHECK(r.overhead.slowdown == 0.25);
   CHECK(r.overhead.slowdown_low == -0.5);
@@ -171,7 +171,7 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.losses.samples_total == 25);
   CHECK(r.losses.throttles == 38);
   CHECK(r.losses.stacks_copied_in_part == 39);
-  CHECK(r.digest == "same");
+  CHECK(r.digest == DigestResult::same);
   CHECK(r.stopped_calls.continued == 3);
   CHECK(r.stopped_calls.repeated == 2);
   CHECK(r.stopped_calls.broken == 1);
@@ -260,7 +260,7 @@ TEST_CASE("appending to a log that was cut off", "[causal]") {
   }
   const ReadLog read = read_logs({path});
   CHECK(read.runs.size() == 2);
-  CHECK(read.warnings == std::vector<std::string>{path + ":2: cut off, ignored"});
+  CHECK(texts_of(read.warnings) == std::vector<std::string>{path + ":2: cut off, ignored"});
 }
 
 TEST_CASE("logs may be concatenated, also after a cut", "[causal]") {
@@ -276,7 +276,7 @@ TEST_CASE("logs may be concatenated, also after a cut", "[causal]") {
   CHECK(read.runs[0].samples[0].count == 4);
   CHECK(read.runs[1].samples[0].count == 3);
   REQUIRE(read.warnings.size() == 1);
-  CHECK_THAT(read.warnings[0], Contains("l:2: begins with a line that was cut off"));
+  CHECK_THAT(read.warnings[0].text(), Contains("l:2: begins with a line that was cut off"));
 }
 
 TEST_CASE("the same log given twice counts once", "[causal]") {
@@ -291,7 +291,7 @@ TEST_CASE("the same log given twice counts once", "[causal]") {
   CHECK(read.runs[0].experiments.size() == 1);
   CHECK(read.runs[0].samples.size() == 1);
   REQUIRE(read.warnings.size() == 1);
-  CHECK_THAT(read.warnings[0], Contains("given twice"));
+  CHECK_THAT(read.warnings[0].text(), Contains("given twice"));
 }
 
 TEST_CASE("what the reader tolerates and what not", "[causal]") {
@@ -303,8 +303,12 @@ TEST_CASE("what the reader tolerates and what not", "[causal]") {
                                      "null}}\n",
                                  "l");
   REQUIRE(read.warnings.size() == 1);
-  CHECK_THAT(read.warnings[0], Contains("l:2") && Contains("weather"));
+  CHECK_THAT(read.warnings[0].text(), Contains("l:2") && Contains("weather"));
   CHECK_FALSE(read.runs[0].overhead.slowdown);
+  const Run novel =
+      parse_log(run + R"({"type":"end","run":"a","reason":"novel","digest":"odd"})", "l").runs[0];
+  CHECK(novel.reason == EndReason::none);
+  CHECK(novel.digest == DigestResult::unknown);
 
   const auto [line, words] = GENERATE(table<std::string, std::string>({
       {"hello", "not a line of an experiment log"},
@@ -319,6 +323,7 @@ TEST_CASE("what the reader tolerates and what not", "[causal]") {
       {"{\"type\":\"experiment\",\"run\":\"a\",\"throughput\":5}", "l:2"},
       {"{\"type\":\"end\",\"run\":\"a\",\"warnings\":[5]}", "\"warnings\""},
       {"{\"type\":5}", "\"type\""},
+      {"{\"type\":\"samples\",\"run\":\"a\",\"unit\":\"f\",\"kind\":5}", "\"kind\""},
       {"{\"type\":\"experiment\",\"run\":\"a\",\"line\":4294967297}", "\"line\""},
       {"{\"type\":\"experiment\",\"run\":\"a\",\"start_ns\":9223372036854775808}", "\"start_ns\""},
       {"{\"type\":\"end\",\"run\":\"a\",\"wall_ns\":9223372036854775807}", "ten years"},

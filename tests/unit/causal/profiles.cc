@@ -152,8 +152,8 @@ void Maker::close_run() {
   run.id = "r" + std::to_string(options_.seed);
   run.executable = "/bin/program";
   run.ended = true;
-  run.reason = "duration";
-  run.digest = "same";
+  run.reason = EndReason::duration;
+  run.digest = DigestResult::same;
   run.wall_ns = now_ns_;
   // Effects are drawn independently of the unit's share, as if there were enough threads for each.
   run.overhead.period_ns = kSecond;

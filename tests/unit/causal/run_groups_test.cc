@@ -95,7 +95,7 @@ TEST_CASE("a run that does not belong to a profile changes nothing of it", "[cau
     REQUIRE(groups.size() == 2);
     check_same(estimate(groups[0].runs), estimate({server("1")}));
     check_same(estimate(groups[1].runs), estimate({other}));
-    CHECK(mentions(remarks_on(groups), "2 groups of runs"));
+    CHECK(mentions(texts_of(remarks_on(groups)), "2 groups of runs"));
   }
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Run other = synthetic_profile({.seed = 1000 + seed}).run;
@@ -119,7 +119,7 @@ TEST_CASE("what tells runs apart names their groups", "[causal][groups]") {
         Names{"server, scope MAIN", "server, scope MAIN libc*"});
   const auto builds = group_runs({runs[0], runs[2]});
   CHECK(names_of(builds) == Names{"server, build 0123456789ab", "server, build ffffffffffff"});
-  CHECK(mentions(remarks_on(builds), "causalctl ab compares builds"));
+  CHECK(mentions(texts_of(remarks_on(builds)), "causalctl ab compares builds"));
   CHECK_THAT(list_of(builds), Contains("\n  2  server, build ffffffffffff: 1 run (u)"));
   CHECK(group_runs(runs).size() == runs.size());
 }
@@ -147,7 +147,7 @@ TEST_CASE("where a log has no build-id the executable tells", "[causal][groups]"
   REQUIRE(groups.size() == 2);
   CHECK(groups[0].runs.size() == 2);
   CHECK(names_of(groups)[1] == "server, no build-id, /opt/server");
-  CHECK(mentions(remarks_on(groups), "2 runs of server have no build-id"));
+  CHECK(mentions(texts_of(remarks_on(groups)), "2 runs of server have no build-id"));
 }
 
 TEST_CASE("a latency point that means something else is another one", "[causal][groups]") {
@@ -252,10 +252,10 @@ TEST_CASE("runs that disagree about the pace of a point are told of", "[causal][
     return run;
   };
   const Run own = with(1), waits = with(0.8), unknown = server("1");
-  CHECK(mentions(estimate({own, waits}).warnings, "1 that it waits for the program"));
-  CHECK(mentions(estimate({own, unknown}).warnings, "1 did not look"));
-  CHECK_FALSE(mentions(estimate({waits, unknown}).warnings, "did not look"));
-  CHECK_FALSE(mentions(estimate({own, own}).warnings, "one by one"));
+  CHECK(mentions(texts_of(estimate({own, waits}).warnings), "1 that it waits for the program"));
+  CHECK(mentions(texts_of(estimate({own, unknown}).warnings), "1 did not look"));
+  CHECK_FALSE(mentions(texts_of(estimate({waits, unknown}).warnings), "did not look"));
+  CHECK_FALSE(mentions(texts_of(estimate({own, own}).warnings), "one by one"));
 }
 
 TEST_CASE("a prediction is from the one group that tried the unit", "[causal][groups]") {

@@ -121,14 +121,14 @@ TEST_CASE("experiments that do not count are no result", "[causal][silence]") {
 
 TEST_CASE("a run without an experiment says why there is none", "[causal][silence]") {
   Run run;
-  run.reason = "duration";
+  run.reason = EndReason::duration;
   CHECK_THAT(no_result(run).value().what, Contains("used no CPU time"));
   run.losses.samples_total = 700;
   CHECK_THAT(no_result(run).value().what, Contains("none of 700 samples fell in code in scope"));
   run.samples = {{{"f", false, "f", "", 0}, 700, 0}};
   CHECK_THAT(no_result(run).value().what, Contains("it ended before the first experiment"));
   CHECK_THAT(no_result(run).value().hint, Contains("--duration"));
-  run.reason = "interrupted";
+  run.reason = EndReason::interrupted;
   CHECK_THAT(no_result(run).value().what, Contains("it was interrupted before the first"));
 }
 

@@ -35,8 +35,8 @@ inline Run synthetic_run(const Synthetic& options) {
   run.id = "r" + std::to_string(options.seed);
   run.executable = "/bin/program";
   run.ended = true;
-  run.reason = "duration";
-  run.digest = "same";
+  run.reason = EndReason::duration;
+  run.digest = DigestResult::same;
   for (const SyntheticUnit& unit : options.units) {
     run.samples.push_back({{unit.name, true, "", "", 0}, 0});
   }

@@ -54,6 +54,9 @@ UnitResult unit(const std::string& name, const std::string& function, double slo
 
 Report example() {
   Report report;
+  report.finding = {
+      Finding::Kind::optimise, "process_command", false, "hash.c:217", "hashtable_search", 0.1,
+      {0.021, 0.017, 0.025}};
   ProgressResult work;
   work.name = "process_command";
   work.visits = 1'034'221;
@@ -89,29 +92,29 @@ Report example() {
                       7'500'000'000,
                       7'481'000'000,
                       {3, 1, 0}};
-  report.slowdown = 0.013;
-  report.slowdown_low = 0.002;
-  report.slowdown_high = 0.024;
-  report.controller_cpu_share = 0.021;
-  report.attach_stop_ns = 250'000;
-  report.sample_to_pause_p50_ns = 1'200'000;
-  report.sample_to_pause_p99_ns = 2'300'000;
-  report.period_ns = 1'000'000;
+  report.overhead.slowdown = 0.013;
+  report.overhead.slowdown_low = 0.002;
+  report.overhead.slowdown_high = 0.024;
+  report.overhead.controller_cpu_share = 0.021;
+  report.overhead.attach_stop_ns = 250'000;
+  report.overhead.sample_to_pause_p50_ns = 1'200'000;
+  report.overhead.sample_to_pause_p99_ns = 2'300'000;
+  report.overhead.period_ns = 1'000'000;
   report.experiments = 312;
   report.experiments_discarded = 4;
-  report.samples_unknown = 3;
-  report.samples_total = 35'804;
-  report.throttles = 12;
-  report.stacks_copied_in_part = 1'024;
-  report.digest = "same";
+  report.losses.samples_unknown = 3;
+  report.losses.samples_total = 35'804;
+  report.losses.throttles = 12;
+  report.losses.stacks_copied_in_part = 1'024;
+  report.digest = DigestResult::same;
   report.oversubscribed_share = 0.012;
   report.foreign_share = 0.004;
   report.peers = {"client (process 17)", "proxy (process 9)"};
   report.facilities = {{"sample", "seen"}, {"wake-up", "never-fired"}};
-  report.warnings = {"profile.jsonl:17: cut off, ignored"};
+  report.warnings = {Warning("profile.jsonl:17: cut off, ignored")};
   report.executable = "/srv/server-1.2";
   report.started_as = "server";
-  report.reason = "duration";
+  report.reason = EndReason::duration;
   report.wall_ns = 312'000'000'000;
   report.runs = 2;
   return report;
@@ -128,50 +131,28 @@ TEST_CASE("text report", "[report]") {
 TEST_CASE("text reports of nothing, and of findings of other kinds", "[report]") {
   check_golden(render_text(Report{}, false, 100), "report_empty.txt");
   Report report = example();
-  report.progress.pop_back();
-  auto& units = report.progress[0].units;
-  units.erase(units.begin(), units.begin() + 2);
-  const std::string contention = render_text(report, false, 100);
-  CHECK(contention.substr(0, contention.find('\n')) ==
-        "lock.c:9 (acquire): 10 % faster here makes the program 1.5 % slower [1.2, 1.8]");
-  units.erase(units.begin());
-  const std::string none = render_text(report, false, 100);
-  CHECK(none.substr(0, none.find('\n')) == "Nothing that was measured is worth optimising.");
-  units.erase(units.begin());
-  const std::string unknown = render_text(report, false, 100);
-  CHECK(unknown.substr(0, unknown.find('\n')) == "Not enough data for a finding.");
-}
-
-TEST_CASE("the finding is what is certain, and possible", "[report]") {
-  const auto finding = [](const UnitResult& one) {
-    Report report;
-    ProgressResult write;
-    write.name = "write";
-    write.units = {one};
-    report.progress = {write};
+  const auto head = [&] {
     const std::string text = render_text(report, false, 100);
     return text.substr(0, text.find('\n'));
   };
-  UnitResult deflate = unit("deflate", "", 0.85, 0.1, Verdict::optimise);
-  deflate.ceiling = 1.0;
-  SECTION("the slope before a pool that is hardly certain, and more than the unit can give") {
-    deflate.summary = {point(0.21, 0.29, 0.19), point(0.55, 0.45, 0.2)};
-    CHECK(finding(deflate) ==
-          "deflate: 10 % faster here makes the program 8.5 % faster [7.5, 9.5]");
-  }
-  SECTION("no slope of a curve that is not straight") {
-    deflate.slope = Interval{0.68, 0.66, 0.69};
-    deflate.summary = {point(0.2, 0.189, 0.02), point(0.55, 0.45, 0.0125),
-                       point(0.88, 0.511, 0.014)};
-    CHECK(finding(deflate) ==
-          "deflate: 55 % faster here makes the program 45.0 % faster [43.8, 46.2]");
-  }
-  SECTION("no interval beyond what the unit can give") {
-    deflate.slope = Interval{0.98, 0.9, 1.06};
-    deflate.summary.clear();
-    CHECK(finding(deflate) ==
-          "deflate: 10 % faster here makes the program 9.8 % faster [9.0, 10.0]");
-  }
+  report.finding.kind = Finding::Kind::no_effect;
+  CHECK(head() == "Nothing that was measured is worth optimising.");
+  report.finding.kind = Finding::Kind::not_enough_data;
+  CHECK(head() == "Not enough data for a finding.");
+  report.finding.kind = Finding::Kind::only_callers;
+  CHECK(head() ==
+        "No finding: of the code in scope only what starts the program and calls all the rest "
+        "matters.");
+  report.finding = {Finding::Kind::contention, "request", true, "acquire", "", 0.1,
+                    {-0.015, -0.018, -0.012}};
+  CHECK(head() ==
+        "acquire: 10 % faster here makes request take 1.5 % more time [1.2, 1.8] (request)");
+  report.progress.pop_back();
+  report.finding.latency = false;
+  CHECK(head() == "acquire: 10 % faster here makes the program 1.5 % slower [1.2, 1.8]");
+}
+
+TEST_CASE("what is known in part is told in part", "[report]") {
   SECTION("what was gained without a pause is computed, not tried") {
     Report report = example();
     report.selfcheck.tested.paused = 0;
@@ -182,24 +163,9 @@ TEST_CASE("the finding is what is certain, and possible", "[report]") {
   }
   SECTION("a slowdown that is not known with its interval is not told") {
     Report report = example();
-    report.slowdown_low.reset();
+    report.overhead.slowdown_low.reset();
     CHECK(render_text(report, false, 100).find("costs the target") == std::string::npos);
   }
-}
-
-TEST_CASE("what is everybody's caller is no finding", "[report]") {
-  Report report = example();
-  report.progress.pop_back();
-  report.progress[0].units[0].everybodys_caller = true;
-  const auto finding = [&] {
-    const std::string text = render_text(report, false, 100);
-    return text.substr(0, text.find('\n'));
-  };
-  CHECK(finding().find(report.progress[0].units[1].unit) == 0);
-  report.progress[0].units.resize(1);
-  CHECK(finding() ==
-        "No finding: of the code in scope only what starts the program and calls all the rest "
-        "matters.");
 }
 
 TEST_CASE("no line of a table is wider than asked for", "[report]") {
@@ -227,9 +193,11 @@ TEST_CASE("JSON report", "[report]") {
   CHECK(json["version"] == 1);
   CHECK(json["progress"][0]["units"][4]["slope"].is_null());
   CHECK(json["progress"][1]["kind"] == "latency");
+  CHECK(json["finding"]["unit"] == "hash.c:217");
 
   const auto empty = nlohmann::json::parse(render_json(Report{}));
   CHECK(empty["selfcheck"]["null_effect"].is_null());
   CHECK(empty["overhead"]["slowdown"].is_null());
+  CHECK(empty["finding"] == nlohmann::json{{"kind", "not-enough-data"}});
   CHECK(empty["target"]["digest"] == "unknown");
 }
