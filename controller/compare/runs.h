@@ -30,9 +30,10 @@ struct Compared {
   std::exception_ptr failure;  // what ended it early, as thrown by run_side(); null: nothing did
 };
 
-// REQUIRES config::check_ab(config). A failed run ends the comparison, an interrupt too, which is
-// no failure; what was measured until then is in the result.
-Compared run_comparison(const config::Config& config, const RunsHooks& hooks);
+// REQUIRES config::check_ab() of their configuration. A failed run ends the comparison, an
+// interrupt too, which is no failure; what was measured until then is in the result.
+Compared run_comparison(const config::Ab& ab, const config::Progress& progress,
+                        const RunsHooks& hooks);
 
 // Pairs, and pairs of A against A, where the configuration does not say.
 std::size_t planned_pairs(const config::Ab& ab);
