@@ -1,4 +1,4 @@
-// What a run is asked to do: filled from TOML and the command line, defaults as in --help.
+// What a run is asked to do, with the defaults. settings.cc says how each is set.
 #pragma once
 
 #include <cstdint>
@@ -98,7 +98,7 @@ struct AbSide {
 };
 
 struct Predict {
-  std::string log;
+  std::string log;  // empty: nothing is predicted
   std::string unit;
   double speedup_percent = 0;
 };
@@ -116,7 +116,7 @@ struct Ab {
   bool until_certain = false;
   double resolution_percent = 1;  // until_certain: smaller effects do not matter
   std::optional<double> fail_if_slower_percent;
-  std::optional<Predict> predict;
+  Predict predict;
 };
 
 struct Config {

@@ -1,14 +1,13 @@
 #include "config/text.h"
 
 #include <fmt/format.h>
+#include <wordexp.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <numeric>
-#include <set>
 
 #include "config/load.h"
 #include "controller/base/error.h"
@@ -16,10 +15,6 @@
 
 namespace causalctl::config {
 namespace {
-
-constexpr std::array<std::string_view, 3> kUnitNames = {"auto", "line", "function"};  // by Unit
-constexpr std::array<std::string_view, 3> kCountByNames = {"auto", "breakpoint",
-                                                           "uprobe"};  // by CountBy
 
 struct TimeUnit {
   std::string_view name;
@@ -80,9 +75,9 @@ std::size_t separating_comma(std::string_view text, std::size_t from) {
   return std::string_view::npos;
 }
 
-std::string lead_in(std::string_view what) { return what.empty() ? "" : fmt::format("{}: ", what); }
-
 }  // namespace
+
+std::string lead_in(std::string_view what) { return what.empty() ? "" : fmt::format("{}: ", what); }
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& all) {
   std::optional<std::string> best;
@@ -150,97 +145,23 @@ LatencyPoint parse_latency(std::string_view text, std::string_view what) {
   return point;
 }
 
-void check_format(std::string_view format, std::string_view what) {
-  if (format == "text" || format == "json" || format == "coz") return;
-  if (format == "html" || format == "csv") {
-    throw UsageError(fmt::format("{}\"{}\" is not available yet", lead_in(what), format),
-                     "use text, json or coz");
+std::vector<std::string> split_words(const std::string& text, std::string_view option) {
+  wordexp_t expanded{};
+  const int error = wordexp(text.c_str(), &expanded, WRDE_NOCMD | WRDE_UNDEF);
+  if (error != 0) {
+    if (error == WRDE_NOSPACE) wordfree(&expanded);
+    const char* why = error == WRDE_CMDSUB   ? "it has a command in it: $(…) or `…`"
+                      : error == WRDE_BADVAL ? "it has a variable in it that is not set"
+                      : error == WRDE_SYNTAX ? "a quote or bracket is not closed"
+                                             : "it has a character of a shell: | & ; < > ( ) { }";
+    throw UsageError(
+        fmt::format("{}: \"{}\" is no single command: {}", option, printable(text), why),
+        "quote it, or give: sh -c '…'");
   }
-  throw UsageError(fmt::format("{}\"{}\" is not a format", lead_in(what), printable(format)),
-                   "use text, json or coz");
-}
-
-void check_ab_format(std::string_view format, std::string_view what) {
-  if (format == "text" || format == "json" || format == "csv") return;
-  if (format == "html") {
-    throw UsageError(fmt::format("{}\"html\" is not available yet", lead_in(what)),
-                     "use text, json or csv");
-  }
-  throw UsageError(fmt::format("{}\"{}\" is not a format of ab", lead_in(what), printable(format)),
-                   "use text, json or csv");
-}
-
-Unit parse_unit(std::string_view text, std::string_view what) {
-  const auto found = std::find(kUnitNames.begin(), kUnitNames.end(), text);
-  if (found != kUnitNames.end()) return static_cast<Unit>(found - kUnitNames.begin());
-  throw UsageError(fmt::format("{}\"{}\" is not a unit: auto, line or function", lead_in(what),
-                               printable(text)));
-}
-
-std::string_view unit_name(Unit unit) { return kUnitNames.at(static_cast<std::size_t>(unit)); }
-
-CountBy parse_count_by(std::string_view text, std::string_view what) {
-  const auto found = std::find(kCountByNames.begin(), kCountByNames.end(), text);
-  if (found != kCountByNames.end()) return static_cast<CountBy>(found - kCountByNames.begin());
-  throw UsageError(fmt::format("{}\"{}\" is not a way of counting: auto, breakpoint or uprobe",
-                               lead_in(what), printable(text)));
-}
-
-std::string_view count_by_name(CountBy count_by) {
-  return kCountByNames.at(static_cast<std::size_t>(count_by));
-}
-
-void check_channel(std::string_view channel, std::string_view what) {
-  if (channel == "auto" || channel == "sigtrap" || channel == "ptrace") return;
-  throw UsageError(fmt::format("{}\"{}\" is not a pause channel: auto, sigtrap or ptrace",
-                               lead_in(what), printable(channel)));
-}
-
-void check(const Config& config) {
-  const Target& target = config.target;
-  const int targets =
-      (target.pid ? 1 : 0) + (target.match.empty() ? 0 : 1) + (target.command.empty() ? 0 : 1);
-  check_format(config.output.format, "output.format");
-  if (targets != 1) {
-    throw UsageError(targets == 0 ? "no target is named" : "more than one target is named",
-                     "give one of: PID, target.match, a command after --");
-  }
-  const Progress& progress = config.progress;
-  if (progress.throughput.empty() && progress.latency.empty() && !progress.end_to_end) {
-    throw UsageError("no progress point is named",
-                     "say what counts as work done: --progress file.c:210; causalctl points PID "
-                     "lists candidates");
-  }
-  if (progress.end_to_end && target.command.empty()) {
-    throw UsageError("end-to-end needs a command to repeat", "use causalctl run --end-to-end -- …");
-  }
-  if (progress.end_to_end && !(progress.throughput.empty() && progress.latency.empty())) {
-    throw UsageError("end-to-end counts runs of the program, and nothing else",
-                     "leave out --progress and --latency, or --end-to-end");
-  }
-  if (progress.end_to_end && config.budget.max_slowdown_percent) {
-    throw UsageError("a slowdown cannot be bounded end to end: whole runs are sped up",
-                     "leave out --max-slowdown, or name a progress point");
-  }
-  check_names(progress);
-  if (config.experiment.fixed_speedup_percent && config.experiment.fixed_unit.empty()) {
-    throw UsageError("a fixed speedup needs a fixed unit", "add --fixed UNIT");
-  }
-}
-
-void check_names(const Progress& progress) {
-  std::set<std::string_view> names;
-  for (const std::string& spec : progress.throughput) {
-    if (!names.insert(spec).second) {
-      throw UsageError(fmt::format("the progress point {} is named twice", spec));
-    }
-  }
-  for (const LatencyPoint& point : progress.latency) {
-    if (!names.insert(point.name).second) {
-      throw UsageError(fmt::format("two progress points are called {}", point.name),
-                       "reports tell them apart by their names");
-    }
-  }
+  std::vector<std::string> words(expanded.we_wordv, expanded.we_wordv + expanded.we_wordc);
+  wordfree(&expanded);
+  if (words.empty()) throw UsageError(fmt::format("{}: no command", option));
+  return words;
 }
 
 }  // namespace causalctl::config

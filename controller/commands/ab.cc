@@ -11,9 +11,9 @@
 #include "controller/base/log.h"
 #include "controller/causal/analysis/predict.h"
 #include "controller/causal/record/log.h"
-#include "controller/commands/ab_options.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/interrupts.h"
+#include "controller/commands/options.h"
 #include "controller/commands/output.h"
 #include "controller/commands/status_line.h"
 #include "controller/compare/comparison.h"
@@ -35,8 +35,8 @@ std::string deciding_point(const config::Progress& progress) {
 
 // Read before the runs: a typing error must not show after them.
 std::optional<report::Prediction> read_prediction(const config::Config& config) {
-  if (!config.ab.predict) return std::nullopt;
-  const config::Predict& predict = *config.ab.predict;
+  const config::Predict& predict = config.ab.predict;
+  if (predict.log.empty()) return std::nullopt;
   report::Prediction prediction;
   prediction.point = deciding_point(config.progress);
   prediction.unit = predict.unit;
@@ -56,7 +56,7 @@ std::optional<report::Prediction> read_prediction(const config::Config& config) 
 void check_pairs(const config::Ab& ab) {
   const std::size_t fewest = compare::fewest_blocks(ab.until_certain);
   if (compare::blocks_for(compare::planned_pairs(ab)) >= fewest) return;
-  if (!ab.fail_if_slower_percent && !ab.predict && !ab.until_certain) {
+  if (!ab.fail_if_slower_percent && ab.predict.log.empty() && !ab.until_certain) {
     log::note("{} pairs are too few for an interval: it takes {} at least (--rounds)",
               compare::planned_pairs(ab), compare::kPairsOfBlock * fewest);
     return;
@@ -114,7 +114,7 @@ ExitCode ab(const AbOptions& options) {
       if (status.due()) status.show(describe(progress));
     };
     hooks.interrupts = Interrupts::count;
-    compared = compare::run_comparison(config, hooks);
+    compared = compare::run_comparison(config.ab, config.progress, hooks);
   }
   report::Comparison& comparison = compared.comparison;
   if (compared.failure && comparison.pairs == 0) std::rethrow_exception(compared.failure);

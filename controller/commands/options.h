@@ -1,8 +1,11 @@
-// The options that `attach` and `run` share, and their merge over the configuration file: what the
-// command line says wins; a repeatable option given there replaces the file's whole list.
+// The options of the commands that take a configuration (attach, run and ab), and their merge over
+// the file: what the command line says wins; a repeatable option given there replaces the file's
+// whole list.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,12 @@
 #include "config/load.h"
 #include "controller/commands/command_line.h"
 #include "controller/commands/output.h"
+
+namespace causalctl::config {
+enum class Heading : std::uint8_t;
+struct Option;
+struct Setting;
+}  // namespace causalctl::config
 
 namespace causalctl::commands {
 
@@ -21,47 +30,55 @@ struct ConsoleOptions {
 
 void set_log_level(const ConsoleOptions& console);
 
-class ProfileOptions {
+// What the commands share that take a configuration. Keep it until the command line was parsed.
+class ConfigOptions {
  public:
-  // Adds the options to `app`; `runs_command`: also those of `run` only. Keep this object until
-  // the command line has been parsed and config() was called.
-  ProfileOptions(CLI::App& app, bool runs_command);
-  ~ProfileOptions();
-
-  // Reads --config and puts the command line over it. Throws UsageError. The caller adds the
-  // target that its own arguments name (replacing the file's) and then calls config::check.
+  ConfigOptions(const ConfigOptions&) = delete;  // CLI11 has the addresses of what it holds
+  ConfigOptions& operator=(const ConfigOptions&) = delete;
+  // Reads the configuration file, if one is named, and puts each --set and then the options of the
+  // settings over it. Throws UsageError. The caller then adds the target that its own arguments
+  // name, in place of the file's, and calls config::check (or check_ab).
   config::Config config() const;
-  ConsoleOptions console() const;
+  const ConsoleOptions& console() const { return console_; }
+
+ protected:
+  ConfigOptions(CLI::App& app, const char* file_option);
+  // The options of the settings (config/settings.h) under a heading.
+  void add(CLI::App& app, config::Heading heading);
+
+  ConsoleOptions console_;
 
  private:
-  struct Values;
-  std::unique_ptr<Values> values_;
+  struct Given {
+    const config::Option* option = nullptr;
+    std::vector<const config::Setting*> settings;
+    // What CLI11 writes to: one of these, by the shape of the settings.
+    bool flag = false;
+    std::string text;
+    std::vector<std::string> list;
+    std::optional<std::uint64_t> number;
+
+    std::vector<std::string> texts() const;  // empty: not given
+  };
+  std::string file_;
+  std::vector<std::string> lines_;  // of --set
+  std::deque<Given> given_;         // whose elements stay where they are
 };
 
-// The value of an option, checked. Throws UsageError naming it. A percentage may end with "%".
-Nanoseconds time_option(const std::string& text, std::string_view option,
-                        config::Limits<Nanoseconds> limits);
-double percent_option(std::string text, std::string_view option, config::Limits<double> limits);
+class ProfileOptions : public ConfigOptions {
+ public:
+  // `runs_command`: also the options of `run` only.
+  ProfileOptions(CLI::App& app, bool runs_command);
+};
 
-std::int64_t whole_option(const std::string& text, std::string_view option,
-                          config::Limits<std::int64_t> limits);
+class AbOptions : public ConfigOptions {
+ public:
+  explicit AbOptions(CLI::App& app);
+  const std::string& output() const { return output_; }  // of the report; empty: standard output
 
-// --color, --quiet and --verbose.
-void add_console_options(OptionGroup& group, ConsoleOptions& console);
-
-// The configuration file, if one is named, and over it each of --set: a line of such a file, with a
-// dotted key ("ab.a.env.LANG=\"C\""). Throws UsageError.
-config::Config read_config(const std::string& file, const std::vector<std::string>& settings);
-void add_settings(CLI::App& app, std::vector<std::string>& settings);
-
-void add_count_by(OptionGroup& group, std::string& count_by);
-// Progress points as --progress, --latency and --count-by gave them, in place of those of the file.
-void merge_points(const std::vector<std::string>& throughput,
-                  const std::vector<std::string>& latency, const std::string& count_by,
-                  config::Progress& into);
-
-// What was used, for the experiment log: the keys of the TOML file, as JSON.
-std::string config_json(const config::Config& config);
+ private:
+  std::string output_;
+};
 
 // Replaces the target that the configuration file names, if any.
 void set_target_pid(config::Config& config, Pid pid);

@@ -36,10 +36,11 @@ std::string label(const config::AbSide& side) {
 
 class Comparing {
  public:
-  Comparing(const config::Config& config, const RunsHooks& hooks)
-      : config_(config),
+  Comparing(const config::Ab& ab, const config::Progress& progress, const RunsHooks& hooks)
+      : ab_(ab),
+        progress_(progress),
         hooks_(hooks),
-        seed_(config.ab.seed.value_or(std::random_device()())),
+        seed_(ab.seed.value_or(std::random_device()())),
         schedule_(seed_),
         start_ns_(monotonic_now()) {}
 
@@ -47,8 +48,8 @@ class Comparing {
     const SubreaperScope scope;
     std::exception_ptr failure;
     try {
-      const bool go_on = run_phase(Phase::null, blocks_for(null_pairs(config_.ab)));
-      if (go_on) run_phase(Phase::pairs, blocks_for(planned_pairs(config_.ab)));
+      const bool go_on = run_phase(Phase::null, blocks_for(null_pairs(ab_)));
+      if (go_on) run_phase(Phase::pairs, blocks_for(planned_pairs(ab_)));
     } catch (const Error&) {
       failure = std::current_exception();
       reason_ = "failed";
@@ -67,7 +68,7 @@ class Comparing {
           return false;
         }
       }
-      if (phase == Phase::pairs && config_.ab.until_certain && is_certain()) {
+      if (phase == Phase::pairs && ab_.until_certain && is_certain()) {
         reason_ = "certain";
         return true;
       }
@@ -85,8 +86,8 @@ class Comparing {
     RunResult result;
     result.scheduled = scheduled;
     result.start_ns = monotonic_now() - start_ns_;
-    const auto& side = options.side == Side::a ? config_.ab.a : config_.ab.b;
-    auto run = run_side(config_, side, options);
+    const auto& side = options.side == Side::a ? ab_.a : ab_.b;
+    auto run = run_side(ab_, progress_, side, options);
     if (!run) return false;
     result.values = std::move(run->values);
     records_lost_ += run->records_lost;
@@ -104,8 +105,8 @@ class Comparing {
   bool is_certain() const {
     const auto ratios = deciding_ratios();
     if (ratios.empty()) return false;
-    const double limit = config_.ab.fail_if_slower_percent.value_or(0) / kPercent;
-    return certain(confidence_sequence(ratios, kAlpha), config_.ab.resolution_percent / kPercent,
+    const double limit = ab_.fail_if_slower_percent.value_or(0) / kPercent;
+    return certain(confidence_sequence(ratios, kAlpha), ab_.resolution_percent / kPercent,
                    std::log1p(limit));
   }
 
@@ -124,13 +125,13 @@ class Comparing {
   report::Comparison result() const {
     ComparisonOptions options;
     options.seed = seed_;
-    options.sequential = config_.ab.until_certain;
-    if (const auto limit = config_.ab.fail_if_slower_percent) {
+    options.sequential = ab_.until_certain;
+    if (const auto limit = ab_.fail_if_slower_percent) {
       options.fail_if_slower = *limit / kPercent;
     }
     report::Comparison comparison = compare_runs(runs_, options);
-    comparison.a = label(config_.ab.a);
-    comparison.b = label(config_.ab.b);
+    comparison.a = label(ab_.a);
+    comparison.b = label(ab_.b);
     comparison.reason = reason_;
     comparison.wall_ns = monotonic_now() - start_ns_;
     warn(comparison.warnings);
@@ -154,7 +155,8 @@ class Comparing {
     }
   }
 
-  const config::Config& config_;
+  const config::Ab& ab_;
+  const config::Progress& progress_;
   const RunsHooks& hooks_;
   std::uint64_t seed_;
   Schedule schedule_;
@@ -181,8 +183,9 @@ std::size_t null_pairs(const config::Ab& ab) {
   return std::min(std::max(kNullPairs, pairs / 4), pairs);
 }
 
-Compared run_comparison(const config::Config& config, const RunsHooks& hooks) {
-  return Comparing(config, hooks).run();
+Compared run_comparison(const config::Ab& ab, const config::Progress& progress,
+                        const RunsHooks& hooks) {
+  return Comparing(ab, progress, hooks).run();
 }
 
 }  // namespace causalctl::compare

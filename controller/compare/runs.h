@@ -32,9 +32,10 @@ struct Compared {
   std::exception_ptr failure;
 };
 
-// REQUIRES config::check_ab(config). A failed run ends the comparison, an interrupt too, which is
-// no failure; what was measured until then is in the result.
-Compared run_comparison(const config::Config& config, const RunsHooks& hooks);
+// REQUIRES config::check_ab() of their configuration. A failed run ends the comparison, an
+// interrupt too, which is no failure; what was measured until then is in the result.
+Compared run_comparison(const config::Ab& ab, const config::Progress& progress,
+                        const RunsHooks& hooks);
 
 // Return the pairs, and the pairs of A against A, that are run if the configuration does not say.
 std::size_t planned_pairs(const config::Ab& ab);

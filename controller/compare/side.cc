@@ -36,27 +36,28 @@ Command load_of(const config::AbSide& side, Side which, Pid pid) {
 
 class Run {
  public:
-  Run(const config::Config& config, const config::AbSide& side, const RunOptions& options)
-      : config_(config), side_(side), options_(options) {
-    deadline_ns_ = monotonic_now() + config.ab.time_limit_ns;
+  Run(const config::Ab& ab, const config::Progress& progress, const config::AbSide& side,
+      const RunOptions& options)
+      : ab_(ab), progress_(progress), side_(side), options_(options) {
+    deadline_ns_ = monotonic_now() + ab.time_limit_ns;
   }
 
   OneRun run() {
     if (is_command()) {
       if (side_.ready_port) require_free(*side_.ready_port, options_.name);
-      command_ = std::make_unique<Contained>(command_of(side_), config_.ab.grace_ns, options_.name);
+      command_ = std::make_unique<Contained>(command_of(side_), ab_.grace_ns, options_.name);
     }
     pid_ = is_command() ? command_->pid()
            : side_.pid  ? *side_.pid
                         : procfs::find_process(side_.match);
     if (measures_whole_run()) return whole_run();
     wait_until_ready();
-    if (counts()) window_ = std::make_unique<Window>(config_.progress, pid_, options_.seed);
+    if (counts()) window_ = std::make_unique<Window>(progress_, pid_, options_.seed);
     if (!side_.load.empty()) {
-      load_ = std::make_unique<Contained>(load_of(side_, options_.side, pid_), config_.ab.grace_ns,
+      load_ = std::make_unique<Contained>(load_of(side_, options_.side, pid_), ab_.grace_ns,
                                           options_.name + ", load");
     }
-    wait(config_.ab.warm_up_ns, "the warm-up");
+    wait(ab_.warm_up_ns, "the warm-up");
     OneRun result = measured();
     load_.reset();  // before the side that it works against
     command_.reset();
@@ -65,10 +66,8 @@ class Run {
 
  private:
   bool is_command() const { return !side_.command.empty(); }
-  bool counts() const {
-    return !config_.progress.throughput.empty() || !config_.progress.latency.empty();
-  }
-  bool measures_whole_run() const { return !config_.ab.measure_ns && side_.load.empty(); }
+  bool counts() const { return !progress_.throughput.empty() || !progress_.latency.empty(); }
+  bool measures_whole_run() const { return !ab_.measure_ns && side_.load.empty(); }
 
   enum class MayEnd { nothing, load, command };  // tells which end is waited for
 
@@ -97,7 +96,7 @@ class Run {
     }
     if (monotonic_now() > deadline_ns_) {
       throw Error(fmt::format("{}: {} took longer than {}{}", options_.name, when,
-                              config::duration_text(config_.ab.time_limit_ns),
+                              config::duration_text(ab_.time_limit_ns),
                               command_ ? command_->output_tail() : ""),
                   "give it more time with --time-limit");
     }
@@ -154,8 +153,8 @@ class Run {
     std::uint64_t most_bytes = used_between({}, before).now_bytes;
     if (window_) window_->begin();
     const Nanoseconds start_ns = monotonic_now();
-    if (config_.ab.measure_ns) {
-      wait(*config_.ab.measure_ns, "the measurement");
+    if (ab_.measure_ns) {
+      wait(*ab_.measure_ns, "the measurement");
     } else {
       wait_for_load();
     }
@@ -168,10 +167,10 @@ class Run {
       result.counting_share = window_->counting_share();
     }
     const Usage usage = used_between(before, snapshot(pid_));
-    if (!config_.ab.measure_ns) {
+    if (!ab_.measure_ns) {
       const auto load_wall_ns = load_->ended()->wall_ns;
       // With a warm-up a part of the load is not measured.
-      const auto time_ns = config_.ab.warm_up_ns == 0 ? load_wall_ns : wall_ns;
+      const auto time_ns = ab_.warm_up_ns == 0 ? load_wall_ns : wall_ns;
       result.values.push_back({{"wall", MetricKind::wall}, static_cast<double>(time_ns) / kSecond});
     }
     const double units =
@@ -224,7 +223,8 @@ class Run {
     run.values.push_back({{"context-switches", MetricKind::switches}, switches});
   }
 
-  const config::Config& config_;
+  const config::Ab& ab_;
+  const config::Progress& progress_;
   const config::AbSide& side_;
   const RunOptions& options_;
   Nanoseconds deadline_ns_ = 0;
@@ -238,10 +238,10 @@ class Run {
 
 }  // namespace
 
-std::optional<OneRun> run_side(const config::Config& config, const config::AbSide& side,
-                               const RunOptions& options) {
+std::optional<OneRun> run_side(const config::Ab& ab, const config::Progress& progress,
+                               const config::AbSide& side, const RunOptions& options) {
   try {
-    return Run(config, side, options).run();
+    return Run(ab, progress, side, options).run();
   } catch (const Interrupted&) {
     return std::nullopt;
   }

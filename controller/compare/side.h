@@ -31,7 +31,7 @@ struct OneRun {
 // nullopt: interrupted. However it is left, nothing that was started runs on. Throws UsageError
 // (cannot be executed, no such progress point), TargetGone (a process that was running has ended),
 // Error (did not get ready, ended early or badly, exceeded its time).
-std::optional<OneRun> run_side(const config::Config& config, const config::AbSide& side,
-                               const RunOptions& options);
+std::optional<OneRun> run_side(const config::Ab& ab, const config::Progress& progress,
+                               const config::AbSide& side, const RunOptions& options);
 
 }  // namespace causalctl::compare

@@ -1,8 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
+#include "config/load.h"
 #include "controller/base/error.h"
-#include "controller/commands/ab_options.h"
 #include "controller/commands/options.h"
 #include "tests/fuzz/targets.h"
 
@@ -19,7 +19,7 @@ void parse(std::vector<std::string> arguments, Arguments... more) {
   try {
     app.parse(std::move(arguments));
     const config::Config config = options.config();
-    commands::config_json(config);
+    config::config_json(config);
     config::check(config);
   } catch (const CLI::ParseError&) {
   } catch (const UsageError&) {

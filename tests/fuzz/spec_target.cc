@@ -54,7 +54,6 @@ void read_spec(Bytes bytes) {
     INVARIANT(config::parse_duration(config::duration_text(time_ns), "") == time_ns);
   });
   accepting_usage_errors([&] { config::check_format(text, "--format"); });
-  accepting_usage_errors([&] { config::check_channel(text, "--pause-channel"); });
   config::nearest(text, {"progress", "latency", "s"});
   read_name(text);
   read_scope(text);

@@ -1,6 +1,5 @@
 #include "config/load.h"
 #include "controller/base/error.h"
-#include "controller/commands/options.h"
 #include "tests/fuzz/targets.h"
 
 namespace causalctl::fuzz {
@@ -14,7 +13,7 @@ void use(config::Config config, Check check) {
   } catch (const UsageError&) {
     return;
   }
-  commands::config_json(config);
+  config::config_json(config);
 }
 
 }  // namespace

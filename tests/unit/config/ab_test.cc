@@ -76,9 +76,9 @@ throughput = ["done"]
   CHECK(ab.until_certain);
   CHECK(ab.resolution_percent == 0.5);
   CHECK(ab.fail_if_slower_percent == 2);
-  CHECK(ab.predict->log == "p.jsonl");
-  CHECK(ab.predict->unit == "hash.c:217");
-  CHECK(ab.predict->speedup_percent == 96);
+  CHECK(ab.predict.log == "p.jsonl");
+  CHECK(ab.predict.unit == "hash.c:217");
+  CHECK(ab.predict.speedup_percent == 96);
 }
 
 TEST_CASE("without progress points whole runs are measured, with them a second", "[config]") {

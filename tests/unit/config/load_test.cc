@@ -174,6 +174,47 @@ TEST_CASE("single faults", "[config]") {
   CHECK(faults.find(expected) != std::string::npos);
 }
 
+TEST_CASE("the configuration in the log is the same byte for byte", "[config]") {
+  CHECK(config::config_json({}) ==
+        R"({"target":{},"progress":{"throughput":[],"latency":[],"end_to_end":false,)"
+        R"("count_by":"auto"},"scope":{"binary":["MAIN"],"file":[],"unit":"auto"},)"
+        R"("experiment":{"duration":"500ms","cooloff":"10ms","min_visits":5,)"
+        R"("speedups":[0,5,10,15,20,25,30,35,40,45,50,55,60,65,70,75,80,85,90,95,100],)"
+        R"("baseline_share":0.5},"sampling":{"period":"auto","peers":true},)"
+        R"("pause":{"channel":"auto","cost":"auto","longest":"100ms","threshold":"auto"},)"
+        R"("budget":{},"output":{"log":"profile.jsonl","format":"text"}})");
+  const config::Config c = parse(R"(
+target = { command = ["./s", ""], env = { B = "1", A = "2" }, directory = "/" }
+budget = { until_certain = true, max_slowdown = 30, duration = "5m" }
+pause = { threshold = "500us", cost = "120us" }
+sampling = { period = "250us", peers = false }
+scope = { file = ["*.c"], unit = "line" }
+[progress]
+throughput = ["f"]
+latency = [{ name = "r", begin = "a", end = "b" }]
+end_to_end = true
+count_by = "uprobe"
+[experiment]
+speedups = [50, 25]
+seed = 42
+fixed = "hash.c:217"
+speedup = 35
+pace_test = false
+)",
+                                 "c.toml");
+  CHECK(config::config_json(c) ==
+        R"({"target":{"command":["./s",""],"env":["A","B"],"directory":"/"},)"
+        R"("progress":{"throughput":["f"],"latency":[{"name":"r","begin":"a","end":"b"}],)"
+        R"("end_to_end":true,"count_by":"uprobe"},)"
+        R"("scope":{"binary":["MAIN"],"file":["*.c"],"unit":"line"},)"
+        R"("experiment":{"duration":"500ms","cooloff":"10ms","min_visits":5,"speedups":[25,50],)"
+        R"("baseline_share":0.5,"pace_test":false,"seed":42,"fixed":"hash.c:217","speedup":35},)"
+        R"("sampling":{"period":"250us","peers":false},)"
+        R"("pause":{"channel":"auto","cost":"120us","longest":"100ms","threshold":"500us"},)"
+        R"("budget":{"duration":"5m","max_slowdown":30.0,"until_certain":true},)"
+        R"("output":{"log":"profile.jsonl","format":"text"}})");
+}
+
 TEST_CASE("what is applied to a configuration changes that only", "[config]") {
   config::Config c =
       parse("[progress]\nlatency = [{name = \"r\", begin = \"a\", end = \"b\"}]\n", "c.toml");

@@ -145,7 +145,7 @@ TEST_CASE("the configuration in the log names no secrets", "[config]") {
   config::Config c;
   c.target.environment["TOKEN"] = "hunter2";
   c.sampling.period_ns = kMillisecond;
-  const std::string text = commands::config_json(c);
+  const std::string text = config::config_json(c);
   CHECK(text.find("hunter2") == std::string::npos);
   const auto json = nlohmann::json::parse(text);
   CHECK(json["target"]["env"][0] == "TOKEN");
