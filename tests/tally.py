@@ -17,6 +17,14 @@ LONGEST = 40  # lines of what one failure, or a suite without a report, has said
 SUMMARY = 15  # lines at the end of the log of one with a report
 
 
+def said_by_catch(name, console):
+    """What Catch2's console reporter said of a test case that failed. Its parts are between rules, a
+    name, which may be wrapped, before what is said of it."""
+    parts = re.split(r"^-{79}\n", console, flags=re.MULTILINE)
+    return "\n".join(said for title, said in zip(parts, parts[1:])
+                     if " ".join(title.split()).startswith(name) and "FAILED:" in said)
+
+
 class Tally:
     def __init__(self):
         self.passed = 0
@@ -31,12 +39,13 @@ class Tally:
     def add_report(self, file):
         for suite in xml.etree.ElementTree.parse(file).iter("testsuite"):
             for case in suite.findall("testcase"):
-                name = case.get("name")
+                name = re.sub(r"^\d+ ", "", case.get("name"))  # without its number in TAP
                 skipped = case.find("skipped")
                 bad = [*case.findall("failure"), *case.findall("error")]
                 if bad:
                     said = "\n".join(each.text or each.get("message", "") for each in bad)
-                    self.fail(name, said or suite.findtext("system-err", ""))
+                    console = suite.findtext("system-err", "")
+                    self.fail(name, said or said_by_catch(name, console))
                 elif skipped is not None:
                     # pytest says why in an attribute, meson in an element.
                     reason = skipped.get("message") or case.findtext("system-out", "")
@@ -75,7 +84,7 @@ def main():
     for name_file in sorted(pathlib.Path(sys.argv[1]).glob("*.name")):
         tally.add_suite(name_file)
     for name, text in tally.told:
-        print(f"FAILED {name}", *(f"  {line}" for line in text.splitlines()[-LONGEST:]), sep="\n")
+        print(f"FAILED {name}", *(f"  {line}" for line in text.splitlines()[:LONGEST]), sep="\n")
     for name, reason in tally.skipped:
         print(f"SKIPPED {name}: {reason}")
     if tally.skipped:
