@@ -1,4 +1,4 @@
-"""What a case is, and the predicates that cases are made of. A check takes an Outcome (run.py) and
+"""What a case is, and the predicates that cases are made of. A check takes an Outcome (world.py) and
 returns a list of problems."""
 
 import dataclasses

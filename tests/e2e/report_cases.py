@@ -1,7 +1,6 @@
 """Cases of `causalctl report`."""
 
 import json
-import os
 import pathlib
 import signal
 import subprocess
@@ -13,12 +12,12 @@ from case import (Case, coz_format, expect, experiments_of, kept_experiments, pa
                   units_include, visits, warns, well_formed)
 from during import EXPERIMENTS, PATIENCE
 
-# Of the runner, or of each of its processes (--jobs).
+# Each process of the run makes its own.
 SAMPLES = tempfile.TemporaryDirectory(prefix="causalctl-e2e-sample-")
 
 
 def sample(name):
-    return pathlib.Path(SAMPLES.name, f"{name}-{os.getpid()}.jsonl")
+    return pathlib.Path(SAMPLES.name, f"{name}.jsonl")
 
 
 SOME_VISITS = visits("round_done", 20)
@@ -29,7 +28,7 @@ def is_enough(records):
 
 
 def make_log(world, name="sample"):
-    """{sample}: the log of a short profile of figure1, made once for all cases."""
+    """{sample}: the log of a short profile of figure1, made once for all cases of a process."""
     path = sample(name)
     if not path.exists():
         target = fixture.Target(world.fill(FIGURE1))

@@ -1,18 +1,12 @@
 #include "tests/support/skip.h"
 
-#include <catch2/catch.hpp>
-#include <iostream>
-
 #include "tests/support/breakpoint.h"
 
 namespace causalctl::test {
 
 bool test_has_breakpoints() {
   static const bool fire = breakpoints_fire();
-  if (!fire) {
-    std::cout << "SKIPPED " << Catch::getResultCapture().getCurrentTestName()
-              << ": no hardware breakpoint fires here" << std::endl;
-  }
+  if (!fire) skip_test_case("no hardware breakpoint fires here");
   return fire;
 }
 

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Tests the truth suite itself: that its judgement finds each kind of miss, and that scripts/truth
-measures a live program, prints the table and notices a wrong prediction; and what scripts/bench makes
-of windows with and without a profiler. Takes a few seconds.
-
-Usage: tests/truth/test_truth.py [DIRECTORY OF THE TARGETS]. Last line: `N passed, N failed`."""
+measures a live program, prints the table and notices a wrong prediction; and what scripts/bench
+makes of windows with and without a profiler."""
 
 import io
 import json
@@ -17,16 +15,16 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TARGETS = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/tests/targets").resolve()
-sys.path[:0] = [str(ROOT / "tests/truth"), str(ROOT / "tests/e2e")]
+import pytest
 
-import fixture  # noqa: E402
-import overhead  # noqa: E402
-import predict  # noqa: E402
-import programs  # noqa: E402
-import table  # noqa: E402
-import twins  # noqa: E402
+import fixture
+import overhead
+import predict
+import programs
+import table
+import twins
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def row(name, truth, prediction, half=0.01, truth_half=0.005, verdict="optimise"):
@@ -35,63 +33,65 @@ def row(name, truth, prediction, half=0.01, truth_half=0.005, verdict="optimise"
     return table.Row(task, twins.Estimate(truth, truth - truth_half, truth + truth_half), ours)
 
 
-def student_interval():
+def test_student_interval():
     """Three ratios around a quarter less time; t with 2 degrees of freedom is 4.303."""
     found = twins.truth_of([math.log(0.75) + shift for shift in (-0.01, 0, 0.01)])
     half = 4.303 * 0.01 / math.sqrt(3)
     wanted = [1 - 0.75 * math.exp(shift) for shift in (0, half, -half)]
-    return all(abs(a - b) < 1e-9 for a, b in zip((found.effect, found.low, found.high), wanted))
+    assert (found.effect, found.low, found.high) == pytest.approx(wanted, abs=1e-9)
 
 
-def good_rows_pass():
-    return table.misses([row("serial/first", 0.15, 0.155),
+def test_good_rows_pass():
+    assert table.misses([row("serial/first", 0.15, 0.155),
                          row("decoy/decoy", 0.001, 0.002, verdict="no-effect")]) == []
 
 
-def one_miss(rows, *wanted):
+def expect_misses(rows, *wanted):
     """Exactly the misses wanted, in any order."""
     found = table.misses(rows)
-    return len(found) == len(wanted) and all(any(w in f for f in found) for w in wanted)
+    assert len(found) == len(wanted), found
+    for each in wanted:
+        assert any(each in miss for miss in found), found
 
 
-def large_error_is_found():
-    return one_miss([row("serial/first", 0.15, 0.18, half=0.04)], "mean absolute error 3.0")
+def test_large_error_is_found():
+    expect_misses([row("serial/first", 0.15, 0.18, half=0.04)], "mean absolute error 3.0")
 
 
-def bad_program_is_found():
+def test_bad_program_is_found():
     rows = [row(name, 0.15, 0.15) for name in
             ("serial/first", "serial/second", "barrier-2/a", "barrier-5/a", "barrier-25/a")]
-    return one_miss([*rows, row("io/a", 0.15, 0.21, half=0.07)], "io: mean absolute error 6.0")
+    expect_misses([*rows, row("io/a", 0.15, 0.21, half=0.07)], "io: mean absolute error 6.0")
 
 
-def narrow_interval_is_found():
-    return one_miss([row("serial/first", 0.15, 0.165, half=0.01)], "0 of 1 intervals")
+def test_narrow_interval_is_found():
+    expect_misses([row("serial/first", 0.15, 0.165, half=0.01)], "0 of 1 intervals")
 
 
-def noise_of_the_truth_is_no_miss():
-    return one_miss([row("serial/first", 0.15, 0.165, half=0.01, truth_half=0.014)])
+def test_noise_of_the_truth_is_no_miss():
+    expect_misses([row("serial/first", 0.15, 0.165, half=0.01, truth_half=0.014)])
 
 
-def unknown_truth_is_found():
-    return one_miss([row("serial/first", 0.15, 0.15, truth_half=0.03)], "is known to ± 3.0")
+def test_unknown_truth_is_found():
+    expect_misses([row("serial/first", 0.15, 0.15, truth_half=0.03)], "is known to ± 3.0")
 
 
-def zero_not_called_is_found():
-    return one_miss([row("decoy/decoy", 0, 0.002, verdict="not-enough-data")],
-                    "the verdict is not-enough-data")
+def test_zero_not_called_is_found():
+    expect_misses([row("decoy/decoy", 0, 0.002, verdict="not-enough-data")],
+                  "the verdict is not-enough-data")
 
 
-def zero_that_is_none_is_found():
-    return one_miss([row("decoy/decoy", 0.03, 0.03, verdict="no-effect")], "the target is wrong")
+def test_zero_that_is_none_is_found():
+    expect_misses([row("decoy/decoy", 0.03, 0.03, verdict="no-effect")], "the target is wrong")
 
 
-def missing_prediction_is_found():
+def test_missing_prediction_is_found():
     nothing = row("serial/first", 0.15, 0.15)
     nothing.ours = predict.Prediction(problem="it was raining")
-    return one_miss([nothing], "it was raining", "0 of 1 intervals")
+    expect_misses([nothing], "it was raining", "0 of 1 intervals")
 
 
-def profile_of_coz_is_read():
+def test_profile_of_coz_is_read():
     totals = {0: [0, 0], 50: [0, 0]}
     predict.add_profile(totals, io.StringIO(
         "startup\ttime=1\n"
@@ -106,7 +106,7 @@ def profile_of_coz_is_read():
         "experiment\tselected=x.c:1\tspeedup=0.50\tduration=300\tselected-samples=0\n"
         "throughput-point\tname=round\tdelta=0\n"
         "runtime\ttime=900\n"))
-    return totals == {0: [500, 50], 50: [400, 50]}
+    assert totals == {0: [500, 50], 50: [400, 50]}
 
 
 MARKER = ("CAUSALCTL_TRUTH_TEST", str(os.getpid()))
@@ -117,31 +117,31 @@ MARKER = ("CAUSALCTL_TRUTH_TEST", str(os.getpid()))
 AHEAD = ["chrt", "--fifo", "1"] if os.geteuid() == 0 else []
 
 
-def start_script(fake, *arguments):
+def start_script(targets, fake, *arguments):
     return subprocess.Popen(
-        [*AHEAD, str(ROOT / "scripts/truth"), "--targets", str(TARGETS), "--seconds", "1",
-         "--causalctl", str(ROOT / "tests/truth/fake_causalctl"), *arguments],
+        [*AHEAD, sys.executable, str(ROOT / "scripts/truth"), "--targets", str(targets),
+         "--seconds", "1", "--causalctl", str(ROOT / "tests/truth/fake_causalctl"), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=dict(os.environ, FAKE=fake, **dict([MARKER])))
 
 
-def what_a_target_has_started_is_stopped_with_it():
+def test_what_a_target_has_started_is_stopped_with_it(options):
     """The source of requests is another process."""
     with tempfile.TemporaryDirectory() as directory:
-        counted = twins.Counted(directory, TARGETS / "paced", ["--per-ms", "100000"])
+        counted = twins.Counted(directory, options.targets / "paced", ["--per-ms", "100000"])
         states = []
         for act in (lambda: None, counted.go, counted.stop):
             act()
             states.append([fixture.status_fields(f"/proc/{pid}")["State"][0] == "T"
                            for pid in (counted.pid, *counted.children)])
         counted.end()
-    return states == [[True, True], [False, False], [True, True]]
+    assert states == [[True, True], [False, False], [True, True]]
 
 
-def script(fake, *arguments):
+def script(options, fake, *arguments):
     """(status, stdout) of scripts/truth with such a causalctl, on one unit of one program."""
-    process = start_script(fake, "-k", "serial/first", "--pairs", "6", "--window", "0.3",
-                           *arguments)
+    process = start_script(options.targets, fake, "-k", "serial/first", "--pairs", "6",
+                           "--window", "0.3", *arguments)
     out, _ = process.communicate(timeout=90)
     return process.returncode, out
 
@@ -149,101 +149,116 @@ def script(fake, *arguments):
 ROW = r"^\| serial \| first \| 50 % \| (\S+) "
 
 
-def windows_hold_many_rounds():
+def test_windows_hold_many_rounds():
     """A window of a second is eleven rounds of 90 ms, and read 8.4 % for 5."""
     for program in programs.PROGRAMS:
         options = dict(zip(program.arguments[::2], program.arguments[1::2]))
-        if program.longer * 1000 / float(options.get("--round-ms", 10)) < 40:
-            return False
-    return True
+        assert program.longer * 1000 / float(options.get("--round-ms", 10)) >= 40, program
 
 
-def verdict_is_of_what_was_measured():
+@pytest.mark.alone
+def test_verdict_is_of_what_was_measured(options):
     """30 % of the time of a round, twice as fast: 15 % gained. How near a machine that is shared
     comes to that is not for a test; it must be near enough to tell it from nothing and from all."""
     with tempfile.TemporaryDirectory() as directory:
         file = pathlib.Path(directory, "truth.json")
-        status, out = script("0.15,0.05,0.25,optimise", "--speedups", "50", "--json", str(file))
+        status, out = script(options, "0.15,0.05,0.25,optimise", "--speedups", "50",
+                             "--json", str(file))
         [measured] = json.loads(file.read_text())["rows"]
     told = re.search(ROW, out, re.M)
     [task] = programs.tasks(["serial/first"], [50])
     truth = twins.Estimate(**measured["truth"])
     missed = table.misses([table.Row(task, truth, predict.Prediction(**measured["ours"]))])
-    return (0 < truth.effect < 0.5 and told is not None and
-            abs(100 * truth.effect - float(told[1])) < 0.1 and status == (1 if missed else 0) and
-            [f"MISSED {line}" for line in missed] ==
+    assert 0 < truth.effect < 0.5
+    assert told
+    assert abs(100 * truth.effect - float(told[1])) < 0.1
+    assert status == (1 if missed else 0)
+    assert ([f"MISSED {line}" for line in missed] ==
             [line for line in out.splitlines() if line.startswith("MISSED")])
 
 
-def wrong_prediction_is_noticed():
-    status, out = script("4.00,3.98,4.02,optimise", "--speedups", "50")
-    return status == 1 and re.search(ROW, out, re.M) is not None and all(
-        text in out for text in ("MISSED mean absolute error", "MISSED 0 of 1 intervals"))
+@pytest.mark.alone
+def test_wrong_prediction_is_noticed(options):
+    status, out = script(options, "4.00,3.98,4.02,optimise", "--speedups", "50")
+    assert status == 1
+    assert re.search(ROW, out, re.M)
+    assert "MISSED mean absolute error" in out
+    assert "MISSED 0 of 1 intervals" in out
 
 
-def arms_are_told_apart():
+@pytest.mark.alone
+def test_arms_are_told_apart(options):
     """One arm predicts what is wrong; the other fails at its option."""
     fake = ROOT / "tests/truth/fake_causalctl"
-    status, out = script("4.00,3.98,4.02,optimise", "--speedups", "50",
+    status, out = script(options, "4.00,3.98,4.02,optimise", "--speedups", "50",
                          "--arm", f"wrong={fake} --quiet", "--arm", f"none={fake} --bad")
     rows = re.findall(r"^\| serial \((\w+)\) \| first \|", out, re.M)
-    return status == 1 and rows == ["wrong", "none"] and all(
-        text in out for text in ("MISSED wrong: mean absolute error", "MISSED none: no prediction"))
+    assert status == 1
+    assert rows == ["wrong", "none"]
+    assert "MISSED wrong: mean absolute error" in out
+    assert "MISSED none: no prediction" in out
 
 
-def failing_causalctl_is_noticed():
-    status, out = script("fail", "--speedups", "50")
-    return status == 1 and "made to fail" in out and "MISSED no prediction" in out
+@pytest.mark.alone
+def test_failing_causalctl_is_noticed(options):
+    status, out = script(options, "fail", "--speedups", "50")
+    assert status == 1
+    assert "made to fail" in out
+    assert "MISSED no prediction" in out
 
 
-def interrupt_leaves_nothing():
-    process = start_script("0,0,0,x", "-k", "barrier-5/a", "--speedups", "50", "--pairs", "200",
-                           "--beside", "1")
+@pytest.mark.alone
+def test_interrupt_leaves_nothing(options):
+    process = start_script(options.targets, "0,0,0,x", "-k", "barrier-5/a", "--speedups", "50",
+                           "--pairs", "200", "--beside", "1")
     # The script, a busy loop, the original and its twin.
     running = fixture.wait_until(lambda: len(fixture.processes_with("=".join(MARKER))) >= 4, 20)
     time.sleep(0.3)  # in the middle of a window, most likely
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
-    return running and process.returncode == 130 and not fixture.processes_with("=".join(MARKER))
+    assert running
+    assert process.returncode == 130
+    assert not fixture.processes_with("=".join(MARKER))
 
 
 def windows(*rates):
     return [overhead.Window(arm, rate) for arm, rate in rates]
 
 
-def slowdown_is_against_both_neighbours():
+def test_slowdown_is_against_both_neighbours():
     """A machine that gets slower all the time, and with it a profiler that takes a fifth."""
     found = overhead.slowdowns(windows(
         (overhead.NATIVE, 104), (overhead.CAUSALCTL_NULL, 85), (overhead.NATIVE, 100),
         (overhead.CAUSALCTL_FULL, 49), (overhead.NATIVE, 96), (overhead.CAUSALCTL_NULL, 100),
         (overhead.NATIVE, 104)), overhead.CAUSALCTL_NULL)
-    return len(found) == 2 and all(abs(a - b) < 1e-9 for a, b in zip(found, (20, 0)))
+    assert found == pytest.approx([20, 0], abs=1e-9)
 
 
-def coz_is_not_charged_for_its_macro():
+def test_coz_is_not_charged_for_its_macro():
     """The macro takes half, Coz nothing beside it. Its program's windows beside those of Coz are
     Coz's reference, and compared to nothing."""
     measured = windows((overhead.NATIVE, 100), (overhead.MACRO, 50), (overhead.NATIVE, 100),
                        (overhead.MACRO, 50), (overhead.COZ_NULL, 50), (overhead.MACRO, 50),
                        (overhead.COZ_FULL, 25), (overhead.MACRO, 50))
-    return [overhead.slowdowns(measured, arm) for arm in
+    assert [overhead.slowdowns(measured, arm) for arm in
             (overhead.MACRO, overhead.COZ_NULL, overhead.COZ_FULL)] == [[100], [0], [100]]
 
 
-def failed_window_is_left_out():
+def test_failed_window_is_left_out():
     """That of Coz, between the windows of the macro."""
     measured = windows((overhead.MACRO, 50), (overhead.MACRO, 40), (overhead.NATIVE, 100),
                        (overhead.CAUSALCTL_FULL, 50), (overhead.NATIVE, 100))
-    return [overhead.slowdowns(measured, arm) for arm in overhead.ARMS] == [[], [100], [], [], []]
+    assert [overhead.slowdowns(measured, arm) for arm in overhead.ARMS] == [[], [100], [], [], []]
 
 
-def order_rotates():
+def test_order_rotates():
     """In as many pairs as there are arms, each is once at each place."""
     orders = [overhead.order(number) for number in range(len(overhead.ARMS))]
-    return all(set(place) == set(overhead.ARMS) for place in (*orders, *zip(*orders)))
+    for place in (*orders, *zip(*orders)):
+        assert set(place) == set(overhead.ARMS)
 
 
-def arms_are_between_their_references():
+def test_arms_are_between_their_references():
     """Every one, in all pairs; and no window is measured that nothing is compared to."""
     pairs = 7
     names = overhead.schedule(pairs)
@@ -251,59 +266,30 @@ def arms_are_between_their_references():
     each = [sum(overhead.slowdowns(three, arm) == [0] for three in found)
             for arm in overhead.ARMS]
     arms = [name for name in names if name not in (overhead.NATIVE, overhead.MACRO)]
-    return (each == [pairs] * len(overhead.ARMS) and len(arms) == 4 * pairs and
-            all(a != b for a, b in zip(names, names[1:])))
+    assert each == [pairs] * len(overhead.ARMS)
+    assert len(arms) == 4 * pairs
+    assert all(a != b for a, b in zip(names, names[1:]))
 
 
-def missing_coz_is_told():
-    with tempfile.TemporaryDirectory() as directory:
-        script = pathlib.Path(directory, "build-coz")
-        script.write_text("#!/bin/sh\necho trying >&2\necho no such package >&2\nexit 1\n")
-        script.chmod(0o755)
-        try:
-            overhead.build_for_coz(script)
-        except overhead.NotMeasured as error:
-            return str(error) == "no such package"
-    return False
+def test_missing_coz_is_told(tmp_path):
+    build = tmp_path / "build-coz"
+    build.write_text("#!/bin/sh\necho trying >&2\necho no such package >&2\nexit 1\n")
+    build.chmod(0o755)
+    with pytest.raises(overhead.NotMeasured, match="^no such package$"):
+        overhead.build_for_coz(build)
 
 
-def interrupt_of_bench_leaves_nothing():
+@pytest.mark.alone
+def test_interrupt_of_bench_leaves_nothing():
     process = subprocess.Popen(
-        [str(ROOT / "scripts/bench"), "-k", "slowdown-two-busy-null", "--window", "60",
-         "--causalctl", str(ROOT / "tests/truth/fake_causalctl")],
+        [sys.executable, str(ROOT / "scripts/bench"), "-k", "slowdown-two-busy-null",
+         "--window", "60", "--causalctl", str(ROOT / "tests/truth/fake_causalctl")],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=dict(os.environ, **dict([MARKER])))
     # The script and its target.
     running = fixture.wait_until(lambda: len(fixture.processes_with("=".join(MARKER))) >= 2, 20)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
-    return running and process.returncode == 130 and not fixture.processes_with("=".join(MARKER))
-
-
-TESTS = (student_interval, what_a_target_has_started_is_stopped_with_it, good_rows_pass, large_error_is_found, bad_program_is_found,
-         narrow_interval_is_found, noise_of_the_truth_is_no_miss, unknown_truth_is_found,
-         zero_not_called_is_found, zero_that_is_none_is_found, missing_prediction_is_found,
-         profile_of_coz_is_read, windows_hold_many_rounds, verdict_is_of_what_was_measured,
-         wrong_prediction_is_noticed, arms_are_told_apart, failing_causalctl_is_noticed, interrupt_leaves_nothing,
-         slowdown_is_against_both_neighbours, coz_is_not_charged_for_its_macro,
-         failed_window_is_left_out, order_rotates, arms_are_between_their_references,
-         missing_coz_is_told, interrupt_of_bench_leaves_nothing)
-
-
-def main():
-    passed = failed = 0
-    for test in TESTS:
-        try:
-            good, why = test(), ""
-        except Exception as error:  # a broken test must not end the others
-            good, why = False, f"{type(error).__name__}: {error}"
-        passed += good
-        failed += not good
-        if not good:
-            print(f"FAILED {test.__name__} {why}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    assert running
+    assert process.returncode == 130
+    assert not fixture.processes_with("=".join(MARKER))

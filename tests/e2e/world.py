@@ -1,39 +1,36 @@
-#!/usr/bin/env python3
-"""Runs the cases of cases.py: causalctl against real target programs.
+"""How a case is run: its surroundings, and what must be true around every case. The target is alive
+and its state is that of before, its output at its end is right, no process of causalctl is left,
+and a profile has counted visits of its progress points."""
 
-Usage: tests/e2e/run.py [-k PATTERN]... [-v] [-l] [--quick] [--jobs N] [--no-figures]
-                        [--count-by WAY] [--pretend-broken FACILITY,...] [--causalctl PATH]
-                        [--targets DIR]
-
-Around every case: the target is alive and its state is that of before, its output at its end is right,
-no process of causalctl is left, and a profile has counted visits of its progress points. Prints a
-line a case and, last, `N passed, N failed`; the cases that this machine cannot show are listed as
-SKIPPED, each with its reason, and counted in a line before the last."""
-
-import argparse
-import concurrent.futures
 import dataclasses
 import functools
 import json
-import multiprocessing
 import os
 import pathlib
 import resource
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-import time
 import traceback
 import uuid
+import warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-
-from case import experiments_of, has_counted, records_in, something_counted  # noqa: E402
-import fixture  # noqa: E402
+import fixture
+from case import experiments_of, has_counted, records_in, something_counted
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What holds for all cases of a run; pytest has an option for each (tests/conftest.py)."""
+
+    causalctl: pathlib.Path = ROOT / "build/causalctl"
+    targets: pathlib.Path = ROOT / "build/tests/targets"
+    count_by: str = ""  # how every profile counts visits; "": as causalctl chooses
+    no_figures: bool = False  # no speeds are compared
+    keep: bool = False  # the scratch directories stay
 
 
 @dataclasses.dataclass
@@ -74,7 +71,7 @@ class World:
         return [str(word).format(**names) for word in words]
 
     def command(self, arguments):
-        """causalctl with these arguments, and the way of counting that the runner was told."""
+        """causalctl with these arguments, and the way of counting of this run."""
         words = self.fill([self.options.causalctl, *arguments])
         if self.options.count_by and arguments[:1] in (("attach",), ("run",)):
             at = words.index("--") if "--" in words else len(words)
@@ -82,7 +79,8 @@ class World:
         return words
 
     def wait_for_log(self, reached, seconds, every=0.02):
-        """Whether what the log holds fulfils `reached(records)` in time, or when causalctl has ended."""
+        """Whether what the log holds fulfils `reached(records)` in time, or when causalctl has
+        ended."""
         fixture.wait_until(lambda: reached(records_in(self.log)) or
                            self.process.poll() is not None, seconds, every)
         return reached(records_in(self.log))
@@ -159,18 +157,14 @@ class World:
             try:
                 undo()
             except (OSError, RuntimeError, subprocess.SubprocessError) as error:
-                print(f"    the machine is not as before: {error}")  # and the others go on
+                warnings.warn(f"{self.case.name}: the machine is not as before: {error}")
         if self.target:
             self.target.end()
         for helper in self.helpers:
             helper.kill()
             helper.wait()
-        if not self.options.v:
+        if not self.options.keep:
             shutil.rmtree(self.directory, ignore_errors=True)
-
-
-def tail(text, lines=15):
-    return "\n".join("      " + line for line in text.splitlines()[-lines:])
 
 
 def problems_of_outcome(case, outcome):
@@ -255,8 +249,7 @@ def run_case(options, case):
         problems += problems_of_outcome(case, outcome)
     except Exception as error:  # a broken case must not end the others
         problems.append(f"{type(error).__name__}: {error}")
-        if options.v:
-            traceback.print_exc()
+        traceback.print_exc()
     finally:
         world.clean()
     return problems, outcome, world
@@ -265,56 +258,6 @@ def run_case(options, case):
 def met_shot(case, world):
     return (case.may_meet_shot and world.target is not None and
             world.target.process.returncode == -signal.SIGTRAP)
-
-
-def told(options, name):
-    """Runs the case of that name. Returns what is to be printed of it, and whether it is right."""
-    import cases  # after the path is set
-
-    case = next(case for case in cases.CASES if case.name == name)
-    start = time.monotonic()
-    problems, outcome, world = run_case(options, case)
-    notes = []
-    if problems and met_shot(case, world):
-        notes = ["    tried again, because SIGTRAP ended the target, as docs/safety.md foresees:",
-                 *(f"      {problem}" for problem in problems)]
-        problems, outcome, world = run_case(options, case)
-    seconds = time.monotonic() - start
-    lines = [f"{'FAILED' if problems else 'ok    '} {case.name} ({seconds:.1f} s)",
-             *(f"    {problem}" for problem in problems), *notes]
-    if outcome and (problems or options.v):
-        lines.append(f"    stdout:\n{tail(outcome.stdout)}\n    stderr:\n{tail(outcome.stderr)}")
-    if options.v:
-        lines.append(f"    kept: {world.directory}")
-    return "\n".join(lines), not problems
-
-
-def result_of(done, name):
-    try:
-        return done.result()
-    except concurrent.futures.BrokenExecutor:  # somebody has killed its process
-        return f"FAILED {name}\n    the process that ran it, or another case's, was killed", False
-
-
-def results_of(options, cases):
-    """What told() returns of each, as they come; with --jobs not in their order."""
-    tell = functools.partial(told, options)
-    if options.jobs > 1:
-        one_by_one = {case.name for case in cases
-                      if case.undisturbed or case.measures and not options.no_figures}
-        # Processes: fixtures fork, which threads do not bear; names: a case cannot be sent to them.
-        pool = concurrent.futures.ProcessPoolExecutor(
-            options.jobs, mp_context=multiprocessing.get_context("fork"))
-        running = {pool.submit(tell, case.name): case.name
-                   for case in cases if case.name not in one_by_one}
-        try:
-            for done in concurrent.futures.as_completed(running):
-                yield result_of(done, running[done])
-        finally:  # after Ctrl-C, too: no other case begins
-            pool.shutdown(cancel_futures=True)
-        cases = [case for case in cases if case.name in one_by_one]
-    for case in cases:
-        yield tell(case.name)
 
 
 def missing_program(case):
@@ -326,6 +269,7 @@ def missing_program(case):
     return None
 
 
+@functools.cache
 def never_fires(options):
     """Why no breakpoint register counts in this run; None: one does."""
     if options.count_by == "uprobe":
@@ -335,76 +279,7 @@ def never_fires(options):
     return None
 
 
-def skipped(options, cases):
-    """Name → reason of the cases that this machine, or this way of counting, cannot show."""
-    needy = [case for case in cases if case.needs_breakpoint]
-    reason = never_fires(options) if needy else None
-    return {case.name: f"{reason}, and {case.needs_breakpoint}" for case in needy if reason}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-k", metavar="PATTERN", action="append", default=[],
-                        help="only cases whose name contains PATTERN")
-    parser.add_argument("-v", action="store_true", help="show and keep all output")
-    parser.add_argument("-l", action="store_true", help="list the cases")
-    parser.add_argument("--jobs", type=int, default=1,
-                        help="cases at the same time; those that compare speeds, or look at who "
-                             "has the cores, come after them, one by one")
-    parser.add_argument("--no-figures", action="store_true",
-                        help="no speeds are compared, as with a causalctl that sanitizers slow down")
-    parser.add_argument("--quick", action="store_true",
-                        help="not the cases that tiers.py leaves to `scripts/test full`")
-    parser.add_argument("--count-by", choices=("breakpoint", "uprobe"),
-                        help="how every profile counts visits, where it is not left to causalctl")
-    parser.add_argument("--pretend-broken", metavar="FACILITY,...",
-                        help="facilities that causalctl must take for broken (facility.h)")
-    parser.add_argument("--causalctl", default=ROOT / "build/causalctl", type=pathlib.Path)
-    parser.add_argument("--targets", default=ROOT / "build/tests/targets", type=pathlib.Path)
-    options = parser.parse_args()
-    # What nohup and a shell's & ignore would be handed on to all we start.
-    for number in (signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    options.causalctl = options.causalctl.resolve()
-    options.targets = options.targets.resolve()
-    if options.pretend_broken:
-        os.environ["CAUSALCTL_PRETEND_BROKEN"] = options.pretend_broken
-
-    import cases  # after the path is set
-    import tiers
-
-    chosen = [case for case in cases.CASES
-              if (not options.k or any(pattern in case.name for pattern in options.k))
-              and not (options.quick and tiers.left_to_full(case.name))]
-    if options.l:
-        print("\n".join(case.name for case in chosen))
-        return 0
-    if not options.causalctl.is_file():
-        print(f"{options.causalctl} does not exist: run scripts/build")
-        print("0 passed, 1 failed")
-        return 1
-    left_out = skipped(options, chosen)
-    for name, reason in left_out.items():
-        print(f"SKIPPED {name}: {reason}")
-    looked_at = [case for case in chosen if case.name not in left_out]
-    missing = {case.name: reason for case in looked_at if (reason := missing_program(case))}
-    passed = 0
-    for text, fine in results_of(options, [case for case in looked_at if case.name not in missing]):
-        print(text, flush=True)
-        passed += fine
-    failed = len(looked_at) - passed  # what was not looked at is not right
-    for name, reason in missing.items():
-        print(f"NOT RUN {name}: {reason}")
-    if not chosen:
-        print("no case has such a name")
-        failed += 1
-    if left_out:
-        print(f"{len(left_out)} skipped")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def reason_to_skip(options, case):
+    """Why this machine, or this way of counting, cannot show the case; None: it can."""
+    reason = never_fires(options) if case.needs_breakpoint else None
+    return f"{reason}, and {case.needs_breakpoint}" if reason else None
