@@ -205,13 +205,14 @@ void add_budget_and_output(std::vector<Setting>& rows) {
             {ab_output, 1, "--format", "of the report [text]", "text|json|csv", check_ab_format}});
 }
 
-// A side, `own` (&Ab::a), and its keys, which --a or --b (`named`) and those of [ab] set, too.
-// [ab] itself has no `named`. What options say is said of each side, so it wins against the file.
+// The keys of a side. `named` is its option, --a or --b; the keys of both sides, which stand in
+// [ab] itself, have no option. The other options set the keys of A and of B, so they win against
+// what the file says of a side.
 void add_side(std::vector<Setting>& rows, const char* section, AbSide Ab::*own,
               const std::vector<Option>& named) {
-  const auto option = [&](const char* name, const char* help, const char* type = "") {
+  const auto option = [&](int line, const char* name, const char* help, const char* type = "") {
     std::vector<Option> options;
-    if (!named.empty()) options.push_back({ab_sides, 3, name, help, type});
+    if (!named.empty()) options.push_back({ab_sides, line, name, help, type});
     return options;
   };
   const Section side(rows, section, at(&Config::ab, own));
@@ -225,21 +226,22 @@ void add_side(std::vector<Setting>& rows, const char* section, AbSide Ab::*own,
   }
   side.add("env", &AbSide::environment, Variables())
       .add("directory", &AbSide::directory, Text())
-      .add("load", &AbSide::load, Words(),
-           option("--load", "run against each side; CAUSALCTL_AB_SIDE and _PID tell which"))
       .add("ready", &AbSide::ready, Text(check_pattern),
-           option("--ready",
+           option(4, "--ready",
                   "words of its output by which a side is ready; a group in it is the pid to "
                   "measure",
                   "PATTERN"))
       .add("ready_port", &AbSide::ready_port, Whole(1, 65535),
-           option("--ready-port", "a side is ready when it accepts connections there", "PORT"))
+           option(4, "--ready-port", "a side is ready when it accepts connections there", "PORT"))
       .add("ready_delay", &AbSide::ready_delay_ns, Time(0, kHour),
-           option("--ready-delay", "a side is ready after this time"))
-      .add("cpus", &AbSide::cpus, Cpus(), option("--cpus", "the sides run on these CPUs only"))
+           option(4, "--ready-delay", "a side is ready after this time"))
+      .add("load", &AbSide::load, Words(),
+           option(3, "--load", "run against each side; CAUSALCTL_AB_SIDE and _PID tell which"))
+      .add("cpus", &AbSide::cpus, Cpus(), option(4, "--cpus", "the sides run on these CPUs only"))
       .add("load_cpus", &AbSide::load_cpus, Cpus(),
-           option("--load-cpus", "the load runs on these CPUs only"))
-      .add("nice", &AbSide::nice, Number<int>(-20, 19), option("--nice", "niceness of the sides"));
+           option(4, "--load-cpus", "the load runs on these CPUs only"))
+      .add("nice", &AbSide::nice, Number<int>(-20, 19),
+           option(4, "--nice", "niceness of the sides"));
 }
 
 void add_ab(std::vector<Setting>& rows) {
@@ -250,19 +252,21 @@ void add_ab(std::vector<Setting>& rows) {
   add_side(rows, "ab", &Ab::both, {});
   constexpr std::int64_t kMostPairs = 1'000'000;
   Section(rows, "ab", at(&Config::ab))
-      .add("measure", &Ab::measure_ns, Time(10 * kMillisecond, kHour),
-           {{ab_measured, 4, "--measure",
-             "length of a measurement [until the load ends; 1s without load]"}})
-      .add("warm_up", &Ab::warm_up_ns, Time(0, kHour),
-           {{ab_measured, 5, "--warm-up", "before it, not measured [0s]"}})
-      .add("time_limit", &Ab::time_limit_ns, Time(10 * kMillisecond, kHour),
-           {{ab_measured, 6, "--time-limit", "of one run [5m]"}})
-      .add("grace", &Ab::grace_ns, Time(0, kHour),
-           {{ab_measured, 7, "--grace", "from SIGTERM to SIGKILL [5s]"}})
       .add("rounds", &Ab::rounds, Whole(2, kMostPairs),
            {{ab_enough, 1, "--rounds", "pairs of runs; with --until-certain the most [20; 200]"}})
       .add("null_rounds", &Ab::null_rounds, Whole(0, kMostPairs),
            {{ab_enough, 2, "--null-rounds", "pairs of A against A, first [a quarter, at least 8]"}})
+      .add("warm_up", &Ab::warm_up_ns, Time(0, kHour),
+           {{ab_measured, 5, "--warm-up", "before it, not measured [0s]"}})
+      .add("measure", &Ab::measure_ns, Time(10 * kMillisecond, kHour),
+           {{ab_measured, 4, "--measure",
+             "length of a measurement [until the load ends; 1s without load]"}})
+      .add("time_limit", &Ab::time_limit_ns, Time(10 * kMillisecond, kHour),
+           {{ab_measured, 6, "--time-limit", "of one run [5m]"}})
+      .add("grace", &Ab::grace_ns, Time(0, kHour),
+           {{ab_measured, 7, "--grace", "from SIGTERM to SIGKILL [5s]"}})
+      .add("seed", &Ab::seed, Number<std::uint64_t>(0, INT64_MAX),
+           {{ab_enough, 6, "--seed", "makes the order repeatable; default: random, recorded"}})
       .add("until_certain", &Ab::until_certain, Flag(),
            {{ab_enough, 3, "--until-certain",
              "end as soon as the result is certain, by intervals that hold at every look"}})
@@ -270,9 +274,7 @@ void add_ab(std::vector<Setting>& rows) {
            {{ab_enough, 4, "--resolution", "--until-certain: less does not matter [1]"}})
       .add("fail_if_slower", &Ab::fail_if_slower_percent, Percent(0.01, 1000),
            {{ab_enough, 5, "--fail-if-slower",
-             "exit status 1 when B is certainly slower, and by this much"}})
-      .add("seed", &Ab::seed, Number<std::uint64_t>(0, INT64_MAX),
-           {{ab_enough, 6, "--seed", "makes the order repeatable; default: random, recorded"}});
+             "exit status 1 when B is certainly slower, and by this much"}});
   Section(rows, "ab.predict", at(&Config::ab, &Ab::predict))
       .add("log", &Predict::log, Text(),
            {{ab_prediction, 1, "--predict-log", "log of a causal profile of A", "FILE"}})
