@@ -57,7 +57,7 @@ struct Overhead {
   std::optional<double> slowdown, slowdown_low, slowdown_high;
   double controller_cpu_share = 0;  // of one core
   Nanoseconds attach_stop_ns = 0;
-  // From a sample in the unit to the begin of the pause that it makes necessary; 0: no pauses.
+  // From a sample in the unit to the beginning of the pause that it makes necessary; 0: no pauses.
   Nanoseconds sample_to_pause_p50_ns = 0;
   Nanoseconds sample_to_pause_p99_ns = 0;
   Nanoseconds period_ns = 0;
