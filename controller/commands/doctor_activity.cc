@@ -3,17 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <unordered_map>
 #include <utility>
 
 #include "config/config.h"
 #include "controller/base/clock.h"
 #include "controller/base/printable.h"
-#include "controller/causal/engine/resolver.h"
+#include "controller/causal/engine/unit_of.h"
 #include "controller/commands/doctor_checks.h"
-#include "controller/commands/sampled_chain.h"
 #include "controller/perf/session.h"
+#include "controller/symbols/call_chain.h"
+#include "controller/symbols/scope.h"
+#include "unwind/names.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::commands {
@@ -34,7 +35,7 @@ std::vector<perf::SampleEvent> sample(Pid target) {
   options.period_ns = kSamplingPeriod;
   options.wake_edges = false;
   options.peers = false;
-  options.stack_bytes = kSampledStackBytes;
+  options.stack_bytes = symbols::kStackBytes;
   perf::Session session(target, options);
   session.start();
   std::vector<perf::SampleEvent> samples;
@@ -56,17 +57,16 @@ class DefaultScope {
   bool has(Address address) {
     const auto [known, is_new] = known_.emplace(address, false);
     if (!is_new) return known->second;
-    const auto module = symbolizer_.module_at(address);
-    if (!module || !causal::module_in_scope(*module, scope_)) return false;
-    known->second =
-        causal::unit_of(symbolizer_.frames(address), symbolizer_.has_lines(address), scope_)
-            .has_value();
+    symbols::Location location{.address = address, .module = {}};
+    symbols::locate(location, symbolizer_, wanted_);
+    known->second = causal::unit_of(location, scope_).has_value();
     return known->second;
   }
 
  private:
   unwind::Symbolizer& symbolizer_;
   config::Scope scope_;
+  symbols::Wanted wanted_ = symbols::wanted_by(scope_);
   std::unordered_map<Address, bool> known_;
 };
 
@@ -105,13 +105,13 @@ Activity sample_activity(Pid target) {
   std::map<Address, std::map<std::string, std::uint64_t>> called;  // by the place that calls
   const auto file_of = [&symbolizer](Address address) {
     const auto module = symbolizer.module_at(address);
-    return module ? std::filesystem::path(module->path).filename().string() : "";
+    return module ? std::string(unwind::base_name(module->path)) : "";
   };
   for (const perf::SampleEvent& sample : samples) {
-    auto chain = chain_of(sample, unwinder);
+    auto chain = symbols::chain_of(sample, unwinder);
     if (chain.empty()) continue;  // a kernel thread that works for the process
     ++activity.samples;
-    for (std::size_t i = 1; i < chain.size(); ++i) --chain[i];  // the call, not what follows it
+    for (std::size_t i = 1; i < chain.size(); ++i) chain[i] = symbols::code_at(chain, i);
     const auto place =
         std::find_if(chain.begin(), chain.end(), [&](Address each) { return scope.has(each); });
     if (place == chain.end()) {

@@ -88,7 +88,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   const Pid pid = guardian.launch(launch_of(config.target));
   Work work;
   work.pause_cost_ns = pause_cost_ns;
-  work.symbolizing = causal::Haste::ordinary;  // the program is suspended while the most is read
+  work.symbolizing = symbols::Haste::ordinary;  // the program is suspended while the most is read
   work.experiments = [&](const causal::StreamParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log.run(run);

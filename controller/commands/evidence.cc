@@ -6,10 +6,7 @@
 #include <string>
 #include <variant>
 
-#include "controller/base/error.h"
-#include "controller/base/log.h"
 #include "controller/base/procfs.h"
-#include "controller/causal/engine/resolver.h"
 #include "controller/tracee/freezer.h"
 #include "unwind/names.h"
 
@@ -17,8 +14,6 @@ namespace causalctl::commands {
 namespace {
 
 using causal::PointCode;
-
-constexpr std::size_t kNearest = 3;
 
 PointCode::Kind kind_of(const progress::Spec& spec) {
   if (std::holds_alternative<progress::FunctionSpec>(spec)) return PointCode::Kind::function;
@@ -64,37 +59,6 @@ causal::TargetState state_of(Pid target) {
   state.frozen = tracee::is_frozen(target);
   state.waits_for = input_waited_for(target);
   return state;
-}
-
-void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, bool suspended) {
-  const auto modules = symbolizer.modules();
-  std::vector<std::string> names;
-  for (const unwind::Module& module : modules) {
-    names.push_back(module.path.substr(module.path.rfind('/') + 1));
-  }
-  bool any = false;
-  std::vector<std::string> unmatched;
-  for (const std::string& glob : scope.binaries) {
-    config::Scope alone;
-    alone.binaries = {glob};
-    const bool matched = std::any_of(modules.begin(), modules.end(), [&](const auto& module) {
-      return causal::module_in_scope(module, alone);
-    });
-    if (matched) {
-      any = true;
-    } else {
-      unmatched.push_back(glob);
-    }
-  }
-  for (const std::string& glob : unmatched) {
-    auto near = unwind::nearest(glob, names, kNearest);
-    if (near.empty()) near.assign(names.begin(), names.begin() + std::min(names.size(), kNearest));
-    const std::string what =
-        fmt::format("--scope-binary '{}' matches no binary that is loaded", glob);
-    const std::string loaded = fmt::format("the nearest that are: {}", fmt::join(near, ", "));
-    if (!any && !suspended) throw UsageError(what, loaded);
-    log::note("warning: {}{}; {}", what, suspended ? " by now" : "", loaded);
-  }
 }
 
 }  // namespace causalctl::commands

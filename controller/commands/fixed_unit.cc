@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "controller/base/error.h"
-#include "controller/causal/engine/resolver.h"
+#include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/progress/naming.h"
+#include "controller/symbols/scope.h"
 #include "unwind/names.h"
 
 namespace causalctl::commands {
@@ -33,7 +34,7 @@ struct Question {
 
 bool in_scope(Address address, const Question& question) {
   const auto module = question.symbolizer.module_at(address);
-  return module && causal::module_in_scope(*module, question.scope);
+  return module && symbols::module_in_scope(*module, question.scope);
 }
 
 std::string scope_text(const config::Scope& scope) {
@@ -96,7 +97,7 @@ std::vector<Candidate> functions(const Words& words, const Question& question) {
   std::vector<Candidate> found;
   for (const std::string& glob : question.scope.binaries) {
     for (const auto& place : question.symbolizer.find_function(words.function, glob)) {
-      auto unit = causal::function_at(place.address, question.symbolizer);
+      auto unit = causal::function_of(symbols::location_of(place.address, question.symbolizer));
       if (!unit) continue;
       const bool known = std::any_of(found.begin(), found.end(), [&](const Candidate& other) {
         return causal::identity_of(other.unit) == causal::identity_of(*unit);
@@ -112,7 +113,7 @@ std::vector<Candidate> functions(const Words& words, const Question& question) {
 
 bool is_in(const Unit& unit, const std::string& place) {
   return place.empty() || unwind::path_ends_with(unit.file, place) ||
-         unwind::binary_matches(unit.module, place);
+         unwind::path_matches(unit.module, place);
 }
 
 // With a file or a binary that tells each from the others.
@@ -134,9 +135,8 @@ bool may_come(const Question& question) {
   const auto modules = question.symbolizer.modules();
   return std::any_of(
       question.scope.binaries.begin(), question.scope.binaries.end(), [&](const std::string& glob) {
-        const config::Scope only = {{glob}, {}, config::Unit::automatic};
         return std::none_of(modules.begin(), modules.end(), [&](const unwind::Module& module) {
-          return causal::module_in_scope(module, only);
+          return symbols::module_matches(module, glob);
         });
       });
 }
@@ -169,8 +169,7 @@ std::string check_function(const Question& question) {
   }
   const Candidate& function = meant.front();
   const auto unit =
-      causal::unit_of(question.symbolizer.frames(function.address),
-                      question.symbolizer.has_lines(function.address), question.scope);
+      causal::unit_of(symbols::location_of(function.address, question.symbolizer), question.scope);
   if (unit && unit->is_line) {
     refuse(question, "it is a function, and its code has line information, so lines are the units",
            fmt::format("add --unit function, or name a line; it begins at {}", unit->name));

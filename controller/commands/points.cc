@@ -24,11 +24,11 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/commands/output.h"
-#include "controller/commands/sampled_chain.h"
 #include "controller/commands/status_line.h"
 #include "controller/perf/session.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/progress.h"
+#include "controller/symbols/call_chain.h"
 #include "unwind/names.h"
 #include "unwind/symbolizer.h"
 #include "unwind/unwinder.h"
@@ -71,8 +71,7 @@ void count_chain(const std::vector<Address>& chain, unwind::Symbolizer& symboliz
   ++findings.samples;
   std::set<Address> seen;  // recursion: once per sample
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    // Callers are return addresses, one past the call.
-    const auto frames = symbolizer.frames(chain[i] - (i == 0 ? 0 : 1));
+    const auto frames = symbolizer.frames(symbols::code_at(chain, i));
     if (frames.empty()) continue;
     if (i == 0 && frames.front().line > 0) {
       ++findings.lines[{frames.front().file, frames.front().line}];
@@ -91,7 +90,7 @@ Findings sample(Pid target, unwind::Symbolizer& symbolizer, StatusLine& status) 
   perf::SessionOptions options;
   options.wake_edges = false;
   options.period_ns = kPeriod;
-  options.stack_bytes = kSampledStackBytes;
+  options.stack_bytes = symbols::kStackBytes;
   perf::Session session(target, options);
   unwind::Unwinder unwinder(target);
   Findings findings;
@@ -105,7 +104,7 @@ Findings sample(Pid target, unwind::Symbolizer& symbolizer, StatusLine& status) 
         symbolizer.refresh();
         unwinder.refresh();
       } else if (const auto* sample = std::get_if<perf::SampleEvent>(&event)) {
-        count_chain(chain_of(*sample, unwinder), symbolizer, findings);
+        count_chain(symbols::chain_of(*sample, unwinder), symbolizer, findings);
       }
     }
   }

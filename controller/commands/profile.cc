@@ -32,8 +32,8 @@
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/causal/analysis/run_groups.h"
+#include "controller/causal/analysis/silence.h"
 #include "controller/causal/engine/attribution.h"
-#include "controller/causal/engine/resolver.h"
 #include "controller/causal/engine/ticker.h"
 #include "controller/causal/experiments/experiment_loop.h"
 #include "controller/commands/arm_points.h"
@@ -48,6 +48,8 @@
 #include "controller/perf/session.h"
 #include "controller/progress/counted.h"
 #include "controller/progress/progress.h"
+#include "controller/symbols/call_chain.h"
+#include "controller/symbols/scope.h"
 #include "controller/tracee/process.h"
 #include "unwind/symbolizer.h"
 #include "unwind/target_memory.h"
@@ -154,7 +156,7 @@ perf::SessionOptions session_options(const config::Config& config, std::uint64_t
   if (config.sampling.period_ns) options.period_ns = *config.sampling.period_ns;
   options.seed = seed;
   options.peers = config.sampling.peers;
-  options.stack_bytes = causal::kStackBytes;  // until it is known whether stacks are needed
+  options.stack_bytes = symbols::kStackBytes;  // until it is known whether stacks are needed
   options.ours = {getpid(), guardian.helper()};
   options.tried = tried;
   return options;
@@ -219,7 +221,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   const progress::CountedPoints points = resolve_points(config, target, *symbolizer, guardian);
   const std::string fixed = fixed_unit(config.experiment.fixed_unit, config.scope, *symbolizer);
   // Told once, not in each run of the program.
-  if (!work.pause_cost_ns) check_scope(config.scope, *symbolizer, guardian.is_suspended());
+  if (!work.pause_cost_ns) symbols::check_scope(config.scope, *symbolizer, guardian.is_suspended());
   std::vector<causal::PointCode> point_codes = codes_of(points, *symbolizer);
   causal::Run run = describe_run(config, target, *symbolizer);
   const std::vector<Trial> tried = try_facilities();
@@ -247,9 +249,10 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   warn_of_filter(choice.tried, run);
 
   progress::Counters counters(points.counted);
-  causal::Attribution attribution(std::make_unique<causal::SymbolizingThread>(
-                                      std::move(symbolizer), config.scope, work.symbolizing),
-                                  std::make_unique<unwind::Unwinder>(target));
+  causal::Attribution attribution(
+      std::make_unique<symbols::AsyncSymbolizer>(
+          std::move(symbolizer), symbols::wanted_by(config.scope), work.symbolizing),
+      std::make_unique<unwind::Unwinder>(target), config.scope);
   if (!fixed.empty()) attribution.call(fixed, config.experiment.fixed_unit);
   CoreRotation clock(run.seed);
   FirstThread first_thread(target);

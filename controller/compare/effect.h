@@ -24,7 +24,6 @@
 
 namespace causalctl::compare {
 
-using Interval;
 
 inline constexpr std::size_t kFewestBlocks = 4;  // for an interval
 

@@ -21,7 +21,6 @@
 namespace causalctl::causal {
 namespace {
 
-using Interval;
 using report::ProgressResult;
 using report::Report;
 using report::UnitResult;

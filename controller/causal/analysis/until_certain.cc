@@ -10,7 +10,6 @@
 namespace causalctl::causal {
 namespace {
 
-using Interval;
 using report::UnitResult;
 using report::Verdict;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "controller/causal/engine/sampling_limit.h"
+#include "controller/causal/engine/unit_of.h"
 
 namespace causalctl::causal {
 namespace {

@@ -7,10 +7,11 @@
 #include "config/config.h"
 #include "controller/causal/engine/stream.h"
 #include "controller/causal/record/experiment.h"
+#include "controller/symbols/call_chain.h"
 
 namespace causalctl::causal {
 
-inline constexpr unsigned kStackBytes = 8192;  // copied with a sample where callers need it
+using symbols::kStackBytes;
 
 class Ticker {
  public:

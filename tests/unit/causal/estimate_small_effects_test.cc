@@ -5,7 +5,6 @@
 namespace causalctl::causal {
 namespace {
 
-using Interval;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using report::UnitResult;
