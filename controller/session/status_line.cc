@@ -1,4 +1,4 @@
-#include "controller/commands/status_line.h"
+#include "controller/session/status_line.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -10,7 +10,7 @@
 #include "controller/base/log.h"
 #include "controller/base/printable.h"
 
-namespace causalctl::commands {
+namespace causalctl::session {
 namespace {
 
 constexpr Nanoseconds kLinePeriod = 10 * kSecond;
@@ -22,23 +22,6 @@ std::size_t terminal_width() {
 }
 
 }  // namespace
-
-std::string describe(const causal::Status& status) {
-  std::string text = fmt::format("{} s  {}", status.elapsed_ns / kSecond, status.phase);
-  if (status.experiments > 0 || !status.unit.empty()) {
-    text += fmt::format("  {} experiments", status.experiments);
-  }
-  if (status.discarded > 0) text += fmt::format(" ({} discarded)", status.discarded);
-  if (!status.unit.empty()) {
-    text += fmt::format("  {} {:.0f} %", status.unit, 100 * status.speedup);
-  }
-  if (status.visits_per_s > 0) text += fmt::format("  {:.1f} visits/s", status.visits_per_s);
-  if (status.paused_share > 0) {
-    text += fmt::format("  held back {:.1f} %", 100 * status.paused_share);
-  }
-  if (status.records_lost > 0) text += fmt::format("  {} records lost", status.records_lost);
-  return text;
-}
 
 StatusLine::StatusLine(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
 
@@ -66,4 +49,4 @@ void StatusLine::clear() {
   shown_ = false;
 }
 
-}  // namespace causalctl::commands
+}  // namespace causalctl::session

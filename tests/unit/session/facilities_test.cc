@@ -1,19 +1,19 @@
-#include "controller/commands/facilities.h"
+#include "controller/session/facilities.h"
 
 #include <catch2/catch.hpp>
 
 using namespace causalctl;
 
-TEST_CASE("tries are told and recorded", "[commands]") {
+TEST_CASE("tries are told and recorded", "[session]") {
   const std::vector<Trial> trials = {
       {Facility::sample, Outcome::seen, "3 samples", "", 0},
       {Facility::wake_up, Outcome::never_fired, "opened, but no record came", "", 0},
       {Facility::bpf, Outcome::refused, "no BTF", "", 0}};
-  CHECK(commands::describe(trials) ==
+  CHECK(session::describe(trials) ==
         "sample seen, wake-up never-fired (opened, but no record came), bpf refused (no BTF)");
-  causal::Run run;
+  session::Recording run;
   run.facilities = {{"sample", "refused"}, {"uprobe", "seen"}};
-  commands::record(trials, run);
+  session::record(trials, run);
   CHECK(run.facilities == std::map<std::string, std::string>{{"sample", "seen"},
                                                              {"uprobe", "seen"},
                                                              {"wake-up", "never-fired"},

@@ -1,13 +1,13 @@
 // Signals during a profile: counted, unless whoever started causalctl has them ignored.
-#include "controller/commands/interrupts.h"
+#include "controller/session/interrupts.h"
 
 #include <catch2/catch.hpp>
 #include <csignal>
 
-namespace causalctl::commands {
+namespace causalctl::session {
 namespace {
 
-TEST_CASE("interrupts are counted, and what was ignored stays so (nohup)", "[commands]") {
+TEST_CASE("interrupts are counted, and what was ignored stays so (nohup)", "[session]") {
   const auto before = std::signal(SIGHUP, SIG_IGN);
   struct sigaction of_tests {};  // Catch2 has its own
   sigaction(SIGINT, nullptr, &of_tests);
@@ -29,4 +29,4 @@ TEST_CASE("interrupts are counted, and what was ignored stays so (nohup)", "[com
 }
 
 }  // namespace
-}  // namespace causalctl::commands
+}  // namespace causalctl::session

@@ -1,4 +1,4 @@
-#include "controller/commands/target_end.h"
+#include "controller/session/target_end.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
 
-namespace causalctl::commands {
+namespace causalctl::session {
 
 bool FirstThread::has_ended_alone() {
   constexpr Nanoseconds between_ns = 100 * kMillisecond;
@@ -36,7 +36,7 @@ std::string name_of_signal(int signal) {
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
-std::string text_of(const causal::Death& death) {
+std::string text_of(const Death& death) {
   auto text = fmt::format("the target was ended by {}", name_of_signal(death.signal));
   if (!death.after_pause_ns) return text + "; no pause was within 1 s before";
   constexpr double ns_per_ms = 1e6;
@@ -48,9 +48,9 @@ std::string text_of(const causal::Death& death) {
   return may_be_ours ? text + ": please report it, if the program does not do so by itself" : text;
 }
 
-std::string text_of(const std::vector<causal::Death>& deaths, std::uint64_t runs) {
-  const auto& nearest = *std::min_element(
-      deaths.begin(), deaths.end(), [](const causal::Death& a, const causal::Death& b) {
+std::string text_of(const std::vector<Death>& deaths, std::uint64_t runs) {
+  const auto& nearest =
+      *std::min_element(deaths.begin(), deaths.end(), [](const Death& a, const Death& b) {
         constexpr Nanoseconds none = std::numeric_limits<Nanoseconds>::max();
         return a.after_pause_ns.value_or(none) < b.after_pause_ns.value_or(none);
       });
@@ -58,8 +58,8 @@ std::string text_of(const std::vector<causal::Death>& deaths, std::uint64_t runs
                      deaths.size(), runs, text_of(nearest));
 }
 
-void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, causal::Run& run) {
-  if (!run.death) return;
+void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording) {
+  if (!recording.death) return;
   constexpr Nanoseconds limit_ns = 300 * kMillisecond;
   const auto status_now = [&] {
     const auto status = guardian.exit_status();
@@ -70,11 +70,11 @@ void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, causa
     sleep_until(monotonic_now() + kMillisecond);
   }
   if (!status || !WIFSIGNALED(*status)) {
-    run.death.reset();
+    recording.death.reset();
     return;
   }
-  run.death->signal = WTERMSIG(*status);
-  run.warnings.push_back(text_of(*run.death));
+  recording.death->signal = WTERMSIG(*status);
+  recording.warnings.push_back(text_of(*recording.death));
 }
 
-}  // namespace causalctl::commands
+}  // namespace causalctl::session

@@ -1,10 +1,10 @@
-#include "controller/commands/interrupts.h"
+#include "controller/session/interrupts.h"
 
 #include <csignal>
 #include <cstddef>
 #include <iterator>
 
-namespace causalctl::commands {
+namespace causalctl::session {
 namespace {
 
 volatile std::sig_atomic_t interrupts = 0;
@@ -48,4 +48,4 @@ Interrupts::~Interrupts() {
 
 int Interrupts::count() { return interrupts; }
 
-}  // namespace causalctl::commands
+}  // namespace causalctl::session

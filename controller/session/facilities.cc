@@ -1,4 +1,4 @@
-#include "controller/commands/facilities.h"
+#include "controller/session/facilities.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "controller/base/log.h"
 #include "controller/perf/trials.h"
 
-namespace causalctl::commands {
+namespace causalctl::session {
 namespace {
 
 constexpr const char* kNoProfileHere =
@@ -15,17 +15,18 @@ constexpr const char* kNoProfileHere =
     "use causalctl ab, which needs no samples";
 
 // One that was refused is left to the session, which says for which thread it was.
-void refuse_without(const Trial& trial) {
+void refuse_without(const Trial& trial, std::string_view wanted) {
   if (trial.outcome != Outcome::never_fired) return;
   if (trial.facility == Facility::sample) {
-    throw Error(
-        "no causal profile is possible here: a sampling event on ourselves was " + trial.finding,
-        kNoProfileHere);
+    throw Error(fmt::format("no {} is possible here: a sampling event on ourselves was {}", wanted,
+                            trial.finding),
+                kNoProfileHere);
   }
   if (trial.facility == Facility::clock) {
-    throw Error("no causal profile is possible here, for want of a clock: an event on ourselves: " +
-                    trial.finding,
-                kNoProfileHere);
+    throw Error(
+        fmt::format("no {} is possible here, for want of a clock: an event on ourselves: {}",
+                    wanted, trial.finding),
+        kNoProfileHere);
   }
 }
 
@@ -40,20 +41,20 @@ std::string describe(const std::vector<Trial>& trials) {
   return fmt::format("{}", fmt::join(each, ", "));
 }
 
-std::vector<Trial> try_facilities() {
+std::vector<Trial> try_facilities(std::string_view wanted) {
   const Nanoseconds start_ns = monotonic_now();
   auto trials = perf::try_all();
   log::verbose("tried on ourselves in {:.1f} ms: {}",
                static_cast<double>(monotonic_now() - start_ns) / kMillisecond, describe(trials));
-  for (const Trial& trial : trials) refuse_without(trial);
+  for (const Trial& trial : trials) refuse_without(trial, wanted);
   return trials;
 }
 
-void record(const std::vector<Trial>& trials, causal::Run& run) {
+void record(const std::vector<Trial>& trials, Recording& recording) {
   for (const Trial& trial : trials) {
-    run.facilities.insert_or_assign(std::string(name_of(trial.facility)),
-                                    std::string(name_of(trial.outcome)));
+    recording.facilities.insert_or_assign(std::string(name_of(trial.facility)),
+                                          std::string(name_of(trial.outcome)));
   }
 }
 
-}  // namespace causalctl::commands
+}  // namespace causalctl::session

@@ -5,11 +5,11 @@
 
 #include "config/config.h"
 #include "controller/base/types.h"
-#include "controller/causal/record/experiment.h"
 #include "controller/perf/session.h"
 #include "controller/progress/counted.h"
+#include "controller/session/recording.h"
 
-namespace causalctl::commands {
+namespace causalctl::session {
 
 // How the progress points of a run are counted.
 struct Armory {
@@ -18,7 +18,7 @@ struct Armory {
 };
 
 // Throws as progress::arm() does.
-Armory arm_points(const config::Config& config, const progress::CountedPoints& points, Pid target,
-                  perf::Session& session, causal::Run& run);
+Armory arm_points(config::CountBy count_by, const progress::CountedPoints& points, Pid target,
+                  perf::Session& session, Recording& recording);
 
-}  // namespace causalctl::commands
+}  // namespace causalctl::session

@@ -5,11 +5,8 @@
 #include <string>
 
 #include "controller/base/types.h"
-#include "controller/causal/experiments/experiment_loop.h"
 
-namespace causalctl::commands {
-
-std::string describe(const causal::Status& status);  // pure
+namespace causalctl::session {
 
 class StatusLine {
  public:
@@ -19,9 +16,6 @@ class StatusLine {
   StatusLine& operator=(const StatusLine&) = delete;
 
   bool due() const;  // whether show() would show anything by now
-  void show(const causal::Status& status) {
-    if (due()) show(describe(status));
-  }
   void show(std::string text);
   void clear();  // takes the line off, so that messages stand alone
 
@@ -32,4 +26,4 @@ class StatusLine {
   Nanoseconds last_ns_ = 0;
 };
 
-}  // namespace causalctl::commands
+}  // namespace causalctl::session

@@ -2,7 +2,7 @@
 // detaches.
 #pragma once
 
-namespace causalctl::commands {
+namespace causalctl::session {
 
 // Installs the handlers for its lifetime. One within another, in a forked child too, goes on with
 // the outer one's count: a request between the two must not be lost. One thread only.
@@ -16,4 +16,4 @@ class Interrupts {
   static int count();
 };
 
-}  // namespace causalctl::commands
+}  // namespace causalctl::session
