@@ -19,7 +19,7 @@
 #include "controller/causal/analysis/run_groups.h"
 #include "controller/causal/analysis/silence.h"
 #include "controller/causal/engine/attribution.h"
-#include "controller/commands/fixed_unit.h"
+#include "controller/causal/experiments/fixed_unit.h"
 #include "controller/causal/experiments/point_codes.h"
 #include "controller/commands/report.h"
 #include "controller/session/attachment.h"
@@ -72,7 +72,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   run.seed = config.experiment.seed ? *config.experiment.seed : std::random_device()();
   unwind::Symbolizer& symbolizer = attachment.symbolizer();
   const std::string fixed =
-      fixed_unit(config.experiment.fixed_unit, config.scope, symbolizer);
+      causal::fixed_unit(config.experiment.fixed_unit, config.scope, symbolizer);
   // Told once, not in each run of the program.
   if (!work.pause_cost_ns) {
     symbols::check_scope(config.scope, symbolizer, guardian.is_suspended());

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "controller/base/types.h"
 #include "controller/perf/session.h"
+#include "controller/progress/armed.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::progress {
@@ -61,19 +62,6 @@ struct Point {
   // points that are not code.
   std::vector<std::optional<Address>> uprobe_addresses{};
 };
-
-enum class CountedBy : std::uint8_t { samples, tracepoint, breakpoint, uprobe };
-
-// How a point is counted. All its places are counted in the same way.
-struct Armed {
-  CountedBy by = CountedBy::samples;
-  std::size_t places = 0;
-  // What one visit costs its thread, as measured on this machine; 0: next to nothing, or unknown.
-  Nanoseconds visit_cost_ns = 0;
-};
-
-// "hardware breakpoint", "uprobe at 6 places", "tracepoint", "samples".
-std::string text_of(const Armed& armed);
 
 // Throws UsageError listing the nearest matches when unknown or ambiguous, when an address is not
 // an instruction boundary, when a USDT probe or system call does not exist, or when there are more

@@ -9,14 +9,16 @@
 
 #include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
+#include "controller/progress/armed.h"
 
 namespace causalctl::session {
 
 // How a progress point was counted on this machine.
 struct Counting {
   std::string point;              // its name; a latency's twice, for begin and end
-  std::string by;                 // "hardware breakpoint", "uprobe at 6 places", "tracepoint", …
+  std::string by;                 // as progress::text_of() names it
   Nanoseconds visit_cost_ns = 0;  // of one visit, to its thread; 0: next to nothing, or unknown
+  progress::CountedBy way = progress::CountedBy::samples;  // not in the log
 };
 
 struct Losses {

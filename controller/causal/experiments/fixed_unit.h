@@ -6,7 +6,7 @@
 #include "config/config.h"
 #include "unwind/symbolizer.h"
 
-namespace causalctl::commands {
+namespace causalctl::causal {
 
 // It must be somewhere, or ten minutes would pass before the typing error shows; and only once, or
 // what is first sampled would decide. A function is named as a progress point is: short, or with
@@ -16,4 +16,4 @@ namespace causalctl::commands {
 std::string fixed_unit(const std::string& name, const config::Scope& scope,
                        unwind::Symbolizer& symbolizer);
 
-}  // namespace causalctl::commands
+}  // namespace causalctl::causal

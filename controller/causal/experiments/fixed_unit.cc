@@ -1,4 +1,4 @@
-#include "controller/commands/fixed_unit.h"
+#include "controller/causal/experiments/fixed_unit.h"
 
 #include <fmt/format.h>
 
@@ -16,10 +16,8 @@
 #include "controller/symbols/scope.h"
 #include "unwind/names.h"
 
-namespace causalctl::commands {
+namespace causalctl::causal {
 namespace {
-
-using causal::Unit;
 
 // What is asked for, and what it can be.
 struct Question {
@@ -97,10 +95,10 @@ std::vector<Candidate> functions(const Words& words, const Question& question) {
   std::vector<Candidate> found;
   for (const std::string& glob : question.scope.binaries) {
     for (const auto& place : question.symbolizer.find_function(words.function, glob)) {
-      auto unit = causal::function_of(symbols::location_of(place.address, question.symbolizer));
+      auto unit = function_of(symbols::location_of(place.address, question.symbolizer));
       if (!unit) continue;
       const bool known = std::any_of(found.begin(), found.end(), [&](const Candidate& other) {
-        return causal::identity_of(other.unit) == causal::identity_of(*unit);
+        return identity_of(other.unit) == identity_of(*unit);
       });
       if (!known) found.push_back({std::move(*unit), place.address});
     }
@@ -123,9 +121,9 @@ std::string list_of(const std::vector<Candidate>& candidates) {
   std::string list;
   for (const Unit& unit : units) {
     const auto also_of_another = [&](const std::string& name) {
-      return causal::meant(units, name).size() > 1;
+      return meant(units, name).size() > 1;
     };
-    list += "\n  " + causal::free_name(unit, also_of_another);
+    list += "\n  " + free_name(unit, also_of_another);
   }
   return list;
 }
@@ -169,12 +167,12 @@ std::string check_function(const Question& question) {
   }
   const Candidate& function = meant.front();
   const auto unit =
-      causal::unit_of(symbols::location_of(function.address, question.symbolizer), question.scope);
+      unit_of(symbols::location_of(function.address, question.symbolizer), question.scope);
   if (unit && unit->is_line) {
     refuse(question, "it is a function, and its code has line information, so lines are the units",
            fmt::format("add --unit function, or name a line; it begins at {}", unit->name));
   }
-  return causal::identity_of(function.unit);
+  return identity_of(function.unit);
 }
 
 }  // namespace
@@ -190,4 +188,4 @@ std::string fixed_unit(const std::string& name, const config::Scope& scope,
   return "";
 }
 
-}  // namespace causalctl::commands
+}  // namespace causalctl::causal
