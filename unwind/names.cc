@@ -117,15 +117,11 @@ bool path_ends_with(std::string_view path, std::string_view wanted) {
   return before == 0 || wanted.front() == '/' || path[before - 1] == '/';
 }
 
-bool binary_is(const std::string& path, const std::string& name) {
-  return path_ends_with(path, name);
-}
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-bool binary_matches(const std::string& path, const std::string& glob) {
-  if (binary_is(path, glob)) return true;
-  if (::fnmatch(glob.c_str(), path.c_str(), 0) == 0) return true;
-  const auto slash = path.rfind('/');
-  return slash != std::string::npos && ::fnmatch(glob.c_str(), path.c_str() + slash + 1, 0) == 0;
+bool path_matches(const std::string& path, const std::string& glob) {
+  return path_ends_with(path, glob) || ::fnmatch(glob.c_str(), path.c_str(), 0) == 0 ||
+         ::fnmatch(("*/" + glob).c_str(), path.c_str(), 0) == 0;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {

@@ -27,10 +27,10 @@ std::string normal_path(std::string_view path, std::string_view directory);
 // Compares trailing components: "b/c.c" fits "/x/b/c.c" but not "/xb/c.c".
 bool path_ends_with(std::string_view path, std::string_view wanted);
 
-// The name or the path of a binary, as it is or as a glob (fnmatch). A name is no pattern where a
-// binary has it, brackets and all: binary_is() is asked for all of them first.
-bool binary_is(const std::string& path, const std::string& name);
-bool binary_matches(const std::string& path, const std::string& glob);
+std::string_view base_name(std::string_view path);  // what follows the last '/'
+// Whether `glob` is the end of the path, by whole components, or matches it or such an end
+// (fnmatch). What is the text of a name or a path, brackets and all, is not taken for a pattern.
+bool path_matches(const std::string& path, const std::string& glob);
 
 // Returns the Levenshtein distance, or limit + 1 if it is larger, at cost O(limit * length).
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);

@@ -44,12 +44,12 @@ struct Symbolizer::Impl {
     std::vector<Place> places;
     const auto all = ordered();
     const bool named = std::any_of(all.begin(), all.end(), [&](const LoadedModule* module) {
-      return binary_is(module->file.path, binary_glob);
+      return path_ends_with(module->file.path, binary_glob);
     });
     for (LoadedModule* module : all) {
       const bool wanted = binary_glob.empty() || (binary_glob == "MAIN" && module->file.main) ||
-                          (named ? binary_is(module->file.path, binary_glob)
-                                 : binary_matches(module->file.path, binary_glob));
+                          (named ? path_ends_with(module->file.path, binary_glob)
+                                 : path_matches(module->file.path, binary_glob));
       if (!wanted) continue;
       const auto found = find(index(*module));
       places.insert(places.end(), found.begin(), found.end());

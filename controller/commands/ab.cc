@@ -12,16 +12,16 @@
 #include "controller/causal/analysis/predict.h"
 #include "controller/causal/record/log.h"
 #include "controller/commands/commands.h"
-#include "controller/commands/interrupts.h"
 #include "controller/commands/options.h"
 #include "controller/commands/output.h"
-#include "controller/commands/status_line.h"
 #include "controller/compare/comparison.h"
 #include "controller/compare/runs.h"
 #include "controller/compare/schedule.h"
 #include "controller/compare/sequential.h"
 #include "controller/report/compare/model.h"
 #include "controller/report/text.h"
+#include "controller/session/interrupts.h"
+#include "controller/session/status_line.h"
 
 namespace causalctl::commands {
 namespace {
@@ -107,13 +107,13 @@ ExitCode ab(const AbOptions& options) {
 
   compare::Compared compared;
   {
-    const Interrupts interrupts;
-    StatusLine status(options.console().quiet);
+    const session::Interrupts interrupts;
+    session::StatusLine status(options.console().quiet);
     compare::RunsHooks hooks;
     hooks.show = [&](const compare::Progress& progress) {
       if (status.due()) status.show(describe(progress));
     };
-    hooks.interrupts = Interrupts::count;
+    hooks.interrupts = session::Interrupts::count;
     compared = compare::run_comparison(config.ab, config.progress, hooks);
   }
   report::Comparison& comparison = compared.comparison;

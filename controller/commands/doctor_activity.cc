@@ -3,24 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <unordered_map>
 #include <utility>
 
 #include "config/config.h"
-#include "controller/base/clock.h"
 #include "controller/base/printable.h"
-#include "controller/causal/engine/resolver.h"
+#include "controller/causal/engine/unit_of.h"
 #include "controller/commands/doctor_checks.h"
-#include "controller/commands/sampled_chain.h"
-#include "controller/perf/session.h"
+#include "controller/session/sampled_chains.h"
+#include "controller/symbols/call_chain.h"
+#include "controller/symbols/scope.h"
+#include "unwind/names.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::commands {
 namespace {
 
 constexpr Nanoseconds kSamplingTime = 500 * kMillisecond;
-constexpr Nanoseconds kPollActivityEvery = 20 * kMillisecond;
 constexpr Nanoseconds kSamplingPeriod = 2 * kMillisecond;
 constexpr std::size_t kMostSamples = 1000;  // each is unwound
 constexpr std::size_t kMostNamed = 3;
@@ -29,24 +28,12 @@ constexpr double kNothing = 0.01;  // fewer are as good as none
 constexpr double kLauncher =
     0.9;  // of those in scope, by one place that calls: a profile has one unit
 
-std::vector<perf::SampleEvent> sample(Pid target) {
-  perf::SessionOptions options;
-  options.period_ns = kSamplingPeriod;
-  options.wake_edges = false;
-  options.peers = false;
-  options.stack_bytes = kSampledStackBytes;
-  perf::Session session(target, options);
-  session.start();
-  std::vector<perf::SampleEvent> samples;
-  const Nanoseconds end_ns = monotonic_now() + kSamplingTime;
-  while (monotonic_now() < end_ns && samples.size() < kMostSamples && session.target_alive()) {
-    sleep_until(std::min(end_ns, monotonic_now() + kPollActivityEvery));
-    for (auto& event : session.drain(monotonic_now())) {
-      auto* sample = std::get_if<perf::SampleEvent>(&event);
-      if (sample != nullptr && samples.size() < kMostSamples) samples.push_back(std::move(*sample));
-    }
-  }
-  return samples;
+std::vector<std::vector<Address>> sample(Pid target) {
+  std::vector<std::vector<Address>> chains;
+  session::ChainHooks hooks;
+  hooks.take = [&chains](std::vector<Address> chain) { chains.push_back(std::move(chain)); };
+  session::sample_chains(target, {kSamplingTime, kSamplingPeriod, kMostSamples}, hooks);
+  return chains;
 }
 
 class DefaultScope {
@@ -56,17 +43,16 @@ class DefaultScope {
   bool has(Address address) {
     const auto [known, is_new] = known_.emplace(address, false);
     if (!is_new) return known->second;
-    const auto module = symbolizer_.module_at(address);
-    if (!module || !causal::module_in_scope(*module, scope_)) return false;
-    known->second =
-        causal::unit_of(symbolizer_.frames(address), symbolizer_.has_lines(address), scope_)
-            .has_value();
+    symbols::Location location{.address = address, .module = {}};
+    symbols::locate(location, symbolizer_, wanted_);
+    known->second = causal::unit_of(location, scope_).has_value();
     return known->second;
   }
 
  private:
   unwind::Symbolizer& symbolizer_;
   config::Scope scope_;
+  symbols::Wanted wanted_ = symbols::wanted_by(scope_);
   std::unordered_map<Address, bool> known_;
 };
 
@@ -97,29 +83,26 @@ std::string name_elsewhere(const std::string& file) {
 }  // namespace
 
 Activity sample_activity(Pid target) {
-  const auto samples = sample(target);
+  const auto chains = sample(target);
   unwind::Symbolizer symbolizer(target);
-  unwind::Unwinder unwinder(target);
   DefaultScope scope(symbolizer);
   Activity activity;
   std::map<Address, std::map<std::string, std::uint64_t>> called;  // by the place that calls
   const auto file_of = [&symbolizer](Address address) {
     const auto module = symbolizer.module_at(address);
-    return module ? std::filesystem::path(module->path).filename().string() : "";
+    return module ? std::string(unwind::base_name(module->path)) : "";
   };
-  for (const perf::SampleEvent& sample : samples) {
-    auto chain = chain_of(sample, unwinder);
-    if (chain.empty()) continue;  // a kernel thread that works for the process
+  for (const std::vector<Address>& chain : chains) {
+    if (chain.empty()) continue;
     ++activity.samples;
-    for (std::size_t i = 1; i < chain.size(); ++i) --chain[i];  // the call, not what follows it
-    const auto place =
-        std::find_if(chain.begin(), chain.end(), [&](Address each) { return scope.has(each); });
-    if (place == chain.end()) {
+    std::size_t caller = 0;
+    while (caller < chain.size() && !scope.has(symbols::code_at(chain, caller))) ++caller;
+    if (caller == chain.size()) {
       ++activity.elsewhere[file_of(chain.front())];
       continue;
     }
     ++activity.in_scope;
-    if (place != chain.begin()) ++called[*place][file_of(chain.front())];
+    if (caller > 0) ++called[symbols::code_at(chain, caller)][file_of(chain.front())];
   }
   for (const auto& [place, files] : called) {
     const std::uint64_t all = sum_of(files);

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -17,27 +16,24 @@
 #include <utility>
 #include <vector>
 
-#include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
 #include "controller/base/procfs.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/commands/output.h"
-#include "controller/commands/sampled_chain.h"
-#include "controller/commands/status_line.h"
-#include "controller/perf/session.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/progress.h"
+#include "controller/session/sampled_chains.h"
+#include "controller/session/status_line.h"
+#include "controller/symbols/call_chain.h"
 #include "unwind/names.h"
 #include "unwind/symbolizer.h"
-#include "unwind/unwinder.h"
 
 namespace causalctl::commands {
 namespace {
 
 constexpr Nanoseconds kSampling = 2 * kSecond;
-constexpr Nanoseconds kDrainEvery = 50 * kMillisecond;
 constexpr Nanoseconds kPeriod = 4 * kMillisecond;
 constexpr std::size_t kMostShown = 15;
 constexpr std::size_t kMostTried = 60;  // of candidates that cannot be named, before giving up
@@ -71,8 +67,7 @@ void count_chain(const std::vector<Address>& chain, unwind::Symbolizer& symboliz
   ++findings.samples;
   std::set<Address> seen;  // recursion: once per sample
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    // Callers are return addresses, one past the call.
-    const auto frames = symbolizer.frames(chain[i] - (i == 0 ? 0 : 1));
+    const auto frames = symbolizer.frames(symbols::code_at(chain, i));
     if (frames.empty()) continue;
     if (i == 0 && frames.front().line > 0) {
       ++findings.lines[{frames.front().file, frames.front().line}];
@@ -87,28 +82,15 @@ void count_chain(const std::vector<Address>& chain, unwind::Symbolizer& symboliz
   }
 }
 
-Findings sample(Pid target, unwind::Symbolizer& symbolizer, StatusLine& status) {
-  perf::SessionOptions options;
-  options.wake_edges = false;
-  options.period_ns = kPeriod;
-  options.stack_bytes = kSampledStackBytes;
-  perf::Session session(target, options);
-  unwind::Unwinder unwinder(target);
+Findings sample(Pid target, unwind::Symbolizer& symbolizer, session::StatusLine& status) {
   Findings findings;
-  session.start();
-  const auto end_ns = monotonic_now() + kSampling;
-  while (monotonic_now() < end_ns && session.target_alive()) {
-    sleep_until(std::min(end_ns, monotonic_now() + kDrainEvery));
+  session::ChainHooks hooks;
+  hooks.take = [&](const std::vector<Address>& chain) { count_chain(chain, symbolizer, findings); };
+  hooks.mappings_changed = [&] { symbolizer.refresh(); };
+  hooks.waits = [&] {
     status.show(fmt::format("sampling, reading debug information: {} samples", findings.samples));
-    for (const auto& event : session.drain(monotonic_now())) {
-      if (std::holds_alternative<perf::MapEvent>(event)) {
-        symbolizer.refresh();
-        unwinder.refresh();
-      } else if (const auto* sample = std::get_if<perf::SampleEvent>(&event)) {
-        count_chain(chain_of(*sample, unwinder), symbolizer, findings);
-      }
-    }
-  }
+  };
+  session::sample_chains(target, {kSampling, kPeriod}, hooks);
   return findings;
 }
 
@@ -120,7 +102,7 @@ class Namer {
   std::optional<std::string> function(const Function& function) {
     const auto module = symbolizer_.module_at(function.entry);
     if (!module) return std::nullopt;
-    const auto binary = std::filesystem::path(module->path).filename().string();
+    const auto binary = unwind::base_name(module->path);
     const auto short_name = unwind::without_arguments(function.name);
     std::vector<std::string> candidates;
     for (const auto& name : {short_name, function.name}) {
@@ -170,7 +152,7 @@ class Namer {
   unwind::Symbolizer& symbolizer_;
 };
 
-std::string list_functions(const Findings& findings, Namer& namer, StatusLine& status) {
+std::string list_functions(const Findings& findings, Namer& namer, session::StatusLine& status) {
   std::vector<Function> ranked;
   for (const auto& [entry, function] : findings.functions) ranked.push_back(function);
   std::stable_sort(ranked.begin(), ranked.end(), [](const Function& a, const Function& b) {
@@ -197,7 +179,7 @@ std::string list_functions(const Findings& findings, Namer& namer, StatusLine& s
   return text;
 }
 
-std::string list_lines(const Findings& findings, Namer& namer, StatusLine& status) {
+std::string list_lines(const Findings& findings, Namer& namer, session::StatusLine& status) {
   std::vector<std::pair<std::uint64_t, std::pair<std::string, int>>> ranked;
   for (const auto& [line, samples] : findings.lines) ranked.emplace_back(samples, line);
   std::stable_sort(ranked.begin(), ranked.end(),
@@ -229,7 +211,7 @@ int run_points(Pid target) {
     throw Error(fmt::format("process {} is a kernel thread", target),
                 "only programs have code that can be counted");
   }
-  StatusLine status(false);
+  session::StatusLine status(false);
   status.show(
       fmt::format("points of process {}: this takes a few seconds; Ctrl-C ends it", target));
   unwind::Symbolizer symbolizer(target);

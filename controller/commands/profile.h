@@ -7,11 +7,11 @@
 #include "config/config.h"
 #include "controller/base/error.h"
 #include "controller/base/types.h"
-#include "controller/causal/engine/resolver.h"
 #include "controller/causal/engine/engine_parts.h"
 #include "controller/causal/experiments/experiment_loop.h"
 #include "controller/causal/record/log.h"
 #include "controller/commands/options.h"
+#include "controller/symbols/async_symbolizer.h"
 #include "controller/tracee/guardian/guardian.h"
 
 namespace causalctl::commands {
@@ -21,7 +21,7 @@ struct Work {
   std::function<void()> prepare;  // before the target is touched; may throw; empty: nothing
   // Of one pause, where an earlier run of the program has measured it.
   std::optional<Nanoseconds> pause_cost_ns;
-  causal::Haste symbolizing = causal::Haste::low_priority;
+  symbols::Haste symbolizing = symbols::Haste::low_priority;
   // Makes experiments, fills the run.
   std::function<void(const causal::EngineParts&, const causal::RunHooks&, causal::Run&)>
       experiments;

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "controller/base/types.h"
 #include "controller/perf/session.h"
+#include "controller/progress/armed.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::progress {
@@ -61,19 +62,6 @@ struct Point {
   // points that are not code.
   std::vector<std::optional<Address>> uprobe_addresses{};
 };
-
-enum class CountedBy : std::uint8_t { samples, tracepoint, breakpoint, uprobe };
-
-// How a point is counted, which is the same way for all its places.
-struct Armed {
-  CountedBy by = CountedBy::samples;
-  std::size_t places = 0;
-  // What one visit costs its thread, as measured on this machine; 0 if next to nothing, or unknown.
-  Nanoseconds visit_cost_ns = 0;
-};
-
-// Returns "hardware breakpoint", "uprobe at 6 places", "tracepoint" or "samples".
-std::string text_of(const Armed& armed);
 
 // Throws UsageError, which lists the nearest matches, if the name is unknown or ambiguous, if an
 // address is no instruction boundary, if a USDT probe or system call does not exist, or if there

@@ -93,11 +93,11 @@ std::vector<std::string> Resolver::matching_modules(const std::string& glob) {
   for (const auto& module : symbolizer_.modules()) {
     const auto file_name = std::filesystem::path(module.path).filename().string();
     all.push_back(file_name);
-    const bool is_named = unwind::binary_is(module.path, glob);
+    const bool is_named = unwind::path_ends_with(module.path, glob);
     if (is_named && !named) paths.clear();
     named = named || is_named;
-    if (is_named || (!named && ((module.main && glob == "MAIN") ||
-                                unwind::binary_matches(module.path, glob)))) {
+    if (is_named ||
+        (!named && ((module.main && glob == "MAIN") || unwind::path_matches(module.path, glob)))) {
       paths.push_back(module.path);
     }
   }

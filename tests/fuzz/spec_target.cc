@@ -1,9 +1,10 @@
 #include "config/load.h"
 #include "config/text.h"
 #include "controller/base/error.h"
-#include "controller/causal/engine/resolver.h"
+#include "controller/causal/engine/unit_of.h"
 #include "controller/progress/progress.h"
 #include "controller/report/text.h"
+#include "controller/symbols/scope.h"
 #include "tests/fuzz/targets.h"
 #include "unwind/names.h"
 
@@ -38,8 +39,8 @@ void read_scope(const std::string& text) {
   config::Scope scope;
   scope.binaries = {text};
   scope.files = {text};
-  causal::module_in_scope({.path = "/usr/lib/libssl.so.3", .build_id = ""}, scope);
-  causal::unit_of({{text, "/src/main.c", 7, 1}, {"main", text, 7, 1}}, true, scope);
+  symbols::module_in_scope({.path = "/usr/lib/libssl.so.3", .build_id = ""}, scope);
+  causal::unit_of({1, text, {{text, "/src/main.c", 7, 1}, {"main", text, 7, 1}}, true}, scope);
 }
 
 }  // namespace

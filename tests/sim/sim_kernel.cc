@@ -37,12 +37,8 @@ bool read_code(const Machine& machine, Address address, std::span<std::byte> byt
 }
 
 void LineTable::ask(Address address) {
-  causal::Unit unit;
-  unit.line = static_cast<int>((address - address_of(0)) / (address_of(1) - address_of(0)));
-  unit.name = name_of(static_cast<Line>(unit.line));
-  unit.is_line = true;
-  unit.file = "/sim/sim.c";
-  answers_.emplace_back(address, std::move(unit));
+  const auto line = static_cast<int>((address - address_of(0)) / (address_of(1) - address_of(0)));
+  answers_.push_back({address, "", {{"", "/sim/sim.c", line}}, true});
 }
 
 }  // namespace causalctl::sim

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "controller/base/clock.h"
-#include "controller/causal/engine/resolver.h"
 #include "controller/perf/event_source.h"
+#include "controller/symbols/async_symbolizer.h"
 #include "tests/sim/machine.h"
 
 namespace causalctl::sim {
@@ -62,15 +62,15 @@ std::string name_of(Line line);  // returns "sim.c:LINE"
 // The code of the program: zeros, and PAUSE where a line spins.
 bool read_code(const Machine& machine, Address address, std::span<std::byte> bytes);
 
-class LineTable final : public causal::Resolver {
+class LineTable final : public symbols::LocationSource {
  public:
   void ask(Address address) override;
   void refresh() override {}
-  std::vector<Answer> answers() override { return std::exchange(answers_, {}); }
-  std::optional<causal::LineInformation> lines() override { return causal::LineInformation{}; }
+  std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
+  std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
 
  private:
-  std::vector<Answer> answers_;
+  std::vector<symbols::Location> answers_;
 };
 
 }  // namespace causalctl::sim

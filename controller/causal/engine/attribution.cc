@@ -4,8 +4,10 @@
 #include <numeric>
 #include <utility>
 
-#include "controller/base/error.h"
+#include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
+#include "controller/symbols/call_chain.h"
+#include "unwind/names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -15,38 +17,27 @@ constexpr std::size_t kMaxPending = 4096;  // older ones become `unknown`
 constexpr std::size_t kChainDepth = 32;
 constexpr std::size_t kLatestStacks = 64;
 
-unwind::Registers registers_of(const perf::UserStack& user) {
-  unwind::Registers registers;
-  std::size_t next = 0;
-  for (unsigned bit = 0; bit < std::size(registers.values); ++bit) {
-    if (((user.mask >> bit) & 1U) != 0 && next < user.registers.size()) {
-      registers.values[bit] = user.registers[next++];
-    }
-  }
-  return registers;
-}
-
 }  // namespace
 
 bool on_chain(const std::vector<Address>& chain, const std::vector<CodeRange>& code) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    const Address address = i == 0 ? chain[i] : chain[i] - 1;  // the call, not what follows it
+    const Address address = symbols::code_at(chain, i);
     const auto holds = [&](const CodeRange& range) { return range.contains(address); };
     if (std::any_of(code.begin(), code.end(), holds)) return true;
   }
   return false;
 }
 
-Attribution::Attribution(std::unique_ptr<Resolver> resolver,
-                         std::unique_ptr<unwind::Unwinder> unwinder)
-    : unwinder_(std::move(unwinder)), resolver_(std::move(resolver)) {}
+Attribution::Attribution(std::unique_ptr<symbols::LocationSource> symbols,
+                         std::unique_ptr<unwind::Unwinder> unwinder, config::Scope scope)
+    : unwinder_(std::move(unwinder)), symbols_(std::move(symbols)), scope_(std::move(scope)) {}
 
 Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    const Address address = i == 0 ? chain[i] : chain[i] - 1;  // the call, not what follows it
+    const Address address = symbols::code_at(chain, i);
     const auto known = known_.find(address);
     if (known == known_.end()) {
-      if (asked_.emplace(address, true).second) resolver_->ask(address);
+      if (asked_.emplace(address, true).second) symbols_->ask(address);
       return {Outcome::pending, 0};
     }
     if (known->second.unit) return {Outcome::unit, *known->second.unit};
@@ -65,7 +56,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   if (comparable) ++caller_check_.samples;
   if (comparable && !own->second.unit) {
     if (std::exchange(unwinder_is_stale_, false)) unwinder_->refresh();
-    unwound = unwinder_->unwind(registers_of(sample.user), sample.user.stack, kChainDepth);
+    unwound = symbols::unwound(sample.user, *unwinder_, kChainDepth);
     // In a system call the registers are those of its entry, so the chain starts at the same place.
     const Charge exact = charge_chain(unwound);
     if (exact.outcome == Outcome::out_of_scope && !unwinder_->last_complete()) ++stacks_cut_off_;
@@ -107,7 +98,7 @@ std::vector<std::vector<Address>> Attribution::latest_stacks() {
   std::vector<std::vector<Address>> chains;
   if (!unwinder_) return chains;
   for (const perf::UserStack& user : latest_stacks_) {
-    chains.push_back(unwinder_->unwind(registers_of(user), user.stack, kChainDepth));
+    chains.push_back(symbols::unwound(user, *unwinder_, kChainDepth));
   }
   return chains;
 }
@@ -143,12 +134,14 @@ UnitId Attribution::intern(Unit unit) {
 }
 
 void Attribution::absorb() {
-  auto answers = resolver_->answers();
+  const auto answers = symbols_->answers();
   if (answers.empty()) return;
-  for (Resolver::Answer& answer : answers) {
-    asked_.erase(answer.address);
-    known_[answer.address] = answer.unit ? Known{intern(std::move(*answer.unit)), {}}
-                                         : Known{std::nullopt, std::move(answer.binary)};
+  for (const symbols::Location& location : answers) {
+    asked_.erase(location.address);
+    auto unit = unit_of(location, scope_);
+    known_[location.address] =
+        unit ? Known{intern(std::move(*unit)), {}}
+             : Known{std::nullopt, std::string(unwind::base_name(location.module))};
   }
   std::deque<std::vector<Address>> waiting;
   std::swap(waiting, pending_);
@@ -166,7 +159,7 @@ void Attribution::mappings_changed() {
   // What lay outside every module may be inside one now; what is in a unit stays.
   std::erase_if(known_, [](const auto& entry) { return !entry.second.unit; });
   unwinder_is_stale_ = true;
-  resolver_->refresh();
+  symbols_->refresh();
 }
 
 std::vector<UnitSamples> Attribution::samples() const {

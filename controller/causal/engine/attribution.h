@@ -18,10 +18,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "controller/causal/engine/resolver.h"
+#include "config/config.h"
 #include "controller/causal/record/evidence.h"
 #include "controller/causal/record/experiment.h"
 #include "controller/perf/events.h"
+#include "controller/symbols/async_symbolizer.h"
 #include "unwind/unwinder.h"
 
 namespace causalctl::causal {
@@ -32,7 +33,8 @@ bool on_chain(const std::vector<Address>& chain, const std::vector<CodeRange>& c
 class Attribution {
  public:
   // `unwinder` may be null where no sample comes with a copied stack.
-  Attribution(std::unique_ptr<Resolver> resolver, std::unique_ptr<unwind::Unwinder> unwinder);
+  Attribution(std::unique_ptr<symbols::LocationSource> symbols,
+              std::unique_ptr<unwind::Unwinder> unwinder, config::Scope scope = {});
 
   enum class Outcome : std::uint8_t { unit, out_of_scope, pending };
   struct Charge {
@@ -44,10 +46,10 @@ class Attribution {
   // Takes in what has been resolved since; counts the samples that waited for it. Cheap.
   void absorb();
   void mappings_changed();
-  std::optional<LineInformation> lines() { return resolver_->lines(); }
+  std::optional<symbols::LineInformation> lines() { return symbols_->lines(); }
 
-  // As Resolver::ask_later().
-  void ask_later(const std::function<void(unwind::Symbolizer&)>& job) { resolver_->ask_later(job); }
+  // As LocationSource::ask_later().
+  void ask_later(const std::function<void(unwind::Symbolizer&)>& job) { symbols_->ask_later(job); }
 
   const Unit& unit(UnitId id) const { return units_.at(id); }
   std::uint64_t count(UnitId id) const { return counts_.at(id); }
@@ -101,7 +103,8 @@ class Attribution {
 
   std::unique_ptr<unwind::Unwinder> unwinder_;
   bool unwinder_is_stale_ = false;
-  std::unique_ptr<Resolver> resolver_;
+  std::unique_ptr<symbols::LocationSource> symbols_;
+  config::Scope scope_;
   struct Known {
     std::optional<UnitId> unit;  // nullopt: out of scope
     std::string binary;          // of what is out of scope

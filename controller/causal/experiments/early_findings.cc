@@ -7,7 +7,8 @@
 
 #include "controller/base/log.h"
 #include "controller/causal/analysis/elsewhere.h"
-#include "controller/causal/engine/resolver.h"
+#include "controller/causal/engine/unit_of.h"
+#include "controller/symbols/scope.h"
 
 namespace causalctl::causal {
 namespace {
@@ -121,7 +122,8 @@ void EarlyFindings::ask_for_files() {
   files_asked_ = true;
   if (scope_.files.empty()) return;
   parts_.attribution.ask_later([asked = asked_, scope = scope_](unwind::Symbolizer& symbolizer) {
-    std::string text = unmatched_files(scope, symbolizer, kMostNear);
+    std::string text =
+        unmatched_files(scope, symbols::files_in_scope(scope, symbolizer), kMostNear);
     const std::lock_guard lock(asked->mutex);
     asked->unmatched_files = std::move(text);
   });

@@ -283,7 +283,7 @@ void ExperimentLoop::warn_of_intrusion() {
     intrusion.point = parts_.counters.points()[tag].name;
     intrusion.visit_cost_ns = parts_.visit_cost_ns(tag);
     intrusion.by_breakpoint =
-        tag < run_.counting.size() && run_.counting[tag].by.starts_with("hardware breakpoint");
+        tag < run_.counting.size() && run_.counting[tag].way == progress::CountedBy::breakpoint;
   }
   intrusion.target_cpu_ns = engine_.cpu_time_ns();
   intrusion.samples = parts_.attribution.total();

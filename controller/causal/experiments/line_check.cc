@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "controller/causal/engine/unit_of.h"
+
 namespace causalctl::causal {
 
 void LineCheck::poll() {

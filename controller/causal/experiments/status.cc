@@ -1,5 +1,7 @@
 #include "controller/causal/experiments/status.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace causalctl::causal {
@@ -26,6 +28,23 @@ Status status_of(const Run& run, const char* phase, const Experiment* now) {
     status.speedup = now->speedup;
   }
   return status;
+}
+
+std::string describe(const Status& status) {
+  std::string text = fmt::format("{} s  {}", status.elapsed_ns / kSecond, status.phase);
+  if (status.experiments > 0 || !status.unit.empty()) {
+    text += fmt::format("  {} experiments", status.experiments);
+  }
+  if (status.discarded > 0) text += fmt::format(" ({} discarded)", status.discarded);
+  if (!status.unit.empty()) {
+    text += fmt::format("  {} {:.0f} %", status.unit, 100 * status.speedup);
+  }
+  if (status.visits_per_s > 0) text += fmt::format("  {:.1f} visits/s", status.visits_per_s);
+  if (status.paused_share > 0) {
+    text += fmt::format("  held back {:.1f} %", 100 * status.paused_share);
+  }
+  if (status.records_lost > 0) text += fmt::format("  {} records lost", status.records_lost);
+  return text;
 }
 
 }  // namespace causalctl::causal

@@ -23,6 +23,9 @@ struct Status {
   std::uint64_t records_lost = 0;
 };
 
+// "12 s  experiments  20 experiments (1 discarded)  a.c:7 50 %  812.1 visits/s".
+std::string describe(const Status& status);
+
 // All but what only the clock and the session know. `now`: the experiment under way, or null.
 Status status_of(const Run& run, const char* phase, const Experiment* now);
 

@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/session/target_state.h"
 
 namespace causalctl::causal {
+
+using session::TargetState;
 
 struct CodeRange {
   Address start = 0;
@@ -21,12 +24,6 @@ struct PointCode {
   Kind kind = Kind::instruction;
   std::string function;              // that holds it; empty: not known
   std::vector<CodeRange> functions;  // where; empty: not known
-};
-
-struct TargetState {
-  bool stopped = false;   // by a signal, all of its threads
-  bool frozen = false;    // by its control group
-  std::string waits_for;  // what its first thread waits for, "input on descriptor 0"; may be empty
 };
 
 }  // namespace causalctl::causal

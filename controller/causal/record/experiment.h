@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -11,15 +10,17 @@
 
 #include "controller/base/fields.h"
 #include "controller/base/run_totals.h"
-#include "controller/base/stopped_calls.h"
 #include "controller/base/types.h"
 #include "controller/causal/record/core_totals.h"
 #include "controller/progress/counters.h"
+#include "controller/session/recording.h"
 
 namespace causalctl::causal {
 
 using progress::LatencyCount;
 using progress::ThroughputCount;
+using session::Counting;
+using session::Death;
 
 using UnitId = std::uint32_t;  // its place in a list of units
 
@@ -128,91 +129,47 @@ struct Pacing {
   }
 };
 
-// How a progress point was counted on this machine.
-struct Counting {
-  std::string point;              // its name; a latency's twice, for begin and end
-  std::string by;                 // "hardware breakpoint", "uprobe at 6 places", "tracepoint", …
-  Nanoseconds visit_cost_ns = 0;  // of one visit, to its thread; 0: next to nothing, or unknown
-
-  static constexpr auto fields() {
-    return std::tuple{Field("point", &Counting::point), Field("by", &Counting::by),
-                      Field("visit_cost_ns", &Counting::visit_cost_ns)};
-  }
-};
-
-// How a signal ended the target during the run.
-struct Death {
-  int signal = 0;
-  // Since a pause of that thread; nullopt: there was none within a second.
-  std::optional<Nanoseconds> after_pause_ns;
-  Tid paused = 0;
-
-  static constexpr auto fields() {
-    return std::tuple{Field("signal", &Death::signal),
-                      Field("after_pause_ns", &Death::after_pause_ns),
-                      Field("paused", &Death::paused, kIfSet)};
-  }
-};
-
-struct Run {
-  std::string id;
-  std::string host;
-  Pid pid = 0;
-  std::string executable;
-  std::string started_as;  // where the program was started by another name; empty: by that
-  std::string build_id;
-  Nanoseconds started_ns = 0;  // CLOCK_REALTIME
-  std::string config_json;     // as used
-  std::uint64_t seed = 0;
-  // What the run relies on and how its try ended: names of base/facility.h and base/trial.h.
-  std::map<std::string, std::string> facilities;
+struct Run : session::Recording {
   std::vector<Experiment> experiments;
   std::vector<UnitSamples> samples;
-  bool ended = false;  // false: the log is cut off (killed run)
-  EndReason reason = EndReason::none;
-  std::optional<Death> death;  // where it is known
-  Nanoseconds wall_ns = 0;
   Overhead overhead;
-  Losses losses;
-  CoreTotals cores;        // since the attach
-  bool throttled = false;  // a quota of CPU time has held it up, as far as that can be read
-  DigestResult digest = DigestResult::unknown;
-  StoppedCalls stopped_calls;
-  std::vector<Counting> counting;  // by tag
-  std::vector<Pacing> pacing;      // of the throughput points for which it was measured
-  std::vector<std::string> peers;  // other processes that were followed: "client (process 12)"
-  // Why something of ours is still in the target, if it is, is the last warning. Not in the log.
-  bool left_in_target = false;
-  std::string log_failure;  // why the log is not complete; empty: it is
-  std::vector<std::string> warnings;
+  CoreTotals cores;            // since the attach
+  std::vector<Pacing> pacing;  // of the throughput points for which it was measured
 
   // What is known at its start, and what at its end.
   static constexpr auto first_fields() {
-    return std::tuple{Field("run", &Run::id),
-                      Field("host", &Run::host),
-                      Field("pid", &Run::pid),
-                      Field("executable", &Run::executable),
-                      Field("started_as", &Run::started_as),
-                      Field("build_id", &Run::build_id),
-                      Field("started_ns", &Run::started_ns, kDate),
-                      Field("config", &Run::config_json),
-                      Field("seed", &Run::seed),
-                      Field("counting", &Run::counting, kIfSet),
-                      Field("facilities", &Run::facilities)};
+    return std::tuple{row("run", &Run::id),
+                      row("host", &Run::host),
+                      row("pid", &Run::pid),
+                      row("executable", &Run::executable),
+                      row("started_as", &Run::started_as),
+                      row("build_id", &Run::build_id),
+                      row("started_ns", &Run::started_ns, kDate),
+                      row("config", &Run::config_json),
+                      row("seed", &Run::seed),
+                      row("counting", &Run::counting, kIfSet),
+                      row("facilities", &Run::facilities)};
   }
   static constexpr auto last_fields() {
-    return std::tuple{Field("run", &Run::id),
-                      Field("reason", &Run::reason),
-                      Field("wall_ns", &Run::wall_ns),
-                      Field("overhead", &Run::overhead),
-                      Field("losses", &Run::losses),
-                      Field("cores", &Run::cores),
-                      Field("throttled", &Run::throttled),
-                      Field("digest", &Run::digest),
-                      Field("stopped_calls", &Run::stopped_calls),
-                      Field("peers", &Run::peers),
-                      Field("warnings", &Run::warnings),
-                      Field("", &Run::death)};
+    return std::tuple{row("run", &Run::id),
+                      row("reason", &Run::reason),
+                      row("wall_ns", &Run::wall_ns),
+                      row("overhead", &Run::overhead),
+                      row("losses", &Run::losses),
+                      row("cores", &Run::cores),
+                      row("throttled", &Run::throttled),
+                      row("digest", &Run::digest),
+                      row("stopped_calls", &Run::stopped_calls),
+                      row("peers", &Run::peers),
+                      row("warnings", &Run::warnings),
+                      row("", &Run::death)};
+  }
+
+ private:
+  // Most members are those of its base.
+  template <class T, class Base>
+  static constexpr Field<Run, T> row(const char* key, T Base::*member, unsigned flags = kSummed) {
+    return {key, member, flags};
   }
 };
 

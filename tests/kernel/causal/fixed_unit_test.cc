@@ -1,5 +1,5 @@
-// Tests --fixed with functions of this program, which has line information.
-#include "controller/commands/fixed_unit.h"
+// --fixed against functions of this program, which has line information.
+#include "controller/causal/experiments/fixed_unit.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ extern "C" CAUSALCTL_KEPT void fixed_unit_plain() {
   fixed_unit_test::sink = fixed_unit_test::sink + 1;
 }
 
-namespace causalctl::commands {
+namespace causalctl::causal {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -123,4 +123,4 @@ TEST_CASE("--fixed takes names as progress points do, and refuses what gets no s
   }
 }
 
-}  // namespace causalctl::commands
+}  // namespace causalctl::causal

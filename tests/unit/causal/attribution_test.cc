@@ -1,7 +1,5 @@
 #include "controller/causal/engine/attribution.h"
 
-#include <fmt/format.h>
-
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
@@ -14,18 +12,18 @@ namespace causalctl::causal {
 namespace {
 
 // Two files of one name; the path of one is the end of the other's.
-class TwoFiles final : public Resolver {
+class TwoFiles final : public symbols::LocationSource {
  public:
   void ask(Address address) override {
     const std::string file = address == 1 ? "/src/util.c" : "util.c";
-    answers_.emplace_back(address, Unit{"util.c:10", true, "f", file, 10});
+    answers_.push_back({address, "", {{"f", file, 10}}, true});
   }
   void refresh() override {}
-  std::vector<Answer> answers() override { return std::exchange(answers_, {}); }
-  std::optional<LineInformation> lines() override { return LineInformation{}; }
+  std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
+  std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
 
  private:
-  std::vector<Answer> answers_;
+  std::vector<symbols::Location> answers_;
 };
 
 TEST_CASE("a unit is found by its whole path before any shorter name", "[causal]") {
@@ -66,37 +64,40 @@ TEST_CASE("a copied stack tells something once its place is known", "[causal]") 
 }
 
 // Functions of one name: in two files of the executable, and in a library without lines.
-class ThreeParsers final : public Resolver {
+class ThreeParsers final : public symbols::LocationSource {
  public:
   void ask(Address address) override {
-    Unit unit{"parse", false, "parse", "/src/json.c", 3, "server"};
-    if (address == 2) unit.file = "/src/xml.c";
-    if (address >= 3) unit = {"parse", false, "parse", "", 0, "libx.so"};
-    answers_.emplace_back(address, unit);
+    const std::string file = address == 1 ? "/src/json.c" : "/src/xml.c";
+    symbols::Location location{address, "/bin/server", {{"parse", file, 3}}};
+    if (address >= 3) location = {address, "/lib/libx.so", {{"parse", "", 0}}};
+    answers_.push_back(std::move(location));
   }
   void refresh() override {}
-  std::vector<Answer> answers() override { return std::exchange(answers_, {}); }
-  std::optional<LineInformation> lines() override { return LineInformation{}; }
+  std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
+  std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
 
  private:
-  std::vector<Answer> answers_;
+  std::vector<symbols::Location> answers_;
 };
 
 // A line at 1, called by nobody; code of a library from 100 on, which a line at 50 may have called.
-class ALibrary final : public Resolver {
+class ALibrary final : public symbols::LocationSource {
  public:
   void ask(Address address) override {
-    if (address >= 1000) return answers_.emplace_back(address, std::nullopt), void();
-    if (address >= 100) return answers_.emplace_back(address, std::nullopt, "libx.so"), void();
-    const int line = address == 1 ? 1 : 50;
-    answers_.emplace_back(address, Unit{fmt::format("a.c:{}", line), true, "f", "/src/a.c", line});
+    symbols::Location location{address, ""};
+    if (address >= 100 && address < 1000) location.module = "/lib/libx.so";
+    if (address < 100) {
+      location.frames = {{"f", "/src/a.c", address == 1 ? 1 : 50}};
+      location.has_lines = true;
+    }
+    answers_.push_back(std::move(location));
   }
   void refresh() override {}
-  std::vector<Answer> answers() override { return std::exchange(answers_, {}); }
-  std::optional<LineInformation> lines() override { return LineInformation{}; }
+  std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
+  std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
 
  private:
-  std::vector<Answer> answers_;
+  std::vector<symbols::Location> answers_;
 };
 
 TEST_CASE("samples out of scope are counted by binary, whoever is charged", "[causal]") {

@@ -110,19 +110,18 @@ class ScriptedPauser final : public pause::Pauser {
   std::vector<pause::Paid> to_come;
 };
 
-class TwoUnits final : public Resolver {
+class TwoUnits final : public symbols::LocationSource {
  public:
   void ask(Address address) override {
     const int line = address == kUnitAddress ? 1 : 2;
-    answers_.emplace_back(address,
-                          Unit{"unit.c:" + std::to_string(line), true, "f", "/src/unit.c", line});
+    answers_.push_back({address, "", {{"f", "/src/unit.c", line}}, true});
   }
   void refresh() override {}
-  std::vector<Answer> answers() override { return std::exchange(answers_, {}); }
-  std::optional<LineInformation> lines() override { return LineInformation{}; }
+  std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
+  std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
 
  private:
-  std::vector<Answer> answers_;
+  std::vector<symbols::Location> answers_;
 };
 
 // Two threads, each running on a core of its own since before the experiment; times in the scripts
@@ -144,21 +143,18 @@ struct Scene {
                  std::optional<Nanoseconds> idle_at_start_ns = std::nullopt,
                  bool one_unit_of_work = false)
       : idle_ns(idle_at_start_ns),
-        engine({clock,
-                source,
-                pauser,
-                attribution,
-                counters,
-                {},
-                0,
-                cores,
-                [this] { return idle_ns; },
-                {},
-                {visit_cost_ns},
-                [this](Address, std::span<std::byte> code) { return read(code); },
-                {},
-                {},
-                [this] { return limits; }},
+        engine({.clock = clock,
+                .session = source,
+                .pauser = pauser,
+                .attribution = attribution,
+                .counters = counters,
+                .sampled_points = {},
+                .cores = cores,
+                .idle_ns = [this] { return idle_ns; },
+                .breakpoints = {},
+                .visit_costs_ns = {visit_cost_ns},
+                .read_target = [this](Address, std::span<std::byte> code) { return read(code); },
+                .cpu_limits = [this] { return limits; }},
                {.one_unit_of_work = one_unit_of_work}) {
     for (const Tid tid : {kFast, kOther}) {
       add(perf::ThreadStartEvent{id(tid), {}, kStart});

@@ -86,7 +86,7 @@ TEST_CASE("too few blocks give no interval, equal blocks a point", "[compare]") 
 }
 
 TEST_CASE("logarithms become effects, ends changed over", "[compare]") {
-  const Interval effect = to_effect({std::log(0.9), std::log(0.85), std::log(0.95)});
+  const causalctl::Interval effect = to_effect({std::log(0.9), std::log(0.85), std::log(0.95)});
   REQUIRE(effect.value == Approx(0.1));
   REQUIRE(effect.low == Approx(0.05));
   REQUIRE(effect.high == Approx(0.15));

@@ -1,0 +1,79 @@
+#include "controller/causal/engine/unit_of.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "controller/base/error.h"
+#include "controller/symbols/scope.h"
+#include "unwind/names.h"
+
+namespace causalctl::causal {
+namespace {
+
+Unit function_unit(const symbols::Location& location) {
+  const unwind::Frame& frame = location.frames.back();
+  const unwind::Frame& place = location.entry ? *location.entry : frame;
+  return {frame.function, false,      frame.function,
+          place.file,     place.line, std::string(unwind::base_name(location.module))};
+}
+
+}  // namespace
+
+std::optional<Unit> unit_of(const symbols::Location& location, const config::Scope& scope) {
+  const auto& frames = location.frames;
+  if (frames.empty()) return std::nullopt;
+  if (location.has_lines) {
+    const auto frame = std::find_if(frames.begin(), frames.end(), [&](const unwind::Frame& each) {
+      return each.line > 0 && symbols::file_in_scope(each.file, scope);
+    });
+    if (frame != frames.end()) {
+      if (scope.unit == config::Unit::function) return function_unit(location);
+      return Unit{fmt::format("{}:{}", unwind::base_name(frame->file), frame->line),
+                  true,
+                  frame->function,
+                  frame->file,
+                  frame->line,
+                  std::string(unwind::base_name(location.module))};
+    }
+  }
+  // No line: the compiler's own code, or no debug information. A file scope can say nothing of it.
+  if (!scope.files.empty() || scope.unit == config::Unit::line) return std::nullopt;
+  if (frames.back().function.empty()) return std::nullopt;
+  return function_unit(location);
+}
+
+std::optional<Unit> function_of(const symbols::Location& location) {
+  if (location.frames.empty() || location.frames.back().function.empty()) return std::nullopt;
+  return function_unit(location);
+}
+
+std::optional<std::string> missing_lines(const symbols::LineInformation& lines,
+                                         const config::Scope& scope) {
+  if (scope.unit == config::Unit::function || lines.without.empty()) return std::nullopt;
+  std::string text = fmt::format("no line information in {}", fmt::join(lines.without, ", "));
+  if (scope.unit == config::Unit::automatic) {
+    return text + (scope.files.empty() ? ": its functions are sped up, not its lines"
+                                       : ": none of its code is in the scope of --scope-file");
+  }
+  if (lines.any) return std::nullopt;
+  throw UsageError(text, "compile with -g, install its debug package, or use --unit function");
+}
+
+std::string unmatched_files(const config::Scope& scope, const std::set<std::string>& files,
+                            std::size_t nearest) {
+  std::vector<std::string> names;
+  for (const std::string& file : files) names.emplace_back(unwind::base_name(file));
+  std::vector<std::string> texts;
+  for (const std::string& glob : scope.files) {
+    const auto fits = [&](const std::string& file) { return unwind::path_matches(file, glob); };
+    if (std::any_of(files.begin(), files.end(), fits)) continue;
+    const auto near = unwind::nearest(unwind::base_name(glob), names, nearest);
+    texts.push_back(fmt::format("no source file matches --scope-file '{}'", glob));
+    if (!near.empty()) texts.back() += fmt::format(" (nearest: {})", fmt::join(near, ", "));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+}  // namespace causalctl::causal

@@ -1,0 +1,15 @@
+// The code that each progress point stands in, for what is said of a point without visits.
+#pragma once
+
+#include <vector>
+
+#include "controller/causal/record/evidence.h"
+#include "controller/progress/counted.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::causal {
+
+std::vector<PointCode> codes_of(const progress::CountedPoints& points,  // by tag
+                                unwind::Symbolizer& symbolizer);
+
+}  // namespace causalctl::causal

@@ -1,0 +1,232 @@
+#include "controller/session/attachment.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/base/procfs.h"
+#include "controller/session/facilities.h"
+#include "controller/tracee/process.h"
+
+namespace causalctl::session {
+namespace {
+
+constexpr Nanoseconds kDigestPatience = kSecond;
+constexpr double kUnseenTold = 0.01;  // of the run: what threads did before they were watched
+
+std::vector<Address> places_of(const progress::CountedPoints& points) {
+  std::vector<Address> places;
+  for (const progress::Point& point : points.resolved) {
+    for (const unwind::Place& place : point.places) places.push_back(place.address);
+  }
+  return places;
+}
+
+progress::CountedPoints resolve_points(const config::Progress& progress, Pid target,
+                                       unwind::Symbolizer& symbolizer,
+                                       const tracee::Guardian& guardian) {
+  try {
+    return progress::resolve_all(progress, target, symbolizer);
+  } catch (const UsageError& error) {
+    if (!guardian.is_suspended()) throw;
+    throw UsageError(error.what(),
+                     error.hint() +
+                         "; what is not loaded yet cannot be named: for a point in that "
+                         "start it, then causalctl attach");
+  }
+}
+
+std::string host_name() {
+  std::string name(256, '\0');
+  if (gethostname(name.data(), name.size()) != 0) return "unknown";
+  name.resize(name.find('\0'));
+  return name;
+}
+
+void identify(Pid target, unwind::Symbolizer& symbolizer, Recording& recording) {
+  std::random_device random;
+  recording.id = fmt::format("{:08x}{:08x}", random(), random());
+  recording.host = host_name();
+  recording.pid = target;
+  recording.executable = procfs::executable(target);
+  recording.started_as = tracee::started_as(target);
+  for (const unwind::Module& module : symbolizer.modules()) {
+    if (module.main) recording.build_id = module.build_id;
+  }
+  recording.started_ns = realtime_now();
+}
+
+void warn_of_filter(const std::vector<Trial>& tried, Recording& recording) {
+  for (const Trial& trial : tried) {
+    if (trial.facility != Facility::bpf || trial.outcome != Outcome::never_fired) continue;
+    recording.warnings.push_back(
+        fmt::format("shots are not held back in the kernel ({}): /proc is read before each of them",
+                    trial.finding));
+  }
+}
+
+// A late controller falsifies experiments; the kernel gives real-time priority only to the
+// privileged. Threads started later do not inherit it.
+void raise_priority() {
+  sched_param parameter{};
+  parameter.sched_priority = 1;
+  if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter) != 0) {
+    setpriority(PRIO_PROCESS, 0, -10);
+  }
+}
+
+// With it the kernel takes its uprobes out of the target's text, for which it needs some time.
+std::jthread close_beside(std::unique_ptr<perf::Session>& session) {
+  try {
+    return std::jthread([&session] { session.reset(); });
+  } catch (const std::system_error&) {
+    session.reset();
+    return {};
+  }
+}
+
+}  // namespace
+
+Attachment::Attachment(Pid target, tracee::Guardian& guardian, const config::Progress& progress,
+                       Recording& recording)
+    : target_(target),
+      guardian_(guardian),
+      count_by_(progress.count_by),
+      recording_(recording),
+      end_watch_(target),
+      symbolizer_(std::make_unique<unwind::Symbolizer>(target)),
+      points_(resolve_points(progress, target, *symbolizer_, guardian)),
+      places_(places_of(points_)),
+      first_thread_(target) {
+  identify(target, *symbolizer_, recording);
+}
+
+void Attachment::try_facilities(std::string_view wanted) {
+  tried_ = session::try_facilities(wanted);
+  record(tried_, recording_);
+}
+
+void Attachment::attach(perf::SessionOptions options) {
+  before_ = guardian_.digest(places_);
+  interrupts_.emplace();
+  options.ours = {getpid(), guardian_.helper()};
+  options.tried = tried_;
+  session_ = std::make_unique<perf::Session>(target_, options);
+  armory_ = arm_points(count_by_, points_, target_, *session_, recording_);
+}
+
+const pause::PauserChoice& Attachment::open_pauses(const pause::PauserOptions& options) {
+  pauses_ = pause::make_pauser(target_, guardian_, options);
+  log::verbose("a pause by {} costs its thread {} µs besides", pauses_.pauser->name(),
+               pauses_.pause_cost_ns / 1000);
+  record(pauses_.tried, recording_);
+  if (!pauses_.tried.empty()) log::verbose("tried for pauses: {}", describe(pauses_.tried));
+  if (!pauses_.reason.empty()) {
+    recording_.warnings.push_back("pauses by ptrace: " + pauses_.reason);
+  }
+  warn_of_filter(pauses_.tried, recording_);
+  return pauses_;
+}
+
+void Attachment::begin_work() {
+  cpu_limits_.emplace(target_);
+  raise_priority();
+}
+
+int Attachment::interrupts() const {
+  return std::max<int>(guardian_.was_killed(), Interrupts::count());
+}
+
+void Attachment::let_go() {
+  if (guardian_.is_suspended()) guardian_.release();
+}
+
+void Attachment::detach() {
+  warn_of_losses();
+  if (guardian_.was_killed()) recording_.warnings.emplace_back(kGuardianKilled);
+  if (recording_.reason == EndReason::first_thread_ended) {
+    recording_.warnings.push_back(session::first_thread_ended(target_));
+  }
+  compare_digests(restore());
+  tell_death(guardian_, end_watch_, recording_);
+  recording_.ended = true;
+}
+
+void Attachment::warn_of_losses() {
+  auto& warnings = recording_.warnings;
+  for (const std::string& reason : session_->limits().reasons) {
+    if (std::find(warnings.begin(), warnings.end(), reason) == warnings.end()) {
+      warnings.push_back(reason);
+    }
+  }
+  const perf::SessionLosses losses = session_->losses();
+  if (losses.threads_missed > 0) {
+    warnings.push_back(fmt::format(
+        "{} threads ended before they could be watched: what they did, visits too, is missing",
+        losses.threads_missed));
+  }
+  // Without figures: the warnings of many runs (end to end) are told once.
+  const auto unseen = static_cast<double>(losses.unseen_ns);
+  if (unseen > kUnseenTold * static_cast<double>(recording_.wall_ns)) {
+    warnings.emplace_back(
+        "threads began during the run, and are watched only from a tick after their birth on: what "
+        "they did until then, visits too, is missing");
+  }
+}
+
+// Returns what is left in the target, as Guardian::restore() does.
+std::vector<std::string> Attachment::restore() {
+  if (pauses_.pauser) {
+    for (std::string& notice : pauses_.pauser->notices()) {
+      recording_.warnings.push_back(std::move(notice));
+    }
+  }
+  pauses_.pauser.reset();  // closes the pause events: from here on no shot can fire
+  std::jthread closing = close_beside(session_);
+  auto left = guardian_.restore();
+  if (closing.joinable()) closing.join();
+  recording_.left_in_target = !left.empty();
+  recording_.stopped_calls = guardian_.stopped_calls();
+  return left;
+}
+
+void Attachment::compare_digests(const std::vector<std::string>& left) {
+  auto& warnings = recording_.warnings;
+  if (recording_.reason == EndReason::target_exited || procfs::has_ended(target_)) {
+    recording_.digest = DigestResult::unknown;
+    warnings.insert(warnings.end(), left.begin(), left.end());
+    return;
+  }
+  // Much of it passes: a thread that is being stopped by a signal, a mask while a thread is made.
+  const Nanoseconds until_ns = monotonic_now() + kDigestPatience;
+  auto after = guardian_.digest(places_);
+  auto changes = tracee::differences(before_, after);
+  while (!changes.empty() && monotonic_now() < until_ns) {
+    sleep_until(monotonic_now() + kMillisecond);
+    after = guardian_.digest(places_);
+    changes = tracee::differences(before_, after);
+  }
+  if (procfs::has_ended(target_)) {
+    recording_.digest = DigestResult::unknown;
+    warnings.emplace_back("the target ended while it was left");
+    return;
+  }
+  for (const std::string& change : tracee::own_changes(before_, after)) {
+    log::verbose("the target itself has changed: {}", change);
+  }
+  recording_.digest = changes.empty() && left.empty() ? DigestResult::same : DigestResult::changed;
+  for (const std::string& change : changes) warnings.push_back("target state: " + change);
+  warnings.insert(warnings.end(), left.begin(), left.end());
+}
+
+}  // namespace causalctl::session

@@ -1,0 +1,47 @@
+#include "controller/session/sampled_chains.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "controller/base/clock.h"
+#include "controller/perf/session.h"
+#include "controller/symbols/call_chain.h"
+#include "unwind/unwinder.h"
+
+namespace causalctl::session {
+namespace {
+
+constexpr Nanoseconds kDrainEvery = 20 * kMillisecond;
+
+}  // namespace
+
+void sample_chains(Pid target, const ChainSampling& sampling, const ChainHooks& hooks) {
+  perf::SessionOptions options;
+  options.wake_edges = false;
+  options.peers = false;
+  options.period_ns = sampling.period_ns;
+  options.stack_bytes = symbols::kStackBytes;
+  perf::Session session(target, options);
+  unwind::Unwinder unwinder(target);
+  session.start();
+  const Nanoseconds end_ns = monotonic_now() + sampling.length_ns;
+  std::size_t taken = 0;
+  const auto enough = [&] { return sampling.most > 0 && taken >= sampling.most; };
+  while (monotonic_now() < end_ns && !enough() && session.target_alive()) {
+    hooks.waits();
+    sleep_until(std::min(end_ns, monotonic_now() + kDrainEvery));
+    for (const perf::Event& event : session.drain(monotonic_now())) {
+      if (std::holds_alternative<perf::MapEvent>(event)) {
+        unwinder.refresh();
+        hooks.mappings_changed();
+      } else if (const auto* sample = std::get_if<perf::SampleEvent>(&event)) {
+        if (enough()) break;
+        ++taken;
+        hooks.take(symbols::chain_of(*sample, unwinder));
+      }
+    }
+  }
+}
+
+}  // namespace causalctl::session

@@ -1,0 +1,80 @@
+#include "controller/session/target_end.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <limits>
+
+#include "controller/base/clock.h"
+#include "controller/base/procfs.h"
+
+namespace causalctl::session {
+
+bool FirstThread::has_ended_alone() {
+  constexpr Nanoseconds between_ns = 100 * kMillisecond;
+  const Nanoseconds now_ns = monotonic_now();
+  if (now_ns < next_ns_) return false;
+  next_ns_ = now_ns + between_ns;
+  const auto status = procfs::status(target_);
+  const bool alone = status && status->state == 'Z' && !procfs::has_ended(target_);
+  polls_ = alone ? polls_ + 1 : 0;
+  return polls_ >= 2;
+}
+
+std::string first_thread_ended(Pid target) {
+  return fmt::format(
+      "the main thread of process {} has ended while others go on, which causalctl "
+      "does not support",
+      target);
+}
+
+std::string name_of_signal(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+std::string text_of(const Death& death) {
+  auto text = fmt::format("the target was ended by {}", name_of_signal(death.signal));
+  if (!death.after_pause_ns) return text + "; no pause was within 1 s before";
+  constexpr double ns_per_ms = 1e6;
+  text += fmt::format(", {:.1f} ms after a pause of thread {}",
+                      static_cast<double>(*death.after_pause_ns) / ns_per_ms, death.paused);
+  const bool may_be_ours = death.signal == SIGSEGV || death.signal == SIGTRAP ||
+                           death.signal == SIGBUS || death.signal == SIGILL ||
+                           death.signal == SIGSYS || death.signal == SIGABRT;
+  return may_be_ours ? text + ": please report it, if the program does not do so by itself" : text;
+}
+
+std::string text_of(const std::vector<Death>& deaths, std::uint64_t runs) {
+  const auto& nearest =
+      *std::min_element(deaths.begin(), deaths.end(), [](const Death& a, const Death& b) {
+        constexpr Nanoseconds none = std::numeric_limits<Nanoseconds>::max();
+        return a.after_pause_ns.value_or(none) < b.after_pause_ns.value_or(none);
+      });
+  return fmt::format("{} of {} runs do not count, as signals ended them; in one of them {}",
+                     deaths.size(), runs, text_of(nearest));
+}
+
+void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording) {
+  if (!recording.death) return;
+  constexpr Nanoseconds limit_ns = 300 * kMillisecond;
+  const auto status_now = [&] {
+    const auto status = guardian.exit_status();
+    return status ? status : watch.wait_status();
+  };
+  auto status = status_now();
+  for (Patience patience(limit_ns); !status && !patience.over(); status = status_now()) {
+    sleep_until(monotonic_now() + kMillisecond);
+  }
+  if (!status || !WIFSIGNALED(*status)) {
+    recording.death.reset();
+    return;
+  }
+  recording.death->signal = WTERMSIG(*status);
+  recording.warnings.push_back(text_of(*recording.death));
+}
+
+}  // namespace causalctl::session

@@ -1,0 +1,114 @@
+#include "controller/symbols/async_symbolizer.h"
+
+#include <sys/resource.h>
+
+#include <exception>
+#include <utility>
+
+#include "controller/base/log.h"
+#include "controller/base/thread.h"
+
+namespace causalctl::symbols {
+
+AsyncSymbolizer::AsyncSymbolizer(std::unique_ptr<unwind::Symbolizer> symbolizer, Wanted wanted,
+                                 Haste haste)
+    : symbolizer_(std::move(symbolizer)),
+      wanted_(std::move(wanted)),
+      haste_(haste),
+      thread_(start_thread("the debug information", [this] { work(); })) {}
+
+AsyncSymbolizer::~AsyncSymbolizer() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void AsyncSymbolizer::ask(Address address) {
+  {
+    const std::lock_guard lock(mutex_);
+    questions_.push_back(address);
+  }
+  wake_.notify_one();
+}
+
+void AsyncSymbolizer::ask_later(const std::function<void(unwind::Symbolizer&)>& job) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(job);
+  }
+  wake_.notify_one();
+}
+
+void AsyncSymbolizer::refresh() {
+  const std::lock_guard lock(mutex_);
+  refresh_ = true;
+}
+
+std::vector<Location> AsyncSymbolizer::answers() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(answers_, {});
+}
+
+std::optional<LineInformation> AsyncSymbolizer::lines() {
+  const std::lock_guard lock(mutex_);
+  return lines_;
+}
+
+// Opens the debug information of all of them, which can take seconds: before the first question,
+// since answers need it anyway.
+LineInformation AsyncSymbolizer::find_lines() {
+  LineInformation found;
+  for (const unwind::Module& module : symbolizer_->modules()) {
+    if (!wanted_(module)) continue;
+    try {
+      if (symbolizer_->has_lines(module.start)) {
+        found.any = true;
+        continue;
+      }
+    } catch (const std::exception& error) {
+      log::verbose("{}: {}", module.path, error.what());
+    }
+    found.without.push_back(module.path);
+  }
+  return found;
+}
+
+Location AsyncSymbolizer::answer(Address address) {
+  Location location{.address = address, .module = {}};
+  try {
+    locate(location, *symbolizer_, wanted_);
+  } catch (const std::exception& error) {  // a broken file must not end the profile of the others
+    log::verbose("{:#x}: {}", address, error.what());
+  }
+  return location;
+}
+
+void AsyncSymbolizer::work() {
+  if (haste_ == Haste::low_priority) setpriority(PRIO_PROCESS, 0, 10);  // this thread only
+  LineInformation found = find_lines();
+  std::unique_lock lock(mutex_);
+  lines_ = std::move(found);
+  while (true) {
+    wake_.wait(lock, [this] { return stop_ || !questions_.empty() || !jobs_.empty(); });
+    if (stop_) return;
+    const std::vector<Address> questions = std::exchange(questions_, {});
+    const auto jobs = std::exchange(jobs_, {});
+    const bool refresh = !questions.empty() && std::exchange(refresh_, false);
+    for (const Address address : questions) {
+      if (stop_) return;
+      lock.unlock();
+      if (refresh && address == questions.front()) symbolizer_->refresh();
+      Location location = answer(address);
+      lock.lock();
+      answers_.push_back(std::move(location));
+    }
+    lock.unlock();
+    for (const auto& job : jobs) job(*symbolizer_);
+    lock.lock();
+  }
+}
+
+}  // namespace causalctl::symbols

@@ -1,0 +1,82 @@
+// Symbolizes addresses on a thread of its own: they are asked for, and answered later.
+//
+// The first look into a module reads its debug information, which takes up to seconds; the main
+// loop must not wait for that.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/symbols/location.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::symbols {
+
+// Of the modules that are wanted.
+struct LineInformation {
+  bool any = false;                  // at least one of them has it
+  std::vector<std::string> without;  // paths of those that have none
+};
+
+// Where locations come from. A table of a test is the other implementation.
+class LocationSource {
+ public:
+  virtual ~LocationSource() = default;
+
+  virtual void ask(Address address) = 0;
+  // Does `job` where the symbolizer is, after the questions that are there; maybe never.
+  virtual void ask_later(const std::function<void(unwind::Symbolizer&)>& /*job*/) {}
+  virtual void refresh() = 0;                          // mappings changed
+  virtual std::vector<Location> answers() = 0;         // since the last call; never blocks for long
+  virtual std::optional<LineInformation> lines() = 0;  // nullopt: not known yet
+};
+
+// At a low priority a target that runs meanwhile comes first. Samples of a run that lasts less than
+// a second would then be known too late: beside six busy loops on two cores the first answers took
+// 6 to 63 ms at a low priority and 6 to 22 ms at the ordinary one.
+enum class Haste : std::uint8_t { low_priority, ordinary };
+
+class AsyncSymbolizer final : public LocationSource {
+ public:
+  AsyncSymbolizer(std::unique_ptr<unwind::Symbolizer> symbolizer, Wanted wanted,
+                  Haste haste = Haste::low_priority);
+  ~AsyncSymbolizer() override;
+  AsyncSymbolizer(const AsyncSymbolizer&) = delete;
+  AsyncSymbolizer& operator=(const AsyncSymbolizer&) = delete;
+
+  void ask(Address address) override;
+  void ask_later(const std::function<void(unwind::Symbolizer&)>& job) override;
+  void refresh() override;
+  // A location whose debug information is broken has no frames.
+  std::vector<Location> answers() override;
+  std::optional<LineInformation> lines() override;
+
+ private:
+  void work();
+  Location answer(Address address);
+  LineInformation find_lines();
+
+  // These three are used by the thread alone.
+  std::unique_ptr<unwind::Symbolizer> symbolizer_;
+  Wanted wanted_;
+  Haste haste_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Address> questions_;                              // guarded by mutex_
+  std::vector<Location> answers_;                               // guarded by mutex_
+  std::vector<std::function<void(unwind::Symbolizer&)>> jobs_;  // guarded by mutex_
+  std::optional<LineInformation> lines_;                        // guarded by mutex_
+  bool refresh_ = false;                                        // guarded by mutex_
+  bool stop_ = false;                                           // guarded by mutex_
+  std::thread thread_;                                          // last: it uses all of the above
+};
+
+}  // namespace causalctl::symbols

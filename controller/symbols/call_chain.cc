@@ -1,0 +1,34 @@
+#include "controller/symbols/call_chain.h"
+
+#include <iterator>
+
+namespace causalctl::symbols {
+namespace {
+
+constexpr std::size_t kDepth = 64;
+
+unwind::Registers registers_of(const perf::UserStack& user) {
+  unwind::Registers registers;
+  std::size_t next = 0;
+  for (unsigned bit = 0; bit < std::size(registers.values); ++bit) {
+    if (((user.mask >> bit) & 1U) != 0 && next < user.registers.size()) {
+      registers.values[bit] = user.registers[next++];
+    }
+  }
+  return registers;
+}
+
+}  // namespace
+
+std::vector<Address> unwound(const perf::UserStack& user, unwind::Unwinder& unwinder,
+                             std::size_t depth) {
+  return unwinder.unwind(registers_of(user), user.stack, depth);
+}
+
+std::vector<Address> chain_of(const perf::SampleEvent& sample, unwind::Unwinder& unwinder) {
+  if (sample.user.registers.empty()) return sample.callers;
+  auto chain = unwound(sample.user, unwinder, kDepth);
+  return chain.size() > 1 ? chain : sample.callers;
+}
+
+}  // namespace causalctl::symbols

@@ -1,0 +1,89 @@
+// The thread that reads debug information: what it answers, and that it leaves the cores to others.
+#include "controller/symbols/async_symbolizer.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "controller/base/clock.h"
+#include "controller/base/procfs.h"
+#include "unwind/names.h"
+
+namespace causalctl::symbols {
+namespace {
+
+volatile int sink;
+
+constexpr int kLineOfSymbolized = __LINE__ + 1;
+__attribute__((noinline)) void symbolized_function() { sink = sink + 1; }
+
+bool only_main(const unwind::Module& module) { return module.main; }
+
+template <typename Condition>
+void wait_until(Condition condition) {
+  const Nanoseconds deadline_ns = monotonic_now() + 60 * kSecond;
+  while (!condition() && monotonic_now() < deadline_ns) sleep_until(monotonic_now() + kMillisecond);
+  REQUIRE(condition());
+}
+
+Location answer_for(LocationSource& source, Address address) {
+  std::vector<Location> answers;
+  source.ask(address);
+  wait_until([&] {
+    if (answers.empty()) answers = source.answers();
+    return !answers.empty();
+  });
+  REQUIRE(answers.size() == 1);
+  CHECK(answers.front().address == address);
+  return answers.front();
+}
+
+int threads_behind_others() {
+  const auto tids = procfs::threads(getpid());
+  return static_cast<int>(std::count_if(tids.begin(), tids.end(), [](Tid tid) {
+    return getpriority(PRIO_PROCESS, static_cast<id_t>(tid)) > getpriority(PRIO_PROCESS, 0);
+  }));
+}
+
+// Once it has read what there is.
+int threads_behind_while_symbolizing(Haste haste) {
+  AsyncSymbolizer thread(std::make_unique<unwind::Symbolizer>(getpid()), only_main, haste);
+  wait_until([&] { return thread.lines().has_value(); });
+  return threads_behind_others();
+}
+
+}  // namespace
+
+TEST_CASE("an answer has the frames, and where the function begins", "[symbols]") {
+  symbolized_function();
+  AsyncSymbolizer symbolizer(std::make_unique<unwind::Symbolizer>(getpid()), only_main);
+  const auto entry = reinterpret_cast<Address>(&symbolized_function);
+  const Location inside = answer_for(symbolizer, entry + 4);
+  CHECK(unwind::base_name(inside.module) == "kernel_tests");
+  REQUIRE(inside.frames.size() == 1);
+  CHECK(inside.frames.front().line == kLineOfSymbolized);
+  CHECK(inside.frames.front().entry == entry);
+  REQUIRE(inside.entry);
+  CHECK(inside.entry->function == inside.frames.front().function);
+  CHECK(inside.has_lines);
+}
+
+TEST_CASE("of a module that is not wanted only the file is answered", "[symbols]") {
+  AsyncSymbolizer symbolizer(std::make_unique<unwind::Symbolizer>(getpid()), only_main);
+  const Location unwanted = answer_for(symbolizer, reinterpret_cast<Address>(&std::atoi));
+  CHECK(unwind::base_name(unwanted.module).starts_with("lib"));
+  CHECK(unwanted.frames.empty());
+  CHECK(answer_for(symbolizer, 16).module.empty());
+}
+
+TEST_CASE("debug information is read behind a target, but not where its run may be short",
+          "[symbols]") {
+  REQUIRE(threads_behind_others() == 0);
+  CHECK(threads_behind_while_symbolizing(Haste::low_priority) == 1);
+  CHECK(threads_behind_while_symbolizing(Haste::ordinary) == 0);
+}
+
+}  // namespace causalctl::symbols
