@@ -24,7 +24,6 @@
 
 namespace causalctl::compare {
 
-
 inline constexpr std::size_t kFewestBlocks = 4;  // for an interval
 
 // In logarithms; error: standard, of the centre.
