@@ -23,11 +23,11 @@ class Cadence {
   void blocked() { ++blocks_; }  // a thread of the target has, and not in a pause of ours
   // Threads wait by spinning, where lateness is dearer than pauses.
   void waits_by_spinning() { spinning_ = true; }
-  // Ticks are at most so long, and at least the shortest.
+  // Ticks are at most `longest_ns` long, and at least kShortestTick.
   void limit(Nanoseconds longest_ns);
   // nullopt: by what is known of the target.
   void fix_threshold(std::optional<Nanoseconds> threshold_ns) { threshold_ns_ = threshold_ns; }
-  // Where threads wait for each other's cores the threshold is at most so long.
+  // Where threads wait for each other's cores the threshold is at most `longest_ns`.
   void limit_threshold(Nanoseconds longest_ns) { longest_threshold_ns_ = longest_ns; }
 
   // Whether what there was since the last call tells how often threads block: not when some owed

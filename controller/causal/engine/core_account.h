@@ -1,6 +1,6 @@
-// Keeps what CoreTotals says of coupled threads and of waits for strangers. Who is coupled, and
-// whether cores are shared, is checked between experiments; until the next check everything is
-// taken to go on as it was before the last one. Pure.
+// Keeps what CoreTotals says of coupled threads and of waits for strangers. Which threads are
+// coupled, and whether cores are shared, is checked between experiments; until the next check
+// everything is taken to go on as it was before the last one. Pure.
 #pragma once
 
 #include "controller/base/types.h"

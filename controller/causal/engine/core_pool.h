@@ -1,8 +1,9 @@
 // The cores that the target may run on, taken together (rule 6 of docs/virtual-time.md). Pure.
 //
 // While all of them are busy it is chance which one a thread gets that waits for one. Work that is
-// saved on any of them lets all who wait begin sooner, by that work's share of the cores' time. So
-// the cores have one lead, which grows by what is earned on any of them, divided by their number.
+// saved on any of them lets all threads that wait begin sooner, by that work's share of the cores'
+// time. So the cores have one lead, which grows by what is earned on any of them, divided by their
+// number.
 #pragma once
 
 #include <limits>
@@ -16,14 +17,14 @@ class CorePool {
  public:
   explicit CorePool(int cores) : cores_(cores) {}
 
-  // So many threads can run from now on, each known one counted once.
+  // From now on `threads` threads can run.
   void runnable(Nanoseconds now_ns, int threads) {
     if (is_short() != (threads > cores_)) short_since_ns_ = now_ns;
     runnable_ = threads;
   }
   bool busy() const { return runnable_ >= cores_; }
 
-  // REQUIRES: they have just become busy. `lead_ns`: of those who run, on average.
+  // REQUIRES: they have just become busy. `lead_ns`: the mean lead of the threads that run.
   void begin(double lead_ns) {
     INVARIANT(busy());
     lead_ns_ = lead_ns;

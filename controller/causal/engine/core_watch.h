@@ -1,4 +1,4 @@
-// How the target has its cores: the CPU time that it uses, what it waits for them and for whom, and
+// How the target has its cores: the CPU time that it uses, how long it waits and why, and
 // whether strangers share them (rule 13 of docs/virtual-time.md).
 #pragma once
 

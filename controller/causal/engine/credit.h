@@ -2,7 +2,7 @@
 //
 // A sample in the unit is worth speedup x the CPU time that it stands for (Coz eq. 4). Where the
 // program synchronises more finely than it is sampled, that is a lump: one execution of a critical
-// section of 0.2 ms is credited with 1 ms, four others with nothing, and those who wait for the
+// section of 0.2 ms is credited with 1 ms, four others with nothing, and those that wait for the
 // lock can use no more than they waited. So between two events in which a thread meets others (it
 // blocks, it is woken, it wakes somebody) it earns what is *expected* of such an interval: its CPU
 // time, known exactly from the switch records, times the share of the unit among the thread's
@@ -11,9 +11,9 @@
 // is the same as by samples, without bias.
 //
 // An interval longer than `smooth_below` is credited sample by sample, at once: there the lumps are
-// small against the interval, and pauses must not wait for its end. And who leaves its core in the
-// middle of an interval may leave it to another thread, which goes on from there: it is given what
-// was sampled so far, which is set off against what is expected at the end.
+// small against the interval, and pauses must not wait for its end. And a thread that leaves its
+// core in the middle of an interval may leave it to another thread, which goes on from there: it is
+// given what was sampled so far, which is set off against what is expected at the end.
 #pragma once
 
 #include <array>

@@ -43,7 +43,7 @@ void Engine::start() {
   cores_.start();
 }
 
-void Engine::step(bool redraw) {
+void Engine::step() {
   if (next_tick_ns_ == 0) start();
   parts_.clock.sleep_until(next_tick_ns_);
   const Nanoseconds now_ns = parts_.clock.now();
@@ -67,7 +67,7 @@ void Engine::step(bool redraw) {
   lift(now_ns);
   request_pauses();
   parts_.attribution.absorb();
-  if (redraw) redraw_periods();
+  redraw_periods();
 }
 
 void Engine::redraw_periods() {
@@ -108,7 +108,7 @@ void Engine::request_pauses() {
     const bool pausing = parts_.pauser.pausing(debt.thread);
     // Never arm a thread that is blocked: its shot would fire right after the wake-up, before the
     // credit of that wake-up is known. One that waits for a core is to stand still only where all
-    // are; else it may earn meanwhile what it owes.
+    // are; otherwise it may earn meanwhile what it owes.
     const bool gets_on_core = debt.state == ThreadState::running ||
                               (is_prompt() && debt.state == ThreadState::waiting_for_core);
     if (pausing || (gets_on_core && debt.debt_ns > threshold_ns())) {

@@ -7,7 +7,7 @@
 //   a switch, a wake-up, a thread's end        Credit: the end of an interval; Ledger (4 to 7)
 //   a pause that has ended                     Ledger (rule 3)
 //   a visit of a progress point                Counters, stamped in virtual time
-//   who is on a core and owes more than the threshold?  → pauses            pause::Pauser (rule 8)
+//   a thread on a core owes more than the threshold  → pauses               pause::Pauser (rule 8)
 //
 // mode.h has the modes of the engine and their order; a call that is out of order is a Bug. What
 // pausing costs the controller besides is some microseconds a pause.
@@ -50,13 +50,12 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Waits for the next tick, then does the work. Sampling periods are drawn anew now and then,
-  // unless `redraw` is false.
-  void step(bool redraw = true);
+  // Waits for the next tick, then does the work; now and then draws sampling periods anew.
+  void step();
   // Steps until `done()`, which is asked before each step, or the deadline.
   template <class Done>
-  void run_until(Done&& done, Nanoseconds deadline_ns, bool redraw = true) {
-    while (!done() && parts_.clock.now() < deadline_ns) step(redraw);
+  void run_until(Done&& done, Nanoseconds deadline_ns) {
+    while (!done() && parts_.clock.now() < deadline_ns) step();
   }
 
   // The modes, in the order that mode.h states.

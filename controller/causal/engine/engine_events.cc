@@ -165,7 +165,7 @@ void Engine::apply(const perf::ThreadStartEvent& event) {
 
 void Engine::apply(const perf::ThreadExitEvent& event) {
   last_exit_ns_ = event.time_ns;
-  // What it has earned goes to those who join it.
+  // What it has earned goes to the threads that join it.
   earn(event.thread.tid, credit_.blocked(event.thread.tid, event.time_ns), event.time_ns);
   ledger_.end_thread(event.thread.tid, event.time_ns);
   credit_.end_thread(event.thread.tid);

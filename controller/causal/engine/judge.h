@@ -18,7 +18,7 @@ class Judge {
   // `cpu_ns`: the target's CPU time by its samples, here and below.
   void begin(Nanoseconds cpu_ns);
   void stepped(Nanoseconds late_ns) { worst_late_ns_ = std::max(worst_late_ns_, late_ns); }
-  // Why the time since begin(), or else since the start, says nothing: the controller was late,
+  // Why the time since begin(), or since the start, says nothing: the controller was late,
   // records were lost, or the kernel has left out much of what was to be sampled. Empty: it counts.
   std::string verdict(Nanoseconds cpu_ns, std::uint64_t lost_records) const;
 

@@ -12,12 +12,12 @@ namespace {
 // other on a core.
 constexpr Nanoseconds kCoreWaitFloor = 50 * kMicrosecond;
 
-// A core left longer ago than this was idle in between, or another program had it. Who was waiting
-// already when it was left waited for the thread that left it, whoever came between.
+// A core left longer ago than this was idle in between, or another program had it. A thread that
+// was waiting already when it was left waited for the thread that left it, whatever came between.
 constexpr Nanoseconds kHandOver = 20 * kMicrosecond;
 
-// The scheduler may leave a thread that was woken on its waker's core for so long, another one
-// being free: nobody else's doing.
+// The scheduler may leave a thread that was woken on its waker's core for this time, another
+// one being free: no other program's doing.
 constexpr Nanoseconds kPlaced = 200 * kMicrosecond;
 
 // A thread that joins another runs again this soon after the other's end, as far as events tell.
@@ -210,7 +210,7 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
   return result;
 }
 
-// In virtual time, who was preempted ran on until its successor came, which is as much later as
+// In virtual time, a preempted thread ran on until its successor came, which is as much later as
 // that one is behind; and has so much less to do when it has a core again. A successor that comes
 // out of a pause is not as far behind as it seems.
 void Ledger::come_to(const Core& core, const Thread& successor, Nanoseconds now_ns) {

@@ -18,12 +18,13 @@
 // credited with the time that the wake-up takes to reach it, too.
 // A core is a resource like a lock: the same rule holds for a thread that waited for a core (the
 // core rule), with the lead that all cores have while they are busy (core_pool.h), or of the
-// thread that left this one. Whoever is woken by anything else keeps its lead, save for what rules
+// thread that left this one. A thread that anything else wakes keeps its lead, save for what rules
 // 5 and 7 of docs/virtual-time.md say of joins, spinning and unseen wake-ups.
 //
 // Programs that are neither the target nor a peer are called strangers here. They get a fair
-// share of the cores, so that a thread waits for them in proportion to what it runs, whoever of the
-// target had the core before: such a wait is no edge. What it is worth is Credit's (rule 13).
+// share of the cores, so that a thread waits for them in proportion to what it runs, whichever
+// thread of the target had the core before: such a wait is no edge. What it is worth is Credit's
+// (rule 13).
 //
 // G is the largest lead of all live threads. debt_i = G - lead_i is what thread i still has to
 // stand still for; background threads, which hardly run, are exempt once a timer has woken them
@@ -100,8 +101,8 @@ class Ledger {
   // waits for a core (rules 5 and 6).
   void woken_externally(Tid thread, Nanoseconds now_ns);
 
-  // For so long the thread has waited by spinning. For whom cannot be seen: taken to be the thread
-  // that is ahead of all others.
+  // The thread has waited for `amount_ns` by spinning. For which thread cannot be seen: taken to be
+  // the one that is ahead of all others.
   void spun(Tid thread, Nanoseconds amount_ns);
 
   Nanoseconds max_lead() const;
@@ -219,8 +220,9 @@ class Ledger {
   Nanoseconds waited_ns_ = 0;  // by threads that pass progress points
   Nanoseconds latest_ns_ = 0;  // time of the latest switch
   std::unordered_map<std::uint32_t, Core> cores_;
-  // The latest end of a thread. Its events are closed before it wakes who joins it, so that there
-  // is no edge: whoever wakes up right afterwards, from a wait nobody ended, is taken to be that.
+  // The latest end of a thread. Its events are closed before it wakes the thread that joins it, so
+  // that there is no edge: a thread that wakes up right afterwards, from a wait that no known
+  // thread ended, is taken to be that one.
   struct End {
     Nanoseconds at_ns = 0;
     Nanoseconds lead_ns = 0;

@@ -1,4 +1,4 @@
-// What the ledger counts of its threads: who runs and waits, who idles, who meets others.
+// What the ledger counts of its threads: which run and wait, which idle, which meet others.
 #include <algorithm>
 
 #include "controller/base/error.h"

@@ -31,13 +31,14 @@ PacePhase pace_phase(const Calibration& with, double pause_rate) {
   Engine& engine = with.engine;
   const EngineParts& parts = with.parts;
   const auto pass = [&](Nanoseconds duration_ns) {
-    engine.run_until(with.stop, parts.clock.now() + duration_ns, false);
+    engine.run_until(with.stop, parts.clock.now() + duration_ns);
   };
   const bool uniform = pause_rate > 0;
   uniform ? engine.begin_uniform_pause(pause_rate, mode::UniformPause::Timing::prompt)
           : engine.begin_counting();
   pass(kPaceWarmUp);
   engine.begin_window();
+  const PhaseJudge judge(with);
   const Nanoseconds start_ns = parts.clock.now();
   const Nanoseconds paid_before_ns = parts.pauser.totals().paid_ns;
   const Nanoseconds debt_before_ns = engine.ledger().mean_debt_ns();
@@ -49,6 +50,7 @@ PacePhase pace_phase(const Calibration& with, double pause_rate) {
   for (const ThroughputCount& count : parts.counters.throughput()) {
     phase.rates.push_back(1e9 * static_cast<double>(count.visits) / wall_ns);
   }
+  phase.valid = judge.says_something();
   if (!uniform) return phase;
   const auto delay_ns = static_cast<double>(engine.delay_ns());
   const auto paid_each_ns =
@@ -56,7 +58,7 @@ PacePhase pace_phase(const Calibration& with, double pause_rate) {
   phase.paused_share = paid_each_ns / wall_ns;
   end_uniform_pause(with);
   const auto paid_ns = static_cast<double>(parts.pauser.totals().paid_ns - paid_before_ns);
-  phase.valid = std::min(paid_ns, paid_each_ns) > kPaidAtLeast * delay_ns;
+  phase.valid = phase.valid && std::min(paid_ns, paid_each_ns) > kPaidAtLeast * delay_ns;
   return phase;
 }
 
@@ -104,7 +106,7 @@ std::vector<Pacing> measure_pacing(const Calibration& with, const PaceTest& test
       phases[uniform ? 1 : 0] = pace_phase(with, uniform ? test.pause_rate : 0);
     }
     if (with.stop()) break;
-    if (!phases[1].valid) continue;
+    if (!phases[0].valid || !phases[1].valid) continue;
     for (std::size_t i = 0; i < points.size(); ++i) {
       pairs[i].push_back({phases[0].rates[i], phases[1].rates[i], phases[1].paused_share,
                           phases[0].waited, phases[1].waited});

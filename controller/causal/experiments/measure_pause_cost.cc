@@ -9,9 +9,9 @@ namespace {
 constexpr double kUniformPauseRate = 0.6;
 
 struct Phase {
-  double period_ns = 0;
-  double pauses_per_ns = 0;  // of one thread, by its virtual time
-  double pause_ns = 0;       // mean length
+  std::optional<double> period_ns = 0;  // see visits_period()
+  double pauses_per_ns = 0;             // of one thread, by its virtual time
+  double pause_ns = 0;                  // mean length
 };
 
 Phase uniform_pause_phase(const Calibration& with, Nanoseconds longest_ns) {
@@ -46,17 +46,17 @@ std::optional<PauseCost> measure_pause_cost(const Calibration& with, Nanoseconds
     Phase phase;
     if (uniform) {
       phase = uniform_pause_phase(with, budget_ns / 4);
-      too_few_visits |= phase.pauses_per_ns <= 0;
+      too_few_visits |= phase.period_ns && phase.pauses_per_ns <= 0;
     } else {
       phase.period_ns = plain_period(with, budget_ns / 6);
     }
-    too_few_visits |= phase.period_ns <= 0;
-    if (uniform && !too_few_visits) {
+    too_few_visits |= phase.period_ns && *phase.period_ns <= 0;
+    if (uniform && phase.period_ns && !too_few_visits) {
       pauses_per_ns += phase.pauses_per_ns;
       pause_ns += phase.pause_ns;
       ++uniform_phases;
     }
-    return too_few_visits ? 0 : phase.period_ns;
+    return too_few_visits ? std::optional(0.0) : phase.period_ns;
   });
   const auto loss = cost_of_pairs(pairs);
   if (!loss) return std::nullopt;

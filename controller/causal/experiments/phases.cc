@@ -42,19 +42,30 @@ std::optional<double> cost_of_pairs(const Pairs& pairs) {
 
 double reach_of(const Pairs& pairs) { return statistics::half_interval_of_mean(log_ratios(pairs)); }
 
-double visits_period(const Calibration& with, Nanoseconds longest_ns) {
+PhaseJudge::PhaseJudge(const Calibration& with)
+    : with_(with), lost_before_(with.parts.session.losses().records_lost) {
+  with.engine.begin_judging();
+}
+
+bool PhaseJudge::says_something() const {
+  return with_.engine.verdict(with_.parts.session.losses().records_lost - lost_before_).empty();
+}
+
+std::optional<double> visits_period(const Calibration& with, Nanoseconds longest_ns) {
+  const PhaseJudge judge(with);
   const Nanoseconds start_ns = with.parts.clock.now();
   const auto enough = [&] {
     return with.stop() || (with.parts.clock.now() - start_ns >= kPhase &&
                            most_visited(with.parts.counters).visits >= kPhaseVisits);
   };
-  with.engine.run_until(enough, start_ns + longest_ns, false);
+  with.engine.run_until(enough, start_ns + longest_ns);
+  if (!judge.says_something()) return std::nullopt;
   const ThroughputCount best = most_visited(with.parts.counters);
   if (best.visits < 2) return 0;
   return static_cast<double>(best.last_ns - best.first_ns) / static_cast<double>(best.visits - 1);
 }
 
-double plain_period(const Calibration& with, Nanoseconds longest_ns) {
+std::optional<double> plain_period(const Calibration& with, Nanoseconds longest_ns) {
   with.engine.begin_counting();
   return visits_period(with, longest_ns);
 }
@@ -62,12 +73,12 @@ double plain_period(const Calibration& with, Nanoseconds longest_ns) {
 void end_uniform_pause(const Calibration& with) {
   with.engine.end();
   const Nanoseconds patience_ns = with.parts.clock.now() + kSecond;
-  with.engine.step(false);
-  with.engine.run_until([&] { return with.parts.pauser.idle(); }, patience_ns, false);
+  with.engine.step();
+  with.engine.run_until([&] { return with.parts.pauser.idle(); }, patience_ns);
 }
 
 Pairs alternate(const Calibration& with, Nanoseconds budget_ns,
-                const std::function<double(bool)>& period) {
+                const std::function<std::optional<double>(bool)>& period) {
   const Clock& clock = with.parts.clock;
   const Nanoseconds deadline_ns = clock.now() + budget_ns;
   Pairs pairs;
@@ -77,7 +88,9 @@ Pairs alternate(const Calibration& with, Nanoseconds budget_ns,
   };
   while (pairs.size() < kMaxPairs && clock.now() < deadline_ns + overdraft_ns() && !with.stop()) {
     std::pair<double, double> pair;
-    for (const bool on : {!off_first, off_first}) (on ? pair.second : pair.first) = period(on);
+    for (const bool on : {!off_first, off_first}) {
+      (on ? pair.second : pair.first) = period(on).value_or(0);
+    }
     off_first = !off_first;
     if (pair.first > 0 && pair.second > 0) pairs.push_back(pair);
   }

@@ -29,10 +29,13 @@ inline constexpr Tid kOther = 102;  // owes what kFast gains
 class ScriptedClock final : public Clock {
  public:
   Nanoseconds now() const override { return now_ns; }
-  void sleep_until(Nanoseconds deadline_ns) override { now_ns = std::max(now_ns, deadline_ns); }
+  void sleep_until(Nanoseconds deadline_ns) override {
+    now_ns = std::max(now_ns, deadline_ns) + std::exchange(late_ns, 0);
+  }
   std::uint32_t core() const override { return core_; }
   std::uint32_t core_ = 0;
   Nanoseconds now_ns = kStart;
+  Nanoseconds late_ns = 0;  // of the next wake-up
 };
 
 class ScriptedSource final : public perf::EventSource {
@@ -41,7 +44,7 @@ class ScriptedSource final : public perf::EventSource {
   void enable_sampling(bool /*on*/) override {}
   void set_period(Nanoseconds /*period_ns*/) override {}
   void set_stack_bytes(unsigned /*bytes*/) override {}
-  void jitter() override {}
+  void jitter() override { ++redrawn; }
   std::vector<perf::Event> drain(Nanoseconds now_ns) override {
     const auto due = std::stable_partition(
         to_come.begin(), to_come.end(),
@@ -58,6 +61,7 @@ class ScriptedSource final : public perf::EventSource {
   perf::SessionLosses losses() const override { return {}; }
 
   std::vector<perf::Event> to_come;
+  int redrawn = 0;
 
  private:
   perf::SessionLimits limits_;
