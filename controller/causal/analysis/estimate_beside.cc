@@ -59,8 +59,8 @@ std::optional<Warning> told_of_strangers(const std::vector<Run>& runs) {
                    shared.stretch, for_whom(shared.meeting), half_width(shared), 100 * kAsked);
   }
   if (shared.quota_share == 0) return std::nullopt;
-  return Warning(kUnderQuota, 100 * shared.quota_share, 1 / (1 - std::min(shared.quota_share, 0.99)),
-                 half_width(shared), 100 * kAsked);
+  return Warning(kUnderQuota, 100 * shared.quota_share,
+                 1 / (1 - std::min(shared.quota_share, 0.99)), half_width(shared), 100 * kAsked);
 }
 
 }  // namespace causalctl::causal

@@ -63,8 +63,8 @@ class CoreWatch {
   QuotaStops quota_stops_;
   Nanoseconds stalled_ns_ = 0;       // until a thread got its core last
   Nanoseconds stopped_wait_ns_ = 0;  // waits that a quota caused, summed over threads
-  CoreUse checked_;                 // as it was at the last check
-  Nanoseconds idle_before_ns_ = 0;  // the first step
+  CoreUse checked_;                  // as it was at the last check
+  Nanoseconds idle_before_ns_ = 0;   // the first step
   CoreAccount account_{{}};
   bool throttled_ = false;
 };

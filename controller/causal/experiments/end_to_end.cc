@@ -158,7 +158,8 @@ ExitCode EndToEnd::all() {
   const Execution first = next({});
   if (first.code != ExitCode::ok) return first.code;
   const Experiment& shown = first.run.experiments.front();
-  if (first.run.reason == EndReason::interrupted) throw TargetGone("ended before the first experiment was");
+  if (first.run.reason == EndReason::interrupted)
+    throw TargetGone("ended before the first experiment was");
   if (first.run.death) {
     throw Error("--end-to-end: " + session::text_of(*first.run.death),
                 "it must end by itself; run it once without causalctl, to see whether it does");

@@ -1,4 +1,6 @@
 // The doctor finds out what works and changes nothing.
+#include "controller/commands/doctor.h"
+
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -11,7 +13,6 @@
 #include <string>
 
 #include "controller/base/procfs.h"
-#include "controller/commands/doctor.h"
 #include "controller/commands/doctor_checks.h"
 #include "controller/pause/blocked_trap.h"
 #include "controller/perf/trials.h"

@@ -1,4 +1,6 @@
 // Each facility of a session is seen to work here, and reported broken if that is pretended.
+#include "controller/perf/trials.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -10,7 +12,6 @@
 
 #include "controller/base/procfs.h"
 #include "controller/perf/session.h"
-#include "controller/perf/trials.h"
 #include "tests/kernel/perf/child.h"
 #include "tests/support/pretend_broken.h"
 

@@ -1,4 +1,6 @@
 // Tests uprobes in all threads of a real process, by each means, and the trials of ways to count.
+#include "controller/perf/uprobes.h"
+
 #include <linux/hw_breakpoint.h>
 
 #include <catch2/catch.hpp>
@@ -9,7 +11,6 @@
 #include "controller/base/facility.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
-#include "controller/perf/uprobes.h"
 #include "controller/perf/visit_trial.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"

@@ -27,7 +27,7 @@ struct Rig {
   Rig() { guardian.adopt(target.pid()); }
 
   void detach(Attachment& attachment) {
-    recording.reason = "duration";
+    recording.reason = EndReason::duration;
     recording.wall_ns = kSecond;
     attachment.detach();
   }
@@ -47,7 +47,7 @@ TEST_CASE("without a pause channel nothing is put into the target", "[session]")
   CHECK_FALSE(handler_is_installed(rig.target.pid()));
   rig.detach(attachment);
   CHECK(rig.recording.ended);
-  CHECK(rig.recording.digest == "same");
+  CHECK(rig.recording.digest == DigestResult::same);
 }
 
 TEST_CASE("a detach takes out of the target what pauses have put in", "[session]") {
@@ -58,7 +58,7 @@ TEST_CASE("a detach takes out of the target what pauses have put in", "[session]
   CHECK(handler_is_installed(rig.target.pid()) == (pauses.pauser->name() == "sigtrap"));
   rig.detach(attachment);
   CHECK_FALSE(handler_is_installed(rig.target.pid()));
-  CHECK(rig.recording.digest == "same");
+  CHECK(rig.recording.digest == DigestResult::same);
   CHECK_FALSE(rig.recording.left_in_target);
 }
 

@@ -41,7 +41,7 @@ struct Played {
     execution.run.experiments = {experiment};
     execution.run.samples = {{experiment.unit, 10}};
     execution.run.warnings = {"told by each"};
-    execution.run.reason = "target-exited";
+    execution.run.reason = EndReason::target_exited;
     return execution;
   }
 };
@@ -54,7 +54,7 @@ TEST_CASE("the first execution shows what is hot, each later one is an experimen
   CHECK(played.planned[1].unit == "/src/a.c:1");
   CHECK(played.run.experiments.size() == 4);
   CHECK(played.run.ended);
-  CHECK(played.run.reason == "interrupted");
+  CHECK(played.run.reason == EndReason::interrupted);
   REQUIRE(played.run.samples.size() == 1);
   CHECK(played.run.samples[0].count == 50);
   CHECK(played.run.warnings == std::vector<std::string>{"told by each"});

@@ -38,9 +38,11 @@ TEST_CASE("of strangers is told how much they take, and what that does to effect
                         Contains("±4 points (at 50 %) is in every interval"));
   // A hundred meetings in 300 ms of CPU time: one in a slice, and more with 200.
   CHECK_THAT(told_of(with_cores({kRan, kWaited, kRan, 90, 0})),
-             Contains("Its threads wait for each other") && Contains("±12 points (at 50 %) is in every interval"));
-  CHECK_THAT(told_of(with_cores({kRan, kWaited, kRan, 200, 0})),
-             Contains("within a time slice") && Contains("±24 points (at 50 %) is in every interval"));
+             Contains("Its threads wait for each other") &&
+                 Contains("±12 points (at 50 %) is in every interval"));
+  CHECK_THAT(
+      told_of(with_cores({kRan, kWaited, kRan, 200, 0})),
+      Contains("within a time slice") && Contains("±24 points (at 50 %) is in every interval"));
   CHECK(told_of(with_cores({kRan, kRan / 30, kRan, 200, 0})).empty());
   CHECK(told_of(with_cores({})).empty());  // an older log
 }

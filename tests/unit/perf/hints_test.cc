@@ -1,8 +1,9 @@
+#include "controller/perf/hints.h"
+
 #include <catch2/catch.hpp>
 #include <cerrno>
 
 #include "controller/perf/attrs.h"
-#include "controller/perf/hints.h"
 
 using namespace causalctl;
 using namespace causalctl::perf;

@@ -1,8 +1,8 @@
+#include "controller/perf/merge.h"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
-
-#include "controller/perf/merge.h"
 
 using namespace causalctl;
 using namespace causalctl::perf;

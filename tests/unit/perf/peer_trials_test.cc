@@ -1,7 +1,7 @@
+#include "controller/perf/peer_trials.h"
+
 #include <catch2/catch.hpp>
 #include <functional>
-
-#include "controller/perf/peer_trials.h"
 
 using namespace causalctl;
 using namespace causalctl::perf;

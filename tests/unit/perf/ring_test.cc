@@ -1,10 +1,11 @@
+#include "controller/perf/ring.h"
+
 #include <sys/mman.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <stdexcept>
 
-#include "controller/perf/ring.h"
 #include "tests/unit/perf/bytes.h"
 
 using namespace causalctl;

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
-
 #include "controller/perf/throttling.h"
+
+#include <catch2/catch.hpp>
 
 using namespace causalctl;
 using namespace causalctl::perf;

@@ -1,8 +1,9 @@
 // Tests what trials report on machines that differ from this one.
+#include "controller/perf/trials.h"
+
 #include <catch2/catch.hpp>
 
 #include "controller/base/error.h"
-#include "controller/perf/trials.h"
 #include "controller/perf/visit_trial.h"
 #include "tests/support/pretend_broken.h"
 

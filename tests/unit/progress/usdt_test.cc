@@ -1,11 +1,11 @@
+#include "controller/progress/usdt.h"
+
 #include <elf.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
 #include <string>
-
-#include "controller/progress/usdt.h"
 
 using namespace causalctl::progress;
 
