@@ -23,7 +23,6 @@ using Obstacle = ShotFilter::Obstacle;
 
 // A raise of a debt under way smaller than this waits for the next one.
 constexpr Nanoseconds kWorthWriting = 20 * kMicrosecond;
-
 // A shot that has not fired after this time is looked into, because its thread may block SIGTRAP;
 // and again after each poll.
 constexpr Nanoseconds kUnfiredCheck = 50 * kMillisecond;
@@ -35,10 +34,8 @@ constexpr int kCleanSamples = 30;
 
 // A thread of a real-time class that spins would keep all others from its core.
 bool may_spin(Tid tid) {
-  const int policy = sched_getscheduler(tid);
-  if (policy < 0) return false;
-  const int plain = policy & ~SCHED_RESET_ON_FORK;
-  return plain == SCHED_OTHER || plain == SCHED_BATCH || plain == SCHED_IDLE;
+  const int policy = sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK;  // negative: it has ended
+  return policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE;
 }
 
 }  // namespace
