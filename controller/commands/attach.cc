@@ -3,10 +3,9 @@
 // The guardian is forked first, before anything that it must not keep alive exists; it adopts the
 // target (and refuses what cannot be profiled), and profile() does the rest:
 //
-//   profile.cc                what is set up around the target, and how it is taken away again
-//   causal/experiments/experiment_loop.h  the experiments: which unit is sped up, when, and what
-//   comes of it causal/engine/engine.h           how a sample in that unit becomes pauses of the
-//   other threads
+//   commands/profile.cc, session/attachment.h   what is set up around the target, and taken away
+//   causal/experiments/experiment_loop.h        which unit is sped up, and when
+//   causal/engine/engine.h                      how a sample in that unit becomes pauses
 #include <fmt/format.h>
 
 #include <memory>

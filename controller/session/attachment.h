@@ -63,6 +63,9 @@ class Attachment {
   // Throws Error where no channel can pause the target.
   const pause::PauserChoice& open_pauses(const pause::PauserOptions& options);
   void begin_work();
+  // Closes the pause channel's events: from here on no shot can fire. For a work that fails, before
+  // anything is destroyed that takes long.
+  void close_pauses() { pauses_.pauser.reset(); }
   // Completes the recording: what has become of the target, and what was lost.
   // REQUIRES: its wall_ns and reason are known.
   void detach();

@@ -9,6 +9,19 @@
 #include "controller/base/thread.h"
 
 namespace causalctl::symbols {
+namespace {
+
+// A file that cannot be read must not end the profile, as an exception of the thread would.
+template <class Work>
+void attempt(Work&& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    log::verbose("debug information: {}", error.what());
+  }
+}
+
+}  // namespace
 
 AsyncSymbolizer::AsyncSymbolizer(std::unique_ptr<unwind::Symbolizer> symbolizer, Wanted wanted,
                                  Haste haste)
@@ -88,7 +101,8 @@ Location AsyncSymbolizer::answer(Address address) {
 
 void AsyncSymbolizer::work() {
   if (haste_ == Haste::low_priority) setpriority(PRIO_PROCESS, 0, 10);  // this thread only
-  LineInformation found = find_lines();
+  LineInformation found;
+  attempt([&] { found = find_lines(); });
   std::unique_lock lock(mutex_);
   lines_ = std::move(found);
   while (true) {
@@ -100,13 +114,17 @@ void AsyncSymbolizer::work() {
     for (const Address address : questions) {
       if (stop_) return;
       lock.unlock();
-      if (refresh && address == questions.front()) symbolizer_->refresh();
+      if (refresh && address == questions.front()) {
+        attempt([this] { symbolizer_->refresh(); });
+      }
       Location location = answer(address);
       lock.lock();
       answers_.push_back(std::move(location));
     }
     lock.unlock();
-    for (const auto& job : jobs) job(*symbolizer_);
+    for (const auto& job : jobs) {
+      attempt([&] { job(*symbolizer_); });
+    }
     lock.lock();
   }
 }

@@ -10,11 +10,11 @@ void locate(Location& location, unwind::Symbolizer& symbolizer, const Wanted& wa
   auto frames = symbolizer.frames(location.address);
   if (frames.empty()) return;
   location.has_lines = symbolizer.has_lines(location.address);
-  if (const Address entry = frames.back().entry; entry != 0) {
-    const auto at_entry = symbolizer.frames(entry);
-    if (!at_entry.empty()) location.entry = at_entry.back();
-  }
-  location.frames = std::move(frames);
+  const Address entry = frames.back().entry;
+  location.frames = std::move(frames);  // known, even if the entry's lookup throws
+  if (entry == 0) return;
+  const auto at_entry = symbolizer.frames(entry);
+  if (!at_entry.empty()) location.entry = at_entry.back();
 }
 
 Location location_of(Address address, unwind::Symbolizer& symbolizer) {

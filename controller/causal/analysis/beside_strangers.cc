@@ -11,7 +11,7 @@ constexpr double kApart = 10;
 
 constexpr int kFewCores = 2;
 
-// CPU time between two events of which so many were counted; 0 where there was no CPU time.
+// Mean CPU time between two of `events`; 0 where there was no CPU time.
 double between(Nanoseconds cpu_ns, std::uint64_t events) {
   return static_cast<double>(cpu_ns) / static_cast<double>(std::max<std::uint64_t>(events, 1));
 }

@@ -19,7 +19,7 @@ namespace causalctl::causal {
 // Of the baselines of some runs.
 struct Presence {
   // The unit's samples, each worth its run's period and the wait for a core that other programs
-  // add to it: who needs less CPU time waits less, too. 0: not known
+  // add to it, because a thread that needs less CPU time waits less, too. 0: not known
   double busy_ns = 0;
   Nanoseconds time_ns = 0;    // of the baselines
   std::uint64_t samples = 0;  // in the unit, meanwhile

@@ -36,7 +36,7 @@ struct Known {
   double by_chance = 0;
   double by_model = 0;
 
-  // In a run that is so many times as long.
+  // Half the width of the interval after a run that is `times` as long.
   double after(double times) const { return std::hypot(by_chance / std::sqrt(times), by_model); }
 };
 

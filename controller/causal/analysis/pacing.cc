@@ -13,9 +13,9 @@ namespace {
 // is the program's. A server that still works for a request when its answer is on its way does not
 // feel a pause there, either.
 constexpr double kOwn = 0.6;
-// Threads that queue for cores wait less for them when all are paused, and the rate falls by
-// less than the time does that is left to the program, whoever waits for whom. Their other waits
-// tell.
+// Threads that queue for cores wait less for them while all are paused. The rate then falls by less
+// than the time that is left to the program, whether or not progress waits for the program, so
+// that only the threads' other waits tell.
 constexpr double kOwnOfWaits = 0.5;
 // An effect falls faster, as more is unfelt, than a standard error says, which is of its logarithm.
 constexpr double kCurved = 1.5;

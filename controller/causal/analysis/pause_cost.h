@@ -16,9 +16,9 @@ PauseCost guessed_pause_cost(Nanoseconds shot_cost_ns);
 // As the user says.
 PauseCost given_pause_cost(Nanoseconds cost_ns);
 
-// From what was lost in progress (a fraction; the standard error of log(1 + loss)) with so many
-// pauses of one thread, `length_ns` long, per nanosecond of its virtual time, when `counted_ns` of
-// a pause were counted as paid.
+// The cost by what pauses of `length_ns` each took from the progress: `loss` is a fraction,
+// `loss_error` the standard error of log(1 + loss), `pauses_per_ns` the pauses of one thread per
+// nanosecond of its virtual time, and `counted_ns` what was counted as paid for each.
 PauseCost pause_cost_of(double loss, double loss_error, double pauses_per_ns, Nanoseconds length_ns,
                         Nanoseconds counted_ns);
 

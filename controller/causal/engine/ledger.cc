@@ -210,9 +210,10 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
   return result;
 }
 
-// In virtual time, a preempted thread ran on until its successor came, which is as much later as
-// that one is behind; and has so much less to do when it has a core again. A successor that comes
-// out of a pause is not as far behind as it seems.
+// In virtual time a preempted thread keeps its core until its successor arrives. A successor whose
+// lead is smaller by d arrives d later, and the preempted thread gets d of its work done; its
+// runs_on_ns keeps d for its next turn. A successor that comes out of a pause is left out, because
+// that pause is not in its lead yet.
 void Ledger::come_to(const Core& core, const Thread& successor, Nanoseconds now_ns) {
   const Nanoseconds behind_ns = core.lead_ns - successor.lead_ns;
   const bool another_between = now_ns - core.left_at_ns >= kHandOver;

@@ -1,9 +1,9 @@
 // What a thread that waits for a core would have had if the target had all cores to itself. Pure.
 //
 // Where R threads of the target run and W wait, on C cores, min(W, C - R) of those that wait would
-// be running: so much of the waiting is owed to other processes (or to a limit of CPU time), the
-// rest to there being more threads than cores. Threads that are bound to cores of their own choice
-// are taken to be free.
+// be running. Their waiting is owed to other processes (or to a limit of CPU time), the rest of the
+// waiting to there being more threads than cores. Threads that are bound to cores of their own
+// choice are taken to be free.
 #pragma once
 
 #include <algorithm>

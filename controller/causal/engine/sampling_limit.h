@@ -11,8 +11,8 @@
 
 namespace causalctl::causal {
 
-// Why an experiment does not count of which so much CPU time was sampled, and so much not, because
-// the kernel stopped the sampling; empty: it counts. Pure.
+// Why an experiment does not count in which the kernel stopped the sampling for `unsampled_ns` of
+// its CPU time. Returns an empty text if it counts. Pure.
 std::string too_little_sampled(Nanoseconds sampled_ns, Nanoseconds unsampled_ns);
 
 class SamplingLimit {

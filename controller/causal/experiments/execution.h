@@ -33,14 +33,14 @@ struct PlannedExecution {
 void run_execution(const Settings& settings, const EngineParts& parts, const RunHooks& hooks,
                    const PlannedExecution& planned, Run& run);
 
-// Why a run does not count in which too many of the unit's samples earned nothing, as what they are
-// was known too late: more than a tenth of all of it. Its treatment would be none. Empty: it
-// counts. Pure.
+// Why a run does not count: more than a tenth of the unit's samples were symbolised too late to
+// earn anything, so that hardly any speedup was applied. Returns an empty text if it counts. Pure.
 std::string known_too_late(std::uint64_t in_time, std::uint64_t all);
 
 // What Plan::next() draws from: kEntriesByShare units, each as often as its share of all samples so
-// far says (one run is short). `offset`, in [0, 1), decides who gets an entry among units that have
-// less than one; where it is drawn anew each time, each has its share. Empty: no samples. Pure.
+// far says (one run is short). `offset`, in [0, 1), decides which of the units with less than one
+// entry get one; if it is drawn anew each time, each gets its share on average. Empty if there are
+// no samples. Pure.
 inline constexpr std::size_t kEntriesByShare = 256;
 std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, double offset);
 
