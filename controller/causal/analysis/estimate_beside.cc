@@ -19,7 +19,8 @@ constexpr WarningKind<double, std::string, double, std::string, double, double> 
     "the target's effects may be others."};
 
 constexpr WarningKind<double, double, double, double> kUnderQuota{
-    "A quota of CPU time (cgroup) stopped the target {:.0f} % of the time. CPU time saved is worth "
+    "A quota of CPU time (cgroup) stopped the target {:.0f} % of the time while it was used up. "
+    "CPU time saved is worth "
     "{:.1f} times as much here, and all threads that wait for each other gain by it; a standard "
     "error for ±{:.0f} points (at {:.0f} %) is in every interval. Without the quota other code may "
     "be worth optimising."};

@@ -38,11 +38,12 @@ double wanted(const Sum& all) {
 
 // One by the cores' time, as far as others want it: of p and u p, what is not of the threads. While
 // a quota is used up it is the quota that is shared, and always wanted.
-double scale_of(const Sum& all, const Sum& baselines) {
+double scale_of(const Sum& all, const Sum& baselines, bool strangers) {
   const double in_quota =
       all.wall > 0 ? std::min(1.0, static_cast<double>(all.cores.quota_ns) / all.wall) : 0;
   double scale = 0;
-  if (const double core_time = baselines.cores.cores * baselines.wall; core_time > 0) {
+  const double core_time = baselines.cores.cores * baselines.wall;
+  if (strangers && core_time > 0) {
     scale += (1 - in_quota) * wanted(all) / core_time;
   }
   if (in_quota > 0) {
@@ -73,7 +74,7 @@ ShareEffect::ShareEffect(const Run& run, const Point& point, bool felt) {
   }
   const CoresShared shared = classify(all.cores);
   if (baselines.visits <= 0 || (!shared.matters && shared.quota_share == 0)) return;
-  const double scale = scale_of(all, baselines);
+  const double scale = scale_of(all, baselines, shared.matters);
   for (const auto& [name, unit] : units) {
     if (unit.visits <= 0) continue;
     // A virtual speedup changes nothing of what the code takes, but visits may be fewer. Both parts

@@ -18,9 +18,10 @@ class QuotaStops {
   void set_active(bool active) { active_ = active; }
   bool active() const { return active_; }
 
-  // All threads of the target that wanted to run have waited meanwhile.
+  // All threads of the target that wanted to run have waited meanwhile. Moments on the way to a
+  // core after a wake-up are no stops.
   void stopped(Nanoseconds from_ns, Nanoseconds until_ns) {
-    if (!active_ || until_ns <= from_ns) return;
+    if (!active_ || until_ns - from_ns <= kLongestOnTheWay) return;
     total_ns_ += until_ns - from_ns;
     latest_[next_++ % latest_.size()] = {from_ns, until_ns};
   }
@@ -37,6 +38,8 @@ class QuotaStops {
   }
 
  private:
+  static constexpr Nanoseconds kLongestOnTheWay = 200 * kMicrosecond;
+
   struct Stop {
     Nanoseconds from_ns = 0;
     Nanoseconds until_ns = 0;

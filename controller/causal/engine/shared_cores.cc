@@ -31,13 +31,15 @@ void SharedCores::update(const CoreUse& use, int cores, const CpuLimits& limits)
   const bool together = use.together_ns > kTogether * use.withheld_ns;
   // A core may be free while a thread waits, because the scheduler has put two on one. Whoever
   // waits for strangers waits no longer than these run, but all of a target may wait for its quota.
-  bool by_placement = false;
-  if (use.idle_ns && !limits.throttled && !together) {
+  bool others_hardly_ran = false;
+  if (use.idle_ns) {
     const Nanoseconds others_ns = cores * use.at_ns - *use.idle_ns - use.cpu_ns - use.peers_cpu_ns;
-    by_placement = 2 * static_cast<double>(others_ns) < waited;
+    others_hardly_ran = 2 * static_cast<double>(others_ns) < waited;
   }
+  const bool by_placement = others_hardly_ran && !limits.throttled && !together;
   shared_ = waited > kSharedFrom * static_cast<double>(use.cpu_ns) && !by_placement;
-  quota_ = shared_ && together && limits.used_up.value_or(1) > kMostPeriods;
+  const bool used_up = limits.used_up ? *limits.used_up > kMostPeriods : others_hardly_ran;
+  quota_ = shared_ && together && used_up;
   const bool may_be_quota = limits.throttled || (together && !limits.used_up);
   awake_ = shared_ && !may_be_quota && !limits.is_counted;
 }

@@ -21,7 +21,8 @@ Phase uniform_pause_phase(const Calibration& with, Nanoseconds longest_ns) {
   with.engine.begin_uniform_pause(kUniformPauseRate);
   phase.period_ns = visits_period(with, longest_ns);
   const Nanoseconds delay_ns = with.engine.delay_ns();
-  const Nanoseconds virtual_ns = with.parts.clock.now() - start_ns - delay_ns;
+  const Nanoseconds virtual_ns =
+      with.parts.clock.now() - start_ns - delay_ns - with.engine.quota_stopped_ns();
   end_uniform_pause(with);
   const auto after = with.parts.pauser.totals();
   const Nanoseconds paid_ns = after.paid_ns - before.paid_ns;

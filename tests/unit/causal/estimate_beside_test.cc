@@ -59,8 +59,9 @@ TEST_CASE("how long a quota stops the target is told, and how much that widens i
   cores.quota_ns = 500 * kMillisecond;
   cores.quota_stopped_ns = 300 * kMillisecond;
   const std::string told = told_of(with_cores(cores));
-  CHECK_THAT(told, StartsWith("A quota of CPU time (cgroup) stopped the target 60 % of the time") &&
-                       Contains("worth 2.5 times as much") && Contains("±6 points (at 50 %)"));
+  CHECK_THAT(told,
+             StartsWith("A quota of CPU time (cgroup) stopped the target 60 % of the time while") &&
+                 Contains("worth 2.5 times as much") && Contains("±6 points (at 50 %)"));
 }
 
 TEST_CASE("what is told of strangers stands in the report once, and is a warning", "[causal]") {

@@ -175,7 +175,6 @@ TEST_CASE("under a quota all threads that wait for each other gain what is saved
   }
   SECTION("for as long as it is used up") {
     for (Experiment& e : run.experiments) {
-      e.cores.idle_ns = 2 * e.wall_ns - e.cores.cpu_ns;  // no stranger
       e.cores.quota_ns /= 2;
       e.cores.quota_granted_ns /= 2;
     }

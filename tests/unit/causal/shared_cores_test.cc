@@ -75,8 +75,12 @@ TEST_CASE("a quota is what stops all threads together in most of its periods", "
   use.together_ns = 0.9 * use.withheld_ns;
   CHECK(classified(use, {.throttled = true, .used_up = 0.9}).quota());
   CHECK_FALSE(classified(use, {.throttled = true, .used_up = 0.1}).quota());
-  CHECK(classified(use, {.used_up = {}}).quota());
   CHECK_FALSE(classified(use, {.used_up = 0}).quota());
+  SECTION("where nobody tells, the cores idle meanwhile") {
+    CHECK_FALSE(classified(use, {.used_up = {}}).quota());  // a stranger has them
+    use.idle_ns = 2 * kSecond / 3;
+    CHECK(classified(use, {.used_up = {}}).quota());
+  }
   CHECK_FALSE(classified(beside_one(), {.throttled = true, .used_up = 0.9}).quota());
   use.stranger_wait_ns = use.cpu_ns / 25;
   CHECK_FALSE(classified(use, {.throttled = true, .used_up = 0.9}).quota());
