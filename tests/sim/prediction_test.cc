@@ -189,6 +189,40 @@ TEST_CASE("beside strangers intervals hold the truth", "[sim]") {
   }
 }
 
+// A cgroup grants half a core or one of two, so that the program stops in each period.
+TEST_CASE("under a quota intervals hold the truth", "[sim]") {
+  const struct {
+    Case of;
+    Nanoseconds quota_ms;
+    double widest_half;
+  } cases[] = {
+      {{"serial chain", serial_chain(5, 5), 1, 0.5}, 50, 0.1},
+      // Uniform pauses hardly change its rate, so that their cost is not known well.
+      {{"barrier, the other", barrier({12, 8}), 2, 0.5}, 50, 0.2},
+      {{"queue, producer", locked_queue(2, 4, 4), 1, 0.5}, 100, 0.1},
+      {{"decoy", decoy(), 3, 0.5}, 50, 0.1},
+      {{"chain beside the decoy", decoy(), 1, 0.5}, 50, 0.1},
+  };
+  for (const auto& [each, quota_ms, widest_half] : cases) {
+    INFO(each.name << ", " << quota_ms << " ms of 100");
+    Question question;
+    question.program = each.program;
+    question.unit = each.unit;
+    question.speedup = each.speedup;
+    question.machine.quota_ns = quota_ms * kMillisecond;
+    Controller controller;
+    controller.latency = kPrompt;
+    controller.whole_interval = true;
+    const double truth = true_effect(question);
+    const Prediction prediction = predict(question, controller);
+    REQUIRE(prediction.effect);
+    CAPTURE(truth, prediction.effect->low, prediction.effect->value, prediction.effect->high);
+    CHECK(prediction.effect->low <= truth);
+    CHECK(prediction.effect->high >= truth);
+    CHECK((prediction.effect->high - prediction.effect->low) / 2 <= widest_half);
+  }
+}
+
 // A visit stops its core, and threads that wait for one begin later; the twin has no visits.
 TEST_CASE("predictions are of the program without breakpoints where threads wait for cores",
           "[sim]") {

@@ -81,9 +81,16 @@ TEST_CASE("a process that a quota holds up is known from then on", "[base]") {
     sleep_until(monotonic_now() + 10 * kMillisecond);
   }
   CHECK(limits.poll().throttled);
+  sleep_until(monotonic_now() + 200 * kMillisecond);  // ten periods
+  const CpuLimits latest = limits.poll();
+  REQUIRE(latest.used_up);
+  CHECK(*latest.used_up > 0.5);
+  CHECK(latest.granted == 0.1);
   kill(child.pid(), SIGSTOP);
   CHECK(limits.poll().throttled);  // the quota may throttle it again
-  CHECK_FALSE(CpuLimitsOf(getpid()).poll().throttled);
+  const CpuLimits ours = CpuLimitsOf(getpid()).poll();
+  CHECK_FALSE(ours.throttled);
+  CHECK_FALSE(ours.granted);
 }
 
 TEST_CASE("a limit of CPU time is seen", "[base]") {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <stdexcept>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
@@ -77,6 +78,13 @@ TEST_CASE("of a module that is not wanted only the file is answered", "[symbols]
   CHECK(unwind::base_name(unwanted.module).starts_with("lib"));
   CHECK(unwanted.frames.empty());
   CHECK(answer_for(symbolizer, 16).module.empty());
+}
+
+TEST_CASE("a job that fails ends neither the thread nor what is asked after it", "[symbols]") {
+  AsyncSymbolizer symbolizer(std::make_unique<unwind::Symbolizer>(getpid()), only_main);
+  symbolizer.ask_later([](unwind::Symbolizer&) { throw std::runtime_error("a broken file"); });
+  const auto entry = reinterpret_cast<Address>(&symbolized_function);
+  CHECK(answer_for(symbolizer, entry + 4).frames.size() == 1);
 }
 
 TEST_CASE("debug information is read behind a target, but not where its run may be short",

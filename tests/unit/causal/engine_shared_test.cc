@@ -243,6 +243,7 @@ TEST_CASE("while a quota stops all threads virtual time stands still", "[causal]
   const CoreTotals since = scene.engine.core_totals() - before;
   CHECK(since.quota_stopped_ns == (quota ? stopped_ns : 0));
   CHECK((since.quota_granted_ns > 390 * kMs) == quota);
+  CHECK((since.stranger_wait_ns < 10 * kMs) == quota);  // nobody else caused a wait
   // As much as was sampled, without the waits.
   if (quota) CHECK(scene.engine.delay_ns() == Approx(5 * 38 * kMs / 2).margin(2 * kMs));
   if (!quota) CHECK(scene.engine.delay_ns() > 5 * 50 * kMs / 2);

@@ -180,6 +180,16 @@ TEST_CASE("under a quota all threads that wait for each other gain what is saved
     }
     CHECK(effect_of_unit(run, 2, 0) == Approx(4.0 / 40));
   }
+  SECTION("and beside strangers for the rest of the time") {
+    run = barrier_run();
+    for (Experiment& e : run.experiments) {
+      e.cores.quota_ns = e.wall_ns / 2;
+      e.cores.quota_stopped_ns = 1;
+      e.cores.quota_granted_ns = e.wall_ns / 4;  // half a core
+    }
+    // Half of u p is 8 of 2 16, and half of it 8 of 16 / 2; e is 0.
+    CHECK(effect_of_unit(run, 2, 0) == Approx(0.5 * (8.0 / 32 + 8.0 / 8) / 2));
+  }
 }
 
 }  // namespace causalctl::causal
