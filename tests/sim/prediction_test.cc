@@ -220,6 +220,13 @@ TEST_CASE("under a quota intervals hold the truth", "[sim]") {
     CHECK(prediction.effect->low <= truth);
     CHECK(prediction.effect->high >= truth);
     CHECK((prediction.effect->high - prediction.effect->low) / 2 <= widest_half);
+    Nanoseconds stopped_ns = 0;
+    for (const causal::Experiment& experiment : prediction.run.experiments) {
+      stopped_ns += experiment.cores.quota_stopped_ns;
+      CHECK(experiment.effective_ns ==
+            experiment.wall_ns - experiment.delay_ns - experiment.cores.quota_stopped_ns);
+    }
+    CHECK(stopped_ns > kSecond);
   }
 }
 
