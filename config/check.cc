@@ -1,4 +1,5 @@
-// What no single setting shows: what belongs together, excludes each other or is missing.
+// Checks what no single setting shows: settings that need each other, exclude each other or are
+// missing.
 #include <fmt/format.h>
 
 #include <regex>
@@ -86,7 +87,7 @@ void refuse_samples(const Progress& progress) {
   }
 }
 
-// Nothing that is given may be without effect, or bound to fail after minutes.
+// Refuses a setting that would have no effect, or would make the run fail after minutes.
 void check_times(const Ab& ab) {
   for (const AbSide* side : {&ab.a, &ab.b}) {
     const bool waits = !side->ready.empty() || side->ready_port || side->ready_delay_ns;
@@ -104,7 +105,7 @@ void check_times(const Ab& ab) {
   }
 }
 
-// `third`: the format besides text and json.
+// `third` is the format that is allowed besides text and json.
 void check_format_of(std::string_view format, std::string_view what, std::string_view thing,
                      std::string_view third) {
   if (format == "text" || format == "json" || format == third) return;

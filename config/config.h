@@ -40,7 +40,7 @@ enum class Unit : std::uint8_t { automatic, line, function };
 
 struct Scope {
   std::vector<std::string> binaries = {"MAIN"};  // globs
-  std::vector<std::string> files;                // globs; empty: all but system headers
+  std::vector<std::string> files;                // globs; if empty, all but system headers
   Unit unit = Unit::automatic;
 };
 
@@ -52,27 +52,29 @@ struct Experiment {
                                             55, 60, 65, 70, 75, 80, 85, 90, 95, 100};
   double baseline_share = 0.5;
   std::optional<std::uint64_t> seed;
-  std::string fixed_unit;  // empty: random plan
+  std::string fixed_unit;  // if empty, units are chosen at random
   std::optional<unsigned> fixed_speedup_percent;
-  bool pace_test = true;  // whether progress comes at its own pace is found out before
+  // a test before the experiments finds out whether progress comes at its own pace
+  bool pace_test = true;
 };
 
 struct Sampling {
-  std::optional<Nanoseconds> period_ns;  // nullopt: auto
-  bool peers = true;                     // processes that it exchanges wake-ups with are followed
+  std::optional<Nanoseconds> period_ns;  // nullopt: automatic
+  bool peers = true;  // processes with which the target exchanges wake-ups are followed
 };
 
 struct Pause {
   std::string channel = "auto";  // auto | sigtrap | ptrace
   Nanoseconds longest_ns = 100 * kMillisecond;
-  std::optional<Nanoseconds> cost_ns;       // of one, besides itself; nullopt: auto
-  std::optional<Nanoseconds> threshold_ns;  // of a debt, above which it is paid; nullopt: auto
+  std::optional<Nanoseconds> cost_ns;  // of one pause, besides its length; nullopt: automatic
+  // a debt above it is paid by a pause; nullopt: automatic
+  std::optional<Nanoseconds> threshold_ns;
 };
 
 struct Budget {
   std::optional<Nanoseconds> duration_ns;
   std::optional<double> max_slowdown_percent;
-  bool until_certain = false;  // ends early when the hottest units are decided
+  bool until_certain = false;  // the run ends early when the hottest units are decided
 };
 
 struct Output {
@@ -80,16 +82,16 @@ struct Output {
   std::string format = "text";  // text | json | coz (html and csv are refused for now)
 };
 
-// What is compared by `causalctl ab`: a program to start for each run, or a process that runs.
+// One side of `causalctl ab`: a program that is started for each run, or a running process.
 struct AbSide {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;
   std::string directory;
   std::optional<Pid> pid;
   std::string match;
-  // When it can be measured: all that is given must hold, in this order.
-  std::string ready;                   // pattern (ECMAScript) in its output; a group is the pid
-  std::optional<unsigned> ready_port;  // of the loopback, accepts a connection
+  // When the measurement can begin. All conditions that are given must hold, checked in this order.
+  std::string ready;  // pattern (ECMAScript) in its output; a group in it captures the pid
+  std::optional<unsigned> ready_port;  // of the loopback interface; it accepts a connection
   std::optional<Nanoseconds> ready_delay_ns;
   std::vector<std::string> load;  // command run against it
   std::vector<unsigned> cpus;     // empty: all
@@ -98,23 +100,24 @@ struct AbSide {
 };
 
 struct Predict {
-  std::string log;  // empty: nothing is predicted
+  std::string log;  // if empty, nothing is predicted
   std::string unit;
   double speedup_percent = 0;
 };
 
 struct Ab {
   AbSide a, b;
-  AbSide both;                          // what a side does not say itself
-  std::optional<unsigned> rounds;       // pairs; with until_certain the most
-  std::optional<unsigned> null_rounds;  // pairs of A against A, first
+  AbSide both;                          // settings for a side that does not set them itself
+  std::optional<unsigned> rounds;       // pairs of runs; with until_certain, the most
+  std::optional<unsigned> null_rounds;  // pairs of A against A, which come first
   Nanoseconds warm_up_ns = 0;
-  std::optional<Nanoseconds> measure_ns;      // nullopt: until the load, or else the command, ends
+  // nullopt: until the load or, without one, the command ends
+  std::optional<Nanoseconds> measure_ns;
   Nanoseconds time_limit_ns = 300 * kSecond;  // of one run
   Nanoseconds grace_ns = 5 * kSecond;         // from SIGTERM to SIGKILL
   std::optional<std::uint64_t> seed;
   bool until_certain = false;
-  double resolution_percent = 1;  // until_certain: smaller effects do not matter
+  double resolution_percent = 1;  // with until_certain, smaller effects do not matter
   std::optional<double> fail_if_slower_percent;
   Predict predict;
 };

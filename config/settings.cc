@@ -14,13 +14,13 @@ using enum Heading;
 
 constexpr Nanoseconds kHour = 3600 * kSecond;
 
-// Where a section stands in a Config: at(&Config::ab, &Ab::a).
+// Returns what leads from a Config to one of its sections: at(&Config::ab, &Ab::a).
 template <typename... Members>
 auto at(Members... path) {
   return [=](auto& config) -> auto& { return (config.*....*path); };
 }
 
-// The value that `member` holds, or is to hold.
+// Returns the value that `member` has, or will have if it is an unset optional.
 template <typename Value>
 Value& held(Value& member) {
   return member;
@@ -71,7 +71,7 @@ class Section {
         {name_ + "." + key, std::move(options), ThisKind::kShape, kind.range(), read, give, print});
     return *this;
   }
-  // The option of the row just added does this instead.
+  // The option of the row that was added last does this instead.
   const Section& giving(decltype(Setting::give) give) const {
     rows_.back().give = std::move(give);
     return *this;
@@ -83,12 +83,12 @@ class Section {
   At at_;
 };
 
-// csv is a format of ab only: check() and check_ab() know which command it is.
+// csv is a format of ab only; check() and check_ab() refuse it where it does not fit.
 void check_format_of_any(std::string_view format, std::string_view what) {
   if (format != "csv") check_format(format, what);
 }
 
-// "4711" is a process, anything else a command.
+// A text of digits ("4711") is a process id, anything else is a command.
 void give_side(const std::string& text, std::string_view option, AbSide& side) {
   side.pid.reset();
   side.match.clear();
@@ -205,9 +205,9 @@ void add_budget_and_output(std::vector<Setting>& rows) {
             {ab_output, 1, "--format", "of the report [text]", "text|json|csv", check_ab_format}});
 }
 
-// The keys of a side. `named` is its option, --a or --b; the keys of both sides, which stand in
-// [ab] itself, have no option. The other options set the keys of A and of B, so they win against
-// what the file says of a side.
+// Adds the keys of a side. `named` is its option, --a or --b. The keys for both sides, which stand
+// in [ab] itself, have no option for the whole side. The other options set the keys of both A and
+// B, so they override what the file says of either side.
 void add_side(std::vector<Setting>& rows, const char* section, AbSide Ab::*own,
               const std::vector<Option>& named) {
   const auto option = [&](int line, const char* name, const char* help, const char* type = "") {

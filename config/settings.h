@@ -1,6 +1,6 @@
-// The table of settings. One row is all that the configuration file, the command line, the
-// configuration in the log and the test of docs/configuration.md know of a setting; what it is when
-// nobody sets it stands in config.h.
+// The table of settings. The configuration file, the command line, the configuration in the log and
+// the test of docs/configuration.md know a setting only by its row here. Its default is in
+// config.h.
 #pragma once
 
 #include <toml++/toml.h>
@@ -20,13 +20,13 @@ namespace causalctl::config {
 using Json = nlohmann::ordered_json;
 using Texts = std::vector<std::string>;
 
-// What is wrong with a TOML text, each fault with its place.
+// Collects what is wrong with a TOML text, each fault with its place.
 class Faults {
  public:
   void add(const toml::source_region& where, std::string text);
   void add(const toml::node& node, std::string text) { add(node.source(), std::move(text)); }
   void must_be(const toml::node& node, std::string_view what);  // "must be WHAT, not integer"
-  // If there are any, throws UsageError with one "NAME:LINE:COLUMN: …" line for each.
+  // Throws UsageError with one "NAME:LINE:COLUMN: …" line for each fault, if there are any.
   void throw_any(const std::string& name);
 
  private:
@@ -38,10 +38,11 @@ class Faults {
   std::vector<Fault> all_;
 };
 
-// Where an option stands in the help, and so of which command it is.
+// The heading of the help under which an option is listed. It also says which command has the
+// option.
 enum class Heading : std::uint8_t {
   points,
-  points_of_run,  // the same heading, of `run` only
+  points_of_run,  // the same heading, but only for `run`
   scope,
   experiments,
   output,
@@ -54,30 +55,31 @@ enum class Heading : std::uint8_t {
 
 struct Option {
   Heading heading;
-  int line;           // under the heading; options of the same line stand as in the table
+  int line;  // its position under the heading; options of one line stand in the order of the table
   std::string names;  // "-o,--output", of which messages use the last
   std::string help;
-  std::string type = {};  // what the help calls the value; empty: as its kind says
+  std::string type = {};  // what the help calls the value; if empty, the kind says it
   void (*check)(std::string_view text, std::string_view what) = nullptr;
 };
 
-// How an option gives the value: by standing there, by the text after it, by any number of such
-// texts, or by a number that CLI11 reads.
+// How an option takes its value: a flag by being present, a value from the text after it, a list
+// from any number of such texts, a natural from a number that CLI11 reads.
 enum class Shape : std::uint8_t { flag, value, list, natural };
 
 struct Setting {
   std::string key;  // "experiment.duration"
   std::vector<Option> options;
   Shape shape = Shape::value;
-  std::string range;  // "1ms to 1h"; empty: the documents say what it may be
+  std::string range;  // "1ms to 1h"; if empty, the documents say what is allowed
   std::function<void(const toml::node&, Faults&, Config&)> read;
-  // From the texts of an option; nothing, where its kind has no such text.
+  // Sets the value from the texts of an option. Empty if the kind cannot be read from a text.
   std::function<void(const Texts&, std::string_view option, Config&)> give;
-  // As the log has it (which has no [ab]); null where it leaves the key out.
+  // Returns the value as the log has it; null if the log leaves the key out. The log has no [ab].
   std::function<Json(const Config&)> print;
 };
 
-// In the order of the sections and keys of the log. An option that several rows have sets them all.
+// The rows are in the order of the log's sections and keys. An option that several rows name sets
+// all of them.
 const std::vector<Setting>& settings();
 
 }  // namespace causalctl::config

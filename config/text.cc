@@ -24,7 +24,7 @@ constexpr TimeUnit kTimeUnits[] = {{"ns", 1},      {"us", kMicrosecond}, {"ms", 
                                    {"s", kSecond}, {"m", 60 * kSecond},  {"h", 3600 * kSecond}};
 constexpr double kLongestSeconds = 366.0 * 24 * 3600;
 
-// Levenshtein's distance, one row at a time.
+// Returns the Levenshtein distance, computed one row at a time.
 std::size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -41,13 +41,14 @@ std::size_t edits(std::string_view a, std::string_view b) {
 }
 
 constexpr std::string_view kOperator = "operator";
-// Longest first: none is the beginning of one after it.
+// Ordered from longest to shortest, so that no entry is the beginning of a later one.
 constexpr std::string_view kBracketOperators[] = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<",
                                                   ">>",  "<=",  ">=",  "->",  "<",  ">",  ","};
 
 bool is_word(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// The operator that a C++ name has at `at` ("operator<<"), whose brackets are none; 0: no operator.
+// Returns the length of the C++ operator name at `at` ("operator<<"), whose brackets do not count
+// as brackets; 0 if there is none.
 std::size_t operator_length(std::string_view text, std::size_t at) {
   if (text.substr(at, kOperator.size()) != kOperator) return 0;
   if (at > 0 && is_word(text[at - 1])) return 0;
@@ -58,7 +59,8 @@ std::size_t operator_length(std::string_view text, std::size_t at) {
   return 0;
 }
 
-// The first comma from `from` on outside of (), [] and <>, which C++ names have; npos: none.
+// Returns the first comma at or after `from` that is outside (), [] and <>, since C++ names contain
+// such commas; npos if there is none.
 std::size_t separating_comma(std::string_view text, std::size_t from) {
   int depth = 0;
   for (std::size_t i = from; i < text.size(); ++i) {
@@ -82,10 +84,11 @@ std::string lead_in(std::string_view what) { return what.empty() ? "" : fmt::for
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& all) {
   std::optional<std::string> best;
   std::size_t fewest = std::max<std::size_t>(2, word.size() / 3) + 1;
-  if (word.size() > 64) return best;  // no slip, and the distance costs its square
+  // such a word is no slip, and the distance takes quadratic time
+  if (word.size() > 64) return best;
   for (const std::string& candidate : all) {
     const std::size_t count = edits(word, candidate);
-    // A short key is not near to one that shares none of its letters.
+    // A short key is not suggested if it shares no letter with the word.
     if (count >= fewest || count >= std::min(word.size(), candidate.size())) continue;
     fewest = count;
     best = candidate;

@@ -1,11 +1,10 @@
 // The kinds of values that a setting can have, for settings.cc. A kind says how its value is read
 // from TOML and from the text of an option, how the log writes it, what the help calls it and what
-// range the documents give it. Each has a type Value and
-//   read(node, faults, into)   notes a fault, with its place, where the TOML holds no such value
-//   parse(text, what, into)    throws UsageError that names the option `what`; of a list it gets
-//   all
-//                              texts; a kind that no option has does without
-//   print(value)               null: the log leaves the key out
+// range the documents give it. Each kind has a type Value and
+//   read(node, faults, into)   notes a fault, with its place, if the TOML holds no such value
+//   parse(text, what, into)    throws UsageError that names the option `what`; a list gets all
+//                              texts at once; a kind that no option uses does not have it
+//   print(value)               returns null if the log leaves the key out
 #pragma once
 
 #include <fmt/format.h>
@@ -32,7 +31,7 @@ namespace causalctl::config {
 
 struct Kind {
   static constexpr Shape kShape = Shape::value;
-  static std::string type() { return {}; }  // empty: the row says it
+  static std::string type() { return {}; }  // if empty, the row of the setting says it
   static std::string range() { return {}; }
   template <typename Value>
   static Json print(const Value& value) {
@@ -40,7 +39,7 @@ struct Kind {
   }
 };
 
-// Empty: `node` holds none that can be used.
+// Returns an empty text if `node` holds none that can be used.
 inline std::string text_of(const toml::node& node, Faults& faults) {
   const auto value = node.value_exact<std::string>();
   if (value && !value->empty() && value->find('\0') == std::string::npos) return *value;
@@ -76,7 +75,7 @@ struct Flag : Kind {
   Json print(bool value) const { return value == implied ? Json() : Json(value); }
 };
 
-// T: Nanoseconds; or std::optional of that, whose nullopt is called "auto".
+// T is Nanoseconds, or a std::optional of it, whose nullopt is called "auto".
 template <typename T>
 struct TimeOr : Kind {
   using Value = T;
@@ -111,7 +110,8 @@ struct TimeOr : Kind {
 using Time = TimeOr<Nanoseconds>;
 using TimeOrAuto = TimeOr<std::optional<Nanoseconds>>;
 
-// A whole number; if T is double, any, which an option calls a percentage and takes with "%", too.
+// A whole number. If T is double, any number: options call it a percentage and also accept it with
+// "%".
 template <typename T>
 struct Number : Kind {
   using Value = T;
@@ -145,7 +145,7 @@ struct Number : Kind {
     if (high < 1'000'000) return fmt::format("{} to {}", low, high);
     return low > 1 ? fmt::format("at least {}", low) : "";
   }
-  bool holds(Wide value) const { return value >= low && value <= high; }  // false of NaN
+  bool holds(Wide value) const { return value >= low && value <= high; }  // false for NaN
 };
 using Whole = Number<unsigned>;
 using Percent = Number<double>;
@@ -154,7 +154,7 @@ struct ProcessId : Number<Pid> {
   ProcessId() : Number(1, 1 << 22) {}
 };
 
-// On the command line all of its 64 bits; in TOML, which has no such number, all but one.
+// The command line accepts all 64 bits of a seed; TOML integers are signed, so there it is 63.
 struct Seed : Number<std::uint64_t> {
   static constexpr Shape kShape = Shape::natural;
   Seed() : Number(0, INT64_MAX) {}
@@ -176,7 +176,7 @@ struct WholePercent : Whole {
   static std::string type() { return Percent::type(); }
 };
 
-// One of some names: an enumeration in their order, or the name itself.
+// One of several names. The value is an enumeration, in the order of the names, or the name itself.
 template <typename T>
 struct Choice : Kind {
   using Value = T;
@@ -212,7 +212,7 @@ struct Choice : Kind {
 struct Text : Kind {
   using Value = std::string;
   using Check = void (*)(std::string_view text, std::string_view what);
-  Check check;  // of a text in TOML
+  Check check;  // checks a text in TOML
 
   explicit Text(Check check_of_toml = nullptr) : check(check_of_toml) {}
   void read(const toml::node& node, Faults& faults, std::string& into) const {
@@ -225,7 +225,8 @@ struct Text : Kind {
   static Json print(const std::string& value) { return value.empty() ? Json() : Json(value); }
 };
 
-// In Words, a command, all but the first may be empty. An option gives them in one text, which is
+// A list of texts. In Words, which is a command, only the first must not be empty. An option gives
+// a command as one text, which is split as a shell would split it.
 // split as by a shell.
 struct Strings : Kind {
   using Value = Texts;
@@ -259,7 +260,7 @@ struct Words : Kind {
   static std::string type() { return "COMMAND"; }
 };
 
-// Variables of an environment, added to those that are there.
+// Environment variables, which are added to the inherited ones.
 struct Variables : Kind {
   using Value = std::map<std::string, std::string>;
   static void read(const toml::node& node, Faults& faults, Value& into) {
@@ -269,7 +270,7 @@ struct Variables : Kind {
       into[std::string(key.str())] = value.value_or<std::string>("");
     }
   }
-  // The values may be secrets, and logs are passed on.
+  // Values may be secrets and logs are passed on, so only the names are printed.
   static Json print(const Value& value) {
     Json names;
     for (const auto& [name, text] : value) names.push_back(name);
@@ -346,7 +347,7 @@ struct Cpus : Kind {
   }
   static void parse(const std::string& text, std::string_view what, Value& into) {
     into.clear();
-    std::istringstream words(text + ",");  // or an empty word at the end would be none
+    std::istringstream words(text + ",");  // without the comma, a last empty word would be lost
     for (std::string word; std::getline(words, word, ',');) {
       Whole(0, 4095).parse(word, what, into.emplace_back());
     }

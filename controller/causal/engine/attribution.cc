@@ -156,7 +156,7 @@ void Attribution::absorb() {
 }
 
 void Attribution::mappings_changed() {
-  // What lay outside every module may be inside one now; what is in a unit stays.
+  // An address outside every module may be inside one now; an address in a unit stays there.
   std::erase_if(known_, [](const auto& entry) { return !entry.second.unit; });
   unwinder_is_stale_ = true;
   symbols_->refresh();

@@ -1,6 +1,6 @@
-// Samples → units (Coz section 3.4.2): a sample is charged to the first frame of its call chain
-// that is in scope, inlined frames first. The unit is a line where there is line information, else
-// a function.
+// From samples to units (Coz section 3.4.2): a sample is charged to the first frame of its call
+// chain that is in scope, inlined frames first. The unit is a line if there is line information,
+// otherwise a function.
 //
 // Symbolizing an address takes microseconds to seconds (the first look into a module reads its
 // debug information), so a thread of its own does it, and the main loop only looks into a table of
@@ -27,12 +27,12 @@
 
 namespace causalctl::causal {
 
-// Whether one of the chain's calls, or its innermost instruction, is in the code.
+// Returns whether one of the chain's calls, or its innermost instruction, is in the code.
 bool on_chain(const std::vector<Address>& chain, const std::vector<CodeRange>& code);
 
 class Attribution {
  public:
-  // `unwinder` may be null where no sample comes with a copied stack.
+  // `unwinder` may be null if no sample comes with a copied stack.
   Attribution(std::unique_ptr<symbols::LocationSource> symbols,
               std::unique_ptr<unwind::Unwinder> unwinder, config::Scope scope = {});
 
@@ -43,7 +43,8 @@ class Attribution {
   };
   Charge charge(const perf::SampleEvent& sample);
 
-  // Takes in what has been resolved since; counts the samples that waited for it. Cheap.
+  // Takes in what has been resolved since the last call, and counts the samples that waited for it.
+  // Cheap.
   void absorb();
   void mappings_changed();
   std::optional<symbols::LineInformation> lines() { return symbols_->lines(); }
@@ -55,28 +56,29 @@ class Attribution {
   std::uint64_t count(UnitId id) const { return counts_.at(id); }
   const std::vector<std::uint64_t>& counts() const { return counts_; }  // by unit
   std::size_t units() const { return units_.size(); }
-  // Those of count() that the unit got as the caller of code out of scope.
+  // Returns how many samples of count() the unit got as the caller of code out of scope.
   std::uint64_t inherited(UnitId id) const { return inherited_.at(id); }
   std::vector<UnitSamples> samples() const;  // by unit; what fell in baselines is not known here
-  // Samples in code out of scope, by the file name of its binary (empty: in no file), whether or
-  // not a caller got them.
+  // Samples in code out of scope, by the file name of its binary, whether or not a caller was
+  // charged with them. The name is empty for code in no file.
   const std::map<std::string, std::uint64_t>& elsewhere() const { return elsewhere_; }
   std::uint64_t unknown() const { return unknown_; }  // samples that no unit got
   std::uint64_t total() const { return total_; }
   std::size_t pending() const { return pending_.size(); }  // samples not counted yet
 
-  // From now on find(name) is the unit of this identity (unit_names.h), and no other.
+  // From now on find(name) returns the unit of this identity (unit_names.h), and no other.
   void call(std::string identity, std::string name);
-  // From now on it is counted in how many samples' chains, as the kernel gives them, each of these
-  // pieces of code is; by index. Of code without frame pointers only the innermost is certain.
+  // From now on counts, for each of these pieces of code, the samples whose chain, as the kernel
+  // gives it, contains it. Results are by index. For code without frame pointers only the innermost
+  // address of a chain is certain.
   void watch(std::vector<std::vector<CodeRange>> codes);
   std::uint64_t seen_in(std::size_t code) const { return seen_in_.at(code); }
-  // The whole chains of the latest samples that came with a copied stack, at most 64. Unwinds them:
-  // some milliseconds.
+  // Returns the whole chains of the latest samples that came with a copied stack, at most 64.
+  // Unwinding them takes some milliseconds.
   std::vector<std::vector<Address>> latest_stacks();
 
-  // The unit that the user calls `name`: its identity, its name, FILE:LINE or FILE:FUNCTION by a
-  // longer path, BINARY:FUNCTION. nullopt: not seen.
+  // Returns the unit that the user calls `name`: its identity, its name, FILE:LINE or FILE:FUNCTION
+  // with a longer path, or BINARY:FUNCTION. Returns nullopt if no such unit was seen.
   std::optional<UnitId> find(const std::string& name) const;
   std::vector<std::string> hottest(std::size_t most) const;  // names, by samples
 
@@ -84,8 +86,8 @@ class Attribution {
     return recent_;
   }  // of the latest samples, at most 256
 
-  // How often the unwound chain disagreed with the frame pointers about the unit, among samples
-  // that came with a stack and needed a caller. What decides whether stacks are copied.
+  // How often the unwound chain and the frame pointers disagreed about the unit, among samples that
+  // came with a stack and needed a caller. This decides whether stacks are copied.
   struct CallerCheck {
     std::uint64_t samples = 0;  // with a stack, and of a place that is known by now
     std::uint64_t needed_caller = 0;
@@ -107,7 +109,7 @@ class Attribution {
   config::Scope scope_;
   struct Known {
     std::optional<UnitId> unit;  // nullopt: out of scope
-    std::string binary;          // of what is out of scope
+    std::string binary;          // if it is out of scope
   };
   std::unordered_map<Address, Known> known_;
   std::unordered_map<Address, bool> asked_;

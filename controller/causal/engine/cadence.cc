@@ -9,18 +9,20 @@ namespace {
 
 constexpr std::uint64_t kTicksBetweenBlocks = 8;
 constexpr Nanoseconds kEnoughToSee = 400 * kMillisecond;
-// To change what was chosen: a burst is no reason, for there is no way back.
+// Time that must have been observed before the tick is changed. A burst must not shorten it,
+// because it never grows again.
 constexpr Nanoseconds kEnoughToChange = 5 * kSecond;
 constexpr std::uint64_t kBlocksToChange = 200;
 
-// A debt below the threshold waits for more. A pause as long as this is still on at the next tick
-// and is prolonged instead of being begun again, and much of what is owed cancels before.
+// A debt below the threshold is kept until it has grown. A pause of this length is still under way
+// at the next tick, which prolongs it instead of beginning another, and much of a debt cancels
+// before it is paid.
 constexpr double kThresholdTicks = 2.5;
-// Where threads wait for cores, the core of a paused thread is taken by another one, and does not
-// stand still: then the fewer pauses the better.
+// If threads wait for cores, another thread takes the core of a paused one, so the core does not
+// stand still. Then fewer pauses are better.
 constexpr Nanoseconds kThresholdOversubscribed = 10 * kMillisecond;
-// And where it is a thread of the target that takes it, that core goes on as late as it was: debts
-// are the cores', mostly noise that cancels, and pausing a thread does not pay them.
+// If that other thread is the target's, the core goes on as late as it was: debts belong to the
+// cores, are mostly noise that cancels, and are not paid by pausing a thread.
 constexpr Nanoseconds kThresholdOwnQueue = 40 * kMillisecond;
 constexpr Nanoseconds kThresholdSpinning = kMillisecond;
 
@@ -40,7 +42,7 @@ void Cadence::limit(Nanoseconds longest_ns) {
   tick_ns_ = std::min(tick_ns_, longest_tick_ns_);
 }
 
-// Doubled from the shortest as often as it may be, so that noise does not make it another one.
+// Doubles the shortest tick for as long as it may, so that noise rarely changes the result.
 Nanoseconds Cadence::affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wait_ns) const {
   if (spinning_ || short_of_cores(core_wait_ns - judged_.core_wait_ns, now_ns - judged_.at_ns)) {
     return kShortestTick;

@@ -20,18 +20,19 @@ inline constexpr Nanoseconds kShortestTick = 2 * kMillisecond;
 class Cadence {
  public:
   void start(Nanoseconds now_ns) { passed_at_ns_ = updated_.at_ns = judged_.at_ns = now_ns; }
-  void blocked() { ++blocks_; }  // a thread of the target has, and not in a pause of ours
-  // Threads wait by spinning, where lateness is dearer than pauses.
+  // call when a thread of the target has blocked, but not in a pause of ours
+  void blocked() { ++blocks_; }
+  // Call if threads wait by spinning: then lateness falsifies more than further pauses cost.
   void waits_by_spinning() { spinning_ = true; }
-  // Ticks are at most `longest_ns` long, and at least kShortestTick.
+  // Limits the tick to `longest_ns`, but not below kShortestTick.
   void limit(Nanoseconds longest_ns);
-  // nullopt: by what is known of the target.
+  // Sets the threshold; nullopt derives it from what is known of the target.
   void fix_threshold(std::optional<Nanoseconds> threshold_ns) { threshold_ns_ = threshold_ns; }
   // Where threads wait for each other's cores the threshold is at most `longest_ns`.
   void limit_threshold(Nanoseconds longest_ns) { longest_threshold_ns_ = longest_ns; }
 
-  // Whether what there was since the last call tells how often threads block: not when some owed
-  // time, for then they stand in pauses instead of waiting for each other.
+  // `tells` says whether the time since the last call shows how often threads block. It does not if
+  // some threads owed time, because these stand in pauses instead of waiting for each other.
   void passed(Nanoseconds now_ns, bool tells);
   // Call it before each experiment. Both are totals since the start: `core_wait_ns` is the time for
   // which threads waited for any core, summed over threads; `own_wait_ns` is the part of it that
@@ -54,17 +55,17 @@ class Cadence {
 
   bool spinning_ = false;
   bool oversubscribed_ = false;
-  bool own_queue_ = false;  // … for want of cores that other threads of the target have
+  bool own_queue_ = false;  // cores were short because other threads of the target had them
   Nanoseconds longest_tick_ns_ = 8 * kMillisecond;
   Nanoseconds tick_ns_ = kShortestTick;
   std::optional<Nanoseconds> threshold_ns_;
   Nanoseconds longest_threshold_ns_ = kSecond;
   bool chosen_ = false;
   Since updated_;
-  Since judged_;              // when the tick was
+  Since judged_;              // when the tick was last judged
   std::uint64_t blocks_ = 0;  // since passed_at_ns_
   Nanoseconds passed_at_ns_ = 0;
-  // Since the tick was judged, where it tells.
+  // Time since the tick was judged for which passed() was told that it tells.
   Nanoseconds told_ns_ = 0;
   std::uint64_t told_blocks_ = 0;
 };

@@ -1,6 +1,6 @@
 // Keeps what CoreTotals says of coupled threads and of waits for strangers. Which threads are
-// coupled, and whether cores are shared, is checked between experiments; until the next check
-// everything is taken to go on as it was before the last one. Pure.
+// coupled, and whether cores are shared, is checked between experiments; until the next check the
+// last result is taken to hold on. Pure.
 #pragma once
 
 #include "controller/base/types.h"
@@ -10,25 +10,25 @@ namespace causalctl::causal {
 
 class CoreAccount {
  public:
-  // All of them ever growing, besides the time.
+  // All members but the time are totals since the start.
   struct Now {
     Nanoseconds at_ns = 0;
     Nanoseconds cpu_ns = 0;  // of the target
     Nanoseconds stranger_wait_ns = 0;
     Nanoseconds quota_stopped_ns = 0;
   };
-  // Since the update before.
+  // How cores were shared since the update before.
   struct Sharing {
-    bool strangers = false;  // or a quota: they share the cores
+    bool strangers = false;  // strangers, or a quota, share the cores
     bool quota = false;      // it is used up in most of its periods
-    double granted = 0;      // by the quota, CPU time a second; 0: not known
+    double granted = 0;      // CPU time a second that the quota grants; 0: not known
   };
 
   explicit CoreAccount(const Now& start) : updated_(start) {}
 
-  // A sample of a coupled thread of the target.
+  // Call for each sample of a coupled thread of the target.
   void sampled(Nanoseconds period_ns, bool in_unit);
-  // `since`: of the time since the update before.
+  // `since` covers the time since the update before.
   void update(const Now& now, const CoupledTime& since, const Sharing& sharing);
 
   // Adds to `totals` what is kept here, as of now.
@@ -39,7 +39,7 @@ class CoreAccount {
   Now updated_;
   CoreTotals before_;
   Sharing sharing_;
-  // CPU time a nanosecond, before the last update.
+  // CPU time a nanosecond, as found before the last update.
   double busiest_ = 0, peers_ = 0, all_peers_ = 0;
 };
 

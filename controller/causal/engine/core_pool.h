@@ -1,9 +1,8 @@
 // The cores that the target may run on, taken together (rule 6 of docs/virtual-time.md). Pure.
 //
-// While all of them are busy it is chance which one a thread gets that waits for one. Work that is
-// saved on any of them lets all threads that wait begin sooner, by that work's share of the cores'
-// time. So the cores have one lead, which grows by what is earned on any of them, divided by their
-// number.
+// While all cores are busy, it is chance which of them a waiting thread gets. Work that is saved on
+// any core lets all waiting threads begin sooner, by that work's share of the cores' time. So the
+// cores have one lead, which grows by what is earned on any of them, divided by their number.
 #pragma once
 
 #include <limits>
@@ -17,14 +16,14 @@ class CorePool {
  public:
   explicit CorePool(int cores) : cores_(cores) {}
 
-  // From now on `threads` threads can run.
+  // `threads` threads are runnable as of now_ns.
   void runnable(Nanoseconds now_ns, int threads) {
     if (is_short() != (threads > cores_)) short_since_ns_ = now_ns;
     runnable_ = threads;
   }
   bool busy() const { return runnable_ >= cores_; }
 
-  // REQUIRES: they have just become busy. `lead_ns`: the mean lead of the threads that run.
+  // REQUIRES: the cores have just become busy. `lead_ns` is the mean lead of the threads that run.
   void begin(double lead_ns) {
     INVARIANT(busy());
     lead_ns_ = lead_ns;
@@ -36,7 +35,8 @@ class CorePool {
   void lift(Nanoseconds amount_ns) { lead_ns_ += static_cast<double>(amount_ns); }
   Nanoseconds lead_ns() const { return static_cast<Nanoseconds>(lead_ns_); }
 
-  // Since when, without a break, some thread has waited for one; the end of time: nobody does.
+  // Returns since when, without a break, some thread has waited for a core; the end of time if none
+  // waits.
   Nanoseconds short_since_ns() const {
     return is_short() ? short_since_ns_ : std::numeric_limits<Nanoseconds>::max();
   }

@@ -19,17 +19,17 @@ class CoreWatch {
   CoreWatch(const EngineParts& parts, Ledger& ledger, Nanoseconds longest_unchecked_ns)
       : parts_(parts), ledger_(ledger), longest_unchecked_ns_(longest_unchecked_ns) {}
 
-  void start();  // at the first step
+  void start();  // call at the first step
 
   void worked(Nanoseconds cpu_ns) { cpu_time_ns_ += cpu_ns; }
   void spun_in_pause(Nanoseconds cpu_ns) { standing_cpu_ns_ += cpu_ns; }
-  // A sample of a thread that is coupled with others.
+  // Call for each sample of a thread that is coupled with others.
   void coupled(Nanoseconds cpu_ns, bool in_unit) { account_.sampled(cpu_ns, in_unit); }
-  // A thread waited for its core because the controller had it.
+  // A thread waited for its core because the controller ran on it.
   void waited_for_us(Nanoseconds waited_ns) { wait_for_us_ns_ += waited_ns; }
 
-  // A thread got its core after a wait, and the ledger knows. Returns what of the wait a quota
-  // caused.
+  // A thread got its core after a wait, and the ledger has been told. Returns the part of the wait
+  // that a quota caused.
   Nanoseconds got_core(Nanoseconds now_ns, Nanoseconds waited_ns);
 
   // Does nothing if the target has hardly run since the last check.
@@ -39,13 +39,14 @@ class CoreWatch {
   }
 
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
-  // What other processes caused of the waits for cores, without the controller. May fall for a
-  // moment: clamp differences.
+  // Returns the part of the waits for cores that other processes caused, without the controller. It
+  // may fall for a moment, so clamp differences.
   Nanoseconds foreign_wait_ns() const { return ledger_.foreign_wait_ns() - wait_for_us_ns_; }
-  // Ever growing; its waits may fall for a moment, too. Does not know whether threads spin.
+  // Totals since the start; the waits in them may fall for a moment, too. They do not say whether
+  // threads spin.
   CoreTotals totals() const;
   const QuotaStops& quota_stops() const { return quota_stops_; }
-  // As of the last check:
+  // These three are as of the last check.
   bool pauses_use_cpu() const { return shared_cores_.may_stand_awake(); }
   bool throttled() const { return throttled_; }
 
@@ -61,10 +62,10 @@ class CoreWatch {
   Nanoseconds wait_for_us_ns_ = 0;
   SharedCores shared_cores_;
   QuotaStops quota_stops_;
-  Nanoseconds stalled_ns_ = 0;       // until a thread got its core last
+  Nanoseconds stalled_ns_ = 0;       // as it was when a thread last got its core
   Nanoseconds stopped_wait_ns_ = 0;  // waits that a quota caused, summed over threads
   CoreUse checked_;                  // as it was at the last check
-  Nanoseconds idle_before_ns_ = 0;   // the first step
+  Nanoseconds idle_before_ns_ = 0;   // as it was at the first step
   CoreAccount account_{{}};
   bool throttled_ = false;
 };

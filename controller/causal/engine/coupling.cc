@@ -14,7 +14,7 @@ constexpr double kSmallPart = 0.01;
 
 using Graph = std::unordered_map<Tid, std::vector<Tid>>;
 
-// `from`, and all that can be reached from it.
+// Returns `from` and every thread that can be reached from it.
 std::unordered_set<Tid> reached(std::unordered_set<Tid> from, const Graph& graph) {
   std::vector<Tid> open(from.begin(), from.end());
   while (!open.empty()) {

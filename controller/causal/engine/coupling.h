@@ -17,7 +17,7 @@ namespace causalctl::causal {
 
 class Coupling {
  public:
-  // `waker` has ended a wait of `waiter`, both known.
+  // `waker` has ended a wait of `waiter`; both threads are known.
   void waited(Tid waiter, Tid waker, Nanoseconds wait_ns);
 
   struct Member {
@@ -25,15 +25,15 @@ class Coupling {
     Nanoseconds ran_ns = 0;  // since the last call
     bool visits = false;     // it passes progress points
   };
-  // The threads that are coupled with those that pass progress points, by what they waited for
-  // since the last call. Empty also where these are of several groups that do not wait for each
-  // other: what one group saves is no gain of the other's points.
+  // Returns the threads that are coupled with those that pass progress points, by what they waited
+  // for since the last call. Returns none if the latter form several groups that do not wait for
+  // each other, because what one group saves does not help the points of another.
   std::unordered_set<Tid> take(const std::vector<Member>& members);
 
  private:
   using Edges = std::unordered_map<Tid, std::vector<Tid>>;
 
-  // From each thread that depends on others to those that it waits for.
+  // Leads from each thread that depends on others to the threads that it waits for.
   Edges dependences(const std::vector<Member>& members) const;
 
   std::unordered_map<Tid, std::unordered_map<Tid, Nanoseconds>> waits_;  // [waiter][waker]

@@ -10,11 +10,11 @@
 namespace causalctl::causal {
 namespace {
 
-// A thread that has little of its own is taken to be like the others: this much CPU time of an
-// average thread, in units of the longest interval that is smoothed.
+// A thread with little CPU time of its own is taken to be like the others. This is the weight of
+// the others: CPU time of an average thread, in units of the longest interval that is smoothed.
 constexpr double kWeightOfOthers = 2;
 
-// A sample this much CPU time ago counts 1/e of one just now for the unit's share of late.
+// A sample this much CPU time ago counts 1/e of a present one in the unit's latest share.
 constexpr double kOfLateNs = 300.0 * kMillisecond;
 
 constexpr Nanoseconds kShortestClass = 16 * kMicrosecond;  // each next one is twice as long
@@ -62,7 +62,7 @@ Nanoseconds Credit::cpu_now(const Thread& thread, Nanoseconds now_ns) {
 
 Nanoseconds Credit::sampled(Tid tid, bool in_unit, Nanoseconds period_ns, Nanoseconds now_ns) {
   Thread& thread = threads_[tid];
-  if (!thread.running) {  // its switch was before the first event
+  if (!thread.running) {  // it was switched in before the first event
     thread.running = true;
     thread.running_since_ns = now_ns - period_ns;
   }

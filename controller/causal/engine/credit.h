@@ -10,10 +10,10 @@
 // ratios of sampled time to CPU time and are learned on the way; what all intervals earn together
 // is the same as by samples, without bias.
 //
-// An interval longer than `smooth_below` is credited sample by sample, at once: there the lumps are
-// small against the interval, and pauses must not wait for its end. And a thread that leaves its
-// core in the middle of an interval may leave it to another thread, which goes on from there: it is
-// given what was sampled so far, which is set off against what is expected at the end.
+// An interval longer than `smooth_below` is credited at once, sample by sample: the lumps are small
+// against it, and pauses must not wait for its end. A thread that leaves its core in the middle of
+// an interval may leave it to another thread, which goes on from there. So it is given what was
+// sampled so far, which is set off against what is expected at the end of the interval.
 #pragma once
 
 #include <array>
@@ -26,26 +26,27 @@ namespace causalctl::causal {
 
 class Credit {
  public:
-  // A new experiment on the same unit keeps what was learned, unless `forget`.
+  // A new experiment on the same unit keeps what was learned, unless `forget` is set.
   void begin(double speedup, Nanoseconds smooth_below_ns, bool forget);
 
   void end() { learning_ = false; }  // samples are for nobody until the next begin()
 
-  // Each returns what the thread has earned by it, in time; less than 0 where it was given too much
-  // before, 0 for a thread that was never seen.
+  // Each of these returns what the thread has earned by the event, as time. The result is negative
+  // if the thread was given too much before, and 0 for a thread that was never seen.
   Nanoseconds sampled(Tid thread, bool in_unit, Nanoseconds period_ns, Nanoseconds now_ns);
   Nanoseconds woke_another(Tid thread, Nanoseconds now_ns);
   Nanoseconds blocked(Tid thread, Nanoseconds now_ns);
 
   Nanoseconds left_core(Tid thread, Nanoseconds now_ns);  // preempted, or paused by us
-  // `stolen_ns`: for how long the controller had its core. A unit that takes less time loses less
-  // to it: such time counts as the thread's own. `kept_off_ns`: for how long strangers (ledger.h)
-  // kept it from a core, `stolen_ns` included. They get a fair share of the cores, so that a thread
-  // that needs less CPU time waits less for one, in proportion: it earns what is expected of the
-  // wait, the unit's share of the thread's latest CPU time. At once, before it wakes anybody.
+  // `stolen_ns` is the time for which the controller had the thread's core. A faster unit loses
+  // less to it, so this time counts as the thread's own. `kept_off_ns` is the time for which
+  // strangers (ledger.h) kept the thread from a core, `stolen_ns` included. Strangers get a fair
+  // share of the cores, so a thread that needs less CPU time waits for a core proportionally less.
+  // It therefore earns the wait times the unit's share of its latest CPU time, at once, before it
+  // wakes any thread.
   Nanoseconds switched_in(Tid thread, Nanoseconds stolen_ns, Nanoseconds now_ns,
                           Nanoseconds kept_off_ns = 0);
-  // So much CPU time, up to now, was a pause's, which is none of the program's.
+  // `cpu_ns` of the CPU time up to now was used by a pause, not by the program.
   void paused(Tid thread, Nanoseconds cpu_ns);
   void end_thread(Tid thread) { threads_.erase(thread); }
 
@@ -56,19 +57,19 @@ class Credit {
     Nanoseconds cpu_ns = 0;
   };
   static constexpr std::size_t kLengths = 12;
-  // By begin, end, length.
+  // Indexed by begin, end and length.
   using Shares = std::array<std::array<std::array<Share, kLengths>, 2>, 2>;
   struct Thread {
     bool running = false;
     Nanoseconds running_since_ns = 0;
     Nanoseconds stolen_ns = 0;  // since its last sample
-    // The present interval:
+    // These describe the present interval.
     Edge began = Edge::woken;
     Nanoseconds cpu_ns = 0;    // before running_since
     Nanoseconds unit_ns = 0;   // sampled
     Nanoseconds given_ns = 0;  // credited already, before the speedup is applied
     Shares shares{};
-    double sampled_ns = 0, in_unit_ns = 0;  // of late: what is long ago counts less
+    double sampled_ns = 0, in_unit_ns = 0;  // recent sums: samples of long ago count less
   };
 
   double expected_share(const Share& own, const Share& all) const;  // REQUIRES: all.cpu_ns > 0

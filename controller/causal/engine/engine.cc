@@ -51,7 +51,8 @@ void Engine::step() {
   judge_.stepped(now_ns - next_tick_ns_);
   next_tick_ns_ = std::max(next_tick_ns_ + to_next_tick_ns(), now_ns + cadence_.tick_ns() / 2);
 
-  // Events first, then pauses: a pause that ended before an event of its thread is then known.
+  // Events are drained before pauses are collected, so that a pause which ended before an event of
+  // its thread is known by then.
   const auto events = parts_.session.drain(now_ns);
   paid_ = parts_.pauser.collect(now_ns);
   auto next_paid = paid_.begin();
@@ -77,8 +78,8 @@ void Engine::redraw_periods() {
   drawn_at_ns_ = now_ns;
 }
 
-// Of a target that works for a moment every 2 ms, ticks in step with it might never find a thread
-// on a core. Evenly spread by the golden ratio, the same in every run.
+// Ticks are spread evenly by the golden ratio, the same in every run. If a target works for a
+// moment every 2 ms, ticks in step with it might never find a thread on a core.
 Nanoseconds Engine::to_next_tick_ns() const {
   if (!is_prompt()) return cadence_.tick_ns();
   constexpr double golden = 0.6180339887;
@@ -103,17 +104,17 @@ bool Engine::is_owing() const {
 }
 
 void Engine::request_pauses() {
-  if (!is_owing() || executed_) return;  // a new program has no stub
+  if (!is_owing() || executed_) return;  // after exec the new program has no stub
   for (const Ledger::Debt& debt : ledger_.debts()) {
     const bool pausing = parts_.pauser.pausing(debt.thread);
-    // Never arm a thread that is blocked: its shot would fire right after the wake-up, before the
-    // credit of that wake-up is known. One that waits for a core is to stand still only where all
-    // are; otherwise it may earn meanwhile what it owes.
+    // A blocked thread is never armed: its shot would fire right after its wake-up, before the
+    // credit of that wake-up is known. A thread that waits for a core is armed only if all threads
+    // are to stand still; otherwise it may still earn what it owes.
     const bool gets_on_core = debt.state == ThreadState::running ||
                               (is_prompt() && debt.state == ThreadState::waiting_for_core);
     if (pausing || (gets_on_core && debt.debt_ns > threshold_ns())) {
       if (!pausing && earns()) latency_.asked(debt.thread, last_earned_at_ns_);
-      // By now, not since the tick: what the step took would count as the shot's delay.
+      // the present time, because time since the tick would count as delay of the shot
       parts_.pauser.set_debt(debt.thread, debt.debt_ns, parts_.clock.now());
     }
   }
@@ -175,7 +176,7 @@ void Engine::end() {
 
 Nanoseconds Engine::threshold_ns() const {
   if (is_prompt()) return kLump / 10;
-  // Many pauses: it is their cost that is to be seen.
+  // A low threshold makes many pauses, whose cost is what a uniform pause shows.
   if (uniform() != nullptr) return kThresholdUniformPause;
   return cadence_.threshold_ns();
 }
@@ -183,7 +184,7 @@ Nanoseconds Engine::threshold_ns() const {
 Nanoseconds Engine::open_debt_ns() const {
   if (!is_owing()) return 0;
   const auto could_pay = [this](const Ledger::Debt& debt) {
-    // Where cores are not short it may be we who have the core at this moment.
+    // If cores are not short, the controller itself may have the core at this moment.
     const bool waits_for_us =
         debt.state == ThreadState::waiting_for_core && !cadence_.oversubscribed();
     return debt.state == ThreadState::running || waits_for_us ||

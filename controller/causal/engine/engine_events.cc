@@ -11,7 +11,7 @@ void Engine::apply(const perf::SampleEvent& event) {
   const Tid tid = event.thread.tid;
   ledger_.ran(tid);
   if (!event.callers.empty() && parts_.pauser.in_stub(event.callers.front())) {
-    cores_.spun_in_pause(event.period_ns);  // none of the program's work
+    cores_.spun_in_pause(event.period_ns);  // this is not the program's work
     return;
   }
   cores_.worked(event.period_ns);
@@ -66,8 +66,9 @@ void Engine::apply(const perf::SwitchEvent& event) {
   event.kind == perf::SwitchKind::in ? switched_in(event) : switched_out(event);
 }
 
-// What others take from the target they take whether or not its code gets faster: the clients of a
-// server run as long for each answer as before. The controller runs as often, whatever is answered.
+// Core time used by other programs does not shrink with the speedup: a server's clients need the
+// same CPU time per request however fast the server is. The controller wakes at a fixed rate, so a
+// faster unit loses less time to it.
 void Engine::switched_in(const perf::SwitchEvent& event) {
   const Tid tid = event.thread.tid;
   const Ledger::OnCore on_core = ledger_.switched_in(tid, event.cpu, event.time_ns);
@@ -77,7 +78,7 @@ void Engine::switched_in(const perf::SwitchEvent& event) {
   Nanoseconds kept_off_ns = std::max<Nanoseconds>(on_core.kept_off_ns - stopped_ns, 0);
   if (cores_.pauses_use_cpu() && paused_at(tid, event.time_ns)) {
     waited_in_pause_ns_[tid] += on_core.waited_ns;
-    kept_off_ns = 0;  // it is in the pause as measured
+    kept_off_ns = 0;  // the wait is in the pause as measured
   }
   earn(tid, credit_.switched_in(tid, by_us_ns, event.time_ns, kept_off_ns), event.time_ns);
   cores_.waited_for_us(by_us_ns);
@@ -98,7 +99,8 @@ void Engine::switched_out(const perf::SwitchEvent& event) {
   ledger_.switched_out(tid, event.cpu, event.time_ns, preempted, in_pause);
 }
 
-// Asked for and not ended, or ended since the last step.
+// Returns whether a pause of the thread was asked for and has not ended, or has ended since the
+// last step.
 bool Engine::paused_at(Tid thread, Nanoseconds time_ns) const {
   return parts_.pauser.pausing(thread) ||
          std::any_of(paid_.begin(), paid_.end(), [&](const pause::Paid& paid) {
@@ -115,8 +117,8 @@ void Engine::pay(const pause::Paid& paid) {
                             (length_ns > 0 ? pause_cost_ns_ : paid.cost_ns));
 }
 
-// A pause that was awake has used CPU time, save what it waited for a core, in the midst of what
-// its thread runs between two meetings.
+// A pause that stays awake uses CPU time, except while it waits for a core. This is taken out of
+// the thread's present interval.
 void Engine::not_worked(const pause::Paid& paid) {
   const auto waited = waited_in_pause_ns_.extract(paid.tid);
   if (!paid.awake || paid.end_ns <= paid.start_ns) return;
@@ -125,9 +127,9 @@ void Engine::not_worked(const pause::Paid& paid) {
 }
 
 void Engine::apply(const perf::WakeEvent& event) {
-  // In a hardware interrupt the running thread has no part in the wake-up. So it may be in a
-  // softirq, which may also be the thread's own packet on its way through the loopback device, and
-  // that is more frequent.
+  // In a hardware interrupt the running thread has no part in the wake-up. A softirq says less: the
+  // thread's own packet on its way through the loopback device also runs in one, and that is more
+  // frequent.
   if (event.context == perf::WakeContext::hardirq) {
     ledger_.woken_externally(event.woken, event.time_ns);
     return;
@@ -141,9 +143,9 @@ void Engine::apply(const perf::WakeEvent& event) {
 
 void Engine::apply(const perf::VisitEvent& event) {
   visit(event.tag, event.thread.tid, event.time_ns);
-  // Its trap is none of the program's time, in a baseline no more than in a treatment. A prompt
-  // uniform pause is compared with real time, in which the trap counts: it must not be taken for
-  // standing still.
+  // The trap of a visit is not the program's time, in baselines and treatments alike. A prompt
+  // uniform pause is compared with real time, in which the trap counts, so there it must not be
+  // taken for standing still.
   if (!is_prompt()) ledger_.earn(event.thread.tid, parts_.visit_cost_ns(event.tag));
 }
 
@@ -165,7 +167,7 @@ void Engine::apply(const perf::ThreadStartEvent& event) {
 
 void Engine::apply(const perf::ThreadExitEvent& event) {
   last_exit_ns_ = event.time_ns;
-  // What it has earned goes to the threads that join it.
+  // What the thread has earned is passed on to the threads that join it.
   earn(event.thread.tid, credit_.blocked(event.thread.tid, event.time_ns), event.time_ns);
   ledger_.end_thread(event.thread.tid, event.time_ns);
   credit_.end_thread(event.thread.tid);

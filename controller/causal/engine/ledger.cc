@@ -7,20 +7,20 @@
 namespace causalctl::causal {
 namespace {
 
-// A thread put on a core sooner than this after it became runnable did not wait for that core: the
-// time is the scheduler's own. Shorter waits would tie threads together that merely follow each
+// A thread that gets a core sooner than this after it became runnable did not wait for that core;
+// the scheduler needs this time itself. Shorter waits would couple threads that merely follow each
 // other on a core.
 constexpr Nanoseconds kCoreWaitFloor = 50 * kMicrosecond;
 
-// A core left longer ago than this was idle in between, or another program had it. A thread that
-// was waiting already when it was left waited for the thread that left it, whatever came between.
+// A core that was left longer ago than this was idle in between, or another program had it. But a
+// thread that was already waiting when the core was left waited for the thread that left it.
 constexpr Nanoseconds kHandOver = 20 * kMicrosecond;
 
-// The scheduler may leave a thread that was woken on its waker's core for this time, another
-// one being free: no other program's doing.
+// The scheduler may leave a woken thread on its waker's core for this time although another core is
+// free. Such a wait is not caused by another program.
 constexpr Nanoseconds kPlaced = 200 * kMicrosecond;
 
-// A thread that joins another runs again this soon after the other's end, as far as events tell.
+// A thread that joins another one runs again within this time of the other's end, as events show.
 constexpr Nanoseconds kJoined = 500 * kMicrosecond;
 
 }  // namespace
@@ -34,7 +34,8 @@ void Ledger::start_thread(Tid thread, Tid parent, Nanoseconds now_ns, bool block
   fresh.running_since_ns = now_ns;
   if (blocked) fresh.edge = Edge::missing;
   Thread& started = threads_[thread];
-  enter(started, ThreadState::unknown, now_ns);  // the id of one whose end was lost
+  // the id may be that of a thread whose end was lost
+  enter(started, ThreadState::unknown, now_ns);
   started = fresh;
   if (blocked || parent != 0) {
     enter(started, blocked ? ThreadState::blocked : ThreadState::waiting_for_core, now_ns);
@@ -90,7 +91,7 @@ void Ledger::add(Tid thread, Nanoseconds amount_ns) {
   }
 }
 
-// The rest of the machine stands still, too: it has nothing to pay with.
+// Peers stand still in virtual time, too: their leads rise as well, so that they owe nothing.
 void Ledger::lift(Nanoseconds amount_ns) {
   INVARIANT(amount_ns >= 0);
   lifted_ns_ += amount_ns;
@@ -185,13 +186,13 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
     const Nanoseconds strangers_ns = of_wait(not_strangers_.granted_ns() - thread.granted_known_ns);
     foreign_wait_ns_ += foreign_ns;
     own_wait_ns_ += waited_ns - foreign_ns;
-    // How long a new thread has waited is not known: its records begin up to a tick late.
+    // It is not known how long a new thread has waited: its records begin up to a tick late.
     if (thread.seen) {
       stranger_wait_ns_ += strangers_ns;
       if (shared_) result.kept_off_ns = strangers_ns;
     }
   }
-  // Then for any core.
+  // Then the thread has waited for any core.
   const bool short_all_along = core.short_since_ns <= thread.since_ns;
   const bool waited = waited_ns > kCoreWaitFloor || (short_all_along && !core.preempted);
   const bool for_strangers = !short_all_along && 2 * result.kept_off_ns > waited_ns;
@@ -204,7 +205,8 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
     arrive(thread, waited_ns, short_all_along ? pool_.lead_ns() : core.lead_ns, core.by_exempt);
     thread.lead_ns = std::min(thread.lead_ns + thread.runs_on_ns, most_ns);
   } else if (thread.edge == Edge::spurious) {
-    thread.lead_ns += waited_ns;  // all of it on the way
+    // The thread would not have blocked, so the whole wait is credited
+    thread.lead_ns += waited_ns;
   }
   INVARIANT(thread.lead_ns <= most_ns);
   return result;
@@ -245,7 +247,7 @@ void Ledger::switched_out(Tid tid, std::uint32_t cpu, Nanoseconds now_ns, bool p
   thread.ran_ns += ran_ns;
 }
 
-// REQUIRES: its state is still that of before.
+// REQUIRES: thread.state is still the state before the switch.
 void Ledger::leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns, bool preempted) {
   core.left_by = tid;
   core.left_at_ns = now_ns;
@@ -255,9 +257,9 @@ void Ledger::leave(Core& core, Tid tid, const Thread& thread, Nanoseconds now_ns
   core.short_since_ns = pool_.short_since_ns();
 }
 
-// A thread's records begin up to a tick after its birth, or with the attach: it may have blocked
-// before, nobody can tell when. That it is woken says so, as the way of a new thread to its first
-// core (sched_wakeup_new) makes no edge.
+// Records of a thread begin up to a tick after its birth, or with the attach, so it may have
+// blocked unseen before. A wake-up proves that it had blocked, because the way of a new thread to
+// its first core (sched_wakeup_new) makes no edge.
 bool Ledger::may_be_woken(const Thread& thread) {
   return thread.state == ThreadState::blocked || !thread.seen;
 }
@@ -287,14 +289,14 @@ void Ledger::woken(Tid tid, Tid waker, Nanoseconds now_ns) {
   thread.since_ns = now_ns;
 }
 
-// Its wait was ended by no thread that is known.
+// No known thread has ended the wait of this one.
 void Ledger::end_externally(Thread& thread, Nanoseconds now_ns) {
   thread.up_since_ns = now_ns;
   ++ended_externally_;
   if (is_visitor(thread)) ++meetings_.ended_externally;
 }
 
-// Not from a pause of ours: what it waits for a core after that is in the pause as measured.
+// Ignores a wait in a pause of ours: the wait for a core after it is in the pause as measured.
 void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return;
@@ -308,8 +310,8 @@ void Ledger::woken_externally(Tid tid, Nanoseconds now_ns) {
 }
 
 // A thread that began to wait for a background thread before that one woke up has waited for its
-// timer, and inherits what it owes. One that came later has met it over a lock, which in virtual
-// time the background thread has held at some other time.
+// timer, and inherits its debt. A thread that began later has met it over a lock, which in virtual
+// time the background thread has held at another time.
 bool Ledger::met_by_chance(const Thread& waiter, const Thread& waker) {
   return exempt(waker) && waiter.since_ns >= *waker.up_since_ns;
 }
@@ -320,8 +322,8 @@ void Ledger::spun(Tid tid, Nanoseconds amount_ns) {
   }
 }
 
-// In a uniform pause nothing is earned: a thread that stood still for longer than it owed, because
-// it did not get a core afterwards, is ahead of the others, and they owe nothing for that.
+// In a uniform pause nothing is earned. A thread that stood still for longer than it owed, because
+// it did not get a core afterwards, is ahead of the others, but they owe nothing for that.
 Nanoseconds Ledger::max_lead() const {
   if (threads_.empty() || lifted_ns_ > 0) return lifted_ns_;
   const auto largest = std::max_element(

@@ -7,15 +7,15 @@
 namespace causalctl::causal {
 namespace {
 
-// Background threads are those that run least, which together have this share of the target's CPU
-// time, and pass no progress point.
+// Background threads are the threads that run least, have together at most this share of the
+// target's CPU time, and pass no progress point.
 constexpr double kBackgroundShare = 0.05;
 
 }  // namespace
 
-// A thread that a timer wakes for a moment is not found running when it owes; or it is, by chance,
-// with all that it owes, and may hold a lock. So it does not pay, and what it could falsify by that
-// is bounded by the share of all background threads.
+// A background thread that a timer wakes for a moment is rarely found running when it owes; if it
+// is, its whole debt is due at once, and it may hold a lock. So it does not pay. The error is
+// bounded by the share of all background threads.
 void Ledger::find_background_threads() {
   std::vector<Thread*> by_cpu;
   Nanoseconds all_ns = 0;
@@ -39,7 +39,7 @@ void Ledger::find_background_threads() {
   }
 }
 
-// Of the CPU time of a thread, what it has had until now.
+// Brings the CPU time of a thread up to the present.
 void Ledger::catch_up(Thread& thread) {
   if (thread.state != ThreadState::running) return;
   const Nanoseconds ran_ns = std::max<Nanoseconds>(latest_ns_ - thread.running_since_ns, 0);
@@ -72,7 +72,7 @@ bool Ledger::is_coupled(Tid thread) const {
   return found != threads_.end() && found->second.coupled;
 }
 
-// A peer counts while it is on a core of the target, or waits where it was on one last.
+// A peer counts while it runs on a core of the target, or waits and was last on such a core.
 void Ledger::count_known(Thread& thread, ThreadState state, Nanoseconds now_ns) {
   const bool counts = !is_peer(thread) || (thread.cpu && cores_[*thread.cpu].of_target);
   const auto change = [&](ThreadState of) {

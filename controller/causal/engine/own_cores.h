@@ -1,9 +1,9 @@
-// What a thread that waits for a core would have had if the target had all cores to itself. Pure.
+// How long a thread that waits for a core would have run if the target had all cores to itself.
+// Pure.
 //
-// Where R threads of the target run and W wait, on C cores, min(W, C - R) of those that wait would
-// be running. Their waiting is owed to other processes (or to a limit of CPU time), the rest of the
-// waiting to there being more threads than cores. Threads that are bound to cores of their own
-// choice are taken to be free.
+// If R threads of the target run and W wait, on C cores, min(W, C - R) of the waiting ones could be
+// running. Their waiting is due to other processes (or to a limit of CPU time), the rest to there
+// being more threads than cores. Threads that are bound to some cores are treated as free.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ class OwnCores {
  public:
   explicit OwnCores(int cores) : cores_(cores) {}
 
-  // From now on `running` more threads run and `waiting` more wait, or fewer if less than 0.
-  // REQUIRES: none fewer than there are.
+  // From now on `running` more threads run and `waiting` more wait; negative numbers mean fewer.
+  // REQUIRES: neither count falls below 0.
   void change(Nanoseconds now_ns, int running, int waiting) {
     if (waiting_ > 0 && now_ns > at_ns_) {
       const auto passed = static_cast<double>(now_ns - at_ns_);
@@ -36,12 +36,13 @@ class OwnCores {
     INVARIANT(running_ >= 0 && waiting_ >= 0);
   }
 
-  // To one thread that waited all the time, until the last change.
+  // Returns how long one thread that waited all the time would have run, until the last change.
   double granted_ns() const { return granted_ns_; }
-  // None ran though some wanted to, summed. The scheduler may put two threads on one core while
-  // another is idle; what keeps all of them from all cores is other processes or a limit.
+  // Returns the total time for which no thread ran though some were runnable. The scheduler may put
+  // two threads on one core while another is idle, but only other processes or a limit keep all
+  // threads from all cores.
   Nanoseconds stalled_ns() const { return stalled_ns_; }
-  // What `granted_ns` came to for all threads, and what of it while none of them ran.
+  // The sum of `granted_ns` over all waiting threads, and the part of it in which no thread ran.
   struct Withheld {
     double all_ns = 0, together_ns = 0;
   };

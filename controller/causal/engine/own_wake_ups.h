@@ -1,4 +1,4 @@
-// When the controller has last had a core, and which: what it takes from the target. Pure.
+// On which cores the controller has run last, and when: what it takes from the target. Pure.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,9 @@ class OwnWakeUps {
   }
   std::size_t count() const { return count_; }
 
-  // Of a time, up to `end_ns`, for which another program had a thread's core: what the controller
-  // had of it. It gives the core back soon, so that a longer time is others', too.
+  // `stolen_ns`, up to `end_ns`, is the time for which another program had a thread's core. Returns
+  // the controller's part of it. The controller gives a core back soon, so a longer time is partly
+  // other programs'.
   Nanoseconds taken_ns(std::uint32_t core, Nanoseconds stolen_ns, Nanoseconds end_ns) const {
     if (stolen_ns == 0) return 0;
     const bool ours = std::any_of(latest_.begin(), latest_.end(), [&](const WakeUp& wake_up) {

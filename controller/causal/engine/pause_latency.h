@@ -11,9 +11,10 @@ namespace causalctl::causal {
 
 class PauseLatency {
  public:
-  // A pause of `thread` is asked for, because of a sample at `sample_ns`.
+  // A pause of `thread` is requested because of a sample at `sample_ns`.
   void asked(Tid thread, Nanoseconds sample_ns) { asked_for_ns_[thread] = sample_ns; }
-  // What was asked of `thread` has come: a pause from `start_ns` to `end_ns`, or a void shot.
+  // The request for `thread` is done: its pause was from `start_ns` to `end_ns`, or its shot was
+  // void.
   void came(Tid thread, Nanoseconds start_ns, Nanoseconds end_ns);
 
   Nanoseconds quantile(double which) const;  // 0 if there was no pause

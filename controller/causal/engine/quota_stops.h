@@ -18,8 +18,8 @@ class QuotaStops {
   void set_active(bool active) { active_ = active; }
   bool active() const { return active_; }
 
-  // All threads of the target that wanted to run have waited meanwhile. Moments on the way to a
-  // core after a wake-up are no stops.
+  // All threads of the target that wanted to run have waited in this time. Short waits on the way
+  // to a core after a wake-up are not stops.
   void stopped(Nanoseconds from_ns, Nanoseconds until_ns) {
     if (!active_ || until_ns - from_ns <= kLongestOnTheWay) return;
     total_ns_ += until_ns - from_ns;
@@ -27,7 +27,7 @@ class QuotaStops {
   }
 
   Nanoseconds total_ns() const { return total_ns_; }
-  // What of a stretch of time fell in the latest stops.
+  // Returns how much of a stretch of time the latest stops cover.
   Nanoseconds within(Nanoseconds from_ns, Nanoseconds until_ns) const {
     Nanoseconds sum_ns = 0;
     for (const Stop& stop : latest_) {

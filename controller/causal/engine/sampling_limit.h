@@ -1,4 +1,5 @@
-// Keeps sampling within kernel.perf_event_max_sample_rate: what is beyond it the kernel leaves out.
+// Keeps sampling within kernel.perf_event_max_sample_rate, because the kernel drops samples beyond
+// it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace causalctl::causal {
 
-// Why an experiment does not count in which the kernel stopped the sampling for `unsampled_ns` of
-// its CPU time. Returns an empty text if it counts. Pure.
+// Returns why an experiment does not count in which the kernel stopped sampling for `unsampled_ns`
+// of the target's CPU time; empty if it counts. Pure.
 std::string too_little_sampled(Nanoseconds sampled_ns, Nanoseconds unsampled_ns);
 
 class SamplingLimit {
@@ -21,12 +22,12 @@ class SamplingLimit {
   SamplingLimit(const perf::EventSource& session, std::vector<std::string>& warnings)
       : session_(session), warnings_(warnings) {}
 
-  // The shortest mean period that the kernel allows now; 0: not known.
+  // Returns the shortest mean period that the kernel allows now; 0 if it is not known.
   Nanoseconds shortest_ns();
-  // The period asked for, or a longer one that is allowed, with a warning.
+  // Returns the period asked for, or a longer one, with a warning, if that one is not allowed.
   Nanoseconds allowed(Nanoseconds asked_ns);
-  // The period to go on with: `period_ns`, or a longer one where the limit has fallen below it,
-  // with a warning. Looks every few seconds.
+  // Returns the period to go on with: `period_ns`, or a longer one, with a warning, if the limit no
+  // longer allows it. Reads the limit every few seconds.
   Nanoseconds still_allowed(Nanoseconds period_ns, Nanoseconds now_ns);
 
  private:

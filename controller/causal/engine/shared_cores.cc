@@ -5,11 +5,11 @@
 namespace causalctl::causal {
 namespace {
 
-// Where this share of the waits falls in moments in which all threads of the target wait, it is a
-// quota that keeps them from running: strangers stop one at a time.
+// If this share of the waits falls in moments in which all threads of the target wait, a quota
+// keeps them from running; strangers stop one thread at a time.
 constexpr double kTogether = 0.8;
-// Of the periods of a quota: where it is used up in fewer, CPU time is left over that a faster
-// program would not need.
+// Share of a quota's periods in which it must be used up. Otherwise CPU time is left over that a
+// faster program would not need.
 constexpr double kMostPeriods = 0.5;
 
 }  // namespace
@@ -29,8 +29,9 @@ CoreUse operator-(const CoreUse& now, const CoreUse& before) {
 void SharedCores::update(const CoreUse& use, int cores, const CpuLimits& limits) {
   const auto waited = static_cast<double>(use.stranger_wait_ns);
   const bool together = use.together_ns > kTogether * use.withheld_ns;
-  // A core may be free while a thread waits, because the scheduler has put two on one. Whoever
-  // waits for strangers waits no longer than these run, but all of a target may wait for its quota.
+  // A core may be free while a thread waits, because the scheduler has put two threads on one. A
+  // thread that waits for strangers waits no longer than these run; only for a quota may all
+  // threads wait.
   bool others_hardly_ran = false;
   if (use.idle_ns) {
     const Nanoseconds others_ns = cores * use.at_ns - *use.idle_ns - use.cpu_ns - use.peers_cpu_ns;

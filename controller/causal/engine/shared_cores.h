@@ -9,29 +9,30 @@
 
 namespace causalctl::causal {
 
-// Of the target's threads, summed, since some moment.
+// How the target's threads used cores, summed over threads, since some moment.
 struct CoreUse {
   Nanoseconds at_ns = 0;
-  Nanoseconds cpu_ns = 0;              // used, that of pauses included
-  Nanoseconds peers_cpu_ns = 0;        // used by peers since the update before
-  Nanoseconds stranger_wait_ns = 0;    // for cores that strangers had, or a limit withheld
-  double withheld_ns = 0;              // … of waits of any length
-  double together_ns = 0;              // … while none of the target's threads ran
+  Nanoseconds cpu_ns = 0;        // used, that of pauses included
+  Nanoseconds peers_cpu_ns = 0;  // used by peers since the update before
+  // waited for cores that strangers had, or that a limit withheld
+  Nanoseconds stranger_wait_ns = 0;
+  double withheld_ns = 0;  // the same, including waits of any length
+  double together_ns = 0;  // the part of withheld_ns in which no thread of the target ran
   std::optional<Nanoseconds> idle_ns;  // of the target's cores; nullopt: not known
 };
 CoreUse operator-(const CoreUse& now, const CoreUse& before);
 
 class SharedCores {
  public:
-  // `use`: since the update before.
+  // `use` covers the time since the update before.
   void update(const CoreUse& use, int cores, const CpuLimits& limits);
 
-  // Strangers, or a quota, keep threads waiting.
+  // Returns whether strangers, or a quota, keep threads waiting.
   bool shared() const { return shared_; }
-  // Most waits are those for a quota that is used up in most of its periods.
+  // Returns whether most waits are for a quota that is used up in most of its periods.
   bool quota() const { return quota_; }
-  // A pause may use CPU time: a core that its thread left would be a stranger's, and there is no
-  // quota that such pauses would use up.
+  // Returns whether a pause may use CPU time: a stranger would take a core that the paused thread
+  // left, and there is no quota that such pauses would use up.
   bool may_stand_awake() const { return awake_; }
 
  private:

@@ -1,4 +1,4 @@
-// Do threads of the target wait by spinning? Found out in the survey, from where samples fall.
+// Finds out in the survey, from where samples fall, whether threads of the target wait by spinning.
 //
 // A spinning thread waits without a wake-up that anybody could see (docs/virtual-time.md). Loops
 // that wait contain PAUSE, by the processor vendors' advice (Intel 64 Optimization Reference
@@ -18,19 +18,20 @@ namespace causalctl::causal {
 
 class Spinning {
  public:
-  // Fills all of `bytes` from the target's memory; false where it cannot be read.
+  // Fills all of `bytes` from the target's memory. Returns false if it cannot be read.
   using Read = std::function<bool(Address, std::span<std::byte>)>;
 
   void sampled(Address address) {
     if (!surveyed_) ++counts_[address];
   }
 
-  // Share of the samples so far that fell within a few instructions of PAUSE. Reads the memory
-  // around every address that was sampled; forgets them, and counts no more. 0 for fewer than 50
-  // samples, or if memory cannot be read.
+  // Returns the share of the samples so far that fell within a few instructions of PAUSE; 0 for
+  // fewer than 50 samples, or if memory cannot be read. Reads the memory around every sampled
+  // address; afterwards forgets the addresses and counts no more.
   double share(const Read& read);
 
-  // Whether the address is within a few instructions of PAUSE; reads memory the first time.
+  // Returns whether the address is within a few instructions of PAUSE. Reads memory at the first
+  // call for an address.
   bool near(Address address, const Read& read);
 
  private:

@@ -38,7 +38,8 @@ std::optional<Unit> unit_of(const symbols::Location& location, const config::Sco
                   std::string(unwind::base_name(location.module))};
     }
   }
-  // No line: the compiler's own code, or no debug information. A file scope can say nothing of it.
+  // There is no line: this is the compiler's own code, or has no debug information. A file scope
+  // cannot judge it.
   if (!scope.files.empty() || scope.unit == config::Unit::line) return std::nullopt;
   if (frames.back().function.empty()) return std::nullopt;
   return function_unit(location);

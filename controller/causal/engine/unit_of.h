@@ -1,4 +1,4 @@
-// Which unit the code at an address belongs to by itself, without its callers (Coz section 3.4.2).
+// Finds the unit of the code at an address, without regard to its callers (Coz section 3.4.2).
 // Pure.
 #pragma once
 
@@ -14,20 +14,22 @@
 
 namespace causalctl::causal {
 
-// nullopt: out of scope. REQUIRES: frames only where the module is in scope.
+// Returns nullopt if the code is out of scope. REQUIRES: there are frames only if the module is in
+// scope.
 std::optional<Unit> unit_of(const symbols::Location& location, const config::Scope& scope);
 
-// The function that holds the address, by the file and the line at which it begins. nullopt: not
-// known.
+// Returns the function that holds the address, named by the file and line at which it begins;
+// nullopt if it is not known.
 std::optional<Unit> function_of(const symbols::Location& location);
 
-// The warning that functions are sped up for want of lines. Throws UsageError where only lines were
-// asked for and there are none at all: no experiment could ever be made.
+// Returns the warning that functions are sped up because there are no lines. Throws UsageError if
+// only lines were asked for and there are none at all, because no experiment could be made.
 std::optional<std::string> missing_lines(const symbols::LineInformation& lines,
                                          const config::Scope& scope);
 
-// "no source file matches 'x.c'; nearest: y.c": of the patterns of --scope-file that match none of
-// `files`, the paths of all source files of the binaries in scope. Empty: there is none.
+// Returns "no source file matches 'x.c'; nearest: y.c" for the patterns of --scope-file that match
+// none of `files`, the paths of all source files of the binaries in scope. Returns an empty text if
+// all match.
 std::string unmatched_files(const config::Scope& scope, const std::set<std::string>& files,
                             std::size_t nearest);
 
