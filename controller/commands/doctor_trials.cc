@@ -17,10 +17,10 @@ constexpr int kAllRegisters = 4;
 
 struct Meaning {
   const char* name;
-  const char* without;  // what follows where it was not seen
+  const char* without;  // what a run does without it
   bool required;
-  const char* never_fired;  // what to do then …
-  const char* refused;      // … and where it could not be opened
+  const char* never_fired;  // what to do if it was opened and did not fire
+  const char* refused;      // what to do if it could not be opened
 };
 
 Meaning meaning_of(Facility facility) {

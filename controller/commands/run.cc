@@ -42,7 +42,7 @@ ExitCode run(const RunArguments& arguments) {
     end_program(pid, guardian);
     return code;
   } catch (...) {
-    if (!guardian.is_suspended()) end_program(pid, guardian);  // else the guardian kills it
+    if (!guardian.is_suspended()) end_program(pid, guardian);  // otherwise the guardian kills it
     throw;
   }
 }

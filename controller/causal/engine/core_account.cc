@@ -25,7 +25,8 @@ void CoreAccount::add_to(CoreTotals& totals, const Now& now) const {
   totals += before_;
   const auto passed = static_cast<double>(now.at_ns - updated_.at_ns);
   const auto of = [&](double rate) { return static_cast<Nanoseconds>(rate * passed); };
-  // A target that stands still is not checked again; its peers are taken to stand still, too.
+  // A target that stands still is not checked again. So its busiest thread has no more CPU time
+  // than the target, unless that thread may be a peer's, of which only the rate is known.
   const Nanoseconds cpu_ns = now.cpu_ns - updated_.cpu_ns;
   const Nanoseconds busiest_ns = peers_ > 0 ? of(busiest_) : std::min(of(busiest_), cpu_ns);
   totals.busiest_cpu_ns += busiest_ns;

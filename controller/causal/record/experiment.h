@@ -50,7 +50,7 @@ struct Experiment {
   Nanoseconds warm_up_ns = 0;        // before it; not logged
   Nanoseconds warm_up_delay_ns = 0;  // of which the target was paused
   Nanoseconds delay_ns = 0;          // growth of the largest lead; in a baseline by visits only
-  Nanoseconds effective_ns = 0;      // wall - delay
+  Nanoseconds effective_ns = 0;      // wall - delay, without stops by a quota
   std::uint64_t samples = 0;         // in the unit
   std::vector<ThroughputCount> throughput;
   std::vector<LatencyCount> latency;
@@ -63,7 +63,7 @@ struct Experiment {
   std::uint64_t pauses = 0;
   // Standard error of the virtual time: what is not known of the cost of a thread's pauses.
   Nanoseconds cost_error_ns = 0;
-  Nanoseconds model_error_ns = 0;  // … what the theory itself leaves open (model_error.h)
+  Nanoseconds model_error_ns = 0;  // standard error of the model (model_error.h)
   std::string discarded;           // why it does not count (controller late, …); empty: counts
 
   static constexpr auto fields() {

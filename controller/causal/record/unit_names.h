@@ -27,8 +27,8 @@ bool may_be_called(const Unit& unit, const std::string& name);
 // The shortest of them that is not taken.
 std::string free_name(const Unit& unit, const std::function<bool(const std::string&)>& taken);
 
-// Which of these units, all different, `wanted` can be: the one of this identity, else those that
-// may be called so.
+// Which of these units, all different, `wanted` can mean: the one of this identity or, if there is
+// none, those that may be called so.
 std::vector<Unit> meant(const std::vector<Unit>& units, const std::string& wanted);
 
 // What a line of a log says of a unit, which may leave out what it does not know.
