@@ -39,9 +39,9 @@ class LocationSource {
   virtual std::optional<LineInformation> lines() = 0;  // nullopt: not known yet
 };
 
-// At a low priority a target that runs meanwhile comes first. In a run that lasts less than a second
-// its samples would then be known too late, because answers may take tens of milliseconds beside
-// busy programs: such a run needs the ordinary priority.
+// At a low priority a target that runs meanwhile comes first. In a run that lasts less than a
+// second its samples would then be known too late, because answers may take tens of milliseconds
+// beside busy programs: such a run needs the ordinary priority.
 enum class Haste : std::uint8_t { low_priority, ordinary };
 
 class AsyncSymbolizer final : public LocationSource {
