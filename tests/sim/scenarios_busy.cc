@@ -118,14 +118,15 @@ void add_other_strangers(std::vector<Scenario>& all) {
   }
 }
 
-// The program is in a cgroup that may use half a core or one, beside k threads in it or outside.
+// The program is in a cgroup that may use half a core, one, or 1.6 of two, beside k threads in it
+// or outside. The last is used up by two busy threads, but not while one of them is paused.
 void add_quotas(std::vector<Scenario>& all) {
   const struct {
     const char* name;
     Strangers strangers;
   } kinds[] = {{"", {}}, {"", {2}}, {" inside", {2, 0, 1, true}}};
   for (const BusyProgram& each : busy_programs()) {
-    for (const Nanoseconds quota_ms : {50, 100}) {
+    for (const Nanoseconds quota_ms : {50, 100, 160}) {
       for (const auto& [name, strangers] : kinds) {
         Scenario scenario = beside_strangers(each, strangers);
         scenario.family = "quota";

@@ -209,9 +209,9 @@ double systematic_error(std::span<const Effect> effects, std::span<const double>
   for (std::size_t i = 0; i < effects.size(); ++i) {
     const Experiment& treatment = *effects[i].experiment;
     const Unfelt& unfelt = effects[i].unfelt;
-    if (treatment.effective_ns <= 0 || treatment.wall_ns <= 0) continue;
+    if (treatment.effective_ns <= 0) continue;
     pace += weights[i] * unfelt.error *
-            std::log(seconds(treatment.wall_ns) / seconds(treatment.effective_ns));
+            std::log1p(seconds(treatment.delay_ns) / seconds(treatment.effective_ns));
     // Virtual time, and what falsifies it, counts for what is felt.
     const double weight =
         weights[i] * (1 - unfelt.share) / static_cast<double>(treatment.effective_ns);

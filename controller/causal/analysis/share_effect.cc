@@ -36,22 +36,23 @@ double wanted(const Sum& all) {
   return std::clamp(theirs / busiest, 0.0, 1.0) * std::clamp(1 - idle / all.wall, 0.0, 1.0);
 }
 
-// One by the cores' time, as far as others want it: of p and u p, what is not of the threads. While
-// a quota is used up it is the quota that is shared, and always wanted.
-double scale_of(const Sum& all, const Sum& baselines, bool strangers) {
-  const double in_quota =
-      all.wall > 0 ? std::min(1.0, static_cast<double>(all.cores.quota_ns) / all.wall) : 0;
-  double scale = 0;
+// The share of the time in which a quota is used up, and shared instead of the cores.
+double in_quota(const Sum& baselines) {
+  if (baselines.wall <= 0) return 0;
+  return std::min(1.0, static_cast<double>(baselines.cores.quota_ns) / baselines.wall);
+}
+
+double scale_of_cores(const Sum& all, const Sum& baselines) {
   const double core_time = baselines.cores.cores * baselines.wall;
-  if (strangers && core_time > 0) {
-    scale += (1 - in_quota) * wanted(all) / core_time;
-  }
-  if (in_quota > 0) {
-    const double granted =
-        static_cast<double>(all.cores.quota_granted_ns) / static_cast<double>(all.cores.quota_ns);
-    if (granted > 0 && baselines.wall > 0) scale += in_quota / (granted * baselines.wall);
-  }
-  return scale;
+  return core_time > 0 ? (1 - in_quota(baselines)) * wanted(all) / core_time : 0;
+}
+
+// Pauses change what target and peers use, so baselines tell what there is for them.
+double scale_of_quota(const Sum& baselines) {
+  const auto granted_ns = static_cast<double>(baselines.cores.quota_granted_ns);
+  if (granted_ns <= 0) return 0;
+  const double granted = granted_ns / static_cast<double>(baselines.cores.quota_ns);
+  return in_quota(baselines) / (granted * baselines.wall);
 }
 
 // The part of the unit's CPU time that coupled threads had.
@@ -74,27 +75,36 @@ ShareEffect::ShareEffect(const Run& run, const Point& point, bool felt) {
   }
   const CoresShared shared = classify(all.cores);
   if (baselines.visits <= 0 || (!shared.matters && shared.quota_share == 0)) return;
-  const double scale = scale_of(all, baselines, shared.matters);
+  if (shared.matters) cores_scale_ = scale_of_cores(all, baselines);
+  quota_scale_ = scale_of_quota(baselines);
+  stopped_ = static_cast<double>(baselines.cores.quota_stopped_ns) / baselines.wall;
   for (const auto& [name, unit] : units) {
     if (unit.visits <= 0) continue;
     // A virtual speedup changes nothing of what the code takes, but visits may be fewer. Both parts
     // are of the same experiments: which threads are coupled may differ in others.
-    const double scaled = scale * baselines.visits / unit.visits;
+    const double by_visits = baselines.visits / unit.visits;
     Share& share = shares_[name];
-    share.of_cores = std::min(1.0, scaled * static_cast<double>(unit.cores.coupled_cpu_ns));
-    share.of_unit = scaled * static_cast<double>(unit.cores.coupled_unit_ns);
+    share.per_scale = by_visits * static_cast<double>(unit.cores.coupled_cpu_ns);
+    share.unit_per_scale = by_visits * static_cast<double>(unit.cores.coupled_unit_ns);
     share.coupled = coupled_part(unit, run.overhead.period_ns);
   }
+}
+
+double ShareEffect::mixed(const Share& share, double scale, double effect, double speedup) {
+  const double lost = share.coupled * std::min(1.0, scale * share.per_scale) * effect;
+  return effect - lost + speedup * scale * share.unit_per_scale;
 }
 
 double ShareEffect::with_share(const Experiment& treatment, double log_ratio) const {
   const auto found = shares_.find(treatment.unit.name);
   if (found == shares_.end()) return log_ratio;
-  const Share& share = found->second;
   const double effect = 1 - std::exp(log_ratio);
-  const double lost = share.coupled * share.of_cores * effect;
-  const double mixed = effect - lost + treatment.speedup * share.of_unit;
-  return std::log(std::max(1 - mixed, kShortest));
+  const auto with = [&](double scale) {
+    return mixed(found->second, scale, effect, treatment.speedup);
+  };
+  double left = 1 - with(cores_scale_ + quota_scale_);
+  if (quota_scale_ > 0) left = std::max(left, (1 - stopped_) * (1 - with(cores_scale_)));
+  return std::log(std::max(left, kShortest));
 }
 
 }  // namespace causalctl::causal

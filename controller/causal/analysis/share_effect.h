@@ -16,6 +16,8 @@
 //
 // While a quota of CPU time is used up, what it grants stands for the cores' time, and threads that
 // do not wait for the coupled ones for the strangers: then C T is what it grants in a visit's time.
+// A visit never takes less time than it would if the quota stopped nothing. Where this is the
+// longer, a faster unit leaves some of the quota unused.
 #pragma once
 
 #include <map>
@@ -36,11 +38,17 @@ class ShareEffect {
 
  private:
   struct Share {
-    double of_cores = 0;  // p
-    double of_unit = 0;   // u p
-    double coupled = 0;   // of the unit's CPU time, what coupled threads had
+    double per_scale = 0;       // p, for a scale of 1
+    double unit_per_scale = 0;  // u p, likewise
+    double coupled = 0;         // of the unit's CPU time, what coupled threads had
   };
+  static double mixed(const Share& share, double scale, double effect, double speedup);
+
   std::map<std::string, Share> shares_;  // by unit
+  // One by the time that is shared, cores' and quota's, each as far as it is wanted.
+  double cores_scale_ = 0;
+  double quota_scale_ = 0;
+  double stopped_ = 0;  // share of the baselines' time in which the quota stopped the target
 };
 
 }  // namespace causalctl::causal

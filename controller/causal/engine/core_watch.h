@@ -28,14 +28,15 @@ class CoreWatch {
   // A thread waited for its core because the controller ran on it.
   void waited_for_us(Nanoseconds waited_ns) { wait_for_us_ns_ += waited_ns; }
 
-  // A thread got its core after a wait, and the ledger has been told. Returns the part of the wait
-  // that a quota caused.
-  Nanoseconds got_core(Nanoseconds now_ns, Nanoseconds waited_ns);
+  // A thread got its core after a wait, and the ledger has been told. Returns the foreign part of
+  // the wait without what a quota caused of it.
+  Nanoseconds got_core(Nanoseconds now_ns, const Ledger::OnCore& on_core);
 
-  // Does nothing if the target has hardly run since the last check.
-  void check();
+  // Both do nothing if the target has hardly run since the last check. Call check() between
+  // windows.
+  void check() { check(parts_.pauser.totals().paid_ns == checked_paid_ns_); }
   void check_if_due(Nanoseconds now_ns) {
-    if (now_ns - checked_.at_ns > longest_unchecked_ns_) check();
+    if (now_ns - checked_.at_ns > longest_unchecked_ns_) check(false);
   }
 
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
@@ -51,6 +52,7 @@ class CoreWatch {
   bool throttled() const { return throttled_; }
 
  private:
+  void check(bool may_end_quota);
   CoreUse use() const;
   CoreAccount::Now account_of(const CoreUse& use) const;
 
@@ -63,8 +65,9 @@ class CoreWatch {
   SharedCores shared_cores_;
   QuotaStops quota_stops_;
   Nanoseconds stalled_ns_ = 0;       // as it was when a thread last got its core
-  Nanoseconds stopped_wait_ns_ = 0;  // waits that a quota caused, summed over threads
+  Nanoseconds stopped_wait_ns_ = 0;  // of foreign waits, what a quota caused
   CoreUse checked_;                  // as it was at the last check
+  Nanoseconds checked_paid_ns_ = 0;  // what all pauses had paid at the last check
   Nanoseconds idle_before_ns_ = 0;   // as it was at the first step
   CoreAccount account_{{}};
   bool throttled_ = false;

@@ -73,9 +73,8 @@ void Engine::switched_in(const perf::SwitchEvent& event) {
   const Tid tid = event.thread.tid;
   const Ledger::OnCore on_core = ledger_.switched_in(tid, event.cpu, event.time_ns);
   if (ledger_.is_peer(tid)) return;
-  const Nanoseconds stopped_ns = cores_.got_core(event.time_ns, on_core.waited_ns);
+  Nanoseconds kept_off_ns = cores_.got_core(event.time_ns, on_core);
   const Nanoseconds by_us_ns = wake_ups_.taken_ns(event.cpu, on_core.stolen_ns, event.time_ns);
-  Nanoseconds kept_off_ns = std::max<Nanoseconds>(on_core.kept_off_ns - stopped_ns, 0);
   if (cores_.pauses_use_cpu() && paused_at(tid, event.time_ns)) {
     waited_in_pause_ns_[tid] += on_core.waited_ns;
     kept_off_ns = 0;  // the wait is in the pause as measured

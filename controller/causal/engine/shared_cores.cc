@@ -11,6 +11,8 @@ constexpr double kTogether = 0.8;
 // Share of a quota's periods in which it must be used up. Otherwise CPU time is left over that a
 // faster program would not need.
 constexpr double kMostPeriods = 0.5;
+// A quota that was used up in most periods is taken to be so until it is in fewer than this share.
+constexpr double kFewPeriods = 0.25;
 
 }  // namespace
 
@@ -26,7 +28,7 @@ CoreUse operator-(const CoreUse& now, const CoreUse& before) {
   return since;
 }
 
-void SharedCores::update(const CoreUse& use, int cores, const CpuLimits& limits) {
+void SharedCores::update(const CoreUse& use, int cores, const CpuLimits& limits, Shows shows) {
   const auto waited = static_cast<double>(use.stranger_wait_ns);
   const bool together = use.together_ns > kTogether * use.withheld_ns;
   // A core may be free while a thread waits, because the scheduler has put two threads on one. A
@@ -38,9 +40,16 @@ void SharedCores::update(const CoreUse& use, int cores, const CpuLimits& limits)
     others_hardly_ran = 2 * static_cast<double>(others_ns) < waited;
   }
   const bool by_placement = others_hardly_ran && !limits.throttled && !together;
-  shared_ = waited > kSharedFrom * static_cast<double>(use.cpu_ns) && !by_placement;
-  const bool used_up = limits.used_up ? *limits.used_up > kMostPeriods : others_hardly_ran;
-  quota_ = shared_ && together && used_up;
+  const bool waits = waited > kSharedFrom * static_cast<double>(use.cpu_ns) && !by_placement;
+  const bool used_up = limits.used_up ? *limits.used_up > kMostPeriods : waits && others_hardly_ran;
+  const bool still_used_up = quota_ && limits.used_up.value_or(0) > kFewPeriods;
+  if ((together && used_up) || still_used_up) {
+    quota_ = true;
+  } else if (shows == Shows::use_and_disuse_of_quota) {
+    quota_ = false;
+  }
+  if (limits.granted) granted_ = *limits.granted;
+  shared_ = waits || quota_;
   const bool may_be_quota = limits.throttled || (together && !limits.used_up);
   awake_ = shared_ && !may_be_quota && !limits.is_counted;
 }

@@ -2,6 +2,7 @@
 // peer (rule 13 of docs/virtual-time.md). Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "controller/base/cpu_limits.h"
@@ -24,13 +25,21 @@ CoreUse operator-(const CoreUse& now, const CoreUse& before);
 
 class SharedCores {
  public:
+  // What the time since the update before says of a quota. Threads that were paused leave a part of
+  // their quota, so only time without pauses shows that the program does not use it up. Within a
+  // window the answer must not change back, because its stops would be counted in a part of it.
+  enum class Shows : std::uint8_t { use_of_quota, use_and_disuse_of_quota };
+
   // `use` covers the time since the update before.
-  void update(const CoreUse& use, int cores, const CpuLimits& limits);
+  void update(const CoreUse& use, int cores, const CpuLimits& limits, Shows shows);
 
   // Returns whether strangers, or a quota, keep threads waiting.
   bool shared() const { return shared_; }
-  // Returns whether most waits are for a quota that is used up in most of its periods.
+  // Returns whether most waits of the program without pauses are for a quota that it uses up in
+  // most of its periods.
   bool quota() const { return quota_; }
+  // Returns the CPU time a second that the quota grants, as last known; 0: not known.
+  double granted() const { return granted_; }
   // Returns whether a pause may use CPU time: a stranger would take a core that the paused thread
   // left, and there is no quota that such pauses would use up.
   bool may_stand_awake() const { return awake_; }
@@ -39,6 +48,7 @@ class SharedCores {
   bool shared_ = false;
   bool awake_ = false;
   bool quota_ = false;
+  double granted_ = 0;
 };
 
 }  // namespace causalctl::causal

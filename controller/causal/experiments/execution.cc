@@ -51,8 +51,10 @@ void wait_for_answers(const EngineParts& parts, const RunHooks& hooks) {
 }
 
 struct Watched {
-  Nanoseconds wall_ns = 0;    // until the end was noticed
-  Nanoseconds window_ns = 0;  // after the start: from here on virtual time is counted
+  Nanoseconds wall_ns = 0;  // until the end was noticed
+  // From the start to where virtual time is counted: without stops by a quota, and these.
+  Nanoseconds window_ns = 0;
+  Nanoseconds stopped_before_ns = 0;
   CoreReading cores;
 };
 
@@ -69,8 +71,9 @@ Watched watch(Engine& engine, LineCheck& lines, const EngineParts& parts, const 
     if (!unit && !planned.unit.empty()) {
       unit = parts.attribution.find(planned.unit);
       if (unit) {
+        watched.stopped_before_ns = engine.quota_stopped_ns();
         engine.begin_experiment(*unit, planned.speedup, period_ns);
-        watched.window_ns = parts.clock.now() - start_ns;
+        watched.window_ns = parts.clock.now() - start_ns - watched.stopped_before_ns;
       }
     }
     return !parts.session.target_alive() || engine.executed_other_program() ||
@@ -114,7 +117,8 @@ Experiment experiment_of(const EngineParts& parts, const Engine& engine,
   }
   result.effective_ns = watched.window_ns + end.last_ns;
   result.delay_ns = engine.delay_at_visit_ns();
-  result.wall_ns = result.effective_ns + result.delay_ns + engine.quota_stopped_ns();
+  result.wall_ns =
+      result.effective_ns + result.delay_ns + watched.stopped_before_ns + engine.quota_stopped_ns();
   result.cost_error_ns = error_of_pauses(result, overhead);
   result.model_error_ns = model_error_of(result);
   result.throughput = {{kEndToEnd, end.visits, 0, 0}};

@@ -44,7 +44,8 @@ void ExperimentRun::warm_up(Experiment& experiment) const {
       static_cast<Nanoseconds>(kWarmUpShare * static_cast<double>(duration_ns));
   const auto passed_ns = [&] { return parts.clock.now() - begin_ns; };
   const auto warm = [&] {
-    return ends_early(begin_ns) || passed_ns() - engine.delay_ns() >= effective_ns;
+    const Nanoseconds stood_ns = engine.delay_ns() + engine.quota_stopped_ns();
+    return ends_early(begin_ns) || passed_ns() - stood_ns >= effective_ns;
   };
   engine.run_until(warm, begin_ns + duration_ns);
   experiment.warm_up_ns = passed_ns();

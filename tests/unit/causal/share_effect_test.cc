@@ -173,6 +173,16 @@ TEST_CASE("under a quota all threads that wait for each other gain what is saved
     }
     CHECK(effect_of_unit(run, 1, 1.0 / 3) == Approx((4.0 + 6.0) / 32));
   }
+  SECTION("but a visit takes no less time than without stops") {
+    // 1.6 cores are granted: a round takes 12.5 ms, and 12 without stops.
+    for (Experiment& e : run.experiments) {
+      e.wall_ns = e.cores.quota_ns = 1250 * kMillisecond;
+      e.cores.quota_stopped_ns = 50 * kMillisecond;
+      e.cores.quota_granted_ns = 2000 * kMillisecond;
+    }
+    CHECK(effect_of_unit(run, 1, 1.0 / 3) == Approx(6.0 / 20));
+    CHECK(effect_of_unit(run, 2, 0) == Approx(0.5 / 12.5));  // not 4 / 20
+  }
   SECTION("for as long as it is used up") {
     for (Experiment& e : run.experiments) {
       e.cores.quota_ns /= 2;
@@ -184,7 +194,7 @@ TEST_CASE("under a quota all threads that wait for each other gain what is saved
     run = barrier_run();
     for (Experiment& e : run.experiments) {
       e.cores.quota_ns = e.wall_ns / 2;
-      e.cores.quota_stopped_ns = 1;
+      e.cores.quota_stopped_ns = e.wall_ns / 3;
       e.cores.quota_granted_ns = e.wall_ns / 4;  // half a core
     }
     // Half of u p is 8 of 2 16, and half of it 8 of 16 / 2; e is 0.

@@ -6,6 +6,7 @@ namespace causalctl::causal {
 namespace {
 
 constexpr int kCores = 2;
+constexpr auto kBoth = SharedCores::Shows::use_and_disuse_of_quota;
 
 // Two threads for a second beside one stranger: each runs for two thirds of it.
 CoreUse beside_one() {
@@ -21,8 +22,19 @@ CoreUse beside_one() {
 
 SharedCores classified(const CoreUse& use, const CpuLimits& limits = {}) {
   SharedCores shared;
-  shared.update(use, kCores, limits);
+  shared.update(use, kCores, limits, kBoth);
   return shared;
+}
+
+// Both threads stop together for a fifth of the time, because they may use 1.6 cores.
+CoreUse stopped_together() {
+  CoreUse use;
+  use.at_ns = kSecond;
+  use.cpu_ns = 8 * kSecond / 5;
+  use.stranger_wait_ns = 2 * kSecond / 5;
+  use.together_ns = use.withheld_ns = 2.0 * kSecond / 5;
+  use.idle_ns = 2 * kSecond / 5;
+  return use;
 }
 
 }  // namespace
@@ -82,8 +94,47 @@ TEST_CASE("a quota is what stops all threads together in most of its periods", "
     CHECK(classified(use, {.used_up = {}}).quota());
   }
   CHECK_FALSE(classified(beside_one(), {.throttled = true, .used_up = 0.9}).quota());
-  use.stranger_wait_ns = use.cpu_ns / 25;
-  CHECK_FALSE(classified(use, {.throttled = true, .used_up = 0.9}).quota());
+  SECTION("however short its stops are, if they are counted") {
+    use.stranger_wait_ns = use.cpu_ns / 25;
+    CHECK(classified(use, {.throttled = true, .used_up = 0.9}).quota());
+    use.idle_ns = 2 * kSecond / 3;
+    CHECK_FALSE(classified(use, {.used_up = {}}).quota());
+  }
+}
+
+TEST_CASE("that pauses save a quota does not show that the program does", "[causal]") {
+  constexpr auto use_only = SharedCores::Shows::use_of_quota;
+  SharedCores shared;
+  const CpuLimits used_up{.throttled = true, .used_up = 1, .granted = 1.6};
+  shared.update(stopped_together(), kCores, used_up, use_only);
+  CHECK(shared.quota());
+  CHECK(shared.granted() == 1.6);
+  CoreUse paused;
+  paused.at_ns = kSecond;
+  paused.cpu_ns = kSecond;
+  paused.idle_ns = kSecond;
+  const CpuLimits saved{.throttled = true};
+  shared.update(paused, kCores, saved, use_only);
+  CHECK(shared.quota());
+  CHECK(shared.shared());
+  CHECK_FALSE(shared.may_stand_awake());
+  CHECK(shared.granted() == 1.6);
+  shared.update(paused, kCores, saved, kBoth);
+  CHECK_FALSE(shared.quota());
+  CHECK_FALSE(shared.shared());
+}
+
+TEST_CASE("a quota that is used up in about half of its periods does not come and go", "[causal]") {
+  SharedCores shared;
+  const auto update = [&](double used_up) {
+    shared.update(stopped_together(), kCores, {.throttled = true, .used_up = used_up}, kBoth);
+    return shared.quota();
+  };
+  CHECK_FALSE(update(0.4));
+  CHECK(update(0.6));
+  CHECK(update(0.4));
+  CHECK_FALSE(update(0.2));
+  CHECK_FALSE(update(0.4));
 }
 
 // A thread that is alone in its target stops alone.
