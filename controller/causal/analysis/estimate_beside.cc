@@ -46,22 +46,28 @@ double half_width(const CoresShared& shared) {
 
 }  // namespace
 
-std::optional<Warning> told_of_strangers(const std::vector<Run>& runs) {
+std::vector<Warning> told_of_strangers(const std::vector<Run>& runs) {
   CoreTotals totals;
-  bool throttled = false;
+  bool throttled = false;  // but not in most periods, or else its stops are told apart
   for (const Run& run : runs) {
     for (const Experiment& experiment : run.experiments) totals += experiment.cores;
     throttled = throttled || run.throttled;
   }
   const CoresShared shared = classify(totals);
+  std::vector<Warning> told;
   if (shared.matters) {
-    return Warning(kBesideStrangers, 100 * shared.waited_share,
-                   throttled ? "a quota of CPU time (cgroup) or other programs" : "other programs",
-                   shared.stretch, for_whom(shared.meeting), half_width(shared), 100 * kAsked);
+    told.emplace_back(kBesideStrangers, 100 * shared.waited_share,
+                      throttled && totals.quota_ns == 0
+                          ? "a quota of CPU time (cgroup) or other programs"
+                          : "other programs",
+                      shared.stretch, for_whom(shared.meeting), half_width(shared), 100 * kAsked);
   }
-  if (shared.quota_share == 0) return std::nullopt;
-  return Warning(kUnderQuota, 100 * shared.quota_share,
-                 1 / (1 - std::min(shared.quota_share, 0.99)), half_width(shared), 100 * kAsked);
+  if (shared.quota_share > 0) {
+    told.emplace_back(kUnderQuota, 100 * shared.quota_share,
+                      1 / (1 - std::min(shared.quota_share, 0.99)), half_width(shared),
+                      100 * kAsked);
+  }
+  return told;
 }
 
 }  // namespace causalctl::causal

@@ -1,7 +1,6 @@
 // What a reader must know of the programs that shared the target's cores. Pure.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "controller/base/warning.h"
@@ -9,7 +8,8 @@
 
 namespace causalctl::causal {
 
-// nullopt: no strangers (ledger.h) kept the target from its cores in any run.
-std::optional<Warning> told_of_strangers(const std::vector<Run>& runs);
+// Returns nothing if neither strangers (ledger.h) nor a quota of CPU time kept the target from its
+// cores in any run.
+std::vector<Warning> told_of_strangers(const std::vector<Run>& runs);
 
 }  // namespace causalctl::causal

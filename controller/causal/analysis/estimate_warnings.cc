@@ -264,8 +264,8 @@ void warn_of_null(const ProgressResult& point, Report& report) {
 
 void warn_of_selfcheck(Report& report) {
   for (const ProgressResult& point : report.progress) warn_of_null(point, report);
-  if (report.beside) {
-    report.warnings.push_back(*report.beside);
+  if (!report.beside.empty()) {
+    report.warnings.insert(report.warnings.end(), report.beside.begin(), report.beside.end());
   } else if (report.foreign_share > kBesideOthers) {
     report.warnings.emplace_back(
         kForeignWaits, percent(report.foreign_share),

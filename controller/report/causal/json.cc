@@ -158,7 +158,7 @@ std::string render_json(const Report& report) {
        {{"digest", name_of(report.digest)},
         {"oversubscribed_share", json_number(report.oversubscribed_share)},
         {"outside_share", json_number(report.foreign_share)},
-        {"beside", report.beside ? report.beside->text() : ""},
+        {"beside", fmt::format("{}", fmt::join(texts_of(report.beside), " "))},
         {"peers", report.peers}}},
       {"facilities", report.facilities},
       {"warnings", texts_of(report.warnings)}};

@@ -136,8 +136,8 @@ struct Report {
   DigestResult digest = DigestResult::unknown;
   double oversubscribed_share = 0;  // runnable wait / (wait + run)
   double foreign_share = 0;         // … of waits owed to other processes
-  // What other programs on the same cores do to the numbers. Among the warnings, too.
-  std::optional<Warning> beside;
+  // What other programs on the same cores, and quotas, do to the numbers. Among the warnings, too.
+  std::vector<Warning> beside;
   std::vector<std::string> peers;  // other processes that were followed, sorted
   // Of the kernel → seen | never-fired | refused, on ourselves; "seen" only where all runs saw it.
   std::map<std::string, std::string> facilities;

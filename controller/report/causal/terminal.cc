@@ -281,7 +281,7 @@ void write_checks(const Report& report, Text& out) {
   }
   // What stands at the head is not said again.
   std::vector<Warning> warnings = report.warnings;
-  if (report.beside) std::erase(warnings, *report.beside);
+  for (const Warning& told : report.beside) std::erase(warnings, told);
   write_warnings(warnings, out);
 }
 
@@ -297,7 +297,7 @@ std::string program_of(const Report& report) {
 std::string render_text(const Report& report, bool color, int width) {
   Text out(color, width);
   out.line("{}", out.colored(finding_words(report), kBold));
-  if (report.beside) out.line("{}", printable(report.beside->text()));
+  for (const Warning& told : report.beside) out.line("{}", printable(told.text()));
   out.blank();
   out.line(
       "{}: {} run{}, {} experiments in {}{}", program_of(report), report.runs,

@@ -20,8 +20,9 @@ Run with_cores(const CoreTotals& each) {
 }
 
 std::string told_of(const Run& run) {
-  const auto strangers = told_of_strangers({run});
-  return strangers ? strangers->text() : "";
+  std::string all;
+  for (const Warning& told : told_of_strangers({run})) all += told.text();
+  return all;
 }
 
 constexpr Nanoseconds kRan = 300 * kMillisecond;
@@ -62,12 +63,20 @@ TEST_CASE("how long a quota stops the target is told, and how much that widens i
   CHECK_THAT(told,
              StartsWith("A quota of CPU time (cgroup) stopped the target 60 % of the time while") &&
                  Contains("worth 2.5 times as much") && Contains("±6 points (at 50 %)"));
+  SECTION("beside what strangers take") {
+    cores.stranger_wait_ns = kWaited;
+    Run run = with_cores(cores);
+    run.throttled = true;
+    CHECK_THAT(told_of(run), StartsWith("The target's threads waited for a core 40 %") &&
+                                 Contains("because of other programs;") &&
+                                 Contains("A quota of CPU time (cgroup) stopped the target 60 %"));
+  }
 }
 
 TEST_CASE("what is told of strangers stands in the report once, and is a warning", "[causal]") {
   const auto report = estimate({with_cores({kRan, kWaited, kRan, 0, 0})});
-  REQUIRE(report.beside);
-  CHECK(std::count(report.warnings.begin(), report.warnings.end(), *report.beside) == 1);
+  REQUIRE(report.beside.size() == 1);
+  CHECK(std::count(report.warnings.begin(), report.warnings.end(), report.beside[0]) == 1);
 }
 
 }  // namespace causalctl::causal

@@ -128,10 +128,10 @@ TEST_CASE("waits for cores are told apart by whose doing they are", "[causal]") 
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0], Contains("40 % of the time because of other processes"));
   CHECK_THAT(warnings_of(report)[0], Contains("of CPU time): effects"));
-  report.beside = Warning("Others had the cores.");  // says it better
+  report.beside = {Warning("Others had the cores.")};  // says it better
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0], StartsWith("Others had"));
-  report.beside.reset();
+  report.beside.clear();
   report.peers = {"client (process 17)"};
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0],
