@@ -13,6 +13,13 @@ void CoreWatch::start() {
   account_ = CoreAccount(account_of(checked_));
 }
 
+void CoreWatch::assume_quota() {
+  shared_cores_.assume_quota();
+  ledger_.share_cores(true);
+  quota_stops_.set_active(true);
+  account_.update(account_of(checked_), {}, {.strangers = true, .quota = true});
+}
+
 CoreUse CoreWatch::use() const {
   CoreUse use;
   use.at_ns = parts_.clock.now();

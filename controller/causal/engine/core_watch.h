@@ -19,7 +19,8 @@ class CoreWatch {
   CoreWatch(const EngineParts& parts, Ledger& ledger, Nanoseconds longest_unchecked_ns)
       : parts_(parts), ledger_(ledger), longest_unchecked_ns_(longest_unchecked_ns) {}
 
-  void start();  // call at the first step
+  void start();         // call at the first step
+  void assume_quota();  // taken to be used up until a check shows otherwise; call after start()
 
   void worked(Nanoseconds cpu_ns) { cpu_time_ns_ += cpu_ns; }
   void spun_in_pause(Nanoseconds cpu_ns) { standing_cpu_ns_ += cpu_ns; }
@@ -47,8 +48,9 @@ class CoreWatch {
   // threads spin.
   CoreTotals totals() const;
   const QuotaStops& quota_stops() const { return quota_stops_; }
-  // These three are as of the last check.
+  // These four are as of the last check.
   bool pauses_use_cpu() const { return shared_cores_.may_stand_awake(); }
+  bool near_quota() const { return shared_cores_.near_quota(); }
   bool throttled() const { return throttled_; }
 
  private:

@@ -29,6 +29,7 @@ Engine::Engine(EngineParts parts, const EngineOptions& options)
                                                  : Ledger::UnseenCredit::full,
               parts_.cores),
       cores_(parts_, ledger_, one_unit_of_work_ ? kLongestUncheckedWhole : kLongestUnchecked),
+      under_quota_(options.under_quota),
       judge_(parts_.session),
       pause_cost_ns_(parts_.shot_cost_ns) {
   if (one_unit_of_work_) ledger_.count_all_as_visitors();
@@ -41,6 +42,7 @@ void Engine::start() {
   next_tick_ns_ = parts_.clock.now();
   cadence_.start(next_tick_ns_);
   cores_.start();
+  if (under_quota_) cores_.assume_quota();
 }
 
 void Engine::step() {

@@ -39,6 +39,8 @@ struct EngineOptions {
   // threads work for it, and it may end soon. For each visit the delay is kept as it was then,
   // which asks all threads.
   bool one_unit_of_work = false;
+  // A quota of CPU time is taken to be used up from the first step on.
+  bool under_quota = false;
   Nanoseconds longest_tick_ns = 8 * kMillisecond;          // Cadence::limit()
   Nanoseconds longest_threshold_ns = kSecond;              // Cadence::limit_threshold()
   std::optional<Nanoseconds> threshold_ns = std::nullopt;  // Cadence::fix_threshold()
@@ -151,6 +153,7 @@ class Engine {
   bool one_unit_of_work_;
   Ledger ledger_;
   CoreWatch cores_;
+  bool under_quota_;
   Cadence cadence_;
   Credit credit_;
   Spinning spinning_;

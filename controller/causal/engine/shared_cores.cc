@@ -41,14 +41,19 @@ void SharedCores::update(const CoreUse& use, int cores, const CpuLimits& limits,
   }
   const bool by_placement = others_hardly_ran && !limits.throttled && !together;
   const bool waits = waited > kSharedFrom * static_cast<double>(use.cpu_ns) && !by_placement;
-  const bool used_up = limits.used_up ? *limits.used_up > kMostPeriods : waits && others_hardly_ran;
-  const bool still_used_up = quota_ && limits.used_up.value_or(0) > kFewPeriods;
-  if ((together && used_up) || still_used_up) {
+  // Where the kernel counts it, a core that nobody else wants is as good a sign as stopping
+  // together: a quota is granted in portions of 5 ms, so that cores stop at different times.
+  const bool used_up = limits.used_up
+                           ? *limits.used_up > kMostPeriods && (together || others_hardly_ran)
+                           : together && waits && others_hardly_ran;
+  const bool often_used_up = limits.used_up.value_or(0) > kFewPeriods;
+  if (used_up || (quota_ && often_used_up)) {
     quota_ = true;
   } else if (shows == Shows::use_and_disuse_of_quota) {
     quota_ = false;
   }
   if (limits.granted) granted_ = *limits.granted;
+  near_quota_ = quota_ || often_used_up;
   shared_ = waits || quota_;
   const bool may_be_quota = limits.throttled || (together && !limits.used_up);
   awake_ = shared_ && !may_be_quota && !limits.is_counted;

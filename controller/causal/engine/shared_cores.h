@@ -33,11 +33,16 @@ class SharedCores {
   // `use` covers the time since the update before.
   void update(const CoreUse& use, int cores, const CpuLimits& limits, Shows shows);
 
+  // From now on a quota is taken to be used up, until an update shows otherwise.
+  void assume_quota() { shared_ = quota_ = true; }
+
   // Returns whether strangers, or a quota, keep threads waiting.
   bool shared() const { return shared_; }
   // Returns whether most waits of the program without pauses are for a quota that it uses up in
   // most of its periods.
   bool quota() const { return quota_; }
+  // Returns whether pauses may leave CPU time over that a quota would otherwise withhold.
+  bool near_quota() const { return near_quota_; }
   // Returns the CPU time a second that the quota grants, as last known; 0: not known.
   double granted() const { return granted_; }
   // Returns whether a pause may use CPU time: a stranger would take a core that the paused thread
@@ -48,6 +53,7 @@ class SharedCores {
   bool shared_ = false;
   bool awake_ = false;
   bool quota_ = false;
+  bool near_quota_ = false;
   double granted_ = 0;
 };
 

@@ -42,6 +42,7 @@ class EndToEnd {
   std::map<std::string, std::size_t> by_identity_;  // into run_.samples
   Nanoseconds start_ns_ = monotonic_now();
   int expected_status_ = 0;
+  bool under_quota_ = false;  // most of the first run was
   std::vector<Death> deaths_;
   std::uint64_t executions_ = 0;
   std::mt19937_64 random_;
@@ -101,6 +102,7 @@ void EndToEnd::learn(const Run& run, bool baseline) {
     sum.inherited += samples.inherited;
     if (baseline) sum.baseline_count += samples.count;
   }
+  run_.cores += run.cores;
   merge(run_.losses, run.losses);
   merge(run_.overhead, run.overhead);
   run_.stopped_calls += run.stopped_calls;
@@ -174,10 +176,12 @@ ExitCode EndToEnd::all() {
   run_.experiments.clear();
   run_.samples.clear();
   run_.losses = {};
+  run_.cores = {};
   run_.warnings.clear();
   run_.config_json = hooks_.config_json;
   random_.seed(run_.seed);
   expected_status_ = first.status;
+  under_quota_ = 2 * first.run.cores.quota_ns > shown.wall_ns;
   learn(first.run, false);
   log_.run(run_);
 
@@ -192,7 +196,7 @@ ExitCode EndToEnd::all() {
     const std::string unit = config_.experiment.fixed_unit.empty()
                                  ? identity_of(run_.samples[planned->unit].unit)
                                  : config_.experiment.fixed_unit;
-    const Execution execution = next({unit, planned->speedup});
+    const Execution execution = next({unit, planned->speedup, under_quota_});
     code = execution.code;
     if (code != ExitCode::ok || execution.run.reason == EndReason::interrupted) break;
     take(execution);

@@ -160,6 +160,7 @@ void run_execution(const Settings& settings, const EngineParts& parts, const Run
   wait_for_symbols(parts, hooks);
   // What there was at its start says nothing of the rest, and there is no next experiment in it.
   Engine engine(parts, {.one_unit_of_work = true,
+                        .under_quota = planned.under_quota,
                         .longest_tick_ns = kShortestTick,
                         .longest_threshold_ns = 0,
                         .threshold_ns = settings.pause.threshold_ns});

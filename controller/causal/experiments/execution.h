@@ -25,6 +25,8 @@ inline constexpr const char* kEndToEnd = "end-to-end";  // the point's name in l
 struct PlannedExecution {
   std::string unit;    // empty: nothing is selected, the run only shows what is hot
   double speedup = 0;  // 0: a baseline
+  // A quota of CPU time is taken to be used up until the execution shows otherwise.
+  bool under_quota = false;
 };
 
 // `hooks.followed` lets the program go. Fills `run`: one experiment, the samples, losses, period.

@@ -14,6 +14,7 @@ struct Played {
   std::size_t most = 5;          // executions; then the user ends it
   int status_of_third = 0;       // as wait(2) gives it
   ExitCode code = ExitCode::ok;  // of each process that watches
+  Nanoseconds quota_of_first_ns = 0;
   Run run;
 
   ExitCode play(const config::Config& config = {}) {
@@ -40,6 +41,8 @@ struct Played {
     experiment.throughput = {{kEndToEnd, 1, 0, kSecond}};
     execution.run.experiments = {experiment};
     execution.run.samples = {{experiment.unit, 10}};
+    execution.run.cores.cpu_ns = kSecond;
+    if (planned.size() == 1) execution.run.cores.quota_ns = quota_of_first_ns;
     execution.run.warnings = {"told by each"};
     execution.run.reason = EndReason::target_exited;
     return execution;
@@ -58,6 +61,17 @@ TEST_CASE("the first execution shows what is hot, each later one is an experimen
   REQUIRE(played.run.samples.size() == 1);
   CHECK(played.run.samples[0].count == 50);
   CHECK(played.run.warnings == std::vector<std::string>{"told by each"});
+}
+
+TEST_CASE("a quota that the first execution uses up is known to all later ones", "[causal]") {
+  Played played;
+  played.quota_of_first_ns = GENERATE(kSecond / 4, kSecond * 3 / 4);
+  played.play();
+  REQUIRE(played.planned.size() == 5);
+  CHECK_FALSE(played.planned[0].under_quota);
+  CHECK(played.planned[1].under_quota == (played.quota_of_first_ns > kSecond / 2));
+  CHECK(played.planned[4].under_quota == played.planned[1].under_quota);
+  CHECK(played.run.cores.cpu_ns == 5 * kSecond);
 }
 
 TEST_CASE("an execution that ends otherwise than the first does not count", "[causal]") {

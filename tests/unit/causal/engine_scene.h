@@ -145,7 +145,7 @@ struct Scene {
 
   explicit Scene(double speedup, int cores = 2, Nanoseconds visit_cost_ns = 0,
                  std::optional<Nanoseconds> idle_at_start_ns = std::nullopt,
-                 bool one_unit_of_work = false)
+                 bool one_unit_of_work = false, bool under_quota = false)
       : idle_ns(idle_at_start_ns),
         engine({.clock = clock,
                 .session = source,
@@ -159,7 +159,7 @@ struct Scene {
                 .visit_costs_ns = {visit_cost_ns},
                 .read_target = [this](Address, std::span<std::byte> code) { return read(code); },
                 .cpu_limits = [this] { return limits; }},
-               {.one_unit_of_work = one_unit_of_work}) {
+               {.one_unit_of_work = one_unit_of_work, .under_quota = under_quota}) {
     for (const Tid tid : {kFast, kOther}) {
       add(perf::ThreadStartEvent{id(tid), {}, kStart});
       add(perf::SwitchEvent{id(tid), kStart + 1, core(tid), perf::SwitchKind::in});

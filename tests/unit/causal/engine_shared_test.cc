@@ -217,6 +217,16 @@ TEST_CASE("what threads that wait for each other run of the unit is counted", "[
   CHECK(since.cores == 0);  // nobody tells how long they idle
 }
 
+TEST_CASE("a quota that an earlier run used up is known from the start", "[causal][engine]") {
+  const bool known = GENERATE(true, false);
+  Scene scene(0.5, 2, 0, std::nullopt, true, known);
+  for (const Tid each : {kFast, kOther}) scene.wait(each, 10, 60);
+  scene.run_until(80);
+  CHECK(scene.engine.quota_stopped_ns() == (known ? 50 * kMs : 0));
+  CHECK((scene.engine.core_totals().quota_stopped_ns == 50 * kMs) == known);
+  CHECK(scene.engine.delay_ns() < kMs);  // nothing is earned in a wait before the first sample
+}
+
 // Both threads stop for 60 ms of each 100, and kFast runs the unit in between.
 TEST_CASE("while a quota stops all threads virtual time stands still", "[causal][engine]") {
   Scene scene(0.5);

@@ -102,6 +102,24 @@ TEST_CASE("a quota is what stops all threads together in most of its periods", "
   }
 }
 
+// Portions of 5 ms are used up at different times.
+TEST_CASE("a quota may stop one thread after the other", "[causal]") {
+  CoreUse use = stopped_together();
+  use.together_ns = 0.4 * use.withheld_ns;
+  const CpuLimits used_up{.throttled = true, .used_up = 0.9};
+  CHECK(classified(use, used_up).quota());
+  CHECK_FALSE(classified(use, {.used_up = {}}).quota());
+  use.idle_ns = 0;  // strangers have what it leaves
+  CHECK_FALSE(classified(use, used_up).quota());
+}
+
+TEST_CASE("pauses may leave CPU time over if a quota is used up now and then", "[causal]") {
+  CHECK_FALSE(classified(beside_one()).near_quota());
+  CHECK_FALSE(classified(beside_one(), {.throttled = true, .used_up = 0.1}).near_quota());
+  CHECK(classified(beside_one(), {.throttled = true, .used_up = 0.3}).near_quota());
+  CHECK(classified(stopped_together(), {.used_up = {}}).near_quota());
+}
+
 TEST_CASE("that pauses save a quota does not show that the program does", "[causal]") {
   constexpr auto use_only = SharedCores::Shows::use_of_quota;
   SharedCores shared;
