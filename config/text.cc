@@ -7,9 +7,9 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 #include "config/load.h"
+#include "controller/base/edit_distance.h"
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
 
@@ -23,22 +23,6 @@ struct TimeUnit {
 constexpr TimeUnit kTimeUnits[] = {{"ns", 1},      {"us", kMicrosecond}, {"ms", kMillisecond},
                                    {"s", kSecond}, {"m", 60 * kSecond},  {"h", 3600 * kSecond}};
 constexpr double kLongestSeconds = 366.0 * 24 * 3600;
-
-// Returns the Levenshtein distance, computed one row at a time.
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
 
 constexpr std::string_view kOperator = "operator";
 // Ordered from longest to shortest, so that no entry is the beginning of a later one.
@@ -87,7 +71,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   // such a word is no slip, and the distance takes quadratic time
   if (word.size() > 64) return best;
   for (const std::string& candidate : all) {
-    const std::size_t count = edits(word, candidate);
+    const std::size_t count = edit_distance(word, candidate, fewest);
     // A short key is not suggested if it shares no letter with the word.
     if (count >= fewest || count >= std::min(word.size(), candidate.size())) continue;
     fewest = count;

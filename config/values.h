@@ -227,7 +227,6 @@ struct Text : Kind {
 
 // A list of texts. In Words, which is a command, only the first must not be empty. An option gives
 // a command as one text, which is split as a shell would split it.
-// split as by a shell.
 struct Strings : Kind {
   using Value = Texts;
   static constexpr Shape kShape = Shape::list;

@@ -162,9 +162,7 @@ std::optional<ModuleIndex::Named> ModuleIndex::bounds_at(Address address) {
   load_bounds();
   const auto* range = bounds_->find(address - bias_);
   if (range == nullptr) return std::nullopt;
-  const auto slash = file().path.rfind('/');
-  const auto name = slash == std::string::npos ? file().path : file().path.substr(slash + 1);
-  return Named{fmt::format("{}+{:#x}", name, range->low), range->low + bias_};
+  return Named{fmt::format("{}+{:#x}", base_name(file().path), range->low), range->low + bias_};
 }
 
 // Decides by the section's name: System V ABI for x86-64, 5.2 "Procedure Linkage Table".

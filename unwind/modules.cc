@@ -24,7 +24,7 @@ int open_vdso(LoadedModule& module, Elf** elf) {
   const std::size_t size = module.file.end - module.file.start;
   if (size > kLargestVdso) return -1;
   module.image.resize(size);
-  if (!TargetMemory(module.target).read(module.file.start, module.image)) return -1;
+  if (!read_target(module.target, module.file.start, module.image)) return -1;
   *elf = elf_memory(reinterpret_cast<char*>(module.image.data()), module.image.size());
   return -1;  // without a descriptor libdwfl takes *elf
 }

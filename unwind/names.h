@@ -32,8 +32,6 @@ std::string_view base_name(std::string_view path);  // what follows the last '/'
 // (fnmatch). What is the text of a name or a path, brackets and all, is not taken for a pattern.
 bool path_matches(const std::string& path, const std::string& glob);
 
-// Returns the Levenshtein distance, or limit + 1 if it is larger, at cost O(limit * length).
-std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
 // Returns the candidates nearest to `name`, nearest first, each once, by edit distance of the plain
 // names; a name that contains the other one is near, too. Returns none if nothing is near.
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates,

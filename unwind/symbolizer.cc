@@ -191,13 +191,12 @@ std::vector<std::string> Symbolizer::similar_lines(const std::string& file, int 
     const auto more = debug_info.files();
     files.insert(files.end(), more.begin(), more.end());
   }
-  const auto file_of = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
   std::vector<std::string> names;
-  for (const std::string& each : files) names.push_back(file_of(each));
+  for (const std::string& each : files) names.emplace_back(base_name(each));
   std::vector<std::string> similar;
-  for (const std::string& name : nearest(file_of(file), names, count)) {
+  for (const std::string& name : nearest(base_name(file), names, count)) {
     for (const std::string& each : files) {
-      if (file_of(each) == name && similar.size() < count &&
+      if (base_name(each) == name && similar.size() < count &&
           std::find(similar.begin(), similar.end(), each) == similar.end()) {
         similar.push_back(each);
       }

@@ -33,7 +33,7 @@ bool first_page_matches(int fd, Pid target, const MappedFile& file) {
       ::pread(fd, in_file.data(), in_file.size(), static_cast<off_t>(file.first_offset));
   if (got < 64) return false;
   const std::span<std::byte> memory(in_memory.data(), static_cast<std::size_t>(got));
-  if (!TargetMemory(target).read(file.start, memory)) return false;
+  if (!read_target(target, file.start, memory)) return false;
   return std::equal(memory.begin(), memory.end(), in_file.begin());
 }
 

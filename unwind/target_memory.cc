@@ -6,14 +6,14 @@
 
 namespace causalctl::unwind {
 
-bool TargetMemory::read(Address address, std::span<std::byte> bytes) {
+bool read_target(Pid target, Address address, std::span<std::byte> bytes) {
   iovec local{bytes.data(), bytes.size()};
   // The address belongs to the other process; here it is only passed on to the kernel.
   iovec remote{reinterpret_cast<void*>(address), bytes.size()};  // NOLINT
-  return process_vm_readv(target_, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes.size());
+  return process_vm_readv(target, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes.size());
 }
 
-bool StackView::read(Address address, std::span<std::byte> bytes) {
+bool StackView::read(Address address, std::span<std::byte> bytes) const {
   if (address < base_) return false;
   const Address offset = address - base_;
   if (offset > stack_.size() || bytes.size() > stack_.size() - offset) return false;

@@ -1,30 +1,23 @@
-// Two views of memory: of a live process, and of the stack copied into a sample.
+// The only ways in which unwinding reads a target's memory: that of the live process, and the stack
+// copied into a sample. Each fills all of `bytes`, or returns false.
 #pragma once
 
 #include <cstddef>
 #include <span>
 
 #include "controller/base/types.h"
-#include "unwind/memory_view.h"
 
 namespace causalctl::unwind {
 
 // Reads by process_vm_readv(2). Returns false also if the process is gone or may not be read.
-class TargetMemory : public MemoryView {
- public:
-  explicit TargetMemory(Pid target) : target_(target) {}
-  bool read(Address address, std::span<std::byte> bytes) override;
-
- private:
-  Pid target_;
-};
+bool read_target(Pid target, Address address, std::span<std::byte> bytes);
 
 // The bytes from `base` upwards, which it borrows.
-class StackView : public MemoryView {
+class StackView {
  public:
   StackView() = default;
   StackView(Address base, std::span<const std::byte> stack) : base_(base), stack_(stack) {}
-  bool read(Address address, std::span<std::byte> bytes) override;
+  bool read(Address address, std::span<std::byte> bytes) const;
 
  private:
   Address base_ = 0;

@@ -23,6 +23,7 @@
 #include "controller/base/fd.h"
 #include "controller/base/procfs.h"
 #include "unwind/elf_image.h"
+#include "unwind/function_bounds.h"
 #include "unwind/mapped_file.h"
 #include "unwind/target_file.h"
 #include "unwind/target_memory.h"
@@ -60,7 +61,7 @@ class Image {
   void open(Pid target) {
     if (file_.path == "[vdso]") {
       copy_.resize(std::min<std::size_t>(file_.end - file_.start, kLargestVdso));
-      if (TargetMemory(target).read(file_.start, copy_)) elf_ = ElfImage(copy_);
+      if (read_target(target, file_.start, copy_)) elf_ = ElfImage(copy_);
       return;
     }
     const OpenedFile opened = open_mapped_file(target, file_);
@@ -89,15 +90,13 @@ struct Source {
 
   bool load_maps();
   Image* image_at(Address address);
-  bool is_executable(Address address) const;
   bool read(Address address, std::span<std::byte> bytes);
   int find_table(Address ip, unw_dyn_info_t& table);
 
   Pid target;
-  TargetMemory memory;
   unw_addr_space_t space = nullptr;
   std::vector<Image> images;             // sorted by address
-  std::vector<MappedRange> executable;   // sorted by address; includes code outside of files
+  RangeMap<NoValue> executable;          // includes code outside of files
   const Registers* registers = nullptr;  // of the present sample
   StackView stack;
   bool complete = false;
@@ -147,7 +146,7 @@ int no_name(unw_addr_space_t, unw_word_t, char*, std::size_t, unw_word_t*, void*
 unw_accessors_t accessors = {find_proc_info,  put_unwind_info,   no_dynamic_info, access_memory,
                              access_register, no_float_register, no_resume,       no_name};
 
-Source::Source(Pid pid) : target(pid), memory(pid) {
+Source::Source(Pid pid) : target(pid) {
   if (!load_maps()) procfs::throw_unreadable(pid, "maps");
   space = unw_create_addr_space(&accessors, 0);
   if (space == nullptr) throw Error("unw_create_addr_space failed");
@@ -169,10 +168,11 @@ bool Source::load_maps() {
     }
   }
   images = std::move(fresh);
-  executable.clear();
+  std::vector<RangeMap<NoValue>::Range> ranges;
   for (const procfs::Map& map : *maps) {
-    if (map.executable) executable.push_back({map.start, map.end});
+    if (map.executable) ranges.push_back({map.start, map.end, {}});
   }
+  executable = RangeMap<NoValue>(std::move(ranges));
   return true;
 }
 
@@ -185,13 +185,6 @@ Image* Source::image_at(Address address) {
   return address < image.file().end ? &image : nullptr;
 }
 
-bool Source::is_executable(Address address) const {
-  const auto after =
-      std::upper_bound(executable.begin(), executable.end(), address,
-                       [](Address wanted, const MappedRange& each) { return wanted < each.start; });
-  return after != executable.begin() && address < std::prev(after)->end;
-}
-
 bool Source::read(Address address, std::span<std::byte> bytes) {
   if (stack.read(address, bytes)) return true;
   if (Image* image = image_at(address)) {
@@ -201,7 +194,7 @@ bool Source::read(Address address, std::span<std::byte> bytes) {
       return true;
     }
   }
-  return memory.read(address, bytes);
+  return read_target(target, address, bytes);
 }
 
 int Source::find_table(Address ip, unw_dyn_info_t& table) {
@@ -254,7 +247,7 @@ std::vector<Address> Unwinder::unwind(const Registers& registers, std::span<cons
       impl_->complete = true;
       break;
     }
-    if (!impl_->is_executable(ip)) break;
+    if (impl_->executable.find(ip) == nullptr) break;
     chain.push_back(ip);
   }
   return chain;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "unwind/memory_view.h"
 
 namespace causalctl::unwind {
 

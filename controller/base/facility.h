@@ -6,8 +6,11 @@
 // With CAUSALCTL_PRETEND_BROKEN tests make such a trial fail on any machine.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
+
+#include "controller/base/fields.h"
 
 namespace causalctl {
 
@@ -22,8 +25,10 @@ enum class Facility : std::uint8_t {
   clock,          // CLOCK_MONOTONIC in the records, as read from user space
 };
 
-// Returns "breakpoint", "uprobe", "sample", "switch", "wake-up", "sigtrap", "bpf" or "clock".
-std::string_view name_of(Facility facility);
+constexpr auto names_of(Facility) {
+  return std::array<std::string_view, 8>{"breakpoint", "uprobe",  "sample", "switch",
+                                         "wake-up",    "sigtrap", "bpf",    "clock"};
+}
 
 // Returns whether the environment variable CAUSALCTL_PRETEND_BROKEN, a list of names separated by
 // commas, has this facility. If so, a trial of it must count as failed, whatever was seen.

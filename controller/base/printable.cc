@@ -3,8 +3,6 @@
 namespace causalctl {
 namespace {
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
 // Returns the length of the well-formed printable UTF-8 sequence at the start of `text`; 0 if none.
 std::size_t sequence(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
@@ -36,7 +34,7 @@ std::string printable_lines(std::string_view text) { return cleaned(text, true);
 
 std::string cut_to(std::string text, std::size_t size) {
   if (text.size() <= size) return text;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80) --size;
+  while (size > 0 && is_continuation(text[size])) --size;
   text.resize(size);
   return text;
 }

@@ -116,6 +116,15 @@ std::vector<Pid> processes() {
 }  // namespace
 
 Status parse_status(std::string_view text) {
+  static constexpr std::pair<std::string_view, int Status::*> kNumbers[] = {
+      {"Tgid", &Status::tgid},
+      {"TracerPid", &Status::tracer_pid},
+      {"Seccomp", &Status::seccomp},
+      {"Threads", &Status::threads}};
+  static constexpr std::pair<std::string_view, std::uint64_t Status::*> kSets[] = {
+      {"SigPnd", &Status::signals_pending}, {"ShdPnd", &Status::signals_pending_shared},
+      {"SigBlk", &Status::signals_blocked}, {"SigIgn", &Status::signals_ignored},
+      {"SigCgt", &Status::signals_caught},  {"CapEff", &Status::capabilities}};
   Status status;
   while (!text.empty()) {
     const auto line = next_line(text);
@@ -128,28 +137,14 @@ Status parse_status(std::string_view text) {
     } else if (key == "State") {
       const auto letter = value.find_first_not_of("\t ");
       if (letter != std::string_view::npos) status.state = value[letter];
-    } else if (key == "Tgid") {
-      status.tgid = number<Pid>(value);
-    } else if (key == "TracerPid") {
-      status.tracer_pid = number<Pid>(value);
     } else if (key == "Uid") {
       status.uid = effective_uid(value);
-    } else if (key == "Seccomp") {
-      status.seccomp = number<int>(value);
-    } else if (key == "Threads") {
-      status.threads = number<int>(value);
-    } else if (key == "SigPnd") {
-      status.signals_pending = number<std::uint64_t>(value, 16);
-    } else if (key == "ShdPnd") {
-      status.signals_pending_shared = number<std::uint64_t>(value, 16);
-    } else if (key == "SigBlk") {
-      status.signals_blocked = number<std::uint64_t>(value, 16);
-    } else if (key == "SigIgn") {
-      status.signals_ignored = number<std::uint64_t>(value, 16);
-    } else if (key == "SigCgt") {
-      status.signals_caught = number<std::uint64_t>(value, 16);
-    } else if (key == "CapEff") {
-      status.capabilities = number<std::uint64_t>(value, 16);
+    }
+    for (const auto& [name, member] : kNumbers) {
+      if (key == name) status.*member = number<int>(value);
+    }
+    for (const auto& [name, member] : kSets) {
+      if (key == name) status.*member = number<std::uint64_t>(value, 16);
     }
   }
   return status;

@@ -3,8 +3,11 @@
 
 #include <array>
 #include <csignal>
+#include <string>
 
 namespace causalctl {
+
+std::string name_of_signal(int signal);  // "SIGSEGV", or "signal 37" if it has no name
 
 class SignalState {
  public:

@@ -2,36 +2,23 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <mntent.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <charconv>
+#include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <memory>
+#include <string_view>
 
 #include "controller/base/fd.h"
 #include "controller/base/procfs.h"
 
 namespace causalctl {
 namespace {
-
-// In mount points spaces and the like are written as \ooo (proc_pid_mounts(5)).
-std::string unescape(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    if (text[i] == '\\' && i + 3 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 4, value, 8).ptr ==
-            text.data() + i + 4) {
-      result.push_back(static_cast<char>(value));
-      i += 3;
-    } else {
-      result.push_back(text[i]);
-    }
-  }
-  return result;
-}
 
 // Checks with our present rights, capabilities included, which access(2) does not: it checks those
 // of the real user. If it returns false, errno tells why.
@@ -54,19 +41,16 @@ std::string own_mount() {
 
 }  // namespace
 
-std::string tracefs_in_mounts(std::string_view mounts) {
+std::string tracefs_in_mounts(std::string mounts) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fmemopen(mounts.data(), mounts.size(), "r"),
+                                                   endmntent);
   std::string by_debugfs;
-  while (!mounts.empty()) {
-    const auto end = mounts.find('\n');
-    auto line = mounts.substr(0, end);
-    mounts.remove_prefix(end == std::string_view::npos ? mounts.size() : end + 1);
-    std::string_view fields[3];
-    for (auto& field : fields) {
-      field = line.substr(0, line.find(' '));
-      line.remove_prefix(std::min(line.size(), field.size() + 1));
-    }
-    if (fields[2] == "tracefs") return unescape(fields[1]);
-    if (fields[2] == "debugfs") by_debugfs = unescape(fields[1]) + "/tracing";
+  std::array<char, 4096> line{};
+  mntent mount{};
+  while (file && getmntent_r(file.get(), &mount, line.data(), std::ssize(line)) != nullptr) {
+    if (mount.mnt_type == std::string_view("tracefs")) return mount.mnt_dir;
+    if (mount.mnt_type == std::string_view("debugfs"))
+      by_debugfs = mount.mnt_dir + std::string("/tracing");
   }
   return by_debugfs;
 }

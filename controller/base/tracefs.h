@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace causalctl {
 
@@ -15,7 +14,7 @@ struct Tracefs {
 
 // Returns the mount point of tracefs in a text of /proc/self/mounts, or "". debugfs contains
 // tracefs in its folder tracing/. Pure.
-std::string tracefs_in_mounts(std::string_view mounts);
+std::string tracefs_in_mounts(std::string mounts);
 
 // Returns where tracefs is mounted. If it is not, or may not be read there, we make a mount of our
 // own if we have CAP_SYS_ADMIN: read-only and in no folder, so that no other process sees it and it

@@ -1,6 +1,7 @@
 // What trying one of the kernel's facilities on causalctl itself has shown.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,8 +18,9 @@ enum class Outcome : std::uint8_t {
   refused,      // it could not be opened
 };
 
-// Returns "seen", "never-fired" or "refused".
-std::string_view name_of(Outcome outcome);
+constexpr auto names_of(Outcome) {
+  return std::array<std::string_view, 3>{"seen", "never-fired", "refused"};
+}
 
 struct Trial {
   Facility facility = Facility::sample;

@@ -32,7 +32,11 @@ ExitCode attach(const AttachArguments& arguments) {
   config::Config config = arguments.options->config();
   const ConsoleOptions console = arguments.options->console();
   set_log_level(console);
-  if (arguments.pid != 0) set_target_pid(config, arguments.pid);
+  if (arguments.pid != 0) {  // in place of the target that the file names
+    config.target.pid = arguments.pid;
+    config.target.match.clear();
+    config.target.command.clear();
+  }
   config::check(config);
   if (!config.target.command.empty()) {
     throw UsageError("the configuration names a command to start, not a process to attach to",

@@ -1,5 +1,6 @@
-#include "controller/commands/doctor.h"
-
+// `causalctl doctor [PID]`: what works on this machine and against that process, what does not, and
+// how to enable it. What can be tried is tried, on this process. Of the target it reads in /proc,
+// and takes samples for half a second; nothing is put into it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +63,7 @@ std::string check_what_it_does(Pid target, std::vector<Check>& checks) {
 
 }  // namespace
 
-int run_doctor(std::optional<Pid> target) {
+ExitCode run_doctor(std::optional<Pid> target) {
   auto checks = check_machine();
   std::string option;
   if (target) {
@@ -70,7 +71,7 @@ int run_doctor(std::optional<Pid> target) {
     if (!more) {
       write_output("", fmt::format("{}missing  process {}: no such process\n",
                                    render_checks(checks), *target));
-      return static_cast<int>(ExitCode::target_gone);
+      return ExitCode::target_gone;
     }
     checks.insert(checks.end(), more->begin(), more->end());
     if (profile_possible(checks)) option = check_what_it_does(*target, checks);
@@ -80,7 +81,7 @@ int run_doctor(std::optional<Pid> target) {
       "", fmt::format("{}\na causal profile {} is {}possible{}\n", render_checks(checks),
                       target ? fmt::format("of process {}", *target) : "on this machine",
                       possible ? "" : "not ", option.empty() ? "" : " with " + printable(option)));
-  return static_cast<int>(possible ? ExitCode::ok : ExitCode::failed);
+  return possible ? ExitCode::ok : ExitCode::failed;
 }
 
 void add_doctor(CLI::App& app, Command& selected) {
@@ -88,9 +89,8 @@ void add_doctor(CLI::App& app, Command& selected) {
       app, "doctor", "what works here and against a process, what does not, and how to enable it");
   auto pid = std::make_shared<Pid>(0);
   add_pid(sub, *pid, "a process that is to be profiled");
-  on_selected(sub, selected, [pid] {
-    return static_cast<ExitCode>(run_doctor(*pid > 0 ? std::optional(*pid) : std::nullopt));
-  });
+  on_selected(sub, selected,
+              [pid] { return run_doctor(*pid > 0 ? std::optional(*pid) : std::nullopt); });
 }
 
 }  // namespace causalctl::commands

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/config.h"
+#include "controller/base/number.h"
 #include "controller/base/printable.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/commands/doctor_checks.h"
@@ -72,10 +73,6 @@ std::vector<std::pair<std::uint64_t, std::string>> ranked(
   return most;
 }
 
-double share(std::uint64_t part, std::uint64_t all) {
-  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
-}
-
 std::string name_elsewhere(const std::string& file) {
   return file.empty() ? "code in no file (compiled at run time)" : file;
 }
@@ -121,15 +118,15 @@ Check check_activity(const Activity& activity, std::string& option) {
     check.remedy = "a profile needs it at work: give it some, and ask again";
     return check;
   }
-  const double in_scope = share(activity.in_scope, activity.samples);
+  const double in_scope = share_of(activity.in_scope, activity.samples);
   check.finding = fmt::format("{:.0f} % of {} samples are in the executable or what it calls",
                               100 * in_scope, activity.samples);
-  if (share(activity.called_from_one_place, activity.in_scope) >= kLauncher) {
+  if (share_of(activity.called_from_one_place, activity.in_scope) >= kLauncher) {
     auto files = activity.called;
     for (const auto& [file, count] : activity.elsewhere) files[file] += count;
     const auto [count, file] = ranked(files).front();
     check.finding += fmt::format(", nearly all from one place in it: {:.0f} % are in {}",
-                                 100 * share(count, activity.samples), name_elsewhere(file));
+                                 100 * share_of(count, activity.samples), name_elsewhere(file));
     check.remedy = "a profile of the executable has one unit only";
     if (!file.empty()) check.remedy += fmt::format(": --scope-binary '{}' has others", file);
     return check;
@@ -140,8 +137,8 @@ Check check_activity(const Activity& activity, std::string& option) {
   }
   const auto most = ranked(activity.elsewhere);
   for (const auto& [count, file] : most) {
-    check.finding +=
-        fmt::format(", {:.0f} % in {}", 100 * share(count, activity.samples), name_elsewhere(file));
+    check.finding += fmt::format(", {:.0f} % in {}", 100 * share_of(count, activity.samples),
+                                 name_elsewhere(file));
   }
   const bool nothing = in_scope < kNothing;
   const std::string& file = most.front().second;

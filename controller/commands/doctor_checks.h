@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/error.h"
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
 
@@ -46,8 +47,6 @@ struct Counting {  // of points in code
 std::vector<Check> check_counting(const Counting& counting);
 Check check_trial(const Trial& trial);  // any other facility
 
-KernelVersion running_kernel();
-
 std::vector<Check> check_machine();
 // All facilities, tried on ourselves.
 std::vector<Check> check_facilities(bool system_calls_can_be_counted);
@@ -66,6 +65,9 @@ struct Activity {
 Activity sample_activity(Pid target);  // throws Error, TargetGone
 // Pure. `option`: without which every sample would be unknown.
 Check check_activity(const Activity& activity, std::string& option);
+
+// Prints a table. Returns `ok` if a profile is possible, `target_gone` if there is no such process.
+ExitCode run_doctor(std::optional<Pid> target);
 
 inline constexpr const char* kRunAsRoot =
     "run as root, or with capabilities: docs/security.md says which, and how to grant just those";

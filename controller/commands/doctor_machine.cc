@@ -30,28 +30,6 @@ bool may_monitor_all() {
   return procfs::has_capability(kCapPerfmon) || procfs::has_capability(CAP_SYS_ADMIN);
 }
 
-perf_event_attr plain_attr(std::uint32_t type, std::uint64_t config) {
-  perf_event_attr attr{};
-  attr.size = sizeof attr;
-  attr.type = type;
-  attr.config = config;
-  attr.disabled = 1;
-  attr.exclude_kernel = 1;
-  attr.exclude_hv = 1;
-  return attr;
-}
-
-// The event opened on this thread, or why not.
-std::optional<perf::EventFd> try_open(const perf_event_attr& attr, const char* what,
-                                      std::string& reason) {
-  try {
-    return perf::EventFd::open(attr, 0, what);
-  } catch (const Error& error) {
-    reason = error.what();
-    return std::nullopt;
-  }
-}
-
 Check kernel() {
   utsname name{};
   uname(&name);
@@ -171,13 +149,20 @@ Check cores() {
 }
 
 Check cycles() {
-  std::string reason;
-  const auto attr = plain_attr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-  if (try_open(attr, "cycles", reason)) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = PERF_TYPE_HARDWARE;
+  attr.config = PERF_COUNT_HW_CPU_CYCLES;
+  attr.disabled = 1;
+  attr.exclude_kernel = 1;
+  attr.exclude_hv = 1;
+  try {
+    (void)perf::EventFd::open(attr, 0, "cycles");
     return {"cycles counter", Verdict::ok, "in hardware", "", false};
+  } catch (const Error&) {
+    return {"cycles counter", Verdict::limited, "none: samples come from the task clock",
+            "nothing to do: virtual machines often have none", false};
   }
-  return {"cycles counter", Verdict::limited, "none: samples come from the task clock",
-          "nothing to do: virtual machines often have none", false};
 }
 
 // Tried in a thread of its own, whose priority ends with it.
@@ -208,12 +193,6 @@ Check debuginfod() {
 }
 
 }  // namespace
-
-KernelVersion running_kernel() {
-  utsname name{};
-  uname(&name);
-  return parse_kernel_version(name.release);
-}
 
 Check check_sample_rate(long most) {
   constexpr long wanted = kSecond / kMillisecond;  // of the default period

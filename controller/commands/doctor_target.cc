@@ -17,6 +17,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
+#include "controller/base/printable.h"
 #include "controller/base/procfs.h"
 #include "controller/commands/doctor_checks.h"
 #include "controller/pause/pauser.h"
@@ -30,14 +31,7 @@
 namespace causalctl::commands {
 namespace {
 
-std::string command_of(Pid pid) {
-  auto text = procfs::read_text(fmt::format("/proc/{}/comm", pid)).value_or("?");
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  for (auto& c : text) {
-    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';  // the target chooses its name
-  }
-  return text;
-}
+std::string command_of(Pid pid) { return printable(tracee::process_name(pid)); }
 
 std::string user_name(uid_t uid) {
   const passwd* entry = getpwuid(uid);

@@ -1,7 +1,7 @@
 // Each run of the program has a process of its own that attaches, watches and detaches as `run`
 // does (profile.h). So a run finds the controller as it is at its start: guardian first, no
 // threads, no real-time priority, no core chosen. What a run found comes back as an experiment log.
-#include "controller/commands/end_to_end.h"
+#include "controller/causal/experiments/end_to_end.h"
 
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/helper_process.h"
 #include "controller/base/log.h"
-#include "controller/causal/experiments/end_to_end.h"
+#include "controller/base/signal_state.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/profile.h"
 #include "controller/session/interrupts.h"
@@ -85,7 +85,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   }
   causal::Experiment& experiment = run.experiments.front();
   if (run.death) {
-    experiment.discarded = "the program was ended by " + session::name_of_signal(run.death->signal);
+    experiment.discarded = "the program was ended by " + name_of_signal(run.death->signal);
   }
   log.experiment(run, experiment);
   for (const causal::UnitSamples& samples : run.samples) log.samples(run, samples);

@@ -114,18 +114,6 @@ AbOptions::AbOptions(CLI::App& app) : ConfigOptions(app, "CONFIG") {
   add_console_options(app, console_);
 }
 
-void set_target_pid(config::Config& config, Pid pid) {
-  config.target.pid = pid;
-  config.target.match.clear();
-  config.target.command.clear();
-}
-
-void set_target_command(config::Config& config, std::vector<std::string> command) {
-  config.target.pid.reset();
-  config.target.match.clear();
-  config.target.command = std::move(command);
-}
-
 void set_log_level(const ConsoleOptions& console) {
   using log::Level;
   log::set_level(console.quiet ? Level::quiet : console.verbose ? Level::verbose : Level::normal);

@@ -80,8 +80,4 @@ class AbOptions : public ConfigOptions {
   std::string output_;
 };
 
-// Replaces the target that the configuration file names, if any.
-void set_target_pid(config::Config& config, Pid pid);
-void set_target_command(config::Config& config, std::vector<std::string> command);
-
 }  // namespace causalctl::commands

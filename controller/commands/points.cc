@@ -1,9 +1,11 @@
+// `causalctl points PID`: what could serve as a progress point of this process, written as SPECs to
+// paste: its USDT probes, and the functions and lines in which it was found by two seconds of
+// sampling.
+//
 // Samples say where the time goes, not how often a function is called: a good progress point is
 // passed once per unit of work, and which one that is only the user knows. So functions are ranked
 // by the time spent in them *and what they call*, where the loop over the work is found near the
 // top, and lines by the time in them. Every SPEC printed has been resolved: it can be pasted.
-#include "controller/commands/points.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -202,9 +204,7 @@ std::string list_lines(const Findings& findings, Namer& namer, session::StatusLi
   return text;
 }
 
-}  // namespace
-
-int run_points(Pid target) {
+ExitCode run_points(Pid target) {
   if (!procfs::status(target)) throw TargetGone(fmt::format("no process {}", target));
   const auto stat = procfs::thread_stat(target, target);
   if (stat && procfs::parse_is_kernel_thread(*stat)) {
@@ -234,19 +234,21 @@ int run_points(Pid target) {
   if (findings.samples == 0) {
     print(fmt::format("\n# no functions or lines: the process used no CPU time in {} s\n",
                       kSampling / kSecond));
-    return static_cast<int>(ExitCode::ok);
+    return ExitCode::ok;
   }
   Namer namer(target, symbolizer);
   print(list_functions(findings, namer, status));
   if (!findings.lines.empty()) print(list_lines(findings, namer, status));
-  return static_cast<int>(ExitCode::ok);
+  return ExitCode::ok;
 }
+
+}  // namespace
 
 void add_points(CLI::App& app, Command& selected) {
   CLI::App& sub = add_subcommand(app, "points", "what could serve as a progress point");
   auto pid = std::make_shared<Pid>(0);
   add_pid(sub, *pid, "the process", true);
-  on_selected(sub, selected, [pid] { return static_cast<ExitCode>(run_points(*pid)); });
+  on_selected(sub, selected, [pid] { return run_points(*pid); });
 }
 
 }  // namespace causalctl::commands

@@ -43,15 +43,6 @@ perf::SessionOptions session_options(const config::Sampling& sampling, std::uint
   return options;
 }
 
-pause::PauserOptions pauser_options(const config::Pause& pause,
-                                    std::optional<Nanoseconds> pause_cost_ns) {
-  pause::PauserOptions options;
-  options.channel = pause.channel;
-  options.longest_ns = pause.longest_ns;
-  options.pause_cost_ns = pause_cost_ns;
-  return options;
-}
-
 causal::RunHooks hooks_of(session::Attachment& attachment, session::StatusLine& status) {
   return {.show =
               [&status](const causal::Status& each) {
@@ -81,8 +72,9 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   attachment.try_facilities("causal profile");
   if (work.prepare) work.prepare();
   attachment.attach(session_options(config.sampling, run.seed));
-  const pause::PauserChoice& pauses =
-      attachment.open_pauses(pauser_options(config.pause, work.pause_cost_ns));
+  const pause::PauserChoice& pauses = attachment.open_pauses({.channel = config.pause.channel,
+                                                              .longest_ns = config.pause.longest_ns,
+                                                              .pause_cost_ns = work.pause_cost_ns});
   run.overhead.attach_stop_ns = pauses.attach_stop_ns;
 
   progress::Counters counters(attachment.points().counted);
@@ -97,7 +89,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
     return idle_time(core_times_now(), cores, sysconf(_SC_CLK_TCK));
   };
   const auto read_target = [target](Address address, std::span<std::byte> bytes) {
-    return unwind::TargetMemory(target).read(address, bytes);
+    return unwind::read_target(target, address, bytes);
   };
   session::StatusLine status(console.quiet);
   attachment.begin_work();

@@ -44,4 +44,10 @@ void require_result(const causal::Run& run);
 ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& guardian,
                  const ConsoleOptions& console);
 
+// `causalctl run --end-to-end -- CMD`: the program is run again and again, each run is one
+// experiment and one unit of work (causal/experiments/execution.h). REQUIRES:
+// config.target.command. Ends by --duration, --until-certain or Ctrl-C, after the run that is under
+// way; a second Ctrl-C, or the first while the program is waited for, ends it too.
+ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& console);
+
 }  // namespace causalctl::commands

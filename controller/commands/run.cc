@@ -9,7 +9,6 @@
 #include "controller/base/error.h"
 #include "controller/causal/record/log.h"
 #include "controller/commands/commands.h"
-#include "controller/commands/end_to_end.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
 #include "controller/commands/profile.h"
@@ -27,7 +26,11 @@ ExitCode run(const RunArguments& arguments) {
   config::Config config = arguments.options->config();
   const ConsoleOptions console = arguments.options->console();
   set_log_level(console);
-  if (!arguments.command.empty()) set_target_command(config, arguments.command);
+  if (!arguments.command.empty()) {  // in place of the target that the file names
+    config.target.pid.reset();
+    config.target.match.clear();
+    config.target.command = arguments.command;
+  }
   config::check(config);
   if (config.target.command.empty()) {
     throw UsageError("no program to run", "give it after --, or as `command` in [target]");

@@ -18,6 +18,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/base/signal_state.h"
 #include "controller/compare/supervisor.h"
 
 namespace causalctl::compare {
@@ -45,9 +46,7 @@ bool Ended::succeeded() const { return WIFEXITED(status) && WEXITSTATUS(status) 
 
 std::string Ended::text() const {
   if (WIFEXITED(status)) return fmt::format("exit status {}", WEXITSTATUS(status));
-  const char* name = sigabbrev_np(WTERMSIG(status));
-  return name != nullptr ? fmt::format("killed by SIG{}", name)
-                         : fmt::format("killed by signal {}", WTERMSIG(status));
+  return "killed by " + name_of_signal(WTERMSIG(status));
 }
 
 Contained::Contained(const Command& command, Nanoseconds grace_ns, std::string what)

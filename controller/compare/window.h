@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "controller/compare/comparison.h"
 #include "controller/perf/session.h"
-#include "controller/progress/counted.h"
+#include "controller/progress/progress.h"
 
 namespace causalctl::compare {
 

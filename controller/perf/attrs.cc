@@ -1,5 +1,7 @@
 #include "controller/perf/attrs.h"
 
+#include <linux/hw_breakpoint.h>
+
 #include <algorithm>
 #include <ctime>
 
@@ -62,6 +64,18 @@ perf_event_attr waking_attr(std::uint64_t tracepoint_id) {
   attr.sample_period = 1;
   attr.sample_type = PERF_SAMPLE_RAW;
   return with_common_fields(attr);
+}
+
+perf_event_attr breakpoint_attr(Address address) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = PERF_TYPE_BREAKPOINT;
+  attr.bp_type = HW_BREAKPOINT_X;
+  attr.bp_addr = address;
+  attr.bp_len = sizeof(long);  // what the kernel demands of an execution breakpoint
+  attr.exclude_kernel = 1;
+  attr.exclude_hv = 1;
+  return attr;
 }
 
 perf_event_attr visit_attr(const perf_event_attr& event) {

@@ -38,8 +38,7 @@ struct VisitTemplate {
   // a uprobe) must live as long as the session.
   perf_event_attr attr{};
   std::uint32_t tag = 0;
-  std::string what;    // for messages: "breakpoint at main.c:12"
-  std::string filter;  // tracepoint filter (PERF_EVENT_IOC_SET_FILTER), may be empty
+  std::string what;  // for messages: "breakpoint at main.c:12"
 };
 
 // Common fields and clock on top of `attr`, disabled; type, config and exclusions stay.
@@ -49,6 +48,7 @@ perf_event_attr with_common_fields(perf_event_attr attr);
 perf_event_attr bookkeeping_attr(bool switches = true);
 perf_event_attr sampling_attr(const SamplingFields& fields);
 perf_event_attr waking_attr(std::uint64_t tracepoint_id);
+perf_event_attr breakpoint_attr(Address address);          // at an instruction
 perf_event_attr visit_attr(const perf_event_attr& event);  // makes every hit a record
 
 // Sends one SIGTRAP (si_code TRAP_PERF, si_perf_data = slot) when the thread has run `period_ns`

@@ -89,14 +89,6 @@ void EventFd::set_period(Nanoseconds period_ns) const {
   control(PERF_EVENT_IOC_PERIOD, reinterpret_cast<unsigned long>(&period), "PERIOD");
 }
 
-void EventFd::set_filter(const std::string& filter) const {
-  control(PERF_EVENT_IOC_SET_FILTER, reinterpret_cast<unsigned long>(filter.c_str()), "SET_FILTER");
-}
-
-void EventFd::set_output(const EventFd& owner) const {
-  control(PERF_EVENT_IOC_SET_OUTPUT, static_cast<unsigned long>(owner.get()), "SET_OUTPUT");
-}
-
 void EventFd::set_program(int program) const {
   control(PERF_EVENT_IOC_SET_BPF, static_cast<unsigned long>(program), "SET_BPF");
 }

@@ -43,8 +43,6 @@ class EventFd {
   void disable() const;               // synchronous: no record follows
   void refresh(int overflows) const;  // enables the event for this many more overflows
   void set_period(Nanoseconds period_ns) const;
-  void set_filter(const std::string& filter) const;
-  void set_output(const EventFd& owner) const;
   void set_program(int program) const;  // a BPF program, which runs at each overflow
   std::uint64_t read_count() const;     // works also for a thread that has ended
   bool thread_ended() const;            // POLLHUP

@@ -2,9 +2,11 @@
 // it. A simulated machine (tests/sim) implements it, too.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -16,7 +18,13 @@ namespace causalctl::perf {
 struct SessionLimits {
   bool kernel_samples = true;
   bool wake_edges = true;
-  std::vector<std::string> reasons;
+  std::vector<std::string> reasons;  // each once
+
+  void add(std::string reason) {
+    if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
+      reasons.push_back(std::move(reason));
+    }
+  }
 };
 
 struct SessionLosses {

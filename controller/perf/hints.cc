@@ -24,7 +24,7 @@ std::string unsupported_hint(const perf_event_attr& attr) {
   if (attr.type == PERF_TYPE_BREAKPOINT) {
     return "this processor or virtual machine offers no such hardware breakpoint; use a uprobe";
   }
-  if (attr.type == PERF_TYPE_TRACEPOINT) return "the tracepoint or its filter is not valid here";
+  if (attr.type == PERF_TYPE_TRACEPOINT) return "the tracepoint is not valid here";
   if (attr.type >= PERF_TYPE_MAX) return "uprobe events need Linux 4.17 or later";
   if (attr.sample_max_stack != 0) {
     return "call chains of a chosen depth need Linux 4.8 or later, at most "
@@ -77,9 +77,6 @@ std::string hint_for(Call call, int error_number, const perf_event_attr& attr,
         facts.mlock_kb);
   }
   if (call == Call::map && error_number == ENOMEM) return "not enough memory for another ring";
-  if (call == Call::control && attr.type == PERF_TYPE_TRACEPOINT && error_number == EINVAL) {
-    return "the tracepoint has no such field, or the filter expression is wrong";
-  }
   return "";
 }
 

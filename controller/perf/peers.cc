@@ -37,10 +37,11 @@ Pid process_of(Tid tid) {
 
 }  // namespace
 
-Peers::Peers(std::set<Pid> none, WakingFormat waking, bool may_lock)
-    : none_(std::move(none)),
+Peers::Peers(Pid target, std::set<Pid> ours, WakingFormat waking, bool may_lock)
+    : none_(std::move(ours)),
       waking_(waking),
       most_threads_(may_lock ? kMostThreads : kMostThreadsLocked) {
+  none_.insert(target);
   plan_.sample = false;
   plan_.ring_pages = may_lock ? kRingPages : kRingPagesLocked;
 }
@@ -228,10 +229,7 @@ void Peers::refuse(Pid process, std::string_view what, const std::string& cause)
   processes_.erase(process);
   names_.erase(process);
   none_.insert(process);
-  std::string reason = fmt::format("{}: {}", what, cause);
-  if (std::find(reasons_.begin(), reasons_.end(), reason) == reasons_.end()) {
-    reasons_.push_back(std::move(reason));
-  }
+  reasons_.push_back(fmt::format("{}: {}", what, cause));
 }
 
 }  // namespace causalctl::perf

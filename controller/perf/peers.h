@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -28,9 +29,9 @@ namespace causalctl::perf {
 
 class Peers {
  public:
-  // `none` are processes that are never peers. `may_lock` says that the rings may use as much
+  // Neither the target nor `ours` are ever peers. `may_lock` says that the rings may use as much
   // memory as they like.
-  Peers(std::set<Pid> none, WakingFormat waking, bool may_lock);
+  Peers(Pid target, std::set<Pid> ours, WakingFormat waking, bool may_lock);
 
   void start(const perf_event_attr& waking);  // from now on threads are opened, and records flow
   void woken(Tid tid);  // by a thread of the target; `tid` is not one of the target's
@@ -43,8 +44,8 @@ class Peers {
 
   // Returns those that are or were followed, as "name (process 12)".
   std::vector<std::string> names() const;
-  // Returns why some are not followed, each cause once.
-  const std::vector<std::string>& reasons() const { return reasons_; }
+  // Returns why some are not followed, as found since the last call.
+  std::vector<std::string> take_reasons() { return std::exchange(reasons_, {}); }
 
  private:
   struct Thread {

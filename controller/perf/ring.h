@@ -32,7 +32,6 @@ class Ring {
   bool consume(Use&& use);
 
   explicit operator bool() const { return mapping_.data() != nullptr; }
-  std::size_t data_bytes() const { return data_.size(); }
 
  private:
   std::uint64_t head() const;

@@ -1,147 +1,392 @@
 #include "controller/perf/session.h"
 
 #include <fmt/format.h>
+#include <linux/capability.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
+#include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
-#include "controller/perf/follower.h"
+#include "controller/perf/translate.h"
 
 namespace causalctl::perf {
 namespace {
 
-// Whether we ourselves may open `attr`, apart from the question whose thread it is for.
-bool permitted(const perf_event_attr& attr, const char* what, std::string& reason) {
-  try {
-    return EventFd::open(attr, 0, what).has_value();
-  } catch (const Error& error) {
-    if (error.error_number() != EACCES && error.error_number() != EPERM) throw;
-    reason = error.hint();
-    return false;
-  }
-}
+// A record becomes visible a little after its timestamp was taken.
+constexpr Nanoseconds kGuard = 20 * kMicrosecond;
+constexpr Nanoseconds kScanInterval = 100 * kMillisecond;
+constexpr Nanoseconds kScanAgain = 5 * kMillisecond;  // when something unexplained was seen
+constexpr int kMostScansAtStart = 20;
+constexpr std::size_t kMostUprobeEvents = 64;
+// A thread that hits a uprobe and is not known within two scans has ended before it was seen.
+constexpr Nanoseconds kLongestUnknown = 3 * kScanInterval;
 
-// Whether `facility` was tried on ourselves and never fired.
-bool in_vain(const SessionOptions& options, Facility facility, std::string& reason) {
-  const auto trial =
-      std::find_if(options.tried.begin(), options.tried.end(), [&](const Trial& each) {
-        return each.facility == facility && each.outcome == Outcome::never_fired;
-      });
-  if (trial == options.tried.end()) return false;
-  reason = trial->finding;
-  return true;
-}
-
-struct Decision {
-  ThreadPlan plan;
-  WakingFormat waking;
-  SessionLimits limits;
-};
-
-// Takes back those of the options that the kernel does not let us have.
-Decision decide(const SessionOptions& options) {
-  Decision decision;
-  auto& [plan, waking, limits] = decision;
-  std::string reason;
-  plan.sampling = {.period_ns = options.period_ns,
-                   .kernel = options.kernel_samples,
-                   .call_chain_depth = options.call_chain_depth,
-                   .stack_bytes = options.stack_bytes};
-  plan.sample = options.sampling;
-  plan.peers = options.peers;
-  plan.switches = options.sampling;
-  if (plan.switches && in_vain(options, Facility::switch_record, reason)) {
-    plan.switches = plan.peers = false;
-    limits.reasons.push_back("switches of threads are not recorded (" + reason +
-                             "): a thread that waits is taken to run");
-  }
-  if (plan.sample && plan.sampling.kernel &&
-      !permitted(sampling_attr(plan.sampling), "task-clock sampling", reason)) {
-    plan.sampling.kernel = false;
-    limits.reasons.push_back("time spent in the kernel is not sampled: " + reason);
-  }
-  if (plan.sample && options.wake_edges) {
-    const bool none_come = in_vain(options, Facility::wake_up, reason);
-    const auto format = none_come ? std::nullopt : find_waking_format(reason);
-    if (format && permitted(waking_attr(format->id), "tracepoint sched:sched_waking", reason)) {
-      waking = *format;
-      plan.waking = waking_attr(format->id);
-    } else {
-      limits.reasons.push_back("wake edges are not recorded: " + reason);
-    }
-  }
-  limits.kernel_samples = plan.sampling.kernel;
-  limits.wake_edges = plan.waking.has_value();
-  return decision;
+bool is_alive(Pid pid, Tid tid) {
+  const auto status = procfs::thread_status(pid, tid);
+  return status && status->state != 'Z' && status->state != 'X';
 }
 
 }  // namespace
 
-struct Session::Impl {
-  Impl(Pid target, const SessionOptions& options, Decision decision)
-      : limits(std::move(decision.limits)),
-        follower(target, std::move(decision.plan), decision.waking, options.seed, options.ours) {}
-
-  SessionLimits limits;
-  Follower follower;
-};
-
 Session::Session(Pid target, const SessionOptions& options)
-    : impl_(std::make_unique<Impl>(target, options, decide(options))) {
-  impl_->follower.open_all();
+    : Session(target, options, plan_session(options)) {}
+
+Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
+    : target_(target),
+      plan_(std::move(plan.threads)),
+      waking_(plan.waking),
+      random_(options.seed),
+      may_lock_(procfs::has_capability(CAP_IPC_LOCK)),
+      uprobes_(target),
+      peers_(target, options.ours, plan.waking, may_lock_),
+      limits_(std::move(plan.limits)) {
+  scan_until_stable();
+  if (threads_.empty()) throw TargetGone(fmt::format("process {} is not there", target_));
 }
 
-Session::~Session() = default;
+void Session::start() {
+  plan_.running = true;
+  for (auto& [tid, events] : threads_) events.start(plan_);
+  uprobes_.start();
+  if (plan_.peers && plan_.waking) peers_.start(*plan_.waking);
+  // Until now nothing told of births and deaths.
+  lost_since_scan_ = true;
+  scan_until_stable();
+}
 
-void Session::add(const std::vector<VisitTemplate>& visits) { impl_->follower.add(visits); }
+void Session::add(std::vector<VisitTemplate> visits) {
+  struct Opened {
+    ThreadEvents* events;
+    EventFd event;
+    std::uint32_t tag;
+  };
+  std::vector<Opened> opened;
+  for (VisitTemplate& visit : visits) {
+    visit.attr = visit_attr(visit.attr);
+    for (auto& [tid, events] : threads_) {
+      auto event = events.open_visit(visit);
+      if (event) opened.push_back({&events, std::move(*event), visit.tag});
+    }
+  }
+  for (auto& [events, event, tag] : opened) {
+    events->commit_visit(std::move(event), tag, plan_.running);
+  }
+  for (VisitTemplate& visit : visits) plan_.visits.push_back(std::move(visit));
+}
 
 void Session::add_uprobes(const std::vector<UprobePlace>& places, const std::string& what) {
-  impl_->follower.add_uprobes(places, what);
+  std::string reason;
+  if (uprobes_.add(places, reason)) return;
+  if (places.size() * threads_.size() > kMostUprobeEvents) {
+    throw Error(fmt::format("{} in {} threads would need {} perf events, of which each takes the "
+                            "kernel 50 ms to close: {}",
+                            what, threads_.size(), places.size() * threads_.size(), reason),
+                "run as root or with CAP_BPF, or name a point with fewer places");
+  }
+  std::vector<VisitTemplate> visits;
+  for (const UprobePlace& place : places) {
+    visits.push_back({uprobe_attr(place), place.tag, what});
+  }
+  add(std::move(visits));
 }
 
-void Session::start() { impl_->follower.start(); }
-void Session::enable_sampling(bool on) { impl_->follower.enable_sampling(on); }
-
-void Session::set_period(Nanoseconds period_ns) {
-  INVARIANT(period_ns > 0);
-  impl_->follower.set_period(period_ns);
+void Session::enable_sampling(bool on) {
+  plan_.sampling_on = on;
+  if (!plan_.running) return;
+  for (auto& [tid, events] : threads_) events.enable_sampling(on);
 }
 
 void Session::set_stack_bytes(unsigned bytes) {
   INVARIANT(bytes % 8 == 0);
-  impl_->follower.set_stack_bytes(bytes);
+  if (bytes == plan_.sampling.stack_bytes) return;
+  plan_.sampling.stack_bytes = bytes;
+  for (auto& [tid, events] : threads_) {
+    events.enable_sampling(false);
+    read(events);  // these records can be decoded only by the layout that they were written with
+    if (!events.reopen_sampling(plan_)) lost_since_scan_ = true;
+  }
 }
 
-void Session::jitter() { impl_->follower.jitter(); }
+void Session::set_period(Nanoseconds period_ns) {
+  INVARIANT(period_ns > 0);
+  plan_.sampling.period_ns = period_ns;
+  for (auto& [tid, events] : threads_) events.set_period(draw_period(), monotonic_now());
+}
+
+// Randomised so that sampling does not lock onto the program's rhythm (DCPI §4.1.1).
+void Session::jitter() {
+  for (auto& [tid, events] : threads_) {
+    if (events.sampled_since_set_period()) events.set_period(draw_period(), monotonic_now());
+  }
+}
+
+Nanoseconds Session::draw_period() {
+  const double unit = static_cast<double>(random_() >> 11) * 0x1.0p-53;
+  return static_cast<Nanoseconds>(static_cast<double>(plan_.sampling.period_ns) *
+                                  (0.75 + 0.5 * unit));
+}
 
 std::vector<Event> Session::drain(Nanoseconds now_ns) {
-  auto events = impl_->follower.drain(now_ns);
-  const auto add = [this](const std::vector<std::string>& found) {
-    auto& reasons = impl_->limits.reasons;
-    for (const auto& reason : found) {
-      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
-        reasons.push_back(reason);
-      }
-    }
-  };
-  add(impl_->follower.reasons());
-  add(impl_->follower.peers().reasons());
-  return events;
+  for (auto& [tid, events] : threads_) read(events);
+  losses_.records_lost += peers_.read(merger_, [this](Tid tid) { return threads_.contains(tid); });
+  // After all rings of threads, so that the hits of a thread whose end was read are all there, and
+  // before it is forgotten.
+  losses_.records_lost += uprobes_.read();
+  give_hits(now_ns - kLongestUnknown);
+  move_renamed();
+  for (const ThreadId thread : std::exchange(exits_, {})) {
+    const auto entry = threads_.find(thread.tid);
+    if (entry != threads_.end() && entry->second.thread() == thread) finish(thread.tid, now_ns);
+  }
+  std::stable_sort(forks_.begin(), forks_.end(), [](const auto& left, const auto& right) {
+    return left.common.time_ns < right.common.time_ns;
+  });
+  for (const auto& fork : std::exchange(forks_, {})) handle_fork(fork);
+  give_hits(now_ns - kLongestUnknown);  // of threads that are known by now
+  if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
+  return merger_.take_until(now_ns - kGuard);
 }
 
-std::uint64_t Session::count(std::uint32_t tag) const { return impl_->follower.count(tag); }
-bool Session::target_alive() const { return impl_->follower.alive(); }
-std::vector<ThreadId> Session::threads() const { return impl_->follower.threads(); }
-const SessionLimits& Session::limits() const { return impl_->limits; }
-SessionLosses Session::losses() const { return impl_->follower.losses(); }
 std::optional<std::uint64_t> Session::sample_rate_limit() const {
   const auto limit = procfs::read_number("/proc/sys/kernel/perf_event_max_sample_rate");
   return limit && *limit >= 0 ? std::optional(static_cast<std::uint64_t>(*limit)) : std::nullopt;
 }
 
-std::vector<std::string> Session::peers() const { return impl_->follower.peers().names(); }
+std::uint64_t Session::count(std::uint32_t tag) const {
+  const auto finished = finished_counts_.find(tag);
+  std::uint64_t sum = finished == finished_counts_.end() ? 0 : finished->second;
+  sum += uprobes_.count(tag);
+  for (const auto& [tid, events] : threads_) sum += events.count(tag);
+  return sum;
+}
+
+std::vector<ThreadId> Session::threads() const {
+  std::vector<ThreadId> ids;
+  for (const auto& [tid, events] : threads_) ids.push_back(events.thread());
+  return ids;
+}
+
+bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
+  plan_.ring_pages = ring_pages(std::max(threads_.size(), expected_threads_), may_lock_);
+  auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
+  if (!events) return false;
+  // Both answers come from one read, because the thread may end before a second one. It comes after
+  // its events are open: that it blocks later is told by a record.
+  const std::string stat = procfs::thread_stat(target_, tid).value_or("");
+  // A thread of the kernel's cannot be paused, and its wake-ups are like those by a device.
+  if (tid != target_ && procfs::is_kernel_worker(target_, stat)) return false;
+  ++last_serial_;
+  merger_.push(ThreadStartEvent{events->thread(), parent, start_ns,
+                                procfs::is_blocked(procfs::parse_state(stat))});
+  threads_.insert_or_assign(tid, std::move(*events));
+  suspects_.erase(tid);
+  return true;
+}
+
+// In the middle of a profile a thread that cannot be opened is a loss to be reported, and no reason
+// to end.
+bool Session::open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns) {
+  try {
+    return open_thread(tid, parent, start_ns);
+  } catch (const Error& error) {
+    limits_.add(fmt::format("some threads are not profiled: {}",
+                            error.hint().empty() ? error.what() : error.hint()));
+    refused_.insert(tid);
+    return false;
+  }
+}
+
+// Threads may come during a scan. Those that a followed and started thread creates are known by
+// their FORK records, so a scan that finds nothing new after the start has found all.
+void Session::scan_until_stable() {
+  for (int i = 0; i < kMostScansAtStart; ++i) {
+    bool stable = true;
+    const auto listed = procfs::threads(target_);
+    expected_threads_ = listed.size();
+    for (const Tid tid : listed) {
+      if (threads_.contains(tid) || refused_.contains(tid)) continue;
+      stable = false;
+      if (!open_thread(tid, {}, monotonic_now())) refused_.insert(tid);  // it is ending
+    }
+    if (stable) return;
+  }
+}
+
+// Reads the last records, keeps the counts, closes. `exit_ns` is for when the EXIT record is lost.
+void Session::finish(Tid tid, Nanoseconds exit_ns) {
+  const auto entry = threads_.find(tid);
+  if (entry == threads_.end()) return;
+  auto& events = entry->second;
+  read(events);
+  if (events.thread().tid != tid) return;  // it lives, by exec under another number
+  for (const auto& [tag, event] : events.visits()) finished_counts_[tag] += event.read_count();
+  if (!events.exit_seen()) merger_.push(ThreadExitEvent{events.thread(), exit_ns});
+  closer_.close(events.take_uprobes());
+  threads_.erase(entry);
+  waking_.forget(tid);
+}
+
+void Session::read(ThreadEvents& events) {
+  losses_.records_lost += events.read([&](const Record& record) { handle(events, record); });
+}
+
+// What a thread did that was never watched is missing, its visits with it
+// (SessionLosses::threads_missed).
+void Session::give_hits(Nanoseconds older_than_ns) {
+  uprobes_.give(older_than_ns, [this](const UprobeHit& hit) {
+    const auto thread = threads_.find(hit.tid);
+    if (thread == threads_.end()) return false;
+    merger_.push(VisitEvent{thread->second.thread(), hit.time_ns, hit.tag});
+    return true;
+  });
+}
+
+void Session::handle(ThreadEvents& events, const Record& record) {
+  const ThreadId thread = events.thread();
+  if (const auto* sample = std::get_if<SampleRecord>(&record)) {
+    handle_sample(events, *sample);
+  } else if (const auto* change = std::get_if<SwitchRecord>(&record)) {
+    const auto& common = change->common;
+    if (change->out) {
+      events.throttling().leaves(common.time_ns);
+    } else {
+      events.throttling().comes(common.time_ns);
+    }
+    merger_.push(SwitchEvent{thread, common.time_ns, common.cpu, switch_kind(*change)});
+  } else if (const auto* fork = std::get_if<ForkRecord>(&record)) {
+    if (fork->pid == target_ && fork->parent_pid == target_) forks_.push_back(*fork);
+  } else if (const auto* exit = std::get_if<ExitRecord>(&record)) {
+    if (exit->tid != thread.tid || events.exit_seen()) return;
+    events.see_exit();
+    merger_.push(ThreadExitEvent{thread, exit->common.time_ns});
+    exits_.push_back(thread);
+  } else if (const auto* map = std::get_if<MmapRecord>(&record)) {
+    merger_.push(MapEvent{map->start, map->length, map->file_offset, std::string(map->path),
+                          map->common.time_ns});
+  } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
+    if (comm->exec) handle_exec(events, *comm);
+  } else if (const auto* lost = std::get_if<LostRecord>(&record)) {
+    losses_.records_lost += lost->count;
+    lost_since_scan_ = true;
+  } else if (const auto* throttle = std::get_if<ThrottleRecord>(&record)) {
+    if (throttle->on) {
+      ++losses_.throttles;
+      events.throttling().begin(throttle->common.time_ns);
+    } else {
+      events.throttling().end(throttle->common.time_ns);
+    }
+  }
+}
+
+void Session::handle_sample(ThreadEvents& events, const SampleRecord& record) {
+  const ThreadId thread = events.thread();
+  if (events.is_sample(record)) {
+    const auto [sampled_ns, unsampled_ns] = events.sample_worth(record);
+    losses_.unsampled_ns += unsampled_ns;
+    auto sample = to_sample_event(record, thread, sampled_ns, kUserRegisters);
+    if (sample.user.truncated) ++losses_.stacks_copied_in_part;
+    merger_.push(std::move(sample));
+  } else if (events.is_wake(record)) {
+    handle_wake(thread, record);
+  } else if (const auto tag = events.visit_tag(record)) {
+    merger_.push(VisitEvent{thread, record.common.time_ns, *tag});
+  }
+}
+
+void Session::handle_wake(ThreadId thread, const SampleRecord& record) {
+  const auto waking = waking_.read(record);
+  if (!waking) {
+    ++losses_.records_lost;
+    return;
+  }
+  const Tid woken = waking->woken;
+  // In a hardware interrupt the timer of any process may have expired.
+  if (waking->context != WakeContext::hardirq && !threads_.contains(woken)) peers_.woken(woken);
+  merger_.push(WakeEvent{thread, woken, record.common.time_ns, waking->context});
+}
+
+// The caller of exec takes the first thread's number; all other threads are dead by now. Its
+// records from here on are those of the new identity; its place in threads_ follows after all rings
+// are read.
+void Session::handle_exec(ThreadEvents& events, const CommRecord& comm) {
+  const auto& [pid, tid, time_ns, cpu, id] = comm.common;
+  const ThreadId before = events.thread();
+  if (before.tid != tid) {
+    events.rename({tid, ++last_serial_});
+    merger_.push(ThreadExitEvent{before, time_ns});
+    merger_.push(ThreadStartEvent{events.thread(), {}, time_ns, false});
+    renamed_.push_back({before.tid, tid, time_ns});
+  }
+  merger_.push(ExecEvent{events.thread(), time_ns});
+}
+
+void Session::move_renamed() {
+  for (const auto& [from, to, time_ns] : std::exchange(renamed_, {})) {
+    finish(to, time_ns);
+    refused_.erase(to);
+    auto node = threads_.extract(from);
+    if (node.empty()) continue;
+    node.key() = to;
+    threads_.insert(std::move(node));
+  }
+}
+
+void Session::handle_fork(const ForkRecord& fork) {
+  const auto parent = threads_.find(fork.parent_tid);
+  const ThreadId parent_id = parent == threads_.end() ? ThreadId{} : parent->second.thread();
+  if (const auto known = threads_.find(fork.tid); known != threads_.end()) {
+    // A scan found it before its FORK record was read. Otherwise the number is used again, and the
+    // EXIT record was lost.
+    if (known->second.opened_ns() >= fork.common.time_ns) return;
+    finish(fork.tid, fork.common.time_ns);
+  }
+  refused_.erase(fork.tid);
+  if (!open_or_refuse(fork.tid, parent_id, fork.common.time_ns)) {
+    if (procfs::is_kernel_worker(target_, fork.tid)) {
+      refused_.insert(fork.tid);
+    } else {
+      ++losses_.threads_missed;
+    }
+    return;
+  }
+  losses_.unseen_ns += std::max<Nanoseconds>(0, monotonic_now() - fork.common.time_ns);
+}
+
+// Finds what the records did not tell.
+void Session::rescan(Nanoseconds now_ns) {
+  const auto listed = procfs::threads(target_);
+  const auto is_listed = [&](Tid tid) {
+    return std::binary_search(listed.begin(), listed.end(), tid);
+  };
+  std::vector<Tid> gone;
+  for (const auto& [tid, events] : threads_) {
+    // A listing may leave out the threads behind one that ends just then (next_tid() of
+    // fs/proc/base.c). A thread that executes another program loses its number before its COMM
+    // record tells, and keeps its events; those of a thread that ends are over before its number is
+    // free (do_exit() of kernel/exit.c).
+    const bool not_there = !is_listed(tid) && !is_alive(target_, tid);
+    if ((not_there || lost_since_scan_) && events.ended()) gone.push_back(tid);
+  }
+  for (const Tid tid : gone) finish(tid, now_ns);
+  std::erase_if(refused_, [&](Tid tid) { return !is_listed(tid); });
+  std::set<Tid> unknown;
+  for (const Tid tid : listed) {
+    if (threads_.contains(tid) || refused_.contains(tid)) continue;
+    if (!suspects_.contains(tid)) {
+      unknown.insert(tid);  // most likely its FORK record is on the way, or it is ending
+    } else if (!is_alive(target_, tid) || !open_or_refuse(tid, {}, now_ns)) {
+      refused_.insert(tid);
+    }
+  }
+  alive_ = !threads_.empty() || std::any_of(listed.begin(), listed.end(),
+                                            [&](Tid tid) { return is_alive(target_, tid); });
+  peers_.scan(now_ns, last_serial_, merger_);
+  for (std::string& reason : peers_.take_reasons()) limits_.add(std::move(reason));
+  suspects_ = std::move(unknown);
+  lost_since_scan_ = false;
+  next_scan_ns_ = now_ns + (suspects_.empty() ? kScanInterval : kScanAgain);
+}
 
 }  // namespace causalctl::perf

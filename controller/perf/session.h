@@ -2,55 +2,51 @@
 //
 // Each thread has a ring, into which all of its events write (samples with copied stacks have one
 // of their own): samples (task-clock), switches, task records, wake edges (sched:sched_waking) and
-// one event per breakpoint of a progress point. Uprobes report all threads through one ring. New
-// threads are followed by FORK records and a look into /proc/PID/task, so that a thread is never
-// counted twice and its serial is never reused.
+// one event per breakpoint of a progress point. Uprobes report all threads through one ring.
+//
+// A thread is known from /proc/PID/task at the start, and later from its creator's FORK record; it
+// is forgotten after its own EXIT record, the last that its ring gets. Because records can be lost,
+// a scan of /proc/PID/task now and then finds what they did not tell. A thread that only scans know
+// must be seen by two of them: after one, its FORK record is most likely still to come.
+// Invariants: one ThreadEvents per live tid; a serial is never used twice; counts of ended threads
+// are kept.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/perf/attrs.h"
+#include "controller/perf/event_closer.h"
 #include "controller/perf/event_source.h"
 #include "controller/perf/events.h"
+#include "controller/perf/merge.h"
+#include "controller/perf/peers.h"
+#include "controller/perf/session_plan.h"
+#include "controller/perf/thread_events.h"
+#include "controller/perf/tracepoint.h"
 #include "controller/perf/uprobe_place.h"
+#include "controller/perf/uprobe_visits.h"
 
 namespace causalctl::perf {
-
-struct SessionOptions {
-  // Where this is false, only progress points and the birth and death of threads are followed: a
-  // thread costs nothing but its visits, and the options of sampling mean nothing.
-  bool sampling = true;
-  Nanoseconds period_ns = kMillisecond;
-  bool kernel_samples = true;      // charged to the user code that made the call
-  bool wake_edges = true;          // sched:sched_waking
-  unsigned call_chain_depth = 32;  // 0: address only
-  unsigned stack_bytes = 0;        // > 0: copy registers and this much stack (multiple of 8)
-  std::uint64_t seed = 1;          // of the jitter
-  bool peers = true;               // see peers.h; needs wake edges
-  std::set<Pid> ours = {};         // not followed as peers, though the target wakes them
-  // What was tried on ourselves in vain (trials.h) is not used, and limits() says why.
-  std::vector<Trial> tried = {};
-};
 
 class Session final : public EventSource {
  public:
   // Opens everything, disabled, on all threads. Throws Error (permission, limits) with a hint;
   // TargetGone if the process is not there. What is optional and not permitted goes to limits().
   Session(Pid target, const SessionOptions& options);
-  ~Session() override;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   // Arms all `visits` on all threads. Throws Error with errno ENOSPC when fewer hardware breakpoint
   // registers are free, leaving none of them armed.
-  void add(const std::vector<VisitTemplate>& visits);
+  void add(std::vector<VisitTemplate> visits);
   // Arms uprobes for all threads, present and future (uprobes.h); where that is not permitted, by
   // an event for each thread and place. When it throws, none of them is armed. `what` is for
   // messages. REQUIRES: each tag below Uprobes::kMostTags.
@@ -60,6 +56,8 @@ class Session final : public EventSource {
   void enable_sampling(bool on) override;
   void set_period(Nanoseconds period_ns) override;
   void set_stack_bytes(unsigned bytes) override;
+  // Leaves the other threads alone, because setting a period interrupts the core on which the
+  // thread last ran.
   void jitter() override;
   std::vector<Event> drain(Nanoseconds now_ns) override;
 
@@ -67,16 +65,62 @@ class Session final : public EventSource {
   // new thread's hits count from when the drain after its birth has opened its events.
   std::uint64_t count(std::uint32_t tag) const;
 
-  bool target_alive() const override;
+  bool target_alive() const override { return alive_; }
   std::vector<ThreadId> threads() const;
-  const SessionLimits& limits() const override;
-  SessionLosses losses() const override;
+  const SessionLimits& limits() const override { return limits_; }
+  SessionLosses losses() const override { return losses_; }
   std::optional<std::uint64_t> sample_rate_limit() const override;
-  std::vector<std::string> peers() const override;
+  std::vector<std::string> peers() const override { return peers_.names(); }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Renamed {  // by exec
+    Tid from, to;
+    Nanoseconds time_ns;
+  };
+
+  Session(Pid target, const SessionOptions& options, SessionPlan plan);
+  Nanoseconds draw_period();
+  bool open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns);
+  bool open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns);
+  void scan_until_stable();
+  void finish(Tid tid, Nanoseconds exit_ns);
+
+  void read(ThreadEvents& events);
+  void handle(ThreadEvents& events, const Record& record);
+  void handle_sample(ThreadEvents& events, const SampleRecord& record);
+  void handle_wake(ThreadId thread, const SampleRecord& record);
+  void handle_exec(ThreadEvents& events, const CommRecord& comm);
+  void move_renamed();
+  void give_hits(Nanoseconds older_than_ns);
+  void handle_fork(const ForkRecord& fork);
+  void rescan(Nanoseconds now_ns);
+
+  Pid target_;
+  ThreadPlan plan_;
+  WakingReader waking_;
+  std::mt19937_64 random_;
+  bool may_lock_;  // its rings may have as much memory as they like
+  Merger merger_;
+  UprobeVisits uprobes_;
+  Peers peers_;
+  SessionLimits limits_;
+  SessionLosses losses_;
+  bool alive_ = true;
+
+  EventCloser closer_;
+  std::map<Tid, ThreadEvents> threads_;
+  std::size_t expected_threads_ = 0;
+  std::uint32_t last_serial_ = 0;
+  std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;  // by tag
+  std::set<Tid> refused_;   // listed in /proc, but not to be opened: a dead leader, no resources
+  std::set<Tid> suspects_;  // listed at the last scan, and not known
+
+  // What the records of one drain say about threads, until all rings have been read.
+  std::vector<ForkRecord> forks_;
+  std::vector<ThreadId> exits_;
+  std::vector<Renamed> renamed_;
+  Nanoseconds next_scan_ns_ = 0;
+  bool lost_since_scan_ = false;
 };
 
 }  // namespace causalctl::perf

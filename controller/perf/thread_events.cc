@@ -21,6 +21,13 @@ perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
 
 }  // namespace
 
+unsigned ring_pages(std::size_t threads, bool may_lock) {
+  constexpr std::size_t kFew = 16;
+  if (threads <= kFew && may_lock) return 128;
+  if (threads <= 64) return 32;
+  return threads <= 512 ? 8 : 4;
+}
+
 std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds opened_ns,
                                                Nanoseconds period_ns, const ThreadPlan& plan) {
   ThreadEvents events;
@@ -69,9 +76,7 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
 }
 
 std::optional<EventFd> ThreadEvents::open_visit(const VisitTemplate& visit) const {
-  auto event = EventFd::open(visit.attr, thread_.tid, visit.what, &owner_);
-  if (event && !visit.filter.empty()) event->set_filter(visit.filter);
-  return event;
+  return EventFd::open(visit.attr, thread_.tid, visit.what, &owner_);
 }
 
 void ThreadEvents::commit_visit(EventFd event, std::uint32_t tag, bool enable) {

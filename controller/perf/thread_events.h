@@ -31,6 +31,12 @@ struct ThreadPlan {
   bool sampling_on = true;  // samples flow, too
 };
 
+// Returns how many pages the ring of each thread has. Many threads have fewer pages each, because
+// the rings' memory is locked. A thread that blocks and wakes another 50,000 times a second writes
+// 12 MB: 512 KiB outlast a controller that is 40 ms late. A user who must not lock all memory has a
+// quota of 516 KiB for each core (perf_event_mlock_kb), of which every thread needs a part.
+unsigned ring_pages(std::size_t threads, bool may_lock);
+
 class ThreadEvents {
  public:
   // Opens all of `plan` on the thread, and samples it with `period_ns`. Returns nullopt if the

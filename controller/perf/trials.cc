@@ -141,7 +141,7 @@ class Sleeper {
 };
 
 // In a pid namespace other than the initial one, the tracepoint's numbers of threads differ from
-// ours, which its number for the waker shows (Follower). Then any thread may be the one that we
+// ours, which its number for the waker shows (WakingReader). Then any thread may be the one that we
 // woke.
 std::optional<std::string> see_wake_ups(const WakingFormat& format) {
   ThreadPlan plan = nothing_but_bookkeeping();

@@ -1,7 +1,6 @@
 #include "controller/perf/visit_trial.h"
 
 #include <fmt/format.h>
-#include <linux/hw_breakpoint.h>
 #include <unistd.h>
 
 #include <array>
@@ -121,14 +120,8 @@ UprobeTrial try_events(const std::array<UprobePlace, 2>& places) {
   return both(visit_of(places[0], causalctl_stepped), visit_of(places[1], causalctl_emulated));
 }
 
-perf_event_attr breakpoint_attr() {
-  perf_event_attr attr{};
-  attr.type = PERF_TYPE_BREAKPOINT;
-  attr.bp_type = HW_BREAKPOINT_X;
-  attr.bp_addr = reinterpret_cast<Address>(&causalctl_stepped);
-  attr.bp_len = sizeof(long);
-  attr.exclude_kernel = 1;
-  return visit_attr(attr);
+perf_event_attr own_breakpoint() {
+  return visit_attr(breakpoint_attr(reinterpret_cast<Address>(&causalctl_stepped)));
 }
 
 }  // namespace
@@ -163,7 +156,7 @@ Trial trial_of_visits(Facility facility, std::uint64_t counted, std::uint64_t ma
 
 Trial try_breakpoint() {
   try {
-    const auto event = EventFd::open(breakpoint_attr(), 0, "breakpoint on ourselves");
+    const auto event = EventFd::open(own_breakpoint(), 0, "breakpoint on ourselves");
     if (!event) throw Error("our own thread is gone");
     event->enable();
     return visit(Facility::breakpoint, causalctl_stepped, [&event] { return event->read_count(); });
@@ -177,7 +170,7 @@ int free_debug_registers() {
   std::vector<EventFd> events;
   try {
     while (events.size() < most) {
-      auto event = EventFd::open(breakpoint_attr(), 0, "breakpoint on ourselves");
+      auto event = EventFd::open(own_breakpoint(), 0, "breakpoint on ourselves");
       if (!event) break;
       events.push_back(std::move(*event));
     }

@@ -6,7 +6,6 @@
 // kernel, which takes it away with us too. Both are reported before the instruction executes, once
 // per execution.
 #include <fmt/format.h>
-#include <linux/hw_breakpoint.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -39,12 +38,7 @@ perf::VisitTemplate visit(const Point& point, std::uint32_t tag, const char* kin
 
 perf::VisitTemplate breakpoint(const Point& point, std::uint32_t tag, Address address) {
   auto result = visit(point, tag, "hardware breakpoint");
-  result.attr.type = PERF_TYPE_BREAKPOINT;
-  result.attr.bp_type = HW_BREAKPOINT_X;
-  result.attr.bp_addr = address;
-  result.attr.bp_len = sizeof(long);  // what the kernel demands of an execution breakpoint
-  result.attr.exclude_kernel = 1;
-  result.attr.exclude_hv = 1;
+  result.attr = perf::breakpoint_attr(address);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "controller/base/types.h"
 #include "controller/perf/session.h"
 #include "controller/progress/armed.h"
+#include "controller/progress/counters.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::progress {
@@ -67,6 +69,20 @@ struct Point {
 // address is no instruction boundary, if a USDT probe or system call does not exist, or if there
 // are more than kMostPlaces.
 Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolizer);
+
+// All progress points that a configuration names, found in one target. The tag of a point is its
+// index in both vectors; events and counts refer to it by its tag.
+struct CountedPoints {
+  std::vector<CountedPoint> counted;
+  std::vector<Point> resolved;
+};
+
+// Throws the same as resolve().
+CountedPoints resolve_all(const config::Progress& progress, Pid target,
+                          unwind::Symbolizer& symbolizer);
+
+// Returns "file.c:210" and the tag of each point that is counted by samples.
+std::vector<std::pair<std::string, std::uint32_t>> sampled_points(const CountedPoints& points);
 
 // Arms the points on all threads of the session. Visits arrive as VisitEvents; their tags count up
 // from `first_tag` in the order of the points, as the results do. Code is counted by a hardware

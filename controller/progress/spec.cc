@@ -9,10 +9,10 @@
 #include <optional>
 #include <string_view>
 
+#include "controller/base/edit_distance.h"
 #include "controller/base/error.h"
 #include "controller/base/number.h"
 #include "controller/progress/progress.h"
-#include "unwind/names.h"
 
 namespace causalctl::progress {
 namespace {
@@ -37,10 +37,6 @@ constexpr const char* kForms =
 constexpr std::size_t kMostTypos = 2;
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-bool starts_with(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
 
 // Returns the position of the ':' between a binary and a function: the first at depth 0 that is not
 // part of a '::'.
@@ -126,7 +122,7 @@ std::optional<std::string> spelled_right(const std::string& text) {
   if (colon == std::string::npos) return std::nullopt;
   const std::string_view word = std::string_view(text).substr(0, colon);
   for (const std::string_view right : {"usdt", "syscall", "sampled"}) {
-    const std::size_t distance = unwind::edit_distance(word, right, kMostTypos);
+    const std::size_t distance = edit_distance(word, right, kMostTypos);
     const bool near = distance > 0 && distance <= kMostTypos && 2 * distance < right.size();
     if (near) return std::string(right) + text.substr(colon);
   }
@@ -139,9 +135,9 @@ Spec parse_spec(const std::string& text) {
   if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; })) {
     reject(text, "holds control characters");
   }
-  if (starts_with(whole, "usdt:")) return parse_usdt(text, whole.substr(5));
-  if (starts_with(whole, "syscall:")) return parse_syscall(text, whole.substr(8));
-  if (starts_with(whole, "sampled:")) {
+  if (whole.starts_with("usdt:")) return parse_usdt(text, whole.substr(5));
+  if (whole.starts_with("syscall:")) return parse_syscall(text, whole.substr(8));
+  if (whole.starts_with("sampled:")) {
     const auto line = parse_line(text, whole.substr(8));
     if (!line) reject(text, "samples are counted in a line: sampled:FILE:LINE");
     return SampledSpec{line->file, line->line};

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <string_view>
 
@@ -39,12 +38,9 @@ std::optional<std::uint64_t> syscall_tracepoint(const std::string& tracefs,
   for (const auto& each : {name, "new" + name, name + "64"}) {
     const auto directory = fmt::format("{}/events/syscalls/{}{}", tracefs, kPrefix, each);
     if (faccessat(AT_FDCWD, directory.c_str(), F_OK, AT_EACCESS) != 0) continue;
-    const auto text = procfs::read_text(directory + "/id").value_or("");
-    std::uint64_t id = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), id).ec != std::errc{}) {
-      throw Error(fmt::format("{}/id cannot be read", directory), kHint);
-    }
-    return id;
+    const auto id = procfs::read_number(directory + "/id");
+    if (!id) throw Error(fmt::format("{}/id cannot be read", directory), kHint);
+    return static_cast<std::uint64_t>(*id);
   }
   return std::nullopt;
 }

@@ -1,13 +1,13 @@
 #include "controller/progress/uprobe_address.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "controller/base/number.h"
 #include "controller/progress/boundary.h"
 
 namespace causalctl::progress {
@@ -36,12 +36,8 @@ bool ends_block(const disasm::Instruction& instruction) {
 
 // Returns nullopt for a jump through a register or a table.
 std::optional<Address> jump_target(const disasm::Instruction& instruction) {
-  const std::string& text = instruction.operands;
-  Address target = 0;
-  if (!text.starts_with("0x")) return std::nullopt;
-  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), target, 16);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return target;
+  const std::string_view text = instruction.operands;
+  return text.starts_with("0x") ? parse_number<Address>(text.substr(2), 16) : std::nullopt;
 }
 
 struct Code {

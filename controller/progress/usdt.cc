@@ -119,8 +119,7 @@ std::vector<UsdtSite> usdt_sites(Pid target) {
   for (const auto& image : mapped_images(target)) {
     for (auto& note : read_usdt_notes(ElfFile(image.readable).get())) {
       if (!image.file_offset(note.pc)) continue;
-      UsdtSite site{std::move(note.provider), std::move(note.name), image.bias + note.pc, 0,
-                    image.path};
+      UsdtSite site{std::move(note.provider), std::move(note.name), image.bias + note.pc, 0};
       if (note.semaphore != 0) {
         const auto offset = image.file_offset(note.semaphore);
         if (!offset) continue;  // without its semaphore the probe might never be passed

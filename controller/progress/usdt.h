@@ -43,7 +43,6 @@ struct UsdtSite {  // one place of one probe in the target
   std::string name;
   Address address = 0;
   std::uint64_t semaphore_offset = 0;  // offset in the file; 0 if it has no semaphore
-  std::string module;
 };
 
 // Returns all probes in the target's mapped files. Throws TargetGone.

@@ -7,8 +7,6 @@
 namespace causalctl::report {
 namespace {
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
 // Replaces what stands between the outermost `open` and `close` by an ellipsis.
 std::string hollowed(std::string_view name, char open, char close) {
   std::string result;

@@ -30,8 +30,7 @@
 #include "controller/base/types.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/session.h"
-#include "controller/progress/counted.h"
-#include "controller/session/arm_points.h"
+#include "controller/progress/progress.h"
 #include "controller/session/interrupts.h"
 #include "controller/session/recording.h"
 #include "controller/session/target_end.h"
@@ -43,6 +42,12 @@ namespace causalctl::session {
 
 inline constexpr const char* kGuardianKilled =
     "something killed the guardian process, so the run was ended early";
+
+// How the progress points of a run are counted.
+struct Armory {
+  std::vector<Address> breakpoints;         // addresses that have one
+  std::vector<Nanoseconds> visit_costs_ns;  // by tag
+};
 
 class Attachment {
  public:

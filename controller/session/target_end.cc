@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
 #include <limits>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
+#include "controller/base/signal_state.h"
 
 namespace causalctl::session {
 
@@ -29,11 +29,6 @@ std::string first_thread_ended(Pid target) {
       "the main thread of process {} has ended while others go on, which causalctl "
       "does not support",
       target);
-}
-
-std::string name_of_signal(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
 std::string text_of(const Death& death) {

@@ -27,7 +27,6 @@ class FirstThread {
 
 std::string first_thread_ended(Pid target);  // why it cannot be profiled further
 
-std::string name_of_signal(int signal);  // "SIGSEGV"
 std::string text_of(const Death& death);
 // Of runs of one program, some of which signals have ended: how many, and of the one that ended the
 // soonest after a pause, how. REQUIRES: there is one.

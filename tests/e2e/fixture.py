@@ -1,6 +1,8 @@
 """The harmlessness fixture: starts a target, remembers its state, and afterwards says what is
 different. The state is read from /proc only, by nobody whom the target could notice."""
 
+import argparse
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -10,6 +12,9 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 # Reading the text of a huge program would only cost time.
 LONGEST_TEXT = 64 << 20
@@ -281,3 +286,24 @@ def kill_processes_with(marker):
         return not found
 
     wait_until(none_left, 10)
+
+
+@contextlib.contextmanager
+def leaving_nothing():
+    """SIGTERM interrupts as Ctrl-C does, and what is started meanwhile is killed at the end."""
+    marker = f"CAUSALCTL_SCRIPT={uuid.uuid4()}"
+    os.environ.update([marker.split("=", 1)])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        kill_processes_with(marker)
+
+
+def script_parser(description):
+    """For the options of a script: --causalctl and --targets say what it runs."""
+    parser = argparse.ArgumentParser(description=description,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--causalctl", default=ROOT / "build/causalctl", type=pathlib.Path)
+    parser.add_argument("--targets", default=ROOT / "build/tests/targets", type=pathlib.Path)
+    return parser

@@ -106,7 +106,7 @@ class Machine {
   // and one that has ended by then never appears.
   std::vector<perf::Event> take_events();
   std::uint64_t records_lost() const { return records_lost_; }
-  void set_period(Nanoseconds period_ns);  // draws a period for each thread (perf/follower.cc)
+  void set_period(Nanoseconds period_ns);  // draws a period for each thread (perf/session.cc)
   void jitter();                           // draws a new one for each thread that was sampled since
   void enable_sampling(bool on);
   // A more important program takes the core for this long.

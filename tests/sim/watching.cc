@@ -1,5 +1,5 @@
 // The controller's side of the machine: records, sampling and pauses. Sampling is that of
-// perf/follower.cc with task-clock events; pauses are those of tracee/inject/stub.S.
+// perf/session.cc with task-clock events; pauses are those of tracee/inject/stub.S.
 #include <algorithm>
 
 #include "controller/base/error.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "controller/causal/record/evidence.h"
-#include "controller/progress/counted.h"
+#include "controller/progress/progress.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::causal {

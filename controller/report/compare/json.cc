@@ -15,7 +15,7 @@ Json metric_json(const ComparedMetric& metric) {
   Json course = Json::array();
   for (const double value : metric.course) course.push_back(json_number(value));
   return {{"name", metric.name},
-          {"kind", metric_kind_name(metric.kind)},
+          {"kind", name_of(metric.kind)},
           {"a", json_number(metric.a)},
           {"b", json_number(metric.b)},
           {"effect", json_number(metric.effect, &Interval::value)},
@@ -47,9 +47,7 @@ Json prediction_json(const Prediction& prediction) {
 }
 
 Json gate_json(const Gate& gate) {
-  static constexpr const char* kVerdicts[] = {"passed", "failed", "undecided"};
-  return {{"fail_if_slower", json_number(gate.limit)},
-          {"verdict", kVerdicts[static_cast<std::size_t>(gate.verdict)]}};
+  return {{"fail_if_slower", json_number(gate.limit)}, {"verdict", name_of(gate.verdict)}};
 }
 
 Json run_json(const AbRun& run) {
@@ -73,12 +71,6 @@ std::string csv_word(const std::string& text) {
 }
 
 }  // namespace
-
-std::string metric_kind_name(MetricKind kind) {
-  static constexpr const char* kNames[] = {"throughput", "latency", "wall",
-                                           "cpu",        "memory",  "switches"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
 
 std::string render_comparison_json(const Comparison& comparison) {
   Json metrics = Json::array();
@@ -107,7 +99,7 @@ std::string render_comparison_json(const Comparison& comparison) {
 std::string render_comparison_csv(const Comparison& comparison) {
   std::string text = "phase,block,side,start_s";
   for (const ComparedMetric& metric : comparison.metrics) {
-    text += ',' + csv_word(fmt::format("{}:{}", metric_kind_name(metric.kind), metric.name));
+    text += ',' + csv_word(fmt::format("{}:{}", name_of(metric.kind), metric.name));
   }
   text += '\n';
   for (const AbRun& run : comparison.runs) {

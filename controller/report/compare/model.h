@@ -1,11 +1,14 @@
 // What the report of an A/B comparison shows, as plain structs; its JSON is this model, complete.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "controller/base/fields.h"
 #include "controller/report/causal/model.h"
 
 namespace causalctl::report {
@@ -13,6 +16,10 @@ namespace causalctl::report {
 // Of a run, smaller is better for all: seconds (throughput: per visit; latency; wall; cpu: per unit
 // of work where progress is counted), bytes (memory), a number (switches: likewise per unit).
 enum class MetricKind : std::uint8_t { throughput, latency, wall, cpu, memory, switches };
+constexpr auto names_of(MetricKind) {
+  return std::array<std::string_view, 6>{"throughput", "latency", "wall",
+                                         "cpu",        "memory",  "switches"};
+}
 
 struct ComparedMetric {
   std::string name;
@@ -52,6 +59,10 @@ struct Gate {
   Verdict verdict = Verdict::undecided;
 };
 
+constexpr auto names_of(Gate::Verdict) {
+  return std::array<std::string_view, 3>{"passed", "failed", "undecided"};
+}
+
 struct Comparison {
   std::string a, b;  // what was compared
   std::size_t pairs = 0;
@@ -71,7 +82,5 @@ struct Comparison {
 std::string render_comparison_text(const Comparison& comparison, bool color);
 std::string render_comparison_json(const Comparison& comparison);
 std::string render_comparison_csv(const Comparison& comparison);  // one row per run
-
-std::string metric_kind_name(MetricKind kind);
 
 }  // namespace causalctl::report

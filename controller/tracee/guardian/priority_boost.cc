@@ -4,7 +4,6 @@
 #include <linux/capability.h>
 #include <sched.h>
 
-#include <charconv>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -23,10 +22,7 @@ std::string timer_slack_path(Tid tid) {
 }
 
 std::uint64_t timer_slack_ns(Tid tid) {
-  const auto text = procfs::read_text(timer_slack_path(tid)).value_or("");
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return static_cast<std::uint64_t>(procfs::read_number(timer_slack_path(tid)).value_or(0));
 }
 
 bool is_ordinary(int policy) {

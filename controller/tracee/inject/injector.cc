@@ -31,6 +31,7 @@ constexpr Nanoseconds kRankLimit = 50 * kMillisecond;  // then spared threads ar
 constexpr Nanoseconds kQuiesceLimit = 3 * kSecond;
 constexpr Nanoseconds kSpareLimit = kSecond;  // of that, for threads that fork
 constexpr int kTries = 3;
+constexpr const char* kUsePtrace = "use --pause-channel ptrace (or auto, which does so by itself)";
 
 Address round_up_to_page(Address size) { return (size + kPage - 1) / kPage * kPage; }
 
@@ -50,7 +51,7 @@ void check_stub_can_run(Pid pid) {
       throw Error(fmt::format("thread {} of process {} is under seccomp, which could kill it for "
                               "the system calls of the pause stub",
                               tid, pid),
-                  "use --pause-channel ptrace (or auto, which does so by itself)");
+                  kUsePtrace);
     }
   }
   const auto status = procfs::status(pid);
@@ -58,7 +59,7 @@ void check_stub_can_run(Pid pid) {
   if (procfs::has_signal(status->signals_ignored, SIGTRAP)) {
     // A handler in place of SIG_IGN would not be inherited by what the target executes.
     throw Error(fmt::format("process {} ignores SIGTRAP, which the pause stub needs", pid),
-                "use --pause-channel ptrace (or auto, which does so by itself)");
+                kUsePtrace);
   }
 }
 
@@ -66,7 +67,7 @@ void check_stub_can_run(Pid pid) {
 
 Error own_handler_error(Pid pid) {
   return Error::from_errno(fmt::format("process {} has a SIGTRAP handler of its own", pid), EBUSY,
-                           "use --pause-channel ptrace (or auto, which does so by itself)");
+                           kUsePtrace);
 }
 
 void Injector::fail(const char* what, int error_number) const {
@@ -101,8 +102,7 @@ std::optional<StoppedThread> Injector::stop_some_thread(std::optional<Tid> suspe
     };
     if (!candidates.empty() && std::all_of(candidates.begin(), candidates.end(), dispatches)) {
       throw Error::from_errno(fmt::format("process {} dispatches its system calls itself", pid_),
-                              EPERM,
-                              "use --pause-channel ptrace (or auto, which does so by itself)");
+                              EPERM, kUsePtrace);
     }
     for (const auto& [rank, tid] : candidates) {
       if (dispatches({rank, tid})) continue;

@@ -18,6 +18,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/tracee/inject/stub.h"
 #include "controller/tracee/process.h"
 
 namespace causalctl::tracee {
@@ -33,9 +34,7 @@ constexpr std::uint64_t kUserCode64 = 0x33;  // the segment of 64-bit code
 // Without a tracer the kernel drops an ignored signal when it is sent, and no system call sees it.
 // For a tracee it is queued (SIGCHLD at a child's end, say), so an EINTR would be our doing.
 std::uint64_t ignored_signals(const procfs::Status& status) {
-  constexpr auto bit = [](int signal) { return std::uint64_t{1} << (signal - 1); };
-  constexpr std::uint64_t by_default = bit(SIGCHLD) | bit(SIGCONT) | bit(SIGURG) | bit(SIGWINCH);
-  return status.signals_ignored | (by_default & ~status.signals_caught);
+  return dropped_signals(status.signals_ignored, status.signals_caught);
 }
 
 bool deliverable_signal_pending(Pid pid, Tid tid) {

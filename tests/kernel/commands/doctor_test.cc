@@ -1,6 +1,4 @@
 // The doctor finds out what works and changes nothing.
-#include "controller/commands/doctor.h"
-
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -78,7 +76,8 @@ std::string state_of(Pid pid) {
 TEST_CASE("the doctor leaves a process as it was", "[progress][doctor]") {
   probed::Child child;
   const auto before = state_of(child.pid());
-  CHECK(run_doctor(child.pid()) == (profile_possible(check_machine()) ? 0 : 1));
+  CHECK(run_doctor(child.pid()) ==
+        (profile_possible(check_machine()) ? ExitCode::ok : ExitCode::failed));
   CHECK(state_of(child.pid()) == before);
   const auto checks = check_target(child.pid());
   REQUIRE(checks);
@@ -89,7 +88,7 @@ TEST_CASE("the doctor leaves a process as it was", "[progress][doctor]") {
 }
 
 TEST_CASE("the doctor of no process", "[progress][doctor]") {
-  CHECK(run_doctor(0x3ffffff) == 3);
+  CHECK(run_doctor(0x3ffffff) == ExitCode::target_gone);
   CHECK_FALSE(check_target(0));
   CHECK_FALSE(check_target(-1));
 }

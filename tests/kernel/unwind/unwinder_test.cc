@@ -51,7 +51,7 @@ Snapshot snapshot(Pid pid, std::size_t stack_bytes) {
   values[PERF_REG_X86_R14] = user.r14;
   values[PERF_REG_X86_R15] = user.r15;
   result.stack.resize(stack_bytes);
-  REQUIRE(TargetMemory(pid).read(user.rsp, result.stack));
+  REQUIRE(read_target(pid, user.rsp, result.stack));
   REQUIRE(ptrace(PTRACE_DETACH, pid, 0, 0) == 0);
   return result;
 }

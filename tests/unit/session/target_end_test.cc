@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 
+#include "controller/base/signal_state.h"
+
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
 

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "controller/base/edit_distance.h"
+
 namespace causalctl::unwind {
 namespace {
 

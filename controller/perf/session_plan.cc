@@ -1,0 +1,70 @@
+#include "controller/perf/session_plan.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "controller/base/error.h"
+#include "controller/perf/event.h"
+
+namespace causalctl::perf {
+namespace {
+
+// Whether we ourselves may open `attr`, apart from the question whose thread it is for.
+bool permitted(const perf_event_attr& attr, const char* what, std::string& reason) {
+  try {
+    return EventFd::open(attr, 0, what).has_value();
+  } catch (const Error& error) {
+    if (error.error_number() != EACCES && error.error_number() != EPERM) throw;
+    reason = error.hint();
+    return false;
+  }
+}
+
+// Whether `facility` was tried on ourselves and never fired.
+bool in_vain(const SessionOptions& options, Facility facility, std::string& reason) {
+  const auto trial =
+      std::find_if(options.tried.begin(), options.tried.end(), [&](const Trial& each) {
+        return each.facility == facility && each.outcome == Outcome::never_fired;
+      });
+  if (trial == options.tried.end()) return false;
+  reason = trial->finding;
+  return true;
+}
+
+}  // namespace
+
+SessionPlan plan_session(const SessionOptions& options) {
+  SessionPlan session;
+  auto& [plan, waking, limits] = session;
+  std::string reason;
+  plan.sampling = {.period_ns = options.period_ns,
+                   .call_chain_depth = options.call_chain_depth,
+                   .stack_bytes = options.stack_bytes};
+  plan.sample = options.sampling;
+  plan.peers = options.peers;
+  plan.switches = options.sampling;
+  if (plan.switches && in_vain(options, Facility::switch_record, reason)) {
+    plan.switches = plan.peers = false;
+    limits.reasons.push_back("switches of threads are not recorded (" + reason +
+                             "): a thread that waits is taken to run");
+  }
+  if (plan.sample && !permitted(sampling_attr(plan.sampling), "task-clock sampling", reason)) {
+    plan.sampling.kernel = false;
+    limits.reasons.push_back("time spent in the kernel is not sampled: " + reason);
+  }
+  if (plan.sample && options.wake_edges) {
+    const bool none_come = in_vain(options, Facility::wake_up, reason);
+    const auto format = none_come ? std::nullopt : find_waking_format(reason);
+    if (format && permitted(waking_attr(format->id), "tracepoint sched:sched_waking", reason)) {
+      waking = *format;
+      plan.waking = waking_attr(format->id);
+    } else {
+      limits.reasons.push_back("wake edges are not recorded: " + reason);
+    }
+  }
+  limits.kernel_samples = plan.sampling.kernel;
+  limits.wake_edges = plan.waking.has_value();
+  return session;
+}
+
+}  // namespace causalctl::perf

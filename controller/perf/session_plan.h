@@ -1,0 +1,41 @@
+// What is wanted of a session, and what of that the kernel lets us have.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "controller/base/trial.h"
+#include "controller/base/types.h"
+#include "controller/perf/event_source.h"
+#include "controller/perf/thread_events.h"
+#include "controller/perf/tracepoint.h"
+
+namespace causalctl::perf {
+
+struct SessionOptions {
+  // Where this is false, only progress points and the birth and death of threads are followed: a
+  // thread costs nothing but its visits, and the options of sampling mean nothing.
+  bool sampling = true;
+  Nanoseconds period_ns = kMillisecond;
+  bool wake_edges = true;          // sched:sched_waking
+  unsigned call_chain_depth = 32;  // 0: address only
+  unsigned stack_bytes = 0;        // > 0: copy registers and this much stack (multiple of 8)
+  std::uint64_t seed = 1;          // of the jitter
+  bool peers = true;               // see peers.h; needs wake edges
+  std::set<Pid> ours = {};         // not followed as peers, though the target wakes them
+  // What was tried on ourselves in vain (trials.h) is not used, and limits() says why.
+  std::vector<Trial> tried = {};
+};
+
+struct SessionPlan {
+  ThreadPlan threads;
+  WakingFormat waking;  // describes threads.waking, if that is there
+  SessionLimits limits;
+};
+
+// Takes back those of the options that the kernel does not let us have. Throws Error if an event
+// cannot be opened for another reason.
+SessionPlan plan_session(const SessionOptions& options);
+
+}  // namespace causalctl::perf
