@@ -1,6 +1,6 @@
-// `causalctl doctor [PID]`: what works on this machine and against that process, what does not, and
-// how to enable it. What can be tried is tried, on this process. Of the target it reads in /proc,
-// and takes samples for half a second; nothing is put into it.
+// `causalctl doctor [PID]` tells what works on this machine and with that process, what does not,
+// and how to enable it. It tries what it can on causalctl itself. It reads about the target in
+// /proc and samples it for half a second, and puts nothing into it.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,8 @@
 
 namespace causalctl::commands {
 
-// Prints a table. 0: a profile is possible; 1: it is not; 3: no such process.
+// Prints a table. Returns 0 if a profile is possible, 1 if it is not, 3 if there is no such
+// process.
 int run_doctor(std::optional<Pid> target);
 
 }  // namespace causalctl::commands

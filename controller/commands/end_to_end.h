@@ -1,5 +1,5 @@
-// `causalctl run --end-to-end -- CMD`: the program is run again and again, each run is one
-// experiment and one unit of work (causal/experiments/execution.h).
+// `causalctl run --end-to-end -- CMD` runs the program again and again. Each run is one experiment
+// and one unit of work (causal/experiments/execution.h).
 #pragma once
 
 #include "config/config.h"
@@ -8,8 +8,9 @@
 
 namespace causalctl::commands {
 
-// REQUIRES: config.target.command. Ends by --duration, --until-certain or Ctrl-C, after the run
-// that is under way; a second Ctrl-C, or the first while the program is waited for, ends it too.
+// Runs the program until --duration, --until-certain or Ctrl-C; the run under way is finished. A
+// second Ctrl-C, or the first one while causalctl waits for the program, ends that run, too.
+// REQUIRES: config.target.command is set.
 ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& console);
 
 }  // namespace causalctl::commands

@@ -1,6 +1,5 @@
-// `causalctl points PID`: what could serve as a progress point of this process, written as SPECs to
-// paste: its USDT probes, and the functions and lines in which it was found by two seconds of
-// sampling.
+// `causalctl points PID` lists what could serve as a progress point of this process, as SPECs to
+// paste: its USDT probes, and the functions and lines in which two seconds of samples fall.
 #pragma once
 
 #include "controller/base/types.h"
