@@ -12,7 +12,8 @@
 namespace causalctl::session {
 namespace {
 
-// What was tried for them; a way that never fired is told, since another one was taken.
+// Records the trials of the ways of counting. Notes one that never fired, since another one
+// replaces it.
 void note_ways_of_counting(const std::vector<progress::Armed>& all, config::CountBy count_by,
                            Recording& recording) {
   const auto any = [&all](progress::CountedBy by) {

@@ -1,4 +1,4 @@
-// The progress points of a run, armed; how each is counted stands in the run's record.
+// Arms the progress points of a run and records how each is counted.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace causalctl::session {
 
 // How the progress points of a run are counted.
 struct Armory {
-  std::vector<Address> breakpoints;         // addresses that have one
+  std::vector<Address> breakpoints;         // addresses that have a breakpoint
   std::vector<Nanoseconds> visit_costs_ns;  // by tag
 };
 
