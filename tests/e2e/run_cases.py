@@ -277,7 +277,7 @@ CASES = [
          ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}", "--", "grep",
           "SigIgn", "/proc/self/status"),
          ignored=(signal.SIGTRAP,), exit=(0, 3), alone=True, counts_nothing="grep ends at once",
-         stderr=patterns("not stopped at its entry point.*it ignores SIGTRAP"),
+         stderr=patterns("not suspended at its entry point.*it ignores SIGTRAP"),
          stdout=patterns(r"^SigIgn:\s*0*10$")),
     # causalctl waits for the entry point of a script's interpreter, and for that of the loader
     # itself.
