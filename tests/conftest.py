@@ -1,5 +1,5 @@
-"""Options of the end-to-end tests, and whose turn it is: `pytest -n 3` runs three tests at a time,
-but none beside one that is marked `alone`."""
+"""Options of the end-to-end tests, and the order of tests: `pytest -n 3` runs three tests at a
+time, but none beside one that is marked `alone`."""
 
 import fcntl
 import os
@@ -39,10 +39,10 @@ def pytest_configure(config):
     # A process of xdist may run its tests beside its main thread if -v has first asked it for its
     # version; Python sets signals in the main thread only.
     if threading.current_thread() is threading.main_thread():
-        # What nohup and a shell's & ignore would be handed on to all that the tests start.
+        # Signals that nohup and a shell's & ignore would be ignored in all that the tests start.
         for number in (signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_DFL)
-        # Whoever ends a run, its cases clean up.
+        # The cases clean up whatever ends the run.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
     if config.option.pretend_broken:

@@ -13,13 +13,13 @@ import re
 import sys
 import xml.etree.ElementTree
 
-LONGEST = 40  # lines of what one failure, or a suite without a report, has said
-SUMMARY = 15  # lines at the end of the log of one with a report
+LONGEST = 40  # most lines of one failure, or of a suite without a report
+SUMMARY = 15  # lines at the end of the log of a suite with a report
 
 
 def said_by_catch(name, console):
-    """What Catch2's console reporter said of a test case that failed. Its parts are between rules, a
-    name, which may be wrapped, before what is said of it."""
+    """Returns what Catch2's console reporter printed about a test case that failed. Its parts are
+    between rules; a name, which may be wrapped, comes before the messages."""
     parts = re.split(r"^-{79}\n", console, flags=re.MULTILINE)
     return "\n".join(said for title, said in zip(parts, parts[1:])
                      if " ".join(title.split()).startswith(name) and "FAILED:" in said)
@@ -29,7 +29,7 @@ class Tally:
     def __init__(self):
         self.passed = 0
         self.failed = 0
-        self.told = []  # (name, text) of what failed
+        self.told = []  # (name, text) of cases that failed
         self.skipped = []  # (name, reason)
 
     def fail(self, name, text):
@@ -39,7 +39,7 @@ class Tally:
     def add_report(self, file):
         for suite in xml.etree.ElementTree.parse(file).iter("testsuite"):
             for case in suite.findall("testcase"):
-                name = re.sub(r"^\d+ ", "", case.get("name"))  # without its number in TAP
+                name = re.sub(r"^\d+ ", "", case.get("name"))  # drops its number in TAP
                 skipped = case.find("skipped")
                 bad = [*case.findall("failure"), *case.findall("error")]
                 if bad:

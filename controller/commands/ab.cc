@@ -28,12 +28,12 @@ namespace {
 
 constexpr const char* kOutputHint = "name another file with -o";
 
-// The name of the progress point that decides, as the causal log calls it.
+// Returns the name of the progress point that decides, as the causal log calls it.
 std::string deciding_point(const config::Progress& progress) {
   return progress.throughput.empty() ? progress.latency.front().name : progress.throughput.front();
 }
 
-// Read before the runs: a typing error must not show after them.
+// Reads the prediction before the runs, so that a typing error shows before them.
 std::optional<report::Prediction> read_prediction(const config::Config& config) {
   const config::Predict& predict = config.ab.predict;
   if (predict.log.empty()) return std::nullopt;
@@ -52,17 +52,18 @@ std::optional<report::Prediction> read_prediction(const config::Config& config) 
   return prediction;
 }
 
-// A gate that can never fail, or a prediction that is never judged, is worse than none.
+// Refuses too few pairs if there is a gate that could never fail, or a prediction that could never
+// be judged. Otherwise only notes them.
 void check_pairs(const config::Ab& ab) {
   const std::size_t fewest = compare::fewest_blocks(ab.until_certain);
   if (compare::blocks_for(compare::planned_pairs(ab)) >= fewest) return;
   if (!ab.fail_if_slower_percent && ab.predict.log.empty() && !ab.until_certain) {
-    log::note("{} pairs are too few for an interval: it takes {} at least (--rounds)",
+    log::note("{} pairs are too few for an interval, which needs at least {} (--rounds)",
               compare::planned_pairs(ab), compare::kPairsOfBlock * fewest);
     return;
   }
   throw UsageError(
-      fmt::format("{} pairs are too few to be certain of anything: it takes {} at least",
+      fmt::format("{} pairs are too few to be certain of anything, which needs at least {}",
                   compare::planned_pairs(ab), compare::kPairsOfBlock * fewest),
       "give more with --rounds");
 }
@@ -71,8 +72,8 @@ void add_prediction(report::Prediction prediction, report::Comparison& compariso
   const auto& effect = comparison.metrics.front().effect;
   if (!effect) {
     comparison.warnings.push_back(fmt::format(
-        "predicted was {} ({} {:.0f} % faster); what was achieved has no interval: too "
-        "few pairs, or too different ones",
+        "the prediction was {} ({} {:.0f} % faster); what was achieved has no interval, because "
+        "pairs are too few or too different",
         report::percent_interval(prediction.predicted), prediction.unit, 100 * prediction.speedup));
     return;
   }

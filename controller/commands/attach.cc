@@ -1,10 +1,11 @@
-// `causalctl attach PID`: a causal profile of a running process.
+// `causalctl attach PID` makes a causal profile of a running process.
 //
-// The guardian is forked first, before anything that it must not keep alive exists; it adopts the
-// target (and refuses what cannot be profiled), and profile() does the rest:
+// The guardian is forked first, before anything exists that it must not keep alive. It adopts the
+// target (and refuses one that cannot be profiled). profile() does the rest, which these files
+// explain:
 //
-//   commands/profile.cc, session/attachment.h   what is set up around the target, and taken away
-//   causal/experiments/experiment_loop.h        which unit is sped up, and when
+//   commands/profile.cc, session/attachment.h   what is set up around the target and taken away
+//   again causal/experiments/experiment_loop.h        which unit is sped up, and when
 //   causal/engine/engine.h                      how a sample in that unit becomes pauses
 #include <fmt/format.h>
 

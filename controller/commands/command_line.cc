@@ -86,7 +86,7 @@ void OptionGroup::value(const std::string& name, std::string& value, const std::
 void OptionGroup::value(const std::string& name, std::optional<std::uint64_t>& value,
                         const std::string& type, const std::string& text) {
   app_.add_option(name, value, text)
-      ->check(CLI::NonNegativeNumber)  // or -1 would be taken, for 2^64 - 1
+      ->check(CLI::NonNegativeNumber)  // otherwise -1 would be accepted as 2^64 - 1
       ->type_name(type)
       ->group(heading_);
 }

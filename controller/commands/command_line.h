@@ -1,5 +1,5 @@
-// The command line as the subcommands describe it, over CLI11, whose headers only command_line.cc
-// and main.cc include: they take longer to compile than all the rest of a subcommand.
+// The command line as the subcommands describe it, on top of CLI11. Only command_line.cc and
+// main.cc include CLI11's headers, which take longer to compile than all the rest of a subcommand.
 #pragma once
 
 #include <cstdint>
@@ -21,43 +21,44 @@ namespace causalctl::commands {
 
 using Command = std::function<ExitCode()>;
 
-// `footer`: below the options in its help.
+// `footer` stands below the options in the subcommand's help.
 CLI::App& add_subcommand(CLI::App& app, const std::string& name, const std::string& text,
                          const std::string& footer = "");
 
-// When the command line names `subcommand`, `selected` becomes `command`.
+// Sets `selected` to `command` if the command line names `subcommand`.
 void on_selected(CLI::App& subcommand, Command& selected, Command command);
 
-// What was probably meant by words that the command line does not know: a subcommand or an option
-// that is spelled otherwise, a program after `run` without the `--`. Empty: no idea.
+// Returns what the user probably meant by words that the command line does not know: a subcommand
+// or an option that is spelled in another way, or a program after `run` without the `--`. Returns
+// an empty text if there is no guess.
 std::string hint_for(const CLI::App& app, const std::vector<std::string>& words);
 
-// The positional argument PID.
+// Adds the positional argument PID.
 void add_pid(CLI::App& app, Pid& pid, const std::string& text, bool required = false);
-// Outside any group: positional arguments, and options under no heading of their own. Empty `type`:
-// the name says it.
+// Add arguments outside any group: positional ones, and options without a heading. `type` is empty
+// if the name says it.
 void add_word(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
               const std::string& text);
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                const std::string& type, const std::string& text, bool required = false);
 
-// The options under one heading of the help. What they are bound to must live until the command
-// line has been parsed.
+// The options under one heading of the help. The variables that they are bound to must live until
+// the command line is parsed.
 class OptionGroup {
  public:
   OptionGroup(CLI::App& app, std::string heading) : app_(app), heading_(std::move(heading)) {}
 
-  // `type`: what the help calls the value.
+  // `type` is what the help calls the value.
   void value(const std::string& name, std::string& value, const std::string& type,
              const std::string& text);
   void value(const std::string& name, std::optional<std::uint64_t>& value, const std::string& type,
              const std::string& text);
-  // May be repeated; each takes one value.
+  // The option may be repeated; each takes one value.
   void list(const std::string& name, std::vector<std::string>& values, const std::string& type,
             const std::string& text);
   void flag(const std::string& name, bool& value, const std::string& text);
   void color(Color& value);  // --color
-  // Not both of them.
+  // Adds two flags that exclude each other.
   void flags(const std::string& name, bool& value, const std::string& text,
              const std::string& other_name, bool& other_value, const std::string& other_text);
 

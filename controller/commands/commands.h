@@ -1,5 +1,5 @@
-// The subcommands. Each has one file with one function that adds it to the command line; what is to
-// be done is stored in `selected` and called by main, which alone catches.
+// The subcommands. Each has one file with one function that adds it to the command line and stores
+// the work in `selected`. main calls that, and only main catches exceptions.
 #pragma once
 
 #include "controller/commands/command_line.h"

@@ -38,7 +38,7 @@ std::string render_checks(const std::vector<Check>& checks) {
       text += fmt::format("{:<8} {:<{}}  -> {}\n", "", "", width, check.remedy);
     }
   }
-  return printable_lines(text);  // processes are named by themselves
+  return printable_lines(text);  // since processes choose their own names
 }
 
 bool profile_possible(const std::vector<Check>& checks) {
@@ -49,8 +49,8 @@ bool profile_possible(const std::vector<Check>& checks) {
 
 namespace {
 
-// What the target does, where it could be profiled. Returns what a profile of it must be asked for
-// with; mostly nothing.
+// Checks what the target does, if it could be profiled. Returns the option that a profile of it
+// needs; empty for most targets.
 std::string check_what_it_does(Pid target, std::vector<Check>& checks) {
   std::string option;
   try {
@@ -86,9 +86,9 @@ ExitCode run_doctor(std::optional<Pid> target) {
 
 void add_doctor(CLI::App& app, Command& selected) {
   CLI::App& sub = add_subcommand(
-      app, "doctor", "what works here and against a process, what does not, and how to enable it");
+      app, "doctor", "what works here and with a process, what does not, and how to enable it");
   auto pid = std::make_shared<Pid>(0);
-  add_pid(sub, *pid, "a process that is to be profiled");
+  add_pid(sub, *pid, "a process that you want to profile");
   on_selected(sub, selected,
               [pid] { return run_doctor(*pid > 0 ? std::optional(*pid) : std::nullopt); });
 }

@@ -1,5 +1,5 @@
-// Where a process spends its time, by samples of half a second: whether a profile of the default
-// scope would find units in it at all.
+// Samples a process for half a second to tell where it spends its time, and so whether a profile
+// with the default scope would find any unit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +22,10 @@ namespace {
 
 constexpr Nanoseconds kSamplingTime = 500 * kMillisecond;
 constexpr Nanoseconds kSamplingPeriod = 2 * kMillisecond;
-constexpr std::size_t kMostSamples = 1000;  // each is unwound
+constexpr std::size_t kMostSamples = 1000;  // a limit, because each one is unwound
 constexpr std::size_t kMostNamed = 3;
-constexpr double kEnough = 0.5;    // of the samples in scope
-constexpr double kNothing = 0.01;  // fewer are as good as none
+constexpr double kEnough = 0.5;    // a share of samples in scope that is enough for a profile
+constexpr double kNothing = 0.01;  // a smaller share counts as none
 constexpr double kLauncher =
     0.9;  // of those in scope, by one place that calls: a profile has one unit
 
@@ -63,7 +63,7 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& files) {
   return sum;
 }
 
-// Most first.
+// Returns the files with their samples, the one with most samples first.
 std::vector<std::pair<std::uint64_t, std::string>> ranked(
     const std::map<std::string, std::uint64_t>& files) {
   std::vector<std::pair<std::uint64_t, std::string>> most;
@@ -84,7 +84,7 @@ Activity sample_activity(Pid target) {
   unwind::Symbolizer symbolizer(target);
   DefaultScope scope(symbolizer);
   Activity activity;
-  std::map<Address, std::map<std::string, std::uint64_t>> called;  // by the place that calls
+  std::map<Address, std::map<std::string, std::uint64_t>> called;  // by the calling place
   const auto file_of = [&symbolizer](Address address) {
     const auto module = symbolizer.module_at(address);
     return module ? std::string(unwind::base_name(module->path)) : "";
@@ -115,7 +115,7 @@ Check check_activity(const Activity& activity, std::string& option) {
   Check check{"activity", Verdict::limited, "", "", false};
   if (activity.samples == 0) {
     check.finding = "it does not run now: no sample in half a second";
-    check.remedy = "a profile needs it at work: give it some, and ask again";
+    check.remedy = "a profile needs a busy process: give it work, and try again";
     return check;
   }
   const double in_scope = share_of(activity.in_scope, activity.samples);
@@ -144,10 +144,10 @@ Check check_activity(const Activity& activity, std::string& option) {
   const std::string& file = most.front().second;
   if (!file.empty()) {
     const std::string scope = fmt::format("--scope-binary '{}'", file);
-    check.remedy = "what is to be profiled is named by " + scope;
+    check.remedy = "choose the code to profile with " + scope;
     if (nothing) option = scope;
   } else {
-    check.remedy = "code that is compiled at run time has no names here, and cannot be profiled";
+    check.remedy = "code that is compiled at run time has no names, so it cannot be profiled";
     check.required = nothing;
     if (nothing) check.verdict = Verdict::missing;
   }

@@ -1,4 +1,5 @@
-// What this machine and this user's rights allow. What can be tried is tried by doctor_trials.cc.
+// Checks what this machine and this user's rights allow. doctor_trials.cc tries whatever can be
+// tried.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <linux/capability.h>
@@ -24,7 +25,7 @@
 namespace causalctl::commands {
 namespace {
 
-constexpr int kCapPerfmon = 38;  // Linux 5.8; not in older headers
+constexpr int kCapPerfmon = 38;  // new in Linux 5.8, and missing in older headers
 
 bool may_monitor_all() {
   return procfs::has_capability(kCapPerfmon) || procfs::has_capability(CAP_SYS_ADMIN);
@@ -40,13 +41,13 @@ Check kernel() {
     check.remedy = "causalctl knows only x86-64";
   } else if (version < kSigtrapKernel) {
     check.verdict = Verdict::limited;
-    check.remedy = "before 5.13 there are no sigtrap events: pauses go by ptrace";
+    check.remedy = "before 5.13 there are no sigtrap events, so pauses are made by ptrace";
     if (version < KernelVersion{4, 17}) check.remedy += "; before 4.17 no uprobe events";
   }
   return check;
 }
 
-// What the rights allow; whether it works is tried (doctor_trials.cc).
+// Checks what the rights allow; doctor_trials.cc tries whether it works.
 Check perf_permission() {
   const auto paranoid = procfs::read_number("/proc/sys/kernel/perf_event_paranoid");
   Check check{"perf events", Verdict::ok, "", "", false};
@@ -120,7 +121,7 @@ Check locked_memory() {
 }
 
 Check descriptors() {
-  constexpr rlim_t kPerThread = 8;  // bookkeeping, samples, wakes, pause, and a few points
+  constexpr rlim_t kPerThread = 8;  // for bookkeeping, samples, wake-ups, pauses and a few points
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   Check check{
@@ -129,7 +130,7 @@ Check descriptors() {
       false};
   if (limit.rlim_max < 4096) {
     check.verdict = Verdict::limited;
-    check.remedy = "raise ulimit -Hn for targets of more threads";
+    check.remedy = "raise ulimit -Hn for targets with more threads";
   }
   return check;
 }
@@ -165,10 +166,10 @@ Check cycles() {
   }
 }
 
-// Tried in a thread of its own, whose priority ends with it.
+// Tries it in a thread of its own, whose priority ends with it.
 Check real_time() {
   int result = 0;
-  start_thread("a try of real-time priority", [&] {
+  start_thread("a trial of real-time priority", [&] {
     const sched_param priority{1};
     result = pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);
   }).join();
@@ -179,23 +180,25 @@ Check real_time() {
           "run as root, with CAP_SYS_NICE, or with ulimit -r 1", false};
 }
 
-// libdw loads it by itself when it needs it, and goes without where it is missing.
+// Checks the library that libdw loads by itself when it needs it; libdw does without a missing one.
 Check debuginfod() {
   if (std::getenv("DEBUGINFOD_URLS") == nullptr) {
-    return {"debuginfod", Verdict::ok, "not asked for: DEBUGINFOD_URLS is not set", "", false};
+    return {"debuginfod", Verdict::ok, "not used: DEBUGINFOD_URLS is not set", "", false};
   }
   if (void* library = dlopen("libdebuginfod.so.1", RTLD_LAZY)) {
     dlclose(library);
-    return {"debuginfod", Verdict::ok, "asked for what is missing here", "", false};
+    return {"debuginfod", Verdict::ok, "used for debug information that is missing here", "",
+            false};
   }
-  return {"debuginfod", Verdict::limited, "DEBUGINFOD_URLS is set, and libdebuginfod.so.1 missing",
-          "install libdebuginfod1", false};
+  return {"debuginfod", Verdict::limited,
+          "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is missing", "install libdebuginfod1",
+          false};
 }
 
 }  // namespace
 
 Check check_sample_rate(long most) {
-  constexpr long wanted = kSecond / kMillisecond;  // of the default period
+  constexpr long wanted = kSecond / kMillisecond;  // rate of the default period
   Check check{"sample rate", Verdict::ok,
               fmt::format("perf_event_max_sample_rate {}: enough for a sample a millisecond", most),
               "", false};

@@ -1,5 +1,5 @@
-// What can be done with one process, as /proc tells it. Opening /proc/PID/mem is the one test of
-// the right to ptrace that leaves no trace in the target (proc_pid_mem(5): it asks
+// Checks what can be done with one process, as /proc tells it. Opening /proc/PID/mem is the only
+// test of the right to ptrace that leaves no trace in the target (proc_pid_mem(5): it needs
 // PTRACE_MODE_ATTACH, Yama included).
 #include <elf.h>
 #include <fcntl.h>
@@ -96,10 +96,10 @@ Check word_size(Pid target) {
 Check profiled_by(Pid causalctl) {
   return {"pause channel", Verdict::missing,
           fmt::format("it is being profiled by causalctl, process {}", causalctl),
-          "wait for its end, or end it by Ctrl-C", true};
+          "wait until that one ends, or end it by Ctrl-C", true};
 }
 
-// What another causalctl has put into it.
+// Checks what another causalctl has put into the process.
 std::optional<Check> left_stub(Pid target) {
   if (const auto causalctl = tracee::locked_by_causalctl(target)) return profiled_by(*causalctl);
   const auto left = tracee::find_left_stub(target);
@@ -205,7 +205,7 @@ std::optional<std::vector<Check>> check_target(Pid target) {
   checks.push_back(word_size(target));
   checks.push_back(pause_channel(target));
   checks.push_back(namespaces(target));
-  if (checks[1].verdict == Verdict::missing) return checks;  // its files cannot be read either
+  if (checks[1].verdict == Verdict::missing) return checks;  // the files cannot be read, either
   try {
     const auto more = debug_information(target);
     checks.insert(checks.end(), more.begin(), more.end());

@@ -1,5 +1,5 @@
-// What was seen to work on this machine: each facility of the kernel is tried on this process, and
-// what follows is said for those that did not do what they are relied on for.
+// Tries each facility of the kernel on causalctl itself. For those that do not do what causalctl
+// relies on it says what follows.
 #include <fmt/format.h>
 
 #include <utility>

@@ -1,6 +1,7 @@
 // Each run of the program has a process of its own that attaches, watches and detaches as `run`
-// does (profile.h). So a run finds the controller as it is at its start: guardian first, no
-// threads, no real-time priority, no core chosen. What a run found comes back as an experiment log.
+// does (profile.h). So each run finds the controller as it is at its start: the guardian is forked
+// first, and there are no threads, no real-time priority and no chosen core. The results come back
+// as an experiment log.
 #include "controller/causal/experiments/end_to_end.h"
 
 #include <sys/socket.h>
@@ -27,7 +28,7 @@ namespace causalctl::commands {
 namespace {
 
 constexpr Nanoseconds kPollEvery = 5 * kMillisecond;
-constexpr Nanoseconds kEndPatience = 2 * kSecond;  // from the last event to the exit status
+constexpr Nanoseconds kEndPatience = 2 * kSecond;  // wait for the exit status after the last event
 
 // A directory of our own, removed with what is in it.
 class Scratch {
@@ -51,7 +52,7 @@ class Scratch {
 };
 
 int status_of(tracee::Guardian& guardian) {
-  constexpr int least_polls = 20;  // a machine that stalls may use up all of the time at once
+  constexpr int least_polls = 20;  // because a stall may use up all of the time at once
   const Nanoseconds deadline_ns = monotonic_now() + kEndPatience;
   for (int polls = 0; monotonic_now() < deadline_ns || polls < least_polls; ++polls) {
     if (const auto status = guardian.exit_status()) return *status;
@@ -60,8 +61,8 @@ int status_of(tracee::Guardian& guardian) {
   return -1;
 }
 
-// In the process of one run, which sends the status of the program, if that has ended by itself.
-// Errors leave by main(), which tells them.
+// Runs in the process of one run. Sends the status of the program if that has ended by itself.
+// Errors leave through main(), which prints them.
 void watch_once(config::Config config, const ConsoleOptions& console,
                 const causal::PlannedExecution& planned, std::optional<Nanoseconds> pause_cost_ns,
                 const Scratch& scratch, const Channel& to_parent) {
@@ -72,7 +73,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   const Pid pid = guardian.launch(launch_of(config.target));
   Work work;
   work.pause_cost_ns = pause_cost_ns;
-  work.symbolizing = symbols::Haste::ordinary;  // the program is suspended while the most is read
+  work.symbolizing = symbols::Haste::ordinary;  // since the program is suspended during most of it
   work.experiments = [&](const causal::EngineParts& parts, const causal::RunHooks& hooks,
                          causal::Run& run) {
     log.run(run);
@@ -97,7 +98,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   }
 }
 
-// One run of the program.
+// Makes one run of the program.
 causal::Execution execute(const config::Config& config, const ConsoleOptions& console,
                           const causal::PlannedExecution& planned,
                           std::optional<Nanoseconds> pause_cost_ns) {
@@ -110,7 +111,7 @@ causal::Execution execute(const config::Config& config, const ConsoleOptions& co
   int passed_on = 0;
   while (!(ended = watcher.ended_within(kPollEvery))) {
     if (session::Interrupts::count() == passed_on) continue;
-    // The terminal has sent the watcher this signal, too; one more does no harm.
+    // The terminal has sent this signal to the watcher, too; one more does no harm.
     passed_on = session::Interrupts::count();
     kill(watcher.pid(), SIGTERM);
   }

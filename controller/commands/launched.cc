@@ -8,7 +8,8 @@
 namespace causalctl::commands {
 namespace {
 
-constexpr Nanoseconds kPatience = 5 * kSecond;  // from SIGTERM to leaving the program alone
+// After SIGTERM a program that does not end is left alone after this time.
+constexpr Nanoseconds kPatience = 5 * kSecond;
 
 }  // namespace
 
@@ -20,8 +21,8 @@ void load_libraries(tracee::Guardian& guardian) {
   const auto obstacle = guardian.run_to_entry();
   if (!obstacle) return;
   log::note(
-      "the program is not stopped at its entry point, so that nothing in its libraries is known "
-      "yet: {}",
+      "the program was not suspended at its entry point, so nothing in its libraries is known yet: "
+      "{}",
       *obstacle);
 }
 
@@ -33,7 +34,7 @@ void end_program(Pid pid, tracee::Guardian& guardian) {
     if (guardian.exit_status()) return;
     sleep_until(monotonic_now() + 10 * kMillisecond);
   }
-  log::note("the program (pid {}) has not ended after SIGTERM; it goes on without us", pid);
+  log::note("the program (pid {}) has not ended after SIGTERM; it goes on without causalctl", pid);
 }
 
 }  // namespace causalctl::commands

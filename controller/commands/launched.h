@@ -1,4 +1,4 @@
-// The program that `causalctl run` starts: how it is started, and asked to end.
+// Starts the program of `causalctl run` and asks it to end.
 #pragma once
 
 #include "config/config.h"
@@ -9,12 +9,13 @@ namespace causalctl::commands {
 
 tracee::Launch launch_of(const config::Target& target);
 
-// Lets a suspended program run until its loader is done, before its own first instruction, so that
-// what is in its libraries can be named. Where it cannot be suspended there it is left where it is,
-// with a message. Throws TargetGone when it ends on the way: a library is missing, say.
+// Lets a suspended program run until its loader is done, before the program's first instruction, so
+// that code in its libraries can be named. If the program cannot be suspended there, leaves it
+// where it is, with a message. Throws TargetGone if it ends before that, as when a library is
+// missing.
 void load_libraries(tracee::Guardian& guardian);
 
-// SIGTERM, and some seconds of patience; a program that goes on is left alone, with a message.
+// Sends SIGTERM and waits some seconds. Leaves a program that goes on alone, with a message.
 void end_program(Pid pid, tracee::Guardian& guardian);
 
 }  // namespace causalctl::commands

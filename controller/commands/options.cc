@@ -13,17 +13,17 @@ namespace {
 using config::Heading;
 using config::Shape;
 
-// By Heading.
+// The texts of the headings, indexed by Heading.
 constexpr const char* kHeadings[] = {
     "Progress points",  "Progress points",  "What is sped up",    "Experiments", "Output",
     "What is compared", "What is measured", "How much is enough", "Prediction",  "Output"};
 
-// --color, --quiet and --verbose.
+// Adds --color, --quiet and --verbose.
 void add_console_options(CLI::App& app, ConsoleOptions& console) {
   OptionGroup group(app, "Output");
   group.color(console.color);
-  group.flags("--quiet", console.quiet, "only results and errors",  //
-              "--verbose", console.verbose, "say what is done, on standard error");
+  group.flags("--quiet", console.quiet, "print only results and errors",  //
+              "--verbose", console.verbose, "print what is done, on standard error");
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ config::Config ConfigOptions::config() const {
     const std::vector<std::string> texts = given.texts();
     if (texts.empty()) continue;
     const std::string& names = given.option->names;
-    const std::string name = names.substr(names.find(',') + 1);  // the whole, without a comma
+    const std::string name = names.substr(names.find(',') + 1);  // all of it if there is no comma
     if (given.option->check != nullptr) given.option->check(texts.front(), name);
     for (const config::Setting* setting : given.settings) setting->give(texts, name, config);
   }

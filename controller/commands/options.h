@@ -1,6 +1,6 @@
-// The options of the commands that take a configuration (attach, run and ab), and their merge over
-// the file: what the command line says wins; a repeatable option given there replaces the file's
-// whole list.
+// The options of the commands that take a configuration (attach, run and ab), and how they are
+// merged with the file: the command line wins, and a repeatable option given there replaces the
+// file's whole list.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct ConsoleOptions {
 
 void set_log_level(const ConsoleOptions& console);
 
-// What the commands share that take a configuration. Keep it until the command line was parsed.
+// The options that these commands share. Keep the object until the command line is parsed.
 class ConfigOptions {
  public:
-  ConfigOptions(const ConfigOptions&) = delete;  // CLI11 has the addresses of what it holds
+  ConfigOptions(const ConfigOptions&) = delete;  // because CLI11 has the addresses of its members
   ConfigOptions& operator=(const ConfigOptions&) = delete;
   // Reads the configuration file, if one is named, and puts each --set and then the options of the
   // settings over it. Throws UsageError. The caller then adds the target that its own arguments
@@ -52,29 +52,30 @@ class ConfigOptions {
   struct Given {
     const config::Option* option = nullptr;
     std::vector<const config::Setting*> settings;
-    // What CLI11 writes to: one of these, by the shape of the settings.
+    // CLI11 writes to one of these, depending on the shape of the settings.
     bool flag = false;
     std::string text;
     std::vector<std::string> list;
     std::optional<std::uint64_t> number;
 
-    std::vector<std::string> texts() const;  // empty: not given
+    std::vector<std::string> texts() const;  // empty if not given
   };
   std::string file_;
-  std::vector<std::string> lines_;  // of --set
-  std::deque<Given> given_;         // whose elements stay where they are
+  std::vector<std::string> lines_;  // the lines given by --set
+  std::deque<Given> given_;         // a deque, whose elements do not move
 };
 
 class ProfileOptions : public ConfigOptions {
  public:
-  // `runs_command`: also the options of `run` only.
+  // `runs_command` adds the options that only `run` has.
   ProfileOptions(CLI::App& app, bool runs_command);
 };
 
 class AbOptions : public ConfigOptions {
  public:
   explicit AbOptions(CLI::App& app);
-  const std::string& output() const { return output_; }  // of the report; empty: standard output
+  // Returns where the report goes; empty for standard output.
+  const std::string& output() const { return output_; }
 
  private:
   std::string output_;

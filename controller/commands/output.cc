@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kWidthOfFiles = 100;
 
-// Returns 0 or the error.
+// Returns 0, or the errno of the failure.
 int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::write(fd, text.data(), text.size());
@@ -38,7 +38,7 @@ bool is_regular(int fd) {
   return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// Hours of measuring, maybe, and mistaken for the place of its report.
+// Refuses to overwrite an experiment log, which may hold hours of measurements.
 void refuse_log(int fd, const std::string& path) {
   constexpr std::string_view start = "{\"type\":";
   if (!is_regular(fd)) return;
@@ -54,7 +54,7 @@ void refuse_log(int fd, const std::string& path) {
 
 void check_output(const std::string& path, const std::string& hint) {
   if (path.empty() || path == "-") return;
-  // The reader of a pipe would see its end.
+  // The reader of a pipe would see the end of it.
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return;
   refuse_log(open_output(path, hint).get(), path);
@@ -68,10 +68,10 @@ void write_output(const std::string& path, std::string_view text, const std::str
   }
   const Fd file = open_output(path, hint);
   refuse_log(file.get(), path);
-  // Only now: what is refused above must be left as it is.
+  // Truncated only now, because a file that is refused above must stay as it is.
   int error = is_regular(file.get()) && ::ftruncate(file.get(), 0) != 0 ? errno : 0;
   if (error == 0) error = write_all(file.get(), text);
-  // Network file systems tell of a full disk only here.
+  // Network file systems report a full disk only here.
   if (error == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
   if (error == 0) return;
   if (is_regular(file.get()) && ::ftruncate(file.get(), 0) != 0) ::unlink(path.c_str());

@@ -1,11 +1,11 @@
-// `causalctl points PID`: what could serve as a progress point of this process, written as SPECs to
-// paste: its USDT probes, and the functions and lines in which it was found by two seconds of
-// sampling.
+// `causalctl points PID` lists what could serve as a progress point of this process, as SPECs to
+// paste: its USDT probes, and the functions and lines in which two seconds of samples fall.
 //
-// Samples say where the time goes, not how often a function is called: a good progress point is
-// passed once per unit of work, and which one that is only the user knows. So functions are ranked
-// by the time spent in them *and what they call*, where the loop over the work is found near the
-// top, and lines by the time in them. Every SPEC printed has been resolved: it can be pasted.
+// Samples say where the time goes, not how often a function is called. A good progress point is
+// passed once per unit of work, and only the user knows which one that is. So functions are ranked
+// by the time spent in them *and in what they call*, which puts the loop over the work near the
+// top. Lines are ranked by the time in them. Every SPEC that is printed has been resolved, so it
+// can be pasted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,9 +38,9 @@ namespace {
 constexpr Nanoseconds kSampling = 2 * kSecond;
 constexpr Nanoseconds kPeriod = 4 * kMillisecond;
 constexpr std::size_t kMostShown = 15;
-constexpr std::size_t kMostTried = 60;  // of candidates that cannot be named, before giving up
+constexpr std::size_t kMostTried = 60;  // most candidates tried that cannot be named
 
-// Run once per process or thread, and under every sample.
+// Functions that run once per process or thread and are below every sample on the stack.
 constexpr std::string_view kStartup[] = {"_start",
                                          "main",
                                          "__libc_start_main_impl",
@@ -54,8 +54,8 @@ constexpr std::string_view kStartup[] = {"_start",
 struct Function {
   std::string name;
   Address entry = 0;
-  std::uint64_t own = 0;    // samples in it
-  std::uint64_t under = 0;  // samples in it and what it calls
+  std::uint64_t own = 0;    // samples in the function
+  std::uint64_t under = 0;  // samples in the function and in what it calls
 };
 
 struct Findings {
@@ -67,7 +67,7 @@ struct Findings {
 void count_chain(const std::vector<Address>& chain, unwind::Symbolizer& symbolizer,
                  Findings& findings) {
   ++findings.samples;
-  std::set<Address> seen;  // recursion: once per sample
+  std::set<Address> seen;  // so that a recursive function counts once per sample
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const auto frames = symbolizer.frames(symbols::code_at(chain, i));
     if (frames.empty()) continue;
@@ -100,7 +100,7 @@ class Namer {
  public:
   Namer(Pid target, unwind::Symbolizer& symbolizer) : target_(target), symbolizer_(symbolizer) {}
 
-  // A SPEC that means exactly this function.
+  // Returns a SPEC that means exactly this function.
   std::optional<std::string> function(const Function& function) {
     const auto module = symbolizer_.module_at(function.entry);
     if (!module) return std::nullopt;
@@ -119,8 +119,9 @@ class Namer {
     return std::nullopt;
   }
 
-  // The shortest end of the path that is not ambiguous. Each try looks through all debug
-  // information, so a line that cannot be counted by any name is given up after the first.
+  // Returns the line with the shortest end of the path that is not ambiguous. Each try searches all
+  // debug information, so a line that cannot be counted under any name is given up after the first
+  // try.
   std::optional<progress::Point> line(const std::string& file, int line) {
     bool hopeful = false;
     for (auto slash = file.rfind('/');; slash = file.rfind('/', slash - 1)) {
@@ -162,7 +163,7 @@ std::string list_functions(const Findings& findings, Namer& namer, session::Stat
   });
   ranked.resize(std::min(ranked.size(), kMostTried));
   std::string text =
-      "\n# functions: time in them and what they call, and in them alone "
+      "\n# functions: time in them and in what they call, and in them alone "
       "(how often they are called is not known)\n";
   std::size_t shown = 0;
   for (const auto& function : ranked) {
@@ -216,7 +217,7 @@ ExitCode run_points(Pid target) {
       fmt::format("points of process {}: this takes a few seconds; Ctrl-C ends it", target));
   unwind::Symbolizer symbolizer(target);
   std::string text = fmt::format(
-      "# Progress points for process {}: pass one with --progress. Best is what happens once "
+      "# Progress points for process {}: pass one with --progress. The best one is passed once "
       "per unit of work.\n\n# USDT probes\n",
       target);
   const auto probes = progress::usdt_probes(target);

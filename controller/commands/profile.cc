@@ -1,5 +1,5 @@
-// A causal profile, from the attach to the report: what is set up around an attached target
-// (session/attachment.h, which has the order that keeps it safe), while
+// Makes a causal profile, from the attach to the report. It sets up what an attached target needs
+// (session/attachment.h gives the order that keeps the target safe);
 // causal/experiments/experiment_loop.cc makes the experiments.
 #include "controller/commands/profile.h"
 
@@ -39,7 +39,7 @@ perf::SessionOptions session_options(const config::Sampling& sampling, std::uint
   if (sampling.period_ns) options.period_ns = *sampling.period_ns;
   options.seed = seed;
   options.peers = sampling.peers;
-  options.stack_bytes = symbols::kStackBytes;  // until it is known whether stacks are needed
+  options.stack_bytes = symbols::kStackBytes;  // copied until it is known whether that is needed
   return options;
 }
 
@@ -64,7 +64,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   unwind::Symbolizer& symbolizer = attachment.symbolizer();
   const std::string fixed =
       causal::fixed_unit(config.experiment.fixed_unit, config.scope, symbolizer);
-  // Told once, not in each run of the program.
+  // Only the first run of the program says this.
   if (!work.pause_cost_ns) {
     symbols::check_scope(config.scope, symbolizer, guardian.is_suspended());
   }
@@ -111,7 +111,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   try {
     work.experiments(parts, hooks_of(attachment, status), run);
   } catch (...) {
-    attachment.close_pauses();  // before the symbolizer's thread is waited for
+    attachment.close_pauses();  // no shot may fire while we wait for the symbolizer's thread
     throw;
   }
   status.clear();
@@ -152,11 +152,12 @@ ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& gua
   conclude(run, *log, config, console);
   if (run.reason == EndReason::target_exited && run.experiments.empty()) {
     if (!procfs::has_ended(target)) {
-      throw Error(fmt::format("process {} executed another program before the first experiment "
-                              "was over",
-                              target),
-                  "causalctl run wants the program itself, not one that executes it (env, taskset, "
-                  "a script; env.NAME of [target] sets variables); or attach to it once it runs");
+      throw Error(
+          fmt::format("process {} executed another program before the first experiment "
+                      "was over",
+                      target),
+          "give causalctl run the program itself, not one that executes it (env, taskset, a "
+          "script; env.NAME of [target] sets variables); or attach to it when it runs");
     }
     throw TargetGone("the target ended before the first experiment did" +
                      (run.death ? ": " + session::text_of(*run.death) : ""));

@@ -1,4 +1,4 @@
-// What attach and run share: a causal profile of a target that the guardian has adopted.
+// What attach and run share: they profile a target that the guardian has adopted.
 #pragma once
 
 #include <functional>
@@ -16,31 +16,31 @@
 
 namespace causalctl::commands {
 
-// What is done with a target that is watched, and whose threads can be paused.
+// The work with a target that is watched, and whose threads can be paused.
 struct Work {
-  std::function<void()> prepare;  // before the target is touched; may throw; empty: nothing
-  // Of one pause, where an earlier run of the program has measured it.
+  std::function<void()> prepare;  // called before the target is touched; may throw; may be empty
+  // The cost of one pause, if an earlier run of the program has measured it.
   std::optional<Nanoseconds> pause_cost_ns;
   symbols::Haste symbolizing = symbols::Haste::low_priority;
-  // Makes experiments, fills the run.
+  // Makes experiments and fills the run.
   std::function<void(const causal::EngineParts&, const causal::RunHooks&, causal::Run&)>
       experiments;
 };
 
-// Attaches, has the work done, in which a program that is suspended goes on, detaches. Every way
-// out of here leaves the target clean.
+// Attaches, calls the work, in which a suspended program goes on, and detaches. Every way out of
+// this function leaves the target clean.
 causal::Run watch_target(const config::Config& config, Pid target, tracee::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work);
 
-// The end of the log and the report on standard output. Throws Error, after the report, where the
-// target is not as it was before, or the log could not be written.
+// Writes the end of the log, and the report to standard output. After the report it throws Error if
+// the target is not as it was before, or if the log could not be written.
 void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
               const ConsoleOptions& console);
 
-// Throws Error where there is none (causal/analysis/silence.h), after the report.
+// Throws Error if there is no result (causal/analysis/silence.h). Call it after the report.
 void require_result(const causal::Run& run);
 
-// Attaches, experiments, detaches, prints the report on standard output.
+// Attaches, makes experiments, detaches, and prints the report on standard output.
 ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& guardian,
                  const ConsoleOptions& console);
 

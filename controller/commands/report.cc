@@ -22,13 +22,13 @@ namespace {
 
 struct ReportArguments {
   std::vector<std::string> logs;
-  std::string group;  // "": all
+  std::string group;  // empty for all groups
   ReportOptions options;
 };
 
 constexpr const char* kHint = "the experiment log still has everything: causalctl report LOG";
 
-// Puts the group that the user chose in place of all.
+// Keeps only the group that the user chose.
 void choose(std::vector<causal::RunGroup>& groups, const std::string& wanted) {
   const auto number = parse_number<std::size_t>(wanted, 10);
   if (!number || *number < 1 || *number > groups.size()) {
@@ -80,7 +80,7 @@ void write_report(const std::vector<causal::RunGroup>& groups, const std::vector
   }
   if (options.format == "coz") {
     for (const Warning& warning : warnings)
-      log::note("{}", warning.text());  // no place in the format
+      log::note("{}", warning.text());  // since the format has no place for it
     write_output(options.path, causal::coz_profile(groups.front().runs), kHint);
     return;
   }
@@ -113,10 +113,11 @@ void add_report(CLI::App& app, Command& selected) {
   OptionGroup output(sub, "Output");
   output.value(
       "--group", arguments->group, "N",
-      "of runs that are not averaged (other programs, builds, units, scopes) the N-th [all]");
-  output.value("--format", arguments->options.format, "text|json|coz", "what to write [text]");
+      "the N-th group of runs that may be averaged (of one program, build, scope and kind of unit) "
+      "[all]");
+  output.value("--format", arguments->options.format, "text|json|coz", "format to write [text]");
   output.value("-o,--output", arguments->options.path, "OUT",
-               "where to [standard output]; created readable by its owner only");
+               "where the report goes [standard output]; a file is readable only by its owner");
   output.color(arguments->options.color);
   on_selected(sub, selected, [arguments] { return report(*arguments); });
 }

@@ -1,4 +1,4 @@
-// `causalctl report`, and the rendering that attach and run end with.
+// `causalctl report`, and the rendering with which attach and run end.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 namespace causalctl::commands {
 
 struct ReportOptions {
-  std::string format = "text";  // text, json or coz; checked before
-  std::string path;             // "" or "-": standard output
+  std::string format = "text";  // text, json or coz; REQUIRES: it was checked
+  std::string path;             // "" and "-" mean standard output
   Color color = Color::automatic;
 };
 
-// Estimates from each group and writes the report. `warnings`, of the logs as a whole, are added to
-// those of the estimate of a group alone, and come before those of several. Throws UsageError for
-// several groups in a format that holds one.
+// Estimates from each group and writes the report. `warnings` are about the logs as a whole. They
+// are added to the warnings of a single group, and come before the reports of several. Throws
+// UsageError for several groups in a format that holds one.
 void write_report(const std::vector<causal::RunGroup>& groups, const std::vector<Warning>& warnings,
                   const ReportOptions& options);
 

@@ -1,6 +1,6 @@
-// `causalctl run -- CMD`: starts a program, stopped before its own first instruction, when its
-// libraries are loaded, and profiles it from there. When the profile ends first (--duration,
-// Ctrl-C), the program is asked to end.
+// `causalctl run -- CMD` starts a program, suspends it before its own first instruction, when its
+// libraries are loaded, and profiles it from there. If the profile ends first (--duration, Ctrl-C),
+// the program is asked to end.
 #include <fmt/format.h>
 
 #include <memory>

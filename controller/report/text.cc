@@ -37,7 +37,7 @@ std::string shortened(std::string_view name, std::size_t width) {
   if (columns(text) > width) text = hollowed(text, '<', '>');
   if (columns(text) <= width) return text;
   if (width == 0) return "";
-  std::size_t keep = width - 1;  // the ellipsis takes one
+  std::size_t keep = width - 1;  // the ellipsis takes one column
   std::size_t begin = text.size();
   while (keep > 0) {
     --begin;
@@ -66,7 +66,7 @@ std::string grouped(unsigned long long number) {
   return digits;
 }
 
-// "-0.0" would only raise questions.
+// Writes "-0.0" as "0.0", because the sign would only raise questions.
 std::string number(double value, int digits) {
   std::string text = fmt::format("{:.{}f}", value, digits);
   if (text.find_first_not_of("-0.") == std::string::npos && text[0] == '-') text.erase(0, 1);

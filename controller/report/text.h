@@ -1,4 +1,4 @@
-// Words for a terminal: names that may hold anything, cut to a width. Pure.
+// Makes text for a terminal. Names may contain anything, and are cut to a width. Pure.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@ namespace causalctl::report {
 
 using causalctl::printable;
 
-// Select Graphic Rendition (ECMA-48).
+// These are Select Graphic Rendition sequences (ECMA-48).
 inline constexpr std::string_view kBold = "\033[1m";
 inline constexpr std::string_view kGreen = "\033[32m";
 inline constexpr std::string_view kRed = "\033[31m";
 inline constexpr std::string_view kDim = "\033[2m";
 inline constexpr std::string_view kReset = "\033[0m";
 
-// Columns that `text` takes, one for each code point. REQUIRES: printable.
+// Returns the columns that `text` takes, one for each code point. REQUIRES: it is printable.
 std::size_t columns(std::string_view text);
 
-// Cuts to `width` columns. Of a C++ name the template arguments and parameters go first, then the
-// outer scopes: the last words say most.
+// Cuts `name` to `width` columns. A C++ name loses its template arguments and parameters first,
+// then its outer scopes, because the last words say most.
 std::string shortened(std::string_view name, std::size_t width);
 
 std::string padded(std::string_view text, std::size_t width);  // left-aligned
@@ -33,7 +33,7 @@ std::string percent(double fraction);                  // "3.1"
 std::string percent_interval(const Interval& effect);  // "3.1 % [2.6, 3.6]"
 std::string duration(Nanoseconds time_ns);             // "2 min 3 s", "1.5 s", "12.5 ms"
 
-// 1034221 → "1,034,221".
+// Returns "1,034,221" for 1034221.
 std::string grouped(unsigned long long number);
 
 }  // namespace causalctl::report

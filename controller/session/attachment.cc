@@ -24,7 +24,8 @@ namespace causalctl::session {
 namespace {
 
 constexpr Nanoseconds kDigestPatience = kSecond;
-constexpr double kUnseenTold = 0.01;  // of the run: what threads did before they were watched
+// The share of the run for which threads ran before they were watched, from which it is reported.
+constexpr double kUnseenTold = 0.01;
 
 std::vector<Address> places_of(const progress::CountedPoints& points) {
   std::vector<Address> places;
@@ -117,8 +118,8 @@ void warn_of_filter(const std::vector<Trial>& tried, Recording& recording) {
   }
 }
 
-// A late controller falsifies experiments; the kernel gives real-time priority only to the
-// privileged. Threads started later do not inherit it.
+// Raises our priority, because a late controller falsifies experiments. The kernel gives real-time
+// priority only to privileged processes. Threads that start later do not inherit it.
 void raise_priority() {
   sched_param parameter{};
   parameter.sched_priority = 1;
@@ -127,7 +128,8 @@ void raise_priority() {
   }
 }
 
-// With it the kernel takes its uprobes out of the target's text, for which it needs some time.
+// Closes the session in a thread of its own, because the kernel needs some time to take its uprobes
+// out of the target's text.
 std::jthread close_beside(std::unique_ptr<perf::Session>& session) {
   try {
     return std::jthread([&session] { session.reset(); });
@@ -213,16 +215,18 @@ void Attachment::warn_of_losses() {
   }
   const perf::SessionLosses losses = session_->losses();
   if (losses.threads_missed > 0) {
-    warnings.push_back(fmt::format(
-        "{} threads ended before they could be watched: what they did, visits too, is missing",
-        losses.threads_missed));
+    warnings.push_back(
+        fmt::format("{} threads ended before they could be watched; what they did is missing, also "
+                    "their visits",
+                    losses.threads_missed));
   }
-  // Without figures: the warnings of many runs (end to end) are told once.
+  // The text has no figures, so that the same warning of many runs (end to end) is shown once.
   const auto unseen = static_cast<double>(losses.unseen_ns);
   if (unseen > kUnseenTold * static_cast<double>(recording_.wall_ns)) {
     warnings.emplace_back(
-        "threads began during the run, and are watched only from a tick after their birth on: what "
-        "they did until then, visits too, is missing");
+        "threads began during the run, and each was watched only from about a tick after its "
+        "start. "
+        "What they did until then is missing, also their visits");
   }
 }
 
@@ -233,7 +237,7 @@ std::vector<std::string> Attachment::restore() {
       recording_.warnings.push_back(std::move(notice));
     }
   }
-  pauses_.pauser.reset();  // closes the pause events: from here on no shot can fire
+  pauses_.pauser.reset();  // closes the pause events, so that no shot can fire from here on
   std::jthread closing = close_beside(session_);
   auto left = guardian_.restore();
   if (closing.joinable()) closing.join();
@@ -249,7 +253,8 @@ void Attachment::compare_digests(const std::vector<std::string>& left) {
     warnings.insert(warnings.end(), left.begin(), left.end());
     return;
   }
-  // Much of it passes: a thread that is being stopped by a signal, a mask while a thread is made.
+  // Some changes pass, as when a signal is just stopping a thread, or the mask while a thread is
+  // made.
   const Nanoseconds until_ns = monotonic_now() + kDigestPatience;
   auto after = guardian_.digest(places_);
   auto changes = tracee::differences(before_, after);

@@ -1,20 +1,23 @@
-// A target from the first look at it to the detach, whatever is done with it meanwhile. The order
-// is what keeps the target safe:
+// A target from the first check of it to the detach, for any kind of work. The order of the steps
+// keeps the target safe:
 //
-//   1. everything that can be wrong with the request is found out before anything is put into the
-//      target: the progress points exist, perf events fire on this machine; its owner sees to what
-//      else there is, such as whether a log can be written   (the constructor, try_facilities)
-//   2. perf events on all threads, progress points armed: kernel objects that die with us  (attach)
-//   3. the pause channel, where there is one: the only thing that is put into the target
-//      (open_pauses)
-//   4. the work, in real-time priority where permitted       (begin_work)
-//   5. the pause channel's events closed, then the guardian takes the stub out again, while all
-//      other events are closed; then the digest of the target's state is compared with that of
-//      before                                                (detach)
+//   1. The constructor and try_facilities() check that the progress points exist and that perf
+//   events
+//      fire on this machine, before anything is put into the target. The owner checks what else can
+//      be wrong, such as whether a log can be written.
+//   2. attach() opens perf events on all threads and arms the progress points. These are kernel
+//   objects
+//      that die with causalctl.
+//   3. open_pauses() opens the pause channel, if the work needs one. Nothing else is put into the
+//   target.
+//   4. begin_work() begins the work, in real-time priority if that is permitted.
+//   5. detach() closes the pause channel's events. Then the guardian takes the stub out, while all
+//   other
+//      events are closed. At last the digest of the target's state is compared with that of before.
 //
-// The calls are made in this order. When an exception ends the work instead, the destructor closes
-// the pause channel's events, then all others; the guardian, which outlives this object, then
-// undoes what is in the target.
+// The calls are made in this order. If an exception ends the work, the destructor closes the pause
+// channel's events, then all others. The guardian, which outlives this object, then undoes what is
+// in the target.
 #pragma once
 
 #include <memory>
@@ -51,41 +54,41 @@ struct Armory {
 
 class Attachment {
  public:
-  // Finds the progress points, and fills in whose recording this is: all but seed and
-  // configuration. Throws UsageError as progress::resolve() does. The guardian has adopted the
-  // target; it and the recording outlive this object.
+  // Finds the progress points, and fills in which target the recording is of, except for seed and
+  // configuration. Throws UsageError as progress::resolve() does. REQUIRES: the guardian has
+  // adopted the target; it and the recording outlive this object.
   Attachment(Pid target, tracee::Guardian& guardian, const config::Progress& progress,
              Recording& recording);
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
-  // As session::try_facilities().
+  // Does what session::try_facilities() does, and records the outcome.
   void try_facilities(std::string_view wanted);
 
-  // `options`: what was tried, and which processes are ours, is added. From here on interrupts are
+  // Adds to `options` what was tried and which processes are ours. From here on interrupts are
   // counted. Throws Error as perf::Session and progress::arm() do.
   void attach(perf::SessionOptions options);
-  // Throws Error where no channel can pause the target.
+  // Throws Error if no channel can pause the target.
   const pause::PauserChoice& open_pauses(const pause::PauserOptions& options);
   void begin_work();
-  // Closes the pause channel's events: from here on no shot can fire. For a work that fails, before
-  // anything is destroyed that takes long.
+  // Closes the pause channel's events, so that no shot can fire from here on. If the work fails,
+  // call it before anything that takes long is destroyed.
   void close_pauses() { pauses_.pauser.reset(); }
-  // Completes the recording: what has become of the target, and what was lost.
+  // Completes the recording with what has become of the target, and with what was lost.
   // REQUIRES: its wall_ns and reason are known.
   void detach();
 
   unwind::Symbolizer& symbolizer() { return *symbolizer_; }
-  // For the thread that symbolizes from now on.
+  // Returns the symbolizer, for the thread that symbolizes from now on.
   std::unique_ptr<unwind::Symbolizer> take_symbolizer() { return std::move(symbolizer_); }
   const progress::CountedPoints& points() const { return points_; }
   const Armory& armory() const { return armory_; }
   perf::Session& events() { return *session_; }
-  // How often the user asked for the end; at least once where the guardian was killed.
+  // Returns how often the user asked for the end; at least 1 if the guardian was killed.
   int interrupts() const;
   bool first_thread_ended() { return first_thread_.has_ended_alone(); }
   CpuLimits cpu_limits() { return cpu_limits_->poll(); }
-  void let_go();  // a program that is suspended goes on; any other already does
+  void let_go();  // lets a suspended program go on
 
  private:
   void warn_of_losses();
@@ -103,12 +106,12 @@ class Attachment {
   std::vector<Trial> tried_;
   FirstThread first_thread_;
   tracee::Digest before_;
-  // In this order, so that they go in the other one.
+  // The members stand in this order so that they are destroyed in the opposite one.
   std::optional<Interrupts> interrupts_;
   std::unique_ptr<perf::Session> session_;
   Armory armory_;
   pause::PauserChoice pauses_;
-  std::optional<CpuLimitsOf> cpu_limits_;  // since the begin of the work
+  std::optional<CpuLimitsOf> cpu_limits_;  // read since the work began
 };
 
 }  // namespace causalctl::session

@@ -14,7 +14,7 @@ constexpr const char* kNoProfileHere =
     "this machine, or what it runs in, does not let perf events fire: profile on another one, or "
     "use causalctl ab, which needs no samples";
 
-// One that was refused is left to the session, which says for which thread it was.
+// Throws if the event never fired. A refused one is left to the session, which names the thread.
 void refuse_without(const Trial& trial, std::string_view wanted) {
   if (trial.outcome != Outcome::never_fired) return;
   if (trial.facility == Facility::sample) {

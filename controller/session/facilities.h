@@ -1,4 +1,4 @@
-// What a run relies on is tried on ourselves before anything is put into the target.
+// Tries what a run relies on, on causalctl itself, before anything is put into the target.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace causalctl::session {
 
-// Those of perf/trials.h. Throws Error where no sample comes, or with another clock: then there can
-// be no `wanted` ("causal profile"). Takes some milliseconds.
+// Makes the trials of perf/trials.h, which take some milliseconds. Throws Error if no sample comes,
+// or if it has another clock, because then no `wanted` ("causal profile") is possible.
 std::vector<Trial> try_facilities(std::string_view wanted);
 
 void record(const std::vector<Trial>& trials, Recording& recording);
 
-// Pure: "sample seen, wake-up never-fired (opened, but no record came)".
+// Returns text as "sample seen, wake-up never-fired (opened, but no record came)". Pure.
 std::string describe(const std::vector<Trial>& trials);
 
 }  // namespace causalctl::session

@@ -13,14 +13,15 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void on_signal(int /*signal*/) { interrupts = interrupts + 1; }
 
-// Of before, in the order of kSignals.
+// The actions of before, in the order of kSignals.
 struct sigaction previous[std::size(kSignals)];
 
-// What nohup(1) ignores stays so. Not SIGINT: a shell without job control has it ignored by
-// whatever it starts with `&`, and `kill -INT` is how a script ends a profile.
+// Installs the handlers. A signal that nohup(1) made us ignore stays ignored. SIGINT does not: a
+// shell without job control makes whatever it starts with `&` ignore it, but scripts end a profile
+// by `kill -INT`.
 void install() {
   struct sigaction action {};
-  action.sa_handler = on_signal;  // no SA_RESTART: a sleep ends at once
+  action.sa_handler = on_signal;  // without SA_RESTART, so that a sleep ends at once
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], nullptr, &previous[i]);
     const bool nohup = kSignals[i] == SIGHUP && previous[i].sa_handler == SIG_IGN;

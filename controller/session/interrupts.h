@@ -1,11 +1,12 @@
-// SIGINT and SIGTERM as a request to end: counted, not obeyed by dying, so that every path
+// Counts SIGINT and SIGTERM as requests to end. causalctl does not die of them, so that every path
 // detaches.
 #pragma once
 
 namespace causalctl::session {
 
-// Installs the handlers for its lifetime. One within another, in a forked child too, goes on with
-// the outer one's count: a request between the two must not be lost. One thread only.
+// Installs the handlers for its lifetime. An object made while another one lives, also in a forked
+// child, goes on with the outer one's count, so that no request between the two is lost. Use it in
+// one thread only.
 class Interrupts {
  public:
   Interrupts();

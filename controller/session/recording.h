@@ -1,4 +1,4 @@
-// What every recording of a session with a target has, whichever capability made it. Passive.
+// What every recording of an attachment has, whichever capability made it. Passive.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ namespace causalctl::session {
 
 // How a progress point was counted on this machine.
 struct Counting {
-  std::string point;              // its name; a latency's twice, for begin and end
+  std::string point;              // its name; that of a latency stands twice, for begin and end
   std::string by;                 // as progress::text_of() names it
-  Nanoseconds visit_cost_ns = 0;  // of one visit, to its thread; 0: next to nothing, or unknown
+  Nanoseconds visit_cost_ns = 0;  // what a visit costs its thread; 0 if hardly anything, or unknown
   progress::CountedBy way = progress::CountedBy::samples;  // not in the log
 
   static constexpr auto fields() {
@@ -32,7 +32,7 @@ struct Counting {
 // How a signal ended the target during the run.
 struct Death {
   int signal = 0;
-  // Since a pause of that thread; nullopt: there was none within a second.
+  // Time since the latest pause of that thread; nullopt if there was none within a second.
   std::optional<Nanoseconds> after_pause_ns;
   Tid paused = 0;
 
@@ -48,26 +48,26 @@ struct Recording {
   std::string host;
   Pid pid = 0;
   std::string executable;
-  std::string started_as;  // where the program was started by another name; empty: by that
+  std::string started_as;  // the name that the program was started by, if its file has another one
   std::string build_id;
   Nanoseconds started_ns = 0;  // CLOCK_REALTIME
-  std::string config_json;     // as used
+  std::string config_json;     // the configuration that was used
   std::uint64_t seed = 0;
-  // What the run relies on and how its try ended: names of base/facility.h and base/trial.h.
+  // What the run relies on and the outcome of its trial: names of base/facility.h and base/trial.h.
   std::map<std::string, std::string> facilities;
-  bool ended = false;  // false: the log is cut off (killed run)
+  bool ended = false;  // false if the log is cut off because the run was killed
   EndReason reason = EndReason::none;
-  std::optional<Death> death;  // where it is known
+  std::optional<Death> death;  // nullopt if not known
   Nanoseconds wall_ns = 0;
   Losses losses;
-  bool throttled = false;  // a quota of CPU time has held it up, as far as that can be read
+  bool throttled = false;  // whether a quota of CPU time stopped it, as far as that can be read
   DigestResult digest = DigestResult::unknown;
   StoppedCalls stopped_calls;
   std::vector<Counting> counting;  // by tag
-  std::vector<std::string> peers;  // other processes that were followed: "client (process 12)"
-  // Why something of ours is still in the target, if it is, is the last warning. Not in the log.
+  std::vector<std::string> peers;  // as "client (process 12)"
+  // Whether something of ours is still in the target; the last warning says why. Not in the log.
   bool left_in_target = false;
-  std::string log_failure;  // why the log is not complete; empty: it is
+  std::string log_failure;  // why the log is not complete; empty if it is
   std::vector<std::string> warnings;
 };
 

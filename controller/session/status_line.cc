@@ -32,7 +32,7 @@ bool StatusLine::due() const {
 void StatusLine::show(std::string text) {
   if (!due()) return;
   last_ns_ = monotonic_now();
-  text = printable(text);  // the unit is named by the target
+  text = printable(text);  // since the target chooses the names of units
   if (!terminal_) {
     log::to_stderr(fmt::format("causalctl: {}\n", text));
     return;

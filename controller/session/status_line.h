@@ -1,5 +1,5 @@
-// The live status of a run, on standard error: on a terminal one line that is rewritten, otherwise
-// a line every ten seconds. --quiet: nothing.
+// Shows the live status of a run on standard error. On a terminal it is one line that is rewritten,
+// otherwise one line every ten seconds. With --quiet there is none.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
-  bool due() const;  // whether show() would show anything by now
+  bool due() const;  // whether show() would show anything
   void show(std::string text);
-  void clear();  // takes the line off, so that messages stand alone
+  void clear();  // removes the line, so that messages stand alone
 
  private:
   bool quiet_;

@@ -40,7 +40,7 @@ std::string text_of(const Death& death) {
   const bool may_be_ours = death.signal == SIGSEGV || death.signal == SIGTRAP ||
                            death.signal == SIGBUS || death.signal == SIGILL ||
                            death.signal == SIGSYS || death.signal == SIGABRT;
-  return may_be_ours ? text + ": please report it, if the program does not do so by itself" : text;
+  return may_be_ours ? text + "; please report it if the program does not end so by itself" : text;
 }
 
 std::string text_of(const std::vector<Death>& deaths, std::uint64_t runs) {

@@ -1,4 +1,4 @@
-// How a target ends while it is profiled, and what is said of it.
+// Notices how a target ends while it is profiled, and says so.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace causalctl::session {
 
-// While a process ends its first thread may be dead before others: two polls must find that.
+// Tells whether the first thread has ended although others go on. While a process ends, that is so
+// for a moment, so two polls must find it.
 class FirstThread {
  public:
   explicit FirstThread(Pid target) : target_(target) {}
@@ -25,16 +26,16 @@ class FirstThread {
   int polls_ = 0;
 };
 
-std::string first_thread_ended(Pid target);  // why it cannot be profiled further
+std::string first_thread_ended(Pid target);  // says why the target cannot be profiled further
 
 std::string text_of(const Death& death);
-// Of runs of one program, some of which signals have ended: how many, and of the one that ended the
-// soonest after a pause, how. REQUIRES: there is one.
+// Says how many runs of one program signals have ended, and how the one ended that did so soonest
+// after a pause. REQUIRES: `deaths` is not empty.
 std::string text_of(const std::vector<Death>& deaths, std::uint64_t runs);
 
-// Completes recording.death, if there is one, by the signal, and warns of it; resets it where no
-// signal ended the target. Waits for some tenths of a second, as the target's parent may not have
-// waited for it yet, and the kernel not be done with it.
+// Adds the signal to recording.death, if that is set, and warns of it; resets it if no signal ended
+// the target. Waits for up to some tenths of a second, because the target's parent may not have
+// waited for it yet, or the kernel may not be done with it.
 void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording);
 
 }  // namespace causalctl::session

@@ -12,7 +12,7 @@
 namespace causalctl::session {
 namespace {
 
-// "0 0x0 0x7ffd… …": the number of the call and its arguments (proc(5), /proc/PID/syscall).
+// Reads /proc/PID/syscall: "0 0x0 0x7ffd… …" is the number of the call and its arguments (proc(5)).
 std::string input_waited_for(Pid target) {
   constexpr std::string_view read_call = "0 0x";
   const auto text = procfs::read_text(fmt::format("/proc/{}/syscall", target));

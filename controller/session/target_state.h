@@ -1,4 +1,4 @@
-// Whether a target does anything at all, as seen from outside.
+// Tells, from outside, whether a target does anything at all.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 namespace causalctl::session {
 
 struct TargetState {
-  bool stopped = false;   // by a signal, all of its threads
-  bool frozen = false;    // by its control group
-  std::string waits_for;  // what its first thread waits for, "input on descriptor 0"; may be empty
+  bool stopped = false;  // a signal has stopped all of its threads
+  bool frozen = false;   // its control group is frozen
+  std::string
+      waits_for;  // what its first thread waits for, as "input on descriptor 0"; may be empty
 };
 
-TargetState state_of(Pid target);  // now
+TargetState state_of(Pid target);
 
 }  // namespace causalctl::session

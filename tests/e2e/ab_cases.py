@@ -1,5 +1,5 @@
-"""The cases of `causalctl ab`. Whether its intervals hold is the business of the unit tests and of
-scripts/ab_check; here sizes are so large that no noise hides them."""
+"""The cases of `causalctl ab`. The unit tests and scripts/ab_check test whether its intervals cover
+the truth; here the effects are large enough that no noise hides them."""
 
 import json
 import os
@@ -14,11 +14,12 @@ CHAIN = "{targets}/chain --per-ms 300000 --first-ms 0.3 --second-ms 0.7"
 FASTER = CHAIN + " --first-factor 0.2 --second-factor 0.2"
 # Eight pairs are the fewest that give an interval.
 SHORT = ("--rounds", "8", "--null-rounds", "0", "--seed", "7")
-# Eight blocks, of which the highest and the lowest are left out: a stall in one does not decide.
+# Eight blocks, of which the highest and the lowest are left out, so that a stall in one does not
+# decide.
 TRIMMED = ("--rounds", "16", "--null-rounds", "0", "--seed", "7")
 WINDOW = ("--ready", r"ready (\d+)", "--progress", "round_done", "--measure", "100ms")
-# A side that leaves behind what a careless teardown would not find: a daemon in a session of its own
-# that ignores SIGTERM.
+# A side that leaves behind a daemon in a session of its own that ignores SIGTERM, which a careless
+# teardown would not find.
 STUBBORN = ("""sh -c '(setsid sh -c "trap : TERM; while :; do sleep 1; done" &) ; """
             """trap : TERM; while :; do sleep 1; done'""")
 TALKATIVE = ("sh -c 'yes not ready | head -c 2000000; echo; yes | head -c 500000 | tr \\\\n x; "
@@ -41,7 +42,7 @@ def metrics(outcome):
 
 
 def ab_well_formed(outcome):
-    """Every field that interface.md names is there, and of its kind."""
+    """Checks that every field which docs/ab.md names is there and has the right type."""
     report = outcome.report()
     problems = expect(report["version"] == 1, "version is not 1")
     problems += expect(is_number(report["pairs"]), "pairs: not a number")
@@ -79,7 +80,7 @@ def null_has_interval(outcome):
 
 
 def blocks_are_random(outcome):
-    """Blocks of four, ABBA or BAAB; with this seed both occur."""
+    """Checks that runs come in blocks of four, ABBA or BAAB. With this seed both occur."""
     order = "".join(run["side"] for run in outcome.report()["runs"])
     blocks = {order[at:at + 4] for at in range(0, len(order), 4)}
     return expect(blocks == {"abba", "baab"}, f"blocks {blocks}")
@@ -96,12 +97,12 @@ def is_prediction(outcome):
 
 
 def profile_log(world):
-    """{profile}: a log in which `first_work` at 50 % makes a round take a quarter less."""
+    """Makes {profile}, a log in which `first_work` at 50 % makes a round take a quarter less."""
     lines = [{"type": "run", "version": 1, "run": "r", "host": "h", "pid": 1, "executable": "chain",
               "build_id": "", "started_ns": 1, "config": {}, "seed": 1}]
     for number in range(40):
         speedup = 0.5 if number % 2 else 0
-        # A little noise, the same for both, so that there is an error to speak of.
+        # A little noise, the same for both, so that there is an error.
         period_ns = (750000 if speedup else 1000000) + 1000 * (number // 2 % 5 - 2)
         lines.append({"type": "experiment", "run": "r", "unit": "first_work", "kind": "function",
                       "speedup": speedup, "start_ns": number * 10**9, "wall_ns": 5 * 10**8,
@@ -151,18 +152,18 @@ def take_port(world):
     taken.bind(("127.0.0.1", 0))
     taken.listen(16)
     world.names["port"] = taken.getsockname()[1]
-    world.names["taken"] = taken  # keeps it open
+    world.names["taken"] = taken  # keeps the file open
 
 
 def free_port(world):
-    """{port}: of 127.0.0.1, free a moment ago."""
+    """Sets {port} to a port of 127.0.0.1 that was free a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         world.names["port"] = probe.getsockname()[1]
 
 
 def zombie(world):
-    """{zombie}: a process that has ended, and that nobody waits for."""
+    """Sets {zombie} to a process that has ended, and that no parent waits for."""
     process = subprocess.Popen(["true"])
     world.helpers.append(process)
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -202,7 +203,7 @@ GONE = (3,)
 
 
 def make_cases():
-    """Comparisons, refusals, and what belongs to the command line."""
+    """Makes the cases: comparisons, refusals, and those of the command line."""
     comparisons = [
         Case("ab_config", ("ab", "{dir}/ab.toml"), before=config_file(TOML), alone=True,
              checks=(ab_well_formed, metric_is("round_done", "throughput", 0.5, 0.95),
@@ -222,7 +223,7 @@ def make_cases():
              checks=(metric_is("wall", "wall", -5, -0.5),)),
         Case("ab_csv", ab("--rounds", "4", "--null-rounds", "4", "--format", "csv", a="true",
                           b="true"), alone=True, checks=(csv_rows,)),
-        # So long that even a busy machine lets enough rounds be done.
+        # Long enough for some rounds even on a busy machine.
         Case("ab_pids", ab("--progress", "round_done", "--measure", "300ms", *SHORT, "--format",
                            "json", a="{pid}", b="{pid}"),
              ("{targets}/chain", "--first-ms", "1", "--second-ms", "1"),
@@ -236,7 +237,7 @@ def make_cases():
                                        "--load", "sleep 0.01", "--format", "json", a=TALKATIVE,
                                        b=TALKATIVE), alone=True,
              checks=(metrics_are("wall", "cpu", "memory", "context-switches"),)),
-        # The server listens half a second after its start: a load without the wait would fail.
+        # The server listens half a second after its start, so a load that does not wait would fail.
         Case("ab_ready_port", ab("--rounds", "2", "--null-rounds", "0", "--ready-port", "{port}",
                                  "--load", f"{PYTHON} -c '{CONNECT}'", "--format", "json",
                                  a=LISTEN, b=LISTEN), before=free_port, alone=True,
@@ -247,7 +248,7 @@ def make_cases():
                      metric_is("work p50", "latency", 0.5, 0.95),
                      metrics_are("work mean", "work p50", "work p99", "cpu", "memory",
                                  "context-switches"))),
-        # Every run has the limit of the first one, before there were events.
+        # Every run has the same limit as the first one, which started before there were events.
         Case("ab_few_descriptors", ab("--rounds", "2", "--null-rounds", "0", *WINDOW, a=MANY, b=MANY),
              alone=True, descriptors=50, after=lambda world: expect(
                  (world.directory / "limits").read_text().split() == ["50"] * 4,

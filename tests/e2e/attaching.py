@@ -1,12 +1,12 @@
-"""How cases call `causalctl attach`. The sampling period and the cost of a pause are given, so no
-time goes into measuring them: accuracy is judged elsewhere."""
+"""How cases call `causalctl attach`. The sampling period and the cost of a pause are given, so that
+no time goes into measuring them. Accuracy is tested elsewhere (tests/truth)."""
 
 from case import Case, line_of
 from during import until_enough
 
 
 def figure1(name="figure1", directory="{targets}"):
-    """With rounds so short that seconds see many."""
+    """Returns the command of figure1, with rounds so short that there are many in a second."""
     return (f"{directory}/{name}", "--round-ms", "15")
 
 
@@ -32,16 +32,17 @@ def attach_json(*options, duration=ENDLESS, point="round_done"):
 
 
 def profiled(name, arguments, target=FIGURE1, **more):
-    """Ends with a Ctrl-C once its log has all that its checks want, not after so many seconds."""
+    """A profile that Ctrl-C ends once its log has all that its checks need, whatever time that
+    takes."""
     return Case(name, arguments, target, during=until_enough, **more)
 
 
-# Where threads queue for cores hardly any pauses are needed, and on a busy machine all do.
+# If threads queue for cores, as all do on a busy machine, hardly any pauses are needed.
 FULL_RATE = ("--set", 'pause.threshold="1ms"')
 
 
 def halved(line):
-    """Every second experiment must pause the other threads."""
+    """Returns options with which every second experiment must pause the other threads."""
     return ("--fixed", line, "--speedup", "50", *FULL_RATE)
 
 

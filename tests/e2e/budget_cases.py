@@ -1,5 +1,4 @@
-"""Bounds that the user sets, and those that the disk does: the run ends early with what it has, and
-says so."""
+"""Bounds that the user or the disk sets: the run ends early with what it has, and says so."""
 
 import os
 import signal
@@ -20,7 +19,7 @@ def attach(*options, duration, point="round_done"):
 
 
 def lasted(low, high):
-    """Seconds of the run by its own clock, which stands in the log."""
+    """Checks the length of the run in seconds, by its own clock, which is in the log."""
     def check_length(outcome):
         wall = outcome.log()[-1]["wall_ns"] / 1e9
         return expect(low <= wall <= high, f"the run lasted {wall:.2f} s")
@@ -33,7 +32,7 @@ def has_experiments(outcome):
 
 
 def stall(world):
-    """Stops the target in the midst of the run, until causalctl has ended."""
+    """Stops the target in the middle of the run, until causalctl has ended."""
     world.wait_for_experiments(2)
     os.kill(world.target.pid, signal.SIGSTOP)
     world.process.wait(timeout=30)
@@ -42,7 +41,7 @@ def stall(world):
 
 
 class Mount:
-    """A disk of 16 KiB, of which 4 are left. Ends as the other helpers of a case do."""
+    """A disk of 16 KiB with 4 KiB left. It is ended like the other helpers of a case."""
 
     def __init__(self, place):
         self.place = place
@@ -62,7 +61,8 @@ def small_disk(world):
 
 
 def full_log_readable(outcome):
-    """What fitted is whole, and the report is made of more than that."""
+    """Checks that what fitted into the log is whole, and that the report is made of more than
+    that."""
     records = outcome.log("disk/profile.jsonl")
     kinds = [record["type"] for record in records]
     return (expect(kinds[0] == "run" and "experiment" in kinds, f"in the log: {kinds}") +
@@ -75,11 +75,12 @@ CASES = [
          checks=(well_formed, digest_same, has_experiments, visits("round_done", 10),
                  log_ends_with("budget"), lasted(1, 30),
                  warns(r"ended early: the target ran \S+ % slower .*--max-slowdown is 5"))),
-    # Half of the experiments sped up by 90 % of a half of the time is some 20 %.
+    # Half of the experiments speed up half of the time by 90 %, which costs some 20 %.
     Case("budget_kept", attach("--max-slowdown", "60", "--format", "json", duration="5s"), FIGURE1,
          checks=(well_formed, digest_same, log_ends_with("duration"), lasted(5, 20))),
-    # By pauses alone. Without visits experiments grow: this one ends in that which makes ten seconds.
-    # (Nearly all are sped up, for by chance the long ones may be baselines.)
+    # Pauses alone must be enough. Without visits experiments grow, and the run ends in the one that
+    # reaches ten seconds. (Nearly all have a speedup, because by chance the long ones may be
+    # baselines.)
     Case("budget_without_progress",
          attach("--max-slowdown", "5", "--format", "json", "--set",
                 "experiment.baseline_share=0.05", duration="40s", point="finish"),

@@ -15,7 +15,7 @@ def patterns(*texts):
     return tuple(re.compile(text, re.IGNORECASE | re.MULTILINE) for text in texts)
 
 
-# The last words of every target of ours: it has counted, and no blocking call was broken.
+# The last lines of every target of ours: it has counted, and no blocking call failed with EINTR.
 FINE = patterns(r"^rounds [1-9]\d*$", r"^eintr 0$")
 ROUNDS = patterns(r"^rounds [1-9]\d*$")
 
@@ -23,7 +23,7 @@ ROUNDS = patterns(r"^rounds [1-9]\d*$")
 @dataclasses.dataclass(frozen=True)
 class Case:
     name: str
-    # Words may hold {pid}, {dir} (scratch, the working directory), {log}, {targets}, {root}
+    # Words may contain {pid}, {dir} (scratch, the working directory), {log}, {targets}, {root}
     # and what `before` put into world.names.
     arguments: tuple
     target: tuple = ()  # command; () for none
@@ -33,37 +33,38 @@ class Case:
     output: tuple = ()  # … in stdout or stderr
     absent: tuple = ()  # must match in neither
     checks: tuple = ()
-    before: object = None  # function of the World, before the target is started
-    with_target: object = None  # the same, once the target is ready
-    during: object = None  # the same, once causalctl is started
-    after: object = None  # the same, once causalctl has ended; returns a list of problems
+    before: object = None  # function of the World that is called before the target is started
+    with_target: object = None  # … when the target is ready
+    during: object = None  # … when causalctl is started
+    after: object = None  # … when causalctl has ended; returns a list of problems
     user: object = None  # uid to run causalctl as
     pretend_broken: str = ""  # facilities that causalctl must take to never fire (base/facility.h)
     closed: tuple = ()  # descriptors that causalctl is started without
-    environment: tuple = ()  # "NAME=VALUE" that causalctl is started with; as the words above
-    ignored: tuple = ()  # signals that it is started with as ignored
-    descriptors: int = 0  # that it may have open (the soft limit); 0: as many as we
+    environment: tuple = ()  # "NAME=VALUE" that causalctl is started with; like the words above
+    ignored: tuple = ()  # signals that causalctl is started with as ignored
+    descriptors: int = 0  # most descriptors that it may have open (the soft limit); 0: our limit
     needs: dict = dataclasses.field(default_factory=dict)  # program → Debian package
     target_output: tuple = FINE
     target_status: tuple = (0,)
-    target_ends: bool = False  # by itself, during the case
+    target_ends: bool = False  # the target ends by itself during the case
     texts_may_change: bool = False  # the target executes another program
     writes_code: bool = False  # the target compiles while it runs
     clean_within: float = 5  # seconds until nothing may be left behind
-    alone: bool = False  # nothing that causalctl has started may run on, whatever it is
-    undisturbed: bool = False  # never beside another case: who has the cores is what it looks at
-    measures: bool = False  # compares speeds: nor this, unless --no-figures
-    # It resets SIGTRAP, which may meet one of our signals on its way, and ends it (docs/safety.md,
-    # "A target that changes what SIGTRAP does": once in some hundred tries). Then it is tried again.
+    alone: bool = False  # no process that causalctl has started may run on
+    undisturbed: bool = False  # never runs beside another case, because it checks who has the cores
+    measures: bool = False  # compares speeds, so it does not either, unless --no-figures is given
+    # The target resets SIGTRAP while one of our signals may be on its way, which then ends it
+    # (docs/safety.md, "A target that changes what SIGTRAP does": once in some hundred tries). Then
+    # the case is tried again.
     may_meet_shot: bool = False
-    # Why nothing may be counted. Otherwise a profile without visits of each of its points fails.
+    # Why nothing may be counted. Otherwise a profile fails if one of its points has no visits.
     counts_nothing: str = ""
-    # Why it needs a breakpoint register that fires; where none does, it is skipped.
+    # Why it needs a breakpoint register that fires. The case is skipped if none does.
     needs_breakpoint: str = ""
     timeout: float = 60
 
     def profiles(self):
-        """Whether it is expected to make a profile, to its end or until it is killed."""
+        """Returns whether it should make a profile, to its end or until it is killed."""
         return (self.arguments[:1] in (("attach",), ("run",)) and "--help" not in self.arguments
                 and any(status in self.exit for status in (0, -signal.SIGKILL)))
 
@@ -72,7 +73,7 @@ class Case:
 
 
 def line_of(source, text):
-    """The number of the only line of a target's source that holds `text`."""
+    """Returns the number of the only line of a target's source that contains `text`."""
     lines = (TARGET_SOURCES / source).read_text().splitlines()
     numbers = [number for number, line in enumerate(lines, start=1) if text in line]
     assert len(numbers) == 1, (source, text, numbers)
@@ -90,7 +91,7 @@ def is_number(value):
 
 
 def well_formed(outcome):
-    """Every field that interface.md names is there, and of its kind."""
+    """Checks that every field which docs/report-format.md names is there and has the right type."""
     report = outcome.report()
     problems = expect(report["version"] == 1, "version is not 1")
     for group, fields in (("selfcheck", ("delay_asked_ns", "delay_paid_ns")),
@@ -128,7 +129,7 @@ def digest_same(outcome):
 
 
 def follows(name):
-    """Only this other process is followed."""
+    """Checks that only this other process is followed."""
     def check_peers(outcome):
         peers = outcome.report()["target"]["peers"]
         return expect(len(peers) == 1 and peers[0].startswith(f"{name} (process "),
@@ -137,7 +138,7 @@ def follows(name):
 
 
 def visits(name, at_least, kind="throughput"):
-    """In the report, and in a log, where they are waited for (during.py, until_enough)."""
+    """Checks visits in the report. until_enough (during.py) waits for them by checking the log."""
     def check_visits(outcome):
         points = {point["name"]: point for point in outcome.report()["progress"]}
         if name not in points:
@@ -184,7 +185,7 @@ def warns(pattern):
 
 
 def waits_for_others(least, most):
-    """The share of the waits for cores that is owed to other processes."""
+    """Checks the share of the waits for cores that other processes cause."""
     def check_waits(outcome):
         target = outcome.report()["target"]
         waits, others = target["oversubscribed_share"], target["outside_share"]
@@ -195,7 +196,7 @@ def waits_for_others(least, most):
 
 
 def same_or_waits(outcome):
-    """A thread that was stopped within the stub needs it until it goes on, which the report says."""
+    """Accepts a stub that is left because a thread was stopped in it, if the report says so."""
     if outcome.status == 0:
         return digest_same(outcome)
     waits = "is stopped: .* until it goes on, when the guardian removes them"
@@ -206,7 +207,7 @@ def same_or_waits(outcome):
 # --- the experiment log ---
 
 def records_in(log):
-    """Of whole lines: the last one may be on its way."""
+    """Returns the records of whole lines, since the last line may be incomplete."""
     lines = log.read_text().splitlines(keepends=True) if log.exists() else []
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
@@ -216,12 +217,12 @@ def experiments_of(records):
 
 
 def kept_experiments(records):
-    """Those that count for the report."""
+    """Returns the experiments that count for the report."""
     return [record for record in experiments_of(records) if "discarded" not in record]
 
 
 def counted(records):
-    """Visits of each progress point, by its name, in all experiments."""
+    """Returns the visits of each progress point, by its name, in all experiments."""
     visits_of = {}
     for record in experiments_of(records):
         for kind, count in (("throughput", "visits"), ("latency", "ends")):
@@ -236,7 +237,7 @@ def has_counted(records):
 
 
 def something_counted(outcome):
-    """What every profile is asked (Case.must_count)."""
+    """Checks that a profile has counted something, as every one must (Case.must_count)."""
     records = outcome.log()
     return expect(has_counted(records),
                   f"nothing was counted: {counted(records) or 'there is no experiment'}")

@@ -1,4 +1,4 @@
-"""The table of all cases. Accuracy is judged elsewhere (tests/truth)."""
+"""The table of all cases. tests/truth tests accuracy."""
 
 import ab_cases
 import budget_cases

@@ -1,4 +1,4 @@
-"""Help texts, wrong words, and the commands that only look."""
+"""Help texts, wrong arguments, and commands that only read."""
 
 from attaching import A_LINE, FIGURE1, attach, figure1
 from case import Case, patterns

@@ -1,22 +1,23 @@
-"""figure1 with its counter in a file of ours: what shows whether a target is as fast as before."""
+"""figure1 with its counter in a file of ours, which shows whether the target is as fast as
+before."""
 
 import struct
 import time
 
 import fixture
 
-LONGEST = 10  # seconds to get a CPU second: machines are busy
-SLOWER = 0.6  # rounds a CPU second, compared with before: shared machines vary as much
-# Seconds until the rate of before must be back: a neighbour on the same core takes its share for a
-# few; what we leave behind does not pass.
+LONGEST = 10  # seconds that a busy machine may take for one CPU second
+SLOWER = 0.6  # share of the rate of before that is still normal on a shared machine
+# Seconds until the rate of before must be back. A neighbour on the same core takes its share only
+# for some seconds, but what causalctl leaves behind stays.
 PASSING = 60
 
 
 def read_counter(path):
-    """Rounds, as --counter of tests/targets/harness.h keeps them."""
+    """Returns the rounds, as --counter of tests/targets/harness.h keeps them."""
     content = bytearray()
 
-    def whole():  # for a moment it is not, when the target executes itself and makes it anew
+    def whole():  # the file is not whole for a moment when the target executes itself
         content[:] = path.read_bytes()
         return len(content) == 8
 
@@ -35,13 +36,14 @@ class CountingTarget:
         return read_counter(self.counter)
 
     def rate(self, seconds):
-        """Rounds a CPU second, over at least so many CPU seconds; 0: no progress."""
+        """Returns rounds per CPU second, over at least `seconds` of CPU time; 0 if there is no
+        progress."""
         rounds, cpu = self.rounds(), fixture.cpu_seconds(self.pid)
         fixture.wait_until(lambda: fixture.cpu_seconds(self.pid) - cpu >= seconds, LONGEST)
         return (self.rounds() - rounds) / max(fixture.cpu_seconds(self.pid) - cpu, 0.01)
 
     def slower_than(self, rate):
-        """A list of at most one sentence, like fixture.differences()."""
+        """Returns a list of at most one sentence, like fixture.differences()."""
         deadline = time.monotonic() + PASSING
         after = self.rate(0.3)
         while after < SLOWER * rate and time.monotonic() < deadline:

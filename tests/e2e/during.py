@@ -1,5 +1,5 @@
-"""What cases wait for while causalctl runs, so that none depends on how fast the machine is: on an
-overloaded one there is hardly ever anybody to be paused."""
+"""What cases wait for while causalctl runs, so that none depends on the speed of the machine. On an
+overloaded one there is hardly ever a thread to be paused."""
 
 import collections
 import os
@@ -8,8 +8,8 @@ import signal
 import fixture
 from case import expect, experiments_of, has_counted, kept_experiments, records_in
 
-PAUSES = 30  # fewer, and a case has shown nothing
-EXPERIMENTS = 6  # the same; of any three one has a speedup
+PAUSES = 30  # with fewer pauses a case shows nothing
+EXPERIMENTS = 6  # likewise; one of any three has a speedup
 PATIENCE = 110  # seconds
 
 
@@ -18,7 +18,7 @@ def pauses_in(records):
 
 
 def so_far(world):
-    """What the log holds, for whoever reads that a case waited in vain."""
+    """Describes what is in the log, for the message that a case waited in vain."""
     records = records_in(world.log)
     discarded = collections.Counter(record["discarded"] for record in experiments_of(records)
                                   if "discarded" in record)
@@ -31,7 +31,7 @@ def so_far(world):
 
 
 def wait_for_pauses(world):
-    """However long that takes on this machine."""
+    """Waits for pauses, for as long as that takes on this machine."""
     wanted = pauses_in(records_in(world.log)) + PAUSES
     if not world.wait_for_log(lambda records: pauses_in(records) >= wanted, PATIENCE, every=0.1):
         raise RuntimeError(f"waited in vain for {wanted} pauses: {so_far(world)}")
@@ -58,7 +58,7 @@ def until_paused(world):
 
 
 def until_enough(world):
-    """Until the log has as many experiments, and all that the checks want of it."""
+    """Waits until the log has EXPERIMENTS experiments and all that the checks need."""
     wanted = [check.reached for check in world.case.checks if hasattr(check, "reached")]
     if world.case.must_count():
         wanted.append(has_counted)
@@ -73,8 +73,8 @@ def until_enough(world):
 
 
 def until_paused_after_change(world):
-    """Before and after the target has changed its handler; it is ended too, as its state is its own
-    doing from then on."""
+    """Waits for pauses before and after the target changes its handler. Then ends the target, too,
+    because from then on its state is its own doing."""
     wait_for_pauses(world)
     def changed():
         return "SIGTRAP changed" in world.target.output()

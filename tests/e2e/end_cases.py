@@ -1,4 +1,4 @@
-"""How a profile ends before its time: the target is gone, Ctrl-C, SIGKILL."""
+"""Cases in which a profile ends early: the target is gone, Ctrl-C, SIGKILL."""
 
 import os
 import pathlib
@@ -39,7 +39,7 @@ def kill_amid_pauses(world):
 
 
 def change_text(world):
-    """Behind the last function: what a uprobe would do that is not taken away."""
+    """Changes a byte behind the last function, like a uprobe that is left behind."""
     world.wait_for_experiments(1)
     pid = world.target.pid
     program = os.readlink(f"/proc/{pid}/exe")
@@ -52,7 +52,7 @@ def change_text(world):
 
 
 def guardian_of(pid):
-    """The child of a causalctl."""
+    """Returns the child of a causalctl."""
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     if len(children) != 1:
         raise RuntimeError(f"causalctl has the children {children}, not one guardian")
@@ -65,7 +65,7 @@ def kill_guardian(world):
 
 
 def leave_a_stub(world):
-    """As a causalctl does that is killed together with its guardian, in the midst of a run."""
+    """Leaves a stub, as a causalctl does that is killed together with its guardian during a run."""
     log = world.directory / "killed.jsonl"
     other = subprocess.Popen(world.command((*attach_short(*halved(A_LINE)), "--quiet",
                                             "-o", log)),
@@ -74,7 +74,7 @@ def leave_a_stub(world):
         if not fixture.wait_until(lambda: pauses_in(records_in(log)) > 0, PATIENCE):
             raise RuntimeError("the other causalctl makes no pauses")
         guardian = guardian_of(other.pid)
-        other.send_signal(signal.SIGSTOP)  # it would start another guardian
+        other.send_signal(signal.SIGSTOP)  # otherwise it would start another guardian
         os.kill(guardian, signal.SIGKILL)
     finally:
         other.kill()
@@ -84,7 +84,8 @@ def leave_a_stub(world):
 
 
 def profile_by_ptrace(world):
-    """Another causalctl is at work, by the pauses that leave nothing in the target to be seen."""
+    """Starts another causalctl, which pauses by ptrace and so leaves nothing to see in the
+    target."""
     log = world.directory / "other.jsonl"
     other = subprocess.Popen(world.command((*attach_short(*halved(A_LINE)),
                                             "--pause-channel", "ptrace", "--quiet", "-o", log)),
@@ -101,7 +102,8 @@ def end_other(world):
 
 
 def guardian_killed(name, *options):
-    """Ends the run, with a report, a target as it was before, and a status that tells."""
+    """A case in which the guardian is killed. The run ends with a report, a target as it was
+    before, and a status that shows it."""
     return Case(name, attach_json(*halved(A_LINE), *options), FIGURE1, during=kill_guardian,
                 exit=(1,), stderr=patterns("something killed the guardian process"),
                 checks=(well_formed, digest_same, log_complete, visits("round_done", 1),
@@ -109,7 +111,7 @@ def guardian_killed(name, *options):
 
 
 def log_readable(outcome):
-    """What a killed controller leaves is a readable log without an end."""
+    """Checks that a killed controller leaves a readable log without an end."""
     records = outcome.log()
     return (expect(records[0]["type"] == "run", "no run record") +
             expect(records[-1]["type"] != "end", "an end record, of a killed run"))
@@ -119,7 +121,7 @@ CASES = [
     Case("target_vanishes", attach_json(duration="40s"),
          (*FIGURE1, "--seconds", "12"), target_ends=True,
          checks=(well_formed, visits("round_done", 10), log_ends_with("target-exited"))),
-    # Nobody can say then that it is as it was before, or that it is not.
+    # Then nothing can tell whether the target is as it was before.
     Case("target_killed_at_the_end", attach_json(*halved(A_LINE)), FIGURE1,
          during=end_and_kill_target, target_ends=True, target_status=(-signal.SIGKILL,),
          target_output=(), absent=patterns("report it"), exit=(0,),
@@ -136,7 +138,7 @@ CASES = [
     Case("hangup_prints_report", attach_short(), FIGURE1,
          during=hang_up, stdout=patterns("round_done"),
          checks=(log_complete, log_ends_with("interrupted"))),
-    # Its status says nothing: the report may be out before the second one comes.
+    # The status says nothing, because the report may be printed before the second interrupt comes.
     Case("interrupt_twice", attach_short(), FIGURE1,
          during=interrupt_twice, exit=(0, 1, 130)),
     Case("controller_killed", attach_short(), FIGURE1,
@@ -148,7 +150,7 @@ CASES = [
     Case("controller_killed_many_threads",
          attach_short(), ("{targets}/many_threads",),
          during=kill_controller, exit=(-signal.SIGKILL,)),
-    # The guardian's socket must not take the place of what is missing.
+    # The guardian's socket must not get the number of a missing descriptor.
     Case("controller_killed_without_stderr", attach_short(*halved(A_LINE)), FIGURE1, closed=(0, 2),
          during=kill_amid_pauses, exit=(-signal.SIGKILL,), checks=(log_readable,)),
     profiled("attach_after_both_were_killed", attach_json(*halved(A_LINE)),

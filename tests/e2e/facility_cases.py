@@ -1,5 +1,5 @@
-"""Facilities of the kernel that can be opened and never fire: doctor says so, and a profile uses the
-next way, or is refused before anything is put into the target."""
+"""Facilities of the kernel that can be opened but never fire. doctor says so. A profile uses
+another way, or is refused before anything is put into the target."""
 
 import re
 
@@ -18,7 +18,8 @@ def doctor(facility, verdict, name, finding, possible=True):
 
 
 def refused(facility, message):
-    """Before there is a log, which comes before anything is put into the target."""
+    """A case that is refused before there is a log, and so before anything is put into the
+    target."""
     def no_log(outcome):
         return expect(not (outcome.directory / "profile.jsonl").exists(), "it has begun a log")
 
@@ -29,7 +30,7 @@ def refused(facility, message):
 
 
 def says(facility, warning):
-    """In the report's warnings and its facilities, and in the log; all others work."""
+    """Checks the report's warnings and its facilities, and the log. All other facilities work."""
     def check_facility(outcome):
         report, log = outcome.report(), outcome.log()
         problems = expect(warning in report["warnings"], f"no such warning: {report['warnings']}")

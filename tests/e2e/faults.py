@@ -1,6 +1,6 @@
-"""Which errors each system call can give that causalctl makes: those of its man page that can happen
-for what we use it for. Out of memory, descriptors and processes can always happen; a pointer of ours
-that is wrong (EFAULT) or a descriptor (EBADF) is a bug, not a fault."""
+"""The errors that each system call of causalctl can give: those of its man page that can happen in
+our use of it. A lack of memory, descriptors or processes can always happen. A wrong pointer
+(EFAULT) or descriptor (EBADF) of ours is a bug, not a fault."""
 
 # Call → errnos.
 ERRNOS = {
@@ -64,20 +64,21 @@ ERRNOS = {
 }
 
 CANNOT_FAIL = frozenset((
-    # No errors, or none but EFAULT and EINVAL for arguments that are constants of ours.
+    # These have no errors, except EFAULT and EINVAL for arguments that are constants of ours.
     "arch_prctl", "clock_getres", "clock_gettime", "getegid", "geteuid", "getgid", "getpid", "getppid", "gettid",
     "getuid", "prlimit64", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "sched_get_priority_min",
     "sched_yield", "set_robust_list", "set_tid_address", "sigaltstack", "sysinfo", "uname",
-    # glibc's locks: what a wait may return (EAGAIN, EINTR) is their everyday life, a wake cannot fail.
+    # glibc's locks expect what a wait may return (EAGAIN, EINTR), and a wake cannot fail.
     "futex",
     # They do not return, or are answers to a signal.
     "execve", "exit", "exit_group", "restart_syscall", "rt_sigreturn",
 ))
 
-# The system call brk gives no errno but a break that is not the one asked for.
+# The system call brk gives no errno. It fails by returning another break than the requested one.
 RETURNED = {"brk": "retval=0"}
 
-# (call, errno, use) of what once went wrong: each is tried in every run of the tests.
+# (call, errno, use) of known bugs, with what they showed. Every run of the tests tries each of
+# them.
 REGRESSIONS = (
     ("clone3", "EAGAIN", "second, controller"),  # "bug: Resource temporarily unavailable"
     ("mprotect", "ENOMEM", "first, controller"),  # the same, for want of a stack

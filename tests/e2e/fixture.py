@@ -1,5 +1,5 @@
-"""The harmlessness fixture: starts a target, remembers its state, and afterwards says what is
-different. The state is read from /proc only, by nobody whom the target could notice."""
+"""The harmlessness fixture: it starts a target, remembers its state, and afterwards says what is
+different. It reads the state from /proc only, which the target cannot notice."""
 
 import argparse
 import contextlib
@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # Reading the text of a huge program would only cost time.
 LONGEST_TEXT = 64 << 20
 
-LONGEST_LOOK = 0.5  # seconds, with the sleep after it: whatever takes longer is a stall
+LONGEST_LOOK = 0.5  # seconds of one poll and the sleep after it; a longer one is a stall
 
 BUSY_LOOP = ("import os\n"
              "os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))\n"
@@ -28,14 +28,16 @@ BUSY_LOOP = ("import os\n"
 
 
 def start_busy_loop():
-    """Of ordinary priority, whatever ours is, and gone with us; whoever starts it ends it."""
+    """Starts a busy loop, which has ordinary priority, whatever ours is, and ends with us. The
+    caller must end it."""
     return subprocess.Popen([sys.executable, "-c", BUSY_LOOP])
 
 
 def wait_until(condition, seconds, every=0.02):
-    """True as soon as `condition()` is, False when it is not within the bound. What takes time to
-    ask is asked less often: it takes that from whom it waits for. A stall of the machine counts as
-    one long look, however long it is: whom it waits for has stood still as well."""
+    """Returns True as soon as `condition()` is true, and False if that does not happen within the
+    bound. A condition that takes time is polled less often, because it takes that time from the
+    process that we wait for. A stall of the machine counts as one long poll, whatever its length,
+    because that process has stood still as well."""
     left = seconds
     while True:
         look = time.monotonic()
@@ -56,7 +58,8 @@ def status_fields(path):
 
 
 def began(pid):
-    """When the process began: with its pid it says which process it is. None: it is gone."""
+    """Returns when the process began, which together with its pid identifies it; None if it is
+    gone."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (FileNotFoundError, ProcessLookupError):
@@ -64,13 +67,14 @@ def began(pid):
 
 
 def cpu_seconds(pid):
-    """Used by all threads of the process so far, in user code and in the kernel (proc(5))."""
+    """Returns the CPU time of all threads of the process so far, in user code and the kernel
+    (proc(5))."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def executable_mappings(pid):
-    """(start, end, permissions, offset, path) of all mappings with permission x."""
+    """Returns (start, end, permissions, offset, path) of all mappings with permission x."""
     mappings = []
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
         address, permissions, offset, _, _, *path = line.split(maxsplit=5)
@@ -82,9 +86,9 @@ def executable_mappings(pid):
 
 
 def text_at(pid, start, size):
-    """None: the target has unmapped it meanwhile (dlclose)."""
+    """Returns the bytes; None if the target has unmapped them meanwhile (dlclose)."""
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
-        for tries_left in reversed(range(10)):  # it may be mapped there again, and again not
+        for tries_left in reversed(range(10)):  # it may be mapped and unmapped there repeatedly
             memory.seek(start)
             try:
                 return memory.read(size)
@@ -96,7 +100,7 @@ def text_at(pid, start, size):
 
 
 def digest_of_text(pid, mappings):
-    """Hash of the bytes of each mapped file's code: a breakpoint left behind changes it."""
+    """Returns a hash of each mapped file's code, which a breakpoint that is left behind changes."""
     digests = {}
     for start, end, _, _, path in mappings:
         if path.startswith("/") and end - start <= LONGEST_TEXT:
@@ -106,10 +110,11 @@ def digest_of_text(pid, mappings):
     return digests
 
 
-# Only SIGTRAP: other bits of a mask come and go while a thread is in sigtimedwait or makes another.
+# Only SIGTRAP is compared, because other bits of a mask come and go while a thread is in
+# sigtimedwait or makes another thread.
 TRAP = 1 << (signal.SIGTRAP - 1)
 
-# glibc takes signals 32 and 33 for itself, when the first thread is made or cancelled.
+# glibc handles signals 32 and 33 itself as soon as a thread is made or cancelled.
 OF_GLIBC = 3 << (32 - 1)
 
 
@@ -118,7 +123,7 @@ def blocks_trap(fields):
 
 
 class State:
-    """What must be the same afterwards."""
+    """The state that must be the same afterwards."""
 
     def __init__(self, pid):
         fields = status_fields(f"/proc/{pid}")
@@ -133,7 +138,7 @@ class State:
                 fields = status_fields(f"/proc/{pid}/task/{thread}")
                 self.policies[thread] = os.sched_getscheduler(int(thread))
             except (FileNotFoundError, ProcessLookupError):
-                continue  # it has ended, as threads do
+                continue  # the thread has ended
             self.traps_blocked[thread] = blocks_trap(fields)
         self.executable = executable_mappings(pid)
         self.text = digest_of_text(pid, self.executable)
@@ -154,7 +159,7 @@ def is_stub(pid, address):
 
 
 def differences(pid, before, texts_may_change=False, writes_code=False):
-    """What is not as it was before, as a list of sentences; empty: unharmed."""
+    """Returns what is not as it was before, as a list of sentences; an empty one means unharmed."""
     try:
         after = State(pid)
         threads = os.listdir(f"/proc/{pid}/task")
@@ -170,11 +175,11 @@ def differences(pid, before, texts_may_change=False, writes_code=False):
                             f"{after.policies[thread]}")
     known = {(mapping[0], mapping[1], mapping[2]) for mapping in before.executable}
     for start, end, permissions, _, path in after.executable:
-        # The kernel's own: elsewhere after an exec, or there since it stepped an instruction under a
-        # uprobe (docs/safety.md).
+        # These are the kernel's own. They move at an exec, or appear when the kernel steps an
+        # instruction under a uprobe (docs/safety.md).
         if path in ("[vdso]", "[vsyscall]", "[uprobes]"):
             continue
-        if writes_code and not is_stub(pid, start):  # a compiler within the target
+        if writes_code and not is_stub(pid, start):  # the target contains a compiler
             continue
         if not path.startswith("/") and (start, end, permissions) not in known:
             problems.append(f"left-over mapping {start:x}-{end:x} {permissions} {path}")
@@ -182,7 +187,8 @@ def differences(pid, before, texts_may_change=False, writes_code=False):
         problems.append(f"left-over memory files {after.memory_files}")
     if not texts_may_change:
         for place, digest in before.text.items():
-            # What is not mapped any more was unmapped by the target: it would not run without.
+            # A mapping that is gone was unmapped by the target, which would not run without it
+            # otherwise.
             if after.text.get(place, digest) != digest:
                 problems.append(f"the text of {place[0]} has changed")
     for thread in threads:
@@ -194,7 +200,7 @@ def thread_problems(pid, thread, before):
     try:
         fields = status_fields(f"/proc/{pid}/task/{thread}")
     except (FileNotFoundError, ProcessLookupError):
-        return []  # it has ended, as threads do
+        return []  # the thread has ended
     problems = []
     if fields["TracerPid"] != before.tracer:
         problems.append(f"thread {thread}: TracerPid is {fields['TracerPid']}")
@@ -211,7 +217,7 @@ def thread_problems(pid, thread, before):
 
 
 class Target:
-    """A running target: `pid` is what it said after `ready`."""
+    """A running target. `pid` is what it printed after `ready`."""
 
     def __init__(self, command, seconds=30):
         self.lines = []
@@ -243,7 +249,7 @@ class Target:
         return self.process.poll() is None
 
     def end(self):
-        """Ends it in its own way, SIGTERM, and returns its status; None: it had to be killed."""
+        """Ends it by SIGTERM and returns its status; None if it had to be killed."""
         if self.alive():
             self.process.send_signal(signal.SIGCONT)
             self.process.send_signal(signal.SIGTERM)
@@ -252,7 +258,7 @@ class Target:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            # What it started is not its own child only: a server, say.
+            # It may have started other processes than its children, such as a server.
             if self.pid and self.began and began(self.pid) == self.began:
                 os.kill(self.pid, signal.SIGKILL)
             return None
@@ -261,7 +267,8 @@ class Target:
 
 
 def processes_with(marker):
-    """Pids of all processes that have `marker` in their environment, and what they execute."""
+    """Returns the pids of all processes with `marker` in their environment, and what they
+    execute."""
     found = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -270,12 +277,12 @@ def processes_with(marker):
             if marker.encode() in pathlib.Path(f"/proc/{entry}/environ").read_bytes():
                 found[int(entry)] = os.readlink(f"/proc/{entry}/exe")
         except OSError:
-            continue  # not ours, or gone
+            continue  # it is not ours, or it is gone
     return found
 
 
 def kill_processes_with(marker):
-    """What an interrupt at a bad moment has left running."""
+    """Kills what an interrupt at a bad moment has left running."""
     def none_left():
         found = processes_with(marker)
         for pid in found:

@@ -9,7 +9,7 @@ import fixture
 
 class Freezer:
     """A cgroup of its own, of version 1 or 2, with the process `pid` in it. A hierarchy that is not
-    mounted is mounted below the directory `scratch`, where it is no other case's."""
+    mounted is mounted below the directory `scratch`, which no other case uses."""
 
     def __init__(self, version, pid, scratch):
         mounts = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
@@ -49,7 +49,7 @@ class Freezer:
         try:
             self.home.write_text(str(self.pid))
         except ProcessLookupError:
-            pass  # it has ended
+            pass  # the process has ended
         fixture.wait_until(lambda: not (self.directory / "cgroup.procs").read_text(), 5)
         self.directory.rmdir()
         if self.mounted:

@@ -1,4 +1,4 @@
-"""What scripts/kill_table looks at while it kills: figure1, attached to or started by causalctl."""
+"""The targets that scripts/kill_table watches: figure1, attached to or started by causalctl."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import fixture
 SYS_CLOCK_NANOSLEEP = 230
 GUARDIAN = "causalctl-guard"
 NOT_EXECUTED = 127  # exit status of the child that was to become the program (launch.cc)
-PER_MS = "300000"  # iterations of figure1: the same in every one of them, and none calibrates
+PER_MS = "300000"  # iterations of figure1, given so that all are equal and none calibrates
 
 
 def names(pids):
@@ -29,14 +29,15 @@ class Watched:
     statuses = ()
 
     def stub(self):
-        """Addresses of an anonymous mapping that can be executed: the stub's page."""
+        """Returns the addresses of an executable anonymous mapping, which is the stub's page."""
         for start, end, _, _, path in fixture.executable_mappings(self.pid):
             if not path:
                 return start, end
         return None
 
     def traced(self):
-        """Quick, for that is over within a millisecond. The threads are those of the first look."""
+        """Returns whether a thread is traced. It must be quick, because that lasts less than a
+        millisecond, so it polls only the threads that it found first."""
         if not self.statuses:
             self.statuses = [os.open(f"/proc/{self.pid}/task/{thread}/status", os.O_RDONLY)
                              for thread in os.listdir(f"/proc/{self.pid}/task")]
@@ -62,7 +63,7 @@ class Watched:
 
 
 class Attached(Watched, counting_target.CountingTarget):
-    """Runs before causalctl does, and must go on whatever happens."""
+    """A target that runs before causalctl does, and must go on whatever happens."""
 
     def __init__(self, options, directory, marker):
         super().__init__(options.targets, directory)
@@ -75,7 +76,7 @@ class Attached(Watched, counting_target.CountingTarget):
         return True
 
     def injected(self):
-        """The guardian is at work in it."""
+        """Returns whether the guardian is at work in the target."""
         return self.traced()
 
     def alive(self):
@@ -102,9 +103,10 @@ class Attached(Watched, counting_target.CountingTarget):
 
 
 class Launched(Watched, counting_target.CountingTarget):
-    """Started by `causalctl run`. REQUIRES: we are the subreaper of what causalctl leaves behind."""
+    """A target that `causalctl run` starts. REQUIRES: we are the subreaper of what causalctl leaves
+    behind."""
 
-    reference = None  # (state, rounds a CPU second) of one that nobody profiles
+    reference = None  # (state, rounds per CPU second) of one that is not profiled
 
     def __init__(self, options, directory, marker):
         self.marker = marker
@@ -130,14 +132,15 @@ class Launched(Watched, counting_target.CountingTarget):
         return alone.before, rate
 
     def seen(self):
-        """The program has been executed."""
+        """Returns whether the program has been executed."""
         for pid, executable in fixture.processes_with(self.marker).items():
             if executable.endswith("/figure1"):
                 self.pid = pid
         return self.pid is not None
 
     def injected(self):
-        """The guardian is at work in it: it has mapped the page, and traces it."""
+        """Returns whether the guardian is at work in the program: it has mapped the page, and
+        traces it."""
         try:
             return self.seen() and self.stub() is not None and self.traced()
         except (FileNotFoundError, ProcessLookupError):
@@ -154,7 +157,8 @@ class Launched(Watched, counting_target.CountingTarget):
 
     @staticmethod
     def reap(how=os.WNOHANG):
-        """What causalctl has left to us, and has ended: {pid: wait status}."""
+        """Returns {pid: wait status} of the processes that causalctl has left to us and that have
+        ended."""
         ended = {}
         while True:
             try:
@@ -166,7 +170,8 @@ class Launched(Watched, counting_target.CountingTarget):
             ended[pid] = status
 
     def verdict(self, goes_on, ends, killed):
-        """`goes_on`, `ends`: which of them it may do. `killed`: pids that we have."""
+        """Returns what is wrong. `goes_on` and `ends` say which of them the program may do,
+        `killed` has the pids that we have killed."""
         found, ended = [], {}
 
         def settled():
@@ -189,7 +194,7 @@ class Launched(Watched, counting_target.CountingTarget):
             if not fixture.wait_until(self.is_ready, 20):
                 return ["the program does not become ready"]
             return self.slower_than(self.reference[1])
-        # On a full disk the report before it is cut short.
+        # On a full disk, the report before these lines is cut short.
         if self.is_ready() and not re.search(r"rounds \d+\nelapsed_ns \d+\neintr 0\n",
                                              self.output.read_text()):
             return ["the program did not end in its own way, undisturbed"]

@@ -1,7 +1,7 @@
-"""The matrix: a target in every state that docs/safety.md names, profiled with pauses at full rate,
-must come out as it was: alive, at its own rate, with its own results right and its own exit status.
-A row works, works with a limit that the report says, or is refused with a reason; `scripts/matrix`
-prints the table from what really happened."""
+"""The matrix: a target in every state that docs/safety.md names is profiled with pauses at full
+rate. Afterwards it must be as it was: alive, at its own rate, with right results and its own exit
+status. A row works, works with a limit that the report states, or is refused with a reason.
+`scripts/matrix` prints the table of what really happened."""
 
 import dataclasses
 import os
@@ -23,7 +23,8 @@ PROGRAMS = TARGET_SOURCES / "matrix"
 STATES = "{targets}/matrix_states"
 RIGHT = patterns("^wrong 0$")
 DONE = RIGHT + patterns("^failed 0$", r"^rounds [1-9]\d*$")
-# What stops the whole process and lets it go on breaks sigwaitinfo without us too: signal(7).
+# Stopping the whole process and letting it go on breaks sigwaitinfo also without causalctl:
+# signal(7).
 FINE = DONE + patterns("^eintr 0$")
 BUSY = FINE + patterns(r"^done [1-9]\d*$")
 
@@ -36,15 +37,15 @@ WORKS, LIMITED, REFUSED = "works", "works with a limit", "refused"
 class Row:
     state: str
     program: str
-    case: object  # a Case, or the name of one elsewhere
+    case: object  # a Case, or the name of one in another file
     outcome: str = WORKS
-    limit: str = ""  # in words, where there is one
+    limit: str = ""  # in words, if there is one
 
 
 # --- what happens around a profile ---
 
 def word_after_pauses(world):
-    """The target's word to do what it does once."""
+    """After some pauses, tells the target to do what it does once."""
     wait_for_pauses(world)
     os.kill(world.target.pid, signal.SIGUSR2)
 
@@ -60,7 +61,7 @@ def rounds(world):
 
 
 def rate(world, seconds):
-    """Rounds a CPU second and a second of the clock."""
+    """Returns the rounds per CPU second and per second of the clock."""
     pid = world.target.pid
     count, cpu, clock = rounds(world), fixture.cpu_seconds(pid), time.monotonic()
     time.sleep(seconds)
@@ -73,8 +74,8 @@ def measure_rate(world):
 
 
 def goes_on(world):
-    """As fast as before; on a shared machine that may need more than one look. With --no-figures:
-    at all."""
+    """Checks that the target goes on as fast as before, which may need several measurements on a
+    shared machine. With --no-figures it only checks that the target goes on."""
     if not world.target.alive():
         return [f"the target ended with {world.target.process.returncode}"]
     if "rate" not in world.names:
@@ -90,7 +91,7 @@ def goes_on(world):
 
 
 def stop_and_measure(world):
-    """A stopped target has no rate: that of before is taken first."""
+    """Measures the target's rate and then stops it, since a stopped target has no rate."""
     measure_rate(world)
     stop(world)
     world.target.before = fixture.State(world.target.pid)
@@ -157,7 +158,7 @@ def thaw_and_go_on(world):
 
 
 def trace_for_a_while(world):
-    """A debugger comes and goes."""
+    """Attaches a debugger and detaches it again."""
     wait_for_pauses(world)
     tracer = subprocess.Popen(["strace", "-f", "-o", world.directory / "strace", "-p",
                                str(world.target.pid)], stderr=subprocess.DEVNULL)
@@ -170,7 +171,7 @@ def trace_for_a_while(world):
 
 
 def delete_inside(world):
-    """The file that the target runs, in the mount namespace that only it has."""
+    """Deletes the file that the target runs, in the mount namespace that only it has."""
     measure_rate(world)
     pathlib.Path(f"/proc/{world.target.pid}/root/mnt/program").unlink()
 
@@ -178,7 +179,7 @@ def delete_inside(world):
 def build_musl(world):
     sources = [PROGRAMS / "states.c", PROGRAMS / "state_odd.c",
                PROGRAMS / "state_table.c", TARGET_SOURCES / "harness.c"]
-    # musl has not the kernel's headers; Debian's are those of everybody.
+    # musl does not have the kernel's headers, so those of Debian are used.
     headers = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"]
     subprocess.run(["musl-gcc", "-O2", "-g", "-DSTATIC_PROGRAM", "-D_GNU_SOURCE", "-pthread",
                     *headers, "-o",
@@ -193,7 +194,8 @@ def build_go(world):
 # --- checks ---
 
 def by_ptrace(outcome):
-    """As a whole; what is said of single threads is no reason."""
+    """Checks that the whole target is paused by ptrace; warnings about single threads do not
+    count."""
     return [warning for warning in outcome.report()["warnings"]
             if re.search("pauses (were )?by ptrace", warning)]
 
@@ -205,9 +207,9 @@ def by_signal(outcome):
 # --- the rows ---
 
 def attach(*options, duration=ENDLESS, point="round_done", fixed="hot_work"):
-    # The larger the speedup, the longer a pause lasts: at 100 % as long as its experiment. They are
-    # most frequent at 50 %. (On an overloaded machine there are few, for waiting for a core counts
-    # as being paused.)
+    # The larger the speedup, the longer a pause lasts; at 100 % it lasts as long as its experiment.
+    # Pauses are most frequent at 50 %. (On an overloaded machine they are few, because waiting for
+    # a core counts as being paused.)
     full_rate = halved(fixed) if fixed else ()
     return ("attach", "{pid}", "--progress", point, "--duration", duration, "--experiment", "100ms",
             "--min-visits", "1", "--period", "1ms", "--pause-cost", "150us", "--unit", "function",
@@ -245,7 +247,7 @@ def frozen_rows(version):
                       with_target=make_freezer(version), output=DONE)
     at_end = Case(name("at_end"), attach(), states("plain"), exit=(1,), during=freeze_until_the_end,
                   with_target=make_freezer(version), after=thaw_and_go_on, target_output=DONE,
-                  absent=patterns("report it"),  # it explains what it leaves
+                  absent=patterns("report it"),  # because it explains what it leaves
                   checks=(well_formed, paused, warns("is frozen by a cgroup: .* it is thawed")))
     return [Row(f"{freezer_name} before", "C", before, REFUSED),
             Row(f"{freezer_name} for a while during the run", "C", during),
@@ -369,7 +371,7 @@ PROGRAM_KINDS = [
                                       duration=BRIEFLY)), LIMITED, BY_CHANCE),
 ]
 
-# In profile_cases.py and refusal_cases.py.
+# These cases are in profile_cases.py and refusal_cases.py.
 ELSEWHERE = [
     Row("installs a SIGTRAP handler during the run", "C", "attach_target_installs_sigtrap_handler",
         LIMITED, "from then on pauses by ptrace"),

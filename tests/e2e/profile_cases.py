@@ -1,5 +1,5 @@
-"""Profiles of running programs of every kind, to their end. Nothing here depends on how fast the
-machine is: a bound is only ever how long to wait."""
+"""Profiles of running programs of every kind, to their end. Nothing here depends on the speed of
+the machine: bounds only say how long to wait."""
 
 import os
 import signal
@@ -21,20 +21,21 @@ BUSY_LINE = f"changes.c:{line_of('changes.c', 'x < iterations')}"
 
 
 def paused_much(*options):
-    """Of blocking_calls: some thirty threads that hardly run, and owe little in a short experiment."""
+    """Returns options for blocking_calls, which has some thirty threads that hardly run and owe
+    little in a short experiment."""
     return attach("--duration", ENDLESS, "--experiment", "500ms", "--period", "1ms",
                   "--format", "json", "--fixed", LITTLE_LINE, "--speedup", "90",
                   "--pause-cost", "150us", *NO_PACE_TEST, *FULL_RATE, *options)
 
 
 def paused_case(name, arguments, target, *, checks=(), during=until_enough, **more):
-    """Has shown something only if the target was paused."""
+    """A case that shows something only if the target was paused."""
     return Case(name, arguments, target, during=during,
                 checks=(well_formed, digest_same, paused, *checks), **more)
 
 
 def costs_known(outcome):
-    """Of sampling, with its interval, and of a pause."""
+    """Checks that the costs of sampling, with its interval, and of a pause are known."""
     overhead = outcome.report()["overhead"]
     length_ns = outcome.log()[-1]["overhead"]["pause_cost_length_ns"]
     return expect(overhead["slowdown_low"] <= overhead["slowdown"] <= overhead["slowdown_high"] and
@@ -44,7 +45,7 @@ def costs_known(outcome):
 
 
 def own_pace(outcome):
-    """Told so, and no code that is worth anything."""
+    """Checks that the report says so, and that no code is worth optimising."""
     point = outcome.report()["progress"][0]
     worth = [unit["unit"] for unit in point["units"] if unit["verdict"] == "optimise"]
     pacing = [line for line in outcome.log() if line["type"] == "pacing"]
@@ -53,13 +54,13 @@ def own_pace(outcome):
 
 
 def no_pace_test(outcome):
-    """Though its threads wait for clocks and devices."""
+    """Checks that there was no pace test although the threads wait for clocks and devices."""
     found = [line for line in outcome.log() if line["type"] == "pacing"]
     return expect(not found, f"a pace was looked for: {found}")
 
 
 def given_cost(outcome):
-    """That of --pause-cost, not a measured one."""
+    """Checks that the cost is that of --pause-cost, not a measured one."""
     found = outcome.report()["overhead"]["pause_cost_ns"]
     return expect(found == 150_000, f"a pause costs {found} ns, not what was given")
 
@@ -88,7 +89,7 @@ def link_figure1(world):
 
 
 def copy_and_match(world):
-    """A program whose name no other process has, and a configuration that names it."""
+    """Makes a program whose name no other process has, and a configuration that names it."""
     copy_figure1(world)
     (world.directory / "copy_of_figure1").rename(world.directory / "by_its_name")
     (world.directory / "c.toml").write_text(
@@ -117,8 +118,8 @@ def build_go(world):
 # --- checks ---
 
 def pauses_are_short(outcome):
-    """With a longest pause of 1 ms; without the limit they are ten times as long here, in every
-    experiment. A stall makes those of one longer."""
+    """Checks pauses with a limit of 1 ms. Without the limit they are ten times as long here, in
+    every experiment. A stall makes those of one experiment longer."""
     totals = [record["pauses"] for record in experiments_of(outcome.log()) if record["speedup"] > 0]
     usual_ns = statistics.median(each["paid_ns"] / each["count"]
                                  for each in totals if each["count"])
@@ -134,16 +135,17 @@ def in_file(name):
 
 
 def paused_to_the_end(outcome):
-    """In the last third of the experiments, long after what the target did to itself."""
+    """Checks for pauses in the last third of the experiments, long after what the target did to
+    itself."""
     experiments = experiments_of(outcome.log())
-    late = experiments[-max(3, len(experiments) // 3):]  # of any three one has a speedup
+    late = experiments[-max(3, len(experiments) // 3):]  # one of any three has a speedup
     return expect(sum(record["pauses"]["count"] for record in late) > 0,
                   f"no pause in the last {len(late)} experiments")
 
 
 def sigtrap_changes(name, *options):
-    """The target's own doing, which is said and no failure. At most one of our signals for each of
-    its four threads can be on its way then."""
+    """A case in which the target itself changes SIGTRAP, which the report says and which is no
+    failure. At most one of our signals for each of its four threads can be on its way then."""
     return paused_case(name, attach_json(*halved(BUSY_LINE)),
                        ("{targets}/changes", "--blocked", "0", *options), target_ends=True,
                        during=until_paused_after_change, may_meet_shot=True,
@@ -177,7 +179,8 @@ CASES = [
                      visits(f"figure1.c:{line_of('figure1.c', 'round_done();')}", 10))),
     profiled("attach_sampled_point", attach_json(point=f"sampled:{A_LINE}"), FIGURE1,
              checks=(well_formed, digest_same, visits(f"sampled:{A_LINE}", 10))),
-    # Not b(): its entry is in the cache line of its loop, which an armed breakpoint makes four times slower.
+    # b() will not do: its entry is in the cache line of its loop, which an armed breakpoint makes
+    # four times slower.
     profiled("attach_two_points", attach_json("--progress", "count_round"), FIGURE1,
              checks=(well_formed, visits("round_done", 10), visits("count_round", 10))),
     profiled("attach_functions", attach_json("--unit", "function"), FIGURE1,
@@ -234,7 +237,7 @@ CASES = [
                                 "--duration", ENDLESS, *SHORT, "--format", "json"),
              ("{targets}/pipeline",),
              checks=(well_formed, visits("item", 50, kind="latency"), digest_same)),
-    # A latency has no pace: the target is not held back to find one out.
+    # A latency has no pace, so there is no uniform pause to test it.
     profiled("attach_latency_at_any_pace",
              ("attach", "{pid}", "--latency", "answer=answer_work,request_done", "--duration",
               ENDLESS, "--experiment", "200ms", "--period", "4ms", "--pause-cost", "150us",
@@ -253,8 +256,8 @@ CASES = [
              checks=(well_formed, visits("round_done", 100), digest_same, no_pace_test),
              target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
                                              "^wrong_total 0$")),
-    # Threads that end before the controller has heard of them: it must say what it did not see. They
-    # are hardly ever sampled, so there may be nothing to make experiments with.
+    # Threads end before the controller knows of them, and it must say what it did not see. They are
+    # hardly ever sampled, so there may be no unit for experiments.
     Case("attach_threads_storm", attach_json(point="item_done", duration="4s"),
          ("{targets}/threads_storm",), counts_nothing="there may be no experiment", exit=(0, 1),
          absent=patterns("some threads are not profiled"),
@@ -263,7 +266,7 @@ CASES = [
              ("{targets}/threads_storm", "--rate", "30", "--work-us", "30000"),
              checks=(well_formed, visits("item_done", 5), digest_same,
                      warns("threads began during the run"))),
-    # A thousand threads: the attach took the whole of a run of 3 s once.
+    # With a thousand threads the attach must not take the whole run of 3 s.
     profiled("attach_many_threads", attach_json(), ("{targets}/many_threads",),
              checks=(well_formed, visits("round_done", 50), digest_same)),
     Case("attach_idle", attach_json(point="main", duration="3s"), ("{targets}/idle",), exit=(1,),
@@ -272,7 +275,8 @@ CASES = [
     profiled("attach_target_forks_and_blocks_signals", attach_json(), ("{targets}/changes",),
              target_output=ROUNDS + patterns("^failed_children 0$", "^foreign_traps 0$"),
              checks=(well_formed, visits("round_done", 20), digest_same)),
-    # A target with a handler of its own is paused in another way, and its handler sees nothing.
+    # A target with a SIGTRAP handler of its own is paused in another way, and its handler sees
+    # nothing.
     paused_case("attach_target_has_sigtrap_handler",
                 attach_json(*halved(BUSY_LINE)),
                 ("{targets}/changes", "--sigtrap", "1", "--blocked", "0"),
@@ -286,7 +290,7 @@ CASES = [
                 target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
                                                 "^wrong_total 0$"),
                 checks=(visits("round_done", 20),)),
-    # The end of a child is a SIGCHLD that nobody handles, and no call may see it.
+    # The end of a child is a SIGCHLD that no thread handles, and no system call may see it.
     paused_case("attach_blocking_calls_children", paused_much(),
                 ("{targets}/blocking_calls", "--children", "20"),
                 target_output=ROUNDS + patterns("^eintr 0$", "^eintr_total 0$", "^short_total 0$",
@@ -295,7 +299,8 @@ CASES = [
     paused_case("attach_as_ordinary_user", attach_json(*halved(A_LINE)),
                 ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *FIGURE1),
                 user=65534, needs_breakpoint=ORDINARY_USER, needs={"setpriv": "util-linux"}, checks=(visits("round_done", 10),)),
-    # Without the filter on the shot a thread's mask is looked at, which is another one in ppoll().
+    # Without the filter on the shot causalctl reads a thread's signal mask, which differs in
+    # ppoll().
     paused_case("attach_as_ordinary_user_signals_let_in",
                 attach_json(*halved("hot_work"), "--unit", "function"),
                 ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",

@@ -1,4 +1,4 @@
-"""What cannot be done: the message names the cause and says what to do."""
+"""Cases that cannot be done: the message names the cause and says what to do."""
 
 import dataclasses
 import os
@@ -27,7 +27,7 @@ def trace_target(world):
 
     def traced():
         world.target.before = fixture.State(world.target.pid)
-        before = world.target.before  # its threads are stopped while strace attaches
+        before = world.target.before  # since threads are stopped while strace attaches
         return before.tracer == str(world.helpers[0].pid) and not before.stopped
 
     if not fixture.wait_until(traced, 10):
@@ -106,7 +106,7 @@ CASES = [
          exit=(1,), stderr=patterns("missing/p.jsonl")),
     Case("linked_output", attach("--duration", "2s", "-o", "{log}"), FIGURE1, before=link_log,
          exit=(1,), stderr=patterns("profile.jsonl"), checks=(link_untouched,)),
-    # Nothing is attached to, or started, for a log that cannot be written.
+    # If the log cannot be written, nothing is attached to or started.
     Case("output_is_no_log", attach("--duration", "2s", "-o", "{dir}/notes"), FIGURE1,
          before=write("notes", "my notes\n"), exit=(2,), checks=(notes_untouched,),
          stderr=patterns("notes is not an experiment log")),

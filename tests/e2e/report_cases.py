@@ -28,7 +28,7 @@ def is_enough(records):
 
 
 def make_log(world, name="sample"):
-    """{sample}: the log of a short profile of figure1, made once for all cases of a process."""
+    """Makes {sample}, the log of a short profile of figure1, once for all cases of a process."""
     path = sample(name)
     if not path.exists():
         target = fixture.Target(world.fill(FIGURE1))
@@ -68,7 +68,7 @@ def make_cut_log(world):
 
 
 def make_strangers(world):
-    """Logs that must not be averaged with {sample}: {rebuilt}, {functions}, {scoped}."""
+    """Makes logs that must not be averaged with {sample}: {rebuilt}, {functions}, {scoped}."""
     make_log(world)
     text = world.names["sample"].read_text()
     run = records_in(sample("sample"))[0]
@@ -87,14 +87,14 @@ def make_strangers(world):
 
 
 def same_as_alone(outcome):
-    """The first group: what a report of its log alone has."""
+    """Checks that the first group has what a report of its log alone has."""
     alone = json.loads((outcome.directory / "alone.json").read_text())["progress"]
     found = outcome.report()["progress"]
     return expect(found == alone, f"{found}, not {alone}")
 
 
 def sum_of_both(outcome):
-    """The report of two logs has the visits of all their experiments."""
+    """Checks that the report of two logs has the visits of all their experiments."""
     wanted = 0
     for name in ("sample", "other"):
         for record in kept_experiments(records_in(sample(name))):
@@ -119,7 +119,7 @@ CASES = [
          before=make_log, checks=(
              lambda outcome: expect('"progress"' in (outcome.directory / "out.json").read_text(),
                                     "no report in the file"),)),
-    # Hours of measuring must not be lost to a mistaken -o.
+    # A mistaken -o must not destroy hours of measurements.
     Case("report_into_its_log", ("report", "{sample}", "-o", "{sample}"), before=make_log,
          exit=(2,), stderr=patterns("is an experiment log"), checks=(sample_is_whole,)),
     Case("report_two_logs", ("report", "{sample}", "{other}", "--format", "json"),

@@ -14,24 +14,24 @@ from silence_cases import said
 
 STRLEN_LINE = f"in_library.c:{line_of('in_library.c', 'here it spends its time')}"
 
-# Longer than any case may last: only the interrupt can end its runs.
+# This takes longer than any case may, so only the interrupt can end its runs.
 SLOW = ("{targets}/figure1", "--seconds", "300", "--per-ms", "300000")
 SPINS = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
 ROUNDS = ("{targets}/figure1", "--round-ms", "15", "--rounds", "20", "--per-ms", "300000")
 
 
-SIGNALS_LOADING = 3  # as tests/targets/loading_library.c awaits
+SIGNALS_LOADING = 3  # the number that tests/targets/loading_library.c expects
 SIGNALS_SUSPENDED = 4
 
 
 def watchers(world):
-    """The processes of single runs: causalctl's children."""
+    """Returns the processes of single runs, which are causalctl's children."""
     pid = world.process.pid
     return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 def interrupt_at_start_up(world):
-    """As soon as the process of the first run is there: long before it attaches."""
+    """Interrupts as soon as the process of the first run exists, long before it attaches."""
     deadline = time.monotonic() + 10
     while not watchers(world):
         if time.monotonic() > deadline:
@@ -40,7 +40,8 @@ def interrupt_at_start_up(world):
 
 
 def kill_while_it_loads(world):
-    """The program is traced until its libraries are loaded; then by nobody, within a second."""
+    """Kills causalctl while the program's libraries are loaded, because the program is traced then.
+    Within a second no process may trace it."""
     def traced():
         fields = {pid: fixture.status_fields(f"/proc/{pid}") for pid in watchers(world)}
         return [pid for pid, each in fields.items() if each["Name"] == "slow_start" and
@@ -53,14 +54,15 @@ def kill_while_it_loads(world):
     if not fixture.wait_until(
             lambda: fixture.status_fields(f"/proc/{pid}")["TracerPid"] == "0", 1):
         raise RuntimeError("it is traced still, a second after the end of causalctl")
-    # For a moment it may run, on its way back into its sleep.
+    # The program may run for a moment, on its way back into its sleep.
     if not fixture.wait_until(
             lambda: fixture.status_fields(f"/proc/{pid}")["State"].startswith("S"), 1):
         raise RuntimeError("it does not go on loading")
 
 
 def interrupt_none_behind(world):
-    """Its runs are short: no thread of causalctl may be behind the program's."""
+    """Interrupts short runs. No thread of causalctl may have a lower priority than the
+    program's."""
     behind = set()
 
     def two_experiments():
@@ -85,7 +87,7 @@ def killed_runs(records):
 
 
 def until_one_was_killed(world):
-    """The second of all runs, which is the first experiment; others follow."""
+    """Kills the second run, which is the first experiment. Other runs follow."""
     def reached(records):
         return killed_runs(records) and len(kept_experiments(records)) >= 2
 
@@ -111,8 +113,9 @@ def program_named(world, name):
 
 
 def signals_while_it_loads(world):
-    """Some while its library is loaded, and then while it is suspended at its entry point."""
-    number = signal.SIGRTMIN  # these are queued
+    """Sends signals while the program's library is loaded, and while it is suspended at its entry
+    point."""
+    number = signal.SIGRTMIN  # these signals are queued
 
     def awaits():
         pid = program_named(world, "loading")
@@ -124,7 +127,7 @@ def signals_while_it_loads(world):
     for _ in range(SIGNALS_LOADING):
         os.kill(pid, number)
 
-    def suspended():  # not for a moment only, as by each signal
+    def suspended():  # for longer than the moment that each signal takes
         states = []
         for _ in range(5):
             states.append(fixture.status_fields(f"/proc/{pid}")["State"][0])
@@ -144,7 +147,7 @@ def end_when_profiled(world):
 
 
 def one_run_each(outcome):
-    """End to end: every experiment is one run, in which only treatments delay."""
+    """Checks that every experiment is one run, and that only treatments delay it."""
     experiments = kept_experiments(outcome.log())
     problems = expect(len(experiments) >= 6, f"{len(experiments)} experiments that count")
     for record in experiments:
@@ -161,7 +164,7 @@ def one_run_each(outcome):
 
 
 def most_samples_in(line):
-    """By the log: what a program prints stands beside the report of its run."""
+    """Checks the log, because the program's output is mixed with the report of its run."""
     def check_share(outcome):
         counts = {record["unit"]: record["count"] for record in outcome.log()
                   if record["type"] == "samples"}
@@ -171,7 +174,7 @@ def most_samples_in(line):
 
 
 CASES = [
-    # The libraries are loaded only after causalctl has looked at what is mapped.
+    # The libraries are loaded only after causalctl has read the mappings.
     Case("run_unwinds_through_libraries",
          ("run", "--progress", "round_done", "--duration", "10s", *SHORT, "--format", "text", "-o",
           "{log}", "--", "{targets}/in_library", "--per-ms", "400"),
@@ -204,7 +207,7 @@ CASES = [
              r"1 of \d+ runs do not count, as signals ended them; in one of them the target was "
              "ended by SIGTERM"),
          absent=patterns("warning +the target was ended"), checks=(log_complete, one_was_killed)),
-    # What is found early is said in the first run, which is not over here.
+    # Early findings are said in the first run, which does not end here.
     Case("end_to_end_sleeps", ("run", "--end-to-end", "-o", "{log}", "--", "sleep", "300"),
          exit=(3,), alone=True,
          during=said(r"the program has not ended in \d+ s; the target used no CPU time: it waits")),
@@ -220,7 +223,7 @@ CASES = [
                                "touch {dir}/it_ran; sleep 9"), exit=(2,), alone=True,
          stderr=patterns("no_such_function"),
          after=lambda world: expect(not (world.directory / "it_ran").exists(), "the program ran")),
-    # Where a profile fails, what it has started does not go on by itself.
+    # If a profile fails, the program that it started does not go on by itself.
     Case("run_fixed_unknown", ("run", "--progress", "round_done", "--fixed", "no_such_function",
                                *SHORT, "-o", "{log}", "--", *FIGURE1),
          exit=(2,), alone=True, stderr=patterns("--fixed no_such_function: no such function")),
@@ -229,7 +232,7 @@ CASES = [
          exit=(1,), alone=True, stderr=patterns("executed another program")),
     Case("run_32_bit", ("run", "--progress", "syscall:write", "--", "{targets}/bits32"),
          exit=(1,), alone=True, stderr=patterns("is a 32-bit program")),
-    # The loader is done with them before the program begins.
+    # The loader has loaded its libraries before the program begins.
     profiled("run_point_in_library",
              ("run", "--progress", "libc.so.6:pthread_barrier_wait", "--duration", ENDLESS,
               *SHORT, "-o", "{log}", "--", *FIGURE1),
@@ -253,7 +256,7 @@ CASES = [
          stdout=patterns(f"^signals {SIGNALS_LOADING + SIGNALS_SUSPENDED}$", "^eintr 0$",
                          r"^round_done: [1-9]\d* visits"),
          checks=(log_complete,)),
-    # The profile is of what is executed in its place, from that one's beginning.
+    # The profile is of the program that is executed in its place, from the beginning of that one.
     Case("run_library_executes_another",
          ("run", "--progress", "round_done", "--duration", ENDLESS, *SHORT, "-o", "{log}", "--",
           "{targets}/loading", "exec"),
@@ -269,14 +272,15 @@ CASES = [
           "{targets}/loading", "wait"),
          during=end_when_profiled, alone=True, stderr=patterns("still loading its libraries"),
          stdout=patterns("^eintr 0$", r"^round_done: [1-9]\d* visits"), checks=(log_complete,)),
-    # A trap would set it to its default.
+    # A trap would set the action of SIGTRAP to its default.
     Case("run_ignores_sigtrap",
          ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}", "--", "grep",
           "SigIgn", "/proc/self/status"),
          ignored=(signal.SIGTRAP,), exit=(0, 3), alone=True, counts_nothing="grep ends at once",
-         stderr=patterns("not stopped at its entry point.*it ignores SIGTRAP"),
+         stderr=patterns("not suspended at its entry point.*it ignores SIGTRAP"),
          stdout=patterns(r"^SigIgn:\s*0*10$")),
-    # A script is its interpreter, whose entry point is waited for; and so is the loader itself.
+    # causalctl waits for the entry point of a script's interpreter, and for that of the loader
+    # itself.
     Case("run_script", ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}",
                         "--", "{dir}/script"),
          exit=(0, 3), alone=True, stdout=patterns("^ran$"), counts_nothing="it ends at once",
@@ -284,7 +288,7 @@ CASES = [
     Case("run_loader", ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}",
                         "--", "/lib64/ld-linux-x86-64.so.2", "/bin/echo", "ran"),
          exit=(0, 3), alone=True, stdout=patterns("^ran$"), counts_nothing="it ends at once"),
-    # As systemd starts services, and parents that wait for nobody their children.
+    # systemd starts services with ignored signals, and so do parents that do not wait for children.
     Case("run_hands_on_ignored_signals",
          ("run", "--progress", "syscall:write", "--duration", "20s", "-o", "{log}", "--", "grep",
           "SigIgn", "/proc/self/status"),

@@ -1,5 +1,5 @@
-"""Zero is a finding: what was not found is said while the profile runs, with the reason, and the
-status tells scripts."""
+"""causalctl says during the profile what it does not find, and why, and its status tells
+scripts."""
 
 import re
 import subprocess
@@ -14,13 +14,14 @@ SILENT = ("{targets}/silent",)
 SILENT_LINE = f"silent.c:{line_of('silent.c', 'work(iterations);')}"
 LAUNCHER = ("{targets}/launcher",)
 IN_LIBRARY = r"\d+ % of the samples are in liblaunched\.so: --scope-binary 'liblaunched\*'"
-# In the attach's own 5 s (or 8, while debug information is read), and as much again: on a machine
-# that is overloaded the attach takes a while.
+# causalctl takes 5 s (or 8, while debug information is read). The rest is for an overloaded
+# machine, on which the attach takes a while.
 WITHIN = 20  # seconds
 
 
 def said(pattern, within=WITHIN):
-    """During the case: on standard error while the profile goes on, which is ended then."""
+    """Waits until standard error has the pattern while the profile goes on, and then ends the
+    profile."""
     def wait(world):
         begin = time.monotonic()
         found = fixture.wait_until(
@@ -35,14 +36,15 @@ def said(pattern, within=WITHIN):
 
 
 def silent(name, point, reason, target=SILENT, *options, **more):
-    """Without a single visit: named at once and in the report, and a status that tells."""
+    """A point without a single visit. It is named at once and in the report, and the status shows
+    it."""
     text = rf"{re.escape(point)}: no visit in \d+ s; .*{reason}"
     return Case(name, attach_json(*options, point=point), target, exit=(1,), during=said(text),
                 stderr=patterns("no result: "), checks=(well_formed, warns(text)), **more)
 
 
 def idle_by_pipe(world):
-    """A process that waits for its standard input."""
+    """Starts a process that waits for its standard input."""
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     world.helpers.append(process)
     world.names["pid"] = process.pid
@@ -65,7 +67,7 @@ def directory_with_brackets(world):
 
 
 def silent_server(world):
-    """A debuginfod server that takes questions and never answers."""
+    """Starts a debuginfod server that accepts requests and never answers."""
     server = subprocess.Popen(
         ["python3", "-c", "import socket, time; s = socket.create_server(('127.0.0.1', 0)); "
          "print(s.getsockname()[1], flush=True); time.sleep(300)"], stdout=subprocess.PIPE, text=True)
@@ -91,7 +93,7 @@ CASES = [
            before=idle_by_pipe),
     silent("silent_target_stopped", "round_done", r"stopped by a signal \(SIGSTOP\)", FIGURE1,
            with_target=stop_target, target_output=()),
-    # One that is visited beside one that is not: a warning, and a result.
+    # One point is visited and another one is not, which gives a warning and a result.
     profiled("silent_point_beside_another",
              attach_json("--progress", "never_called", point=SILENT_LINE), SILENT,
              counts_nothing="one of its two points is never called",

@@ -1,5 +1,5 @@
-"""A plugin of pytest for test_harness.py: in place of the table, cases that tell when they run, or
-end badly. They run /bin/true as causalctl."""
+"""A plugin of pytest for test_harness.py. It replaces the table by cases that report when they run,
+or that end badly. They run /bin/true as causalctl."""
 
 import os
 import pathlib
@@ -24,7 +24,8 @@ def is_killed(_):
 
 
 def ends_by(*signals):
-    """The target of the first try ends by the first signal, and so on; afterwards by none."""
+    """The first signal ends the target of the first try, the second one that of the second try, and
+    so on; later targets end by themselves."""
     def end_target(world):
         with open(FOLDER / world.case.name, "a", encoding="utf-8") as tries:
             tries.write("x")

@@ -1,5 +1,5 @@
-"""Runs the cases of cases.py: causalctl against real target programs. world.py says what must be
-true around every case."""
+"""Runs the cases of cases.py: causalctl with real target programs. world.py says what must be true
+around every case."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Proves that the harmlessness fixture finds harm: does each kind of it to a target and looks."""
+"""Proves that the harmlessness fixture finds harm, by doing each kind of it to a target."""
 
 import os
 import signal
@@ -29,7 +29,8 @@ def trace(target):
 
 
 def write_text(target):
-    """A byte at the end of the last page of the program's code, where nothing is executed."""
+    """Writes a byte at the end of the last page of the program's code, where nothing is
+    executed."""
     mapping = next(m for m in fixture.executable_mappings(target.pid) if m[4].endswith("/idle"))
     with open(f"/proc/{target.pid}/mem", "r+b", buffering=0) as memory:
         memory.seek(mapping[1] - 1)
@@ -71,7 +72,8 @@ def test_libraries_that_come_and_go_are_no_harm(options):
 
 
 def test_hot_and_other_work_differ(options):
-    """Folded into one function by the compiler, a speedup of the one would be one of both."""
+    """If the compiler folded them into one function, a speedup of one would be a speedup of
+    both."""
     symbols = subprocess.run(["nm", options.targets / "matrix_states"], capture_output=True,
                              text=True, check=True).stdout.split()
     places = {symbols[symbols.index(name) - 2] for name in ("hot_work", "other_work")}

@@ -1,5 +1,5 @@
-"""Proves which cases run, and which at the same time; that none is lost when a process is killed;
-that only a foreseen end is tried again; and that a profile which counts nothing fails."""
+"""Proves which cases run, and which of them at the same time; that none is lost when a process is
+killed; that only an expected end is tried again; and that a profile which counts nothing fails."""
 
 import dataclasses
 import fnmatch
@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class StandIns:
-    """What pytest makes of a set of cases of stand_ins.py."""
+    """The results of pytest for a set of cases of stand_ins.py."""
 
     def __init__(self, options, folder, name, *arguments):
         self.folder = folder
@@ -37,7 +37,8 @@ class StandIns:
             env=environment, capture_output=True, text=True, check=False)
 
     def failed(self):
-        """Name → message of the cases that failed; all have an outcome."""
+        """Returns {name: message} of the cases that failed, after checking that all have an
+        outcome."""
         found = {}
         assert (self.folder / "junit.xml").exists(), self.process.stderr
         for case in xml.etree.ElementTree.parse(self.folder / "junit.xml").iter("testcase"):
@@ -51,7 +52,7 @@ class StandIns:
         return len((self.folder / name).read_text())
 
     def beside_others(self):
-        """Names of the cases during which another one ran."""
+        """Returns the names of the cases during which another one ran."""
         spans = {name: tuple(map(float, (self.folder / name).read_text().split()))
                  for name in self.names}
         return {name for name, (start, end) in spans.items()
@@ -84,8 +85,8 @@ def test_only_a_foreseen_end_is_tried_again_and_once(options, tmp_path):
 
 
 def broken(case):
-    """The case with a progress point that is never visited, for as long as a few experiments
-    take."""
+    """Returns the case with a progress point that is never visited, for as long as a few
+    experiments take."""
     words = {"round_done": "main", "300s": "2s"}
     arguments = tuple(words.get(word, word) for word in case.arguments)
     return dataclasses.replace(case, arguments=arguments, during=None)
@@ -97,7 +98,7 @@ def named(name):
 
 @pytest.mark.parametrize("name", ["attach_fixed", "attach_functions", "run_static_pie"])
 def test_a_profile_that_counts_nothing_fails(options, name):
-    """Of each command; what it checks besides would let attach_fixed pass."""
+    """Tests a case of each command. attach_fixed would pass by its other checks."""
     options = dataclasses.replace(options, no_figures=True)
     problems, _, _ = world.run_case(options, broken(named(name)))
     assert any(problem.startswith("nothing was counted") for problem in problems)
@@ -174,7 +175,7 @@ def test_the_limit_of_samples_is_set_back_however_its_process_ends(tmp_path, num
     process = os.fork()
     if process == 0:
         try:
-            held = throttling_cases.LoweredLimit(limit)  # until its name goes
+            held = throttling_cases.LoweredLimit(limit)  # lasts until the name is deleted
             time.sleep(60)
         finally:
             os._exit(1)

@@ -1,5 +1,5 @@
-"""A profile during which kernel.perf_event_max_sample_rate falls, as the kernel itself lowers it where
-samples take it long. The limit is that of the whole machine."""
+"""A profile during which kernel.perf_event_max_sample_rate falls. The kernel lowers that itself if
+samples take it too long. The limit is that of the whole machine."""
 
 import json
 import pathlib
@@ -11,14 +11,14 @@ from case import (Case, ROUNDS, digest_same, experiments_of, kept_experiments, l
 from during import PATIENCE, end, so_far
 
 LIMIT = pathlib.Path("/proc/sys/kernel/perf_event_max_sample_rate")
-LOW = 250  # samples a second: one a tick, where HZ is 250
+LOW = 250  # samples a second, which is one a tick if HZ is 250
 
-# The producer takes half as long as the consumer, so all of a speedup below a half is gained.
+# The producer takes half as long as the consumer, so all of a speedup below 50 % is gained.
 CONSUMER = f"pipeline.c:{line_of('pipeline.c', 'y < iterations')}"
 SPEEDUP = TRUTH = 0.4
 EXPERIMENTS = 40  # under the low limit
 
-# Sets the limit back when its standard input ends, which it does however the runner ends.
+# Sets the limit back when its standard input ends, as it does in every end of the runner.
 GUARD = ("trap '' HUP INT TERM; echo \"$2\" >\"$1\" && echo lowered && cat >/dev/null; "
          "echo \"$3\" >\"$1\"")
 
@@ -35,7 +35,7 @@ class LoweredLimit:
             raise RuntimeError(f"{path} could not be lowered")
 
     def undo(self):
-        self.guard.communicate()  # closes its standard input, and waits for its end
+        self.guard.communicate()  # closes the guard's standard input and waits for its end
         if self.path.read_text() != self.usual:
             raise RuntimeError(f"{self.path} is {self.path.read_text().strip()}, not "
                                f"{self.usual.strip()} as before")
@@ -55,8 +55,8 @@ def lower_after_the_first_experiment(world):
 
 
 def problems_of_effect(report):
-    """The truth lies outside of one 95 % interval in twenty; of the 99.9 % interval of the same
-    estimate, which is 3.29/1.96 times as wide, once in a thousand."""
+    """Checks the effect by a 99.9 % interval, which is 3.29/1.96 times as wide as the 95 % interval
+    of the same estimate and misses the truth once in a thousand times instead of once in twenty."""
     unit = next(unit for unit in report["progress"][0]["units"] if unit["unit"] == CONSUMER)
     found = next(point for point in unit["curve"] if point["speedup"] == SPEEDUP)
     wider = 3.29 / 1.96
@@ -81,7 +81,7 @@ CASES = [
                 "150us", *NO_PACE_TEST, "--fixed", CONSUMER, "--speedup", str(round(100 * SPEEDUP)),
                 "--format", "json", point="item_done"),
          ("{targets}/pipeline",), during=lower_after_the_first_experiment, after=covers_the_truth,
-         undisturbed=True, timeout=150, absent=patterns("do not trust it"),
+         undisturbed=True, timeout=150, absent=patterns("Do not trust it"),
          target_output=ROUNDS + patterns("^eintr 0$", "^wrong_items 0$", "^interrupted 0$"),
          checks=(well_formed, digest_same, log_ends_with("interrupted"),
                  warns(rf"perf_event_max_sample_rate has fallen from \d+ to {LOW} during the run"))),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Which cases `scripts/test` leaves to `scripts/test full`, and why. All others are in the quick tier.
-Prints the table."""
+"""Says which cases `scripts/test` leaves to `scripts/test full`, and why. All others are in the
+quick tier. As a program it prints the table."""
 
 import fnmatch
 
@@ -35,7 +35,7 @@ LEFT_TO_FULL = {
 
 
 def left_to_full(name):
-    """The reason; None: the case is in the quick tier."""
+    """Returns the reason; None if the case is in the quick tier."""
     return next((reason for pattern, reason in LEFT_TO_FULL.items()
                  if fnmatch.fnmatchcase(name, pattern)), None)
 

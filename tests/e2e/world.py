@@ -1,6 +1,6 @@
-"""How a case is run: its surroundings, and what must be true around every case. The target is alive
-and its state is that of before, its output at its end is right, no process of causalctl is left,
-and a profile has counted visits of its progress points."""
+"""Runs a case in its surroundings, and checks what must be true of every case: the target is alive,
+its state is that of before, its output at its end is right, no process of causalctl is left, and a
+profile has counted visits of its progress points."""
 
 import dataclasses
 import functools
@@ -24,13 +24,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What holds for all cases of a run; pytest has an option for each (tests/conftest.py)."""
+    """Options for all cases of a run; pytest has an option for each (tests/conftest.py)."""
 
     causalctl: pathlib.Path = ROOT / "build/causalctl"
     targets: pathlib.Path = ROOT / "build/tests/targets"
-    count_by: str = ""  # how every profile counts visits; "": as causalctl chooses
-    no_figures: bool = False  # no speeds are compared
-    keep: bool = False  # the scratch directories stay
+    count_by: str = ""  # how every profile counts visits; "" lets causalctl choose
+    no_figures: bool = False  # compare no speeds
+    keep: bool = False  # keep the scratch directories
 
 
 @dataclasses.dataclass
@@ -60,7 +60,7 @@ class World:
         self.log = self.directory / "profile.jsonl"
         self.target = None
         self.process = None
-        self.helpers = []  # processes that a case has started, ended with it
+        self.helpers = []  # processes that a case has started, which end with it
         self.at_end = []  # functions that undo what a case has done to the machine
         self.marker = f"CAUSALCTL_E2E={uuid.uuid4()}"
         self.names = {"dir": self.directory, "log": self.log, "targets": options.targets,
@@ -71,7 +71,8 @@ class World:
         return [str(word).format(**names) for word in words]
 
     def command(self, arguments):
-        """causalctl with these arguments, and the way of counting of this run."""
+        """Returns the command of causalctl with these arguments and the way of counting of this
+        run."""
         words = self.fill([self.options.causalctl, *arguments])
         if self.options.count_by and arguments[:1] in (("attach",), ("run",)):
             at = words.index("--") if "--" in words else len(words)
@@ -79,14 +80,14 @@ class World:
         return words
 
     def wait_for_log(self, reached, seconds, every=0.02):
-        """Whether what the log holds fulfils `reached(records)` in time, or when causalctl has
+        """Returns whether the log fulfils `reached(records)` in time, or when causalctl has
         ended."""
         fixture.wait_until(lambda: reached(records_in(self.log)) or
                            self.process.poll() is not None, seconds, every)
         return reached(records_in(self.log))
 
     def wait_for_experiments(self, count, seconds=30):
-        """In which something is counted, too, where that is asked."""
+        """Waits for experiments, in which something must be counted if the case asks for that."""
         def reached(records):
             return (len(experiments_of(records)) >= count and
                     (not self.case.must_count() or has_counted(records)))
@@ -123,7 +124,8 @@ class World:
             resource.setrlimit(resource.RLIMIT_NOFILE, (self.case.descriptors, most))
 
     def program_for_everyone(self):
-        """A copy that another user can reach, in a scratch directory that is his."""
+        """Makes a copy that another user can reach, in a scratch directory that belongs to that
+        user."""
         program = self.directory / "causalctl"
         shutil.copy(self.options.causalctl, program)
         program.chmod(0o755)
@@ -131,7 +133,7 @@ class World:
         return program
 
     def finish(self):
-        """Waits for causalctl; None: it did not end in time and was killed."""
+        """Waits for causalctl; returns None if it did not end in time and was killed."""
         try:
             return self.process.wait(timeout=self.case.timeout)
         except subprocess.TimeoutExpired:
@@ -192,7 +194,8 @@ def problems_of_outcome(case, outcome):
 
 
 def problems_of_target(world, case):
-    """The harmlessness fixture's verdict, and the target's own word at its end."""
+    """Returns the problems found by the harmlessness fixture and in the target's output at its
+    end."""
     target = world.target
     problems = []
     if case.target_ends:
@@ -271,7 +274,7 @@ def missing_program(case):
 
 @functools.cache
 def never_fires(options):
-    """Why no breakpoint register counts in this run; None: one does."""
+    """Returns why no breakpoint register counts in this run; None if one does."""
     if options.count_by == "uprobe":
         return "counted by uprobes"
     if subprocess.run([options.targets / "breakpoint_fires"], check=False).returncode != 0:
@@ -280,6 +283,6 @@ def never_fires(options):
 
 
 def reason_to_skip(options, case):
-    """Why this machine, or this way of counting, cannot show the case; None: it can."""
+    """Returns why this machine, or this way of counting, cannot show the case; None if it can."""
     reason = never_fires(options) if case.needs_breakpoint else None
     return f"{reason}, and {case.needs_breakpoint}" if reason else None

@@ -30,10 +30,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TARGETS = ROOT / "build/tests/targets"
 COZ_TARGETS = ROOT / "third_party/coz"
 LONGEST_WAIT_S = 60
-LONGEST_END_S = 20  # of a program under Coz, which writes its profile at the end
-# Until Coz has samples, has chosen a line and is in its first experiments (of 0.5 s).
+LONGEST_END_S = 20  # the longest end of a program under Coz, which then writes its profile
+# After this time Coz has samples, has chosen a line and is in its first experiments (of 0.5 s).
 COZ_SETTLE_S = 2.0
-ATTACH_S = 8  # the survey and the calibrations; serves only to say how long it will take
+ATTACH_S = 8  # the survey and the calibrations; used only to say how long it will take
 
 NATIVE = "native"
 CAUSALCTL_NULL = "causalctl, speedups all 0"
@@ -242,7 +242,7 @@ class Program:
         return rate
 
     def _under_coz(self, speedups, *options):
-        """`speedups` are those that the profile must have; None: any."""
+        """`speedups` are those that the profile must have; None allows any."""
         profile = self.directory / f"{uuid.uuid4()}.coz"
         target = UnderCoz(self.directory, profile, options, self.coz_program, self.arguments)
         try:
@@ -280,7 +280,7 @@ def measure(directory, causalctl, program, pairs, window_s):
             try:
                 windows.append(running.window(name))
             except FAILURES as error:
-                if name in REFERENCES.values():  # without it there is nothing to compare with
+                if name in REFERENCES.values():  # without a reference nothing can be compared
                     raise
                 problems[name].append(str(error))
     return windows, problems

@@ -1,4 +1,4 @@
-"""Gets the predictions: what causalctl says of a running target, and what Coz says of a program."""
+"""Gets predictions from causalctl for a running target, and from Coz for a program."""
 
 import dataclasses
 import json
@@ -34,7 +34,7 @@ class Arm:
 
 
 def run(command, seconds, **arguments):
-    """Returns (status, stdout, stderr) of a command that is ended, as by Ctrl-C, when we are."""
+    """Returns (status, stdout, stderr) of a command. If we are ended, it is ended as by Ctrl-C."""
     process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                start_new_session=True, **arguments)
@@ -116,7 +116,7 @@ def by_coz(programs, directory, task, arguments, seconds):
 def add_profile(totals, lines):
     """Adds a run without its end, in Coz's favour: the program ends within an experiment, and
     sometimes Coz begins another one after that."""
-    experiments = []  # duration, speedup, visits
+    experiments = []  # of (duration, speedup, visits)
     for line in lines:
         kind, *fields = line.rstrip("\n").split("\t")
         values = dict(field.split("=", 1) for field in fields)

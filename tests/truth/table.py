@@ -26,7 +26,7 @@ class Row:
     truth: object
     ours: object
     coz: object = None
-    arm: str = ""  # one of several that predict the same; see scripts/truth
+    arm: str = ""  # the name of one of several that predict the same; see scripts/truth
 
 
 def by_arm(rows):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests the truth suite itself: that its judgement finds each kind of miss, and that scripts/truth
-measures a live program, prints the table and notices a wrong prediction; and what scripts/bench
-makes of windows with and without a profiler."""
+"""Tests the truth suite itself: that its judgement finds each kind of miss; that scripts/truth
+measures a live program, prints the table and notices a wrong prediction; and that scripts/bench
+evaluates windows with and without a profiler correctly."""
 
 import io
 import json
@@ -34,7 +34,7 @@ def row(name, truth, prediction, half=0.01, truth_half=0.005, verdict="optimise"
 
 
 def test_student_interval():
-    """Three ratios around a quarter less time; t with 2 degrees of freedom is 4.303."""
+    """The three ratios are around a quarter less time; t with 2 degrees of freedom is 4.303."""
     found = twins.truth_of([math.log(0.75) + shift for shift in (-0.01, 0, 0.01)])
     half = 4.303 * 0.01 / math.sqrt(3)
     wanted = [1 - 0.75 * math.exp(shift) for shift in (0, half, -half)]
@@ -47,7 +47,7 @@ def test_good_rows_pass():
 
 
 def expect_misses(rows, *wanted):
-    """Exactly the misses wanted, in any order."""
+    """Expects exactly these misses, in any order."""
     found = table.misses(rows)
     assert len(found) == len(wanted), found
     for each in wanted:
@@ -112,8 +112,9 @@ def test_profile_of_coz_is_read():
 MARKER = ("CAUSALCTL_TRUTH_TEST", str(os.getpid()))
 
 
-# Ahead of whatever else runs here, as far as we may: else the truth would be about the compiler
-# next door. Niceness does not do it: it counts only within a session (autogroups, sched(7)).
+# Gives the programs priority over everything else here, if we have the right to it. Otherwise the
+# truth would be about a compiler that runs beside them. Niceness is not enough, because it counts
+# only within a session (autogroups, sched(7)).
 AHEAD = ["chrt", "--fifo", "1"] if os.geteuid() == 0 else []
 
 
@@ -126,7 +127,7 @@ def start_script(targets, fake, *arguments):
 
 
 def test_what_a_target_has_started_is_stopped_with_it(options):
-    """The source of requests is another process."""
+    """The source of requests is another process, which must be stopped, too."""
     with tempfile.TemporaryDirectory() as directory:
         counted = twins.Counted(directory, options.targets / "paced", ["--per-ms", "100000"])
         states = []
@@ -139,7 +140,8 @@ def test_what_a_target_has_started_is_stopped_with_it(options):
 
 
 def script(options, fake, *arguments):
-    """(status, stdout) of scripts/truth with such a causalctl, on one unit of one program."""
+    """Returns (status, stdout) of scripts/truth with this causalctl, for one unit of one
+    program."""
     process = start_script(options.targets, fake, "-k", "serial/first", "--pairs", "6",
                            "--window", "0.3", *arguments)
     out, _ = process.communicate(timeout=90)
@@ -150,7 +152,7 @@ ROW = r"^\| serial \| first \| 50 % \| (\S+) "
 
 
 def test_windows_hold_many_rounds():
-    """A window of a second is eleven rounds of 90 ms, and read 8.4 % for 5."""
+    """A window of a second has only eleven rounds of 90 ms, and would show 8.4 % instead of 5 %."""
     for program in programs.PROGRAMS:
         options = dict(zip(program.arguments[::2], program.arguments[1::2]))
         assert program.longer * 1000 / float(options.get("--round-ms", 10)) >= 40, program
@@ -158,8 +160,8 @@ def test_windows_hold_many_rounds():
 
 @pytest.mark.alone
 def test_verdict_is_of_what_was_measured(options):
-    """30 % of the time of a round, twice as fast: 15 % gained. How near a machine that is shared
-    comes to that is not for a test; it must be near enough to tell it from nothing and from all."""
+    """The unit has 30 % of a round's time, and is twice as fast, which gains 15 %. A shared machine
+    need not come closer to that than to tell it from nothing and from all."""
     with tempfile.TemporaryDirectory() as directory:
         file = pathlib.Path(directory, "truth.json")
         status, out = script(options, "0.15,0.05,0.25,optimise", "--speedups", "50",
@@ -188,7 +190,7 @@ def test_wrong_prediction_is_noticed(options):
 
 @pytest.mark.alone
 def test_arms_are_told_apart(options):
-    """One arm predicts what is wrong; the other fails at its option."""
+    """One arm predicts something wrong; the other one fails because of its option."""
     fake = ROOT / "tests/truth/fake_causalctl"
     status, out = script(options, "4.00,3.98,4.02,optimise", "--speedups", "50",
                          "--arm", f"wrong={fake} --quiet", "--arm", f"none={fake} --bad")
@@ -211,7 +213,7 @@ def test_failing_causalctl_is_noticed(options):
 def test_interrupt_leaves_nothing(options):
     process = start_script(options.targets, "0,0,0,x", "-k", "barrier-5/a", "--speedups", "50",
                            "--pairs", "200", "--beside", "1")
-    # The script, a busy loop, the original and its twin.
+    # These are the script, a busy loop, the original and its twin.
     running = fixture.wait_until(lambda: len(fixture.processes_with("=".join(MARKER))) >= 4, 20)
     time.sleep(0.3)  # in the middle of a window, most likely
     process.send_signal(signal.SIGINT)
@@ -226,7 +228,7 @@ def windows(*rates):
 
 
 def test_slowdown_is_against_both_neighbours():
-    """A machine that gets slower all the time, and with it a profiler that takes a fifth."""
+    """The machine gets slower all the time, and the profiler takes a fifth of it."""
     found = overhead.slowdowns(windows(
         (overhead.NATIVE, 104), (overhead.CAUSALCTL_NULL, 85), (overhead.NATIVE, 100),
         (overhead.CAUSALCTL_FULL, 49), (overhead.NATIVE, 96), (overhead.CAUSALCTL_NULL, 100),
@@ -235,8 +237,8 @@ def test_slowdown_is_against_both_neighbours():
 
 
 def test_coz_is_not_charged_for_its_macro():
-    """The macro takes half, Coz nothing beside it. Its program's windows beside those of Coz are
-    Coz's reference, and compared to nothing."""
+    """The macro takes half, and Coz takes nothing more. The windows of the macro's program beside
+    those of Coz are Coz's reference, and are compared with nothing."""
     measured = windows((overhead.NATIVE, 100), (overhead.MACRO, 50), (overhead.NATIVE, 100),
                        (overhead.MACRO, 50), (overhead.COZ_NULL, 50), (overhead.MACRO, 50),
                        (overhead.COZ_FULL, 25), (overhead.MACRO, 50))
@@ -245,21 +247,21 @@ def test_coz_is_not_charged_for_its_macro():
 
 
 def test_failed_window_is_left_out():
-    """That of Coz, between the windows of the macro."""
+    """The window of Coz between those of the macro fails."""
     measured = windows((overhead.MACRO, 50), (overhead.MACRO, 40), (overhead.NATIVE, 100),
                        (overhead.CAUSALCTL_FULL, 50), (overhead.NATIVE, 100))
     assert [overhead.slowdowns(measured, arm) for arm in overhead.ARMS] == [[], [100], [], [], []]
 
 
 def test_order_rotates():
-    """In as many pairs as there are arms, each is once at each place."""
+    """In as many pairs as there are arms, each arm is once at each place."""
     orders = [overhead.order(number) for number in range(len(overhead.ARMS))]
     for place in (*orders, *zip(*orders)):
         assert set(place) == set(overhead.ARMS)
 
 
 def test_arms_are_between_their_references():
-    """Every one, in all pairs; and no window is measured that nothing is compared to."""
+    """Every arm is, in all pairs, and each window that is measured is compared with another one."""
     pairs = 7
     names = overhead.schedule(pairs)
     found = [windows(*((name, 1) for name in names[i:i + 3])) for i in range(len(names))]
@@ -286,7 +288,7 @@ def test_interrupt_of_bench_leaves_nothing():
          "--window", "60", "--causalctl", str(ROOT / "tests/truth/fake_causalctl")],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=dict(os.environ, **dict([MARKER])))
-    # The script and its target.
+    # These are the script and its target.
     running = fixture.wait_until(lambda: len(fixture.processes_with("=".join(MARKER))) >= 2, 20)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)

@@ -1,4 +1,4 @@
-"""The truth: a program and its twin, in which a unit is really faster, in the same minutes.
+"""Measures the truth: a program and its twin, in which a unit is really faster, in the same minutes.
 
 Both exist all the time, and one of them is stopped (SIGSTOP). Windows alternate: original, twin,
 twin, original and so on, so that a drift of the machine affects both alike. A window has five
@@ -40,7 +40,7 @@ class Estimate:
 
 
 def truth_of(log_ratios):
-    """REQUIRES at least two pairs."""
+    """REQUIRES: there are at least two pairs."""
     mean = statistics.fmean(log_ratios)
     freedom = len(log_ratios) - 1
     error = statistics.stdev(log_ratios) / math.sqrt(len(log_ratios))

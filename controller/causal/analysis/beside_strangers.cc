@@ -5,13 +5,13 @@
 namespace causalctl::causal {
 namespace {
 
-// Threads that have this many slices of CPU time between two meetings wait for cores each by
-// itself.
+// Threads that run for this many slices between two meetings wait for cores independently of each
+// other.
 constexpr double kApart = 10;
 
 constexpr int kFewCores = 2;
 
-// Mean CPU time between two of `events`; 0 where there was no CPU time.
+// Returns the mean CPU time between two of `events`, 0 if there was no CPU time.
 double between(Nanoseconds cpu_ns, std::uint64_t events) {
   return static_cast<double>(cpu_ns) / static_cast<double>(std::max<std::uint64_t>(events, 1));
 }

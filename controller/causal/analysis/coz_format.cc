@@ -1,6 +1,6 @@
-// The viewer reads line by line: the points that follow an `experiment` belong to it, `samples` and
-// `runtime` close a run. Its `duration` is what we call effective time: the delays are not in it
-// (Coz's profiler.cpp logs end - start - delays). Source: github.com/plasma-umass/coz, viewer/.
+// The viewer reads line by line: the points that follow an `experiment` belong to it, and `samples`
+// and `runtime` close a run. Its `duration` is our effective time, which excludes the delays (Coz's
+// profiler.cpp logs end - start - delays). Source: github.com/plasma-umass/coz, viewer/.
 #include "controller/causal/analysis/coz_format.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace causalctl::causal {
 namespace {
 
-// Tab and line feed are the format's own.
+// Replaces tabs and line feeds, which separate fields and lines in the format.
 std::string field(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');

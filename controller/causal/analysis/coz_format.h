@@ -1,4 +1,4 @@
-// Runs → the tab-separated profile of Coz's own viewer (docs/report-format.md, "coz"). Pure.
+// Writes runs as the tab-separated profile of Coz's viewer (docs/report-format.md, "coz"). Pure.
 #pragma once
 
 #include <string>

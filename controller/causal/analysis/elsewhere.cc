@@ -14,11 +14,11 @@ namespace causalctl::causal {
 namespace {
 
 constexpr double kHalf = 0.5;
-constexpr double kNearlyAll = 0.97;   // of the run's samples: a caller of everything
+constexpr double kNearlyAll = 0.97;   // of the run's samples; a caller of everything has more
 constexpr double kWorthNaming = 0.1;  // of all samples
 constexpr std::size_t kMostNamed = 3;
 
-// Run once for each process or thread, and under every sample.
+// Functions that run once for each process or thread and are below every sample on the stack.
 constexpr std::array<std::string_view, 8> kStartUp = {"_start",
                                                       "__libc_start_main",
                                                       "__libc_start_main_impl",
@@ -45,7 +45,7 @@ std::vector<std::pair<std::string, std::uint64_t>> most_first(const Elsewhere& e
 std::string name(const std::string& binary, double part) {
   if (binary.empty()) {
     return fmt::format(
-        "{:.0f} % of the samples are in code compiled at run time, which has no file and no units",
+        "{:.0f} % of the samples are in code compiled at run time, which cannot be a unit",
         100 * part);
   }
   return fmt::format("{:.0f} % of the samples are in {}: --scope-binary '{}'", 100 * part, binary,

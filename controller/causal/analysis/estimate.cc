@@ -1,6 +1,7 @@
-// Experiments → report. Per progress point: compare every treatment with its baselines
-// (estimate_compare.h), group by unit, take the noise out (estimate_noise.h), estimate
-// (estimate_effect.h), correct for phases, judge all units together, rank.
+// Makes a report of experiments. For each progress point it compares every treatment with its
+// baselines (estimate_compare.h), groups the results by unit, takes stalls out of the noise
+// (estimate_noise.h), estimates effects (estimate_effect.h), corrects for phases, gives verdicts to
+// all units together, and ranks them.
 #include "controller/causal/analysis/estimate.h"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ using report::Report;
 using report::UnitResult;
 using report::Verdict;
 
-// The pool with the largest effect that is certain: slopes understate a unit that saturates.
+// Returns the pool with the largest certain effect, since a slope understates a unit that
+// saturates.
 std::optional<report::CurvePoint> best_of(const std::vector<report::CurvePoint>& pools,
                                           bool faster) {
   const auto certain = [faster](const report::CurvePoint& pool) {
@@ -41,7 +43,7 @@ std::optional<report::CurvePoint> best_of(const std::vector<report::CurvePoint>&
 
 bool includes_zero(const Interval& one) { return one.low <= 0 && one.high >= 0; }
 
-// Whether everything that was measured of the unit lies within ±bound.
+// Returns whether all intervals of the unit lie within ±bound.
 bool within(const UnitResult& unit, double bound) {
   const auto inside = [bound](const Interval& one) {
     return one.low >= -bound && one.high <= bound;
@@ -51,13 +53,15 @@ bool within(const UnitResult& unit, double bound) {
                      [&](const report::CurvePoint& pool) { return inside(pool.effect); });
 }
 
-// An interval about zero says so only of a unit that was sped up, or one that never takes long.
+// Returns whether an interval about zero means anything: the unit was sped up, or it never takes
+// long.
 bool can_have_no_effect(const UnitResult& unit) {
   return was_sped_up(unit.tested) || (unit.ceiling && *unit.ceiling <= kNoEffect);
 }
 
-// The largest effect that baselines, in which nothing is faster, may have on each other: what is no
-// larger may be of the same origin, whatever its own interval says. 0: not known.
+// Returns the largest effect that baselines, in which nothing is faster, may have on each other; 0
+// if not known. An effect that is no larger may have the same cause, whatever its own interval
+// says.
 double null_bound(const std::optional<Interval>& null) {
   return null ? std::max(std::abs(null->low), std::abs(null->high)) : 0;
 }
@@ -67,7 +71,7 @@ void judge(UnitResult& unit, const std::optional<Interval>& null, double alpha) 
   const double at_best = unit.best ? std::abs(unit.best->effect.value) : 0;
   const double size = std::max(std::abs(unit.slope->value), at_best);
   if (unit.p_value <= alpha && size >= kMeaningfulEffect) {
-    // Without a pool nothing is said but what the slope means for a small speedup.
+    // Without a pool the report states only what the slope means for a small speedup.
     const double said = unit.best ? at_best : kSmallSpeedup * size;
     unit.within_null = said <= null_bound(null);
     if (unit.within_null) return;
@@ -105,8 +109,8 @@ UnitResult result_of(const UnitTotals& totals, const CleanUnit& unit, const Poin
   return result;
 }
 
-// The size that a certain effect has at least: at its best pool, or, where no pool is certain by
-// itself, a small part of it, by the slope.
+// Returns the least size of a certain effect: that of its best pool or, if no pool is certain by
+// itself, that of a small speedup by the slope.
 double certain_effect(const UnitResult& unit) {
   const bool faster = unit.slope->value > 0;
   const auto least = [faster](const Interval& one) { return faster ? one.low : -one.high; };
@@ -114,8 +118,8 @@ double certain_effect(const UnitResult& unit) {
   return unit.best ? std::max(slope, least(unit.best->effect)) : slope;
 }
 
-// Worth optimising first, by what is certain; then contention, no effect, unknown, each by how
-// certain it is.
+// Orders units by verdict (worth optimising, contention, no effect, not enough data). Within these
+// it orders by the certain effect, by the width of the interval, or by the samples.
 bool ranks_before(const UnitResult& a, const UnitResult& b) {
   static constexpr auto order = [](Verdict verdict) {
     switch (verdict) {
@@ -143,7 +147,7 @@ std::optional<double> mean_of(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(statistics::trimmed_mean(values));
 }
 
-// What the target does without any speedup.
+// Describes what the target does without any speedup.
 void describe(const std::vector<const Run*>& runs, const Point& point, ProgressResult& result) {
   double baseline_s = 0;
   std::uint64_t baseline_visits = 0;
@@ -155,7 +159,7 @@ void describe(const std::vector<const Run*>& runs, const Point& point, ProgressR
       result.visits += visits;
       if (experiment.speedup != 0) continue;
       baseline_visits += visits;
-      // In real time: virtual time has not what the visits themselves take.
+      // Real time is used, because virtual time leaves out what the visits themselves cost.
       baseline_s += static_cast<double>(experiment.wall_ns) / kSecond;
       if (!point.latency) continue;
       if (const auto latency = period_s(experiment, point)) mean_s.push_back(*latency);
@@ -172,7 +176,7 @@ void describe(const std::vector<const Run*>& runs, const Point& point, ProgressR
   result.p99_latency_s = mean_of(p99_s);
 }
 
-// Of all units at once: among 40 units without effect two would look effective at 95 %.
+// Gives verdicts to all units at once, because 2 of 40 units without effect look effective at 95 %.
 void judge_all(std::vector<UnitResult>& units, const std::optional<Interval>& null, double alpha) {
   std::vector<UnitResult*> measured;
   std::vector<double> p_values;
@@ -197,7 +201,8 @@ void describe_counting(const std::vector<Run>& runs, ProgressResult& result) {
   }
 }
 
-// Another run has other samples, and may have had another load: it says nothing of this point.
+// Returns the runs that counted this point. Other runs have other samples, and perhaps another
+// load, so they say nothing about it.
 std::vector<const Run*> runs_with(const std::vector<Run>& runs, const Point& point) {
   std::vector<const Run*> found;
   for (const Run& run : runs) {
@@ -209,7 +214,8 @@ std::vector<const Run*> runs_with(const std::vector<Run>& runs, const Point& poi
   return found;
 }
 
-// One of several points that fails for nothing is enough, so their intervals hold together.
+// Returns the null effect of one point. All points together fail by chance in at most `alpha` of
+// the cases, because one that fails is enough to alarm the user.
 std::optional<Interval> null_effect_of(const PointEffects& effects, std::size_t points,
                                        double alpha) {
   if (effects.nulls.size() < kFewestForSlope) return std::nullopt;
@@ -260,7 +266,7 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Point& point,
   return result;
 }
 
-// In order of first appearance, throughput before latency.
+// Returns the points in the order of their first appearance, throughput before latency.
 std::vector<Point> points_of(const std::vector<Run>& runs) {
   std::vector<Point> throughput, latency;
   std::set<std::pair<bool, std::string>> seen;
@@ -314,8 +320,9 @@ void sum_run(const Run& run, Report& report) {
   if (run.ended) report.reason = run.reason;
 }
 
-// Waiting for a core over wanting one, from the experiments' waits and the runs' samples, each of
-// which stands for one period of running.
+// Adds the share of the time that threads want a core for which they wait for one. The waits come
+// from the experiments, the running time from the runs' samples, each of which stands for one
+// period.
 void add_core_waits(const std::vector<Run>& runs, Report& report) {
   double waited = 0;
   double foreign = 0;
@@ -329,7 +336,7 @@ void add_core_waits(const std::vector<Run>& runs, Report& report) {
     }
     const double baseline_ns =
         static_cast<double>(run.losses.samples_total) * static_cast<double>(run.overhead.period_ns);
-    // Without them: as if one thread had always been running.
+    // Without samples the running time is taken to be that of one thread that always runs.
     ran += baseline_ns > 0 && run.wall_ns > 0
                ? baseline_ns * experiments_ns / static_cast<double>(run.wall_ns)
                : experiments_ns;

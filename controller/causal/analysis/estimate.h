@@ -1,4 +1,4 @@
-// Experiments → effects, intervals, slopes, verdicts, ranking. Pure.
+// Makes effects, intervals, slopes, verdicts and a ranking of experiments. Pure.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,18 @@
 
 namespace causalctl::causal {
 
-// A unit is worth optimising, or contended, when its slope is certainly above, or below, zero, the
-// looking at many units paid for (Holm), and its effect is at least this.
+// A unit is worth optimising (or contended) if its slope is certainly above (or below) zero, after
+// Holm's correction for the number of units, and if its effect is at least this.
 inline constexpr double kMeaningfulEffect = 0.01;
-// "No effect" is said where any effect is certainly smaller than this.
+// The verdict is "no effect" if any effect is certainly smaller than this.
 inline constexpr double kNoEffect = 0.05;
-// Units that were never sped up are listed where they have at least this share of the samples.
+// A unit that was never sped up is listed if it has at least this share of the samples.
 inline constexpr double kWorthListing = 0.01;
 
-// Any number of runs of one group (run_groups.h). Each experiment is compared with the baselines of
-// its own run, each progress point is estimated from the runs that counted it, and each unit from
-// those of them that tried it. All that is called certain is wrong in at most `alpha` of the cases;
-// intervals are 1 - alpha.
+// Estimates from any number of runs of one group (run_groups.h). Each experiment is compared with
+// the baselines of its own run. Each progress point is estimated from the runs that counted it, and
+// each unit from those of these runs that tried it. What is called certain is wrong in at most
+// `alpha` of the cases, and intervals cover the truth in 1 - alpha of them.
 report::Report estimate(const std::vector<Run>& runs, double alpha = 0.05);
 
 }  // namespace causalctl::causal

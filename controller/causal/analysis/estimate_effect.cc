@@ -10,7 +10,7 @@
 namespace causalctl::causal {
 namespace {
 
-// Pools of the summary: speedups from `low` up to but not including `high`.
+// A pool of the summary has the speedups from `low` up to but not including `high`.
 struct Pool {
   double low;
   double high;
@@ -25,7 +25,7 @@ double error_of(std::span<const Clean> effects, std::span<const double> weights,
                     systematic_error(plain, weights));
 }
 
-// By the inverse variance of each. All are equal where the runs are equally noisy.
+// Effects are weighted by their inverse variance, so equally if the runs are equally noisy.
 double weight_of(const Clean& one) { return 1 / (one.effect.noise_scale * one.effect.noise_scale); }
 
 double sum_of_weights(std::span<const Clean> effects) {
@@ -76,7 +76,7 @@ std::optional<Interval> effect_of(std::span<const Clean> effects, const Noise& n
   }
   const Estimate ratio = {sum / all, error_of(effects, weights, noise), noise.freedom};
   const Interval log = interval_of(ratio, alpha);
-  // A longer period is a smaller effect: the ends change places.
+  // A longer period means a smaller effect, so the ends change places.
   Interval effect = {1 - std::exp(log.value), 1 - std::exp(log.high), 1 - std::exp(log.low)};
   if (factor.value == 1 && factor.relative_error == 0) return effect;
   const double t = statistics::student_t_quantile(alpha / 2, noise.freedom);
@@ -95,7 +95,7 @@ std::optional<Estimate> slope_of(const CleanUnit& unit) {
   double slope = 0;
   std::vector<double> weights;
   for (const Clean& one : unit.effects) {
-    // The noise in logarithms is taken over linearly, so that it has no bias.
+    // The noise of the logarithm is carried over linearly, so that it causes no bias.
     const double ratio = std::exp(one.fitted);
     const double weight = weight_of(one) * one.effect.experiment->speedup / squares;
     slope += weight * (1 - ratio * (1 + one.effect.log_ratio - one.fitted));

@@ -10,16 +10,18 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr std::size_t kBaselinePrior = 8;      // observations that baselines count as …
-constexpr std::size_t kPrior = 40;             // … and the other units
+// Baselines count as this many observations, and the other units as kPrior.
+constexpr std::size_t kBaselinePrior = 8;
+constexpr std::size_t kPrior = 40;
 constexpr std::size_t kFewestForOwnScale = 8;  // treatments
 constexpr std::size_t kFewestNulls = 3;
-constexpr int kKnees = 10;                 // tried: 0.1, 0.2, … 1
+constexpr int kKnees = 10;                 // knees at 0.1, 0.2, … 1 are tried
 constexpr std::size_t kFewForMedian = 40;  // treatments
-constexpr double kTwoBaselines = 1.5;      // variance of such a log ratio over one log period's
+// With two baselines the variance of a log ratio is this multiple of one log period's.
+constexpr double kTwoBaselines = 1.5;
 constexpr double kLargestEffect = 0.99;
 
-// Standard deviation of this log ratio over that of one log period.
+// Returns the standard deviation of this log ratio divided by that of one log period.
 double scale_of(const Effect& effect) {
   const std::array<double, 1> weight = {1};
   return std::sqrt(variance_factor(std::span(&effect, 1), weight));
@@ -28,10 +30,11 @@ double scale_of(const Effect& effect) {
 struct Pair {
   double x;
   double effect;
-  double scale;  // of its noise
+  double scale;  // scale of its noise
 };
 
-// Least absolute deviations through the origin: the weighted median of the single slopes.
+// Fits a line through the origin by least absolute deviations: its slope is the weighted median of
+// the slopes to each pair.
 double l1_slope(std::vector<Pair> pairs) {
   std::sort(pairs.begin(), pairs.end(),
             [](const Pair& a, const Pair& b) { return a.effect * b.x < b.effect * a.x; });
@@ -51,7 +54,8 @@ struct Fit {
   double loss = std::numeric_limits<double>::infinity();
 };
 
-// Deviations count up to `farthest` only: further is a stall, however far.
+// Returns the sum of deviations, each counted up to `farthest`: a larger one is a stall, whatever
+// its size.
 double loss_of(const std::vector<Pair>& pairs, double slope, double farthest) {
   double loss = 0;
   for (const Pair& pair : pairs) {
@@ -60,9 +64,9 @@ double loss_of(const std::vector<Pair>& pairs, double slope, double farthest) {
   return loss;
 }
 
-// The slope and knee with the smallest loss; the straight line where others are no better. Of few
-// treatments one with a high speedup can have half the weight, and drag the median along when it is
-// a stall: there the slope through each of them is tried.
+// Returns the slope and knee with the smallest loss, or the straight line if no knee is better. If
+// treatments are few, one with a high speedup can have half of the weight, and the median follows
+// it even if it is a stall. So the slope through each single treatment is tried then, too.
 Fit best_fit(std::span<const Effect> effects, double farthest) {
   Fit best;
   for (int step = kKnees; step > 0; --step) {
@@ -84,7 +88,7 @@ Fit best_fit(std::span<const Effect> effects, double farthest) {
   return best;
 }
 
-// The log ratios on the fitted curve.
+// Returns the log ratios on the fitted curve.
 std::vector<double> fit_curve(std::span<const Effect> effects, const Noise& baselines) {
   const double farthest = baselines.freedom > 0
                               ? kFar * std::sqrt(kTwoBaselines * baselines.variance)
@@ -98,7 +102,7 @@ std::vector<double> fit_curve(std::span<const Effect> effects, const Noise& base
   return fitted;
 }
 
-// The curve's parameters: one where all speedups are equal.
+// Returns the number of the curve's parameters, which is one if all speedups are equal.
 std::size_t parameters(std::span<const Effect> effects) {
   std::set<double> speedups;
   for (const Effect& effect : effects) speedups.insert(effect.experiment->speedup);
@@ -107,7 +111,7 @@ std::size_t parameters(std::span<const Effect> effects) {
 
 struct Residuals {
   std::vector<double> fitted;
-  std::vector<double> standard;  // over scale_of
+  std::vector<double> standard;  // divided by scale_of
   std::size_t freedom = 0;
 };
 
@@ -122,7 +126,7 @@ Residuals residuals_of(std::span<const Effect> effects, std::vector<double> fitt
   return residuals;
 }
 
-// Sum of squares that belongs to `freedom`, were all residuals normal.
+// Returns the sum of squares that belongs to `freedom`, as if all residuals were normal.
 double squares_of(const Residuals& residuals, double deviation) {
   double sum = 0;
   for (const double residual : residuals.standard) {
@@ -133,7 +137,8 @@ double squares_of(const Residuals& residuals, double deviation) {
   return sum;
 }
 
-// A curve of another shape than ours must not have its bends clipped off.
+// Returns the deviation by which to clip. It is wide enough not to clip the bends of a curve whose
+// shape is not ours.
 double clip_deviation(const Residuals& residuals, double deviation) {
   if (residuals.standard.size() < kFewestForOwnScale) return deviation;
   return std::max(deviation, statistics::robust_deviation(residuals.standard));
@@ -153,7 +158,7 @@ CleanUnit cleaned(std::span<const Effect> effects, const Residuals& residuals, d
   CleanUnit unit;
   unit.noise = noise;
   for (std::size_t i = 0; i < effects.size(); ++i) {
-    // Stalls are only ever longer: clipped ones would still push in one direction.
+    // Stalls only make periods longer, so clipped ones would still push in one direction.
     if (std::abs(residuals.standard[i]) > std::max(kFar * deviation, kLeastStall)) continue;
     Clean one{effects[i], residuals.fitted[i]};
     one.effect.log_ratio = one.fitted + statistics::clipped(residuals.standard[i], deviation) /
@@ -166,8 +171,8 @@ CleanUnit cleaned(std::span<const Effect> effects, const Residuals& residuals, d
 Residuals residuals_of_nulls(std::span<const Effect> nulls) {
   std::vector<double> ratios;
   for (const Effect& effect : nulls) ratios.push_back(effect.log_ratio);
-  // Each shares its baselines with the next, so that their mean has more of the variance than 1/n:
-  // it costs 4/3 degrees of freedom, rounded up.
+  // Each ratio shares baselines with the next one, so the mean has more than 1/n of the variance:
+  // it costs 4/3 degrees of freedom, rounded up to 2.
   return residuals_of(nulls, std::vector<double>(nulls.size(), statistics::median(ratios)), 2);
 }
 
@@ -212,7 +217,8 @@ std::vector<CleanUnit> clean(std::span<const std::vector<Effect>> units, const N
   }
   if (everything.empty()) return std::vector<CleanUnit>(units.size());
 
-  // Residuals around a curve fitted to few treatments are small: the baselines know better.
+  // Residuals around a curve that was fitted to few treatments are too small, so the deviation is
+  // at least that of the baselines.
   const double deviation =
       std::max(std::sqrt(baselines.variance), statistics::robust_deviation(everything));
   double squares = 0;

@@ -8,11 +8,11 @@ namespace causalctl::causal {
 namespace {
 
 constexpr std::size_t kFewestToTell = 4;  // degrees of freedom
-constexpr double kCertain = 4;            // standard errors of a logarithm of a ratio of variances
+constexpr double kCertain = 4;            // standard errors of the logarithm of a variance ratio
 
 bool is_known(const Noise& noise) { return noise.freedom >= kFewestToTell && noise.variance > 0; }
 
-// The variance of the logarithm of a variance, nearly (that of a logarithm of chi-square).
+// Returns approximately the variance of the logarithm of a variance (chi-square over its freedom).
 double error2_of(const Noise& noise) { return 2 / static_cast<double>(noise.freedom - 1); }
 
 Noise together(std::span<const Noise> noises, std::size_t without) {
@@ -27,7 +27,8 @@ Noise together(std::span<const Noise> noises, std::size_t without) {
   return all;
 }
 
-// The mean logarithm of the variances: one very noisy run shall not decide what is usual.
+// Returns the mean logarithm of the variances, so that one very noisy run does not decide what is
+// usual.
 double usual_log(std::span<const Noise> noises) {
   double sum = 0;
   double weight = 0;
@@ -39,7 +40,7 @@ double usual_log(std::span<const Noise> noises) {
   return sum / weight;
 }
 
-// One of the runs is certainly noisier than the others, or quieter.
+// Returns whether one of the runs is certainly noisier or quieter than the others.
 bool differ(std::span<const Noise> noises) {
   for (std::size_t i = 0; i < noises.size(); ++i) {
     const Noise others = together(noises, i);

@@ -1,9 +1,10 @@
-// Runs of different noise: on a quiet host and on a busy one, or of few visits and of many. Pure.
+// Weighs runs that differ in noise, as on a quiet and on a busy host, or with few visits and with
+// many. Pure.
 //
-// Without regard to it the noisy ones would have the same say as the others, and one variance for
-// all would be too small for them. So each run has a scale, its noise over that of all, by which
-// its log ratios are weighted (by 1/scale²) and judged. It is known from its baselines, which have
-// no effect. Where the runs do not certainly differ all scales are 1: weights that are themselves
+// With equal weights the noisy runs would count as much as the others, and one common variance
+// would be too small for them. So each run has a scale: its noise divided by that of all runs, both
+// from their baselines, which have no effect. Its log ratios have the weight 1/scale², and are
+// judged by it. If the runs do not certainly differ all scales are 1, because weights that are
 // guessed from a few baselines would only add noise.
 #pragma once
 
@@ -14,12 +15,12 @@
 namespace causalctl::causal {
 
 struct Noise {
-  double variance = 0;  // of one log period
+  double variance = 0;  // variance of one log period
   std::size_t freedom = 0;
 };
 
-// Of each run, in order: the standard deviation of its log periods over that of a usual run.
-// `noises`: of their baselines. A run of which too little is known has 1.
+// Returns, for each run in order, the standard deviation of its log periods divided by that of a
+// usual run; 1 if too little is known. `noises` are those of the runs' baselines.
 std::vector<double> noise_scales(std::span<const Noise> noises);
 
 }  // namespace causalctl::causal

@@ -26,7 +26,7 @@ constexpr WarningKind<std::string, double, std::uint64_t, double> kNothingLarger
 
 double in_percent(double fraction) { return 100 * fraction; }
 
-// To the one digit that is shown: a bound must not be rounded down.
+// Rounds up to the one digit that is shown, because a bound must not be rounded down.
 double rounded_up(double value) { return std::ceil(value * 10) / 10; }
 
 std::string what_to_do(const UnitResult& unit, Nanoseconds period_ns) {
@@ -40,13 +40,13 @@ std::string what_to_do(const UnitResult& unit, Nanoseconds period_ns) {
   return fmt::format("profile {} or {}", fmt::join(ways, ", "), last);
 }
 
-// Half of the interval of baselines against baselines, if that is known: by as much the experiments
-// differ without any cause.
+// Returns by how much experiments differ without any cause: half of the interval of baselines
+// against baselines, if that is known.
 double unexplained(const ProgressResult& point) {
   return point.null_effect ? (point.null_effect->high - point.null_effect->low) / 2 : 0;
 }
 
-// Why the experiments cannot bear that bound, which is the one of that unit; empty: they can.
+// Returns why the experiments cannot support `bound`, which is that of `unit`; empty if they can.
 std::string why_unknown(const ProgressResult& point, const UnitResult& unit, const Bound& bound) {
   const auto of_unit =
       fmt::format("{} ({:.0f} % of the samples)", unit.unit, in_percent(unit.sample_share));
@@ -79,8 +79,9 @@ Bound bound_of(const UnitResult& unit) {
   return {allowed, false};
 }
 
-// What the best could still be is a finding, too. It needs no control for many units: it is wrong
-// only if the bound of that one unit is wrong which truly has the largest effect.
+// The largest effect that is still possible is a finding, too. It needs no correction for many
+// units, because it is wrong only if the bound of the unit that truly has the largest effect is
+// wrong.
 std::optional<Warning> statement_of_small_effects(const ProgressResult& point,
                                                   Nanoseconds period_ns) {
   const UnitResult* largest = nullptr;

@@ -1,5 +1,5 @@
-// What a report says where it calls no unit worth optimising: how large an effect could still be,
-// or that the experiments cannot tell. Pure.
+// States what a report says if no unit is worth optimising: how large an effect could still be, or
+// that the experiments cannot tell. Pure.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,20 @@
 
 namespace causalctl::causal {
 
-// In most of its experiments with a speedup the unit was sampled, and in all of them together often
-// enough: ten samples are known to a third. Otherwise hardly anything was sped up.
+// Returns whether the unit was sampled in most of its experiments with a speedup, and often enough
+// in all of them together (ten samples are known to a third). Otherwise hardly anything was sped
+// up.
 bool was_sped_up(const report::Tested& tested);
 
-// The largest effect that a unit can have. It is the end of an interval where the unit was sped up
-// and the interval ends below what its own time allows for. Otherwise the samples alone say it.
+// The largest effect that a unit can have. If the unit was sped up, it is the end of the interval,
+// provided that this is below what the unit's own time allows. Otherwise it comes from the samples.
 struct Bound {
-  double effect = 1;  // of a unit that takes no time any more
+  double effect = 1;  // the effect if the unit takes no time at all
   bool by_experiments = false;
 };
 Bound bound_of(const report::UnitResult& unit);  // REQUIRES a slope
 
-// nullopt: some unit is worth optimising. `period_ns`: of sampling.
+// Returns nullopt if some unit is worth optimising. `period_ns` is the sampling period.
 std::optional<Warning> statement_of_small_effects(const report::ProgressResult& point,
                                                   Nanoseconds period_ns);
 

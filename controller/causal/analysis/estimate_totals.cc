@@ -10,20 +10,20 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr double kPhaseErrors = 3;    // standard errors below 1 that a phase factor must be
-constexpr double kOneCore = 1.1;      // of the time, what threads want that do so in turn
+constexpr double kPhaseErrors = 3;    // a phase factor must be this many standard errors below 1
+constexpr double kOneCore = 1.1;      // threads that run in turn want at most this many cores
 constexpr double kCeilingErrors = 3;  // standard errors of a count
 
 bool counts(const Experiment& experiment) {
   return experiment.discarded.empty() && !experiment.unit.name.empty();
 }
 
-// What strangers may add to the time that code takes with its CPU time: threads wait in proportion
-// to what they run, but not all alike. Where all of them together want more than one core the waits
-// may have been for one of them.
+// What strangers may add to the time that code takes besides its CPU time. Threads wait in
+// proportion to their CPU time, but not all alike: if together they want more than one core, one of
+// them may have had all of the waits.
 struct Waits {
   double stretch = 1;
-  double share = 0;  // of the time, besides
+  double share = 0;  // as a share of the time, added to it
 
   double busy_ns(double cpu_ns, Nanoseconds time_ns) const {
     return cpu_ns * stretch + share * static_cast<double>(time_ns);
@@ -44,7 +44,8 @@ Waits waits_of(const Run& run) {
   return one_core ? Waits{shared.stretch, 0} : Waits{1, waited / wall};
 }
 
-// A run without its end has neither its length nor its samples: of its presence nothing is known.
+// A log that is cut off has neither the run's length nor its samples, so that nothing is known of
+// the units' presence in it.
 void add_presence(const Run& run, Totals& totals) {
   const Waits waits = waits_of(run);
   Nanoseconds baselines_ns = 0;
@@ -53,7 +54,7 @@ void add_presence(const Run& run, Totals& totals) {
     std::uint64_t samples = 0;
     Nanoseconds time_ns = 0;
   };
-  std::map<std::string, Own> own;  // baselines, by unit
+  std::map<std::string, Own> own;  // each unit's own baselines, by the unit's name
   for (const Experiment& experiment : run.experiments) {
     if (!counts(experiment)) continue;
     tried.insert(experiment.unit.name);
@@ -127,11 +128,11 @@ Totals add_up(const std::vector<const Run*>& runs) {
   return totals;
 }
 
-// (t_obs / s_obs) · (s / T) of one run is expected / observed. All four are taken from baselines: a
-// treatment changes how many samples fall in a unit per effective time, which would look like a
-// phase where there is none. Samples are counts, so the factor's relative variance is, of one run,
-// 1/s_obs + 1/s. A unit cannot be active for longer than the program ran, and a factor that may as
-// well be 1 is 1: to cut only what is above would make every effect too small.
+// For one run, (t_obs / s_obs) · (s / T) is expected / observed. All four come from baselines,
+// because a treatment changes how many samples per effective time fall in a unit, which would look
+// like a phase. Samples are counts, so the factor's relative variance for one run is 1/s_obs + 1/s.
+// A unit cannot be active for longer than the program ran. A factor that may well be 1 is set to 1,
+// because cutting off only what exceeds 1 would make every effect too small.
 Factor phase_factor(const UnitTotals& unit) {
   if (unit.observed == 0 || unit.expected <= 0) return {};
   const double observed = static_cast<double>(unit.observed);

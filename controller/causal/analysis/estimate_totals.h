@@ -1,8 +1,8 @@
-// What the runs together know of their units: samples, and the times these stand for. Pure.
+// Sums up what the runs know of their units: samples, and the times that these stand for. Pure.
 //
 // Runs can differ in how much of the time a unit takes (another host, another load), and in some a
-// unit cannot be chosen at all (--fixed of another one). So nothing is made of sums over all runs
-// which is not true of each: every run's samples are related to that run's own baselines.
+// unit cannot be chosen at all (--fixed with another one). So each run's samples are related to
+// that run's own baselines before anything is summed over runs.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,29 @@
 
 namespace causalctl::causal {
 
-// Of the baselines of some runs.
+// How present a unit is in the baselines of some runs.
 struct Presence {
-  // The unit's samples, each worth its run's period and the wait for a core that other programs
-  // add to it, because a thread that needs less CPU time waits less, too. 0: not known
+  // The time of the unit's samples, 0 if not known. Each sample is worth its run's period and the
+  // wait for a core that other programs add to it, because a thread that needs less CPU time also
+  // waits less.
   double busy_ns = 0;
-  Nanoseconds time_ns = 0;    // of the baselines
-  std::uint64_t samples = 0;  // in the unit, meanwhile
+  Nanoseconds time_ns = 0;    // length of the baselines
+  std::uint64_t samples = 0;  // samples in the unit in the baselines
 
   Presence& operator+=(const Presence& other);
 };
 
 struct UnitTotals {
   Unit unit;
-  std::uint64_t samples = 0;         // over whole runs, where known
-  std::uint64_t inherited = 0;       // of them, as the caller of code out of scope
-  std::uint64_t samples_in_all = 0;  // during any experiment of the unit, in cut-off runs, too
-  std::uint64_t runs = 0;            // that tried it: have a treatment of it that counts
+  std::uint64_t samples = 0;         // over whole runs whose samples are known
+  std::uint64_t inherited = 0;       // those that it got as the caller of code out of scope
+  std::uint64_t samples_in_all = 0;  // in all experiments of the unit, those of cut-off runs too
+  std::uint64_t runs = 0;            // runs with a treatment of the unit that counts
   report::Tested tested;
   Presence where_tried;
   Presence anywhere;
-  // Of the unit's own baselines: the samples in it, and how many these would be if it were active
-  // all the time, by its share in all baselines of the same run.
+  // In the unit's own baselines: the samples in it, and how many of them its share in all baselines
+  // of the same run makes expect.
   std::uint64_t observed = 0;
   double expected = 0;
   double expected_variance = 0;
@@ -50,21 +51,22 @@ struct Totals {
 
 Totals add_up(const std::vector<const Run*>& runs);
 
-// One experiment more. A baseline adds nothing.
+// Adds an experiment. A baseline adds nothing.
 void add(const Experiment& experiment, report::Tested& tested);
 
-std::uint64_t samples_of(const Run& run);  // in units or not
+std::uint64_t samples_of(const Run& run);  // samples in units and elsewhere
 
-// Of the samples. Where the kernel stops sampling that often, what a sample stands for is no more
-// the same for all threads: one that comes to a core often is sampled more often.
+// A share of the samples. If the kernel throttles sampling after more of them, a sample does not
+// stand for the same time in all threads: a thread that is often put on a core is sampled more
+// often.
 inline constexpr double kManyThrottles = 0.05;
 
-// The share of the time in which the unit is active at all (Coz eq. 8); 1 where nothing shows that
-// it is not always.
+// Returns the share of the time in which the unit is active at all (Coz eq. 8); 1 unless something
+// shows that it is less.
 Factor phase_factor(const UnitTotals& unit);
 
-// What the unit can give, per speedup (docs/estimator.md, "What a unit can give"). Samples are
-// counts: it is taken three standard errors above what was counted.
+// Returns what the unit can give per speedup (docs/estimator.md, "What a unit can give"). Samples
+// are counts, so three standard errors are added to what was counted.
 double ceiling_of(const UnitTotals& unit);
 
 }  // namespace causalctl::causal

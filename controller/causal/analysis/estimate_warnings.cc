@@ -22,7 +22,7 @@ using report::Report;
 using report::UnitResult;
 using report::Verdict;
 
-// With a period this long it is not samples that fill the kernel's rings.
+// With a period this long, samples are not what fills the kernel's rings.
 constexpr Nanoseconds kFewSamples = 5 * kMillisecond;
 
 using Text = std::string;
@@ -30,59 +30,61 @@ using Count = std::uint64_t;
 
 constexpr WarningKind<Text, double, double, double, double, double> kImpossible{
     "{}: {:.0f} % faster was found to gain {:.1f} % [{:.1f}, {:.1f}], more than the {:.1f} % that "
-    "the unit's own time allows for: do not trust it; another progress point may serve better"};
+    "the unit's own time allows for. Do not trust it; another progress point may serve better"};
 constexpr WarningKind<Text, Text> kOwnPace{
     "{} comes at its own pace: {}. Its source does not wait for the program, so faster code does "
-    "not make it come more often; what faster code changes is latency: use --latency"};
+    "not make it come more often. Measure a latency instead (--latency)"};
 constexpr WarningKind<Text, Text> kPaceUnknown{
-    "whether {} waits for the program or comes at its own pace could not be told ({}): intervals "
-    "hold both, also that nothing is gained; profile for longer, or at a time when the program has "
-    "more to spare"};
+    "whether {} waits for the program or comes at its own pace could not be told ({}). The "
+    "intervals "
+    "cover both cases, so also that nothing is gained. Profile for longer, or while the program is "
+    "less busy"};
 constexpr WarningKind<Text, Count, Count> kPacesDiffer{
     "{}: {} runs found that it comes at its own pace, {} that it waits for the program. Their "
-    "loads differ: report them one by one"};
+    "loads differ, so report the runs one by one"};
 constexpr WarningKind<Text, Count, Count> kPaceNotTested{
     "{}: {} runs found that it comes at its own pace, {} did not look. Effects in the latter may "
-    "be too large: report them one by one"};
+    "be too large, so report the runs one by one"};
 constexpr WarningKind<Text> kNeverVisited{
-    "{}: never visited during an experiment; choose a point that the work passes through "
+    "{} was never visited during an experiment; choose a point that the work passes through "
     "(causalctl points PID)"};
 constexpr WarningKind<Count, Count, Count, Text> kRecordsLost{
-    "{} event records were lost in {} of {} experiments, which do not count therefore; {}"};
+    "{} event records were lost in {} of {} experiments, which therefore do not count; {}"};
 constexpr WarningKind<Count, Count> kThrottled{
-    "after {} of {} samples the kernel took none for a while: what comes next stands for that "
-    "time, too, as if the period were longer; raise kernel.perf_event_max_sample_rate"};
+    "after {} of {} samples the kernel took none for a while. The next sample stands for that "
+    "time, "
+    "too, as if the period were longer. Raise kernel.perf_event_max_sample_rate"};
 constexpr WarningKind<Count, Count> kDiscarded{
     "{} of {} experiments were discarded; the machine may be too busy"};
 constexpr WarningKind<double, double, Text> kMismatch{
-    "{:.1f} ms of delay were asked for, {:.1f} ms were paid: effects are too {}"};
+    "{:.1f} ms of delay were asked for, but {:.1f} ms were paid, so effects are too {}"};
 constexpr WarningKind<double, double, Text, double> kPauseCost{
-    "what a pause costs its thread is known to ±{:.0f} µs only (standard error), which alone makes "
-    "effects uncertain by up to ±{:.0f} points (here: {}, {:.0f} % faster); each interval contains "
-    "its own share of it; profile at a quieter time or for longer"};
+    "what a pause costs its thread is known to ±{:.0f} µs only (standard error). This alone makes "
+    "effects uncertain by up to ±{:.0f} points (here: {}, {:.0f} % faster), which the intervals "
+    "contain. Profile at a quieter time or for longer"};
 constexpr WarningKind<Text, double, double, Text, Text, Text> kNullWeak{
     "self-check{} weak: without any speedup the experiments agree only to [{:.1f}, {:.1f}] %; {} "
-    "that would have a verdict otherwise {} no larger effect, and {} none: profile for longer, or "
+    "that would have a verdict otherwise {} no larger effect, and {} none. Profile for longer, or "
     "at a quieter time"};
 constexpr WarningKind<Text, double, double, double> kNullFailed{
     "self-check{} failed: without any speedup the experiments differ by {:.1f} % [{:.1f}, {:.1f}]; "
     "effects of that size mean nothing"};
 constexpr WarningKind<double, Text> kForeignWaits{
     "the target's threads waited for cores {:.0f} % of the time because of other processes (or a "
-    "limit of CPU time){}: effects hold under that load; repeat it without, if that is not what "
-    "you are after"};
+    "limit of CPU time){}. Effects hold under that load; profile again without it if that is not "
+    "what you want"};
 constexpr WarningKind<double> kOwnWaits{
     "the target's threads waited for cores {:.0f} % of the time because more of them wanted to run "
-    "than there are cores: effects hold only for this number of cores"};
+    "than there are cores. Effects hold only for this number of cores"};
 constexpr WarningKind<Text> kLogCutOff{
-    "run {}: the log is cut off (killed?); what was written counts"};
+    "run {}: the log is cut off, perhaps because causalctl was killed; what was written counts"};
 constexpr WarningKind<Text, Text> kChanged{"run {}: the target is not as it was before ({})"};
 constexpr WarningKind<> kNoExperiment{"no experiment was finished"};
 
 double percent(double fraction) { return 100 * fraction; }
 
-// An effect that is certainly larger than the unit's time allows for is an error of ours, or of the
-// progress point (one whose visits come in bunches).
+// Warns of an effect that is certainly larger than the unit's time allows for. The error is ours,
+// or that of a progress point whose visits come in bunches.
 void warn_of_impossible(const ProgressResult& point, Report& report) {
   for (const UnitResult& unit : point.units) {
     if (!unit.ceiling || unit.verdict != Verdict::optimise || !unit.best) continue;
@@ -103,8 +105,9 @@ std::string seen_of_pace(const report::Pacing& pacing) {
       percent(pacing.paused_share), percent(rate.value), percent(rate.low), percent(rate.high));
   if (const auto& absorbed = pacing.absorbed) {
     seen += fmt::format(
-        ", and {:.0f} % of that [{:.0f}, {:.0f}] was taken from what its threads wait for "
-        "otherwise than for a core",
+        ", and {:.0f} % of that [{:.0f}, {:.0f}] was absorbed by its threads' waits for other "
+        "things "
+        "than cores",
         percent(absorbed->value), percent(absorbed->low), percent(absorbed->high));
   }
   return seen;
@@ -116,7 +119,8 @@ void warn_of_pace(const ProgressResult& point, Report& report) {
   report.warnings.emplace_back(kind, point.name, seen_of_pace(*point.pacing));
 }
 
-// What several runs found of a point's pace, one of which the report shows.
+// Warns if runs differ in what they found of a point's pace, since the report shows only one of
+// them.
 void warn_of_paces(const std::vector<Run>& runs, const ProgressResult& point, Report& report) {
   std::size_t own = 0, of_program = 0, not_looked_for = 0;
   for (const Run& run : runs) {
@@ -139,7 +143,7 @@ void warn_of_paces(const std::vector<Run>& runs, const ProgressResult& point, Re
   }
 }
 
-// With its reason (silence.h).
+// Returns whether a warning already gives the reason of the point's silence (silence.h).
 bool told_of_silence(const std::vector<Run>& runs, const std::string& point) {
   return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
     return std::any_of(run.warnings.begin(), run.warnings.end(), [&](const std::string& warning) {
@@ -165,8 +169,8 @@ void warn_of_points(const std::vector<Run>& runs, Report& report) {
   }
 }
 
-// What is lost outside the experiments falsifies none of them: which thread runs is known again
-// with its next switch.
+// Records that are lost outside the experiments falsify none of them, because the next switch shows
+// again which thread runs.
 void warn_of_losses(const std::vector<Run>& runs, Report& report) {
   std::uint64_t lost = 0;
   std::uint64_t experiments = 0;
@@ -180,10 +184,10 @@ void warn_of_losses(const std::vector<Run>& runs, Report& report) {
     report.warnings.emplace_back(kRecordsLost, lost, experiments, report.experiments,
                                  report.overhead.period_ns < kFewSamples
                                      ? "use a longer --period"
-                                     : "the controller was too late for them: leave it a core, or "
-                                       "profile at a quieter time");
+                                     : "the controller was too late to read them: leave it a core, "
+                                       "or profile at a quieter time");
   }
-  // Below that most samples come when they are to.
+  // With fewer throttles than that, most samples come on time.
   if (static_cast<double>(report.losses.throttles) >
       kManyThrottles * static_cast<double>(report.losses.samples_total)) {
     report.warnings.emplace_back(kThrottled, report.losses.throttles, report.losses.samples_total);
@@ -195,7 +199,7 @@ void warn_of_losses(const std::vector<Run>& runs, Report& report) {
   const double asked = static_cast<double>(report.selfcheck.delay_asked_ns);
   const double paid = static_cast<double>(report.selfcheck.delay_paid_ns);
   const double difference = std::abs(paid - asked);
-  // Against the length of the run, too: where hardly anything was paused nothing can be falsified.
+  // The difference must also matter to the run's length: hardly any pauses cannot falsify anything.
   if (difference > kDelayMismatch * asked &&
       difference > kDelayOfRun * static_cast<double>(report.wall_ns)) {
     report.warnings.emplace_back(kMismatch, asked / kMillisecond, paid / kMillisecond,
@@ -203,14 +207,14 @@ void warn_of_losses(const std::vector<Run>& runs, Report& report) {
   }
 }
 
-// More experiments do not make an interval narrower that is wide because of this.
+// Warns of the error of the pause cost, because more experiments do not make it smaller.
 void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
   struct Sums {
     Nanoseconds error_ns = 0;
-    double pauses = 0;  // of one thread
+    double pauses = 0;  // those of one thread
     Nanoseconds effective_ns = 0;
   };
-  std::map<std::pair<std::string, double>, Sums> sums;  // by unit and speedup
+  std::map<std::pair<std::string, double>, Sums> sums;  // the key is unit and speedup
   for (const Run& run : runs) {
     for (const Experiment& experiment : run.experiments) {
       if (!experiment.discarded.empty() || experiment.speedup == 0) continue;
@@ -221,7 +225,7 @@ void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
     }
   }
   double largest = 0;
-  double of_one_ns = 0;  // pause, there
+  double of_one_ns = 0;  // error of the cost of one pause there
   std::pair<std::string, double> of;
   for (const auto& [what, sum] : sums) {
     if (sum.effective_ns <= 0) continue;
@@ -236,13 +240,13 @@ void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
                                100 * statistics::kNormal95 * largest, of.first, percent(of.second));
 }
 
-// Of which point a check speaks, where there are several.
+// Returns the words that name the point of a check; empty if there is only one point.
 std::string of_point(const Report& report, const ProgressResult& point) {
   return report.progress.size() > 1 ? fmt::format(" of {}", point.name) : "";
 }
 
-// Where baselines agree with each other less well than a finding is large, nothing can tell it from
-// noise, and it is no finding.
+// Warns of withheld verdicts: if baselines differ from each other by as much as an effect, nothing
+// tells it from noise.
 void warn_of_weak_null(const ProgressResult& point, Report& report) {
   const auto withheld = std::count_if(point.units.begin(), point.units.end(),
                                       [](const UnitResult& unit) { return unit.within_null; });

@@ -1,4 +1,4 @@
-// What a reader must know before believing a report. Pure.
+// Warns of what a reader must know before believing a report. Pure.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,20 @@
 
 namespace causalctl::causal {
 
-inline constexpr double kDelayMismatch = 0.10;  // paid against asked for
-inline constexpr double kDelayOfRun = 0.005;    // … and against the length of the run
-inline constexpr double kManyDiscarded = 0.20;  // of the experiments
-// Of the time threads want to run, waits for cores:
-inline constexpr double kOversubscribed = 0.10;  // all
-inline constexpr double kBesideOthers = 0.05;    // because of others, or of too few cores
-// Of an effect: its standard error by what is not known of the cost of pauses.
+// The delay that was paid may differ from the delay that was asked for by this part of it, or by
+// kDelayOfRun of the run's length.
+inline constexpr double kDelayMismatch = 0.10;
+inline constexpr double kDelayOfRun = 0.005;
+inline constexpr double kManyDiscarded = 0.20;  // share of the experiments
+// Shares of the time that threads want to run for which they wait for cores: altogether, and
+// because of other processes or of too few cores.
+inline constexpr double kOversubscribed = 0.10;
+inline constexpr double kBesideOthers = 0.05;
+// The standard error of an effect because of the error of the pause cost, from which it is
+// reported.
 inline constexpr double kPauseErrorTold = 0.025;
 
-// REQUIRES: everything else in `report` is filled in.
+// Adds the warnings. REQUIRES: everything else in `report` is filled in.
 void add_warnings(const std::vector<Run>& runs, report::Report& report);
 
 }  // namespace causalctl::causal

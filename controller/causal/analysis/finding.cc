@@ -1,6 +1,6 @@
-// Of the first unit that is worth optimising, or that hurts, what is said is the statement with the
-// least error relative to its effect, or one that is nearly as certain and needs less speedup
-// (docs/report-format.md, "text").
+// The finding is about the first unit that is worth optimising, or that hurts. It is the statement
+// with the least error relative to its effect, or one that is nearly as certain and needs less
+// speedup (docs/report-format.md, "text").
 #include "controller/causal/analysis/finding.h"
 
 #include <algorithm>
@@ -26,8 +26,8 @@ struct Statement {
   double relative_error() const { return (effect.high - effect.low) / std::abs(effect.value); }
 };
 
-// Where the curve is not straight, as of a unit that saturates, the slope through the origin is
-// true of no speedup, however certain.
+// Returns whether the curve is straight. If it is not, as for a unit that saturates, the slope
+// through the origin is true of no speedup, however certain it is.
 bool is_straight(const UnitResult& unit) {
   return std::all_of(unit.summary.begin(), unit.summary.end(), [&](const CurvePoint& pool) {
     return unit.slope->low * pool.speedup <= pool.effect.high &&
@@ -35,8 +35,8 @@ bool is_straight(const UnitResult& unit) {
   });
 }
 
-// What the measurements certainly say and what can be: the pools, and, where the curve is straight,
-// the slope, said of a small speedup instead of being stretched to the end of the curve.
+// Returns what the measurements certainly say and what is possible: the pools and, if the curve is
+// straight, the slope. The slope is stated for a small speedup, not for the end of the curve.
 std::vector<Statement> statements(const UnitResult& unit) {
   const Interval& slope = *unit.slope;
   const Statement by_slope = {
@@ -50,12 +50,12 @@ std::vector<Statement> statements(const UnitResult& unit) {
     const bool certain = faster ? one.effect.low > 0 : one.effect.high < 0;
     return !certain || (unit.ceiling && one.effect.value > *unit.ceiling * one.speedup);
   });
-  if (all.empty()) all.push_back(by_slope);  // it is what the verdict was given for
+  if (all.empty()) all.push_back(by_slope);  // the verdict was given for the slope
   return all;
 }
 
-// Of the statements that are about as certain as the most certain one, that of the smallest
-// speedup: it is what a developer can reach.
+// Returns, of the statements that are about as certain as the most certain one, that with the
+// smallest speedup, which is the easiest to reach.
 Statement best_statement(const UnitResult& unit) {
   std::vector<Statement> all = statements(unit);
   const auto less_error = [](const Statement& a, const Statement& b) {
@@ -71,7 +71,7 @@ Statement best_statement(const UnitResult& unit) {
 
 Finding finding_of_unit(const UnitResult& unit, const ProgressResult& point) {
   auto [speedup, effect] = best_statement(unit);
-  // No unit can give more (model.h, ceiling): what of the interval lies beyond is cut off.
+  // No unit can give more than its ceiling (model.h), so the interval is cut off there.
   if (unit.ceiling) {
     effect.high = std::min(effect.high, std::max(effect.value, *unit.ceiling * speedup));
   }

@@ -8,18 +8,18 @@
 namespace causalctl::causal {
 namespace {
 
-// Of the period, at 100 %; it grows as the root of the speedup.
+// The standard error as a part of the period, at 100 %. It grows as the root of the speedup.
 constexpr double kError = 0.0065;
 constexpr double kErrorShortOfCores = 0.017;
 
-// Beside strangers that have a third of the time or more, by how often threads meet; in proportion
-// to their part of the time below that.
+// Errors beside strangers that have a third of the time or more, by how often threads meet. For a
+// smaller part of the time they are proportionally smaller.
 constexpr double kFullyShared = 1.0 / 3;
 constexpr double kErrorApart = 0.025;
 constexpr double kErrorSeldom = 0.08;
 constexpr double kErrorOften = 0.17;  // also of threads that meet seldom, on more than two cores
 
-// Where a quota of CPU time stops the target for a third of the time or more, likewise.
+// The error if a quota of CPU time stops the target for a third of the time or more, likewise.
 constexpr double kErrorQuota = 0.04;
 
 double fully_shared_error(const CoresShared& shared) {

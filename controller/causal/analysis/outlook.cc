@@ -11,9 +11,9 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr double kOutlookSpeedup = 0.5;  // the speedup of which it speaks
+constexpr double kOutlookSpeedup = 0.5;  // the speedup that the outlook is about
 
-// Of the points that are visited, the first; of its units, that with most samples.
+// Returns the unit with most samples at the first point that is visited.
 const report::UnitResult* hottest(const report::Report& report) {
   const auto visited = std::find_if(report.progress.begin(), report.progress.end(),
                                     [](const auto& point) { return point.visits > 0; });
@@ -30,13 +30,14 @@ double half_width(const report::UnitResult& unit) {
   return kOutlookSpeedup * (unit.slope->high - unit.slope->low) / 2;
 }
 
-// Half widths of the hottest unit's effect; more experiments make that of chance smaller only.
+// Half widths of the interval of the hottest unit's effect. More experiments make only `by_chance`
+// smaller.
 struct Known {
   std::string unit;
   double by_chance = 0;
   double by_model = 0;
 
-  // Half the width of the interval after a run that is `times` as long.
+  // Returns half of the interval's width after a run that is `times` as long.
   double after(double times) const { return std::hypot(by_chance / std::sqrt(times), by_model); }
 };
 
@@ -55,13 +56,13 @@ std::optional<Known> known_of(const report::Report& report, Run so_far) {
   return known;
 }
 
-// "12 s", "7 min"
+// Returns a rounded time, as "12 s" or "7 min".
 std::string roughly(double time_ns) {
   const double seconds = time_ns / kSecond;
   return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
 }
 
-// What helps besides a quieter time.
+// Returns what the user can do to know more.
 std::string advice(const Known& known, Nanoseconds passed_ns) {
   const double chance_left = kWellKnown * kWellKnown - known.by_model * known.by_model;
   std::string text =

@@ -1,4 +1,5 @@
-// What a run beside other programs will come to, told while it can still be ended. Pure.
+// Predicts how well a run beside other programs will know its effects, while it can still be ended.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -9,15 +10,17 @@
 
 namespace causalctl::causal {
 
-// When a run is asked; a profile that will say nothing shall say that within half a minute.
+// When the outlook is computed, so that a profile that will say nothing says so within half a
+// minute.
 inline constexpr Nanoseconds kOutlookAfter = 20 * kSecond;
 
-// How well a useful profile knows the effect of its hottest unit, made 50 % faster.
+// A useful profile knows the effect of its hottest unit, made 50 % faster, to ± this.
 inline constexpr double kWellKnown = 0.10;
 
-// What to tell the user after `so_far`, whose samples and length are those until now; nullopt:
-// other programs do not have the cores, or the effect of the hottest unit will be known well enough
-// at the end. `length_ns`: of the whole run; nullopt: until it is ended by hand.
+// Returns what to tell the user after `so_far`, which has the samples and the length until now.
+// Returns nullopt if other programs do not take the cores, or if the effect of the hottest unit
+// will be known well enough at the end. `length_ns` is the length of the whole run, nullopt if the
+// user ends it.
 std::optional<std::string> outlook_of(Run so_far, std::optional<Nanoseconds> length_ns);
 
 }  // namespace causalctl::causal

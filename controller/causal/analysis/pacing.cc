@@ -9,18 +9,18 @@
 namespace causalctl::causal {
 namespace {
 
-// Of what is unfelt: certainly more says that the pace is the point's own, certainly less that it
-// is the program's. A server that still works for a request when its answer is on its way does not
-// feel a pause there, either.
+// If certainly more than this share is unfelt, the pace is the point's own; if certainly less, it
+// is the program's. The bound is above a half because a server that still works for a request after
+// it has sent the answer does not feel a pause there, either.
 constexpr double kOwn = 0.6;
-// Threads that queue for cores wait less for them while all are paused. The rate then falls by less
-// than the time that is left to the program, whether or not progress waits for the program, so
-// that only the threads' other waits tell.
+// Threads that queue for cores wait less for them while all are paused. Then the rate falls by less
+// than the program's time, whether or not progress waits for the program. So only the threads'
+// other waits can tell, with this bound.
 constexpr double kOwnOfWaits = 0.5;
-// An effect falls faster, as more is unfelt, than a standard error says, which is of its logarithm.
+// As more is unfelt, an effect falls faster than a standard error of its logarithm says.
 constexpr double kCurved = 1.5;
 
-// A rate that falls as the time does that is left to the program has felt all of it.
+// Returns the unfelt share: 0 if the rate falls by the same factor as the program's time.
 double unfelt_at(double rate, double paused_share) {
   return 1 - std::log(rate) / std::log(1 - paused_share);
 }
@@ -103,7 +103,7 @@ Unfelt unfelt_of(const Run& run, const std::string& point) {
   const double share = std::clamp(unfelt_at(pacing->rate, pacing->paused_share), 0.0, 1.0);
   const double low = unfelt_at(pacing->low, pacing->paused_share);
   const double high = unfelt_at(pacing->high, pacing->paused_share);
-  // The uniform pause may have paused them for more than there was to spare: all may be unfelt.
+  // The uniform pause may have been longer than the program's spare time, so all may be unfelt.
   const double all = pace == Pace::unknown ? kCurved * (1 - share) : 0;
   const double half = std::max((high - low) / 2, all);
   return {share, half / statistics::kNormal95};

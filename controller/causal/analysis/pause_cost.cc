@@ -7,15 +7,16 @@ namespace causalctl::causal {
 namespace {
 
 constexpr Nanoseconds kDearestPause = 2 * kMillisecond;
-// A shot at a thread of our own sees a part of the cost, but not as little as this part.
+// A shot at a thread of our own sees more than one part in this number of the cost.
 constexpr int kMostUnseen = 6;
-// Of the cost, of pauses of quite another length than those it was measured with: in experiments
-// they are up to 17 times as long (docs/virtual-time.md, "What a pause costs").
+// The error, as a part of the cost, for pauses of quite another length than those that were
+// measured. In experiments they are up to 17 times as long (docs/virtual-time.md, "What a pause
+// costs").
 constexpr double kLengthError = 0.5;
 constexpr Nanoseconds kUnknownCost = 100 * kMicrosecond;
 
-// Of one pause, standard, for its dependence on the length: none for pauses as long as those that
-// were measured, half of the whole for those that are half or twice as long.
+// Returns the standard error of one pause's cost because it depends on the length: 0 for pauses as
+// long as those that were measured, and half of the largest error for a half or twice the length.
 double length_error_ns(const PauseCost& cost, double pause_ns) {
   const auto known_ns = static_cast<double>(cost.length_ns);
   const double longer_ns = std::max(pause_ns, known_ns);
@@ -54,7 +55,7 @@ Nanoseconds error_of_pauses(const Experiment& experiment, const Overhead& overhe
   return static_cast<Nanoseconds>(pauses_of_one_thread(experiment, overhead) * of_one_ns);
 }
 
-// N pauses of cost c in virtual time V leave V - N c for work, and V / (V - N c) = 1 + loss.
+// N pauses of cost c in the virtual time V leave V - N c for work, so V / (V - N c) = 1 + loss.
 PauseCost pause_cost_of(double loss, double loss_error, double pauses_per_ns, Nanoseconds length_ns,
                         Nanoseconds counted_ns) {
   const auto counted = static_cast<double>(counted_ns);

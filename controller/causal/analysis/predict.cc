@@ -25,8 +25,8 @@ bool is_near(const Experiment& experiment, const std::string& unit, double speed
          std::abs(experiment.speedup - speedup) <= tolerance;
 }
 
-// Only the treatments near the speedup are left of the unit, as if all had had exactly that. Other
-// units stay: the noise is learnt from them too.
+// Returns the runs with only those treatments of `unit` that are near `speedup`, as if they had had
+// exactly that. Other units stay, because the noise is estimated from them, too.
 std::vector<Run> narrowed(const std::vector<Run>& runs, const std::string& unit, double speedup,
                           double tolerance) {
   std::vector<Run> result = runs;
@@ -80,7 +80,7 @@ bool tried(const RunGroup& group, const std::string& point, const std::string& u
   });
 }
 
-// A prediction is of one program: of the group that has tried the unit.
+// Returns the runs of the one group that tried the unit, since a prediction is about one program.
 std::vector<Run> runs_for(const std::vector<Run>& runs, const std::string& point,
                           const std::string& unit) {
   std::vector<RunGroup> groups = group_runs(runs);
@@ -92,7 +92,7 @@ std::vector<Run> runs_for(const std::vector<Run>& runs, const std::string& point
   if (fitting.size() == 1) return std::move(fitting.front().runs);
   throw UsageError(
       fmt::format("predict: {} of the {} groups of runs in the profile have experiments with {} "
-                  "for {}, not one:{}",
+                  "for {}, but it must be one:{}",
                   fitting.size(), groups.size(), unit, point,
                   list_of(fitting.empty() ? groups : fitting)),
       "take the lines of one run: grep '\"run\":\"ID\"' LOG > OTHER-LOG");

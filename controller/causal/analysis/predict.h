@@ -1,5 +1,5 @@
-// What the experiments say of one unit at one speedup: the prediction that an optimisation is held
-// against. Pure.
+// What the experiments say about one unit at one speedup: a prediction to compare an optimisation
+// with. Pure.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace causalctl::causal {
 
 struct PredictedEffect {
   Interval effect;
-  double lowest = 0, highest = 0;  // speedups of the experiments it is from
+  double lowest = 0, highest = 0;  // range of speedups of the experiments that it is from
   std::size_t experiments = 0;
 };
 
-// From the experiments of the unit at this speedup, or, where these are fewer than three, at those
-// within 5, then 10 points of it. Throws UsageError, with what is there, when the logs have no such
-// point or unit, or too few experiments, or when more than one group of runs (run_groups.h) has
-// them. `speedup`: 0 to 1.
+// Returns the effect from the unit's experiments at `speedup` (0 to 1) or, if these are fewer than
+// three, from those within 5, then 10 points of it. Throws UsageError, which lists what there is,
+// if the logs have no such point or unit, or too few experiments, or if more than one group of runs
+// (run_groups.h) has them.
 PredictedEffect predicted_effect(const std::vector<Run>& all, const std::string& point,
                                  const std::string& unit, double speedup);
 

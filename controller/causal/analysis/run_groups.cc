@@ -15,7 +15,7 @@ namespace {
 
 using ConfigJson = nlohmann::json;
 
-constexpr std::size_t kBuildDigits = 12;  // shown of a build-id
+constexpr std::size_t kBuildDigits = 12;  // number of digits of a build-id that are shown
 constexpr std::size_t kMostRunsListed = 4;
 constexpr const char* kDefaultScope = "MAIN";
 
@@ -24,12 +24,12 @@ constexpr WarningKind<std::uint64_t, std::string> kGroups{
 constexpr WarningKind<> kBuilds{
     "there are several builds of one program; causalctl ab compares builds"};
 constexpr WarningKind<std::uint64_t, std::string> kNoBuildId{
-    "{} runs of {} have no build-id; they are taken to be of one build because the path of the "
+    "{} runs of {} have no build-id; they are taken for one build because the path of the "
     "executable is the same"};
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// A log may be of another version, or damaged: what is not of the kind we write is not known.
+// Returns null if the member is absent, as in the log of another version or in a damaged one.
 ConfigJson member(const ConfigJson& object, const char* key) {
   return object.is_object() && object.contains(key) ? object.at(key) : ConfigJson();
 }
@@ -46,8 +46,9 @@ std::string sorted_words(const ConfigJson& list) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// By what was met: `auto` gives lines or functions, as the target's debug information allows. With
-// lines there may be functions beside them, of code that has no lines.
+// Returns the kind of the units that occur, because `auto` gives lines or functions as the target's
+// debug information allows. Lines may have functions beside them, for code without line
+// information.
 std::string kind_of(const Run& run) {
   bool lines = false;
   bool any = false;
@@ -60,7 +61,7 @@ std::string kind_of(const Run& run) {
   return lines ? "line" : any ? "function" : "";
 }
 
-// A run without units fits both kinds.
+// Returns whether the run fits the group. One without units fits both kinds of unit.
 bool fits(const Basis& group, const Basis& run) {
   const bool same_program = group.build_id == run.build_id &&
                             (!run.build_id.empty() || group.executable == run.executable);
@@ -84,7 +85,7 @@ std::string build_text(const Basis& basis) {
                                 : "build " + basis.build_id.substr(0, kBuildDigits);
 }
 
-// Each says one thing that can tell groups of one program name apart.
+// Returns phrases, each of which can tell groups of one program name apart.
 std::vector<std::string> traits_of(const Basis& basis) {
   std::vector<std::string> points;
   for (const auto& [name, meaning] : basis.latency) points.push_back(name + " " + meaning);
@@ -118,7 +119,7 @@ bool differ(const std::vector<RunGroup>& groups, Trait trait) {
   });
 }
 
-// Of one program.
+// Returns whether some program occurs in two builds.
 bool has_two_builds(const std::vector<RunGroup>& groups) {
   std::map<std::string, std::set<std::string>> builds;
   for (const RunGroup& group : groups) {

@@ -10,9 +10,9 @@
 namespace causalctl::causal {
 namespace {
 
-// What counts as running at all: less is what a process does that only waits.
-constexpr double kIdleShare = 0.001;  // of the time watched
-constexpr double kOften = 0.01;       // of the samples or stacks: the function does run
+// A process that only waits uses less CPU time than this share of the time that it was watched.
+constexpr double kIdleShare = 0.001;
+constexpr double kOften = 0.01;  // a function with this share of the samples or stacks does run
 
 std::string of_function_that_runs(const Silence& silence) {
   const double part = std::max(share_of(silence.in_function, silence.samples),
@@ -21,10 +21,10 @@ std::string of_function_that_runs(const Silence& silence) {
                                        std::max(1.0, 100 * part));
   if (silence.code.kind == PointCode::Kind::function) {
     return seen +
-           " but no visits: it was entered before the profile began, and does not return; take a "
+           " but no visits: it was entered before the profile began and does not return; take a "
            "line in its loop";
   }
-  return seen + ", but this place in it is not passed; take another line of it";
+  return seen + ", but does not pass this place; take another line of it";
 }
 
 std::string of_idle_target(const TargetState& target) {
@@ -129,7 +129,7 @@ std::optional<NoResult> no_result(const Run& run) {
   if (!any_counts) {
     return NoResult{
         fmt::format("no result: all {} experiments were discarded", run.experiments.size()),
-        "profile at a quieter time, or for longer; the log says why each was"};
+        "profile at a quieter time, or for longer; the log says why each one was discarded"};
   }
   return NoResult{fmt::format("no result: {} {} not visited in any experiment",
                               fmt::join(silent, ", "), silent.size() == 1 ? "was" : "were"),

@@ -19,7 +19,7 @@ bool within_bound(const Interval& one) {
   return one.low >= -kDecidedBound && one.high <= kDecidedBound;
 }
 
-// REQUIRES: both are of the same unit.
+// REQUIRES: both results are of the same unit.
 bool is_decided(const UnitResult& at_level, const UnitResult& at_95) {
   if (!at_level.slope) return false;
   if (at_level.verdict == Verdict::optimise || at_level.verdict == Verdict::contention) {
@@ -76,9 +76,9 @@ bool decided(const report::Report& at_level, const report::Report& at_95,
 }
 
 bool enough(Run so_far, const InterimAnalyses& analyses, const std::string& only_unit) {
-  so_far.ended = true;  // its samples are known
-  // Analysing more often is paid for with levels that get ever smaller. That is for noise, of which
-  // more experiments leave less; of the model's error they do not.
+  so_far.ended = true;  // since its samples are known
+  // Smaller and smaller levels pay for repeated analyses of noise, which more experiments reduce.
+  // They do not reduce the model's error, so it is left out.
   for (Experiment& each : so_far.experiments) each.model_error_ns = 0;
   return decided(estimate({so_far}, analyses.level()), estimate({so_far}), only_unit);
 }

@@ -13,7 +13,7 @@ namespace causalctl::causal {
 namespace {
 
 constexpr std::size_t kRecent = 256;
-constexpr std::size_t kMaxPending = 4096;  // older ones become `unknown`
+constexpr std::size_t kMaxPending = 4096;  // beyond this, the oldest samples become `unknown`
 constexpr std::size_t kChainDepth = 32;
 constexpr std::size_t kLatestStacks = 64;
 

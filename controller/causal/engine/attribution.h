@@ -1,11 +1,11 @@
-// From samples to units (Coz section 3.4.2): a sample is charged to the first frame of its call
-// chain that is in scope, inlined frames first. The unit is a line if there is line information,
+// Charges samples to units (Coz section 3.4.2): a sample goes to the first frame of its call chain
+// that is in scope, inlined frames first. The unit is a line if there is line information,
 // otherwise a function.
 //
-// Symbolizing an address takes microseconds to seconds (the first look into a module reads its
-// debug information), so a thread of its own does it, and the main loop only looks into a table of
-// what is known. A sample whose addresses are not all known yet is `pending`: it is not charged
-// now, but counted once they are. After the first second of a run that is rare.
+// Symbolizing an address takes microseconds to seconds (the first one of a module reads its debug
+// information), so a thread of its own does it. The main loop only reads a table of known
+// addresses. A sample whose addresses are not all known yet is `pending`: it earns nothing, and is
+// counted when they are known. That is rare after the first second of a run.
 #pragma once
 
 #include <cstdint>
@@ -44,12 +44,12 @@ class Attribution {
   Charge charge(const perf::SampleEvent& sample);
 
   // Takes in what has been resolved since the last call, and counts the samples that waited for it.
-  // Cheap.
+  // It is cheap.
   void absorb();
   void mappings_changed();
   std::optional<symbols::LineInformation> lines() { return symbols_->lines(); }
 
-  // As LocationSource::ask_later().
+  // Does what LocationSource::ask_later() does.
   void ask_later(const std::function<void(unwind::Symbolizer&)>& job) { symbols_->ask_later(job); }
 
   const Unit& unit(UnitId id) const { return units_.at(id); }
@@ -58,7 +58,7 @@ class Attribution {
   std::size_t units() const { return units_.size(); }
   // Returns how many samples of count() the unit got as the caller of code out of scope.
   std::uint64_t inherited(UnitId id) const { return inherited_.at(id); }
-  std::vector<UnitSamples> samples() const;  // by unit; what fell in baselines is not known here
+  std::vector<UnitSamples> samples() const;  // by unit; those in baselines are not known here
   // Samples in code out of scope, by the file name of its binary, whether or not a caller was
   // charged with them. The name is empty for code in no file.
   const std::map<std::string, std::uint64_t>& elsewhere() const { return elsewhere_; }
@@ -89,7 +89,7 @@ class Attribution {
   // How often the unwound chain and the frame pointers disagreed about the unit, among samples that
   // came with a stack and needed a caller. This decides whether stacks are copied.
   struct CallerCheck {
-    std::uint64_t samples = 0;  // with a stack, and of a place that is known by now
+    std::uint64_t samples = 0;  // samples with a stack whose place is known by now
     std::uint64_t needed_caller = 0;
     std::uint64_t disagreed = 0;
   };
@@ -108,8 +108,8 @@ class Attribution {
   std::unique_ptr<symbols::LocationSource> symbols_;
   config::Scope scope_;
   struct Known {
-    std::optional<UnitId> unit;  // nullopt: out of scope
-    std::string binary;          // if it is out of scope
+    std::optional<UnitId> unit;  // nullopt if out of scope
+    std::string binary;          // set if out of scope
   };
   std::unordered_map<Address, Known> known_;
   std::unordered_map<Address, bool> asked_;

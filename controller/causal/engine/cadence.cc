@@ -42,7 +42,7 @@ void Cadence::limit(Nanoseconds longest_ns) {
   tick_ns_ = std::min(tick_ns_, longest_tick_ns_);
 }
 
-// Doubles the shortest tick for as long as it may, so that noise rarely changes the result.
+// Doubles the shortest tick as often as accuracy allows, so that noise rarely changes the result.
 Nanoseconds Cadence::affordable_tick_ns(Nanoseconds now_ns, Nanoseconds core_wait_ns) const {
   if (spinning_ || short_of_cores(core_wait_ns - judged_.core_wait_ns, now_ns - judged_.at_ns)) {
     return kShortestTick;

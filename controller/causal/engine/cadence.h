@@ -1,11 +1,12 @@
-// How often the rings are drained, and how much a thread may owe before it is paused: as late and
-// as rarely as accuracy allows. Lateness falsifies only what threads do to each other between two
-// wake-ups (docs/virtual-time.md, "What a pause costs, and how late it may come"), so it is how
-// often the target's own threads block that tells how late is too late.
+// Decides how often the rings are drained, and how much a thread may owe before it is paused: as
+// late and as rarely as accuracy allows. Lateness falsifies only what threads do to each other
+// between two wake-ups (docs/virtual-time.md, "What a pause costs, and how late it may come"). So
+// the rate at which the target's threads block tells how late is too late.
 //
-// The tick, 2, 4 or 8 ms, is chosen at the first experiment that something is known at, and from
-// then on only ever gets shorter, between two experiments: nearly all baselines and the treatments
-// beside them have the same one, so that what the controller takes from the target cancels. Pure.
+// The tick is 2, 4 or 8 ms. It is chosen before the first experiment at which that rate is known,
+// and can then only become shorter, between two experiments. So nearly all baselines and the
+// treatments beside them have the same tick, and what the controller takes from the target cancels.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +21,15 @@ inline constexpr Nanoseconds kShortestTick = 2 * kMillisecond;
 class Cadence {
  public:
   void start(Nanoseconds now_ns) { passed_at_ns_ = updated_.at_ns = judged_.at_ns = now_ns; }
-  // call when a thread of the target has blocked, but not in a pause of ours
+  // Call it when a thread of the target has blocked, but not in one of our pauses.
   void blocked() { ++blocks_; }
-  // Call if threads wait by spinning: then lateness falsifies more than further pauses cost.
+  // Call it if threads wait by spinning. Then lateness falsifies more than further pauses cost.
   void waits_by_spinning() { spinning_ = true; }
   // Limits the tick to `longest_ns`, but not below kShortestTick.
   void limit(Nanoseconds longest_ns);
   // Sets the threshold; nullopt derives it from what is known of the target.
   void fix_threshold(std::optional<Nanoseconds> threshold_ns) { threshold_ns_ = threshold_ns; }
-  // Where threads wait for each other's cores the threshold is at most `longest_ns`.
+  // Limits the threshold to `longest_ns` while threads wait for each other's cores.
   void limit_threshold(Nanoseconds longest_ns) { longest_threshold_ns_ = longest_ns; }
 
   // `tells` says whether the time since the last call shows how often threads block. It does not if
@@ -39,14 +40,14 @@ class Cadence {
   // other threads of the target caused, divided by the number of cores.
   void update(Nanoseconds now_ns, Nanoseconds core_wait_ns, Nanoseconds own_wait_ns);
 
-  // Whether cores were short between the last two updates.
+  // Returns whether cores were short between the last two updates.
   bool oversubscribed() const { return oversubscribed_; }
   bool spinning() const { return spinning_; }
   Nanoseconds tick_ns() const { return tick_ns_; }
-  Nanoseconds threshold_ns() const;  // of a debt, above which its thread is paused
+  Nanoseconds threshold_ns() const;  // a thread with a larger debt is paused
 
  private:
-  struct Since {  // an update
+  struct Since {  // totals as of an update
     Nanoseconds at_ns = 0;
     Nanoseconds core_wait_ns = 0;
     Nanoseconds own_wait_ns = 0;
@@ -63,7 +64,7 @@ class Cadence {
   bool chosen_ = false;
   Since updated_;
   Since judged_;              // when the tick was last judged
-  std::uint64_t blocks_ = 0;  // since passed_at_ns_
+  std::uint64_t blocks_ = 0;  // number of blocks since passed_at_ns_
   Nanoseconds passed_at_ns_ = 0;
   // Time since the tick was judged for which passed() was told that it tells.
   Nanoseconds told_ns_ = 0;

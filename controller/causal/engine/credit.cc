@@ -17,7 +17,7 @@ constexpr double kWeightOfOthers = 2;
 // A sample this much CPU time ago counts 1/e of a present one in the unit's latest share.
 constexpr double kOfLateNs = 300.0 * kMillisecond;
 
-constexpr Nanoseconds kShortestClass = 16 * kMicrosecond;  // each next one is twice as long
+constexpr Nanoseconds kShortestClass = 16 * kMicrosecond;  // each following class is twice as long
 
 }  // namespace
 

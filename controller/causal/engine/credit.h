@@ -1,19 +1,20 @@
-// What a thread earns by running the selected unit, and when. Pure.
+// Tells what a thread earns by running the selected unit, and when. Pure.
 //
-// A sample in the unit is worth speedup x the CPU time that it stands for (Coz eq. 4). Where the
-// program synchronises more finely than it is sampled, that is a lump: one execution of a critical
-// section of 0.2 ms is credited with 1 ms, four others with nothing, and those that wait for the
-// lock can use no more than they waited. So between two events in which a thread meets others (it
-// blocks, it is woken, it wakes somebody) it earns what is *expected* of such an interval: its CPU
-// time, known exactly from the switch records, times the share of the unit among the thread's
-// intervals of the same kind (how it began, how it ended) and about the same length. The shares are
-// ratios of sampled time to CPU time and are learned on the way; what all intervals earn together
-// is the same as by samples, without bias.
+// A sample in the unit is worth speedup x the CPU time that it stands for (Coz eq. 4). If the
+// program synchronises more finely than it is sampled, that comes in lumps: one execution of a
+// critical section of 0.2 ms is credited with 1 ms, four others with nothing, and threads that wait
+// for the lock can use no more than they waited. So between two meetings (the thread blocks, is
+// woken, or wakes another one) a thread earns what is *expected* of such an interval. That is its
+// CPU time, known exactly from the switch records, times the share of the unit in the thread's
+// intervals of the same kind (how they begin and end) and about the same length. The shares are
+// ratios of sampled time to CPU time, and are learned during the run. All intervals together earn
+// the same as by samples, without bias.
 //
-// An interval longer than `smooth_below` is credited at once, sample by sample: the lumps are small
-// against it, and pauses must not wait for its end. A thread that leaves its core in the middle of
-// an interval may leave it to another thread, which goes on from there. So it is given what was
-// sampled so far, which is set off against what is expected at the end of the interval.
+// An interval longer than `smooth_below` is credited at once, sample by sample, because lumps are
+// small compared with it, and pauses must not wait for its end. A thread that leaves its core in
+// the middle of an interval may leave it to another thread, which goes on from there. So it is
+// given what was sampled so far, and that is deducted from what is expected at the end of the
+// interval.
 #pragma once
 
 #include <array>
@@ -29,7 +30,7 @@ class Credit {
   // A new experiment on the same unit keeps what was learned, unless `forget` is set.
   void begin(double speedup, Nanoseconds smooth_below_ns, bool forget);
 
-  void end() { learning_ = false; }  // samples are for nobody until the next begin()
+  void end() { learning_ = false; }  // samples earn nothing until the next begin()
 
   // Each of these returns what the thread has earned by the event, as time. The result is negative
   // if the thread was given too much before, and 0 for a thread that was never seen.
@@ -37,7 +38,7 @@ class Credit {
   Nanoseconds woke_another(Tid thread, Nanoseconds now_ns);
   Nanoseconds blocked(Tid thread, Nanoseconds now_ns);
 
-  Nanoseconds left_core(Tid thread, Nanoseconds now_ns);  // preempted, or paused by us
+  Nanoseconds left_core(Tid thread, Nanoseconds now_ns);  // because it is preempted or paused by us
   // `stolen_ns` is the time for which the controller had the thread's core. A faster unit loses
   // less to it, so this time counts as the thread's own. `kept_off_ns` is the time for which
   // strangers (ledger.h) kept the thread from a core, `stolen_ns` included. Strangers get a fair
@@ -65,11 +66,11 @@ class Credit {
     Nanoseconds stolen_ns = 0;  // since its last sample
     // These describe the present interval.
     Edge began = Edge::woken;
-    Nanoseconds cpu_ns = 0;    // before running_since
-    Nanoseconds unit_ns = 0;   // sampled
-    Nanoseconds given_ns = 0;  // credited already, before the speedup is applied
+    Nanoseconds cpu_ns = 0;    // CPU time before running_since
+    Nanoseconds unit_ns = 0;   // time of its samples in the unit
+    Nanoseconds given_ns = 0;  // what is credited already, before the speedup is applied
     Shares shares{};
-    double sampled_ns = 0, in_unit_ns = 0;  // recent sums: samples of long ago count less
+    double sampled_ns = 0, in_unit_ns = 0;  // sums in which older samples count less
   };
 
   double expected_share(const Share& own, const Share& all) const;  // REQUIRES: all.cpu_ns > 0

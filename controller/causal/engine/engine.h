@@ -1,5 +1,5 @@
-// How a sample becomes a pause. Engine::step() is the heart of the profiler, called every 2 to 8
-// ms; the rules are those of docs/virtual-time.md:
+// Makes pauses out of samples. Engine::step() is the heart of the profiler, called every 2 to 8 ms.
+// Its steps, with the rules of docs/virtual-time.md:
 //
 //   drain the perf rings, in time order        perf::EventSource
 //   a sample  → which unit is it in?           Attribution
@@ -9,8 +9,8 @@
 //   a visit of a progress point                Counters, stamped in virtual time
 //   a thread on a core owes more than the threshold  → pauses               pause::Pauser (rule 8)
 //
-// mode.h has the modes of the engine and their order; a call that is out of order is a Bug. What
-// pausing costs the controller besides is some microseconds a pause.
+// mode.h has the modes of the engine and their order; a call that is out of order is a Bug. A pause
+// costs the controller some microseconds.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@
 namespace causalctl::causal {
 
 struct EngineOptions {
-  // The program is watched from its first instruction to its end, which is the only visit: all its
-  // threads work for it, and it may end soon. For each visit the delay is kept as it was then,
-  // which asks all threads.
+  // True if the program is watched from its first instruction to its end, which is the only visit.
+  // All threads work for that visit, and it may come soon. The engine then keeps the delay as it
+  // was at each visit, for which it asks all threads.
   bool one_unit_of_work = false;
   // A quota of CPU time is taken to be used up from the first step on.
   bool under_quota = false;
@@ -52,47 +52,47 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Waits for the next tick, then does the work; now and then draws sampling periods anew.
+  // Waits for the next tick, then does the work. Now and then it draws sampling periods anew.
   void step();
-  // Steps until `done()`, which is asked before each step, or the deadline.
+  // Steps until `done()`, which is called before each step, returns true, or until the deadline.
   template <class Done>
   void run_until(Done&& done, Nanoseconds deadline_ns) {
     while (!done() && parts_.clock.now() < deadline_ns) step();
   }
 
-  // The modes, in the order that mode.h states.
+  // These change the mode, in the order that mode.h states.
   void begin_counting();
-  // `speedup` 0: a baseline. `period_ns`: of sampling, on average.
+  // A `speedup` of 0 makes a baseline. `period_ns` is the mean sampling period.
   void begin_experiment(UnitId unit, double speedup, Nanoseconds period_ns);
   void begin_uniform_pause(double rate,
                            mode::UniformPause::Timing timing = mode::UniformPause::Timing::lazy);
-  // From here on what is counted counts: what came before was the way into the steady state.
-  // REQUIRES: not Idle, and nothing is being paid after the end of an experiment.
+  // Begins to count, since the target has reached its steady state.
+  // REQUIRES: the mode is not Idle, and threads are not paying after an experiment.
   void begin_window();
-  void stop_earning();  // REQUIRES: an experiment that earns
-  void end();           // of an experiment or a uniform pause; forgives all debts
+  void stop_earning();  // REQUIRES: the mode is an experiment that earns
+  void end();           // ends an experiment or a uniform pause, and forgives all debts
   const Mode& mode() const { return mode_; }
 
-  // What threads that could pay now owe, summed, without debts below the threshold; 0: the
-  // experiment may end.
+  // Returns what threads that could pay now owe, summed, without debts below the threshold. At 0
+  // the experiment may end.
   Nanoseconds open_debt_ns() const;
-  // For how long a quota of CPU time has stopped the target in the window.
+  // Returns for how long a quota of CPU time has stopped the target in the window.
   Nanoseconds quota_stopped_ns() const {
     return cores_.quota_stops().total_ns() - window_stopped_ns_;
   }
   Nanoseconds delay_ns() const { return ledger_.max_lead() - window_lead_ns_; }
-  // The same as it was at the latest visit, however late the controller saw it: the largest lead
-  // has no threads that have ended meanwhile. REQUIRES: one_unit_of_work.
+  // Returns the delay as it was at the latest visit, however late the controller saw that: threads
+  // that have ended meanwhile do not count in the largest lead. REQUIRES: one_unit_of_work.
   Nanoseconds delay_at_visit_ns() const;
-  std::uint64_t samples_in_unit() const { return samples_in_unit_; }  // of the window
+  std::uint64_t samples_in_unit() const { return samples_in_unit_; }  // those in the window
 
-  // Whether what comes from now on says anything (judge.h).
+  // Judges what comes from now on: whether it says anything (judge.h).
   void begin_judging() { judge_.begin(cpu_time_ns()); }
   std::string verdict(std::uint64_t lost_records) const {
     return judge_.verdict(cpu_time_ns(), lost_records);
   }
 
-  // What a pause costs its thread besides, from now on counted as paid.
+  // Sets what a pause costs its thread besides its length. From now on that counts as paid.
   void set_pause_cost(Nanoseconds cost_ns);
   Nanoseconds pause_cost_ns() const { return pause_cost_ns_; }
   // Checks whether the threads sampled so far were spinning; if they were, pauses come sooner from
@@ -106,7 +106,8 @@ class Engine {
   CoreTotals core_totals() const;  // CoreWatch::totals(), and whether threads spin
   Nanoseconds cpu_time_ns() const { return cores_.cpu_time_ns(); }
   bool executed_other_program() const { return executed_; }
-  Nanoseconds last_exit_ns() const { return last_exit_ns_; }  // of a thread; 0: none
+  // Returns when a thread ended last; 0 if none did.
+  Nanoseconds last_exit_ns() const { return last_exit_ns_; }
   std::uint64_t samples_near_breakpoint() const { return near_breakpoint_; }
 
  private:
@@ -133,7 +134,7 @@ class Engine {
   void request_pauses();
   void redraw_periods();
   Nanoseconds to_next_tick_ns() const;
-  Nanoseconds threshold_ns() const;  // of a debt, above which a pause is requested
+  Nanoseconds threshold_ns() const;  // a pause is requested for a larger debt
 
   const mode::Experiment* experiment() const { return std::get_if<mode::Experiment>(&mode_); }
   const mode::UniformPause* uniform() const { return std::get_if<mode::UniformPause>(&mode_); }
@@ -162,17 +163,17 @@ class Engine {
   OwnWakeUps wake_ups_;
   Mode mode_ = mode::Idle{};
 
-  Nanoseconds next_tick_ns_ = 0;  // 0: there was no step yet
+  Nanoseconds next_tick_ns_ = 0;  // 0 before the first step
   Nanoseconds drawn_at_ns_ = 0;
   Nanoseconds window_from_ns_ = 0;  // visits from here on count
   Nanoseconds window_lead_ns_ = 0;  // the largest lead at that time
   Nanoseconds window_stopped_ns_ = 0;
   std::uint64_t samples_in_unit_ = 0;
-  std::optional<UnitId> last_unit_;  // of an experiment
+  std::optional<UnitId> last_unit_;  // the unit of the latest experiment
   Nanoseconds last_earned_at_ns_ = 0;
   Nanoseconds delay_at_visit_ns_ = 0;
   Nanoseconds pause_cost_ns_ = 0;
-  std::vector<pause::Paid> paid_;  // since the last step
+  std::vector<pause::Paid> paid_;  // pauses that ended since the last step
   std::unordered_map<Tid, Nanoseconds> waited_in_pause_ns_;
   std::uint64_t near_breakpoint_ = 0;
   bool executed_ = false;  // the target runs another program, without the stub

@@ -5,8 +5,8 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr double kDearVisits = 0.05;  // of the target's CPU time
-constexpr double kHotLine = 0.02;     // of its samples
+constexpr double kDearVisits = 0.05;  // share of the target's CPU time
+constexpr double kHotLine = 0.02;     // share of its samples
 constexpr std::uint64_t kEnoughSamples = 50;
 
 }  // namespace
@@ -33,17 +33,16 @@ std::vector<std::string> warnings_of(const Intrusion& intrusion) {
       near > kHotLine * static_cast<double>(intrusion.samples)) {
     warnings.push_back(
         fmt::format("{:.0f} % of the samples lie in the same 64 bytes as the breakpoint of a "
-                    "progress point; some "
-                    "processors run such code several times slower while the breakpoint is armed. "
-                    "Choose another "
-                    "point, or check the program's speed",
+                    "progress point. Some processors run such code several times slower while the "
+                    "breakpoint is armed. Choose another point, or check the program's speed",
                     100 * near / static_cast<double>(intrusion.samples)));
   }
   if (intrusion.samples >= kEnoughSamples && intrusion.spinning_share > kSpinning) {
-    warnings.push_back(fmt::format(
-        "{:.0f} % of the samples lie in loops that wait by spinning, which no wake-up ends: for "
-        "whom they wait is guessed (the thread that is ahead); effects may be off",
-        100 * intrusion.spinning_share));
+    warnings.push_back(
+        fmt::format("{:.0f} % of the samples lie in loops that wait by spinning, which no wake-up "
+                    "ends. They are "
+                    "taken to wait for the thread that is ahead; effects may be off",
+                    100 * intrusion.spinning_share));
   }
   return warnings;
 }

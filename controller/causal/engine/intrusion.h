@@ -1,9 +1,11 @@
-// What our own watching does to the target, and when to say so. Pure.
+// Warns if watching changes the target. Pure.
 //
-// Two things were found to change a target so much that its profile is of another program:
-//   - a breakpoint that is hit very often: each hit is a trap (about 1 us, on virtual machines 10);
-//   - a hot loop in the same 64 bytes as an armed execution breakpoint: an AMD EPYC runs it four
-//     times slower, as such a line is not kept decoded. The loop need not contain the breakpoint.
+// Two things can change a target so much that the profile is that of another program:
+//   - A breakpoint is hit very often. Each hit is a trap, of about 1 us (10 us on virtual
+//   machines).
+//   - A hot loop is in the same 64 bytes as an armed execution breakpoint. An AMD EPYC runs it four
+//     times slower, because it does not keep such a line decoded. The loop need not contain the
+//     breakpoint.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +17,20 @@
 namespace causalctl::causal {
 
 inline constexpr Address kCacheLine = 64;
-inline constexpr double kSpinning = 0.02;  // of the samples: the target waits by spinning
+inline constexpr double kSpinning = 0.02;  // with this share of samples the target is spinning
 
 struct Intrusion {
   std::string point;  // the point whose counting takes most of the time
   std::uint64_t visits = 0;
-  Nanoseconds visit_cost_ns = 0;  // of one, as measured on this machine
-  Nanoseconds target_cpu_ns = 0;  // that the target used meanwhile
+  Nanoseconds visit_cost_ns = 0;  // cost of one visit, as measured on this machine
+  Nanoseconds target_cpu_ns = 0;  // CPU time that the target used meanwhile
   std::uint64_t samples = 0;
   std::uint64_t samples_near_breakpoint = 0;
-  double spinning_share = 0;   // of the samples
-  bool by_breakpoint = false;  // `point` is counted by a hardware breakpoint
+  double spinning_share = 0;   // share of the samples in spinning loops
+  bool by_breakpoint = false;  // whether a hardware breakpoint counts `point`
 };
 
-// Empty where nothing is to be feared.
+// Returns no warning if watching does not change the target.
 std::vector<std::string> warnings_of(const Intrusion& intrusion);
 
 }  // namespace causalctl::causal

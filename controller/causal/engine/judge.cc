@@ -9,7 +9,7 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr Nanoseconds kTooLate = 50 * kMillisecond;  // the machine stalled
+constexpr Nanoseconds kTooLate = 50 * kMillisecond;  // a controller this late means a stall
 
 }  // namespace
 

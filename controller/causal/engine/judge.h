@@ -1,4 +1,4 @@
-// What makes an experiment say nothing, and what a run has lost.
+// Tells why an experiment says nothing, and what a run has lost.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,12 @@ class Judge {
  public:
   explicit Judge(const perf::EventSource& session) : session_(session) {}
 
-  // `cpu_ns`: the target's CPU time by its samples, here and below.
+  // `cpu_ns` is the target's CPU time by its samples, here and below.
   void begin(Nanoseconds cpu_ns);
   void stepped(Nanoseconds late_ns) { worst_late_ns_ = std::max(worst_late_ns_, late_ns); }
-  // Why the time since begin(), or since the start, says nothing: the controller was late,
-  // records were lost, or the kernel has left out much of what was to be sampled. Empty: it counts.
+  // Returns why the time since begin(), or since the start, says nothing: the controller was late,
+  // records were lost, or the kernel left out many samples. Returns an empty text if the time
+  // counts.
   std::string verdict(Nanoseconds cpu_ns, std::uint64_t lost_records) const;
 
  private:
@@ -29,8 +30,8 @@ class Judge {
   Nanoseconds unsampled_before_ns_ = 0;
 };
 
-// The losses, and the controller's share of a core. REQUIRES: run.wall_ns is known; the controller
-// had used `cpu_start_ns` at its begin.
+// Adds the losses, and the controller's share of a core. `cpu_start_ns` is the CPU time that the
+// controller had used when the run began. REQUIRES: run.wall_ns is known.
 void add_totals(const EngineParts& parts, Nanoseconds cpu_start_ns, Run& run);
 
 }  // namespace causalctl::causal

@@ -1,34 +1,34 @@
-// The ledger: virtual time of every thread (docs/virtual-time.md). Pure: events in, debts out.
+// The ledger keeps the virtual time of every thread (docs/virtual-time.md). It is pure: events go
+// in, debts come out.
 //
-// Thread i's virtual time is v_i = t - lead_i. Its lead is what it has gained (earned: samples of
-// its own in the selected unit, each worth speedup x period, Coz eq. 4), stood still (paid: pauses,
-// as measured) or taken over from those it waited for; Coz keeps it as a counter of pauses. An
-// experiment is right when every interaction between threads happens in the order of virtual time,
-// as in conservative parallel simulation. We cannot stop a thread at a wake-up, but the edge is
-// accounted for exactly, afterwards, by its timestamps:
+// Thread i's virtual time is v_i = t - lead_i. Its lead is the sum of what it earned (samples of
+// its own in the selected unit, each worth speedup x period, Coz eq. 4), what it paid (pauses, as
+// measured), and what it took over from threads that it waited for. Coz keeps the lead as a counter
+// of pauses. An experiment is right if every interaction between threads happens in the order of
+// virtual time, as in conservative parallel simulation. We cannot stop a thread at a wake-up, but
+// the timestamps of the edge allow us to account for it exactly afterwards:
 //
-//   i blocked at t_b, thread j of the target wakes it at t_w, W = t_w - t_b. In virtual time i goes
-//   on at the later of its own arrival and j's wake, max(t_b - lead_i, t_w - lead_j), hence
+//   Thread i blocks at t_b, thread j of the target wakes it at t_w, W = t_w - t_b. In virtual time
+//   i goes on at the later of its own arrival and j's wake-up, max(t_b - lead_i, t_w - lead_j),
+//   hence
 //
 //     lead_i <- min(lead_i + W, lead_j)                                      (the wake rule)
 //
-// Where j is ahead this is credit, limited by the time really waited; where j owes more, i inherits
-// the debt. Coz's rule (section 3.4.1), full credit, is the case of a long W and a j that has paid.
-// Where j's wake-up comes before i's own arrival, in virtual time i does not wait at all, and is
-// credited with the time that the wake-up takes to reach it, too.
-// A core is a resource like a lock: the same rule holds for a thread that waited for a core (the
-// core rule), with the lead that all cores have while they are busy (core_pool.h), or of the
-// thread that left this one. A thread that anything else wakes keeps its lead, save for what rules
-// 5 and 7 of docs/virtual-time.md say of joins, spinning and unseen wake-ups.
+// If j is ahead, this is credit, limited by the time really waited. If j owes more, i inherits the
+// debt. Coz's rule (section 3.4.1), full credit, is the case of a long W and a j that has paid. If
+// j's wake-up comes before i's own arrival, i does not wait at all in virtual time, and is also
+// credited with the time that the wake-up takes to reach it. A core is a resource like a lock. The
+// same rule holds for a thread that waited for a core (the core rule), with the lead that all cores
+// have while they are busy (core_pool.h), or with that of the thread that left this core. A thread
+// that anything else wakes keeps its lead, except for what rules 5 and 7 of docs/virtual-time.md
+// say about joins, spinning and unseen wake-ups.
 //
-// Programs that are neither the target nor a peer are called strangers here. They get a fair
-// share of the cores, so that a thread waits for them in proportion to what it runs, whichever
-// thread of the target had the core before: such a wait is no edge. What it is worth is Credit's
-// (rule 13).
+// Strangers are programs that are neither the target nor a peer. They get a fair share of the
+// cores, so a thread waits for them in proportion to its CPU time, whichever thread of the target
+// had the core before. So such a wait is no edge; Credit gives what it is worth (rule 13).
 //
-// G is the largest lead of all live threads. debt_i = G - lead_i is what thread i still has to
-// stand still for; background threads, which hardly run, are exempt once a timer has woken them
-// (rule 8).
+// G is the largest lead of all live threads. Thread i still has to stand still for debt_i = G -
+// lead_i. Background threads, which hardly run, are exempt after a timer has woken them (rule 8).
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr std::size_t kFewest = 3;  // rates on either side, for an interval
+constexpr std::size_t kFewest = 3;  // an interval needs this many rates on either side
 constexpr double kTail = 0.025;
 
 Nanoseconds wall_of(const Experiment& each) { return each.warm_up_ns + each.wall_ns; }
@@ -26,8 +26,8 @@ std::span<const Experiment> window_of(std::span<const Experiment> all) {
   return count == kBudgetWindow || wall_ns >= kLongestWindow ? all.last(count) : all.last(0);
 }
 
-// Lower end of the interval of the share of the rate that sped-up experiments lose (Welch's t with
-// the fewer degrees of freedom); 0 where there is none.
+// Returns the lower end of the interval of the share of the rate that treatments lose (Welch's t
+// with the smaller number of degrees of freedom); 0 if there is no interval.
 double lost_rate(std::span<const Experiment> window, std::size_t point) {
   std::vector<double> plain;
   std::vector<double> sped_up;

@@ -1,5 +1,4 @@
-// What the engine counts of cores all along, at one moment: an experiment has the difference of
-// two.
+// The engine's totals about cores at one moment. An experiment records the difference of two.
 #pragma once
 
 #include "controller/causal/engine/engine.h"
@@ -13,9 +12,9 @@ struct CoreReading {
   CoreTotals totals;
 };
 
-CoreReading read_cores(const Engine& engine);  // now
+CoreReading read_cores(const Engine& engine);
 
-// What there was between the two.
+// Sets the experiment's fields about cores to the difference of the two readings.
 void fill_in_cores(Experiment& experiment, const CoreReading& before, const CoreReading& after);
 
 }  // namespace causalctl::causal

@@ -1,4 +1,4 @@
-// How a target came to its end during a run.
+// Describes how a target ended during a run.
 #pragma once
 
 #include "controller/causal/engine/engine.h"
@@ -6,8 +6,8 @@
 
 namespace causalctl::causal {
 
-// With the latest pause before the end, if there was one within a second. The signal is not known
-// before the target's parent has waited for it.
+// Returns how the target ended, with the latest pause before that if it was within a second. The
+// signal is not known before the target's parent has waited for it.
 Death death_of(const EngineParts& parts, const Engine& engine);
 
 }  // namespace causalctl::causal

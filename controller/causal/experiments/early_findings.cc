@@ -14,13 +14,13 @@ namespace causalctl::causal {
 namespace {
 
 constexpr Nanoseconds kPollEvery = 250 * kMillisecond;
-constexpr Nanoseconds kAskAfter = 3 * kSecond;   // for what takes the symbolizer a while
-constexpr Nanoseconds kSayAfter = 5 * kSecond;   // without a visit
-constexpr Nanoseconds kSayAtLast = 8 * kSecond;  // whether or not all reasons are known
-constexpr std::uint64_t kEnoughToTell = 50;      // samples, to tell where they are
-constexpr std::uint64_t kManyMore = 200;         // … where some are in scope
-constexpr std::size_t kMostPlaces = 2;           // of inlined calls that are named
-constexpr std::size_t kMostNear = 3;             // files that are named
+constexpr Nanoseconds kAskAfter = 3 * kSecond;  // when the symbolizer is asked, which takes a while
+constexpr Nanoseconds kSayAfter = 5 * kSecond;  // when a point without visits is named
+constexpr Nanoseconds kSayAtLast = 8 * kSecond;  // … even if not all reasons are known
+constexpr std::uint64_t kEnoughToTell = 50;      // samples that show which code runs
+constexpr std::uint64_t kManyMore = 200;         // samples needed if some are in scope
+constexpr std::size_t kMostPlaces = 2;           // most inlined calls that are named
+constexpr std::size_t kMostNear = 3;             // most files that are named
 
 }  // namespace
 
@@ -145,11 +145,11 @@ std::optional<std::string> EarlyFindings::elsewhere(const std::vector<UnitSample
 
 void EarlyFindings::say_what_is_elsewhere() {
   const auto& attribution = parts_.attribution;
-  // What waits for debug information is not out of scope.
+  // Samples that wait for debug information may still be in scope.
   const bool known = parts_.attribution.lines() && attribution.total() >= kEnoughToTell &&
                      2 * attribution.pending() < attribution.total();
   if (!known) return;
-  if (!files_asked_) return ask_for_files();  // and say it at the next poll
+  if (!files_asked_) return ask_for_files();  // the next poll says it
   if (attribution.total() >= kManyMore) elsewhere_said_ = true;
   const std::vector<UnitSamples> samples = attribution.samples();
   if (!samples.empty() && attribution.total() < kManyMore) return;

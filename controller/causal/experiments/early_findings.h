@@ -1,6 +1,6 @@
-// What a run has not found, said within seconds: points without visits, and samples that no unit in
-// scope has. Looks whenever a loop of the run turns; says each thing once on standard error, and at
-// the end in the report, as it is then.
+// Tells the user within seconds what a run does not find: points without visits, and samples that
+// no unit in scope gets. Each is said once on standard error; the report says at the end what is
+// true then.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ namespace causalctl::causal {
 
 class EarlyFindings {
  public:
-  // Where a point is visited at the end only, as in a run of a program that ends by itself, it is
-  // named only if the target does not run at all.
+  // A point that is visited only at the end, as in a run of a program that ends by itself, is named
+  // only if the target does not run at all.
   enum class Visits : std::uint8_t { throughout, at_the_end };
   EarlyFindings(const EngineParts& parts, const Engine& engine, const config::Scope& scope,
                 Visits visits);
 
-  void begin(Nanoseconds now_ns);  // the target is watched from now on
-  void poll();                     // cheap
-  // For the report. `samples`: of all units.
+  void begin(Nanoseconds now_ns);  // call it when the target begins to be watched
+  void poll();                     // call it in each round of a loop; it is cheap
+  // Returns the findings for the report. `samples` are those of all units.
   std::vector<std::string> at_the_end(const std::vector<UnitSamples>& samples);
 
  private:
-  // What the symbolizer finds out in its own time, which may end after this.
+  // Answers that the symbolizer's thread writes. It may outlive this object.
   struct Asked {
     std::mutex mutex;
     std::vector<std::vector<std::string>> inlined_at;  // by tag
@@ -52,7 +52,7 @@ class EarlyFindings {
   config::Scope scope_;
   Visits visits_;
   std::shared_ptr<Asked> asked_ = std::make_shared<Asked>();
-  std::vector<std::vector<Address>> stacks_;  // of the survey
+  std::vector<std::vector<Address>> stacks_;  // call stacks from the survey
   bool stacks_read_ = false;
   Nanoseconds begun_ns_ = 0;
   Nanoseconds polled_ns_ = 0;

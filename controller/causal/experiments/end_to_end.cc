@@ -39,7 +39,7 @@ class EndToEnd {
   LogWriter& log_;
   InterimAnalyses analyses_;
   Run& run_;
-  std::map<std::string, std::size_t> by_identity_;  // into run_.samples
+  std::map<std::string, std::size_t> by_identity_;  // indices into run_.samples
   Nanoseconds start_ns_ = monotonic_now();
   int expected_status_ = 0;
   bool under_quota_ = false;  // most of the first run was
@@ -62,7 +62,7 @@ bool EndToEnd::stop() {
 void EndToEnd::show(const PlannedExecution& planned) {
   Status status = status_of(run_, executions_ == 0 ? "first run" : "runs", nullptr);
   status.elapsed_ns = monotonic_now() - start_ns_;
-  status.visits_per_s = 0;  // one a run: nothing to tell
+  status.visits_per_s = 0;  // one visit a run says nothing
   const auto known = by_identity_.find(planned.unit);
   status.unit = known == by_identity_.end() ? planned.unit : run_.samples[known->second].unit.name;
   status.speedup = planned.speedup;
@@ -72,9 +72,9 @@ void EndToEnd::show(const PlannedExecution& planned) {
 Execution EndToEnd::next(const PlannedExecution& planned) {
   show(planned);
   config::Config config = config_;
-  // Periods of sampling are drawn anew in each run.
+  // Each run draws other sampling periods.
   if (config.experiment.seed) config.experiment.seed = *config.experiment.seed + executions_;
-  // Measured in the first run only.
+  // Only the first run measures it.
   std::optional<Nanoseconds> pause_cost_ns;
   if (executions_ > 0) pause_cost_ns = run_.overhead.pause_cost.cost_ns;
   Execution execution = hooks_.execute(config, planned, pause_cost_ns);
@@ -82,7 +82,8 @@ Execution EndToEnd::next(const PlannedExecution& planned) {
   return execution;
 }
 
-// Each run of the program has named what it met first, so another may have the name here.
+// Each run names units in the order in which it meets them, so another unit may have this name
+// here.
 Unit EndToEnd::named(Unit unit) const {
   const auto taken = [this](const std::string& name) {
     return std::any_of(run_.samples.begin(), run_.samples.end(),
@@ -109,7 +110,7 @@ void EndToEnd::learn(const Run& run, bool baseline) {
   run_.throttled = run_.throttled || run.throttled;
   for (const std::string& warning : run.warnings) {
     if (run.death && warning == session::text_of(*run.death))
-      continue;  // finish() tells it of all runs
+      continue;  // finish() says this about all runs
     if (std::find(run_.warnings.begin(), run_.warnings.end(), warning) == run_.warnings.end()) {
       run_.warnings.push_back(warning);
     }
@@ -117,7 +118,7 @@ void EndToEnd::learn(const Run& run, bool baseline) {
 }
 
 std::vector<UnitId> EndToEnd::recent() {
-  if (!config_.experiment.fixed_unit.empty()) return {0};  // all() knows which
+  if (!config_.experiment.fixed_unit.empty()) return {0};  // all() knows which unit that is
   std::uniform_real_distribution<double> offset;
   return entries_by_share(run_.samples, offset(random_));
 }
@@ -147,7 +148,7 @@ void EndToEnd::interim_analysis() {
 void EndToEnd::finish() {
   run_.wall_ns = monotonic_now() - start_ns_;
   run_.ended = true;
-  run_.digest = DigestResult::unknown;  // the processes are gone
+  run_.digest = DigestResult::unknown;  // since the processes are gone
   if (!deaths_.empty()) run_.warnings.push_back(session::text_of(deaths_, run_.experiments.size()));
   for (const UnitSamples& samples : run_.samples) {
     if (!run_.log_failure.empty()) break;
@@ -155,7 +156,8 @@ void EndToEnd::finish() {
   }
 }
 
-// The first run shows which code is hot, and how the program ends. It is no experiment.
+// Makes all runs. The first one is no experiment: it shows which code is hot, and how the program
+// ends.
 ExitCode EndToEnd::all() {
   const Execution first = next({});
   if (first.code != ExitCode::ok) return first.code;
@@ -164,12 +166,12 @@ ExitCode EndToEnd::all() {
     throw TargetGone("ended before the first experiment was");
   if (first.run.death) {
     throw Error("--end-to-end: " + session::text_of(*first.run.death),
-                "it must end by itself; run it once without causalctl, to see whether it does");
+                "it must end by itself; run it once without causalctl to see whether it does");
   }
   if (!shown.discarded.empty() && shown.throughput.front().visits != 1) {
     throw Error(fmt::format("--end-to-end: {}", shown.discarded),
-                "it must end by itself, as the process that was started; a shell script does not "
-                "do: name the program that does the work");
+                "the process that was started must end by itself; instead of a shell script, name "
+                "the program that does the work");
   }
   run_ = first.run;
   run_.reason = EndReason::none;
@@ -190,8 +192,9 @@ ExitCode EndToEnd::all() {
   while (!stop()) {
     const auto planned = plan.next(recent());
     if (!planned) {
-      throw Error("--end-to-end: no code in scope was sampled in the first run",
-                  "it may be too short, or all of its time is spent outside of --scope-binary");
+      throw Error(
+          "--end-to-end: no code in scope was sampled in the first run",
+          "the run may be too short, or all of its time is spent outside of --scope-binary");
     }
     const std::string unit = config_.experiment.fixed_unit.empty()
                                  ? identity_of(run_.samples[planned->unit].unit)

@@ -20,7 +20,7 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr Nanoseconds kPeriod = kMillisecond;  // nothing is calibrated: runs may be short
+constexpr Nanoseconds kPeriod = kMillisecond;  // not calibrated, because runs may be short
 constexpr Nanoseconds kSymbolsPatience = 30 * kSecond;
 constexpr Nanoseconds kAnswersPatience = kSecond;
 constexpr double kMostLate = 0.1;
@@ -35,13 +35,13 @@ void wait_until(Done&& done, Nanoseconds patience_ns, const EngineParts& parts,
   }
 }
 
-// The program is suspended meanwhile: were the debug information first read when the program runs,
-// its first samples would be charged to nothing.
+// Waits until debug information is read, while the program is suspended. Otherwise its first
+// samples would be charged to no unit.
 void wait_for_symbols(const EngineParts& parts, const RunHooks& hooks) {
   wait_until([&] { return parts.attribution.lines().has_value(); }, kSymbolsPatience, parts, hooks);
 }
 
-// The program has ended, and is not kept from a core.
+// Waits for the symbolizer's last answers. The program has ended, so this takes no core from it.
 void wait_for_answers(const EngineParts& parts, const RunHooks& hooks) {
   const auto all_counted = [&] {
     parts.attribution.absorb();
@@ -51,7 +51,7 @@ void wait_for_answers(const EngineParts& parts, const RunHooks& hooks) {
 }
 
 struct Watched {
-  Nanoseconds wall_ns = 0;  // until the end was noticed
+  Nanoseconds wall_ns = 0;  // time until the end was noticed
   // From the start to where virtual time is counted: without stops by a quota, and these.
   Nanoseconds window_ns = 0;
   Nanoseconds stopped_before_ns = 0;
@@ -67,7 +67,7 @@ Watched watch(Engine& engine, LineCheck& lines, const EngineParts& parts, const 
   const auto ended = [&] {
     lines.poll();
     if (early != nullptr) early->poll();
-    // Known from its first sample on; until then nothing could be earned, nor owed.
+    // The unit is known from its first sample on; until then nothing can be earned or owed.
     if (!unit && !planned.unit.empty()) {
       unit = parts.attribution.find(planned.unit);
       if (unit) {
@@ -81,7 +81,7 @@ Watched watch(Engine& engine, LineCheck& lines, const EngineParts& parts, const 
   };
   engine.run_until(ended, kForever);
   watched.wall_ns = parts.clock.now() - start_ns;
-  engine.step();  // the last records, the end among them
+  engine.step();  // takes in the last records, with the end
   watched.cores = read_cores(engine);
   return watched;
 }
@@ -134,14 +134,14 @@ std::string known_too_late(std::uint64_t in_time, std::uint64_t all) {
                      all);
 }
 
-// Systematic sampling: entries stand at equal distances on the line of all samples.
+// This is systematic sampling: entries stand at equal distances on the line of all samples.
 std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, double offset) {
   double all = 0;
   for (const UnitSamples& unit : samples) all += static_cast<double>(unit.count);
   if (all == 0) return {};
   const double distance = all / static_cast<double>(kEntriesByShare);
   std::vector<UnitId> entries;
-  double end = 0;  // of the unit, on the line
+  double end = 0;  // where the unit ends on the line
   for (UnitId id = 0; id < samples.size(); ++id) {
     end += static_cast<double>(samples[id].count);
     while ((static_cast<double>(entries.size()) + offset) * distance < end) entries.push_back(id);
@@ -158,7 +158,7 @@ void run_execution(const Settings& settings, const EngineParts& parts, const Run
                                                 : guessed_pause_cost(parts.shot_cost_ns);
   run.overhead.pause_cost = cost;
   wait_for_symbols(parts, hooks);
-  // What there was at its start says nothing of the rest, and there is no next experiment in it.
+  // The start of an execution says nothing about the rest of it, and no experiment follows in it.
   Engine engine(parts, {.one_unit_of_work = true,
                         .under_quota = planned.under_quota,
                         .longest_tick_ns = kShortestTick,
@@ -173,7 +173,7 @@ void run_execution(const Settings& settings, const EngineParts& parts, const Run
   engine.begin_counting();
   if (hooks.followed) hooks.followed();
   const Nanoseconds cpu_start_ns = process_cpu_now();
-  // In the first run: all others would say the same.
+  // Only the first run needs it, since all others would say the same.
   std::optional<EarlyFindings> early;
   if (planned.unit.empty()) {
     early.emplace(parts, engine, settings.scope, EarlyFindings::Visits::at_the_end);

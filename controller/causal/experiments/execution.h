@@ -1,10 +1,10 @@
-// One execution of a program, from its first instruction to its end, as one experiment with one
-// unit of work (Coz's end-to-end mode): for programs that do one thing and end.
+// Makes one execution of a program, from its first instruction to its end, one experiment with one
+// unit of work (Coz's end-to-end mode). It is for programs that do one thing and end.
 //
-// The visit is the program's exit_group(2), stamped in virtual time like any other: what is still
-// owed when the program ends is in the stamp, so it need not be paid. Effective time = from the
-// start to that stamp. REQUIRES of the parts: one throughput point, tag 0, which is
-// `kEndPoint` counted on the target.
+// The visit is the program's exit_group(2), stamped in virtual time as any other. The stamp
+// contains what is still owed when the program ends, so that need not be paid. Effective time is
+// the time from the start to that stamp. REQUIRES: the parts have one throughput point, tag 0,
+// which is `kEndPoint` counted on the target.
 #pragma once
 
 #include <functional>
@@ -23,15 +23,15 @@ inline constexpr const char* kEndPoint = "syscall:exit_group";
 inline constexpr const char* kEndToEnd = "end-to-end";  // the point's name in logs and reports
 
 struct PlannedExecution {
-  std::string unit;    // empty: nothing is selected, the run only shows what is hot
-  double speedup = 0;  // 0: a baseline
+  std::string unit;    // empty if the run only shows what is hot
+  double speedup = 0;  // 0 in a baseline
   // A quota of CPU time is taken to be used up until the execution shows otherwise.
   bool under_quota = false;
 };
 
-// `hooks.followed` lets the program go. Fills `run`: one experiment, the samples, losses, period.
-// The experiment is `discarded` where it says nothing; run.reason is "target-exited", or
-// "interrupted" where the user ended it before the program did.
+// Calls `hooks.followed`, which lets the program go. Fills `run` with one experiment, the samples,
+// losses and period. The experiment is `discarded` if it says nothing; run.reason is
+// "target-exited", or "interrupted" if the user ended the run before the program ended.
 void run_execution(const Settings& settings, const EngineParts& parts, const RunHooks& hooks,
                    const PlannedExecution& planned, Run& run);
 
@@ -39,10 +39,10 @@ void run_execution(const Settings& settings, const EngineParts& parts, const Run
 // earn anything, so that hardly any speedup was applied. Returns an empty text if it counts. Pure.
 std::string known_too_late(std::uint64_t in_time, std::uint64_t all);
 
-// What Plan::next() draws from: kEntriesByShare units, each as often as its share of all samples so
-// far says (one run is short). `offset`, in [0, 1), decides which of the units with less than one
-// entry get one; if it is drawn anew each time, each gets its share on average. Empty if there are
-// no samples. Pure.
+// Returns what Plan::next() draws from: kEntriesByShare units, each as often as its share of all
+// samples so far, because one run is too short. `offset`, in [0, 1), decides which of the units
+// with less than one entry get one; if it is drawn anew each time, each gets its share on average.
+// Returns an empty list if there are no samples. Pure.
 inline constexpr std::size_t kEntriesByShare = 256;
 std::vector<UnitId> entries_by_share(const std::vector<UnitSamples>& samples, double offset);
 

@@ -24,12 +24,12 @@ namespace {
 constexpr Nanoseconds kSurvey = kSecond;
 constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
-constexpr std::uint64_t kCallersEnough = 100;  // samples, to decide on copied stacks
-constexpr double kCallersMayDiffer = 0.01;     // of all samples: below it, frame pointers will do
+constexpr std::uint64_t kCallersEnough = 100;  // samples needed to decide on copied stacks
+constexpr double kCallersMayDiffer = 0.01;  // share of samples up to which frame pointers will do
 
 EngineOptions options_of(const Settings& settings) {
   EngineOptions options;
-  // Or debts grow faster than they can be paid.
+  // With longer ticks debts would grow faster than they can be paid.
   options.longest_tick_ns = settings.pause.longest_ns / 5;
   options.longest_threshold_ns =
       std::min(settings.pause.longest_ns / 2, settings.experiment.duration_ns / 5);
@@ -81,23 +81,24 @@ class ExperimentLoop {
   const RunHooks& hooks_;
   LogWriter& log_;
   Run& run_;
-  Nanoseconds experiment_ns_;  // doubled where visits are few
+  Nanoseconds experiment_ns_;  // is doubled while visits are few
   Engine engine_;
   SamplingLimit limit_;
   EarlyFindings early_;
   LineCheck lines_;
   Nanoseconds start_ns_ = 0;
   Nanoseconds cpu_start_ns_ = 0;
-  Nanoseconds cpu_set_up_ns_ = 0;  // of the target, by its samples, when it was set up
+  // The target's CPU time, by its samples, at the end of the set-up.
+  Nanoseconds cpu_set_up_ns_ = 0;
   std::uint64_t samples_set_up_ = 0;
   bool period_fell_short_ = false;  // samples stand for more than the period that was set first
   std::optional<UnitId> fixed_;
-  Nanoseconds named_at_ns_ = 0;  // since when units can have names
+  Nanoseconds named_at_ns_ = 0;  // the time from which units can have names
   bool stacks_decided_ = false;
   InterimAnalyses analyses_;
   bool outlook_told_ = false;
   Status status_;
-  std::vector<std::uint64_t> baseline_counts_;  // by unit
+  std::vector<std::uint64_t> baseline_counts_;  // samples in baselines, by unit
 };
 
 bool ExperimentLoop::stop() {
@@ -115,7 +116,7 @@ bool ExperimentLoop::stop() {
   return run_.reason != EndReason::none;
 }
 
-// In every loop that takes long.
+// Does what every loop that takes long must do in each round. Returns whether it should end.
 bool ExperimentLoop::tick() {
   show_time();
   early_.poll();
@@ -127,7 +128,7 @@ void ExperimentLoop::idle(Nanoseconds duration_ns) {
   engine_.run_until([this] { return tick(); }, parts_.clock.now() + duration_ns);
 }
 
-// Which code runs is found out before the first experiment, so that experiments meet warm tables.
+// Finds out which code runs before the first experiment, so that experiments find warm tables.
 void ExperimentLoop::survey() {
   show("survey");
   parts_.session.set_stack_bytes(kStackBytes);
@@ -138,9 +139,9 @@ void ExperimentLoop::survey() {
   decide_stacks();
 }
 
-// Does finding the caller of code out of scope need copied stacks? They are copied until enough
-// samples tell: a target may sleep through the survey, and its debug information take longer to
-// read. Between experiments only.
+// Decides whether finding the caller of code out of scope needs copied stacks. They are copied
+// until enough samples tell, because a target may sleep through the survey, and reading its debug
+// information may take longer. Called only between experiments.
 void ExperimentLoop::decide_stacks() {
   const auto& check = parts_.attribution.caller_check();
   if (stacks_decided_ || check.samples < kCallersEnough) return;
@@ -157,7 +158,7 @@ std::vector<UnitId> ExperimentLoop::candidates() {
     return {parts_.attribution.recent().begin(), parts_.attribution.recent().end()};
   }
   if (!fixed_) fixed_ = parts_.attribution.find(settings_.experiment.fixed_unit);
-  // Not while debug information is still being read.
+  // Time in which debug information is still being read does not count.
   if (!fixed_ && !parts_.attribution.lines()) named_at_ns_ = parts_.clock.now();
   if (!fixed_ && parts_.clock.now() - named_at_ns_ > kFixedUnitPatience) {
     const auto hottest = parts_.attribution.hottest(8);
@@ -191,7 +192,7 @@ void ExperimentLoop::check_budget() {
   if (slowdown.experiments > 0) keep_budget(slowdown);
 }
 
-// An experiment may last 30 s: too long to be checked only when it is over.
+// Checks the budget during an experiment, because that may last 30 s.
 void ExperimentLoop::check_budget_since(Nanoseconds begin_ns) {
   if (!settings_.budget.max_slowdown_percent) return;
   const Nanoseconds wall_ns = parts_.clock.now() - begin_ns;
@@ -214,7 +215,7 @@ Run ExperimentLoop::so_far() const {
   return run;
 }
 
-// Between two experiments, when nothing is being measured.
+// Called between two experiments, when nothing is being measured.
 void ExperimentLoop::interim_analysis() {
   if (stop()) return;
   if (!outlook_told_ && parts_.clock.now() - start_ns_ >= kOutlookAfter) {
@@ -227,7 +228,7 @@ void ExperimentLoop::interim_analysis() {
   if (enough(so_far(), analyses_, only_unit)) run_.reason = EndReason::certain;
 }
 
-// Between two experiments, too.
+// Keeps to the kernel's limit on sampling. Called between two experiments.
 void ExperimentLoop::keep_to_limit() {
   const Nanoseconds period_ns = limit_.still_allowed(run_.overhead.period_ns, parts_.clock.now());
   if (period_ns == run_.overhead.period_ns) return;
@@ -236,7 +237,8 @@ void ExperimentLoop::keep_to_limit() {
   period_fell_short_ = true;
 }
 
-// What counts of samples are multiplied with must be what one stands for on average.
+// Notes the mean period, because counts of samples are multiplied by what a sample stands for on
+// average.
 void ExperimentLoop::note_mean_period() {
   const std::uint64_t samples = parts_.attribution.total() - samples_set_up_;
   if ((!period_fell_short_ && run_.losses.throttles == 0) || samples == 0) return;
@@ -255,7 +257,7 @@ void ExperimentLoop::show_time() {
   hooks_.show(status_);
 }
 
-// For the phase correction: how often each unit was sampled while nothing was sped up.
+// Counts how often each unit was sampled while nothing was sped up, for the phase correction.
 void ExperimentLoop::count_baseline(const Experiment& done,
                                     const std::vector<std::uint64_t>& counts) {
   if (done.speedup > 0 || !done.discarded.empty()) return;
@@ -271,7 +273,7 @@ std::vector<UnitSamples> ExperimentLoop::samples() const {
   return all;
 }
 
-// Right after the survey, so that the user need not wait for a profile of another program.
+// Warns right after the survey, so that the user need not wait for a profile of a slowed program.
 void ExperimentLoop::warn_of_intrusion() {
   Intrusion intrusion;
   intrusion.spinning_share = engine_.check_for_spinning();
@@ -341,7 +343,7 @@ void ExperimentLoop::run() {
       continue;
     }
     const Experiment done = experiment(*planned);
-    // One that the end cut short would be a shorter one than the others: it does not count.
+    // An experiment that the end of the run cut short does not count.
     if (stop() && done.wall_ns < experiment_ns_) break;
     run_.experiments.push_back(done);
     write_or_end(run_, [&] { log_.experiment(run_, done); });

@@ -1,5 +1,5 @@
-// The experiment loop (Coz section 3.2): survey, choose the sampling period, then experiment after
-// experiment until the time, the budget, the user or the target ends it.
+// The experiment loop (Coz section 3.2): it surveys the target, chooses the sampling period, and
+// then makes experiments until the time, the budget, the user or the target ends it.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,17 @@
 namespace causalctl::causal {
 
 struct RunHooks {
-  std::function<void(const Status&)> show;   // often; must be cheap
-  std::function<int()> interrupts;           // how often the user asked for the end
-  std::function<bool()> first_thread_ended;  // for good, and others go on; may be empty
-  // Once all threads are followed: a program that is suspended until then executes no other one
-  // unseen.
+  std::function<void(const Status&)> show;  // called often, so it must be cheap
+  std::function<int()> interrupts;          // returns how often the user asked for the end
+  // Returns whether the first thread has ended although others go on; may be empty.
+  std::function<bool()> first_thread_ended;
+  // Called when all threads are followed. A program that is suspended until then cannot execute
+  // another one unseen.
   std::function<void()> followed;
 };
 
-// Does the work and fills `run` (all but what is known only after the detach: digest; and what was
-// known before). Each experiment is appended to the log as it ends.
+// Makes the experiments and fills `run`, except for what was known before and for the digest, which
+// is known only after the detach. Appends each experiment to the log as it ends.
 void run_experiments(const Settings& settings, const EngineParts& parts, const RunHooks& hooks,
                      LogWriter& log, Run& run);
 

@@ -8,7 +8,7 @@ namespace causalctl::causal {
 namespace {
 
 constexpr Nanoseconds kLongestPaying = 200 * kMillisecond;
-constexpr double kWarmUpShare = 0.2;  // of the experiment, before it
+constexpr double kWarmUpShare = 0.2;  // length of the warm-up, as a share of the window's
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::vector<std::uint64_t> ExperimentRun::run(const PlannedExperiment& planned,
   const Nanoseconds unpaid_ns = engine.open_debt_ns();
   engine.end();
   cool_off();
-  // The kernel tells of a loss with the next record that finds room.
+  // The kernel reports a loss with the next record that finds room.
   experiment.lost_records = parts.session.losses().records_lost - lost_before;
   const auto pauses = parts.pauser.totals();
   experiment.asked_ns = pauses.asked_ns - pauses_before.asked_ns + unpaid_ns;
@@ -36,8 +36,9 @@ std::vector<std::uint64_t> ExperimentRun::run(const PlannedExperiment& planned,
   return counts;
 }
 
-// A faster consumer first eats up what is in its queue: that gain is none of the steady state. By
-// effective time, of which little passes until it has.
+// Waits for the steady state, because a faster consumer first empties its queue, and that gain does
+// not last. The warm-up is measured in effective time, little of which passes until the queue is
+// empty.
 void ExperimentRun::warm_up(Experiment& experiment) const {
   const Nanoseconds begin_ns = parts.clock.now();
   const auto effective_ns =
@@ -80,7 +81,7 @@ void ExperimentRun::pay_debts() const {
   engine.run_until(settled, parts.clock.now() + kLongestPaying);
 }
 
-// Lets pauses under way end, so that none of them reaches into the next experiment.
+// Waits until pauses under way have ended, so that none of them reaches into the next experiment.
 void ExperimentRun::cool_off() const {
   const Nanoseconds begin_ns = parts.clock.now();
   engine.step();

@@ -19,7 +19,7 @@
 namespace causalctl::causal {
 namespace {
 
-// What is asked for, and what it can be.
+// What the user asked for, and where it can be.
 struct Question {
   const std::string& name;
   const config::Scope& scope;
@@ -57,7 +57,7 @@ void check_line(const std::string& file, int line, const Question& question) {
            nearest.empty() ? "" : "the nearest lines that have code are:" + nearest);
   }
   if (question.scope.unit == config::Unit::function) {
-    refuse(question, "it is a line, and --unit function makes functions the units",
+    refuse(question, "it is a line, but --unit function makes functions the units",
            "name a function, or leave out --unit");
   }
   const bool any_in_scope = std::any_of(places.begin(), places.end(), [&](const auto& place) {
@@ -69,7 +69,7 @@ void check_line(const std::string& file, int line, const Question& question) {
   }
 }
 
-// "util.c:parse" → {"util.c", "parse"}, "ns::f" → {"", "ns::f"}.
+// A name in two parts: "util.c:parse" is {"util.c", "parse"}, "ns::f" is {"", "ns::f"}.
 struct Words {
   std::string place;
   std::string function;
@@ -89,8 +89,8 @@ struct Candidate {
   Address address = 0;
 };
 
-// Functions in scope that the user may mean: those whose whole name this is, or else those that are
-// called so without their parameters, template arguments or namespaces (as progress points are).
+// Returns the functions in scope that the user may mean: those whose whole name this is or, if
+// there are none, those that have this name without parameters, template arguments or namespaces.
 std::vector<Candidate> functions(const Words& words, const Question& question) {
   std::vector<Candidate> found;
   for (const std::string& glob : question.scope.binaries) {
@@ -114,7 +114,7 @@ bool is_in(const Unit& unit, const std::string& place) {
          unwind::path_matches(unit.module, place);
 }
 
-// With a file or a binary that tells each from the others.
+// Lists the candidates, each with a file or a binary that tells it from the others.
 std::string list_of(const std::vector<Candidate>& candidates) {
   std::vector<Unit> units;
   for (const Candidate& one : candidates) units.push_back(one.unit);
@@ -128,7 +128,7 @@ std::string list_of(const std::vector<Candidate>& candidates) {
   return list;
 }
 
-// A library that is in scope but not loaded may come, and bring the function.
+// Returns whether a library of the scope that is not loaded yet may bring the function.
 bool may_come(const Question& question) {
   const auto modules = question.symbolizer.modules();
   return std::any_of(
@@ -169,7 +169,7 @@ std::string check_function(const Question& question) {
   const auto unit =
       unit_of(symbols::location_of(function.address, question.symbolizer), question.scope);
   if (unit && unit->is_line) {
-    refuse(question, "it is a function, and its code has line information, so lines are the units",
+    refuse(question, "it is a function, but its code has line information, so lines are the units",
            fmt::format("add --unit function, or name a line; it begins at {}", unit->name));
   }
   return identity_of(function.unit);

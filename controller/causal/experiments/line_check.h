@@ -1,4 +1,4 @@
-// Whether the binaries in scope have line information, as soon as it is known.
+// Warns if the binaries in scope have no line information, as soon as that is known.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace causalctl::causal {
 
 class LineCheck {
  public:
-  // Adds a warning to `warnings`. All of them outlive it.
+  // Adds its warning to `warnings`. All arguments must outlive this object.
   LineCheck(Attribution& attribution, const config::Scope& scope,
             std::vector<std::string>& warnings)
       : attribution_(attribution), scope_(scope), warnings_(warnings) {}
 
-  void poll();  // cheap
+  void poll();  // call it in each round of a loop; it is cheap
 
  private:
   Attribution& attribution_;

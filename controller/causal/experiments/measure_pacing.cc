@@ -7,21 +7,22 @@ namespace causalctl::causal {
 namespace {
 
 constexpr double kOfWaiting = 0.7;
-constexpr double kGentlest = 0.05;  // less is lost in the noise of the rates
+constexpr double kGentlest = 0.05;  // a smaller part is lost in the noise of the rates
 constexpr double kLeastGentle = 0.2;
 constexpr double kFewIdle = 0.1;
 constexpr double kMuchStalled = 0.05;
 constexpr Nanoseconds kPacePhase = 300 * kMillisecond;
-// Before it counts: more requests wait for the target in a uniform pause than without, and the
-// difference must not be counted as lost, or in the next phase as gained.
+// The start of a phase, which does not count. More requests wait for the target in a uniform pause
+// than without it, and the difference must not count as lost, or as gained in the next phase.
 constexpr Nanoseconds kPaceWarmUp = 100 * kMillisecond;
-constexpr Nanoseconds kLongestPaceTest = 3;  // budgets, where it cannot be told yet
-// Of the delay, by all threads together and, on average, by each that passes progress points: or
-// the uniform pause has not paused the target.
+// The test may take this many times its budget while the result is unknown.
+constexpr Nanoseconds kLongestPaceTest = 3;
+// All threads together, and each visitor on average, must have paid this part of the delay.
+// Otherwise the uniform pause has not paused the target.
 constexpr double kPaidAtLeast = 0.8;
 
 struct PacePhase {
-  std::vector<double> rates;  // visits a second, of each throughput point
+  std::vector<double> rates;  // visits a second, for each throughput point
   double paused_share = 0;
   double waited = 0;  // see PacePair
   bool valid = true;
@@ -97,11 +98,11 @@ std::vector<Pacing> measure_pacing(const Calibration& with, const PaceTest& test
   for (bool uniform_first = false; !with.stop(); uniform_first = !uniform_first) {
     const Nanoseconds passed_ns = parts.clock.now() - begin_ns;
     if (passed_ns > kLongestPaceTest * budget_ns) break;
-    // Or there is nothing to tell: a point that is never visited. Fewer pairs than say anything are
-    // those of a short run, or of a machine that stalls.
+    // A point that is never visited tells nothing. Too few pairs come from a short run, or from a
+    // machine that stalls.
     const bool some = !pairs.empty() && pairs.front().size() >= kFewestPairs;
     if (passed_ns > budget_ns && some && none_unknown(pacing())) break;
-    PacePhase phases[2];  // without, with
+    PacePhase phases[2];  // without and with the uniform pause
     for (const bool uniform : {uniform_first, !uniform_first}) {
       phases[uniform ? 1 : 0] = pace_phase(with, uniform ? test.pause_rate : 0);
     }

@@ -10,8 +10,8 @@ constexpr double kUniformPauseRate = 0.6;
 
 struct Phase {
   std::optional<double> period_ns = 0;  // see visits_period()
-  double pauses_per_ns = 0;             // of one thread, by its virtual time
-  double pause_ns = 0;                  // mean length
+  double pauses_per_ns = 0;             // pauses of one thread per virtual time
+  double pause_ns = 0;                  // mean length of a pause
 };
 
 Phase uniform_pause_phase(const Calibration& with, Nanoseconds longest_ns) {
@@ -38,7 +38,7 @@ Phase uniform_pause_phase(const Calibration& with, Nanoseconds longest_ns) {
 }  // namespace
 
 std::optional<PauseCost> measure_pause_cost(const Calibration& with, Nanoseconds budget_ns) {
-  double pauses_per_ns = 0;  // this and the next summed over the uniform phases
+  double pauses_per_ns = 0;  // this and the next one are sums over the uniform phases
   double pause_ns = 0;
   double uniform_phases = 0;
   bool too_few_visits = false;
@@ -61,7 +61,7 @@ std::optional<PauseCost> measure_pause_cost(const Calibration& with, Nanoseconds
   });
   const auto loss = cost_of_pairs(pairs);
   if (!loss) return std::nullopt;
-  // The error of few pairs is not known well itself: as far as its Student's t goes.
+  // With few pairs the error itself is not known well, so Student's t widens it.
   return pause_cost_of(
       *loss, reach_of(pairs) / statistics::kNormal95, pauses_per_ns / uniform_phases,
       static_cast<Nanoseconds>(pause_ns / uniform_phases), with.engine.pause_cost_ns());

@@ -1,5 +1,5 @@
-// What a pause costs its thread besides the time in the stub: the interrupt that arms it, signal
-// frame, context switches, cold caches (docs/calibration.md, "What a pause costs").
+// Measures what a pause costs its thread besides the time in the stub: the interrupt that arms it,
+// the signal frame, context switches, cold caches (docs/calibration.md, "What a pause costs").
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace causalctl::causal {
 
-// On this target, as it runs: phases with and without a uniform pause, in which all threads stand
-// still for the same part of the time. Nothing is faster then, so whatever progress is lost in
-// virtual time is the pauses' doing, and is divided among those that one thread makes. nullopt: too
-// few visits to tell.
+// Measures on the running target, in phases with and without a uniform pause, in which all threads
+// stand still for the same part of the time. Nothing is faster then, so the pauses cause whatever
+// progress is lost in virtual time. The loss is divided among the pauses of one thread. Returns
+// nullopt if there are too few visits to tell.
 std::optional<PauseCost> measure_pause_cost(const Calibration& with, Nanoseconds budget_ns);
 
 }  // namespace causalctl::causal

@@ -1,7 +1,8 @@
-// Which experiment comes next (Coz section 3.2): a unit among those that ran lately, with the
+// Chooses the next experiment (Coz section 3.2): a unit among those that ran lately, with the
 // probability of its share of samples, and a random speedup. Baselines (speedup 0) and treatments
-// come in blocks of random order, so that each treatment has a baseline near it in time: the drift
-// of a shared machine between minutes is larger than most effects. Pure, repeatable by its seed.
+// come in blocks of random order, so that each treatment has a baseline near it in time, because a
+// shared machine drifts between minutes by more than most effects. Pure, and repeatable by its
+// seed.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace causalctl::causal {
 
 struct PlanOptions {
-  std::vector<unsigned> speedups_percent;  // 0 among them stands for the baseline and is ignored
+  std::vector<unsigned> speedups_percent;  // 0 means the baseline and is ignored
   double baseline_share = 0.5;
   std::optional<unsigned> fixed_speedup_percent;
   std::uint64_t seed = 1;
@@ -32,7 +33,8 @@ class Plan {
  public:
   explicit Plan(PlanOptions options);
 
-  // `recent`: the units of the latest samples, one entry a sample. Empty: nullopt, nothing ran.
+  // `recent` has the units of the latest samples, one entry for each sample. Returns nullopt if it
+  // is empty, because nothing ran.
   std::optional<PlannedExperiment> next(const std::vector<UnitId>& recent);
 
  private:
@@ -42,7 +44,7 @@ class Plan {
   PlanOptions options_;
   std::vector<unsigned> treatments_percent_;
   std::mt19937_64 random_;
-  std::vector<PlannedExperiment> block_;  // what is left of it, next at the back
+  std::vector<PlannedExperiment> block_;  // the rest of the current block; the next one is last
 };
 
 }  // namespace causalctl::causal

@@ -1,4 +1,4 @@
-// The code that each progress point stands in, for what is said of a point without visits.
+// Finds the code that each progress point stands in, to explain points without visits.
 #pragma once
 
 #include <vector>

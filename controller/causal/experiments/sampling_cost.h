@@ -1,7 +1,8 @@
-// The sampling period, chosen by its measured cost: sampling is switched off and on in turn, and
-// the progress rate compared. On a virtual machine with all cores busy a sample costs ten times
-// what it costs on hardware, and the baseline, where all threads run, suffers more of it than the
-// treatment, where most stand still; so a dear period falsifies effects, not only slows the target.
+// Chooses the sampling period by its measured cost: sampling is switched off and on in turn, and
+// the progress rates are compared. On a virtual machine with all cores busy a sample costs ten
+// times what it costs on hardware. The baseline, in which all threads run, suffers more from it
+// than the treatment, in which most stand still. So a costly period not only slows the target but
+// also falsifies effects.
 #pragma once
 
 #include <optional>
@@ -13,24 +14,25 @@ namespace causalctl::causal {
 
 struct SamplingCost {
   Nanoseconds period_ns = 0;
-  std::optional<double> cost;  // fraction by which progress is slower with sampling on; nullopt:
-                               // too few visits to tell
-  double low = 0, high = 0;    // its 95 % interval (Student's t over the pairs); where there is one
+  // The fraction by which progress is slower with sampling on; nullopt if visits are too few to
+  // tell.
+  std::optional<double> cost;
+  double low = 0, high = 0;  // 95 % interval of `cost` (Student's t over the pairs), if it is known
 };
 
-// What sampling may cost the target (docs/benchmarks.md, "Overhead").
+// Sampling may cost the target this share of its speed (docs/benchmarks.md, "Overhead").
 inline constexpr double kAffordable = 0.0125;
-// Where threads pass cores on to each other it is the noise of sampling that makes effects look too
-// small (docs/calibration.md, "The pool"), so that a short period is worth more.
+// If threads pass cores on to each other, the noise of sampling makes effects look too small
+// (docs/calibration.md, "The pool"), so that a short period is worth more.
 inline constexpr double kAffordableShortOfCores = 0.03;
 
-// Pure: the period that costs `affordable`, if a period of `measured_ns` costs `cost`.
+// Returns the period that costs `affordable`, if a period of `measured_ns` costs `cost`. Pure.
 Nanoseconds affordable_period(Nanoseconds measured_ns, double cost, double affordable);
 
-inline constexpr Nanoseconds kFinestPeriod = kMillisecond;  // that is chosen
+inline constexpr Nanoseconds kFinestPeriod = kMillisecond;  // the shortest period that is chosen
 
-// Runs the comparison, for at most `budget_ns` in all. Leaves sampling on at the chosen period,
-// which is `shortest_ns` at least.
+// Compares for at most `budget_ns` in all. Leaves sampling on at the chosen period, which is at
+// least `shortest_ns`.
 SamplingCost choose_period(const Calibration& with, double affordable, Nanoseconds shortest_ns,
                            Nanoseconds budget_ns);
 

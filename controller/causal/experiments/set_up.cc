@@ -15,8 +15,9 @@
 namespace causalctl::causal {
 namespace {
 
-constexpr Nanoseconds kFewWaits = 10;  // a second, that external wake-ups end
-constexpr double kFewOfWaits = 0.1;    // that external wake-ups end
+// Few waits end by external wake-ups: at most this many a second, or this share of all waits.
+constexpr Nanoseconds kFewWaits = 10;
+constexpr double kFewOfWaits = 0.1;
 
 struct SetUp {
   const Settings& settings;
@@ -39,7 +40,7 @@ struct SetUp {
   void calibrate_pauses() const;
 };
 
-// Of the duration, where there is one.
+// Returns a share of the run's length, if that is known, or `longest_ns` if that is less.
 Nanoseconds SetUp::share_of_run_ns(double share, Nanoseconds longest_ns) const {
   if (!settings.budget.duration_ns) return longest_ns;
   const auto all_ns = static_cast<double>(*settings.budget.duration_ns);
@@ -67,7 +68,7 @@ void SetUp::choose_period() const {
                cost.cost ? fmt::format("{:.1f} %", 100 * *cost.cost) : "unknown (too few visits)");
 }
 
-// Of the cores that the target may use, since it is watched.
+// Returns how idle the cores that the target may use have been since it is watched.
 std::optional<double> SetUp::idle_share() const {
   const auto idle_ns = parts.idle_ns ? parts.idle_ns() : std::nullopt;
   if (!idle_ns || !since.idle_ns || passed_ns() <= 0) return std::nullopt;
@@ -82,9 +83,10 @@ Spare SetUp::spare() const {
           static_cast<double>(engine.ledger().stalled_ns()) / passed};
 }
 
-// Where no wait is ended externally, progress has no pace of its own.
+// Tests the pace, unless hardly any wait ends by an external wake-up: then progress has no pace of
+// its own.
 void SetUp::test_pace() const {
-  if (parts.counters.throughput().empty()) return;  // latency has none
+  if (parts.counters.throughput().empty()) return;  // since a latency has no pace
   const auto waits = static_cast<Nanoseconds>(engine.ledger().waits_ended_externally());
   const auto other_waits = static_cast<Nanoseconds>(engine.ledger().waits_ended_by_known());
   // Pauses save quota, so that what they cost is made up for by rarer stops.
@@ -92,7 +94,7 @@ void SetUp::test_pace() const {
   const double most = settings.budget.max_slowdown_percent.value_or(100) / 100;
   const auto test = near_quota ? std::nullopt : gentle_test(spare(), most);
   log::verbose(
-      "{} waits for things outside, {} for others, in {:.1f} s; cores idle {:.0f} %, {}short",
+      "external wake-ups ended {} waits, threads {}, in {:.1f} s; cores idle {:.0f} %, {}short",
       waits, other_waits, static_cast<double>(passed_ns()) / kSecond,
       100 * idle_share().value_or(NAN),
       !test               ? "too "
@@ -109,27 +111,30 @@ void SetUp::test_pace() const {
   run.pacing = measure_pacing(calibration(), *test, share_of_run_ns(0.08, 6 * kSecond));
   for (const Pacing& pacing : run.pacing) {
     log::verbose(
-        "{}: {:.2f} of its rate [{:.2f}, {:.2f}] while held back for {:.2f} of the time; {:.2f} of "
-        "it absorbed [{:.2f}, {:.2f}]",
+        "{}: {:.2f} of its rate [{:.2f}, {:.2f}] while paused for {:.2f} of the time; {:.2f} of it "
+        "absorbed [{:.2f}, {:.2f}]",
         pacing.point, pacing.rate, pacing.low, pacing.high, pacing.paused_share, pacing.absorbed,
         pacing.absorbed_low, pacing.absorbed_high);
   }
   write_or_end(run, [&] { log.pacing(run); });
-  if (!stop()) warn_of_unknown_pace("it is too rare, or the threads could not be held back");
+  if (!stop()) warn_of_unknown_pace("it is too rare, or the threads could not be paused");
 }
 
 void SetUp::warn_of_unknown_pace(std::string_view why) const {
   for (const ThroughputCount& point : parts.counters.throughput()) {
     if (find_pacing(run, point.name) != nullptr) continue;
     run.warnings.push_back(fmt::format(
-        "{}: whether it waits for the program or comes at its own pace was not found out ({}): if "
-        "its source does not wait for answers, nothing is gained, whatever is said here",
+        "could not determine whether {} waits for the program or comes at its own pace ({}). If "
+        "its "
+        "source does not wait for answers, faster code does not raise its rate, and the effects do "
+        "not apply",
         point.name, why));
   }
 }
 
-// Not under a limit of slowdown: the target stands still for a third of it. Nor where all points
-// come at their own pace: no loss of theirs could tell.
+// Measures the cost of a pause. It is not measured with --max-slowdown, because the target stands
+// still for a third of the measurement; nor if all points come at their own pace, because their
+// rates would not show the loss.
 void SetUp::calibrate_pauses() const {
   const auto keep = [this](const PauseCost& cost) {
     engine.set_pause_cost(cost.cost_ns);
@@ -143,7 +148,7 @@ void SetUp::calibrate_pauses() const {
   if (settings.budget.max_slowdown_percent || all_at_own_pace(run)) return;
   const auto cost = measure_pause_cost(calibration(), share_of_run_ns(0.1, 10 * kSecond));
   if (cost) keep(*cost);
-  log::verbose("a pause costs its thread {} ± {} µs besides, {}; {} µs were supposed",
+  log::verbose("a pause costs its thread {} ± {} µs besides, {}; {} µs were expected",
                run.overhead.pause_cost.cost_ns / kMicrosecond,
                run.overhead.pause_cost.error_ns / kMicrosecond,
                cost ? fmt::format("measured with pauses of {:.1f} ms", cost->length_ns / 1e6)

@@ -1,5 +1,5 @@
-// What is measured between the survey and the first experiment: what sampling costs, whether
-// progress comes at its own pace, and what a pause costs.
+// Measures, between the survey and the first experiment, what sampling costs, whether progress
+// comes at its own pace, and what a pause costs.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@ namespace causalctl::causal {
 
 struct Beginning {
   Nanoseconds at_ns = 0;
-  std::optional<Nanoseconds> idle_ns;  // of the target's cores by then; nullopt: not known
+  std::optional<Nanoseconds> idle_ns;  // idle time of the target's cores; nullopt if not known
 };
-Beginning beginning_of(const EngineParts& parts);  // now
+Beginning beginning_of(const EngineParts& parts);
 
-// Leaves sampling on at the chosen period, and what was found in `run` and its log. `since`: when
-// the target began to be watched; `stop` ends it early.
+// Leaves sampling on at the chosen period, and writes what it found into `run` and its log. `since`
+// is when the target began to be watched. `stop` returns true to end it early.
 void set_up(const Settings& settings, const EngineParts& parts, Engine& engine,
             const Beginning& since, LogWriter& log, Run& run, SamplingLimit& limit,
             const std::function<bool()>& stop);

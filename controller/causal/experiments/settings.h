@@ -1,4 +1,4 @@
-// The sections of the configuration by which experiments are made. They outlive the run.
+// The sections of the configuration that experiments need. They outlive the run.
 #pragma once
 
 #include "config/config.h"

@@ -14,7 +14,7 @@ Status status_of(const Run& run, const char* phase, const Experiment* now) {
   Nanoseconds wall_ns = 1;
   for (const Experiment& each : run.experiments) {
     if (!each.discarded.empty()) ++status.discarded;
-    // Where cores hand credit on, virtual time is delayed and hardly a thread is paused.
+    // If cores pass leads on, virtual time is delayed although hardly any thread is paused.
     paused_ns += std::min(each.delay_ns, each.paid_ns);
     wall_ns += each.wall_ns;
     for (const ThroughputCount& count : each.throughput) {
@@ -41,7 +41,7 @@ std::string describe(const Status& status) {
   }
   if (status.visits_per_s > 0) text += fmt::format("  {:.1f} visits/s", status.visits_per_s);
   if (status.paused_share > 0) {
-    text += fmt::format("  held back {:.1f} %", 100 * status.paused_share);
+    text += fmt::format("  paused {:.1f} %", 100 * status.paused_share);
   }
   if (status.records_lost > 0) text += fmt::format("  {} records lost", status.records_lost);
   return text;

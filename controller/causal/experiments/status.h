@@ -1,4 +1,4 @@
-// What the status line says of a run. Pure.
+// What the status line says about a run. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,24 @@
 namespace causalctl::causal {
 
 struct Status {
-  const char* phase = "";  // survey, calibration, experiments
+  const char* phase = "";  // "survey", "calibration" or "experiments"
   Nanoseconds elapsed_ns = 0;
   std::size_t experiments = 0;
   std::size_t discarded = 0;
   std::string unit;
   double speedup = 0;
   double visits_per_s = 0;  // in the last experiment
-  // By pauses, of the wall time of experiments so far: the delay, and at most what threads were
-  // paused.
+  // The share of the wall time of experiments so far that was inserted as delay, but at most the
+  // time for which threads were paused.
   double paused_share = 0;
   std::uint64_t records_lost = 0;
 };
 
-// "12 s  experiments  20 experiments (1 discarded)  a.c:7 50 %  812.1 visits/s".
+// Returns a line as "12 s  experiments  20 experiments (1 discarded)  a.c:7 50 %  812.1 visits/s".
 std::string describe(const Status& status);
 
-// All but what only the clock and the session know. `now`: the experiment under way, or null.
+// Fills in all but what only the clock and the session know. `now` is the experiment under way, or
+// null.
 Status status_of(const Run& run, const char* phase, const Experiment* now);
 
 }  // namespace causalctl::causal

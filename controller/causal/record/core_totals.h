@@ -1,6 +1,6 @@
-// How the target's threads had their cores, and how often those that pass progress points met each
-// other: what tells how well effects are known beside other programs (beside_strangers.h), and what
-// all threads gain by a saving of one (share_effect.h). Passive.
+// How the target's threads had their cores, and how often threads that pass progress points met
+// each other. beside_strangers.h concludes from it how well effects are known beside other
+// programs, share_effect.h what all threads gain if one saves time. Passive.
 #pragma once
 
 #include <cstdint>
@@ -11,45 +11,47 @@
 
 namespace causalctl::causal {
 
-// Whether cores were short: more than a quarter of a thread waited for one, on average.
+// Returns whether cores were short: on average, more than a quarter of a thread waited for one.
 inline bool short_of_cores(Nanoseconds waited_ns, Nanoseconds passed_ns) {
   return 4 * waited_ns > passed_ns;
 }
 
-// Waits of less than this part of the CPU time are moments on the way to a core.
+// Waits that are a smaller part of the CPU time than this are normal delays before a thread runs.
 inline constexpr double kSharedFrom = 0.05;
 
-// CPU time that coupled threads (coupling.h) had in some stretch of time.
+// The CPU time that coupled threads (coupling.h) had in some stretch of time.
 struct CoupledTime {
-  Nanoseconds busiest_ns = 0;    // the busiest of them
-  Nanoseconds peers_ns = 0;      // those of followed processes
-  Nanoseconds all_peers_ns = 0;  // all threads of followed processes, coupled or not
+  Nanoseconds busiest_ns = 0;    // of the busiest one
+  Nanoseconds peers_ns = 0;      // of those that belong to peers
+  Nanoseconds all_peers_ns = 0;  // of all threads of peers, coupled or not
 };
 
 struct CoreTotals {
-  Nanoseconds cpu_ns = 0;  // of all threads, that of pauses included
-  // For cores, because of strangers (ledger.h) or a quota, while these were found to share them.
+  Nanoseconds cpu_ns = 0;  // CPU time of all threads, with that of pauses
+  // Time for which threads waited for cores because of strangers (ledger.h) or a quota. It counts
+  // only while strangers or a quota were found to share the cores.
   Nanoseconds stranger_wait_ns = 0;
-  // Of the threads that pass progress points, of peers too: the time for which they ran;
-  // the waits that known threads ended, on either side of which there was one of them; and the
-  // waits of theirs that devices, timers or unknown threads ended.
+  // Visitors are the threads that pass progress points, those of peers included. `met` counts the
+  // waits that a known thread ended and in which a visitor waited or woke; `ended_externally`
+  // counts the waits of visitors that devices, timers or unknown threads ended.
   Nanoseconds visitors_cpu_ns = 0;
   std::uint64_t met = 0;
   std::uint64_t ended_externally = 0;
   bool spin = false;  // threads wait by spinning, so that not all meetings are seen
-  // Of the threads that wait for each other (coupling.h), of peers too: their CPU time,
-  // that of the busiest of them, and what of it fell in the selected unit.
+  // CPU time of the threads that wait for each other (coupling.h), those of peers included: of all,
+  // of the busiest one, and of all in the selected unit.
   Nanoseconds coupled_cpu_ns = 0;
   Nanoseconds busiest_cpu_ns = 0;
   Nanoseconds coupled_unit_ns = 0;
   Nanoseconds peers_cpu_ns = 0;  // of all threads of peers
-  // While a quota was used up in most of its periods: for how long; of which it stopped the target,
-  // so that this is not in stranger_wait_ns; and the CPU time that it granted, also to others.
+  // These three count only while a quota was used up in most of its periods: for how long it was
+  // so; for how long the quota stopped the target then, which stranger_wait_ns does not contain;
+  // and the CPU time that the quota granted to everything under it.
   Nanoseconds quota_ns = 0;
   Nanoseconds quota_stopped_ns = 0;
   Nanoseconds quota_granted_ns = 0;
-  int cores = 0;            // on which the target may run; 0: how long they idled is not known
-  Nanoseconds idle_ns = 0;  // of these together
+  int cores = 0;  // the cores on which the target may run; 0 if their idle time is not known
+  Nanoseconds idle_ns = 0;  // idle time of these cores, summed
 
   static constexpr auto fields() {
     return std::tuple{Field("cpu_ns", &CoreTotals::cpu_ns),

@@ -1,4 +1,4 @@
-// What tells why a progress point was not visited (analysis/silence.h). Passive.
+// Evidence from which analysis/silence.h tells why a progress point was not visited. Passive.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct CodeRange {
   bool contains(Address address) const { return start <= address && address < end; }
 };
 
-// The code that a progress point stands in, as it was resolved.
+// The code to which a progress point was resolved.
 struct PointCode {
   enum class Kind : std::uint8_t { function, instruction, system_call, samples };
   Kind kind = Kind::instruction;
-  std::string function;              // that holds it; empty: not known
-  std::vector<CodeRange> functions;  // where; empty: not known
+  std::string function;              // the function around the point; empty if not known
+  std::vector<CodeRange> functions;  // where that function is; empty if not known
 };
 
 }  // namespace causalctl::causal

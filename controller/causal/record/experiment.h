@@ -1,5 +1,5 @@
-// What one run and one experiment left behind: the structs behind the experiment log, passive.
-// The log's format is docs/log-format.md; causal/record/log.h writes and reads it.
+// The records of a run and of an experiment: the structs behind the experiment log. Passive.
+// docs/log-format.md describes the log; causal/record/log.h writes and reads it.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ using progress::ThroughputCount;
 using session::Counting;
 using session::Death;
 
-using UnitId = std::uint32_t;  // its place in a list of units
+using UnitId = std::uint32_t;  // the unit's index in a list of units
 
 struct Unit {
-  std::string name;  // "hash.c:217" or "hashtable_search": as short as is unique in its run
+  std::string name;  // "hash.c:217" or "hashtable_search": the shortest that is unique in its run
   bool is_line = false;
   std::string function;
   std::string file;
   int line = 0;
-  std::string module{};  // file name of the binary; empty: not known
+  std::string module{};  // file name of the binary; empty if not known
 
   static constexpr auto fields() {
     return std::tuple{Field("unit", &Unit::name),
@@ -44,27 +44,27 @@ struct Unit {
 
 struct Experiment {
   Unit unit;
-  double speedup = 0;        // 0 to 1; 0: baseline
+  double speedup = 0;        // 0 to 1; 0 in a baseline
   Nanoseconds start_ns = 0;  // since the start of the run
   Nanoseconds wall_ns = 0;
-  Nanoseconds warm_up_ns = 0;        // before it; not logged
-  Nanoseconds warm_up_delay_ns = 0;  // of which the target was paused
-  Nanoseconds delay_ns = 0;          // growth of the largest lead; in a baseline by visits only
-  Nanoseconds effective_ns = 0;      // wall - delay, without stops by a quota
-  std::uint64_t samples = 0;         // in the unit
+  Nanoseconds warm_up_ns = 0;        // length of the warm-up before the window; not logged
+  Nanoseconds warm_up_delay_ns = 0;  // delay inserted in the warm-up; not logged
+  Nanoseconds delay_ns = 0;      // growth of the largest lead; in a baseline only visits cause it
+  Nanoseconds effective_ns = 0;  // wall_ns - delay_ns, less the stops by a quota
+  std::uint64_t samples = 0;     // samples in the unit
   std::vector<ThroughputCount> throughput;
   std::vector<LatencyCount> latency;
-  Nanoseconds runnable_wait_ns = 0;  // threads of the target waiting for a core, summed
-  Nanoseconds foreign_wait_ns = 0;   // of these, what other processes or a limit caused
+  Nanoseconds runnable_wait_ns = 0;  // time for which target threads waited for a core, summed
+  Nanoseconds foreign_wait_ns = 0;   // the part that other processes or a CPU limit caused
   CoreTotals cores;
   std::uint64_t lost_records = 0;
-  Nanoseconds asked_ns = 0;  // by pauses that were made, and what was still owed at the end
+  Nanoseconds asked_ns = 0;  // asked of the pauses that were made, plus the open debt at the end
   Nanoseconds paid_ns = 0;
   std::uint64_t pauses = 0;
-  // Standard error of the virtual time: what is not known of the cost of a thread's pauses.
+  // Standard error of the virtual time, because the cost of a pause is not known exactly.
   Nanoseconds cost_error_ns = 0;
   Nanoseconds model_error_ns = 0;  // standard error of the model (model_error.h)
-  std::string discarded;           // why it does not count (controller late, …); empty: counts
+  std::string discarded;           // why the experiment does not count; empty if it counts
 
   static constexpr auto fields() {
     return std::tuple{
@@ -92,8 +92,8 @@ struct Experiment {
 struct UnitSamples {
   Unit unit;
   std::uint64_t count = 0;           // over the whole run
-  std::uint64_t baseline_count = 0;  // during baselines that count, whichever unit they were for
-  std::uint64_t inherited = 0;       // of `count`, as the caller of code out of scope
+  std::uint64_t baseline_count = 0;  // in all baselines that count
+  std::uint64_t inherited = 0;  // those of `count` that it got as the caller of code out of scope
 
   static constexpr auto fields() {
     return std::tuple{Field("", &UnitSamples::unit), Field("count", &UnitSamples::count),
@@ -102,18 +102,18 @@ struct UnitSamples {
   }
 };
 
-// What a point's rate did while all threads of the target stood still for a part of the time, and
-// nothing was faster (pacing.h).
+// How a point's rate changed in a uniform pause, in which all threads of the target stand still for
+// a part of the time and nothing is faster (pacing.h).
 struct Pacing {
   std::string point;
-  double paused_share = 0;  // that part
-  // Visits in real time, over those without: 1 - paused_share where progress waits for the program
-  // alone, 1 where it comes at its own pace. Low and high: 95 %.
+  double paused_share = 0;  // the part of the time for which threads stood still
+  // Visits per real time in the uniform pause, divided by those without it, with its 95 % interval:
+  // 1 - paused_share if progress waits for the program alone, 1 if it comes at its own pace.
   double rate = 1, low = 0, high = 1;
-  bool cores_short = false;  // threads queued for cores then, though these were not always busy
-  // The part of the time that threads stand still by which their waits for other things than cores
-  // are the shorter, visit by visit: 1 where it comes at its own pace, 0 where it waits for the
-  // program. Low and high: 95 %.
+  bool cores_short = false;  // threads queued for cores then, although a core was sometimes idle
+  // Share of the stop time that was absorbed by shorter waits for requests, timers or devices (not
+  // for cores), per visit, with its 95 % interval: 1 if progress comes at its own pace, 0 if it
+  // waits for the program.
   double absorbed = 0, absorbed_low = 0, absorbed_high = 0;
 
   static constexpr auto fields() {
@@ -136,7 +136,8 @@ struct Run : session::Recording {
   CoreTotals cores;            // since the attach
   std::vector<Pacing> pacing;  // of the throughput points for which it was measured
 
-  // What is known at its start, and what at its end.
+  // The fields of the log's first and last line of a run: those that are known at the run's start,
+  // and those that are known at its end.
   static constexpr auto first_fields() {
     return std::tuple{row("run", &Run::id),
                       row("host", &Run::host),
@@ -166,7 +167,7 @@ struct Run : session::Recording {
   }
 
  private:
-  // Most members are those of its base.
+  // A field of Run, most of which are inherited from Recording.
   template <class T, class Base>
   static constexpr Field<Run, T> row(const char* key, T Base::*member, unsigned flags = kSummed) {
     return {key, member, flags};

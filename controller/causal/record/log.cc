@@ -1,7 +1,7 @@
-// Writes the experiment log (docs/log-format.md): struct → one line → one write(2).
+// Writes the experiment log (docs/log-format.md): each struct becomes one line and one write(2).
 //
-// "type" comes first in every line (ordered_json keeps the order), so that a reader can find where
-// a line begins that was glued to one that a killed run left cut off.
+// "type" comes first in every line (ordered_json keeps the order). A killed run can leave a line
+// without its end, and the next line glued to it; by "type" a reader finds where that one begins.
 #include "controller/causal/record/log.h"
 
 #include <fcntl.h>
@@ -26,13 +26,13 @@ using log_fields::Json;
 
 constexpr const char* kAnother = "name another file with --output FILE";
 
-// File names and symbols of the target need not be UTF-8: what is not becomes U+FFFD.
+// File names and symbols of the target need not be UTF-8; other bytes become U+FFFD.
 std::string text(Json line) {
   log_fields::to_written(line);
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// A line of that type with the fields of `object`, which belongs to the run.
+// Returns a line of type `type` with the fields of `object`, which belongs to `run`.
 template <Described S>
 std::string line_of(const char* type, const Run& run, const S& object) {
   Json line = {{"type", type}, {"run", run.id}};
@@ -47,17 +47,19 @@ bool is_regular(int fd, off_t* size) {
   return true;
 }
 
-// Whether a killed run left a line without its end.
+// Returns whether the last line has no end, as a killed run leaves it.
 bool ends_inside_line(int fd) {
   off_t size = 0;
   if (!is_regular(fd, &size) || size == 0) return false;
   const Fd reader(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC));
   char last = 0;
-  if (!reader || ::pread(reader.get(), &last, 1, size - 1) != 1) return true;  // a blank line is ok
+  if (!reader || ::pread(reader.get(), &last, 1, size - 1) != 1)
+    return true;  // a blank line does no harm
   return last != '\n';
 }
 
-// What a log can begin with: a line of ours, or what a full disk has left of one.
+// Returns whether `text` begins with a line of a log, or with the part that a full disk left of
+// one.
 bool begins_as_log(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   static constexpr std::string_view kTypes[] = {"run", "experiment", "pacing", "samples", "end"};
@@ -75,11 +77,11 @@ void check_content(const std::string& path) {
   if (count < 0) throw Error::from_errno(fmt::format("read({})", path), errno, kAnother);
   text.resize(static_cast<std::size_t>(count));
   if (begins_as_log(text)) return;
-  throw UsageError(fmt::format("{} is not an experiment log, so none is appended to it", path),
+  throw UsageError(fmt::format("{} is not an experiment log, so nothing is appended to it", path),
                    kAnother);
 }
 
-// Of a file that is not there yet.
+// Checks the directory of a file that does not exist yet.
 void check_directory(const std::string& path) {
   const auto slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -103,11 +105,11 @@ void check_log(const std::string& path) {
     return check_directory(path);
   }
   if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode) && !S_ISCHR(status.st_mode)) {
-    throw Error(fmt::format("{} is {}, and an experiment log is a file", path,
+    throw Error(fmt::format("{} is {}, but an experiment log must be a file", path,
                             S_ISDIR(status.st_mode) ? "a directory" : "a pipe, socket or disk"),
                 kAnother);
   }
-  open_output(path, kAnother);  // it is there: nothing is created
+  open_output(path, kAnother);  // the file exists, so none is created
   if (S_ISREG(status.st_mode) && status.st_size > 0) check_content(path);
 }
 
@@ -158,11 +160,11 @@ void LogWriter::append(const std::string& line) {
   }
   if (error == 0) return;
 
-  // Only what is certainly ours is cut off: another run may append to the same file.
+  // Another run may append to the same file, so only bytes that are certainly ours are cut off.
   off_t end_now = 0;
   if (written > 0 && regular && is_regular(fd_.get(), &end_now) &&
       end_now == end_before + static_cast<off_t>(written)) {
-    // Where even this fails the reader ignores the cut-off line.
+    // If this fails too, the reader ignores the cut-off line.
     [[maybe_unused]] const int result = ::ftruncate(fd_.get(), end_before);
   }
   if (failed()) return;

@@ -67,7 +67,7 @@ const Json* object_field(const Json& object, const char* key) {
 void to_written(Json& line) {
   if (const auto kind = line.find("kind"); kind != line.end()) {
     *kind = *kind == true ? "line" : "function";
-    if (line.contains("file")) line.erase("module");  // the file tells more
+    if (line.contains("file")) line.erase("module");  // the source file says more
   }
   if (const auto config = line.find("config"); config != line.end()) {
     Json parsed = Json::parse(config->get<std::string>(), nullptr, false);

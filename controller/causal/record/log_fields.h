@@ -1,5 +1,5 @@
-// The fields of one line of an experiment log, between JSON and the structs that describe them
-// (base/fields.h); what is read is checked. Pure.
+// Converts the fields of one line of an experiment log between JSON and the structs that describe
+// them (base/fields.h), and checks what it reads. Pure.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,15 +22,17 @@ namespace causalctl::causal::log_fields {
 
 using Json = nlohmann::ordered_json;
 
-// Times of a log are lengths, and times since a start.
-inline constexpr Nanoseconds kLongest = 10 * 366 * 24 * 3600 * kSecond;  // of one, either way
-inline constexpr Nanoseconds kLongestSum = INT64_MAX / 2;  // 146 years, of a whole log
+// Bounds of the times in a log, which are lengths or times since a start: of each one's absolute
+// value, and of the sum over the whole log (146 years).
+inline constexpr Nanoseconds kLongest = 10 * 366 * 24 * 3600 * kSecond;
+inline constexpr Nanoseconds kLongestSum = INT64_MAX / 2;
 
-// How deep lists and objects nest in a line. The JSON library copies and prints by recursion: what
-// is deeper than any line of ours could exhaust the stack.
+// Returns how deep lists and objects nest in a line. The JSON library copies and prints by
+// recursion, so a line that nests deeper than any of ours could exhaust the stack.
 std::size_t nesting(std::string_view line);
 
-// A field of the wrong kind; turned into an Error with file and line where those are known.
+// Thrown for a field of the wrong kind; the reader, which knows file and line, throws an Error for
+// it.
 struct BadField {
   std::string text;
 };
@@ -44,7 +46,7 @@ void convert(const Json& value, std::string_view key, T& out) {
   const bool fits = value.is_number_unsigned()
                         ? std::in_range<T>(value.get<std::uint64_t>())
                         : value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
-  if (!fits) throw BadField{fmt::format("\"{}\" is not a fitting whole number", key)};
+  if (!fits) throw BadField{fmt::format("\"{}\" is not a whole number in range", key)};
   out = value.get<T>();
 }
 
@@ -58,7 +60,7 @@ void convert(const Json& value, std::string_view key, E& out) {
   out = value_of<E>(name);
 }
 
-// Leaves `out` alone where the field is absent. Returns whether it is there.
+// Sets `out` to the field's value. Leaves `out` alone and returns false if the field is absent.
 template <typename T>
 bool get(const Json& object, std::string_view key, T& out) {
   const auto found = object.find(std::string(key));
@@ -66,13 +68,14 @@ bool get(const Json& object, std::string_view key, T& out) {
   return found != object.end();
 }
 
-// The items of a list of objects; nothing where the field is absent.
+// Returns the items of a list of objects, none if the field is absent.
 std::vector<Json> items(const Json& object, const char* key);
 
-const Json* object_field(const Json& object, const char* key);  // nullptr: absent, or no object
+// Returns nullptr if the field is absent or is no object.
+const Json* object_field(const Json& object, const char* key);
 
-// Changes a line between what is written and what the rows of the structs say: the words for a
-// unit's kind, and the configuration, which a run holds as text.
+// Change a line between its written form and the form that the rows of the structs describe. They
+// differ in the words for a unit's kind and in the configuration, which a run holds as text.
 void to_written(Json& line);
 void to_rows(Json& line);
 
@@ -81,7 +84,8 @@ inline constexpr bool kIs = false;
 template <class... T, template <class...> class Of>
 inline constexpr bool kIs<Of<T...>, Of> = true;
 
-// Reads structs by their rows. Returns whether any of their fields is there; others are left alone.
+// Reads structs by their rows. Fields that are absent keep their values; read() returns whether any
+// field is there.
 class FieldReader {
  public:
   template <Described S>
@@ -125,8 +129,8 @@ class FieldReader {
     }
     return true;
   }
-  // A time is at most kLongest, and all lengths that were read at most kLongestSum, so that sums of
-  // any of them are sound. Throws BadField.
+  // Throws BadField if the time exceeds kLongest, or if all lengths read together exceed
+  // kLongestSum, so that no sum of times overflows.
   void check_time(Nanoseconds time_ns, std::string_view key, unsigned flags);
 
   Nanoseconds sum_ns_ = 0;

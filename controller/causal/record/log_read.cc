@@ -1,7 +1,8 @@
 // Reads experiment logs (docs/log-format.md). parse_log is pure; read_logs only adds the files.
 //
-// Tolerant where a log is merely incomplete or newer in small things (a cut-off line, an unknown
-// type or field), strict where guessing would falsify results (a newer version, a wrong type).
+// The reader tolerates a log that is merely incomplete, or newer in small things (a cut-off line,
+// an unknown type or field). It refuses one where guessing would falsify results (a newer version,
+// a field of the wrong type).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -26,11 +27,11 @@ using namespace log_fields;
 constexpr std::size_t kDeepestNesting = 64;
 constexpr std::string_view kLineBegin = "{\"type\":";
 
-constexpr WarningKind<std::string> kCutOff{"{}: cut off, ignored"};
+constexpr WarningKind<std::string> kCutOff{"{}: the line is cut off; it is ignored"};
 constexpr WarningKind<std::string> kGlued{
-    "{}: begins with a line that was cut off; that part is ignored"};
+    "{}: the line begins with one that was cut off; that part is ignored"};
 constexpr WarningKind<std::string, std::string> kUnknownType{
-    "{}: lines of type \"{}\" are not known here, ignored"};
+    "{}: lines of type \"{}\" are not known to this version; they are ignored"};
 constexpr WarningKind<std::string> kHeadless{"run {}: its first line is missing"};
 constexpr WarningKind<std::uint64_t> kRepeated{"{} experiments were given twice and count once"};
 
@@ -48,7 +49,7 @@ void check(const Pacing& pacing) {
   if (!good) throw BadField{"\"held_back\", \"rate\" or \"absorbed\" is out of range"};
 }
 
-// In place of one of the same name that was read before.
+// Adds `item`, or puts it in the place of one with the same name that was read before.
 template <typename Item, typename Name>
 void keep(std::vector<Item>& all, Item item, Name name) {
   const auto same = std::find_if(all.begin(), all.end(), [&](const Item& other) {
@@ -77,7 +78,7 @@ class Reader {
   ReadLog log_;
   std::map<std::string, std::size_t> index_;        // run id → log_.runs
   std::map<std::string, std::string> heads_;        // run id → its "run" line
-  std::set<std::string, std::less<>> experiments_;  // lines seen
+  std::set<std::string, std::less<>> experiments_;  // the "experiment" lines that were read
   std::set<std::string> unknown_types_;
   std::uint64_t repeated_ = 0;
   FieldReader fields_;
@@ -106,7 +107,8 @@ void Reader::refuse_line() const {
               "causalctl report reads what attach and run wrote (docs/log-format.md)");
 }
 
-// What a killed run left may stand alone, or have the next log's first line glued to it by cat.
+// A line that a killed run left cut off may stand alone, or cat may have glued the next log's first
+// line to it.
 std::optional<Json> Reader::parse(std::string_view line, bool last) {
   if (nesting(line) > kDeepestNesting) {
     throw Error(fmt::format("{}: lists nested more than {} deep", where(), kDeepestNesting),

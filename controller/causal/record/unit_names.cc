@@ -9,7 +9,7 @@
 namespace causalctl::causal {
 namespace {
 
-// "a/b.c" → "b.c", "a/b.c": what a path can be called, shortest first.
+// Returns what a path can be called, shortest first: "b.c" and "a/b.c" for "a/b.c".
 std::vector<std::string> suffixes(const std::string& path) {
   std::vector<std::string> all;
   for (auto slash = path.rfind('/'); slash != std::string::npos && slash > 0;
@@ -24,7 +24,7 @@ std::vector<std::string> suffixes(const std::string& path) {
   return all;
 }
 
-// What a unit's name is qualified with.
+// Returns the file or binary with which a unit's name is qualified.
 const std::string& place_of(const Unit& unit) {
   return unit.is_line || !unit.file.empty() ? unit.file : unit.module;
 }
@@ -34,7 +34,7 @@ std::string name_in(const Unit& unit) {
                       : (unit.function.empty() ? unit.name : unit.function);
 }
 
-// Everything that the runs call their units.
+// Holds all names that the runs give their units.
 class Joining {
  public:
   explicit Joining(const std::vector<Run>& runs);
@@ -43,7 +43,7 @@ class Joining {
  private:
   struct Known {
     Unit unit;
-    std::set<std::string> names;  // in the runs
+    std::set<std::string> names;  // that the runs give it
   };
 
   void meet(std::size_t run, const Unit& unit);
@@ -51,7 +51,7 @@ class Joining {
   std::string name_for(const std::string& identity, const Known& known) const;
 
   std::map<std::pair<std::size_t, std::string>, Unit> of_runs_;
-  std::map<std::string, std::set<std::string>> identities_;  // by name; of units known by more
+  std::map<std::string, std::set<std::string>> identities_;  // by name; of units with a place
   std::map<std::string, Known> known_;                       // by identity
   std::map<std::string, std::size_t> could_be_called_;       // how many units each name fits
 };
@@ -78,7 +78,7 @@ void Joining::meet(std::size_t run, const Unit& unit) {
   if (!unit.name.empty()) learn(of_runs_[{run, unit.name}], unit);
 }
 
-// A unit of which only the name is known is that of this name, if there is only one.
+// If only its name is known, the unit is taken for the only one with a place and this name.
 std::string Joining::identity(std::size_t run, const std::string& name) const {
   const Unit& unit = of_runs_.at({run, name});
   if (!place_of(unit).empty()) return identity_of(unit);
@@ -141,7 +141,7 @@ std::string free_name(const Unit& unit, const std::function<bool(const std::stri
   const std::vector<std::string> names = names_of(unit);
   const auto free = std::find_if_not(names.begin(), names.end(), taken);
   if (free != names.end()) return *free;
-  std::string name = names.back();  // a relative path, which is the end of another's
+  std::string name = names.back();  // a relative path can be the end of another unit's path
   while (taken(name)) name.insert(0, "./");
   return name;
 }

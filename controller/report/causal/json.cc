@@ -1,4 +1,4 @@
-// Report → JSON: the whole model, in the structure of docs/report-format.md.
+// Renders a report as JSON: the whole model, in the structure of docs/report-format.md.
 #include <nlohmann/json.hpp>
 
 #include "controller/report/causal/render.h"
@@ -9,8 +9,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Sets the fields of a struct (base/fields.h) but those that only the log has; what is there
-// already keeps its place.
+// Sets the fields of a struct (base/fields.h) except those that only the log has. Fields that are
+// there already keep their places.
 template <Described S>
 void set_fields(Json& json, const S& object) {
   for_each_row(S::fields(), [&]<class T>(const Field<S, T>& row) {

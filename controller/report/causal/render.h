@@ -1,4 +1,4 @@
-// Model → text. Each renderer is pure.
+// Renders the model as text. Each renderer is pure.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace causalctl::report {
 
 std::string render_text(const Report& report, bool color, int width);
-// Of several reports in one text: what comes before all, and before each.
+// If one text has several reports, these come before all of them, and before each.
 std::string render_warnings(const std::vector<Warning>& warnings, bool color);
 std::string render_heading(std::size_t number, std::size_t count, const std::string& name,
                            bool color);

@@ -1,8 +1,8 @@
-// Report → text for people (docs/report-format.md, "text"): the finding in one sentence, a table
-// per progress point with two lines per unit (names and verdict; numbers and curve), then what is
-// needed to judge them: self-checks, overhead, losses, warnings.
+// Renders a report as text (docs/report-format.md, "text"). It has the finding in one sentence, a
+// table per progress point with two lines per unit (names and verdict; numbers and curve), and what
+// is needed to judge them: self-checks, overhead, losses, warnings.
 //
-// Everything that colour says is also said in words.
+// Words repeat everything that colour says.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@
 namespace causalctl::report {
 namespace {
 
-constexpr std::size_t kRows = 25;  // units in a table; the JSON report has all
-constexpr std::size_t kBins = 8;   // of the small curve, from 0 to 100 % speedup
+constexpr std::size_t kRows = 25;  // most units in a table; the JSON report has all
+constexpr std::size_t kBins = 8;   // bins of the small curve, from 0 to 100 % speedup
 constexpr std::size_t kNarrowest = 60;
-constexpr std::size_t kBesideNames = 46;  // rank, samples, verdict and the gaps
+constexpr std::size_t kBesideNames = 46;  // columns of rank, samples, verdict and the gaps
 constexpr std::size_t kSlopeWidth = 20;
 constexpr std::size_t kEffectWidth = 22;
 
@@ -38,7 +38,7 @@ std::string verdict_words(Verdict verdict) {
   return "";
 }
 
-// The mean effect per bin as a bar; '-' below zero, ' ' where nothing was measured.
+// Draws the mean effect per bin as a bar, '-' below zero, and ' ' if nothing was measured.
 std::string small_curve(const std::vector<CurvePoint>& curve) {
   static constexpr std::array<const char*, 9> kBars = {"_", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::array<double, kBins> sum{};
@@ -49,7 +49,7 @@ std::string small_curve(const std::vector<CurvePoint>& curve) {
     sum[bin] += point.effect.value * weight;
     count[bin] += weight;
   }
-  double largest = 0.02;  // noise around zero shall not look like a curve
+  double largest = 0.02;  // so that noise around zero does not look like a curve
   for (std::size_t bin = 0; bin < kBins; ++bin) {
     if (count[bin] > 0) largest = std::max(largest, std::abs(sum[bin] / count[bin]));
   }
@@ -132,7 +132,7 @@ std::string pooled(const UnitResult& unit, double low, double high) {
   return "·";
 }
 
-// `runs`: that could have tried it.
+// `runs` is the number of runs that could have tried the unit.
 void write_unit(std::size_t rank, const UnitResult& unit, std::uint64_t runs,
                 std::size_t unit_width, Text& out) {
   const std::string verdict = verdict_words(unit.verdict);
@@ -156,7 +156,7 @@ void write_unit(std::size_t rank, const UnitResult& unit, std::uint64_t runs,
   if (unit.runs < runs) out.line("  (from {} of {} runs)", unit.runs, runs);
 }
 
-// `runs`: of the whole report.
+// `runs` is the number of runs of the whole report.
 void write_progress(const ProgressResult& progress, std::uint64_t runs, Text& out) {
   std::string head =
       fmt::format("{}: {} visits, {:.6g} a second without speedup", printable(progress.name),
@@ -211,7 +211,7 @@ void write_warnings(const std::vector<Warning>& warnings, Text& out) {
   }
 }
 
-// Without any pause nothing was tried on the program: virtual time alone says what is gained.
+// If no thread was paused, the gain is computed from virtual time alone, and the text says so.
 void write_tested(const Tested& tested, Text& out) {
   if (tested.experiments == 0) return;
   out.line(
@@ -234,7 +234,7 @@ void write_checks(const Report& report, Text& out) {
            check.null_effect ? percent_interval(*check.null_effect) : "too few baselines to tell");
   const auto has_null = [](const ProgressResult& point) { return point.null_effect.has_value(); };
   auto point = std::find_if(report.progress.begin(), report.progress.end(), has_null);
-  if (point != report.progress.end()) ++point;  // the line above is of that one
+  if (point != report.progress.end()) ++point;  // the line above is about that one
   for (; point != report.progress.end(); ++point) {
     if (!point->null_effect) continue;
     out.line("             … on {}: {}", printable(point->name),
@@ -244,15 +244,14 @@ void write_checks(const Report& report, Text& out) {
   out.line("             delay asked for {}, paid {}", duration(check.delay_asked_ns),
            duration(check.delay_paid_ns));
   out.line(
-      "             system calls met by stops: {} went on, {} began again, {} returned EINTR for "
-      "that{}",
+      "             interrupted system calls: {} resumed, {} restarted, {} failed with EINTR{}",
       grouped(check.stopped_calls.continued), grouped(check.stopped_calls.repeated),
       grouped(check.stopped_calls.broken),
       check.stopped_calls.shortened > 0
           ? fmt::format(", {} wrote less than asked", grouped(check.stopped_calls.shortened))
           : "");
   out.line("             the target afterwards: {}", what_digest_says(report.digest));
-  // By itself the number may be noise: on a target whose work comes in bunches it is.
+  // The interval is shown because the number alone may be noise, as for work that comes in bunches.
   const Overhead& cost = report.overhead;
   std::string overhead;
   if (cost.slowdown && cost.slowdown_low && cost.slowdown_high) {
@@ -279,7 +278,7 @@ void write_checks(const Report& report, Text& out) {
     out.line("followed     {}: what the target gains passes through them",
              printable(fmt::format("{}", fmt::join(report.peers, ", "))));
   }
-  // What stands at the head is not said again.
+  // A warning that stands at the head is not repeated.
   std::vector<Warning> warnings = report.warnings;
   for (const Warning& told : report.beside) std::erase(warnings, told);
   write_warnings(warnings, out);

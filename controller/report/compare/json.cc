@@ -1,4 +1,4 @@
-// Comparison → JSON, the structure of docs/ab.md, and → CSV, a row per run.
+// Renders a comparison as JSON, in the structure of docs/ab.md, and as CSV with one row per run.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

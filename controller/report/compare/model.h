@@ -1,4 +1,5 @@
-// What the report of an A/B comparison shows, as plain structs; its JSON is this model, complete.
+// What the report of an A/B comparison shows, as plain structs. The JSON report shows the whole
+// model.
 #pragma once
 
 #include <array>
@@ -13,8 +14,9 @@
 
 namespace causalctl::report {
 
-// Of a run, smaller is better for all: seconds (throughput: per visit; latency; wall; cpu: per unit
-// of work where progress is counted), bytes (memory), a number (switches: likewise per unit).
+// What is measured of a run; smaller is better for all. Throughput is in seconds per visit, latency
+// and wall in seconds, memory in bytes. CPU seconds and the number of switches are per unit of work
+// if progress is counted.
 enum class MetricKind : std::uint8_t { throughput, latency, wall, cpu, memory, switches };
 constexpr auto names_of(MetricKind) {
   return std::array<std::string_view, 6>{"throughput", "latency", "wall",
@@ -24,22 +26,22 @@ constexpr auto names_of(MetricKind) {
 struct ComparedMetric {
   std::string name;
   MetricKind kind = MetricKind::wall;
-  // Typical values of the sides; throughput: visits a second. nullopt: not measured.
+  // Typical values of the sides, for throughput in visits a second; nullopt if not measured.
   std::optional<double> a, b;
-  std::optional<Interval> effect;    // by how much less B needs; nullopt: not enough data
-  std::optional<double> p_value;     // Mann-Whitney U; nullopt also where many looks were taken
+  std::optional<Interval> effect;    // by how much less B needs; nullopt if data is insufficient
+  std::optional<double> p_value;     // Mann-Whitney U; nullopt also after interim analyses
   std::optional<double> detectable;  // smallest effect found in 80 of 100 such comparisons
-  std::optional<Interval> null;      // A against A
+  std::optional<Interval> null;      // A compared with A
   std::optional<double> drift;       // relative change from the first run to the last
-  std::vector<double> course;        // each run over the mean of its side, in time order
+  std::vector<double> course;        // each run divided by the mean of its side, in time order
 };
 
 struct AbRun {
   bool null = false;
-  bool b = false;  // its role in the comparison; of a null run both are A
+  bool b = false;  // whether it plays side B; in a null run both play A
   std::size_t block = 0;
   Nanoseconds start_ns = 0;                   // since the start of the comparison
-  std::vector<std::optional<double>> values;  // as Comparison::metrics, units as in MetricKind
+  std::vector<std::optional<double>> values;  // in the order of Comparison::metrics
 };
 
 struct Prediction {
@@ -52,10 +54,10 @@ struct Prediction {
   bool agrees = false;  // the difference's interval contains zero
 };
 
-// --fail-if-slower
+// The outcome of --fail-if-slower.
 struct Gate {
   enum class Verdict : std::uint8_t { passed, failed, undecided };
-  double limit = 0;  // 0.02: 2 % slower
+  double limit = 0;  // 0.02 means 2 % slower
   Verdict verdict = Verdict::undecided;
 };
 
@@ -64,15 +66,15 @@ constexpr auto names_of(Gate::Verdict) {
 }
 
 struct Comparison {
-  std::string a, b;  // what was compared
+  std::string a, b;  // names of the sides
   std::size_t pairs = 0;
   std::size_t null_pairs = 0;
-  std::size_t fewest_pairs = 0;  // with which there may be an interval
+  std::size_t fewest_pairs = 0;  // an interval needs at least this many
   std::uint64_t seed = 0;
-  bool sequential = false;  // intervals hold at every look, not only at the end
+  bool sequential = false;  // intervals hold at every interim analysis, not only at the end
   std::string reason;       // rounds | certain | interrupted | failed
   Nanoseconds wall_ns = 0;
-  std::vector<ComparedMetric> metrics;  // the first is the one that decides
+  std::vector<ComparedMetric> metrics;  // the first one decides
   std::optional<Prediction> prediction;
   std::optional<Gate> gate;
   std::vector<AbRun> runs;

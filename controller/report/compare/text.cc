@@ -1,6 +1,6 @@
-// Comparison → text for people: the finding in one sentence, how it was measured, a table of
-// metrics, then what is needed to judge it: drift, prediction, warnings. "No difference" is never
-// said without the smallest difference that would have been seen.
+// Renders a comparison as text: the finding in one sentence, how it was measured, a table of
+// metrics, and what is needed to judge it: drift, prediction, warnings. "No difference" always
+// comes with the smallest difference that would have been seen.
 #include "controller/report/text.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,8 @@ std::string interval_text(const std::optional<Interval>& interval) {
   return interval ? percent_interval(*interval) : "·";
 }
 
-std::string more(const Interval& effect) {  // of one that is below zero
+// Writes an effect below zero as a positive one.
+std::string more(const Interval& effect) {
   return fmt::format("{} % [{}, {}]", percent(-effect.value), percent(-effect.high),
                      percent(-effect.low));
 }
@@ -85,7 +86,7 @@ std::string how(const Comparison& comparison) {
   }
   return text + fmt::format(", in {}; ended by {}; seed {}; intervals {}",
                             duration(comparison.wall_ns), comparison.reason, comparison.seed,
-                            comparison.sequential ? "hold at every look" : "by bootstrap");
+                            comparison.sequential ? "hold at every analysis" : "by bootstrap");
 }
 
 void add_table(const Comparison& comparison, std::string& text) {
@@ -108,7 +109,7 @@ void add_table(const Comparison& comparison, std::string& text) {
   }
 }
 
-// Runs in time order, several in one column where there are many.
+// Draws the runs in time order, several in one column if there are many.
 std::string course(const std::vector<double>& values) {
   static constexpr std::array<const char*, 8> kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const std::size_t columns = std::min(kCourseColumns, values.size());
@@ -121,7 +122,7 @@ std::string course(const std::vector<double>& values) {
     means.push_back(sum / static_cast<double>(last - first));
   }
   const auto [low, high] = std::minmax_element(means.begin(), means.end());
-  const double span = std::max(*high - *low, 0.01);  // noise shall not look like mountains
+  const double span = std::max(*high - *low, 0.01);  // so that noise does not look like mountains
   std::string text;
   for (const double mean : means) {
     text += kBars[static_cast<std::size_t>(std::lround((mean - *low) / span * 7))];

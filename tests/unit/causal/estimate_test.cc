@@ -444,7 +444,7 @@ TEST_CASE("warnings", "[causal]") {
   CHECK(warned(report, "were paid"));
   CHECK(warned(report, "more of them wanted to run"));
   CHECK(warned(report, "because of other processes"));
-  CHECK(warned(report, "never: never visited"));
+  CHECK(warned(report, "never was never visited"));
   const auto texts = texts_of(report.warnings);
   CHECK(std::count(texts.begin(), texts.end(), "pauses by ptrace") == 1);
   CHECK(report.digest == DigestResult::changed);
@@ -465,10 +465,10 @@ TEST_CASE("a kernel that limits samples is told of where it limits many", "[caus
 TEST_CASE("where the kernel limits many samples nobody's time is known by them", "[causal]") {
   Run run = synthetic_run({.units = {linear("a", 0.3)}});
   run.overhead.period_ns = kMillisecond;  // as if "a" ran a fifth of the time
-  CHECK(warned(estimate({run}), "do not trust it"));
+  CHECK(warned(estimate({run}), "Do not trust it"));
   run.losses.throttles = run.losses.samples_total;
   CHECK(unit_of(estimate({run}), "a").ceiling == 1.0);
-  CHECK_FALSE(warned(estimate({run}), "do not trust it"));
+  CHECK_FALSE(warned(estimate({run}), "Do not trust it"));
 }
 
 TEST_CASE("lost records are warned of where they cost experiments", "[causal]") {
@@ -489,7 +489,7 @@ TEST_CASE("lost records are warned of where they cost experiments", "[causal]") 
   CHECK(warned(estimate({run}), "use a longer --period"));
   run.overhead.period_ns = 10 * kMillisecond;  // few samples, so they are not what fills the rings
   CHECK(warned(estimate({run}), lost));
-  CHECK(warned(estimate({run}), "the controller was too late for them"));
+  CHECK(warned(estimate({run}), "the controller was too late to read them"));
 }
 
 TEST_CASE("nothing at all is no crash", "[causal]") {

@@ -65,7 +65,7 @@ TEST_CASE("a point that comes at its own pace is told, and one of which that is 
   warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0],
-             Contains("as often [97, 101], and 90 % of that [80, 100] was taken from"));
+             Contains("as often [97, 101], and 90 % of that [80, 100] was absorbed by"));
   pacing->pace = report::Pace::unknown;
   warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
@@ -103,14 +103,14 @@ TEST_CASE("an effect larger than the unit's own time allows for is not to be tru
   report.progress[0].units[0].ceiling = 0.1;  // at a speedup of one half: 5 %
   const auto warnings = warnings_of(report);
   REQUIRE(warnings.size() == 1);
-  CHECK_THAT(warnings[0], Contains("more than the 5.0 %") && Contains("do not trust it"));
+  CHECK_THAT(warnings[0], Contains("more than the 5.0 %") && Contains("Do not trust it"));
 }
 
 TEST_CASE("a point that was never passed, and one without any worthwhile unit", "[causal]") {
   report::Report report = sound();
   report.progress[0].visits = 0;
   REQUIRE(warnings_of(report).size() == 1);
-  CHECK_THAT(warnings_of(report)[0], StartsWith("p: never visited"));
+  CHECK_THAT(warnings_of(report)[0], StartsWith("p was never visited"));
   report = sound();
   report.progress[0].units[0].verdict = report::Verdict::no_effect;
   REQUIRE(warnings_of(report).size() == 1);
@@ -127,7 +127,7 @@ TEST_CASE("waits for cores are told apart by whose doing they are", "[causal]") 
   report.oversubscribed_share = report.foreign_share = 0.4;
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0], Contains("40 % of the time because of other processes"));
-  CHECK_THAT(warnings_of(report)[0], Contains("of CPU time): effects"));
+  CHECK_THAT(warnings_of(report)[0], Contains("of CPU time). Effects"));
   report.beside = {Warning("Others had the cores.")};  // says it better
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0], StartsWith("Others had"));
@@ -135,7 +135,7 @@ TEST_CASE("waits for cores are told apart by whose doing they are", "[causal]") 
   report.peers = {"client (process 17)"};
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0],
-             Contains("of CPU time), among them client (process 17), which it talks to: effects"));
+             Contains("of CPU time), among them client (process 17), which it talks to. Effects"));
   report.foreign_share = 0;
   REQUIRE(warnings_of(report).size() == 1);
   CHECK_THAT(warnings_of(report)[0], Contains("hold only for this number of cores"));

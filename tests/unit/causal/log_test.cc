@@ -260,7 +260,8 @@ TEST_CASE("appending to a log that was cut off", "[causal]") {
   }
   const ReadLog read = read_logs({path});
   CHECK(read.runs.size() == 2);
-  CHECK(texts_of(read.warnings) == std::vector<std::string>{path + ":2: cut off, ignored"});
+  CHECK(texts_of(read.warnings) ==
+        std::vector<std::string>{path + ":2: the line is cut off; it is ignored"});
 }
 
 TEST_CASE("logs may be concatenated, also after a cut", "[causal]") {
@@ -276,7 +277,7 @@ TEST_CASE("logs may be concatenated, also after a cut", "[causal]") {
   CHECK(read.runs[0].samples[0].count == 4);
   CHECK(read.runs[1].samples[0].count == 3);
   REQUIRE(read.warnings.size() == 1);
-  CHECK_THAT(read.warnings[0].text(), Contains("l:2: begins with a line that was cut off"));
+  CHECK_THAT(read.warnings[0].text(), Contains("l:2: the line begins with one that was cut off"));
 }
 
 TEST_CASE("the same log given twice counts once", "[causal]") {

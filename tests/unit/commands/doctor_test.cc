@@ -171,7 +171,7 @@ TEST_CASE("where the samples of half a second fall", "[progress][doctor]") {
   CHECK(part.finding ==
         "10 % of 200 samples are in the executable or what it calls, 80 % in "
         "libpython3.11.so.1.0, 10 % in libc.so.6");
-  CHECK(part.remedy == "what is to be profiled is named by --scope-binary 'libpython3.11.so.1.0'");
+  CHECK(part.remedy == "choose the code to profile with --scope-binary 'libpython3.11.so.1.0'");
   CHECK(option.empty());
 
   const Check none = check_activity({200, 1, {{"libx.so", 199}}}, option);

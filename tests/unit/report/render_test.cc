@@ -111,7 +111,7 @@ Report example() {
   report.foreign_share = 0.004;
   report.peers = {"client (process 17)", "proxy (process 9)"};
   report.facilities = {{"sample", "seen"}, {"wake-up", "never-fired"}};
-  report.warnings = {Warning("profile.jsonl:17: cut off, ignored")};
+  report.warnings = {Warning("profile.jsonl:17: the line is cut off; it is ignored")};
   report.executable = "/srv/server-1.2";
   report.started_as = "server";
   report.reason = EndReason::duration;
