@@ -25,6 +25,17 @@ int poll_until(pollfd waited, Nanoseconds deadline_ns) {
   return ppoll(&waited, 1, &timeout, nullptr);
 }
 
+// Opens what has no content. Where /dev is missing, as below some chroot(2), that is the reading
+// end of a pipe that has no other.
+Fd open_nothing() {
+  Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (null) return null;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Error::from_errno("open(/dev/null), and pipe2", errno);
+  close(ends[1]);
+  return Fd(ends[0]);
+}
+
 void keep_only(std::vector<int> kept) {
   std::sort(kept.begin(), kept.end());
   unsigned first = STDERR_FILENO + 1;
@@ -34,9 +45,9 @@ void keep_only(std::vector<int> kept) {
     first = std::max(first, next + 1);
   }
   close_range(first, ~0U, 0);
-  const Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const Fd nothing = open_nothing();
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (!std::binary_search(kept.begin(), kept.end(), fd)) dup2(null.get(), fd);
+    if (!std::binary_search(kept.begin(), kept.end(), fd)) dup2(nothing.get(), fd);
   }
 }
 
@@ -116,17 +127,30 @@ HelperProcess::HelperProcess(std::string_view what, const Body& body) {
   _exit(0);
 }
 
-std::optional<int> HelperProcess::ended_within(Nanoseconds limit_ns) const {
+std::optional<int> HelperProcess::ended_within(Nanoseconds limit_ns) {
+  if (status_) return status_;
   const Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   const Nanoseconds deadline_ns = monotonic_now() + limit_ns;
-  while (poll_until({process.get(), POLLIN, 0}, deadline_ns) < 0 && errno == EINTR) continue;
-  int status = 0;
-  return waitpid(pid_, &status, WNOHANG) == pid_ ? std::optional(status) : std::nullopt;
+  for (;;) {
+    const bool over = monotonic_now() >= deadline_ns;
+    int status = 0;
+    const Pid ended = waitpid(pid_, &status, WNOHANG);
+    // Where another has reaped it, the status is unknown.
+    if (ended == pid_ || (ended < 0 && errno == ECHILD)) status_ = status;
+    if (status_ || over) return status_;
+    if (process) {
+      poll_until({process.get(), POLLIN, 0}, deadline_ns);
+    } else {  // no descriptor is left
+      sleep_until(monotonic_now() + kMillisecond);
+    }
+  }
 }
 
-int HelperProcess::wait_for_end() const {
+int HelperProcess::wait_for_end() {
+  if (status_) return *status_;
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
+  status_ = status;
   return status;
 }
 

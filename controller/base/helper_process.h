@@ -92,13 +92,14 @@ class HelperProcess {
   Channel& channel() { return channel_; }
   const Channel& channel() const { return channel_; }
 
-  // Wait for its end and reap it, which can be done once. Return its status as wait(2) gives it;
-  // nullopt where it does not end in this time.
-  std::optional<int> ended_within(Nanoseconds limit_ns) const;
-  int wait_for_end() const;
+  // Wait for its end and reap it. Return its status as wait(2) gives it (0 where another has reaped
+  // it), also when they are called again; nullopt where it does not end in this time.
+  std::optional<int> ended_within(Nanoseconds limit_ns);
+  int wait_for_end();
 
  private:
   Pid pid_ = 0;
+  std::optional<int> status_;  // once it is reaped, and its number may be another process's
   Channel channel_;  // its end is the sign for the helper to end; nothing here waits for that
 };
 
@@ -113,7 +114,7 @@ struct HelperLife {
 
 // Makes the calling process a helper in a session of its own, where no signal of the terminal
 // reaches it. SIGCHLD has its default action. Returns a signalfd(2) that does not block. Throws
-// Error where that cannot be opened. REQUIRES: the process has one thread.
+// Error where a descriptor cannot be opened. REQUIRES: the process has one thread.
 Fd settle(const HelperLife& life);
 
 // Makes the kernel send `signal` to the calling process at the end of `parent`; exits where that

@@ -103,7 +103,7 @@ causal::Execution execute(const config::Config& config, const ConsoleOptions& co
                           const causal::PlannedExecution& planned,
                           std::optional<Nanoseconds> pause_cost_ns) {
   const Scratch scratch;
-  const HelperProcess watcher("the process of a run", [&](Channel& parent, Pid controller) {
+  HelperProcess watcher("the process of a run", [&](Channel& parent, Pid controller) {
     end_with(controller, SIGTERM);
     watch_once(config, console, planned, pause_cost_ns, scratch, parent);
   });

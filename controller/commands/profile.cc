@@ -166,7 +166,8 @@ ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& gua
     throw Error(session::first_thread_ended(target));
   }
   if (guardian.was_killed()) {
-    throw Error(session::kGuardianKilled, "look for the out-of-memory killer in the kernel's log");
+    throw Error("something killed the guardian process (see the warnings)",
+                "look for the out-of-memory killer in the kernel's log");
   }
   require_result(run);
   return ExitCode::ok;

@@ -125,7 +125,7 @@ class Supervisor {
 
   // Returns when the child has become the command.
   Pid start_command() {
-    const HelperProcess child("the command", [this](Channel& parent, Pid supervisor) {
+    HelperProcess child("the command", [this](Channel& parent, Pid supervisor) {
       execute_or_tell(parent, [&] { become(command_, supervisor, output_); });
     });
     SentError failure;

@@ -32,12 +32,18 @@ constexpr Nanoseconds kSleep = 50 * kMicrosecond;  // long enough for a switch
 // A thread may wait this long for the core on which it blocks.
 constexpr Nanoseconds kBlocking = kSecond;
 
+// A security module or a seccomp filter may say so of a thread that lives.
+Error no_such_thread() {
+  return Error::from_errno(fmt::format("perf_event_open on causalctl's own thread {}", gettid()),
+                           ESRCH);
+}
+
 // Opens events on the calling thread as on a thread of the target, and lets them run.
 ThreadEvents own_events(ThreadPlan plan) {
   plan.ring_pages = 8;
   plan.running = true;
   auto events = ThreadEvents::open({gettid(), 1}, monotonic_now(), kPeriod, plan);
-  INVARIANT(events);
+  if (!events) throw no_such_thread();
   return std::move(*events);
 }
 

@@ -197,11 +197,16 @@ void Attachment::let_go() {
 
 void Attachment::detach() {
   warn_of_losses();
-  if (guardian_.was_killed()) recording_.warnings.emplace_back(kGuardianKilled);
+  const bool killed_before = guardian_.was_killed();
+  if (killed_before) recording_.warnings.emplace_back(kGuardianKilled);
   if (recording_.reason == EndReason::first_thread_ended) {
     recording_.warnings.push_back(session::first_thread_ended(target_));
   }
-  compare_digests(restore());
+  const auto left = restore();
+  if (!killed_before && guardian_.was_killed()) {
+    recording_.warnings.emplace_back(kGuardianKilledAtEnd);
+  }
+  compare_digests(left);
   tell_death(guardian_, end_watch_, recording_);
   recording_.ended = true;
 }

@@ -45,6 +45,9 @@ namespace causalctl::session {
 
 inline constexpr const char* kGuardianKilled =
     "something killed the guardian process, so the run was ended early";
+inline constexpr const char* kGuardianKilledAtEnd =
+    "something killed the guardian process while it undid what it had done to the target; another "
+    "one was to go on";
 
 // How the progress points of a run are counted.
 struct Armory {

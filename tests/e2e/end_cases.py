@@ -11,6 +11,8 @@ from case import (Case, ROUNDS, digest_same, expect, log_complete, log_ends_with
                   records_in, visits, warns, well_formed)
 from during import PATIENCE, end, interrupt, pauses_in, wait_for_pauses
 
+SYS_RECVFROM = 45
+
 
 def interrupt_twice(world):
     interrupt(world)
@@ -64,6 +66,22 @@ def kill_guardian(world):
     os.kill(guardian_of(world.process.pid), signal.SIGKILL)
 
 
+def kill_guardian_at_detach(world):
+    """The guardian is stopped, so that it dies with the request to undo everything before it."""
+    wait_for_pauses(world)
+    guardian = guardian_of(world.process.pid)
+    os.kill(guardian, signal.SIGSTOP)
+    world.process.send_signal(signal.SIGINT)
+
+    def asked():
+        words = pathlib.Path(f"/proc/{world.process.pid}/syscall").read_text().split()
+        return words[0] == str(SYS_RECVFROM)
+
+    if not fixture.wait_until(asked, PATIENCE):
+        raise RuntimeError("causalctl does not wait for its guardian")
+    os.kill(guardian, signal.SIGKILL)
+
+
 def leave_a_stub(world):
     """Leaves a stub, as a causalctl does that is killed together with its guardian during a run."""
     log = world.directory / "killed.jsonl"
@@ -101,13 +119,13 @@ def end_other(world):
     return expect(other.wait(timeout=60) == 0, f"the other causalctl ended with {other.returncode}")
 
 
-def guardian_killed(name, *options):
+def guardian_killed(name, *options, during=kill_guardian, when="so the run was ended early"):
     """A case in which the guardian is killed. The run ends with a report, a target as it was
     before, and a status that shows it."""
-    return Case(name, attach_json(*halved(A_LINE), *options), FIGURE1, during=kill_guardian,
+    return Case(name, attach_json(*halved(A_LINE), *options), FIGURE1, during=during,
                 exit=(1,), stderr=patterns("something killed the guardian process"),
                 checks=(well_formed, digest_same, log_complete, visits("round_done", 1),
-                        warns("something killed the guardian process")))
+                        warns(f"something killed the guardian process,? {when}")))
 
 
 def log_readable(outcome):
@@ -165,4 +183,6 @@ CASES = [
          stdout=patterns(r"it is being profiled by causalctl, process \d+")),
     guardian_killed("guardian_killed"),
     guardian_killed("guardian_killed_ptrace_channel", "--pause-channel", "ptrace"),
+    guardian_killed("guardian_killed_at_detach", during=kill_guardian_at_detach,
+                    when="while it undid"),
 ]

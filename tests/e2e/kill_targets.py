@@ -27,6 +27,7 @@ class Watched:
     """REQUIRES: self.pid."""
 
     statuses = ()
+    page = None
 
     def stub(self):
         """Returns the addresses of an executable anonymous mapping, which is the stub's page."""
@@ -44,12 +45,14 @@ class Watched:
         return any(b"TracerPid:\t0" not in os.pread(status, 512, 0) for status in self.statuses)
 
     def paused(self):
-        stub = self.stub()
-        if not stub:
+        """Cheap, so that the watching takes no core. The stub stays where it is until the detach."""
+        self.page = self.page or self.stub()
+        if not self.page:
             return False
+        start, end = self.page
         for thread in os.listdir(f"/proc/{self.pid}/task"):
             words = pathlib.Path(f"/proc/{self.pid}/task/{thread}/syscall").read_text().split()
-            if words[0] == str(SYS_CLOCK_NANOSLEEP) and stub[0] <= int(words[-1], 16) < stub[1]:
+            if words[0] == str(SYS_CLOCK_NANOSLEEP) and start <= int(words[-1], 16) < end:
                 return True
         return False
 

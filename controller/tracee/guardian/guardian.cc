@@ -100,6 +100,20 @@ struct Guardian::Impl {
     return response;
   }
 
+  // Where the helper is killed, even in the midst of it, another one goes on.
+  Response ask_to_restore() {
+    const Request request{.kind = Kind::restore};
+    if (helper_is_alive()) {
+      try {
+        return ask_to_touch(request);
+      } catch (const Error&) {
+        if (helper_is_alive()) throw;
+      }
+    }
+    replace_helper();
+    return ask_to_touch(request);
+  }
+
   // REQUIRES: errno is that of `call`.
   [[noreturn]] void failed(const char* call) const {
     const int error = errno;
@@ -113,7 +127,7 @@ struct Guardian::Impl {
                 "the kernel's log");
   }
 
-  void wait_for_helper() const {
+  void wait_for_helper() {
     // Where the target stands still, the helper has already said what it waits for.
     const bool stands_still = is_frozen(target) || is_stopped(target);
     if (!helper.ended_within(stands_still ? 10 * kMillisecond : 5 * kSecond)) {
@@ -230,16 +244,17 @@ std::vector<StopPause> Guardian::finished_pauses() {
 }
 
 std::vector<std::string> Guardian::restore() {
-  if (!impl_->helper_is_alive()) {
-    if (!impl_->may_be_injected) {
-      impl_->involvement.restored = true;
-      return {};
-    }
-    impl_->replace_helper();
-  }
-  const auto response = impl_->ask_to_touch({.kind = Kind::restore});
-  impl_->may_be_injected = false;
   impl_->involvement.restored = true;
+  if (!impl_->helper_is_alive() && !impl_->may_be_injected) return {};
+  protocol::Response response;
+  try {
+    response = impl_->ask_to_restore();
+    impl_->may_be_injected = false;
+  } catch (const Error& error) {
+    response.text.set(
+        fmt::format("process {} may still have our SIGTRAP handler and its page: {}\n",
+                    impl_->target, error.what()));
+  }
   std::vector<std::string> problems = std::exchange(impl_->problems, {});
   std::string_view text = response.text.c_str();
   while (!text.empty()) {

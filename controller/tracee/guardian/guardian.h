@@ -61,7 +61,8 @@ class Guardian {
 
   // Undoes inject() and every pause; REQUIRES that all sigtrap events on the target are closed.
   // Returns what could not be undone (empty: all is as before), and whether a target that was
-  // stopped was resumed by us. May be called twice.
+  // stopped was resumed by us. Where the helper is killed meanwhile, another one goes on; where
+  // that is impossible, the destructor tries once more. May be called twice.
   std::vector<std::string> restore();
 
   // True where something has killed the helper, so that the run should end, even if another process

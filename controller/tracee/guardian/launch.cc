@@ -1,8 +1,10 @@
 #include "controller/tracee/guardian/launch.h"
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "controller/base/clock.h"
@@ -36,7 +38,12 @@ LaunchedChild::LaunchedChild(const Launch& launch, Pid tracer)
     : child_(fork_child(launch, tracer)) {}
 
 void LaunchedChild::execute() {
-  (void)child_.channel().send(kGo);
+  if (!child_.channel().send(kGo)) {
+    const int error = errno;
+    child_.channel().close();  // it ends
+    throw Error::from_errno(
+        fmt::format("send to process {}, which waits to execute the program", child_.pid()), error);
+  }
   SentError failure;
   if (child_.channel().receive(failure)) failure.rethrow();
 }

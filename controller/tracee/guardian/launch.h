@@ -27,7 +27,8 @@ class LaunchedChild {
   LaunchedChild(const Launch& launch, Pid tracer);
 
   Pid pid() const { return child_.pid(); }
-  // Lets it execute its program; returns when it has. Throws UsageError that names the command.
+  // Lets it execute its program; returns when it has. Throws UsageError that names the command, or
+  // Error where the child cannot be told; then the child ends.
   void execute();
 
  private:

@@ -75,7 +75,7 @@ TEST_CASE("a helper answers, sees its channel close, and ends", "[helper]") {
 }
 
 TEST_CASE("that a helper is killed is seen at its channel", "[helper]") {
-  const HelperProcess helper("a helper", [](Channel&, Pid) { pause(); });
+  HelperProcess helper("a helper", [](Channel&, Pid) { pause(); });
   CHECK_FALSE(helper.channel().is_closed());
   kill(helper.pid(), SIGKILL);
   CHECK(WTERMSIG(helper.wait_for_end()) == SIGKILL);
@@ -87,11 +87,30 @@ TEST_CASE("that a helper is killed is seen at its channel", "[helper]") {
   CHECK(errno == EPIPE);
 }
 
+TEST_CASE("a helper that is reaped already is not waited for", "[helper]") {
+  HelperProcess helper("a helper", [](Channel&, Pid) { _exit(7); });
+  const bool patiently = GENERATE(true, false);
+  const std::optional<int> status = patiently ? helper.wait_for_end() : helper.ended_within(kLong);
+  CHECK(status == std::optional(7 << 8));
+  const Nanoseconds start_ns = monotonic_now();
+  CHECK(helper.ended_within(kLong) == status);
+  CHECK(helper.wait_for_end() == status);
+  CHECK(monotonic_now() - start_ns < kLong / 2);
+}
+
+TEST_CASE("a helper that another has reaped is not waited for", "[helper]") {
+  HelperProcess helper("a helper", [](Channel&, Pid) {});
+  REQUIRE(waitpid(helper.pid(), nullptr, 0) == helper.pid());
+  const Nanoseconds start_ns = monotonic_now();
+  CHECK(helper.ended_within(kLong) == std::optional(0));
+  CHECK(monotonic_now() - start_ns < kLong / 2);
+}
+
 TEST_CASE("a settled helper keeps the files that it names, and a session of its own", "[helper]") {
   const Fd dropped(memfd_create("dropped", MFD_CLOEXEC));
   const Fd kept(memfd_create("kept", MFD_CLOEXEC));
   const Fd dropped_too(memfd_create("dropped_too", MFD_CLOEXEC));
-  const HelperProcess helper("a helper", [&](Channel& channel, Pid) {
+  HelperProcess helper("a helper", [&](Channel& channel, Pid) {
     const Fd signals =
         settle({.name = "helper", .kept = {channel.descriptor(), kept.get(), STDERR_FILENO}});
     SentText text;
@@ -112,8 +131,40 @@ TEST_CASE("a settled helper keeps the files that it names, and a session of its 
   CHECK(std::count(files.begin(), files.end(), '\n') == 6);
 }
 
+// In a container or below a chroot(2) there may be none.
+TEST_CASE("a settled helper keeps no file of its parent's where there is no /dev/null",
+          "[helper]") {
+  if (geteuid() != 0) {
+    WARN("needs root, for chroot");
+    return;
+  }
+  int ends_of_pipe[2];
+  REQUIRE(pipe2(ends_of_pipe, O_CLOEXEC) == 0);
+  const Fd reader(ends_of_pipe[0]);
+  Fd writer(ends_of_pipe[1]);
+  HelperProcess helper("a helper", [&](Channel& channel, Pid) {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) dup2(writer.get(), fd);
+    if (chroot("/proc/self/fdinfo") != 0) _exit(1);
+    (void)channel.send(0);
+    const Fd signals = settle({.name = "helper", .kept = {channel.descriptor(), STDERR_FILENO}});
+    int word = 0;
+    const bool at_end = read(STDIN_FILENO, &word, sizeof word) == 0;
+    const bool refused = write(STDOUT_FILENO, &word, sizeof word) < 0;
+    (void)channel.send(at_end && refused);
+    (void)channel.receive(word);
+  });
+  writer.reset();
+  CHECK(answer_of<int>(helper) == 0);
+  CHECK(answer_of<bool>(helper));
+  pollfd parents{reader.get(), 0, 0};
+  CHECK(poll(&parents, 1, 0) == 1);  // no process has the other end
+  CHECK(parents.revents == POLLHUP);
+  helper.channel().close();
+  CHECK(helper.wait_for_end() == 0);
+}
+
 TEST_CASE("a settled helper ignores some signals and reads others", "[helper]") {
-  const HelperProcess helper("a helper", [](Channel& channel, Pid) {
+  HelperProcess helper("a helper", [](Channel& channel, Pid) {
     const Fd signals = settle({.name = "helper",
                                // One that is both is read: it is blocked.
                                .ignored = {SIGTERM, SIGUSR1},
@@ -141,7 +192,7 @@ TEST_CASE("a helper is told of its parent's end, or ends with it", "[helper]") {
   Fd writer(ends_of_pipe[1]);
   const auto tell = [&](Pid pid) { (void)!write(writer.get(), &pid, sizeof pid); };
   HelperProcess parent("a parent", [&](Channel&, Pid) {
-    const HelperProcess helper("a helper", [&](Channel& channel, Pid own_parent) {
+    HelperProcess helper("a helper", [&](Channel& channel, Pid own_parent) {
       Fd signals;
       if (told) {
         signals = settle({.name = "helper",
@@ -199,7 +250,7 @@ TEST_CASE("an error of a helper is thrown as it was there", "[helper]") {
 
 TEST_CASE("whether a helper has become another program is told", "[helper]") {
   const auto failure_of = [](const char* program) {
-    const HelperProcess helper("a program", [&](Channel& channel, Pid) {
+    HelperProcess helper("a program", [&](Channel& channel, Pid) {
       execute_or_tell(channel, [&] { execute({program}, {}, "/"); });
     });
     SentError failure;

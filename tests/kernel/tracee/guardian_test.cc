@@ -6,14 +6,17 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -75,6 +78,16 @@ bool no_child_but(Pid target) {
     if (pid != target && waitpid(pid, nullptr, WNOHANG) != pid) none = false;
   }
   return none && children.eof();
+}
+
+// True if a thread of the process waits in this system call.
+bool waits_in(Pid pid, int call) {
+  const auto tids = procfs::threads(pid);
+  return std::any_of(tids.begin(), tids.end(), [&](Tid tid) {
+    const auto text = procfs::read_text("/proc/" + std::to_string(pid) + "/task/" +
+                                        std::to_string(tid) + "/syscall");
+    return text && text->starts_with(std::to_string(call) + " ");
+  });
 }
 
 // Makes a program for a 32-bit processor that loops for ever.
@@ -344,6 +357,44 @@ TEST_CASE("only SIGKILL ends the guardian", "[tracee]") {
   }
   sleep_until(monotonic_now() + 50 * kMillisecond);
   CHECK_FALSE(guardian.was_killed());
+}
+
+TEST_CASE("what a guardian that is killed while it restores leaves is undone by another one",
+          "[tracee]") {
+  TargetProcess target({program("target_waits"), "busy", "2"});
+  const bool can_fork = GENERATE(true, false);
+  CAPTURE(can_fork);
+  {
+    Guardian guardian;
+    guardian.adopt(target.pid());
+    guardian.inject(16);
+    // It is stopped, so that it dies with the request before it, and does not harm the target.
+    const Pid helper = guardian.helper();
+    REQUIRE(kill(helper, SIGSTOP) == 0);
+    auto restoring = std::async(std::launch::async, [&] { return guardian.restore(); });
+    const auto waits = [&] { return waits_in(getpid(), SYS_recvfrom); };
+    REQUIRE(eventually(5 * kSecond, waits));
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const rlimit none{1, before.rlim_max};                         // poll(2) takes one
+    if (!can_fork) REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);  // no socket pair
+    kill(helper, SIGKILL);
+    const bool ended = restoring.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    REQUIRE(ended);
+    const std::vector<std::string> problems = restoring.get();
+    CHECK(guardian.was_killed());
+    if (can_fork) {
+      CHECK(problems == std::vector<std::string>{});
+      CHECK(clean(target.pid()));
+    } else {
+      REQUIRE(problems.size() == 1);
+      CHECK_THAT(problems[0], Contains("process " + std::to_string(target.pid())) &&
+                                  Contains("cannot start the guardian process"));
+    }
+  }
+  CHECK(clean(target.pid()));
+  CHECK_FALSE(target.ended());
 }
 
 TEST_CASE("a thread that is not the target's is not stopped", "[tracee]") {
