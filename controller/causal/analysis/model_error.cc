@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "controller/base/statistics.h"
 #include "controller/causal/record/core_totals.h"
 
 namespace causalctl::causal {
@@ -34,6 +35,17 @@ double fully_shared_error(const CoresShared& shared) {
   return kErrorOften;
 }
 
+// Under a quota a thread that rests at times, and waits for no other, rests more often if its code
+// is faster. Then it leaves CPU time to the others, at most what the code saves. How much is not
+// predicted, so the interval reaches as far.
+double error_of_rests(const Experiment& experiment) {
+  const CoreTotals& cores = experiment.cores;
+  if (cores.quota_granted_ns <= 0) return 0;
+  const double most = experiment.speedup * static_cast<double>(cores.resting_unit_ns) /
+                      static_cast<double>(cores.quota_granted_ns);
+  return most / statistics::kNormal95;
+}
+
 }  // namespace
 
 double error_beside(const CoresShared& shared) {
@@ -46,9 +58,10 @@ double error_beside(const CoresShared& shared) {
 Nanoseconds model_error_of(const Experiment& experiment) {
   const double error =
       short_of_cores(experiment.runnable_wait_ns, experiment.wall_ns) ? kErrorShortOfCores : kError;
-  const double of_all = std::hypot(error, error_beside(classify(experiment.cores)));
-  return static_cast<Nanoseconds>(of_all * std::sqrt(experiment.speedup) *
-                                  static_cast<double>(experiment.effective_ns));
+  const double of_model = std::hypot(error, error_beside(classify(experiment.cores)));
+  const double of_all =
+      std::hypot(of_model * std::sqrt(experiment.speedup), error_of_rests(experiment));
+  return static_cast<Nanoseconds>(of_all * static_cast<double>(experiment.effective_ns));
 }
 
 }  // namespace causalctl::causal

@@ -28,6 +28,8 @@ class CoreAccount {
 
   // Call for each sample of a coupled thread of the target.
   void sampled(Nanoseconds period_ns, bool in_unit);
+  // Call for each sample in the unit of a thread that is not coupled and rests.
+  void rested(Nanoseconds period_ns) { before_.resting_unit_ns += period_ns; }
   // `since` covers the time since the update before.
   void update(const Now& now, const CoupledTime& since, const Sharing& sharing);
 

@@ -26,6 +26,8 @@ class CoreWatch {
   void spun_in_pause(Nanoseconds cpu_ns) { standing_cpu_ns_ += cpu_ns; }
   // Call for each sample of a thread that is coupled with others.
   void coupled(Nanoseconds cpu_ns, bool in_unit) { account_.sampled(cpu_ns, in_unit); }
+  // Call for each sample in the unit of a thread that is not coupled and rests.
+  void rested(Nanoseconds cpu_ns) { account_.rested(cpu_ns); }
   // A thread waited for its core because the controller ran on it.
   void waited_for_us(Nanoseconds waited_ns) { wait_for_us_ns_ += waited_ns; }
 

@@ -22,7 +22,11 @@ void Engine::apply(const perf::SampleEvent& event) {
   const bool known = charge.outcome == Attribution::Outcome::unit;
   const bool in_unit = known && experiment() != nullptr && charge.unit == experiment()->unit;
   earn(tid, credit_.sampled(tid, in_unit, event.period_ns, event.time_ns), event.time_ns);
-  if (ledger_.is_coupled(tid)) cores_.coupled(event.period_ns, in_unit);
+  if (ledger_.is_coupled(tid)) {
+    cores_.coupled(event.period_ns, in_unit);
+  } else if (in_unit && ledger_.rested_lately(tid, event.time_ns)) {
+    cores_.rested(event.period_ns);
+  }
   if (in_unit) {
     ++samples_in_unit_;
   } else if (spinning(event)) {

@@ -74,6 +74,9 @@ class Ledger {
   // Finds the threads that are coupled (coupling.h), by what was seen since the last call.
   CoupledTime couple();
   bool is_coupled(Tid thread) const;
+  // Returns whether a device or a timer has ended a wait of the thread within the last 100 ms, and
+  // no thread of the target has brought it into step since.
+  bool rested_lately(Tid thread, Nanoseconds now_ns) const;
 
   // Forgets all leads (between experiments); states and block times stay.
   void reset();

@@ -11,6 +11,8 @@ namespace {
 // target's CPU time, and pass no progress point.
 constexpr double kBackgroundShare = 0.05;
 
+constexpr Nanoseconds kLately = 100 * kMillisecond;
+
 }  // namespace
 
 // A background thread that a timer wakes for a moment is rarely found running when it owes; if it
@@ -65,6 +67,12 @@ CoupledTime Ledger::couple() {
     thread.ran_ns = 0;
   }
   return time;
+}
+
+bool Ledger::rested_lately(Tid thread, Nanoseconds now_ns) const {
+  const auto found = threads_.find(thread);
+  if (found == threads_.end() || !found->second.up_since_ns) return false;
+  return now_ns - *found->second.up_since_ns < kLately;
 }
 
 bool Ledger::is_coupled(Tid thread) const {

@@ -43,6 +43,9 @@ struct CoreTotals {
   Nanoseconds coupled_cpu_ns = 0;
   Nanoseconds busiest_cpu_ns = 0;
   Nanoseconds coupled_unit_ns = 0;
+  // CPU time in the selected unit of threads that are not coupled and rest: a device or a timer had
+  // ended a wait of theirs shortly before.
+  Nanoseconds resting_unit_ns = 0;
   Nanoseconds peers_cpu_ns = 0;  // of all threads of peers
   // These three count only while a quota was used up in most of its periods: for how long it was
   // so; for how long the quota stopped the target then, which stranger_wait_ns does not contain;
@@ -63,6 +66,7 @@ struct CoreTotals {
                       Field("coupled_cpu_ns", &CoreTotals::coupled_cpu_ns),
                       Field("busiest_cpu_ns", &CoreTotals::busiest_cpu_ns),
                       Field("coupled_unit_ns", &CoreTotals::coupled_unit_ns),
+                      Field("resting_unit_ns", &CoreTotals::resting_unit_ns),
                       Field("peers_cpu_ns", &CoreTotals::peers_cpu_ns),
                       Field("quota_ns", &CoreTotals::quota_ns),
                       Field("quota_stopped_ns", &CoreTotals::quota_stopped_ns),

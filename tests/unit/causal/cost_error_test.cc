@@ -175,6 +175,13 @@ TEST_CASE("what the model leaves open is in every interval", "[causal]") {
   e.cores = {100 * kMillisecond, 50 * kMillisecond, 100 * kMillisecond, 0, 0};
   CHECK(model_error_of(e) == Approx(std::hypot(0.017, 0.025) * 500e6));
 
+  // Under a quota half of what it grants goes to the unit, in a thread that rests at times.
+  e = {};
+  e.speedup = 0.5;
+  e.wall_ns = e.effective_ns = e.cores.quota_ns = e.cores.quota_granted_ns = 500 * kMillisecond;
+  e.cores.resting_unit_ns = 250 * kMillisecond;
+  CHECK(1.96 * model_error_of(e) / 500e6 == Approx(0.25).margin(0.001));
+
   const Run plain = synthetic_run({.units = {without_effect()}, .noise = 1e-5});
   const auto report = estimate({with_model_error(plain), with_model_error(plain)});
   const auto& unit = report.progress.at(0).units.at(0);

@@ -217,6 +217,20 @@ TEST_CASE("what threads that wait for each other run of the unit is counted", "[
   CHECK(since.cores == 0);  // nobody tells how long they idle
 }
 
+TEST_CASE("what threads run of the unit that rest and wait for nobody is counted",
+          "[causal][engine]") {
+  const bool timer = GENERATE(true, false);
+  Scene scene(0.5);
+  scene.switches(kFast, 10, kBlocked);
+  scene.wake(kOther, kFast, 11, timer ? perf::WakeContext::hardirq : perf::WakeContext::task);
+  scene.switches(kFast, 11, kIn);
+  scene.samples(kFast, 12, 20);
+  scene.samples(kFast, 32, 5, kOtherAddress);
+  scene.samples(kFast, 120, 20);  // it has not rested for long
+  scene.run_until(150);
+  CHECK(scene.engine.core_totals().resting_unit_ns == (timer ? 20 * kMs : 0));
+}
+
 TEST_CASE("a quota that an earlier run used up is known from the start", "[causal][engine]") {
   const bool known = GENERATE(true, false);
   Scene scene(0.5, 2, 0, std::nullopt, true, known);

@@ -43,10 +43,10 @@ bool is_that(const CoreTotals& cores, Nanoseconds first) {
          cores.visitors_cpu_ns == first + 2 && cores.met == static_cast<std::uint64_t>(first + 3) &&
          cores.ended_externally == static_cast<std::uint64_t>(first + 4) && cores.spin &&
          cores.coupled_cpu_ns == first + 5 && cores.busiest_cpu_ns == first + 6 &&
-         cores.coupled_unit_ns == first + 7 && cores.peers_cpu_ns == first + 8 &&
-         cores.cores == static_cast<int>(first + 9) && cores.idle_ns == first + 10 &&
-         cores.quota_ns == first + 11 && cores.quota_stopped_ns == first + 12 &&
-         cores.quota_granted_ns == first + 13;
+         cores.coupled_unit_ns == first + 7 && cores.resting_unit_ns == first + 14 &&
+         cores.peers_cpu_ns == first + 8 && cores.cores == static_cast<int>(first + 9) &&
+         cores.idle_ns == first + 10 && cores.quota_ns == first + 11 &&
+         cores.quota_stopped_ns == first + 12 && cores.quota_granted_ns == first + 13;
 }
 
 Run full_run() {
@@ -74,7 +74,7 @@ Run full_run() {
   e.latency = {{"request", 8, 9, -1, 2, 10, 11, 12}};
   e.runnable_wait_ns = 13;
   e.foreign_wait_ns = 12;
-  e.cores = {50, 51, 52, 53, 54, true, 55, 56, 57, 58, 61, 62, 63, 59, 60};
+  e.cores = {50, 51, 52, 53, 54, true, 55, 56, 57, 64, 58, 61, 62, 63, 59, 60};
   e.lost_records = 14;
   e.asked_ns = 15;
   e.paid_ns = 16;
@@ -89,7 +89,7 @@ Run full_run() {
   run.wall_ns = 19;
   run.overhead = {0.25, -0.5, 0.75, 0.5, 20, 31, 32, 21, {33, 34, 37}};
   run.losses = {22, 23, 24, 25, 38, 39};
-  run.cores = {60, 61, 62, 63, 64, true, 65, 66, 67, 68, 71, 72, 73, 69, 70};
+  run.cores = {60, 61, 62, 63, 64, true, 65, 66, 67, 74, 68, 71, 72, 73, 69, 70};
   run.throttled = true;
   run.digest = DigestResult::same;
   run.death = {11, 41, 42};
