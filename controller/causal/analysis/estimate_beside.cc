@@ -20,10 +20,9 @@ constexpr WarningKind<double, std::string, double, std::string, double, double> 
 
 constexpr WarningKind<double, double, double, double> kUnderQuota{
     "A quota of CPU time (cgroup) stopped the target {:.0f} % of the time while it was used up. "
-    "CPU time saved is worth "
-    "{:.1f} times as much here, and all threads that wait for each other gain by it; a standard "
-    "error for ±{:.0f} points (at {:.0f} %) is in every interval. Without the quota other code may "
-    "be worth optimising."};
+    "CPU time saved is worth {:.1f} times as much here, and all threads that wait for each other "
+    "gain by it; a standard error for ±{:.0f} points (at {:.0f} %) is in every interval. Without "
+    "the quota other code may be worth optimising."};
 
 const char* for_whom(Meeting meeting) {
   switch (meeting) {
@@ -48,13 +47,14 @@ double half_width(const CoresShared& shared) {
 
 std::vector<Warning> told_of_strangers(const std::vector<Run>& runs) {
   CoreTotals totals;
-  bool throttled = false;  // but not in most periods, or else its stops are told apart
+  bool throttled = false;
   for (const Run& run : runs) {
     for (const Experiment& experiment : run.experiments) totals += experiment.cores;
     throttled = throttled || run.throttled;
   }
   const CoresShared shared = classify(totals);
   std::vector<Warning> told;
+  // While the quota's rule held, its stops were kept apart from the waits for strangers.
   if (shared.matters) {
     told.emplace_back(kBesideStrangers, 100 * shared.waited_share,
                       throttled && totals.quota_ns == 0

@@ -84,15 +84,15 @@ ShareEffect::ShareEffect(const Run& run, const Point& point, bool felt) {
     // are of the same experiments: which threads are coupled may differ in others.
     const double by_visits = baselines.visits / unit.visits;
     Share& share = shares_[name];
-    share.per_scale = by_visits * static_cast<double>(unit.cores.coupled_cpu_ns);
-    share.unit_per_scale = by_visits * static_cast<double>(unit.cores.coupled_unit_ns);
+    share.coupled_ns = by_visits * static_cast<double>(unit.cores.coupled_cpu_ns);
+    share.unit_ns = by_visits * static_cast<double>(unit.cores.coupled_unit_ns);
     share.coupled = coupled_part(unit, run.overhead.period_ns);
   }
 }
 
 double ShareEffect::mixed(const Share& share, double scale, double effect, double speedup) {
-  const double lost = share.coupled * std::min(1.0, scale * share.per_scale) * effect;
-  return effect - lost + speedup * scale * share.unit_per_scale;
+  const double lost = share.coupled * std::min(1.0, scale * share.coupled_ns) * effect;
+  return effect - lost + speedup * scale * share.unit_ns;
 }
 
 double ShareEffect::with_share(const Experiment& treatment, double log_ratio) const {

@@ -38,14 +38,16 @@ class ShareEffect {
 
  private:
   struct Share {
-    double per_scale = 0;       // p, for a scale of 1
-    double unit_per_scale = 0;  // u p, likewise
-    double coupled = 0;         // of the unit's CPU time, what coupled threads had
+    double coupled_ns = 0;  // CPU time of coupled threads, so that p is the scale times this
+    double unit_ns = 0;     // what of it is in the unit, so that u p is the scale times this
+    double coupled = 0;     // the part of the unit's CPU time that coupled threads had
   };
+  // Returns what the program gains if the unit alone gains `effect`.
   static double mixed(const Share& share, double scale, double effect, double speedup);
 
   std::map<std::string, Share> shares_;  // by unit
-  // One by the time that is shared, cores' and quota's, each as far as it is wanted.
+  // The inverse of the CPU time, in ns, that strangers share with the target on the cores, and that
+  // others share with it in the quota. It is weighted by how much of the time that holds.
   double cores_scale_ = 0;
   double quota_scale_ = 0;
   double stopped_ = 0;  // share of the baselines' time in which the quota stopped the target

@@ -63,16 +63,14 @@ CoreTotals CoreWatch::totals() const {
   return totals;
 }
 
-void CoreWatch::check(bool may_end_quota) {
+void CoreWatch::check(SharedCores::Shows shows) {
   if (cpu_time_ns_ + standing_cpu_ns_ - checked_.cpu_ns < kEnoughToCheck) return;
   const CoreUse now = use();
   const CpuLimits limits = parts_.cpu_limits ? parts_.cpu_limits() : CpuLimits{};
   const CoupledTime coupled = ledger_.couple();
   CoreUse since = now - checked_;
   since.peers_cpu_ns = coupled.all_peers_ns;
-  shared_cores_.update(since, parts_.cores, limits,
-                       may_end_quota ? SharedCores::Shows::use_and_disuse_of_quota
-                                     : SharedCores::Shows::use_of_quota);
+  shared_cores_.update(since, parts_.cores, limits, shows);
   ledger_.share_cores(shared_cores_.shared());
   quota_stops_.set_active(shared_cores_.quota());
   account_.update(account_of(now), coupled,

@@ -37,9 +37,14 @@ class CoreWatch {
 
   // Both do nothing if the target has hardly run since the last check. Call check() between
   // windows.
-  void check() { check(parts_.pauser.totals().paid_ns == checked_paid_ns_); }
+  void check() {
+    const bool paused = parts_.pauser.totals().paid_ns != checked_paid_ns_;
+    check(paused ? SharedCores::Shows::use_of_quota : SharedCores::Shows::use_and_disuse_of_quota);
+  }
   void check_if_due(Nanoseconds now_ns) {
-    if (now_ns - checked_.at_ns > longest_unchecked_ns_) check(false);
+    if (now_ns - checked_.at_ns > longest_unchecked_ns_) {
+      check(SharedCores::Shows::use_of_quota);
+    }
   }
 
   Nanoseconds cpu_time_ns() const { return cpu_time_ns_; }  // of the target, by its samples
@@ -56,7 +61,7 @@ class CoreWatch {
   bool throttled() const { return throttled_; }
 
  private:
-  void check(bool may_end_quota);
+  void check(SharedCores::Shows shows);
   CoreUse use() const;
   CoreAccount::Now account_of(const CoreUse& use) const;
 
