@@ -117,7 +117,8 @@ void SetUp::test_pace() const {
         pacing.absorbed_low, pacing.absorbed_high);
   }
   write_or_end(run, [&] { log.pacing(run); });
-  if (!stop()) warn_of_unknown_pace("it is too rare, or the threads could not be paused");
+  if (!stop())
+    warn_of_unknown_pace("it is rare, threads could not be paused, or the controller was late");
 }
 
 void SetUp::warn_of_unknown_pace(std::string_view why) const {
