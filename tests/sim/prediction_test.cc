@@ -153,6 +153,21 @@ TEST_CASE("predictions are true where threads wait for cores", "[sim]") {
   check({"64 threads on 16 cores", pool_of(64, 1, 1, 0), 1, 0.5}, kPrompt, 16);
 }
 
+// The whole interval holds the truth, and its half is no wider than `widest_half`.
+Prediction check_interval(const Question& question, double widest_half) {
+  Controller controller;
+  controller.latency = kPrompt;
+  controller.whole_interval = true;
+  const double truth = true_effect(question);
+  const Prediction prediction = predict(question, controller);
+  REQUIRE(prediction.effect);
+  CAPTURE(truth, prediction.effect->low, prediction.effect->value, prediction.effect->high);
+  CHECK(prediction.effect->low <= truth);
+  CHECK(prediction.effect->high >= truth);
+  CHECK((prediction.effect->high - prediction.effect->low) / 2 <= widest_half);
+  return prediction;
+}
+
 // Beside k programs that compute all the time, on two cores that are shared as in Linux. A result
 // is as exact as its interval says, and a unit that gains nothing is not reported to gain.
 TEST_CASE("beside strangers intervals hold the truth", "[sim]") {
@@ -176,16 +191,7 @@ TEST_CASE("beside strangers intervals hold the truth", "[sim]") {
     question.unit = each.unit;
     question.speedup = each.speedup;
     question.machine.scheduling.sharing = Sharing::per_core;
-    Controller controller;
-    controller.latency = kPrompt;
-    controller.whole_interval = true;
-    const double truth = true_effect(question);
-    const Prediction prediction = predict(question, controller);
-    REQUIRE(prediction.effect);
-    CAPTURE(truth, prediction.effect->low, prediction.effect->value, prediction.effect->high);
-    CHECK(prediction.effect->low <= truth);
-    CHECK(prediction.effect->high >= truth);
-    CHECK((prediction.effect->high - prediction.effect->low) / 2 <= widest_half);
+    check_interval(question, widest_half);
   }
 }
 
@@ -217,16 +223,7 @@ TEST_CASE("under a quota intervals hold the truth", "[sim]") {
     question.unit = each.unit;
     question.speedup = each.speedup;
     question.machine.quota_ns = quota_ms * kMillisecond;
-    Controller controller;
-    controller.latency = kPrompt;
-    controller.whole_interval = true;
-    const double truth = true_effect(question);
-    const Prediction prediction = predict(question, controller);
-    REQUIRE(prediction.effect);
-    CAPTURE(truth, prediction.effect->low, prediction.effect->value, prediction.effect->high);
-    CHECK(prediction.effect->low <= truth);
-    CHECK(prediction.effect->high >= truth);
-    CHECK((prediction.effect->high - prediction.effect->low) / 2 <= widest_half);
+    const Prediction prediction = check_interval(question, widest_half);
     Nanoseconds stopped_ns = 0;
     for (const causal::Experiment& experiment : prediction.run.experiments) {
       stopped_ns += experiment.cores.quota_stopped_ns;
@@ -235,6 +232,23 @@ TEST_CASE("under a quota intervals hold the truth", "[sim]") {
     }
     CHECK(stopped_ns > kSecond / 2);
   }
+}
+
+// It runs for half of the time, and the quota is a little less.
+TEST_CASE("no pace is looked for where pauses save a quota", "[sim]") {
+  const auto predicted = [](Nanoseconds quota_ms) {
+    Question question;
+    question.program = io_wait(2, 3, 1);
+    question.machine.quota_ns = quota_ms * kMillisecond;
+    return predict(question, Controller{});
+  };
+  CHECK(predicted(100).run.pacing.size() == 1);
+  const Prediction under_quota = predicted(48);
+  CHECK(under_quota.run.pacing.empty());
+  CHECK(std::any_of(under_quota.run.warnings.begin(), under_quota.run.warnings.end(),
+                    [](const std::string& each) {
+                      return each.find("(a quota of CPU time stops it)") != each.npos;
+                    }));
 }
 
 // A visit stops its core, and threads that wait for one begin later; the twin has no visits.

@@ -92,7 +92,7 @@ class ScriptedPauser final : public pause::Pauser {
   bool polls_target() const override { return polls; }
   void stand_awake(bool on) override { awake = on; }
   bool in_stub(Address instruction) const override { return instruction == kStubAddress; }
-  pause::PauseTotals totals() const override { return {}; }
+  pause::PauseTotals totals() const override { return totals_; }
   std::string name() const override { return "scripted"; }
 
   // The largest debt that the thread was told to pay within [from, to).
@@ -108,6 +108,7 @@ class ScriptedPauser final : public pause::Pauser {
 
   std::set<Tid> threads;
   std::set<Tid> in_pause;
+  pause::PauseTotals totals_;
   bool polls = false;
   bool awake = false;
   std::vector<Asked> asked;

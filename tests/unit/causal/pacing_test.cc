@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "controller/causal/analysis/estimate.h"
+#include "controller/causal/analysis/estimate_compare.h"
 
 namespace causalctl::causal {
 namespace {
@@ -156,6 +157,18 @@ TEST_CASE("where the pace is not known the interval covers both", "[causal][paci
   CHECK(unit.slope->low < 0.01);
   CHECK(unit.slope->high > 0.3);
   CHECK(unit.verdict == report::Verdict::not_enough_data);
+}
+
+TEST_CASE("a stop by a quota is no time of which it is unknown whether it was felt", "[causal]") {
+  Experiment e;
+  e.effective_ns = 500 * kMillisecond;
+  e.delay_ns = 250 * kMillisecond;
+  e.wall_ns = 1250 * kMillisecond;
+  Effect effect;
+  effect.experiment = &e;
+  effect.unfelt.error = 0.1;
+  const double weight = 1;
+  CHECK(systematic_error({&effect, 1}, {&weight, 1}) == Approx(0.1 * std::log(1.5)));
 }
 
 }  // namespace causalctl::causal
