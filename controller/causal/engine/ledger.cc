@@ -202,7 +202,12 @@ Ledger::OnCore Ledger::put_on_core(Thread& thread, Tid tid, const Core& core, Na
       (core.left_at_ns >= thread.since_ns || now_ns - core.left_at_ns < kHandOver);
   const Nanoseconds most_ns = thread.lead_ns + waited_ns;
   if (for_other) {
+    const Nanoseconds before_ns = thread.lead_ns;
     arrive(thread, waited_ns, short_all_along ? pool_.lead_ns() : core.lead_ns, core.by_exempt);
+    // In virtual time, too, a thread is held up for no longer than the cores were short.
+    if (short_all_along) {
+      thread.lead_ns = std::max(thread.lead_ns, before_ns - (now_ns - core.short_since_ns));
+    }
     thread.lead_ns = std::min(thread.lead_ns + thread.runs_on_ns, most_ns);
   } else if (thread.edge == Edge::spurious) {
     // The thread would not have blocked, so the whole wait is credited

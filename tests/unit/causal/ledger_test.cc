@@ -634,10 +634,28 @@ TEST_CASE("while all cores are busy they have one lead", "[causal][ledger]") {
     ledger.switched_in(kC, kCpu0, 6 * kMillisecond);
     ledger.switched_in(FourOnTwo::kD, kCpu1, 6 * kMillisecond);
     ledger.woken_externally(kA, 6 * kMillisecond);
-    ledger.switched_out(FourOnTwo::kD, kCpu1, 7 * kMillisecond, false, false);
-    ledger.switched_in(kA, kCpu1, 7 * kMillisecond);
+    ledger.switched_out(FourOnTwo::kD, kCpu1, 20 * kMillisecond, false, false);
+    ledger.switched_in(kA, kCpu1, 20 * kMillisecond);
     CHECK(ledger.lead(kA) == (1 + 2) * kMillisecond / 2);
   }
+}
+
+TEST_CASE("a thread is held up for no longer than cores are short", "[causal][ledger]") {
+  Ledger ledger(Ledger::UnseenCredit::none, 2);
+  for (const Tid each : {kA, kB, kC}) ledger.start_thread(each, 0, 0);
+  ledger.switched_in(kC, kCpu1, 0);
+  ledger.switched_out(kC, kCpu1, 0, false, false);
+  ledger.switched_in(kA, kCpu0, 0);
+  ledger.earn(kA, 10 * kMillisecond);
+  ledger.switched_in(kB, kCpu1, 0);  // the cores' lead is 5 ms
+  constexpr Nanoseconds kWoken = 20 * kMillisecond;
+  constexpr Nanoseconds kLength = 100 * kMicrosecond;
+  ledger.woken(kC, kA, kWoken);
+  ledger.switched_out(kA, kCpu0, kWoken, true, false);
+  ledger.switched_in(kC, kCpu0, kWoken);
+  ledger.switched_out(kC, kCpu0, kWoken + kLength, false, false);
+  ledger.switched_in(kA, kCpu0, kWoken + kLength);
+  CHECK(ledger.lead(kA) == 10 * kMillisecond - kLength);
 }
 
 TEST_CASE("what is gained passes through a thread of another process", "[causal][ledger]") {
