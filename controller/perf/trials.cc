@@ -1,6 +1,7 @@
 #include "controller/perf/trials.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ constexpr int kSomeUserCode = 100'000;  // must be user code: in system calls no
 constexpr Nanoseconds kSleep = 50 * kMicrosecond;  // long enough for a switch
 // A thread may wait this long for the core on which it blocks.
 constexpr Nanoseconds kBlocking = kSecond;
+constexpr int kLongestSleepMs = 100;  // so that it ends although a wake-up may fail
 
 // A security module or a seccomp filter may say so of a thread that lives.
 Error no_such_thread() {
@@ -113,7 +115,7 @@ std::optional<std::string> see_times(std::string& nothing) {
 // A thread that waits to be woken, any number of times.
 class Sleeper {
  public:
-  Sleeper() : bell_(eventfd(0, EFD_CLOEXEC)) {
+  Sleeper() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!bell_) throw Error::from_errno("eventfd", errno);
     thread_ = start_thread("a try of wake-ups", [this] { sleep(); });
     while (tid_ == 0) std::this_thread::yield();
@@ -136,8 +138,11 @@ class Sleeper {
  private:
   void sleep() {
     tid_ = gettid();
-    eventfd_t rung = 0;
-    while (!stop_) (void)eventfd_read(bell_.get(), &rung);
+    while (!stop_) {
+      pollfd bell = {bell_.get(), POLLIN, 0};
+      eventfd_t rung = 0;
+      if (poll(&bell, 1, kLongestSleepMs) > 0) (void)eventfd_read(bell_.get(), &rung);
+    }
   }
 
   Fd bell_;

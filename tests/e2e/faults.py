@@ -95,4 +95,5 @@ REGRESSIONS = (
     ("sched_setscheduler", "EPERM", "last, guardian"),  # a thread left in real-time priority
     ("sendto", "EINTR", "second, controller"),  # "the guardian process ended unexpectedly"
     ("wait4", "ECHILD", "last, guardian"),  # a thread kept the registers of our call
+    ("write", "EIO", "second, controller"),  # hung: a wake-up of a thread of its own failed
 )
