@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "unwind/demangle.h"
 #include "unwind/names.h"
 
 namespace causalctl::unwind {
@@ -51,7 +52,7 @@ std::string die_function_name(Dwarf_Die& die) {
   if (linkage == nullptr) linkage = dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &value);
   const char* symbol = linkage != nullptr ? dwarf_formstring(linkage) : nullptr;
   // Only a mangled name says more than the plain one; other symbols are private aliases ("__GI_…").
-  if (symbol != nullptr && std::string_view(symbol).starts_with("_Z")) {
+  if (symbol != nullptr && is_mangled(symbol)) {
     return demangle(std::string(split_clone(symbol).base));
   }
   const char* name = dwarf_diename(&die);

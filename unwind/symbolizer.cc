@@ -170,7 +170,7 @@ std::vector<std::string> Symbolizer::similar_functions(const std::string& name, 
         similar.push_back(name + " (inlined: use " + place + ")");
       }
     }
-    for (std::string& each : nearest(name, index.function_names(), count)) {
+    for (std::string& each : index.similar_functions(name, count)) {
       if (std::find(similar.begin(), similar.end(), each) == similar.end()) {
         similar.push_back(std::move(each));
       }

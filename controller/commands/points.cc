@@ -29,6 +29,7 @@
 #include "controller/session/sampled_chains.h"
 #include "controller/session/status_line.h"
 #include "controller/symbols/call_chain.h"
+#include "unwind/function_name.h"
 #include "unwind/names.h"
 #include "unwind/symbolizer.h"
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/brackets.h"
 #include "controller/base/error.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
@@ -76,11 +77,8 @@ struct Words {
 };
 
 Words words_of(const std::string& name) {
-  for (std::size_t i = 0; i < name.size() && name[i] != '(' && name[i] != '<'; ++i) {
-    if (name[i] != ':') continue;
-    if (i + 1 == name.size() || name[i + 1] != ':') return {name.substr(0, i), name.substr(i + 1)};
-    ++i;
-  }
+  const auto colon = single_colon(name);
+  if (colon != name.npos) return {name.substr(0, colon), name.substr(colon + 1)};
   return {"", name};
 }
 
