@@ -68,6 +68,8 @@ class DebugInfo {
   using Ranges = std::vector<RangeMap<std::size_t>::Range>;
 
   void index_units();
+  // Returns those that may hold code of inlined calls of functions with this simple name.
+  std::vector<Unit*> units_that_mention(const std::string& name);
   Unit* unit_at(Address address);
   void index_functions(Unit& unit);
   void collect_functions(Dwarf_Die& parent, Unit& unit, Ranges& ranges, DieWalk& walk, int depth);

@@ -237,9 +237,9 @@ void DebugInfo::collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string
 std::vector<std::string> DebugInfo::inlined_at(const std::string& name, std::size_t count) {
   std::vector<std::string> places;
   const std::string simple = simple_name(name);
-  for (Unit& unit : units_) {
+  for (Unit* unit : units_that_mention(simple)) {
     DieWalk walk;
-    if (places.size() < count) collect_inlined(unit.tree, unit, simple, places, count, walk, 0);
+    if (places.size() < count) collect_inlined(unit->tree, *unit, simple, places, count, walk, 0);
   }
   return places;
 }

@@ -121,7 +121,7 @@ std::string list_of(const std::vector<Candidate>& candidates) {
     const auto also_of_another = [&](const std::string& name) {
       return meant(units, name).size() > 1;
     };
-    list += "\n  " + free_name(unit, also_of_another);
+    list += "\n  " + progress::in_shell_quotes(free_name(unit, also_of_another));
   }
   return list;
 }
@@ -142,7 +142,8 @@ bool may_come(const Question& question) {
     refuse(question, "the function is not in scope, so it never gets a sample",
            "add its binary to " + scope_text(question.scope));
   }
-  const auto similar = question.symbolizer.similar_functions(words.function, 5);
+  const auto similar =
+      progress::in_shell_quotes(question.symbolizer.similar_functions(words.function, 5));
   refuse(question, "no such function in the target",
          similar.empty() ? "causalctl points PID tells where the time goes"
                          : fmt::format("the nearest are:\n    {}", fmt::join(similar, "\n    ")));

@@ -1,0 +1,31 @@
+// Finds where debug information mentions a name, without reading its entries, which takes seconds
+// for a large program.
+//
+// A name is text in .debug_info, or in .debug_str, where it stands once however often it is used.
+// Then its offset stands in .debug_info or, from DWARF 5 on, in .debug_str_offsets. Bytes that only
+// look like it are found, too. Source: DWARF 5, §7.5.5 and §7.26.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace causalctl::unwind {
+
+struct Mentions {
+  std::vector<Dwarf_Off> in_info;     // offsets in .debug_info, ascending
+  std::vector<Dwarf_Off> in_offsets;  // the same in .debug_str_offsets
+};
+
+// Looks for names that are `name`, or begin with it and have template arguments, or end with it
+// after a '.', as in Go. Returns nullopt if this cannot tell: names may be in a supplementary file,
+// or too many begin with `name`.
+std::optional<Mentions> find_mentions(Dwarf* dwarf, std::string_view name);
+
+// Returns where in .debug_info an entry of another unit may be referred to, ascending.
+std::vector<Dwarf_Off> find_references(Dwarf* dwarf, Dwarf_Off entry);
+
+}  // namespace causalctl::unwind
