@@ -327,7 +327,13 @@ WrittenName::WrittenName(const std::string& text)
     : text_(text),
       parts_(parts_of(text)),
       in_lower_case_(parts_of(lower(text))),
-      word_(common_word(parts_)) {}
+      word_(common_word(parts_)),
+      word_in_lower_case_(lower(word_)) {}
+
+bool WrittenName::may_fit(std::string_view symbol) const {
+  if (word_.empty() || symbol == text_ || symbol.find(word_) != symbol.npos) return true;
+  return is_fortran(symbol) && symbol.find(word_in_lower_case_) != symbol.npos;
+}
 
 Fit WrittenName::fit(const std::string& symbol, const std::string& display) const {
   if (text_ == symbol || text_ == display || text_ == without_arguments(display)) return Fit::exact;

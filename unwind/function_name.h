@@ -48,15 +48,15 @@ class WrittenName {
   // Tells how near a function is to this name; `display` is its symbol, demangled.
   Fit fit(const std::string& symbol, const std::string& display) const;
 
-  // Returns a word that the symbol of each function that fits contains, in every mangling (in
-  // Fortran in lower case); empty if none is known.
-  const std::string& word() const { return word_; }
+  // Returns false for most symbols that do not fit, without demangling them.
+  bool may_fit(std::string_view symbol) const;
 
  private:
   std::string text_;
   NameParts parts_;
   NameParts in_lower_case_;
-  std::string word_;
+  std::string word_;  // is in the symbol of each function that fits; empty if none is known
+  std::string word_in_lower_case_;
 };
 
 }  // namespace causalctl::unwind

@@ -31,10 +31,6 @@ bool is_entry(const CloneName& symbol) {
   return symbol.suffix.find(".cold") == symbol.suffix.npos && !symbol.base.starts_with("_ZT");
 }
 
-bool may_contain(std::string_view symbol, const WrittenName& name) {
-  return name.word().empty() || symbol.find(name.word()) != symbol.npos;
-}
-
 // The symbols that fit a name best so far.
 struct Best {
   void take(Fit fit, FunctionSymbol symbol) {
@@ -109,7 +105,7 @@ std::vector<FunctionSymbol> ModuleIndex::find_function(const std::string& name) 
   Best clones;
   for (const Symbol& each : symbols()) {
     // Only few symbols are demangled: those of a large program take seconds.
-    if (each.name != name && !may_contain(each.name, written)) continue;
+    if (!written.may_fit(each.name)) continue;
     const CloneName clone = plain_symbol(each.name);
     FunctionSymbol symbol{each.address, std::string(clone.base), {}};
     symbol.display = demangle(symbol.symbol);
