@@ -70,6 +70,8 @@ class DebugInfo {
   void index_units();
   // Returns those that may hold code of inlined calls of functions with this simple name.
   std::vector<Unit*> units_that_mention(const std::string& name);
+  // Returns those whose line table may have the source file: for others none is read.
+  std::vector<Unit*> units_with_file(const std::string& path);
   Unit* unit_at(Address address);
   void index_functions(Unit& unit);
   void collect_functions(Dwarf_Die& parent, Unit& unit, Ranges& ranges, DieWalk& walk, int depth);

@@ -166,7 +166,7 @@ void DebugInfo::find_line_in_unit(Unit& unit, const std::string& file, int line,
 
 std::vector<LineMatch> DebugInfo::find_line(const std::string& file, int line) {
   std::vector<LineMatch> matches;
-  for (Unit& unit : units_) find_line_in_unit(unit, file, line, matches);
+  for (Unit* unit : units_with_file(file)) find_line_in_unit(*unit, file, line, matches);
   const auto by_address = [](const LineMatch& a, const LineMatch& b) {
     return std::pair(a.address, a.file) < std::pair(b.address, b.file);
   };
@@ -181,9 +181,9 @@ std::vector<LineMatch> DebugInfo::find_line(const std::string& file, int line) {
 std::vector<std::string> DebugInfo::near_lines(const std::string& file, int line,
                                                std::size_t count) {
   std::set<std::pair<std::string, int>> lines;
-  for (Unit& unit : units_) {
-    for_each_row(unit.lines, [&](const Row& row) {
-      const std::string& name = file_name(row.file, unit);
+  for (Unit* unit : units_with_file(file)) {
+    for_each_row(unit->lines, [&](const Row& row) {
+      const std::string& name = file_name(row.file, *unit);
       if (row.begins_statement && path_ends_with(name, file)) lines.emplace(name, row.line);
     });
   }

@@ -109,4 +109,34 @@ std::vector<Dwarf_Off> find_references(Dwarf* dwarf, Dwarf_Off entry) {
   return found;
 }
 
+LineTables::LineTables(Dwarf* dwarf, std::string_view file)
+    : tables_(section(dwarf, ".debug_line")), file_(file) {
+  auto strings = section(dwarf, ".debug_line_str");
+  if (strings.empty()) strings = section(dwarf, ".debug_str");
+  for_each_match(strings, file, [&](std::size_t at) {
+    const std::size_t end = at + file.size();
+    if (end >= strings.size() || strings[end] != '\0') return true;
+    const auto before = at == 0 ? strings.npos : strings.rfind('\0', at - 1);
+    const std::size_t begin = before == strings.npos ? 0 : before + 1;
+    // The table refers to the whole path or, where texts share their bytes, into it.
+    for (std::size_t i = begin; i <= at; ++i) {
+      if (i == begin || strings[i - 1] == '/') texts_.push_back(static_cast<std::uint32_t>(i));
+    }
+    return true;
+  });
+}
+
+bool LineTables::may_have(Dwarf_Off offset) const {
+  std::uint32_t length = 0;
+  if (offset + sizeof length > tables_.size()) return true;
+  std::memcpy(&length, tables_.data() + offset, sizeof length);
+  if (length > tables_.size() - offset) return true;  // 64-bit DWARF, or damaged
+  const auto table = tables_.substr(offset, length + sizeof length);
+  const auto has = [&](std::string_view bytes) {
+    return memmem(table.data(), table.size(), bytes.data(), bytes.size()) != nullptr;
+  };
+  return has(file_) || std::any_of(texts_.begin(), texts_.end(),
+                                   [&](const std::uint32_t& text) { return has(bytes_of(text)); });
+}
+
 }  // namespace causalctl::unwind

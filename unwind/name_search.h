@@ -28,4 +28,18 @@ std::optional<Mentions> find_mentions(Dwarf* dwarf, std::string_view name);
 // Returns where in .debug_info an entry of another unit may be referred to, ascending.
 std::vector<Dwarf_Off> find_references(Dwarf* dwarf, Dwarf_Off entry);
 
+// The line tables of a file, in which the names of source files are looked for.
+class LineTables {
+ public:
+  // `file` is the last component of a path.
+  LineTables(Dwarf* dwarf, std::string_view file);
+  // Returns whether the table at the offset, that of a unit's DW_AT_stmt_list, may have the file.
+  bool may_have(Dwarf_Off offset) const;
+
+ private:
+  std::string_view tables_;
+  std::string_view file_;
+  std::vector<std::uint32_t> texts_;  // offsets of the name in .debug_line_str
+};
+
 }  // namespace causalctl::unwind

@@ -9,6 +9,7 @@
 #include "unwind/debug_info.h"
 #include "unwind/function_name.h"
 #include "unwind/name_search.h"
+#include "unwind/names.h"
 
 namespace causalctl::unwind {
 namespace {
@@ -79,6 +80,21 @@ std::vector<DebugInfo::Unit*> DebugInfo::units_that_mention(const std::string& n
   if (origins.size() > kMostOrigins) return all;
   for (const Dwarf_Off origin : origins) take(find_references(dwarf_, origin), by_offset);
   return {found.begin(), found.end()};
+}
+
+std::vector<DebugInfo::Unit*> DebugInfo::units_with_file(const std::string& path) {
+  std::vector<Unit*> found;
+  if (dwarf_ == nullptr) return found;
+  const std::string file(base_name(path));
+  const LineTables tables(dwarf_, file);
+  for (Unit& unit : units_) {
+    Dwarf_Attribute value;
+    Dwarf_Word offset = 0;
+    const bool has_table =
+        dwarf_formudata(dwarf_attr(&unit.lines, DW_AT_stmt_list, &value), &offset) == 0;
+    if (has_table && tables.may_have(offset)) found.push_back(&unit);
+  }
+  return found;
 }
 
 }  // namespace causalctl::unwind
