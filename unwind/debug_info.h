@@ -45,6 +45,8 @@ class DebugInfo {
   // Returns lines with code in files that match, nearest to `line` first.
   std::vector<std::string> near_lines(const std::string& file, int line, std::size_t count);
   std::vector<std::string> files();  // returns those with code
+  // Returns more, but without reading all line tables where DWARF 5 lists the names.
+  std::vector<std::string> files_mentioned();
 
   // Returns at most `count` lines ("file:line") into which the function is inlined somewhere.
   std::vector<std::string> inlined_at(const std::string& name, std::size_t count);

@@ -109,6 +109,19 @@ std::vector<Dwarf_Off> find_references(Dwarf* dwarf, Dwarf_Off entry) {
   return found;
 }
 
+std::vector<std::string> source_names(Dwarf* dwarf) {
+  std::vector<std::string> names;
+  const auto strings = section(dwarf, ".debug_line_str");
+  for (std::size_t begin = 0; begin < strings.size();) {
+    const std::size_t end = std::min(strings.find('\0', begin), strings.size());
+    const auto text = strings.substr(begin, end - begin);
+    const bool is_directory = text.find('.', text.rfind('/') + 1) == text.npos;
+    if (!is_directory) names.emplace_back(text);
+    begin = end + 1;
+  }
+  return names;
+}
+
 LineTables::LineTables(Dwarf* dwarf, std::string_view file)
     : tables_(section(dwarf, ".debug_line")), file_(file) {
   auto strings = section(dwarf, ".debug_line_str");

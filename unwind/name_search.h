@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,10 @@ std::optional<Mentions> find_mentions(Dwarf* dwarf, std::string_view name);
 
 // Returns where in .debug_info an entry of another unit may be referred to, ascending.
 std::vector<Dwarf_Off> find_references(Dwarf* dwarf, Dwarf_Off entry);
+
+// Returns the names of source files in .debug_line_str, some of which may have no code; none if
+// there is no such section, as before DWARF 5.
+std::vector<std::string> source_names(Dwarf* dwarf);
 
 // The line tables of a file, in which the names of source files are looked for.
 class LineTables {

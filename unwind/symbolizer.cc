@@ -195,7 +195,7 @@ std::vector<std::string> Symbolizer::similar_lines(const std::string& file, int 
     DebugInfo& debug_info = impl_->index(*module).debug_info();
     auto lines = debug_info.near_lines(file, line, count);
     if (!lines.empty()) return lines;
-    const auto more = debug_info.files();
+    const auto more = debug_info.files_mentioned();
     files.insert(files.end(), more.begin(), more.end());
   }
   std::vector<std::string> names;

@@ -97,4 +97,9 @@ std::vector<DebugInfo::Unit*> DebugInfo::units_with_file(const std::string& path
   return found;
 }
 
+std::vector<std::string> DebugInfo::files_mentioned() {
+  auto names = dwarf_ != nullptr ? source_names(dwarf_) : std::vector<std::string>();
+  return names.empty() ? files() : names;
+}
+
 }  // namespace causalctl::unwind
