@@ -4,11 +4,11 @@
 #include <wordexp.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 
 #include "config/load.h"
+#include "controller/base/brackets.h"
 #include "controller/base/edit_distance.h"
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
@@ -24,41 +24,10 @@ constexpr TimeUnit kTimeUnits[] = {{"ns", 1},      {"us", kMicrosecond}, {"ms", 
                                    {"s", kSecond}, {"m", 60 * kSecond},  {"h", 3600 * kSecond}};
 constexpr double kLongestSeconds = 366.0 * 24 * 3600;
 
-constexpr std::string_view kOperator = "operator";
-// Ordered from longest to shortest, so that no entry is the beginning of a later one.
-constexpr std::string_view kBracketOperators[] = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<",
-                                                  ">>",  "<=",  ">=",  "->",  "<",  ">",  ","};
-
-bool is_word(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; }
-
-// Returns the length of the C++ operator name at `at` ("operator<<"), whose brackets do not count
-// as brackets; 0 if there is none.
-std::size_t operator_length(std::string_view text, std::size_t at) {
-  if (text.substr(at, kOperator.size()) != kOperator) return 0;
-  if (at > 0 && is_word(text[at - 1])) return 0;
-  const std::string_view rest = text.substr(at + kOperator.size());
-  for (const std::string_view symbol : kBracketOperators) {
-    if (rest.substr(0, symbol.size()) == symbol) return kOperator.size() + symbol.size();
-  }
-  return 0;
-}
-
-// Returns the first comma at or after `from` that is outside (), [] and <>, since C++ names contain
+// Returns the first comma at or after `from` that is outside of brackets, since C++ names contain
 // such commas; npos if there is none.
 std::size_t separating_comma(std::string_view text, std::size_t from) {
-  int depth = 0;
-  for (std::size_t i = from; i < text.size(); ++i) {
-    if (const std::size_t length = operator_length(text, i); length > 0) {
-      i += length - 1;
-      continue;
-    }
-    const char c = text[i];
-    const bool arrow = c == '>' && i > 0 && text[i - 1] == '-';
-    if (c == '(' || c == '[' || c == '<') ++depth;
-    if ((c == ')' || c == ']' || c == '>') && depth > 0 && !arrow) --depth;
-    if (c == ',' && depth == 0) return i;
-  }
-  return std::string_view::npos;
+  return find_outside_brackets(text, from, [&](std::size_t i) { return text[i] == ','; });
 }
 
 }  // namespace

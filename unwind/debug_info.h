@@ -45,6 +45,8 @@ class DebugInfo {
   // Returns lines with code in files that match, nearest to `line` first.
   std::vector<std::string> near_lines(const std::string& file, int line, std::size_t count);
   std::vector<std::string> files();  // returns those with code
+  // Returns more, but without reading all line tables where DWARF 5 lists the names.
+  std::vector<std::string> files_mentioned();
 
   // Returns at most `count` lines ("file:line") into which the function is inlined somewhere.
   std::vector<std::string> inlined_at(const std::string& name, std::size_t count);
@@ -68,6 +70,10 @@ class DebugInfo {
   using Ranges = std::vector<RangeMap<std::size_t>::Range>;
 
   void index_units();
+  // Returns those that may hold code of inlined calls of functions with this simple name.
+  std::vector<Unit*> units_that_mention(const std::string& name);
+  // Returns those whose line table may have the source file: for others none is read.
+  std::vector<Unit*> units_with_file(const std::string& path);
   Unit* unit_at(Address address);
   void index_functions(Unit& unit);
   void collect_functions(Dwarf_Die& parent, Unit& unit, Ranges& ranges, DieWalk& walk, int depth);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "unwind/demangle.h"
 #include "unwind/names.h"
 
 namespace causalctl::unwind {
@@ -50,11 +51,18 @@ std::string die_function_name(Dwarf_Die& die) {
   Dwarf_Attribute* linkage = dwarf_attr_integrate(&die, DW_AT_linkage_name, &value);
   if (linkage == nullptr) linkage = dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &value);
   const char* symbol = linkage != nullptr ? dwarf_formstring(linkage) : nullptr;
-  // Only a mangled name says more than the plain one; other symbols are private aliases ("__GI_…").
-  if (symbol != nullptr && std::string_view(symbol).starts_with("_Z")) {
-    return demangle(std::string(split_clone(symbol).base));
-  }
   const char* name = dwarf_diename(&die);
+  // Only a mangled name says more than the plain one; other symbols are private aliases ("__GI_…").
+  if (symbol != nullptr && is_mangled(symbol)) {
+    std::string demangled = demangle(std::string(split_clone(symbol).base));
+    // Rust's legacy mangling gives all closures of a function one name; only a hash differs.
+    constexpr std::string_view kClosure = "{{closure}}";
+    const std::string_view own = name != nullptr ? name : "";
+    if (demangled.ends_with(kClosure) && own.starts_with("{closure")) {
+      demangled.replace(demangled.size() - kClosure.size(), kClosure.size(), own);
+    }
+    return demangled;
+  }
   return name != nullptr ? name : "";
 }
 

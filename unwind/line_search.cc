@@ -24,6 +24,7 @@
 
 #include "unwind/debug_info.h"
 #include "unwind/dies.h"
+#include "unwind/function_name.h"
 #include "unwind/names.h"
 
 namespace causalctl::unwind {
@@ -165,7 +166,7 @@ void DebugInfo::find_line_in_unit(Unit& unit, const std::string& file, int line,
 
 std::vector<LineMatch> DebugInfo::find_line(const std::string& file, int line) {
   std::vector<LineMatch> matches;
-  for (Unit& unit : units_) find_line_in_unit(unit, file, line, matches);
+  for (Unit* unit : units_with_file(file)) find_line_in_unit(*unit, file, line, matches);
   const auto by_address = [](const LineMatch& a, const LineMatch& b) {
     return std::pair(a.address, a.file) < std::pair(b.address, b.file);
   };
@@ -180,9 +181,9 @@ std::vector<LineMatch> DebugInfo::find_line(const std::string& file, int line) {
 std::vector<std::string> DebugInfo::near_lines(const std::string& file, int line,
                                                std::size_t count) {
   std::set<std::pair<std::string, int>> lines;
-  for (Unit& unit : units_) {
-    for_each_row(unit.lines, [&](const Row& row) {
-      const std::string& name = file_name(row.file, unit);
+  for (Unit* unit : units_with_file(file)) {
+    for_each_row(unit->lines, [&](const Row& row) {
+      const std::string& name = file_name(row.file, *unit);
       if (row.begins_statement && path_ends_with(name, file)) lines.emplace(name, row.line);
     });
   }
@@ -216,7 +217,8 @@ void DebugInfo::collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string
     const int tag = dwarf_tag(&child);
     if (tag == DW_TAG_inlined_subroutine) {
       const char* short_name = dwarf_diename(&child);
-      if (short_name != nullptr && plain_name(without_arguments(name)) == short_name) {
+      if (short_name != nullptr && std::string_view(short_name).find(name) != name.npos &&
+          simple_name(short_name) == name) {
         const Source site = call_site(unit, child);
         std::string text = fmt::format("{}:{}", site.file, site.line);
         if (site.line > 0 && std::find(places.begin(), places.end(), text) == places.end()) {
@@ -234,9 +236,10 @@ void DebugInfo::collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string
 
 std::vector<std::string> DebugInfo::inlined_at(const std::string& name, std::size_t count) {
   std::vector<std::string> places;
-  for (Unit& unit : units_) {
+  const std::string simple = simple_name(name);
+  for (Unit* unit : units_that_mention(simple)) {
     DieWalk walk;
-    if (places.size() < count) collect_inlined(unit.tree, unit, name, places, count, walk, 0);
+    if (places.size() < count) collect_inlined(unit->tree, *unit, simple, places, count, walk, 0);
   }
   return places;
 }

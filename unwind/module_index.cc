@@ -3,28 +3,54 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <cctype>
 
+#include "unwind/demangle.h"
+#include "unwind/function_name.h"
 #include "unwind/names.h"
+#include "unwind/nearest_functions.h"
 
 namespace causalctl::unwind {
 namespace {
 
 // Returns "memcpy" for "memcpy@@GLIBC_2.14".
-std::string without_version(std::string_view symbol) {
+std::string_view without_version(std::string_view symbol) {
   const auto at = symbol.find('@', 1);
-  return std::string(symbol.substr(0, at));
+  return symbol.substr(0, at);
 }
 
-// Returns the addresses in `symbols` that satisfy `fits`, each once although it may have aliases.
-template <typename Fits>
-std::vector<FunctionSymbol> select(const std::vector<FunctionSymbol>& symbols, Fits fits) {
-  std::vector<FunctionSymbol> found;
-  std::set<Address> seen;
-  for (const FunctionSymbol& each : symbols) {
-    if (fits(each) && seen.insert(each.address).second) found.push_back(each);
+// A symbol without its version and the suffix of a copy.
+CloneName plain_symbol(std::string_view symbol) {
+  symbol = without_version(symbol);
+  return symbol.find('.', 1) == symbol.npos ? CloneName{symbol, {}} : split_clone(symbol);
+}
+
+// The part of a function that is rarely executed is not an entry, nor is what only leads to one (a
+// thunk of a virtual function, the initialisation of a thread's variable: _ZT).
+bool is_entry(const CloneName& symbol) {
+  return symbol.suffix.find(".cold") == symbol.suffix.npos && !symbol.base.starts_with("_ZT");
+}
+
+// The symbols that fit a name best so far.
+struct Best {
+  void take(Fit fit, FunctionSymbol symbol) {
+    if (fit == Fit::none || fit > best) return;
+    if (fit < best) found.clear();
+    best = fit;
+    found.push_back(std::move(symbol));
   }
-  return found;
+
+  Fit best = Fit::none;
+  std::vector<FunctionSymbol> found;
+};
+
+// Sorts by address and keeps one of several symbols of an address.
+std::vector<FunctionSymbol> each_once(std::vector<FunctionSymbol> symbols) {
+  std::stable_sort(symbols.begin(), symbols.end(),
+                   [](const auto& a, const auto& b) { return a.address < b.address; });
+  const auto same = [](const auto& a, const auto& b) { return a.address == b.address; };
+  symbols.erase(std::unique(symbols.begin(), symbols.end(), same), symbols.end());
+  return symbols;
 }
 
 }  // namespace
@@ -55,7 +81,7 @@ bool ModuleIndex::in_code(Address address) const {
   });
 }
 
-const std::vector<FunctionSymbol>& ModuleIndex::symbols() {
+const std::vector<ModuleIndex::Symbol>& ModuleIndex::symbols() {
   if (symbols_) return *symbols_;
   symbols_.emplace();
   const int count = dwfl_module_getsymtab(module_.dwfl);
@@ -68,40 +94,49 @@ const std::vector<FunctionSymbol>& ModuleIndex::symbols() {
     // The address of an indirect function is that of its resolver, which runs once.
     if (name == nullptr || *name == 0 || GELF_ST_TYPE(entry.st_info) != STT_FUNC) continue;
     if (section == SHN_UNDEF || !in_code(address)) continue;
-    const std::string whole = without_version(name);
-    const CloneName clone = split_clone(whole);
-    // This part is not an entry.
-    if (clone.suffix.find(".cold") != std::string_view::npos) continue;
-    FunctionSymbol symbol;
-    symbol.address = address;
-    symbol.symbol = std::string(clone.base);
-    symbol.display = demangle(symbol.symbol);
-    symbol.no_arguments = without_arguments(symbol.display);
-    symbol.is_clone = !clone.suffix.empty();
-    symbols_->push_back(std::move(symbol));
+    symbols_->push_back({address, name});
   }
-  std::stable_sort(
-      symbols_->begin(), symbols_->end(),
-      [](const FunctionSymbol& a, const FunctionSymbol& b) { return a.address < b.address; });
   return *symbols_;
 }
 
 std::vector<FunctionSymbol> ModuleIndex::find_function(const std::string& name) {
-  const auto& all = symbols();
-  const auto whole = [&](const FunctionSymbol& each) {
-    return each.symbol == name || each.display == name || each.no_arguments == name;
-  };
-  const auto plain = [&](const FunctionSymbol& each) {
-    return each.no_arguments.size() > name.size() && plain_name(each.no_arguments) == name;
-  };
-  const auto exact = [](auto fits) {
-    return [fits](const FunctionSymbol& each) { return !each.is_clone && fits(each); };
-  };
-  auto found = select(all, exact(whole));
-  if (found.empty()) found = select(all, exact(plain));
-  if (found.empty()) found = select(all, whole);
-  if (found.empty()) found = select(all, plain);
-  return found;
+  const WrittenName written(name);
+  Best whole;
+  Best clones;
+  for (const Symbol& each : symbols()) {
+    // Only few symbols are demangled: those of a large program take seconds.
+    if (!written.may_fit(each.name)) continue;
+    const CloneName clone = plain_symbol(each.name);
+    FunctionSymbol symbol{each.address, std::string(clone.base), {}};
+    symbol.display = demangle(symbol.symbol);
+    const Fit fit = written.fit(symbol.symbol, symbol.display);
+    if (!is_entry(clone) && (fit != Fit::exact || !clone.suffix.empty())) continue;
+    (clone.suffix.empty() ? whole : clones).take(fit, std::move(symbol));
+  }
+  if (!whole.found.empty()) return each_once(std::move(whole.found));
+  if (!clones.found.empty()) return each_once(std::move(clones.found));
+  return find_by_debug_name(name);
+}
+
+// A Fortran procedure outside of modules is "proc_", and functions within functions are "f.0".
+std::vector<FunctionSymbol> ModuleIndex::find_by_debug_name(const std::string& name) {
+  constexpr std::size_t kMostTried = 64;
+  std::vector<FunctionSymbol> found;
+  std::string lower = name;
+  for (char& each : lower) each = static_cast<char>(std::tolower(static_cast<unsigned char>(each)));
+  std::size_t tried = 0;
+  for (const Symbol& each : symbols()) {
+    const std::string_view symbol = each.name;
+    if (symbol.size() <= name.size() ||
+        (symbol[name.size()] != '_' && symbol[name.size()] != '.')) {
+      continue;
+    }
+    if (!symbol.starts_with(name) && !symbol.starts_with(lower)) continue;
+    if (++tried > kMostTried) break;
+    const std::string known = frames(each.address).back().function;
+    if (known == name || known == lower) found.push_back({each.address, each.name, known});
+  }
+  return each_once(std::move(found));
 }
 
 std::vector<LineMatch> ModuleIndex::find_line(const std::string& file, int line) {
@@ -110,10 +145,11 @@ std::vector<LineMatch> ModuleIndex::find_line(const std::string& file, int line)
   return found;
 }
 
-std::vector<std::string> ModuleIndex::function_names() {
-  std::vector<std::string> names;
-  for (const FunctionSymbol& each : symbols()) names.push_back(each.no_arguments);
-  return names;
+std::vector<std::string> ModuleIndex::similar_functions(const std::string& name,
+                                                        std::size_t count) {
+  NearestFunctions nearest(name);
+  for (const Symbol& each : symbols()) nearest.consider(plain_symbol(each.name).base);
+  return nearest.names(count);
 }
 
 std::optional<ModuleIndex::Named> ModuleIndex::symbol_at(Address address) {
@@ -128,7 +164,7 @@ std::optional<ModuleIndex::Named> ModuleIndex::symbol_at(Address address) {
     const auto bounds = bounds_at(address);
     if (bounds && start < bounds->entry) return std::nullopt;
   }
-  return Named{demangle(std::string(split_clone(without_version(name)).base)), start};
+  return Named{demangle(std::string(plain_symbol(name).base)), start};
 }
 
 std::optional<std::pair<Address, Address>> ModuleIndex::function_range(Address address) {

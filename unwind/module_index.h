@@ -20,8 +20,6 @@ struct FunctionSymbol {
   Address address = 0;
   std::string symbol;   // as in the file, but without version and clone suffix
   std::string display;  // demangled
-  std::string no_arguments;
-  bool is_clone = false;  // true of foo.constprop.0, which gets only part of foo's calls
 };
 
 class ModuleIndex {
@@ -35,16 +33,17 @@ class ModuleIndex {
   // Returns at least one frame, but its fields may be empty.
   std::vector<Frame> frames(Address address);
 
-  // Returns the entries of the functions that `name` fits best: by the whole name (mangled, or
-  // demangled with or without arguments); if there are none, by the unqualified name; if there are
-  // none, copies made by compilers. Sorted, each once.
+  // Returns the entries of the functions that `name` fits best (function_name.h). Copies made by
+  // compilers (foo.constprop.0), which get only part of the calls, count if nothing else fits, and
+  // then functions that only the debug information calls so. Sorted, each once.
   std::vector<FunctionSymbol> find_function(const std::string& name);
   std::vector<LineMatch> find_line(const std::string& file, int line);
   // Nullopt if it is not in the module's code.
   std::optional<Address> runtime_address(std::uint64_t link_time);
 
   std::optional<std::pair<Address, Address>> function_range(Address address);
-  std::vector<std::string> function_names();
+  // Returns at most `count` names of functions, nearest first, without arguments.
+  std::vector<std::string> similar_functions(const std::string& name, std::size_t count);
   DebugInfo& debug_info();
 
  private:
@@ -53,7 +52,13 @@ class ModuleIndex {
     Address entry = 0;
   };
 
-  const std::vector<FunctionSymbol>& symbols();
+  struct Symbol {
+    Address address = 0;
+    const char* name = nullptr;  // owned by libdw
+  };
+
+  const std::vector<Symbol>& symbols();
+  std::vector<FunctionSymbol> find_by_debug_name(const std::string& name);
   std::optional<Named> symbol_at(Address address);
   std::optional<Named> bounds_at(Address address);  // the name is "memcached+0x1a2b0"
   bool in_linkage_table(Address address);           // true in .plt and its variants
@@ -62,7 +67,7 @@ class ModuleIndex {
 
   LoadedModule& module_;
   std::optional<DebugInfo> debug_info_;
-  std::optional<std::vector<FunctionSymbol>> symbols_;
+  std::optional<std::vector<Symbol>> symbols_;
   std::optional<RangeMap<NoValue>> bounds_;  // link-time addresses
   Address bias_ = 0;                         // of bounds_
 };

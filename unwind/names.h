@@ -1,7 +1,8 @@
-// Handles names of functions and files, and finds similar ones. Pure.
+// Handles names of symbols and files, and finds similar ones. Pure.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,12 +17,6 @@ struct CloneName {
 };
 CloneName split_clone(std::string_view symbol);
 
-std::string demangle(const std::string& symbol);  // returns `symbol` itself if it is not mangled
-// Returns "ns::f<int>" for "void ns::f<int>(char) const".
-std::string without_arguments(std::string_view demangled);
-// Returns "f" for "ns::f<int>": the short name that a programmer uses.
-std::string plain_name(std::string_view without_arguments);
-
 // Removes "." and "..", so that a file has one spelling. The result is absolute if `directory` is.
 std::string normal_path(std::string_view path, std::string_view directory);
 // Compares trailing components: "b/c.c" fits "/x/b/c.c" but not "/xb/c.c".
@@ -32,8 +27,18 @@ std::string_view base_name(std::string_view path);  // what follows the last '/'
 // (fnmatch). What is the text of a name or a path, brackets and all, is not taken for a pattern.
 bool path_matches(const std::string& path, const std::string& glob);
 
-// Returns the candidates nearest to `name`, nearest first, each once, by edit distance of the plain
-// names; a name that contains the other one is near, too. Returns none if nothing is near.
+// What distance makes a name near another one.
+struct Nearness {
+  explicit Nearness(std::string_view wanted);
+  // Returns nullopt if it is not near; otherwise its rank, the smaller the nearer.
+  std::optional<std::size_t> of(std::string_view candidate) const;
+
+  std::string_view wanted;
+  std::size_t limit;
+};
+
+// Returns the candidates nearest to `name`, nearest first, each once, by edit distance; a name
+// that contains the other one is near, too. Returns none if nothing is near.
 std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& candidates,
                                  std::size_t count);
 

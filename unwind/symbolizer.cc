@@ -11,7 +11,8 @@
 namespace causalctl::unwind {
 namespace {
 constexpr std::size_t kMostCachedAddresses = 100'000;
-}
+constexpr std::size_t kMostLocated = 16;  // of different functions with one name
+}  // namespace
 
 struct Symbolizer::Impl {
   explicit Impl(Pid target) : modules(target) {}
@@ -130,8 +131,14 @@ std::vector<Place> Symbolizer::find_function(const std::string& name,
                                              const std::string& binary_glob) {
   return impl_->search(binary_glob, [&](ModuleIndex& module) {
     std::vector<Place> places;
-    for (const FunctionSymbol& found : module.find_function(name)) {
-      Place place = impl_->place(module, found.address);
+    const auto all = module.find_function(name);
+    const bool one = std::all_of(all.begin(), all.end(), [&](const FunctionSymbol& each) {
+      return each.display == all.front().display;
+    });
+    for (const FunctionSymbol& found : all) {
+      // To find a line reads the unit's debug information.
+      const bool located = one || places.size() < kMostLocated;
+      Place place = located ? impl_->place(module, found.address) : Place{found.address, {}, {}, 0};
       place.function = found.display;
       places.push_back(std::move(place));
     }
@@ -170,7 +177,7 @@ std::vector<std::string> Symbolizer::similar_functions(const std::string& name, 
         similar.push_back(name + " (inlined: use " + place + ")");
       }
     }
-    for (std::string& each : nearest(name, index.function_names(), count)) {
+    for (std::string& each : index.similar_functions(name, count)) {
       if (std::find(similar.begin(), similar.end(), each) == similar.end()) {
         similar.push_back(std::move(each));
       }
@@ -188,7 +195,7 @@ std::vector<std::string> Symbolizer::similar_lines(const std::string& file, int 
     DebugInfo& debug_info = impl_->index(*module).debug_info();
     auto lines = debug_info.near_lines(file, line, count);
     if (!lines.empty()) return lines;
-    const auto more = debug_info.files();
+    const auto more = debug_info.files_mentioned();
     files.insert(files.end(), more.begin(), more.end());
   }
   std::vector<std::string> names;

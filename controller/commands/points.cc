@@ -4,8 +4,8 @@
 // Samples say where the time goes, not how often a function is called. A good progress point is
 // passed once per unit of work, and only the user knows which one that is. So functions are ranked
 // by the time spent in them *and in what they call*, which puts the loop over the work near the
-// top. Lines are ranked by the time in them. Every SPEC that is printed has been resolved, so it
-// can be pasted.
+// top. Lines are ranked by the time in them. Every SPEC that is printed has been resolved, and
+// stands in the quotes that a shell needs, so it can be pasted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,10 +25,12 @@
 #include "controller/commands/options.h"
 #include "controller/commands/output.h"
 #include "controller/progress/boundary.h"
+#include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
 #include "controller/session/sampled_chains.h"
 #include "controller/session/status_line.h"
 #include "controller/symbols/call_chain.h"
+#include "unwind/function_name.h"
 #include "unwind/names.h"
 #include "unwind/symbolizer.h"
 
@@ -174,9 +176,9 @@ std::string list_functions(const Findings& findings, Namer& namer, session::Stat
     const auto spec = namer.function(function);
     if (!spec) continue;
     const auto percent = 100.0 / static_cast<double>(findings.samples);
-    text += fmt::format("{:<48}  # {:5.1f} %  {:5.1f} %\n", printable(*spec),
-                        percent * static_cast<double>(function.under),
-                        percent * static_cast<double>(function.own));
+    text += fmt::format(
+        "{:<48}  # {:5.1f} %  {:5.1f} %\n", printable(progress::in_shell_quotes(*spec)),
+        percent * static_cast<double>(function.under), percent * static_cast<double>(function.own));
     if (++shown == kMostShown) break;
   }
   return text;
@@ -197,7 +199,7 @@ std::string list_lines(const Findings& findings, Namer& namer, session::StatusLi
     const std::size_t places = point->places.size();
     if (places > progress::kMostPlaces) continue;
     text +=
-        fmt::format("{:<48}  # {:5.1f} %{}\n", printable(point->name),
+        fmt::format("{:<48}  # {:5.1f} %{}\n", printable(progress::in_shell_quotes(point->name)),
                     100.0 * static_cast<double>(samples) / static_cast<double>(findings.samples),
                     places > 1 ? fmt::format("  at {} places, all counted", places) : "");
     if (++shown == kMostShown) break;
@@ -222,7 +224,8 @@ ExitCode run_points(Pid target) {
       target);
   const auto probes = progress::usdt_probes(target);
   for (const auto& probe : probes) {
-    text += printable(fmt::format("usdt:{}:{}", probe.provider, probe.name)) + "\n";
+    const auto spec = fmt::format("usdt:{}:{}", probe.provider, probe.name);
+    text += printable(progress::in_shell_quotes(spec)) + "\n";
   }
   if (probes.empty()) text += "# none\n";
   const auto print = [&status](const std::string& part) {

@@ -28,14 +28,24 @@ using Message = SupervisorMessage;
 
 constexpr std::size_t kMostOutput = std::size_t{1} << 20;
 constexpr std::uint64_t kTailBytes = 2000;
+constexpr std::uint64_t kTrimStep = std::uint64_t{64} << 10;  // in whole blocks of all file systems
+constexpr Nanoseconds kTrimPause = 100 * kMillisecond;
+constexpr Nanoseconds kTrimPauseOfMuch = 5 * kMillisecond;
 constexpr std::size_t kTailLines = 8;
+
+// Gives the blocks of the file before `end` back to the file system. The rest stays where it is.
+bool give_back(const Fd& file, std::uint64_t begin, std::uint64_t end) {
+  return fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                   static_cast<off_t>(begin), static_cast<off_t>(end - begin)) == 0;
+}
 
 // Opens a file without a name. A pipe would stop a command that writes more than is read.
 Fd make_output() {
   const char* directory = std::getenv("TMPDIR");
   Fd fd(open(directory != nullptr && *directory != '\0' ? directory : "/tmp",
              O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600));
-  if (!fd) fd = Fd(memfd_create("output", MFD_CLOEXEC));
+  // Not every file system can give back the beginning of a file.
+  if (!fd || !give_back(fd, 0, kTrimStep)) fd = Fd(memfd_create("output", MFD_CLOEXEC));
   if (!fd) throw Error::from_errno("memfd_create", errno);
   return fd;
 }
@@ -78,14 +88,25 @@ std::vector<Pid> Contained::family() const {
 
 std::optional<Ended> Contained::wait_until(Nanoseconds deadline_ns) {
   if (ended_ || !supervisor_) return ended_;
-  if (!supervisor_->channel().wait_until(deadline_ns)) return std::nullopt;
+  if (!wait_for_message(deadline_ns)) return std::nullopt;
   Message message;
   if (!supervisor_->channel().receive(message)) {
     throw Error(what_ + ": its supervisor was killed",
                 "look for the out-of-memory killer in the kernel's log");
   }
   if (message.kind == Message::Kind::ended) ended_ = message.ended;
+  trim();
   return ended_;
+}
+
+bool Contained::wait_for_message(Nanoseconds deadline_ns) {
+  for (;;) {
+    const Nanoseconds pause_ns = trim() ? kTrimPauseOfMuch : kTrimPause;
+    const Nanoseconds until_ns = std::min(deadline_ns, monotonic_now() + pause_ns);
+    if (supervisor_->channel().wait_until(until_ns)) return true;
+    const Nanoseconds now_ns = monotonic_now();
+    if (now_ns < until_ns || now_ns >= deadline_ns) return false;
+  }
 }
 
 std::string Contained::output(std::uint64_t start) const {
@@ -94,6 +115,20 @@ std::string Contained::output(std::uint64_t start) const {
   const ssize_t size = pread(output_.get(), text.data(), text.size(), static_cast<off_t>(start));
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return text;
+}
+
+bool Contained::trim() {
+  const std::uint64_t size = written();
+  if (!released_ || size <= kMostOutput) return false;
+  const std::uint64_t end = (size - kMostOutput) / kTrimStep * kTrimStep;
+  if (end > trimmed_ && give_back(output_, trimmed_, end)) trimmed_ = end;
+  return true;
+}
+
+std::uint64_t Contained::stored_bytes() const {
+  struct stat status {};
+  return fstat(output_.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * 512
+                                            : 0;
 }
 
 std::uint64_t Contained::written() const {
@@ -129,7 +164,7 @@ void Contained::end() {
   const Nanoseconds deadline_ns = monotonic_now() + grace_ns_ + kKillPatience + 5 * kSecond;
   unsigned left = 0;
   for (Message message; message.kind != Message::Kind::gone;) {
-    if (!channel.wait_until(deadline_ns)) {
+    if (!wait_for_message(deadline_ns)) {
       if (monotonic_now() < deadline_ns) continue;  // it was a signal
       break;
     }

@@ -46,7 +46,7 @@ struct Ended {
 
 class Contained {
  public:
-  // Starts it in a session of its own, without input; its output is kept in a file without a name.
+  // Starts it in a session of its own, without input; its output goes to a file without a name.
   // Throws UsageError that names the command if it cannot be executed. `grace_ns` is the time from
   // SIGTERM to SIGKILL. `what` names the command in messages.
   Contained(const Command& command, Nanoseconds grace_ns, std::string what);
@@ -62,9 +62,14 @@ class Contained {
   std::optional<Ended> ended() { return wait_until(0); }
 
   // Returns what it has written so far, standard output and error mixed: at most a MiB from `start`
-  // on.
+  // on. All of it is there until release_output().
   std::string output(std::uint64_t start = 0) const;
   std::string output_tail() const;  // the last lines, indented, for messages
+
+  // From now on only the newest MiB is kept. wait_until() gives back what is older, every few
+  // milliseconds while the command writes much.
+  void release_output() { released_ = true; }
+  std::uint64_t stored_bytes() const;  // of its output, in memory or on disk
 
   // Sends SIGTERM to the command; when it has ended, or after the grace, to what is left; then
   // SIGKILL. Returns when nothing of it runs any more. Throws Error if something could not be
@@ -74,10 +79,15 @@ class Contained {
  private:
   void forget_supervisor();
   std::uint64_t written() const;  // bytes of output
+  // Returns false when the deadline or a signal has come.
+  bool wait_for_message(Nanoseconds deadline_ns);
+  bool trim();  // returns whether the output is larger than what is kept
 
   std::optional<HelperProcess> supervisor_;
   Pid pid_ = 0;
   Fd output_;
+  bool released_ = false;
+  std::uint64_t trimmed_ = 0;  // bytes at the beginning that were given back
   Nanoseconds grace_ns_;
   std::string what_;
   std::optional<Ended> ended_;

@@ -46,6 +46,8 @@ class Run {
     if (is_command()) {
       if (side_.ready_port) require_free(*side_.ready_port, options_.name);
       command_ = std::make_unique<Contained>(command_of(side_), ab_.grace_ns, options_.name);
+      // Until the pattern is found, none of the output may be missing.
+      if (side_.ready.empty()) command_->release_output();
     }
     pid_ = is_command() ? command_->pid()
            : side_.pid  ? *side_.pid
@@ -56,6 +58,7 @@ class Run {
     if (!side_.load.empty()) {
       load_ = std::make_unique<Contained>(load_of(side_, options_.side, pid_), ab_.grace_ns,
                                           options_.name + ", load");
+      load_->release_output();
     }
     wait(ab_.warm_up_ns, "the warm-up");
     OneRun result = measured();
@@ -130,6 +133,7 @@ class Run {
       seen += text.size();
       if (const auto match = pattern.find(text)) {
         if (match->pid != 0) pid_ = family_member(match->pid);
+        command_->release_output();
         return;
       }
       // Do not sleep after a command that writes fast.

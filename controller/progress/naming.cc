@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <set>
+#include <string_view>
 
 #include "unwind/names.h"
 
@@ -41,6 +43,26 @@ std::vector<std::string> files_meant(std::vector<unwind::Place>& places, const s
 
 std::string nearest_clause(const std::vector<std::string>& names) {
   return names.empty() ? "" : fmt::format("; nearest: {}", fmt::join(names, ", "));
+}
+
+std::string in_shell_quotes(const std::string& text) {
+  constexpr std::string_view kPlain = "_:./+-@%,=";
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char each) {
+    return std::isalnum(static_cast<unsigned char>(each)) != 0 || kPlain.find(each) != kPlain.npos;
+  });
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char each : text) {
+    quoted += each == '\'' ? std::string("'\\''") : std::string(1, each);
+  }
+  return quoted + "'";
+}
+
+std::vector<std::string> in_shell_quotes(std::vector<std::string> names) {
+  for (std::string& name : names) {
+    if (name.find(" (inlined: ") == name.npos) name = in_shell_quotes(name);
+  }
+  return names;
 }
 
 }  // namespace causalctl::progress

@@ -20,4 +20,10 @@ std::vector<std::string> files_meant(std::vector<unwind::Place>& places, const s
 // Returns "; nearest: a, b", or "" if there is none.
 std::string nearest_clause(const std::vector<std::string>& names);
 
+// Returns the text as a shell takes it for one word: in quotes if it needs them.
+std::string in_shell_quotes(const std::string& text);
+// The same for names of functions, of which some have a remark in parentheses behind a blank
+// ("f (inlined: …)", as Symbolizer::similar_functions() gives them), which stay as they are.
+std::vector<std::string> in_shell_quotes(std::vector<std::string> names);
+
 }  // namespace causalctl::progress

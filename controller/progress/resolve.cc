@@ -24,6 +24,7 @@ namespace {
 using unwind::Place;
 
 constexpr std::size_t kSuggestions = 5;
+constexpr std::size_t kMostListed = 10;
 
 void require_few(const std::string& what, const std::vector<Place>& places);
 
@@ -44,7 +45,7 @@ class Resolver {
   std::vector<Place> line(const std::string& file, int number);
   std::vector<std::string> matching_modules(const std::string& glob);
   std::string module_path(const Place& place);
-  void require_one_function(const std::vector<Place>& places, const std::string& name);
+  void require_one_function(const std::vector<Place>& places, const FunctionSpec& wanted);
   [[noreturn]] void unknown(const std::string& why, const std::vector<std::string>& near);
   [[noreturn]] void ambiguous(const std::string& why, const std::vector<std::string>& names);
 
@@ -116,15 +117,16 @@ std::vector<Place> Resolver::operator()(const FunctionSpec& spec) {
   if (!spec.binary.empty()) matching_modules(spec.binary);
   auto places = symbolizer_.find_function(spec.name, spec.binary);
   if (places.empty()) {
-    unknown("no such function", symbolizer_.similar_functions(spec.name, kSuggestions));
+    unknown("no such function",
+            in_shell_quotes(symbolizer_.similar_functions(spec.name, kSuggestions)));
   }
-  require_one_function(places, spec.name);
+  require_one_function(places, spec);
   return places;
 }
 
 // Copies of one function (COMDAT, clones) have one name and one line of source. Without line
 // information two addresses are taken for two functions.
-void Resolver::require_one_function(const std::vector<Place>& places, const std::string& name) {
+void Resolver::require_one_function(const std::vector<Place>& places, const FunctionSpec& wanted) {
   std::map<std::string, Place> functions;
   std::set<std::string> modules;
   for (const auto& place : places) {
@@ -139,14 +141,25 @@ void Resolver::require_one_function(const std::vector<Place>& places, const std:
   const auto short_paths = shortest_unique_suffixes(paths);
   std::vector<std::string> names;
   for (const auto& [identity, place] : functions) {
-    std::string spec = name_by_offset(target_, place.address);
+    if (names.size() == kMostListed) break;
+    const auto same = std::count_if(functions.begin(), functions.end(), [&](const auto& other) {
+      return other.second.function == place.function;
+    });
+    std::string spec;
     if (paths.size() == functions.size()) {  // the binary alone tells them apart
       const auto index = std::find(paths.begin(), paths.end(), module_path(place)) - paths.begin();
-      spec = fmt::format("{}:{}", short_paths[static_cast<std::size_t>(index)], name);
+      spec = fmt::format("{}:{}", short_paths[static_cast<std::size_t>(index)], wanted.name);
+    } else if (same == 1 && paths.size() == 1) {
+      spec = wanted.binary.empty() ? place.function : wanted.binary + ":" + place.function;
+    } else {
+      spec = name_by_offset(target_, place.address);
     }
     const auto source =
         place.file.empty() ? std::string() : fmt::format(" at {}:{}", place.file, place.line);
-    names.push_back(fmt::format("{}    ({}{})", spec, place.function, source));
+    names.push_back(fmt::format("{}    ({}{})", in_shell_quotes(spec), place.function, source));
+  }
+  if (functions.size() > names.size()) {
+    names.push_back(fmt::format("and {} more", functions.size() - names.size()));
   }
   ambiguous("different functions have this name", names);
 }

@@ -1,6 +1,6 @@
 // Parses the text of a SPEC. Pure. The forms are in docs/progress-points.md.
 //
-// A C++ name contains colons of its own, so only a *single* ':' outside of () and <> separates. The
+// A C++ name contains colons of its own, so only a *single* ':' outside of brackets separates. The
 // text after the last ':' decides: a number makes it FILE:LINE, a name BINARY:FUNCTION.
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "controller/base/brackets.h"
 #include "controller/base/edit_distance.h"
 #include "controller/base/error.h"
 #include "controller/base/number.h"
@@ -37,21 +38,6 @@ constexpr const char* kForms =
 constexpr std::size_t kMostTypos = 2;
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-// Returns the position of the ':' between a binary and a function: the first at depth 0 that is not
-// part of a '::'.
-std::size_t find_separator(std::string_view text) {
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '(' || text[i] == '<') ++depth;
-    if (text[i] == ')' || text[i] == '>') --depth;
-    if (text[i] != ':') continue;
-    const auto end = std::min(text.find_first_not_of(':', i), text.size());
-    if ((end - i) % 2 == 1 && depth <= 0) return i;  // in "bin:::f" the function is ::f
-    i = end - 1;
-  }
-  return std::string_view::npos;
-}
 
 // Parses FILE:LINE. Returns nullopt if the text after the last ':' is no number.
 std::optional<LineSpec> parse_line(const std::string& text, std::string_view rest) {
@@ -95,7 +81,7 @@ SyscallSpec parse_syscall(const std::string& text, std::string_view rest) {
 }
 
 FunctionSpec parse_function(const std::string& text) {
-  const auto colon = find_separator(text);
+  const auto colon = single_colon(text);
   FunctionSpec spec;
   if (colon == std::string::npos) {
     spec.name = text;
@@ -111,7 +97,7 @@ FunctionSpec parse_function(const std::string& text) {
     reject(text, colon == std::string::npos ? "no function's name begins with a digit"
                                             : "neither a line nor a function follows the ':'");
   }
-  if (find_separator(spec.name) != std::string::npos) reject(text, "a ':' too many");
+  if (single_colon(spec.name) != std::string::npos) reject(text, "a ':' too many");
   return spec;
 }
 

@@ -40,7 +40,7 @@ void symbolize(const std::string& path) {
     INVARIANT(!index.frames(address).empty());
   for (const auto& found : index.find_function("work")) index.frames(found.address);
   for (const auto& found : index.find_line("seed.c", 20)) index.frames(found.address);
-  index.function_names();
+  index.similar_functions("wrok", 3);
   index.debug_info().near_lines("seed.c", 20, 3);
   index.debug_info().inlined_at("square", 3);
   index.debug_info().files();

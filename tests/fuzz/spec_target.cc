@@ -6,6 +6,8 @@
 #include "controller/report/text.h"
 #include "controller/symbols/scope.h"
 #include "tests/fuzz/targets.h"
+#include "unwind/demangle.h"
+#include "unwind/function_name.h"
 #include "unwind/names.h"
 
 namespace causalctl::fuzz {
@@ -24,7 +26,8 @@ void read_name(const std::string& text) {
   unwind::split_clone(text);
   const std::string name = unwind::demangle(text);
   const std::string short_name = unwind::without_arguments(name);
-  unwind::plain_name(short_name);
+  unwind::simple_name(name);
+  unwind::WrittenName(text).fit(text, name);
   unwind::nearest(text, {name, short_name, "main", ""}, 3);
   unwind::path_ends_with(text, "b/c.c");
   unwind::path_ends_with("/a/b/c.c", text);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/brackets.h"
 #include "controller/base/error.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
@@ -76,11 +77,8 @@ struct Words {
 };
 
 Words words_of(const std::string& name) {
-  for (std::size_t i = 0; i < name.size() && name[i] != '(' && name[i] != '<'; ++i) {
-    if (name[i] != ':') continue;
-    if (i + 1 == name.size() || name[i + 1] != ':') return {name.substr(0, i), name.substr(i + 1)};
-    ++i;
-  }
+  const auto colon = single_colon(name);
+  if (colon != name.npos) return {name.substr(0, colon), name.substr(colon + 1)};
   return {"", name};
 }
 
@@ -123,7 +121,7 @@ std::string list_of(const std::vector<Candidate>& candidates) {
     const auto also_of_another = [&](const std::string& name) {
       return meant(units, name).size() > 1;
     };
-    list += "\n  " + free_name(unit, also_of_another);
+    list += "\n  " + progress::in_shell_quotes(free_name(unit, also_of_another));
   }
   return list;
 }
@@ -144,7 +142,8 @@ bool may_come(const Question& question) {
     refuse(question, "the function is not in scope, so it never gets a sample",
            "add its binary to " + scope_text(question.scope));
   }
-  const auto similar = question.symbolizer.similar_functions(words.function, 5);
+  const auto similar =
+      progress::in_shell_quotes(question.symbolizer.similar_functions(words.function, 5));
   refuse(question, "no such function in the target",
          similar.empty() ? "causalctl points PID tells where the time goes"
                          : fmt::format("the nearest are:\n    {}", fmt::join(similar, "\n    ")));

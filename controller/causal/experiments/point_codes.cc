@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "unwind/names.h"
+#include "unwind/function_name.h"
 
 namespace causalctl::causal {
 namespace {

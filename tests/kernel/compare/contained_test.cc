@@ -63,6 +63,24 @@ TEST_CASE("a command's end, its time and its output are told", "[compare]") {
 }
 
 // [plain]: a child starts with this process's memory, which has a sanitizer's shadow.
+TEST_CASE("of a large output the newest MiB is kept", "[compare]") {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  const std::string write = "yes | head -c 100000000; echo; echo last";
+  Contained contained(shell(write), kSecond, "test");
+  SECTION("once it is released") {
+    contained.release_output();
+    REQUIRE(contained.wait_until(monotonic_now() + 30 * kSecond));
+    CHECK(contained.stored_bytes() < 2 * kMiB);
+    CHECK(contained.output(100'000'000) == "\nlast\n");
+    CHECK(contained.output_tail().ends_with("\n    last"));
+  }
+  SECTION("all of it before") {
+    REQUIRE(contained.wait_until(monotonic_now() + 30 * kSecond));
+    CHECK(contained.stored_bytes() >= 100'000'000);
+    CHECK(contained.output().starts_with("y\ny\n"));
+  }
+}
+
 TEST_CASE("CPU time and memory of descendants are counted", "[compare][plain]") {
   // A child of the shell uses 256 MiB, more than this process: what is below that is not told apart
   // from what the supervisor had as a fork of it.

@@ -35,7 +35,7 @@ int ask_everything(const std::string& path) {
   }
   index.find_function("original");
   index.find_line("symbols_target.cc", 40);
-  index.function_names();
+  index.similar_functions("wrok", 3);
   index.debug_info().near_lines("symbols_target.cc", 40, 3);
   index.debug_info().inlined_at("innermost", 3);
   index.runtime_address(0x1000);

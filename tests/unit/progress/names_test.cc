@@ -30,3 +30,13 @@ TEST_CASE("which of several files a line is in", "[progress]") {
   places.clear();
   CHECK(files_meant(places, "x.c").empty());
 }
+
+TEST_CASE("names are quoted as a shell needs it", "[progress]") {
+  CHECK(in_shell_quotes("ns::f") == "ns::f");
+  CHECK(in_shell_quotes("libx.so.1:ns::f") == "libx.so.1:ns::f");
+  CHECK(in_shell_quotes("a.c:7") == "a.c:7");
+  CHECK(in_shell_quotes("f(int, g<2>)") == "'f(int, g<2>)'");
+  CHECK(in_shell_quotes("main.(*T).Method") == "'main.(*T).Method'");
+  CHECK(in_shell_quotes("it's") == "'it'\\''s'");
+  CHECK(in_shell_quotes("") == "''");
+}

@@ -46,35 +46,6 @@ TEST_CASE("Paths have one spelling", "[unwind]") {
   CHECK(normal_path("a.c", "") == "a.c");
 }
 
-TEST_CASE("Arguments and return types are cut off", "[unwind]") {
-  CHECK(without_arguments("main") == "main");
-  CHECK(without_arguments("ns::f(int, char const*)") == "ns::f");
-  CHECK(without_arguments("ns::S::f(int) const") == "ns::S::f");
-  CHECK(without_arguments("f(int) [clone .cold]") == "f");
-  CHECK(without_arguments("void ns::f<int>(char)") == "ns::f<int>");
-  CHECK(without_arguments("std::map<int, long> f<int>(int)") == "f<int>");
-  CHECK(without_arguments("(anonymous namespace)::f(void (*)(int))") == "(anonymous namespace)::f");
-  CHECK(without_arguments("S::operator()(int)") == "S::operator()");
-  CHECK(without_arguments("S::operator()") == "S::operator()");
-  CHECK(without_arguments("f(int)::{lambda(int)#1}::operator()(int) const") ==
-        "f(int)::{lambda(int)#1}::operator()");
-  CHECK(without_arguments("operator<<(S&, int)") == "operator<<");
-  CHECK(without_arguments(")") == ")");
-  CHECK(without_arguments("") == "");
-}
-
-TEST_CASE("The plain name is the last component", "[unwind]") {
-  CHECK(plain_name("main") == "main");
-  CHECK(plain_name("a::b::f") == "f");
-  CHECK(plain_name("a::f<x::y>") == "f");
-  CHECK(plain_name("a<x::y>::f") == "f");
-  CHECK(plain_name("(anonymous namespace)::f") == "f");
-  CHECK(plain_name("S::operator<<") == "operator<<");
-  CHECK(plain_name("my_operator::run") == "run");
-  CHECK(plain_name("S::~S") == "~S");
-  CHECK(plain_name("") == "");
-}
-
 TEST_CASE("Suffixes of compiler-made copies are told from names", "[unwind]") {
   CHECK(split_clone("foo.constprop.0").base == "foo");
   CHECK(split_clone("foo.constprop.0").suffix == ".constprop.0");
@@ -107,7 +78,7 @@ TEST_CASE("The banded edit distance is the edit distance, up to its limit", "[un
 
 TEST_CASE("Nearest names come first, each once, none from afar", "[unwind]") {
   const std::vector<std::string> names = {"process_get", "process_command", "process_command",
-                                          "ns::proces_command", "zebra"};
+                                          "proces_command", "zebra"};
   const auto found = nearest("process_comand", names, 5);
   REQUIRE(found.size() == 2);
   CHECK(found[0] == "process_command");
