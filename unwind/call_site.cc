@@ -54,6 +54,18 @@ std::optional<CallSite> call_before(std::span<const std::byte> code, Address ret
   return std::nullopt;
 }
 
+std::vector<Address> call_targets(std::span<const std::byte> code, Address address) {
+  std::vector<Address> targets;
+  for (std::size_t at = 0; at + kDirectCall <= code.size(); ++at) {
+    if (byte(code, at) != 0xe8) continue;
+    const Address target = relative32(code.subspan(at + 1, 4), address + at + kDirectCall);
+    if (target >= address && target - address < code.size()) targets.push_back(target);
+  }
+  std::sort(targets.begin(), targets.end());
+  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  return targets;
+}
+
 std::optional<Jump> jump_at(std::span<const std::byte> code, Address address) {
   const auto skip = [&](std::size_t count) {
     code = code.subspan(count);
@@ -72,7 +84,20 @@ std::optional<Jump> jump_at(std::span<const std::byte> code, Address address) {
   if (code.size() >= 5 && byte(code, 0) == 0xe9) {
     return Jump{relative32(code.subspan(1, 4), address + 5), false};
   }
+  if (code.size() >= 2 && byte(code, 0) == 0xeb) {
+    const auto offset = static_cast<std::int8_t>(byte(code, 1));
+    return Jump{address + 2 + static_cast<Address>(std::int64_t{offset}), false};
+  }
   return std::nullopt;
+}
+
+bool jumps_into(std::span<const std::byte> code, Address address, Address low, Address high) {
+  for (std::size_t at = 0; at + kDirectCall <= code.size(); ++at) {
+    if (byte(code, at) != 0xe9) continue;
+    const Address target = relative32(code.subspan(at + 1, 4), address + at + kDirectCall);
+    if (target >= low && target <= high) return true;
+  }
+  return false;
 }
 
 }  // namespace causalctl::unwind

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "controller/base/types.h"
 
@@ -21,6 +22,10 @@ struct CallSite {
 // `code` has the bytes in front of the return address. Returns nullopt if they end with no call.
 std::optional<CallSite> call_before(std::span<const std::byte> code, Address return_address);
 
+// Returns where direct calls in the code lead within it, sorted: functions begin there. They are
+// found byte by byte, so a few are none; few bytes that are no call lead into the code by chance.
+std::vector<Address> call_targets(std::span<const std::byte> code, Address address);
+
 // Where code that only jumps leads: an entry of the procedure linkage table, or a thunk.
 struct Jump {
   Address address = 0;
@@ -30,5 +35,9 @@ struct Jump {
 // Returns the jump at the start of `code`, which lies at `address`, if there is one there, maybe
 // behind ENDBR64.
 std::optional<Jump> jump_at(std::span<const std::byte> code, Address address);
+
+// Returns whether a direct jump in the code, which lies at `address`, leads to [low, high]: a
+// function that ends by calling another one ends with such a jump.
+bool jumps_into(std::span<const std::byte> code, Address address, Address low, Address high);
 
 }  // namespace causalctl::unwind

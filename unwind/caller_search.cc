@@ -9,11 +9,12 @@
 namespace causalctl::unwind {
 namespace {
 
-constexpr std::size_t kWordsSearched = 64;
+constexpr std::size_t kWordsSearched = 256;
 constexpr std::size_t kMostUnlikely = 4;
 constexpr Address kWord = sizeof(Address);
 constexpr Address kLargestFunction = 1U << 16U;
 constexpr int kMostJumps = 4;
+constexpr std::size_t kShortFunction = 48;  // one that only prepares the call of another
 
 struct Slot {
   Address at = 0;  // on the stack
@@ -23,19 +24,21 @@ struct Slot {
 
 class Search {
  public:
-  Search(const UnknownFrame& frame, const CodeAndStack& target) : frame_(frame), target_(target) {}
+  Search(const UnknownFrame& frame, const CodeAndStack& target)
+      : frame_(frame),
+        target_(target),
+        first_(std::max(target.last_entry(frame.ip), frame.ip - kLargestFunction)) {}
 
   std::vector<PossibleCaller> callers() {
     const auto slots = return_slots();
-    if (const Slot* slot = direct_caller(slots)) add(slot->at, slot->value, frame_.bp, true);
-    if (frame_.innermost && !slots.empty() && slots.front().at == frame_.sp) {
-      add(slots.front().at, slots.front().value, frame_.bp, true);
-    }
+    const Slot* top = !slots.empty() && slots.front().at == frame_.sp ? &slots.front() : nullptr;
+    if (top != nullptr && frame_.innermost && !top->call.target) add(*top, true);
+    if (const Slot* slot = direct_caller(slots)) add(*slot, true);
     by_frame_pointer();
     std::size_t unlikely = 0;
     for (const Slot& slot : slots) {
       if (slot.call.target || unlikely == kMostUnlikely) continue;
-      if (add(slot.at, slot.value, frame_.bp, false)) ++unlikely;
+      if (add(slot, false)) ++unlikely;
     }
     return std::move(callers_);
   }
@@ -71,10 +74,11 @@ class Search {
   // code of the frame cannot belong to that.
   std::optional<Address> distance_from(Address target) const {
     for (int i = 0; i < kMostJumps; ++i) {
-      if (target <= frame_.ip && frame_.ip - target < kLargestFunction) return frame_.ip - target;
-      std::array<std::byte, 16> code{};
+      if (target <= frame_.ip && target >= first_) return frame_.ip - target;
+      std::array<std::byte, kShortFunction> code{};
       if (!target_.is_code(target) || !target_.read(target, code)) return std::nullopt;
       const auto jump = jump_at(code, target);
+      if (!jump && jumps_into(code, target, first_, frame_.ip)) return frame_.ip - first_;
       if (!jump) return std::nullopt;
       const auto next = jump->indirect ? word(jump->address) : jump->address;
       if (!next) return std::nullopt;
@@ -98,23 +102,25 @@ class Search {
 
   void by_frame_pointer() {
     if (frame_.bp < frame_.sp || frame_.bp % kWord != 0) return;
-    const auto caller_bp = word(frame_.bp);
-    const auto value = word(frame_.bp + kWord);
-    if (caller_bp && value && call_ending_at(*value)) {
-      add(frame_.bp + kWord, *value, *caller_bp, true);
-    }
+    const Address at = frame_.bp + kWord;
+    const auto value = word(at);
+    const auto call = value ? call_ending_at(*value) : std::nullopt;
+    if (call) add({at, *value, *call}, true);
   }
 
-  bool add(Address at, Address value, Address bp, bool likely) {
-    const auto known =
-        std::any_of(callers_.begin(), callers_.end(),
-                    [&](const PossibleCaller& each) { return each.sp == at + kWord; });
-    if (!known) callers_.push_back({value, at + kWord, bp, likely});
-    return !known;
+  bool add(const Slot& slot, bool likely) {
+    const Address sp = slot.at + kWord;
+    const auto known = std::any_of(callers_.begin(), callers_.end(),
+                                   [&](const PossibleCaller& each) { return each.sp == sp; });
+    if (known) return false;
+    const bool by_bp = slot.at == frame_.bp + kWord;
+    callers_.push_back({slot.value, sp, by_bp ? word(frame_.bp).value_or(0) : frame_.bp, likely});
+    return true;
   }
 
   const UnknownFrame& frame_;
   const CodeAndStack& target_;
+  Address first_;  // where the function of the frame may begin
   std::vector<PossibleCaller> callers_;
 };
 
@@ -123,6 +129,16 @@ class Search {
 std::vector<PossibleCaller> possible_callers(const UnknownFrame& frame,
                                              const CodeAndStack& target) {
   return Search(frame, target).callers();
+}
+
+bool is_outermost(const UnknownFrame& frame, const CodeAndStack& target) {
+  if (frame.innermost) return false;
+  Address saved = 0;
+  if (frame.bp >= frame.sp && frame.bp % kWord == 0 &&
+      target.read(frame.bp, std::as_writable_bytes(std::span(&saved, 1)))) {
+    return saved == 0;
+  }
+  return frame.bp == 0;
 }
 
 }  // namespace causalctl::unwind

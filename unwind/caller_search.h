@@ -3,8 +3,9 @@
 //
 // The return address is at the stack pointer while a function has pushed nothing, above the frame
 // pointer if it keeps one, and otherwise above what it has pushed. A word is taken for a return
-// address only if it points into executable code, behind a call. A direct call must lead to the
-// code, maybe over jumps (the procedure linkage table). What is found is a guess: old return
+// address only if it points into executable code, behind a call. A direct call must lead to a place
+// before the code, maybe over jumps (the procedure linkage table), with no other function between;
+// of several the one counts that leads nearest. What is found is a guess: old return
 // addresses stay on the stack, so the caller of this checks where the chain leads from each.
 #pragma once
 
@@ -21,6 +22,8 @@ namespace causalctl::unwind {
 struct CodeAndStack {
   std::function<bool(Address address, std::span<std::byte> bytes)> read;
   std::function<bool(Address address)> is_code;
+  // Returns the last place at or before the address at which a function is known to begin, or 0.
+  std::function<Address(Address address)> last_entry;
 };
 
 struct UnknownFrame {
@@ -40,5 +43,9 @@ struct PossibleCaller {
 
 // Returns the callers that are possible, likeliest first, at most one for each word of the stack.
 std::vector<PossibleCaller> possible_callers(const UnknownFrame& frame, const CodeAndStack& target);
+
+// Returns whether a frame without possible callers is the outermost: the frame pointer is 0 there
+// (System V ABI for x86-64, 3.4.1), or was 0 before it.
+bool is_outermost(const UnknownFrame& frame, const CodeAndStack& target);
 
 }  // namespace causalctl::unwind

@@ -23,11 +23,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
 #include "controller/base/procfs.h"
+#include "unwind/call_site.h"
 #include "unwind/caller_search.h"
 #include "unwind/elf_image.h"
 #include "unwind/function_bounds.h"
@@ -72,6 +74,19 @@ class Image {
   }
   Address bias(Pid target) { return file_.start - elf(target).base(); }
 
+  // Returns the last place at or before the address to which a call in this file leads, or 0.
+  Address last_call_target(Pid target, Address address) {
+    if (!call_targets_) {
+      call_targets_.emplace();
+      for (const ImageBytes& code : elf(target).code_segments()) {
+        const auto found = call_targets(code.bytes, code.address + bias(target));
+        call_targets_->insert(call_targets_->end(), found.begin(), found.end());
+      }
+    }
+    const auto after = std::upper_bound(call_targets_->begin(), call_targets_->end(), address);
+    return after == call_targets_->begin() ? 0 : *std::prev(after);
+  }
+
  private:
   void open(Pid target) {
     if (file_.path == "[vdso]") {
@@ -94,6 +109,7 @@ class Image {
   Mapping mapping_;
   std::vector<std::byte> copy_;
   ElfImage elf_;
+  std::optional<std::vector<Address>> call_targets_;  // sorted
 };
 
 // The data that the accessors work on.
@@ -267,7 +283,11 @@ struct Unwinder::Impl : Source {
         holes(pid),
         code_and_stack{
             [this](Address address, std::span<std::byte> bytes) { return read(address, bytes); },
-            [this](Address address) { return executable.find(address) != nullptr; }} {}
+            [this](Address address) { return executable.find(address) != nullptr; },
+            [this](Address address) {
+              Image* image = image_at(address);
+              return image == nullptr ? 0 : image->last_call_target(target, address);
+            }} {}
 
   struct Chain {
     std::vector<Address> callers;
@@ -340,8 +360,7 @@ Unwinder::Impl::Chain Unwinder::Impl::search(const UnknownFrame& frame, const Re
     best.callers.insert(best.callers.end(), chain.callers.begin(), chain.callers.end());
     if (best.complete) return best;
   }
-  // A frame pointer of 0 marks the outermost frame (System V ABI for x86-64, 3.4.1).
-  if (best.callers.empty()) best.complete = !frame.innermost && frame.bp == 0;
+  if (best.callers.empty()) best.complete = is_outermost(frame, code_and_stack);
   return best;
 }
 

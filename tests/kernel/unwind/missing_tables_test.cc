@@ -82,7 +82,7 @@ constexpr std::size_t kBelow = 8;  // words below the stack pointer
 
 // Memory of this process that looks like a stack, with a copy of the part above the stack pointer.
 struct Stack {
-  std::array<Address, 64> words{};
+  std::array<Address, 512> words{};  // more than is searched
   Registers registers;
 
   explicit Stack(Address ip) {

@@ -1,5 +1,6 @@
 #include "unwind/call_site.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 #include <vector>
@@ -76,10 +77,32 @@ TEST_CASE("Jumps of linkage tables and thunks lead on", "[unwind]") {
   REQUIRE(direct);
   CHECK_FALSE(direct->indirect);
   CHECK(direct->address == 0x1105);
+  const auto near = jump_in({0xeb, 0xfe});
+  REQUIRE(near);
+  CHECK(near->address == 0x1000);
   CHECK_FALSE(jump_in({}));
   CHECK_FALSE(jump_in({0xf3, 0x0f, 0x1e, 0xfa}));
   CHECK_FALSE(jump_in({0xff, 0x25, 0}));
   CHECK_FALSE(jump_in({0xc3, 0, 0, 0, 0, 0}));
+}
+
+TEST_CASE("Functions begin where calls lead", "[unwind]") {
+  Code code(64, 0x90);
+  const auto put = [&](std::size_t at, std::uint8_t opcode, std::uint8_t distance) {
+    code.at(at) = opcode;
+    std::fill_n(code.begin() + static_cast<std::ptrdiff_t>(at) + 1, 4, std::uint8_t{0});
+    code.at(at + 1) = distance;
+  };
+  put(0, 0xe8, 27);   // to 32
+  put(10, 0xe8, 17);  // to 32
+  put(20, 0xe8, 5);   // to 30
+  put(40, 0xe8, 200);
+  put(50, 0xe9, 3);  // to 58
+  const auto bytes = std::as_bytes(std::span(code));
+  CHECK(call_targets(bytes, 0x1000) == std::vector<Address>{0x101e, 0x1020});
+  CHECK(call_targets({}, 0x1000).empty());
+  CHECK(jumps_into(bytes, 0x1000, 0x103a, 0x103a));
+  CHECK_FALSE(jumps_into(bytes, 0x1000, 0x1000, 0x1039));
 }
 
 }  // namespace causalctl::unwind
