@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -21,6 +22,11 @@ struct UnwindTable {
   std::uint64_t count = 0;
 };
 
+struct ImageBytes {
+  Address address = 0;  // at link time
+  std::span<const std::byte> bytes;
+};
+
 class ElfImage {
  public:
   ElfImage() = default;
@@ -31,6 +37,9 @@ class ElfImage {
   // mapping.
   Address base() const { return base_; }
   std::optional<UnwindTable> unwind_table() const;
+  std::optional<ImageBytes> section(std::string_view name) const;
+  std::vector<ImageBytes> data_segments() const;  // those without code
+  std::vector<ImageBytes> code_segments() const;
 
   // Returns the bytes from `address` to the end of its read-only segment, which are the same in
   // memory, or none if it is not in one.
@@ -46,12 +55,16 @@ class ElfImage {
   }
 
  private:
+  std::vector<ImageBytes> segments(bool executable) const;
+
   struct Segment {
     Address address = 0;
     std::span<const std::byte> bytes;
     bool writable = false;
+    bool executable = false;
   };
 
+  std::span<const std::byte> file_;
   std::vector<Segment> segments_;
   Address base_ = 0;
   Address unwind_header_ = 0;

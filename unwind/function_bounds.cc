@@ -1,9 +1,14 @@
 #include "unwind/function_bounds.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "unwind/call_site.h"
 
 namespace causalctl::unwind {
 namespace {
@@ -84,12 +89,12 @@ std::uint64_t function_size(const ElfImage& image, Address fde,
   return 0;
 }
 
-}  // namespace
+using Ranges = std::vector<RangeMap<NoValue>::Range>;
 
-RangeMap<NoValue> function_bounds(const ElfImage& image) {
-  std::vector<RangeMap<NoValue>::Range> ranges;
+Ranges described(const ElfImage& image) {
+  Ranges ranges;
   const auto table = image.unwind_table();
-  if (!table) return RangeMap<NoValue>();
+  if (!table) return ranges;
   std::unordered_map<Address, std::uint8_t> encodings;
   for (std::uint64_t i = 0; i < table->count; ++i) {
     const auto start = image.read<std::int32_t>(table->entries + 8 * i);
@@ -98,6 +103,26 @@ RangeMap<NoValue> function_bounds(const ElfImage& image) {
     const Address low = table->header + static_cast<Address>(std::int64_t{*start});
     const Address at = table->header + static_cast<Address>(std::int64_t{*fde});
     ranges.push_back({low, low + function_size(image, at, encodings), {}});
+  }
+  return ranges;
+}
+
+}  // namespace
+
+RangeMap<NoValue> function_bounds(const ElfImage& image) {
+  RangeMap<NoValue> known(described(image));
+  Ranges ranges = known.ranges();
+  for (const ImageBytes& code : image.code_segments()) {
+    auto starts = call_targets(code.bytes, code.address);
+    std::erase_if(starts, [&](Address each) { return known.find(each) != nullptr; });
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      Address end = i + 1 < starts.size() ? starts[i + 1] : code.address + code.bytes.size();
+      const auto next =
+          std::upper_bound(known.ranges().begin(), known.ranges().end(), starts[i],
+                           [](Address start, const auto& each) { return start < each.low; });
+      if (next != known.ranges().end()) end = std::min(end, next->low);
+      ranges.push_back({starts[i], end, {}});
+    }
   }
   return RangeMap<NoValue>(std::move(ranges));
 }

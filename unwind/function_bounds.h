@@ -1,7 +1,9 @@
-// Finds where functions begin and end in a file without symbols, by its unwind table. Pure.
+// Finds where functions begin and end in a file without symbols. Pure.
 //
 // Each function has a frame description entry (FDE) with its start and length; .eh_frame_hdr lists
-// them. Source: LSB core, "Exception Frames".
+// them. Source: LSB core, "Exception Frames". Code that was built without them begins a function
+// where a direct call leads, which lasts until the next one begins; one that is called only by
+// pointers counts as part of the one before.
 #pragma once
 
 #include "unwind/elf_image.h"
@@ -11,7 +13,7 @@ namespace causalctl::unwind {
 
 struct NoValue {};
 
-// Returns link-time ranges, or none if the file has no usable table.
+// Returns link-time ranges, or none if the file tells of no function.
 RangeMap<NoValue> function_bounds(const ElfImage& image);
 
 }  // namespace causalctl::unwind

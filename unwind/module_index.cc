@@ -96,7 +96,21 @@ const std::vector<ModuleIndex::Symbol>& ModuleIndex::symbols() {
     if (section == SHN_UNDEF || !in_code(address)) continue;
     symbols_->push_back({address, name});
   }
+  add_go_symbols();
   return *symbols_;
+}
+
+// Adds the functions of a Go program that the symbol table does not have.
+void ModuleIndex::add_go_symbols() {
+  if (!go_table().valid()) return;
+  std::set<Address> known;
+  for (const Symbol& each : *symbols_) known.insert(each.address);
+  go_functions_ = go_table().functions();
+  for (const GoFunction& each : go_functions_) {
+    const Address address = each.low + bias_;
+    if (each.name.empty() || known.contains(address) || !in_code(address)) continue;
+    symbols_->push_back({address, each.name.c_str()});
+  }
 }
 
 std::vector<FunctionSymbol> ModuleIndex::find_function(const std::string& name) {
@@ -141,8 +155,17 @@ std::vector<FunctionSymbol> ModuleIndex::find_by_debug_name(const std::string& n
 
 std::vector<LineMatch> ModuleIndex::find_line(const std::string& file, int line) {
   auto found = debug_info().find_line(file, line);
+  if (found.empty() && !debug_info().has_lines()) {
+    for (GoTable::Match& each : go_table().find_line(file, line)) {
+      found.push_back({each.address + bias_, std::move(each.file)});
+    }
+  }
   std::erase_if(found, [&](const LineMatch& each) { return !in_code(each.address); });
   return found;
+}
+
+std::vector<std::string> ModuleIndex::files() {
+  return debug_info().has_lines() ? debug_info().files() : go_table().files();
 }
 
 std::vector<std::string> ModuleIndex::similar_functions(const std::string& name,
@@ -175,23 +198,45 @@ std::optional<std::pair<Address, Address>> ModuleIndex::function_range(Address a
   if (name != nullptr && offset < entry.st_size) {
     return std::pair(address - offset, address - offset + entry.st_size);
   }
+  if (const auto function = go_table().function_at(address - bias_)) {
+    return std::pair(function->low + bias_, function->high + bias_);
+  }
   load_bounds();
   const auto* range = bounds_->find(address - bias_);
   if (range == nullptr) return std::nullopt;
   return std::pair(range->low + bias_, range->high + bias_);
 }
 
-void ModuleIndex::load_bounds() {
-  if (bounds_) return;
-  bounds_.emplace();
+// Sets bias_ as well. The bytes stay where they are as long as the module does.
+ElfImage ModuleIndex::elf_image() {
   GElf_Addr bias = 0;
   Elf* elf = dwfl_module_getelf(module_.dwfl, &bias);
-  if (elf == nullptr) return;
   std::size_t size = 0;
-  const char* bytes = elf_rawfile(elf, &size);
-  if (bytes == nullptr) return;
+  const char* bytes = elf == nullptr ? nullptr : elf_rawfile(elf, &size);
+  if (bytes == nullptr) return {};
   bias_ = bias;
-  bounds_ = function_bounds(ElfImage(std::as_bytes(std::span(bytes, size))));
+  return ElfImage(std::as_bytes(std::span(bytes, size)));
+}
+
+void ModuleIndex::load_bounds() {
+  if (!bounds_) bounds_ = function_bounds(elf_image());
+}
+
+const GoTable& ModuleIndex::go_table() {
+  if (!go_table_) go_table_.emplace(elf_image());
+  return *go_table_;
+}
+
+bool ModuleIndex::name_by_go_table(Address address, Frame& frame) {
+  const auto function = go_table().function_at(address - bias_);
+  if (!function) return false;
+  frame.function = function->name;
+  frame.entry = function->low + bias_;
+  if (const auto line = go_table().line_at(address - bias_)) {
+    frame.file = line->file;
+    frame.line = line->line;
+  }
+  return true;
 }
 
 std::optional<ModuleIndex::Named> ModuleIndex::bounds_at(Address address) {
@@ -218,7 +263,8 @@ std::vector<Frame> ModuleIndex::frames(Address address) {
   std::vector<Frame> frames = debug_info().frames(address);
   if (frames.empty()) frames.emplace_back();
   Frame& outer = frames.back();
-  if (!outer.function.empty() || in_linkage_table(address)) return frames;
+  if (!outer.function.empty() || name_by_go_table(address, outer)) return frames;
+  if (in_linkage_table(address)) return frames;
   auto named = symbol_at(address);
   if (!named) named = bounds_at(address);
   if (named) {

@@ -1,5 +1,5 @@
-// All that is known about one module: debug information, symbol table, unwind table. Each is loaded
-// when it is first needed. All addresses are runtime addresses.
+// All that is known about one module: debug information, symbol table, unwind table, Go's table.
+// Each is loaded when it is first needed. All addresses are runtime addresses.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,7 @@
 #include "controller/base/types.h"
 #include "unwind/debug_info.h"
 #include "unwind/function_bounds.h"
+#include "unwind/go_table.h"
 #include "unwind/modules.h"
 #include "unwind/symbolizer.h"
 
@@ -28,7 +29,7 @@ class ModuleIndex {
 
   const MappedFile& file() const { return module_.file; }
   std::string build_id();  // in hexadecimal; empty if there is none
-  bool has_lines() { return debug_info().has_lines(); }
+  bool has_lines() { return debug_info().has_lines() || go_table().valid(); }
 
   // Returns at least one frame, but its fields may be empty.
   std::vector<Frame> frames(Address address);
@@ -44,6 +45,7 @@ class ModuleIndex {
   std::optional<std::pair<Address, Address>> function_range(Address address);
   // Returns at most `count` names of functions, nearest first, without arguments.
   std::vector<std::string> similar_functions(const std::string& name, std::size_t count);
+  std::vector<std::string> files();  // those with code
   DebugInfo& debug_info();
 
  private:
@@ -54,7 +56,7 @@ class ModuleIndex {
 
   struct Symbol {
     Address address = 0;
-    const char* name = nullptr;  // owned by libdw
+    const char* name = nullptr;  // owned by libdw, or by go_functions_
   };
 
   const std::vector<Symbol>& symbols();
@@ -62,14 +64,20 @@ class ModuleIndex {
   std::optional<Named> symbol_at(Address address);
   std::optional<Named> bounds_at(Address address);  // the name is "memcached+0x1a2b0"
   bool in_linkage_table(Address address);           // true in .plt and its variants
+  ElfImage elf_image();
   void load_bounds();
+  const GoTable& go_table();
+  void add_go_symbols();
+  bool name_by_go_table(Address address, Frame& frame);
   bool in_code(Address address) const;
 
   LoadedModule& module_;
   std::optional<DebugInfo> debug_info_;
   std::optional<std::vector<Symbol>> symbols_;
   std::optional<RangeMap<NoValue>> bounds_;  // link-time addresses
-  Address bias_ = 0;                         // of bounds_
+  std::optional<GoTable> go_table_;          // link-time addresses
+  std::vector<GoFunction> go_functions_;     // once symbols_ is there
+  Address bias_ = 0;                         // of both
 };
 
 }  // namespace causalctl::unwind

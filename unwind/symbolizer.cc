@@ -117,7 +117,7 @@ std::optional<std::pair<Address, Address>> Symbolizer::function_range(Address ad
 std::vector<std::string> Symbolizer::files(Address address) {
   LoadedModule* module = impl_->modules.at(address);
   if (module == nullptr) return {};
-  return impl_->index(*module).debug_info().files();
+  return impl_->index(*module).files();
 }
 
 std::vector<std::string> Symbolizer::inlined_at(Address address, const std::string& function,
@@ -192,10 +192,11 @@ std::vector<std::string> Symbolizer::similar_lines(const std::string& file, int 
                                                    std::size_t count) {
   std::vector<std::string> files;
   for (LoadedModule* module : impl_->ordered()) {
-    DebugInfo& debug_info = impl_->index(*module).debug_info();
-    auto lines = debug_info.near_lines(file, line, count);
+    ModuleIndex& index = impl_->index(*module);
+    auto lines = index.debug_info().near_lines(file, line, count);
     if (!lines.empty()) return lines;
-    const auto more = debug_info.files_mentioned();
+    DebugInfo& debug_info = index.debug_info();
+    const auto more = debug_info.has_lines() ? debug_info.files_mentioned() : index.files();
     files.insert(files.end(), more.begin(), more.end());
   }
   std::vector<std::string> names;

@@ -6,11 +6,16 @@
 
 namespace causalctl::unwind {
 
-bool read_target(Pid target, Address address, std::span<std::byte> bytes) {
+std::size_t read_target_until_gap(Pid target, Address address, std::span<std::byte> bytes) {
   iovec local{bytes.data(), bytes.size()};
   // The address belongs to the other process; here it is only passed on to the kernel.
   iovec remote{reinterpret_cast<void*>(address), bytes.size()};  // NOLINT
-  return process_vm_readv(target, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes.size());
+  const ssize_t got = process_vm_readv(target, &local, 1, &remote, 1, 0);
+  return got < 0 ? 0 : static_cast<std::size_t>(got);
+}
+
+bool read_target(Pid target, Address address, std::span<std::byte> bytes) {
+  return read_target_until_gap(target, address, bytes) == bytes.size();
 }
 
 bool StackView::read(Address address, std::span<std::byte> bytes) const {

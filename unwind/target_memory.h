@@ -1,5 +1,5 @@
 // The only ways in which unwinding reads a target's memory: that of the live process, and the stack
-// copied into a sample. Each fills all of `bytes`, or returns false.
+// copied into a sample. What returns bool fills all of `bytes`, or returns false.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,8 @@ namespace causalctl::unwind {
 
 // Reads by process_vm_readv(2). Returns false also if the process is gone or may not be read.
 bool read_target(Pid target, Address address, std::span<std::byte> bytes);
+// Reads up to the first page that cannot be read, and returns the number of bytes.
+std::size_t read_target_until_gap(Pid target, Address address, std::span<std::byte> bytes);
 
 // The bytes from `base` upwards, which it borrows.
 class StackView {

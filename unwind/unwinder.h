@@ -28,10 +28,12 @@ class Unwinder {
 
   // Returns at most `depth` addresses: the instruction pointer, then return addresses, outermost
   // last. `stack` has the bytes at and above the stack pointer; other memory is read from the
-  // target.
+  // target. Where the copy is short because of a hole in the stack, the hole is mended
+  // (stack_holes.h).
   std::vector<Address> unwind(const Registers& registers, std::span<const std::byte> stack,
                               std::size_t depth);
-  bool last_complete() const;  // true if the last chain ended at the outermost frame
+  bool last_complete() const;   // true if the last chain ended at the outermost frame
+  bool last_from_copy() const;  // true if the last chain needed no stack but the copy
 
  private:
   struct Impl;

@@ -110,9 +110,13 @@ def stop_target(world):
     world.target.before = fixture.State(world.target.pid)
 
 
-def build_go(world):
-    subprocess.run(["go", "build", "-o", world.directory / "spin_go",
+def build_go(world, *options):
+    subprocess.run(["go", "build", *options, "-o", world.directory / "spin_go",
                     world.names["root"] / "tests/targets/spin.go"], check=True, timeout=120)
+
+
+def build_stripped_go(world):
+    build_go(world, "-ldflags=-s -w")
 
 
 # --- checks ---
@@ -345,4 +349,8 @@ CASES = [
              ("{dir}/spin_go",), before=build_go, needs={"go": "golang-go"}, target_output=ROUNDS,
              checks=(well_formed, visits("main.roundDone", 20), units_are("function"),
                      digest_same)),
+    profiled("attach_go_stripped", attach_json(point="main.roundDone"),
+             ("{dir}/spin_go",), before=build_stripped_go, needs={"go": "golang-go"},
+             target_output=ROUNDS,
+             checks=(well_formed, visits("main.roundDone", 20), units_are("line"), digest_same)),
 ]

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,13 +29,13 @@ constexpr std::array<std::string_view, 8> kStartUp = {"_start",
                                                       "__clone",
                                                       "clone3"};
 
-std::vector<std::pair<std::string, std::uint64_t>> most_first(const Elsewhere& elsewhere) {
-  std::vector<std::pair<std::string, std::uint64_t>> all(elsewhere.by_binary.begin(),
-                                                         elsewhere.by_binary.end());
+std::vector<std::pair<std::string, std::uint64_t>> most_first(
+    const std::map<std::string, std::uint64_t>& by_binary, std::uint64_t samples) {
+  std::vector<std::pair<std::string, std::uint64_t>> all(by_binary.begin(), by_binary.end());
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   const auto rare = std::find_if(all.begin(), all.end(), [&](const auto& each) {
-    return share_of(each.second, elsewhere.samples) < kWorthNaming;
+    return share_of(each.second, samples) < kWorthNaming;
   });
   all.erase(rare, all.end());
   if (all.size() > kMostNamed) all.resize(kMostNamed);
@@ -85,11 +86,32 @@ std::optional<std::string> describe(const Elsewhere& elsewhere) {
   }
   if (!elsewhere.unmatched_files.empty()) return text + elsewhere.unmatched_files;
   std::vector<std::string> names;
-  for (const auto& [binary, samples] : most_first(elsewhere)) {
+  for (const auto& [binary, samples] : most_first(elsewhere.by_binary, elsewhere.samples)) {
     names.push_back(name(binary, share_of(samples, elsewhere.samples)));
   }
   if (names.empty()) names.emplace_back("causalctl points PID tells where the time goes");
   return text + fmt::format("{}", fmt::join(names, "; "));
+}
+
+std::vector<std::string> describe(const WithoutTables& found) {
+  std::vector<std::string> texts;
+  for (const auto& [binary, samples] : most_first(found.cut_off, found.samples)) {
+    texts.push_back(fmt::format(
+        "{:.0f} % of the samples belong to nobody: they are in {}, and no table tells who called "
+        "it; {}",
+        100 * share_of(samples, found.samples),
+        binary.empty() ? "code compiled at run time" : binary,
+        binary.empty() ? "sample an interpreter or a build without the compiler"
+                       : "install its debug package, or build it with "
+                         "-fasynchronous-unwind-tables or -fno-omit-frame-pointer"));
+  }
+  for (const auto& [binary, samples] : most_first(found.nameless, found.samples)) {
+    texts.push_back(
+        fmt::format("{:.0f} % of the samples are in code of {} that has no function table: install "
+                    "its debug package, or use a build that is not stripped",
+                    100 * share_of(samples, found.samples), binary));
+  }
+  return texts;
 }
 
 }  // namespace causalctl::causal

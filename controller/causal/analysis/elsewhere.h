@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
 #include "controller/causal/record/experiment.h"
@@ -29,6 +30,19 @@ struct Elsewhere {
 
 // Returns nullopt if the scope has half of the samples, or if the user chose it and it has some.
 std::optional<std::string> describe(const Elsewhere& elsewhere);
+
+// Samples that cannot be charged for want of tables, by the file name of the binary, as in
+// Elsewhere.
+struct WithoutTables {
+  std::uint64_t samples = 0;  // all samples
+  // The call stack ends before a frame in scope, because nothing tells who called the code.
+  std::map<std::string, std::uint64_t> cut_off;
+  // The code is in scope, but nothing tells which function has it.
+  std::map<std::string, std::uint64_t> nameless;
+};
+
+// Returns a sentence for each binary that has a tenth of the samples or more.
+std::vector<std::string> describe(const WithoutTables& found);
 
 // Returns a pattern that other versions match, too: "libpython3.11*" for "libpython3.11.so.1.0".
 std::string pattern_of(const std::string& binary);

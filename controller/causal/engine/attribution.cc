@@ -17,6 +17,12 @@ constexpr std::size_t kMaxPending = 4096;  // beyond this, the oldest samples be
 constexpr std::size_t kChainDepth = 32;
 constexpr std::size_t kLatestStacks = 64;
 
+// Frames are asked for only of code in scope.
+bool is_nameless(const symbols::Location& location) {
+  return !location.frames.empty() && location.frames.back().function.empty() &&
+         location.frames.front().line == 0;
+}
+
 }  // namespace
 
 bool on_chain(const std::vector<Address>& chain, const std::vector<CodeRange>& code) {
@@ -59,7 +65,10 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
     unwound = symbols::unwound(sample.user, *unwinder_, kChainDepth);
     // In a system call the registers are those of its entry, so the chain starts at the same place.
     const Charge exact = charge_chain(unwound);
-    if (exact.outcome == Outcome::out_of_scope && !unwinder_->last_complete()) ++stacks_cut_off_;
+    if (exact.outcome == Outcome::out_of_scope && !unwinder_->last_complete()) {
+      ++stacks_cut_off_;
+      ++cut_off_in_[own->second.binary];
+    }
     if (exact.outcome != Outcome::pending && charge.outcome != Outcome::pending) {
       ++caller_check_.needed_caller;
       if (exact.outcome != charge.outcome || exact.unit != charge.unit) ++caller_check_.disagreed;
@@ -107,6 +116,7 @@ void Attribution::count(const Charge& charge, const std::vector<Address>& chain)
   const auto own = chain.empty() ? known_.end() : known_.find(chain.front());
   const bool own_unit = own != known_.end() && own->second.unit;
   if (own != known_.end() && !own_unit) ++elsewhere_[own->second.binary];
+  if (own != known_.end() && own->second.nameless) ++nameless_in_[own->second.binary];
   if (charge.outcome == Outcome::out_of_scope) {
     ++unknown_;
     return;
@@ -141,7 +151,8 @@ void Attribution::absorb() {
     auto unit = unit_of(location, scope_);
     known_[location.address] =
         unit ? Known{intern(std::move(*unit)), {}}
-             : Known{std::nullopt, std::string(unwind::base_name(location.module))};
+             : Known{std::nullopt, std::string(unwind::base_name(location.module)),
+                     is_nameless(location)};
   }
   std::deque<std::vector<Address>> waiting;
   std::swap(waiting, pending_);

@@ -96,6 +96,11 @@ class Attribution {
   const CallerCheck& caller_check() const { return caller_check_; }
   // Samples that no unit got because their copied stack ended before a frame in scope.
   std::uint64_t stacks_cut_off() const { return stacks_cut_off_; }
+  // The same by the file name of the binary that was executed, empty for code in no file.
+  const std::map<std::string, std::uint64_t>& cut_off_in() const { return cut_off_in_; }
+  // Samples in binaries in scope, by file name, of which no unit can be made: nothing tells which
+  // function has the code.
+  const std::map<std::string, std::uint64_t>& nameless_in() const { return nameless_in_; }
 
  private:
   Charge charge_chain(const std::vector<Address>& chain);
@@ -110,6 +115,7 @@ class Attribution {
   struct Known {
     std::optional<UnitId> unit;  // nullopt if out of scope
     std::string binary;          // set if out of scope
+    bool nameless = false;       // no function and no line is known, though the binary is in scope
   };
   std::unordered_map<Address, Known> known_;
   std::unordered_map<Address, bool> asked_;
@@ -118,6 +124,8 @@ class Attribution {
   std::vector<std::uint64_t> counts_;
   std::vector<std::uint64_t> inherited_;  // by unit
   std::map<std::string, std::uint64_t> elsewhere_;
+  std::map<std::string, std::uint64_t> cut_off_in_;
+  std::map<std::string, std::uint64_t> nameless_in_;
   std::vector<std::vector<CodeRange>> watched_;
   std::vector<std::uint64_t> seen_in_;  // by index of watched_
   std::deque<perf::UserStack> latest_stacks_;

@@ -163,6 +163,11 @@ std::vector<std::string> EarlyFindings::at_the_end(const std::vector<UnitSamples
   std::vector<std::string> warnings = silences();
   if (parts_.attribution.total() < kEnoughToTell || !parts_.attribution.lines()) return warnings;
   if (auto text = elsewhere(samples)) warnings.push_back(std::move(*text));
+  const Attribution& attribution = parts_.attribution;
+  for (std::string& text : describe(WithoutTables{attribution.total(), attribution.cut_off_in(),
+                                                  attribution.nameless_in()})) {
+    warnings.push_back(std::move(text));
+  }
   return warnings;
 }
 

@@ -100,6 +100,33 @@ class ALibrary final : public symbols::LocationSource {
   std::vector<symbols::Location> answers_;
 };
 
+// Code in scope, of which no function is known.
+class Nameless final : public symbols::LocationSource {
+ public:
+  void ask(Address address) override {
+    answers_.push_back({address, "/bin/server", {unwind::Frame{}}});
+  }
+  void refresh() override {}
+  std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
+  std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
+
+ private:
+  std::vector<symbols::Location> answers_;
+};
+
+TEST_CASE("samples in code without a function are counted by binary", "[causal]") {
+  Attribution attribution(std::make_unique<Nameless>(), nullptr);
+  perf::SampleEvent sample;
+  sample.callers = {1};
+  for (int i = 0; i < 3; ++i) {
+    attribution.charge(sample);
+    attribution.absorb();
+  }
+  CHECK(attribution.units() == 0);
+  const std::map<std::string, std::uint64_t> expected = {{"server", 3}};
+  CHECK(attribution.nameless_in() == expected);
+}
+
 TEST_CASE("samples out of scope are counted by binary, whoever is charged", "[causal]") {
   Attribution attribution(std::make_unique<ALibrary>(), nullptr);
   const std::vector<std::vector<Address>> chains = {{1}, {100, 51}, {100}, {1000}};

@@ -75,5 +75,21 @@ TEST_CASE("a scope without any sample is said to be that", "[causal][elsewhere]"
   CHECK_THAT(describe(found).value(), Contains("; no source file matches --scope-file 'x.c'"));
 }
 
+TEST_CASE("samples that lack a table are told from a tenth on", "[causal][elsewhere]") {
+  WithoutTables found;
+  found.samples = 1000;
+  found.cut_off = {{"libgmp.so.10.4.1", 100}, {"libz.so.1", 99}};
+  found.nameless = {{"server", 600}};
+  const auto texts = describe(found);
+  REQUIRE(texts.size() == 2);
+  CHECK_THAT(texts[0],
+             Contains("10 % of the samples belong to nobody: they are in libgmp.so.10.4.1"));
+  CHECK_THAT(texts[1],
+             Contains("60 % of the samples are in code of server that has no function table: "));
+  found.cut_off = {{"", 500}};
+  CHECK_THAT(describe(found).front(), Contains("they are in code compiled at run time"));
+  CHECK(describe(WithoutTables{}).empty());
+}
+
 }  // namespace
 }  // namespace causalctl::causal

@@ -55,6 +55,29 @@ std::vector<std::byte> small_elf() {
 
 }  // namespace
 
+TEST_CASE("Where no table describes code, functions begin where calls lead", "[unwind]") {
+  auto file = small_elf();
+  const auto call = [&](std::size_t at, std::size_t target) {
+    put<std::uint8_t>(file, at, 0xe8);
+    put(file, at + 1, static_cast<std::int32_t>(target - (at + 5)));
+  };
+  call(0x410, 0x420);  // within a function of the table
+  call(0x415, 0x4a0);
+  call(0x41a, 0x480);
+  call(0x505, 0x520);
+  const auto bounds = function_bounds(ElfImage(file));
+  const auto range = [&](Address address) {
+    const auto* found = bounds.find(kBase + address);
+    return found == nullptr ? std::pair<Address, Address>()
+                            : std::pair(found->low - kBase, found->high - kBase);
+  };
+  CHECK(range(0x430) == std::pair<Address, Address>(0x400, 0x440));
+  CHECK(range(0x450) == std::pair<Address, Address>());
+  CHECK(range(0x490) == std::pair<Address, Address>(0x480, 0x4a0));
+  CHECK(range(0x4ff) == std::pair<Address, Address>(0x4a0, 0x500));
+  CHECK(range(0x530) == std::pair<Address, Address>(0x520, 0x600));
+}
+
 TEST_CASE("Function bounds come from the unwind table", "[unwind]") {
   const auto file = small_elf();
   const ElfImage image(file);

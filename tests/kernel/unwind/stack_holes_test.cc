@@ -1,0 +1,81 @@
+// Tests on memory of this process what mending a hole touches.
+#include "unwind/stack_holes.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "controller/base/fd.h"
+
+namespace causalctl::unwind {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPages = 12;
+
+// A guard page, a stack, another guard page; below them nothing is touched.
+struct Pages {
+  std::byte* start = nullptr;
+
+  Pages() {
+    void* memory =
+        mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    start = static_cast<std::byte*>(memory);
+    REQUIRE(mprotect(start, kPage, PROT_NONE) == 0);
+    REQUIRE(mprotect(start + (kPages - 1) * kPage, kPage, PROT_NONE) == 0);
+  }
+  ~Pages() { munmap(start, kPages * kPage); }
+
+  void touch(std::size_t page) const { *static_cast<volatile std::byte*>(at(page)) = std::byte{1}; }
+  std::byte* at(std::size_t page) const { return start + page * kPage; }
+
+  // Returns a digit for each page: 1 if it is there. Source: pagemap.rst, bit 63.
+  std::string there() const {
+    const Fd pagemap(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    std::array<std::uint64_t, kPages> entries{};
+    const auto offset = reinterpret_cast<std::uintptr_t>(start) / kPage * sizeof entries[0];
+    REQUIRE(pread(pagemap.get(), entries.data(), sizeof entries, static_cast<off_t>(offset)) ==
+            sizeof entries);
+    std::string digits;
+    for (const std::uint64_t entry : entries) digits += (entry >> 63U) != 0 ? '1' : '0';
+    return digits;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A hole in a stack is filled up to the stack's end", "[unwind]") {
+  const Pages pages;
+  pages.touch(3);
+  pages.touch(9);
+  REQUIRE(pages.there() == "000100000100");
+  StackHoles holes(getpid());
+  const std::byte* sp = pages.at(3) + 2048;
+  // The copy of the kernel's ends at the page that is not there.
+  CHECK(holes.mend(reinterpret_cast<Address>(sp), {sp, 2048}));
+  CHECK(pages.there() == "000111111110");
+
+  SECTION("its end is not read again") {
+    CHECK_FALSE(holes.mend(reinterpret_cast<Address>(sp), {sp, 7 * kPage + 2048}));
+    mprotect(pages.at(kPages - 1), kPage, PROT_READ);
+    CHECK_FALSE(holes.mend(reinterpret_cast<Address>(sp), {sp, 7 * kPage + 2048}));
+    holes.mappings_changed();
+    CHECK(holes.mend(reinterpret_cast<Address>(sp), {sp, 7 * kPage + 2048}));
+  }
+}
+
+TEST_CASE("Nothing is read where the copy was as long as asked, or empty", "[unwind]") {
+  const Pages pages;
+  pages.touch(3);
+  StackHoles holes(getpid());
+  CHECK_FALSE(holes.mend(reinterpret_cast<Address>(pages.at(3)), {pages.at(3), 2048}));
+  CHECK_FALSE(holes.mend(reinterpret_cast<Address>(pages.at(5)), {}));
+  CHECK(pages.there() == "000100000000");
+}
+
+}  // namespace causalctl::unwind
