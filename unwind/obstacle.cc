@@ -156,9 +156,10 @@ std::optional<Obstacle> executable_obstacle(Pid target) {
     if (const unsigned type = unreadable_compression(elf.get()); type != 0) {
       return compressed(file.path, type);
     }
+    const std::string root = fmt::format("/proc/{}/root", target);
     for (const std::string& path : debug_files(elf.get(), opened.path)) {
       if (const unsigned type = unreadable_compression(path); type != 0) {
-        return compressed(path, type);
+        return compressed(path.starts_with(root) ? path.substr(root.size()) : path, type);
       }
     }
   }

@@ -151,7 +151,7 @@ bool is_correcting_loader(const std::string& executable) {
 // entry point is returned; glibc's writes it into the auxiliary vector before it loads libraries.
 // Returns the reason where that is not to be had, and 0 after the exec of another program.
 std::variant<Address, std::string> run_to_mapped_program(
-    Pid child, const std::function<bool()>& controller_is_gone) {
+    Pid child, const std::function<bool()>& controller_is_gone, Nanoseconds deadline_ns) {
   const Address own_entry = procfs::entry_point(child);
   const std::string loader = procfs::executable(child);
   const auto read = [child](Address address, std::span<std::byte> bytes) {
@@ -169,7 +169,9 @@ std::variant<Address, std::string> run_to_mapped_program(
     stands = stop.has_value();
     if (!stop) {
       if (controller_is_gone()) throw_orphaned();
-      continue;
+      if (monotonic_now() < deadline_ns) continue;
+      throw Error(fmt::format("the loader of process {} has not mapped its program in time", child),
+                  "start the program by itself, then causalctl attach");
     }
     if (std::holds_alternative<Ended>(*stop)) throw_ended(child);
     signal = signal_of(*stop);
@@ -218,7 +220,7 @@ std::optional<std::string> run_to_entry(Pid child, const std::function<bool()>& 
     if (!status || entry == 0) return "its auxiliary vector cannot be read";
     if (registers->rip == entry) {  // it has no loader, or is one
       if (!is_correcting_loader(procfs::executable(child))) return std::nullopt;
-      const auto program = run_to_mapped_program(child, controller_is_gone);
+      const auto program = run_to_mapped_program(child, controller_is_gone, start_ns + limit_ns);
       if (const auto* reason = std::get_if<std::string>(&program)) return *reason;
       entry = std::get<Address>(program);
       if (entry == 0) continue;
