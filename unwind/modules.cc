@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -54,8 +55,12 @@ void bound_debuginfod() {
   ::setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
 }
 
+// What this process has waited for answers of debuginfod that brought nothing.
+std::atomic<Nanoseconds> waited_in_vain_ns{0};
+
 // libdwfl asks debuginfod last. A server that has let one request time out would let all time out,
-// so this process does not ask it again; for that libdebuginfod must find no URL.
+// and one that is slow to say that it has nothing would be slow for each library: neither is asked
+// again in this process. For that libdebuginfod must find no URL.
 int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base,
                    const char* file, const char* link, GElf_Word checksum, char** found) {
   const char* urls = ::getenv("DEBUGINFOD_URLS");
@@ -65,26 +70,17 @@ int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwar
       dwfl_standard_find_debuginfo(module, user_data, name, base, file, link, checksum, found);
   if (fd >= 0 || urls == nullptr || *urls == 0 || timeout == nullptr) return fd;
   const Nanoseconds timeout_ns = std::atoi(timeout) * kSecond;
-  if (timeout_ns <= 0 || 10 * (monotonic_now() - begin_ns) < 9 * timeout_ns) return fd;
-  log::note(
-      "warning: the debuginfod server did not answer within {} s, and is not asked again in this "
-      "run "
-      "({})",
-      timeout_ns / kSecond, urls);
+  const Nanoseconds took_ns = monotonic_now() - begin_ns;
+  waited_in_vain_ns += took_ns;
+  const bool silent = 10 * took_ns >= 9 * timeout_ns;
+  if (timeout_ns <= 0 || (!silent && waited_in_vain_ns < 2 * timeout_ns)) return fd;
+  log::note("warning: the debuginfod server {}, and is not asked again in this run ({})",
+            silent ? fmt::format("did not answer within {} s", timeout_ns / kSecond)
+                   : fmt::format("took {} s to answer that it has no file of this program",
+                                 waited_in_vain_ns / kSecond),
+            urls);
   ::unsetenv("DEBUGINFOD_URLS");
   return fd;
-}
-
-std::vector<MappedFile> read_mapped_files(Pid target) {
-  const auto maps = procfs::maps(target);
-  if (!maps || maps->empty()) return {};
-  const std::string executable = procfs::executable(target);
-  auto files = mapped_files(*maps, executable);
-  if (is_loader(executable)) {
-    const auto words = procfs::read_text(fmt::format("/proc/{}/cmdline", target));
-    take_program_of_loader(files, words.value_or(""));
-  }
-  return files;
 }
 
 [[noreturn]] void throw_unreadable(Pid target) {
@@ -99,14 +95,14 @@ std::vector<MappedFile> read_mapped_files(Pid target) {
 
 }  // namespace
 
-Modules::Modules(Pid target) : target_(target) {
-  auto files = read_mapped_files(target);
+Modules::Modules(Pid target) : target_(target), loaded_(target) {
+  auto files = loaded_.read();
   if (files.empty()) throw_unreadable(target);
   begin_session();
   report(std::move(files), {});
 }
 
-Modules::Modules(const std::string& file) {
+Modules::Modules(const std::string& file) : loaded_(0) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) {
     throw Error::from_errno(fmt::format("stat({})", file), errno);
@@ -114,6 +110,7 @@ Modules::Modules(const std::string& file) {
   MappedFile mapped;
   mapped.path = file;
   mapped.start = 0x10000000;
+  mapped.link_start = mapped.start;
   mapped.end = mapped.start + static_cast<Address>(status.st_size) + (1U << 20U);
   mapped.main = true;
   mapped.code = {{mapped.start, mapped.end}};
@@ -141,7 +138,7 @@ void Modules::begin_session() {
 
 void Modules::refresh() {
   if (target_ == 0) return;
-  if (auto files = read_mapped_files(target_); !files.empty()) report(std::move(files), {});
+  if (auto files = loaded_.read(); !files.empty()) report(std::move(files), {});
 }
 
 void Modules::report(std::vector<MappedFile> files, const std::string& host_path) {
@@ -151,13 +148,14 @@ void Modules::report(std::vector<MappedFile> files, const std::string& host_path
   for (MappedFile& file : files) {
     const auto old = std::find_if(kept.begin(), kept.end(), [&](const auto& each) {
       return each != nullptr && each->file.path == file.path && each->file.inode == file.inode &&
+             each->file.device == file.device && each->file.link_start == file.link_start &&
              each->file.start == file.start && each->file.end == file.end;
     });
     auto module = old != kept.end() ? std::move(*old) : std::make_unique<LoadedModule>();
     // libdwfl takes a module with the same name and range for the same one. The inode in the name
     // tells a file that was replaced and loaded again at the same place.
-    const std::string name = fmt::format("{}#{}", file.path, file.inode);
-    module->dwfl = dwfl_report_module(dwfl_, name.c_str(), file.start, file.end);
+    const std::string name = fmt::format("{}#{:x}.{}", file.path, file.device, file.inode);
+    module->dwfl = dwfl_report_module(dwfl_, name.c_str(), file.link_start, file.end);
     if (module->dwfl == nullptr) continue;
     if (module->serial == 0) module->serial = ++last_serial_;
     module->target = target_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "unwind/loaded_files.h"
 #include "unwind/mapped_file.h"
 
 namespace causalctl::unwind {
@@ -50,6 +51,7 @@ class Modules {
   void report(std::vector<MappedFile> files, const std::string& host_path);
 
   Pid target_ = 0;
+  LoadedFiles loaded_;
   std::string debug_path_;
   char* debug_path_text_ = nullptr;  // libdwfl needs a char**
   Dwfl_Callbacks callbacks_{};

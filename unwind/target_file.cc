@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -16,6 +17,10 @@
 namespace causalctl::unwind {
 namespace {
 
+constexpr std::uint64_t kPieceSize = 64;
+constexpr std::uint64_t kPieces = 64;      // that are compared of a range
+constexpr std::uint64_t kMostPatched = 8;  // one in so many may differ: breakpoints, patched calls
+
 // Checks the file's type before it opens it: meanwhile the name may belong to a device or a FIFO,
 // where opening has effects.
 Fd open_regular(const std::string& path, struct stat& status) {
@@ -24,8 +29,8 @@ Fd open_regular(const std::string& path, struct stat& status) {
   return Fd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// The first page contains the ELF header, the program headers and, as linkers lay it out, the
-// build-id.
+// Compares the first page of the mapping: usually that of the ELF header, the program headers and,
+// as linkers lay it out, the build-id.
 bool first_page_matches(int fd, Pid target, const MappedFile& file) {
   std::array<std::byte, 4096> in_file{};
   std::array<std::byte, 4096> in_memory{};
@@ -33,30 +38,60 @@ bool first_page_matches(int fd, Pid target, const MappedFile& file) {
       ::pread(fd, in_file.data(), in_file.size(), static_cast<off_t>(file.first_offset));
   if (got < 64) return false;
   const std::span<std::byte> memory(in_memory.data(), static_cast<std::size_t>(got));
-  if (!read_target(target, file.start, memory)) return false;
+  if (!read_target(target, file.first.start, memory)) return false;
   return std::equal(memory.begin(), memory.end(), in_file.begin());
+}
+
+// On overlay file systems the inode number in maps may differ from that of stat(2), and another
+// file system may have the same one.
+bool is_mapped_file(int fd, const struct stat& status, Pid target, const MappedFile& file) {
+  if (!first_page_matches(fd, target, file)) return false;
+  return status.st_ino == file.inode || same_as_file(fd, file.first_offset, target, file.first);
 }
 
 }  // namespace
 
+bool same_as_file(int fd, std::uint64_t offset, Pid target, const MappedRange& range) {
+  const std::uint64_t size = range.end - range.start;
+  const std::uint64_t step = std::max<std::uint64_t>(size / kPieces, kPieceSize);
+  std::uint64_t compared = 0;
+  std::uint64_t different = 0;
+  for (std::uint64_t at = 0; at + kPieceSize <= size; at += step) {
+    std::array<std::byte, kPieceSize> in_file{};
+    std::array<std::byte, kPieceSize> in_memory{};
+    const ssize_t got =
+        ::pread(fd, in_file.data(), in_file.size(), static_cast<off_t>(offset + at));
+    if (got < static_cast<ssize_t>(kPieceSize)) break;  // the mapping may reach beyond the file
+    if (!read_target(target, range.start + at, in_memory)) return false;
+    ++compared;
+    different += in_file == in_memory ? 0 : 1;
+  }
+  return compared > 0 && different <= compared / kMostPatched;
+}
+
 OpenedFile open_mapped_file(Pid target, const MappedFile& file) {
-  OpenedFile opened{Fd(), fmt::format("/proc/{}/root{}", target, file.path)};
+  OpenedFile opened{Fd(), fmt::format("/proc/{}/root{}", target, file.path), 0};
   struct stat by_name {};
   struct stat by_mapping {};
+  errno = 0;
   Fd named = open_regular(opened.path, by_name);
+  opened.error = named ? 0 : errno;
   Fd mapped = open_regular(
       fmt::format("/proc/{}/map_files/{:x}-{:x}", target, file.first.start, file.first.end),
       by_mapping);
-  if (!mapped && file.main) mapped = open_regular(fmt::format("/proc/{}/exe", target), by_mapping);
   if (mapped) {
     const bool same = by_name.st_dev == by_mapping.st_dev && by_name.st_ino == by_mapping.st_ino;
     opened.fd = named && same ? std::move(named) : std::move(mapped);
     return opened;
   }
-  // Without the privilege for map_files we open the file by its name. On overlay file systems the
-  // inode number in maps may differ from that of stat(2); then the contents decide.
-  if (named && (by_name.st_ino == file.inode || first_page_matches(named.get(), target, file))) {
+  // Without the privilege for map_files the contents decide.
+  if (named && is_mapped_file(named.get(), by_name, target, file)) {
     opened.fd = std::move(named);
+    return opened;
+  }
+  Fd executable = open_regular(fmt::format("/proc/{}/exe", target), by_mapping);
+  if (executable && is_mapped_file(executable.get(), by_mapping, target, file)) {
+    opened.fd = std::move(executable);
   }
   return opened;
 }

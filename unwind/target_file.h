@@ -2,6 +2,7 @@
 // deleted or now means another file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "controller/base/fd.h"
@@ -13,10 +14,15 @@ namespace causalctl::unwind {
 struct OpenedFile {
   Fd fd;             // not open if the file cannot be had
   std::string path;  // where the name leads: debug files are looked for beside it
+  int error = 0;     // the errno with which opening by the name failed; 0 if another file has it
 };
 
-// Tries /proc/PID/root/PATH, if that is the mapped file; then /proc/PID/map_files (needs
-// privileges); then, for the executable, /proc/PID/exe. Source: proc(5).
+// Tries /proc/PID/root/PATH and /proc/PID/map_files (which needs privileges). Without privileges it
+// takes PATH, or /proc/PID/exe, if its contents are those of the mapping. Source: proc(5).
 OpenedFile open_mapped_file(Pid target, const MappedFile& file);
+
+// Returns whether the target has in this range what the file has from this offset, by samples of
+// it. Code differs a little where a debugger has put breakpoints, or where it is patched.
+bool same_as_file(int fd, std::uint64_t offset, Pid target, const MappedRange& range);
 
 }  // namespace causalctl::unwind

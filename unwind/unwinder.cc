@@ -33,6 +33,7 @@
 #include "unwind/caller_search.h"
 #include "unwind/elf_image.h"
 #include "unwind/function_bounds.h"
+#include "unwind/loaded_files.h"
 #include "unwind/mapped_file.h"
 #include "unwind/stack_holes.h"
 #include "unwind/target_file.h"
@@ -72,7 +73,7 @@ class Image {
     opened_ = true;
     return elf_;
   }
-  Address bias(Pid target) { return file_.start - elf(target).base(); }
+  Address bias(Pid target) { return file_.bias ? *file_.bias : file_.start - elf(target).base(); }
 
   // Returns the last place at or before the address to which a call in this file leads, or 0.
   Address last_call_target(Pid target, Address address) {
@@ -127,6 +128,7 @@ struct Source {
   int find_table(Address ip, unw_dyn_info_t& table);
 
   Pid target;
+  LoadedFiles loaded;
   unw_addr_space_t space = nullptr;
   std::vector<Image> images;             // sorted by address
   RangeMap<NoValue> executable;          // includes code outside of files
@@ -191,7 +193,7 @@ int no_name(unw_addr_space_t, unw_word_t, char*, std::size_t, unw_word_t*, void*
 unw_accessors_t accessors = {find_proc_info,  put_unwind_info,   no_dynamic_info, access_memory,
                              access_register, no_float_register, no_resume,       no_name};
 
-Source::Source(Pid pid) : target(pid) {
+Source::Source(Pid pid) : target(pid), loaded(pid) {
   if (!load_maps()) procfs::throw_unreadable(pid, "maps");
   space = unw_create_addr_space(&accessors, 0);
   if (space == nullptr) throw Error("unw_create_addr_space failed");
@@ -203,7 +205,7 @@ bool Source::load_maps() {
   const auto maps = procfs::maps(target);
   if (!maps || maps->empty()) return false;
   std::vector<Image> fresh;
-  for (MappedFile& file : mapped_files(*maps, procfs::executable(target))) {
+  for (MappedFile& file : loaded.read(*maps)) {
     const auto old = std::find_if(images.begin(), images.end(),
                                   [&](const Image& each) { return each.file() == file; });
     if (old != images.end()) {

@@ -71,6 +71,16 @@ uid_t effective_uid(std::string_view value) {
   return second == std::string_view::npos ? 0 : number<uid_t>(value.substr(second));
 }
 
+// The kernel writes a newline in a path as "\\012", and every other byte as it is (seq_path()).
+std::string with_newlines(std::string_view text) {
+  constexpr std::string_view escape = "\\012";
+  std::string path(text);
+  for (auto at = path.find(escape); at != std::string::npos; at = path.find(escape, at + 1)) {
+    path.replace(at, escape.size(), "\n");
+  }
+  return path;
+}
+
 std::optional<Map> parse_map(std::string_view line) {
   const auto range = next_word(line);
   const auto dash = range.find('-');
@@ -84,10 +94,13 @@ std::optional<Map> parse_map(std::string_view line) {
   map.executable = flags[2] == 'x';
   map.shared = flags[3] == 's';
   map.offset = number<std::uint64_t>(next_word(line), 16);
-  next_word(line);  // device
+  const auto device = next_word(line);
+  const auto colon = std::min(device.find(':'), device.size());
+  map.device = number<std::uint64_t>(device.substr(0, colon), 16) << 32U;
+  if (colon < device.size()) map.device |= number<std::uint64_t>(device.substr(colon + 1), 16);
   map.inode = number<std::uint64_t>(next_word(line));
   const auto path = line.find_first_not_of(' ');
-  if (path != std::string_view::npos) map.path = line.substr(path);
+  if (path != std::string_view::npos) map.path = with_newlines(line.substr(path));
   return map;
 }
 

@@ -34,6 +34,7 @@ struct Map {  // one line of /proc/PID/maps
   Address end = 0;
   bool readable = false, writable = false, executable = false, shared = false;
   std::uint64_t offset = 0;
+  std::uint64_t device = 0;  // its major number in the upper 32 bits
   std::uint64_t inode = 0;
   std::string path;  // empty if anonymous; "[vdso]", "[stack]" and so on as the kernel writes them
 };

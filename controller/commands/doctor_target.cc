@@ -23,9 +23,11 @@
 #include "controller/pause/pauser.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
+#include "controller/session/target_end.h"
 #include "controller/tracee/inject/left_stub.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/target_lock.h"
+#include "unwind/obstacle.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::commands {
@@ -49,6 +51,9 @@ Check process(Pid target, const procfs::Status& status) {
   if (status.tgid != target) {
     check.verdict = Verdict::missing;
     check.remedy = fmt::format("this is a thread: profile process {}", status.tgid);
+  } else if (session::has_first_thread_ended(target)) {
+    check.verdict = Verdict::missing;
+    check.remedy = session::first_thread_ended(target);
   } else if (status.state == 'Z' || status.state == 'X') {
     check.verdict = Verdict::missing;
     check.remedy = "it has ended and waits for its parent";
@@ -181,6 +186,11 @@ std::vector<Check> debug_information(Pid target) {
           "DEBUGINFOD_URLS",
           module.build_id.empty() ? "none" : module.build_id);
     }
+  }
+  if (const auto obstacle = unwind::executable_obstacle(target);
+      obstacle && lines.verdict != Verdict::ok) {
+    lines.finding = obstacle->what;
+    lines.remedy = obstacle->hint;
   }
   if (lines.finding.empty()) lines.finding = "the executable is not among the mappings";
   return {lines, {"libraries", Verdict::ok, fmt::format("{} mapped", libraries), "", false}};

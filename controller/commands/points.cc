@@ -29,9 +29,11 @@
 #include "controller/progress/progress.h"
 #include "controller/session/sampled_chains.h"
 #include "controller/session/status_line.h"
+#include "controller/session/target_end.h"
 #include "controller/symbols/call_chain.h"
 #include "unwind/function_name.h"
 #include "unwind/names.h"
+#include "unwind/obstacle.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::commands {
@@ -214,9 +216,11 @@ ExitCode run_points(Pid target) {
     throw Error(fmt::format("process {} is a kernel thread", target),
                 "only programs have code that can be counted");
   }
+  if (session::has_first_thread_ended(target)) throw Error(session::first_thread_ended(target));
   session::StatusLine status(false);
   status.show(
       fmt::format("points of process {}: this takes a few seconds; Ctrl-C ends it", target));
+  unwind::note_obstacle(target);
   unwind::Symbolizer symbolizer(target);
   std::string text = fmt::format(
       "# Progress points for process {}: pass one with --progress. The best one is passed once "

@@ -28,6 +28,7 @@
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/scope.h"
 #include "controller/tracee/process.h"
+#include "unwind/obstacle.h"
 #include "unwind/target_memory.h"
 #include "unwind/unwinder.h"
 
@@ -58,6 +59,7 @@ causal::RunHooks hooks_of(session::Attachment& attachment, session::StatusLine& 
 causal::Run watch_target(const config::Config& config, Pid target, tracee::Guardian& guardian,
                          const ConsoleOptions& console, const Work& work) {
   causal::Run run;
+  if (!work.pause_cost_ns) unwind::note_obstacle(target);  // only before the program's first run
   session::Attachment attachment(target, guardian, config.progress, run);
   run.config_json = config_json(config);
   run.seed = config.experiment.seed ? *config.experiment.seed : std::random_device()();

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "controller/base/error.h"
 #include "controller/perf/visit_trial.h"
@@ -83,12 +85,19 @@ perf::UprobePlace uprobe(const Point& point, std::uint32_t tag, Pid target, std:
   if (!moved) refuse_instruction(point, target, address);
   const auto place = file_place(target, *moved);
   if (!place) {
-    throw Error(fmt::format("progress point '{}': the file that is mapped at 0x{:x} cannot be "
-                            "reached",
+    throw Error(fmt::format("progress point '{}': no file that can be reached is mapped at 0x{:x}, "
+                            "so no uprobe can stand there",
                             point.name, address),
-                "if it was deleted or replaced, run as root");
+                "if its file was deleted, run as root; where a program has moved its text to "
+                "anonymous memory, use --count-by breakpoint");
   }
   return {place->readable, place->offset, semaphore_offset, tag};
+}
+
+// The paths may differ, because each mapping of a deleted file has its own.
+bool same_place(const perf::UprobePlace& a, const perf::UprobePlace& b) {
+  std::error_code error;
+  return a.offset == b.offset && std::filesystem::equivalent(a.path, b.path, error);
 }
 
 void require_uprobes(const Point& point) {
@@ -151,8 +160,15 @@ class Arming {
 Armed Arming::by_uprobe(const Point& point, std::uint32_t tag,
                         const std::vector<std::uint64_t>& semaphores) {
   require_uprobes(point);
+  const std::size_t first = uprobes_.size();
   for (std::size_t i = 0; i < point.places.size(); ++i) {
-    uprobes_.push_back(uprobe(point, tag, target_, i, semaphores[i]));
+    perf::UprobePlace place = uprobe(point, tag, target_, i, semaphores[i]);
+    // One uprobe counts in all copies of its file (dlmopen).
+    const bool stands =
+        std::any_of(uprobes_.begin() + static_cast<std::ptrdiff_t>(first), uprobes_.end(),
+                    [&](const auto& each) { return same_place(each, place); });
+    if (stands) continue;
+    uprobes_.push_back(std::move(place));
     waiting_.push_back({&point, i});
   }
   return {CountedBy::uprobe, point.places.size(), uprobe_cost_ns(point, target_)};

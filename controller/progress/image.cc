@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "controller/base/error.h"
+#include "unwind/loaded_files.h"
 
 namespace causalctl::progress {
 namespace {
@@ -46,20 +47,6 @@ std::string readable_path(Pid target, const procfs::Map& map) {
     return same ? by_root : by_map;
   }
   return have_root && !map.path.ends_with(" (deleted)") ? by_root : std::string();
-}
-
-// Returns the bias, by the executable segment in which this mapping begins.
-std::optional<Address> bias_of(const procfs::Map& map, const std::vector<Segment>& segments) {
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  for (const auto& segment : segments) {
-    if (!segment.executable) continue;
-    const auto first = segment.offset - segment.offset % page;
-    if (map.offset < first || map.offset - first >= segment.file_size + segment.offset % page) {
-      continue;
-    }
-    return map.start - map.offset + segment.offset - segment.address;
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -101,18 +88,16 @@ std::optional<std::uint64_t> Image::file_offset(std::uint64_t link_address) cons
 
 std::vector<Image> mapped_images(Pid target) {
   std::vector<Image> images;
-  for (const auto& map : maps_of(target)) {
-    if (!map.executable || !is_file(map)) continue;
-    Image image{path_of(map), readable_path(target, map), 0, {}};
+  const auto maps = maps_of(target);
+  for (const auto& file : unwind::LoadedFiles(target).read(maps)) {
+    const auto map = std::find_if(maps.begin(), maps.end(), [&](const procfs::Map& each) {
+      return each.start == file.first.start;
+    });
+    if (!file.bias || map == maps.end()) continue;
+    Image image{file.path, readable_path(target, *map), *file.bias, {}};
     if (image.readable.empty()) continue;
     image.segments = read_segments(ElfFile(image.readable).get());
-    const auto bias = bias_of(map, image.segments);
-    if (!bias) continue;
-    image.bias = *bias;
-    const bool known = std::any_of(images.begin(), images.end(), [&](const Image& other) {
-      return other.path == image.path && other.bias == image.bias;
-    });
-    if (!known) images.push_back(std::move(image));
+    images.push_back(std::move(image));
   }
   return images;
 }

@@ -45,6 +45,7 @@ class Resolver {
   std::vector<Place> line(const std::string& file, int number);
   std::vector<std::string> matching_modules(const std::string& glob);
   std::string module_path(const Place& place);
+  std::vector<Place> in_all_copies(const Place& place);
   void require_one_function(const std::vector<Place>& places, const FunctionSpec& wanted);
   [[noreturn]] void unknown(const std::string& why, const std::vector<std::string>& near);
   [[noreturn]] void ambiguous(const std::string& why, const std::vector<std::string>& names);
@@ -102,6 +103,8 @@ std::vector<std::string> Resolver::matching_modules(const std::string& glob) {
       paths.push_back(module.path);
     }
   }
+  std::sort(paths.begin(), paths.end());  // a file may be loaded several times (dlmopen)
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   if (!paths.empty()) return paths;
   auto near = unwind::nearest(glob, all, kSuggestions);
   if (auto meant = spelled_right(text_)) near.insert(near.begin(), std::move(*meant));
@@ -125,16 +128,20 @@ std::vector<Place> Resolver::operator()(const FunctionSpec& spec) {
 }
 
 // Copies of one function (COMDAT, clones) have one name and one line of source. Without line
-// information two addresses are taken for two functions.
+// information two places in a file are taken for two functions; the file may be loaded several
+// times (dlmopen).
 void Resolver::require_one_function(const std::vector<Place>& places, const FunctionSpec& wanted) {
   std::map<std::string, Place> functions;
   std::set<std::string> modules;
   for (const auto& place : places) {
+    const auto module = symbolizer_.module_at(place.address);
+    const Address start = module ? module->start : 0;
+    const std::string path = module ? module->path : std::string();
     const auto identity = place.file.empty()
-                              ? fmt::format("0x{:x}", place.address)
+                              ? fmt::format("{}+0x{:x}", path, place.address - start)
                               : fmt::format("{} {}:{}", place.function, place.file, place.line);
     functions.emplace(identity, place);
-    modules.insert(module_path(place));
+    modules.insert(path);
   }
   if (functions.size() < 2) return;
   const std::vector<std::string> paths(modules.begin(), modules.end());
@@ -178,7 +185,19 @@ std::vector<Place> Resolver::operator()(const OffsetSpec& spec) {
     unknown("the offset is outside of the binary's executable code", {});
   }
   require_boundary(what(), target_, place->address, symbolizer_);
-  return {*place};
+  return in_all_copies(*place);
+}
+
+// Returns the same place in each loaded copy of its file.
+std::vector<Place> Resolver::in_all_copies(const Place& place) {
+  const auto module = symbolizer_.module_at(place.address);
+  std::vector<Place> places;
+  for (const auto& copy : symbolizer_.modules()) {
+    if (!module || copy.path != module->path || copy.build_id != module->build_id) continue;
+    places.push_back(place);
+    places.back().address += copy.start - module->start;
+  }
+  return places;
 }
 
 std::vector<Place> Resolver::operator()(const UsdtSpec& spec) {

@@ -13,14 +13,17 @@
 
 namespace causalctl::session {
 
+bool has_first_thread_ended(Pid target) {
+  const auto status = procfs::status(target);
+  return status && status->state == 'Z' && !procfs::has_ended(target);
+}
+
 bool FirstThread::has_ended_alone() {
   constexpr Nanoseconds between_ns = 100 * kMillisecond;
   const Nanoseconds now_ns = monotonic_now();
   if (now_ns < next_ns_) return false;
   next_ns_ = now_ns + between_ns;
-  const auto status = procfs::status(target_);
-  const bool alone = status && status->state == 'Z' && !procfs::has_ended(target_);
-  polls_ = alone ? polls_ + 1 : 0;
+  polls_ = has_first_thread_ended(target_) ? polls_ + 1 : 0;
   return polls_ >= 2;
 }
 

@@ -26,6 +26,7 @@ class FirstThread {
   int polls_ = 0;
 };
 
+bool has_first_thread_ended(Pid target);     // at this moment
 std::string first_thread_ended(Pid target);  // says why the target cannot be profiled further
 
 std::string text_of(const Death& death);

@@ -1,18 +1,23 @@
 #include "controller/tracee/guardian/run_suspended.h"
 
+#include <elf.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 #include <variant>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/loader.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/tracee/inject/entry_trap.h"
 #include "controller/tracee/inject/stopped_thread.h"
+#include "controller/tracee/process.h"
 #include "controller/tracee/ptrace.h"
 #include "controller/tracee/stop.h"
 
@@ -50,6 +55,13 @@ void finish_exec(Pid child) {
     if (stop && std::holds_alternative<Ended>(*stop)) throw_ended(child);
     signal = stop ? signal_of(*stop) : 0;
   } while (!stop || !std::holds_alternative<SyscallStop>(*stop));
+}
+
+bool is_in_file(Pid child, Address address, const std::string& path) {
+  const auto maps = procfs::maps(child);
+  return maps && std::any_of(maps->begin(), maps->end(), [&](const procfs::Map& map) {
+           return map.start <= address && address < map.end && map.path == path;
+         });
 }
 
 // One program on its way from its exec to its entry point.
@@ -130,6 +142,54 @@ void Way::let_go() {
   throw_orphaned();
 }
 
+// musl's loader leaves the auxiliary vector as it is.
+bool is_correcting_loader(const std::string& executable) {
+  return is_loader(executable) && executable.find("ld-musl") == std::string::npos;
+}
+
+// Runs a loader that is suspended at its own entry point until it has mapped its program, whose
+// entry point is returned; glibc's writes it into the auxiliary vector before it loads libraries.
+// Returns the reason where that is not to be had, and 0 after the exec of another program.
+std::variant<Address, std::string> run_to_mapped_program(
+    Pid child, const std::function<bool()>& controller_is_gone, Nanoseconds deadline_ns) {
+  const Address own_entry = procfs::entry_point(child);
+  const std::string loader = procfs::executable(child);
+  const auto read = [child](Address address, std::span<std::byte> bytes) {
+    return read_memory(child, address, bytes);
+  };
+  const auto stat = procfs::thread_stat(child, child);
+  const Address stack = stat ? procfs::parse_stack_begin(*stat) : 0;
+  bool stands = true;
+  int signal = 0;
+  for (;;) {
+    if (stands && !ptrace::resume_if_alive(child, ptrace::Resume::to_syscall, signal)) {
+      throw_ended(child);
+    }
+    const auto stop = ptrace::wait_until(child, monotonic_now() + kSlice);
+    stands = stop.has_value();
+    if (!stop) {
+      if (controller_is_gone()) throw_orphaned();
+      if (monotonic_now() < deadline_ns) continue;
+      throw Error(fmt::format("the loader of process {} has not mapped its program in time", child),
+                  "start the program by itself, then causalctl attach");
+    }
+    if (std::holds_alternative<Ended>(*stop)) throw_ended(child);
+    signal = signal_of(*stop);
+    if (is_event(*stop, PTRACE_EVENT_EXEC)) {
+      finish_exec(child);
+      return Address{0};
+    }
+    if (!std::holds_alternative<SyscallStop>(*stop)) continue;
+    const Address entry = auxiliary_on_stack(stack, AT_ENTRY, read);
+    if (entry != 0 && entry != own_entry) return entry;
+    const auto registers = ptrace::registers_if_alive(child);
+    if (!registers) throw_ended(child);
+    if (!is_in_file(child, registers->rip, loader)) {
+      return "its loader does not say where the program begins";
+    }
+  }
+}
+
 }  // namespace
 
 void run_to_exec(Pid child, const std::function<bool()>& controller_is_gone) {
@@ -153,12 +213,18 @@ std::optional<std::string> run_to_entry(Pid child, const std::function<bool()>& 
   const Nanoseconds start_ns = monotonic_now();
   bool told = false;
   for (;;) {
-    const Address entry = procfs::entry_point(child);
+    Address entry = procfs::entry_point(child);
     const auto status = procfs::status(child);
     const auto registers = ptrace::registers_if_alive(child);
     if (!registers) throw_ended(child);
     if (!status || entry == 0) return "its auxiliary vector cannot be read";
-    if (registers->rip == entry) return std::nullopt;  // it has no loader, or is one
+    if (registers->rip == entry) {  // it has no loader, or is one
+      if (!is_correcting_loader(procfs::executable(child))) return std::nullopt;
+      const auto program = run_to_mapped_program(child, controller_is_gone, start_ns + limit_ns);
+      if (const auto* reason = std::get_if<std::string>(&program)) return *reason;
+      entry = std::get<Address>(program);
+      if (entry == 0) continue;
+    }
     // The trap would set an ignored SIGTRAP to its default.
     if (procfs::has_signal(status->signals_ignored, SIGTRAP)) return "it ignores SIGTRAP";
     if (Way(child, entry, start_ns, limit_ns).go(controller_is_gone, told)) return std::nullopt;

@@ -71,4 +71,14 @@ TEST_CASE("who holds a lock", "[base]") {
   CHECK(procfs::parse_flock_holder("", "00:17:1234") == 0);
 }
 
+TEST_CASE("Lines of maps have a device, and newlines in their paths", "[procfs]") {
+  const auto maps = procfs::parse_maps(
+      "1000-2000 r-xp 00000000 fe:01 11 /new\\012line/[wip] a\n"
+      "2000-3000 r-xp 00000000 00:2b 12 /b\n");
+  REQUIRE(maps.size() == 2);
+  CHECK(maps[0].path == "/new\nline/[wip] a");
+  CHECK(maps[0].device == ((0xfeULL << 32U) | 1U));
+  CHECK(maps[1].device == 0x2b);
+}
+
 }  // namespace causalctl::procfs

@@ -1,0 +1,184 @@
+"""Programs whose code is mapped in other ways than a linker's output usually is. Each is compiled
+here, and asked what `causalctl points` or `doctor` says of it."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+
+
+def compiled(folder, source, name="prog", *flags):
+    path = folder / name
+    subprocess.run(["gcc", "-O2", "-g", "-pthread", PROGRAMS / source, "-o", path, *flags],
+                   check=True)
+    return path
+
+
+@contextlib.contextmanager
+def running(*command, **more):
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **more) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def answer(options, *words):
+    done = subprocess.run([options.causalctl, *map(str, words)], capture_output=True, text=True,
+                          timeout=100, check=False)
+    return done.stdout + done.stderr
+
+
+def check_points(options, pid):
+    text = answer(options, "points", pid)
+    assert "\nwork  " in text, text
+    assert "no functions" not in text, text
+    assert ".c:" in text, text
+
+
+@pytest.mark.parametrize("flags", [(), ("-no-pie",)], ids=["pie", "fixed"])
+def test_file_is_mapped_again_as_data(options, tmp_path, flags):
+    program = compiled(tmp_path, "mapped_again.c", "prog", *flags)
+    with contextlib.ExitStack() as stack:
+        pids = [stack.enter_context(running(program, way)) for way in ("below", "xbelow")]
+        for pid in pids:
+            check_points(options, pid)
+
+
+def test_text_is_moved_to_anonymous_memory(options, tmp_path):
+    program = compiled(tmp_path, "moved_text.c")
+    with running(program) as pid:
+        check_points(options, pid)
+        text = answer(options, "attach", pid, "--progress", "item_done", "--count-by", "uprobe",
+                      "--duration", "1s")
+        assert "no uprobe can stand there" in text, text
+
+
+@pytest.mark.parametrize("name", ["a\nb", "[wip] a", "a (deleted)", "a\\012b", "b\xffc"])
+def test_bytes_in_the_path(options, tmp_path, name):
+    folder = tmp_path / "x"
+    folder.mkdir()
+    program = compiled(tmp_path, "mapped_again.c").rename(folder / name)
+    with running(program) as pid:
+        check_points(options, pid)
+
+
+def test_file_is_replaced_by_another_build(options, tmp_path):
+    program = compiled(tmp_path, "mapped_again.c")
+    with running(program) as pid:
+        compiled(tmp_path, "moved_text.c", "new", "-O0").rename(program)
+        text = answer(options, "points", pid)
+        assert "mapped_again.c:" in text or "work" not in text, text
+        assert "moved_text" not in text, text
+
+
+def test_run_through_the_loader(options, tmp_path):
+    program = compiled(tmp_path, "mapped_again.c")
+    text = answer(options, "run", "--progress", "item_done", "--duration", "2s", "--pause-cost",
+                  "150us", "--", LOADER, program)
+    assert "no such function" not in text, text
+    assert "item_done:" in text and "item_done: 0 visits" not in text, text
+    assert "the target afterwards: as it was before" in text, text
+
+
+def test_first_thread_has_ended(options, tmp_path):
+    program = compiled(tmp_path, "without_first_thread.c")
+    with running(program) as pid:
+        deadline = time.monotonic() + 10
+        while pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z":
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        for words in (("points", pid), ("doctor", pid), ("attach", pid, "--progress", "work")):
+            text = answer(options, *words)
+            assert f"the main thread of process {pid}" in text, text
+            assert "has ended while others go on" in text, text
+
+
+def test_two_copies_of_a_library(options, tmp_path):
+    """A uprobe counts in both by itself."""
+    program = compiled(tmp_path, "two_copies.c")
+    compiled(tmp_path, "two_copies_library.c", "libcopied.so", "-shared", "-fPIC", "-s")
+    with running(program, tmp_path / "libcopied.so", cwd=tmp_path) as pid:
+        for count_by in ("breakpoint", "uprobe"):
+            done = subprocess.run(
+                [options.causalctl, "attach", str(pid), "--progress", "libcopied.so:item_done",
+                 "--progress", "round_done", "--count-by", count_by, "--duration", "2s",
+                 "--format", "json", "--pause-cost", "150us"],
+                capture_output=True, text=True, timeout=100, check=False)
+            assert "ambiguous" not in done.stderr, done.stderr
+            visits = {point["name"]: point["visits"]
+                      for point in json.loads(done.stdout)["progress"]}
+            ratio = visits["libcopied.so:item_done"] / visits["round_done"]
+            assert 1.8 < ratio < 2.2, (count_by, visits)
+
+
+def test_zstd_is_named(options, tmp_path):
+    try:
+        program = compiled(tmp_path, "mapped_again.c", "prog", "-Wl,--compress-debug-sections=zstd")
+    except subprocess.CalledProcessError:
+        pytest.skip("the linker has no zstd")
+    with running(program) as pid:
+        for words in (("doctor", pid), ("points", pid),
+                      ("attach", pid, "--progress", "nosuch.c:1")):
+            text = answer(options, *words)
+            if words[0] == "doctor" and "lines: --unit line is possible" in text:
+                pytest.skip("libelf reads zstd")
+            assert f"the debug sections of {program} are compressed with zstd" in text, text
+            assert f"objcopy --decompress-debug-sections {program}" in text, text
+
+
+# In a mount namespace of its own, so that nobody can open /dev/fuse only there.
+MOUNT_AND_RUN = """
+mknod {0}/fuse c 10 229 && chmod 666 {0}/fuse && mount --bind {0}/fuse /dev/fuse || exit 1
+exec setpriv --reuid nobody --regid nogroup --clear-groups sh -c '
+  bindfs -f --no-allow-other {0}/source {0}/mount & echo $!
+  for i in $(seq 100); do [ -e {0}/mount/prog ] && break; sleep 0.05; done
+  exec {0}/mount/prog'
+"""
+
+
+@contextlib.contextmanager
+def running_in_fuse(folder):
+    with subprocess.Popen(["unshare", "-m", "sh", "-c", MOUNT_AND_RUN.format(folder)],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        daemon = process.stdout.readline().strip()
+        try:
+            if not daemon or process.stdout.readline() != "ready\n":
+                pytest.skip("bindfs cannot mount here")
+            yield process.pid
+        finally:
+            process.kill()
+            if daemon:
+                os.kill(int(daemon), signal.SIGTERM)
+
+
+def test_fuse_of_another_user(options):
+    for program in ("bindfs", "unshare", "setpriv"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed (Debian: bindfs, util-linux)")
+    if os.geteuid() != 0:
+        pytest.skip("it needs root")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        (folder / "source").mkdir()
+        (folder / "mount").mkdir()
+        shutil.chown(folder / "mount", "nobody")
+        compiled(folder / "source", "mapped_again.c")
+        with running_in_fuse(folder) as pid:
+            for command in ("doctor", "points"):
+                text = answer(options, command, pid)
+                assert (f"{folder}/mount/prog cannot be read: Permission denied "
+                        "(a FUSE file system of user nobody)") in text, text
+                assert "run causalctl as nobody, or mount with allow_other" in text, text
