@@ -26,6 +26,8 @@ template <typename Visit>
 void for_each_word(std::string_view symbol, Visit visit) {
   const bool counted =
       symbol.starts_with("_Z") || symbol.starts_with("_R") || symbol.starts_with("_D");
+  // The hash of a crate has digits that are no lengths, so that no word may be passed over.
+  const bool hashed = symbol.starts_with("_R");
   for (std::size_t i = 0; i < symbol.size();) {
     if (counted) {
       if (!is_digit(symbol[i])) {
@@ -38,7 +40,7 @@ void for_each_word(std::string_view symbol, Visit visit) {
       }
       if (length == 0 || length > symbol.size() - i) continue;
       visit(symbol.substr(i, length));
-      i += length;
+      if (!hashed) i += length;
     } else {
       std::size_t end = i;
       while (end < symbol.size() && is_word(symbol[end])) ++end;

@@ -204,4 +204,10 @@ TEST_CASE("The nearest functions to a wrong name", "[unwind]") {
   CHECK(near("xylophone").empty());
 }
 
+TEST_CASE("A crate's hash hides no word of its symbols", "[unwind]") {
+  NearestFunctions nearest("item_dne");
+  nearest.consider("_RNvCs26eDovkGAz7_1w9item_done");
+  CHECK(nearest.names(3) == std::vector<std::string>{"w::item_done"});
+}
+
 }  // namespace causalctl::unwind
