@@ -16,6 +16,13 @@ std::string without_version(std::string_view symbol) {
   return std::string(symbol.substr(0, at));
 }
 
+std::optional<FunctionSymbol::Kind> kind_of(unsigned char type) {
+  if (type == STT_FUNC) return FunctionSymbol::Kind::function;
+  if (type == STT_GNU_IFUNC) return FunctionSymbol::Kind::indirect;
+  if (type == STT_NOTYPE) return FunctionSymbol::Kind::untyped;
+  return std::nullopt;
+}
+
 // Returns the addresses in `symbols` that satisfy `fits`, each once although it may have aliases.
 template <typename Fits>
 std::vector<FunctionSymbol> select(const std::vector<FunctionSymbol>& symbols, Fits fits) {
@@ -65,9 +72,9 @@ const std::vector<FunctionSymbol>& ModuleIndex::symbols() {
     GElf_Word section = 0;
     const char* name =
         dwfl_module_getsym_info(module_.dwfl, i, &entry, &address, &section, nullptr, nullptr);
-    // The address of an indirect function is that of its resolver, which runs once.
-    if (name == nullptr || *name == 0 || GELF_ST_TYPE(entry.st_info) != STT_FUNC) continue;
-    if (section == SHN_UNDEF || !in_code(address)) continue;
+    if (name == nullptr || *name == 0 || section == SHN_UNDEF || !in_code(address)) continue;
+    const auto kind = kind_of(GELF_ST_TYPE(entry.st_info));
+    if (!kind) continue;
     const std::string whole = without_version(name);
     const CloneName clone = split_clone(whole);
     // This part is not an entry.
@@ -77,7 +84,8 @@ const std::vector<FunctionSymbol>& ModuleIndex::symbols() {
     symbol.symbol = std::string(clone.base);
     symbol.display = demangle(symbol.symbol);
     symbol.no_arguments = without_arguments(symbol.display);
-    symbol.is_clone = !clone.suffix.empty();
+    symbol.suffix = std::string(clone.suffix);
+    symbol.kind = *kind;
     symbols_->push_back(std::move(symbol));
   }
   std::stable_sort(
@@ -87,6 +95,7 @@ const std::vector<FunctionSymbol>& ModuleIndex::symbols() {
 }
 
 std::vector<FunctionSymbol> ModuleIndex::find_function(const std::string& name) {
+  if (const auto at = name.find('@', 1); at != std::string::npos) return find_version(name, at);
   const auto& all = symbols();
   const auto whole = [&](const FunctionSymbol& each) {
     return each.symbol == name || each.display == name || each.no_arguments == name;
@@ -94,14 +103,86 @@ std::vector<FunctionSymbol> ModuleIndex::find_function(const std::string& name) 
   const auto plain = [&](const FunctionSymbol& each) {
     return each.no_arguments.size() > name.size() && plain_name(each.no_arguments) == name;
   };
-  const auto exact = [](auto fits) {
-    return [fits](const FunctionSymbol& each) { return !each.is_clone && fits(each); };
+  const auto entries = [](auto fits) {
+    return [fits](const FunctionSymbol& each) {
+      return !each.is_part() && each.kind != FunctionSymbol::Kind::untyped && fits(each);
+    };
   };
-  auto found = select(all, exact(whole));
-  if (found.empty()) found = select(all, exact(plain));
-  if (found.empty()) found = select(all, whole);
-  if (found.empty()) found = select(all, plain);
+  // Copies of copies have several suffixes, of which the last ones may be left out.
+  auto found = select(all, [&](const FunctionSymbol& each) {
+    if (each.suffix.empty()) return false;
+    const std::string symbol = each.symbol + each.suffix;
+    return name.size() > each.symbol.size() && symbol.starts_with(name) &&
+           (symbol.size() == name.size() || symbol[name.size()] == '.');
+  });
+  if (found.empty()) found = select(all, entries(whole));
+  if (found.empty()) found = select(all, entries(plain));
+  if (found.empty()) {
+    found = select(all, [&](const FunctionSymbol& each) {
+      return each.kind == FunctionSymbol::Kind::untyped && each.symbol == name;
+    });
+  }
   return found;
+}
+
+std::vector<FunctionSymbol> ModuleIndex::find_version(const std::string& name, std::size_t at) {
+  const std::string base = name.substr(0, at);
+  const std::string version = name.substr(name.find_first_not_of('@', at));
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module_.dwfl, &bias);
+  const auto versions = versions_of(elf, base);
+  return select(symbols(), [&](const FunctionSymbol& each) {
+    return each.symbol == base && each.suffix.empty() &&
+           std::any_of(versions.begin(), versions.end(), [&](const SymbolVersion& known) {
+             return known.version == version && known.address == each.address - bias;
+           });
+  });
+}
+
+std::string ModuleIndex::version_of(const FunctionSymbol& function) {
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module_.dwfl, &bias);
+  for (const SymbolVersion& known : versions_of(elf, function.symbol)) {
+    if (known.address == function.address - bias) return known.suffix();
+  }
+  return {};
+}
+
+std::vector<FunctionSymbol> ModuleIndex::target_clones(const FunctionSymbol& indirect) {
+  return select(symbols(), [&](const FunctionSymbol& each) {
+    return each.kind == FunctionSymbol::Kind::function &&
+           each.symbol.starts_with(indirect.symbol + ".") && !each.symbol.ends_with(".resolver");
+  });
+}
+
+std::vector<BoundSlot> ModuleIndex::slots(const std::string& symbol) {
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module_.dwfl, &bias);
+  return bound_slots(elf, bias, module_.target, symbol);
+}
+
+std::vector<std::string> ModuleIndex::names_at(Address address) {
+  std::vector<std::string> names;
+  for (const FunctionSymbol& each : symbols()) {
+    if (each.address == address && each.kind == FunctionSymbol::Kind::function) {
+      names.push_back(each.display);
+    }
+  }
+  return names;
+}
+
+std::vector<FunctionSymbol> ModuleIndex::indirect_functions() {
+  std::vector<FunctionSymbol> found;
+  for (const FunctionSymbol& each : symbols()) {
+    if (each.kind == FunctionSymbol::Kind::indirect) found.push_back(each);
+  }
+  return found;
+}
+
+Address ModuleIndex::link_time(Address address) {
+  GElf_Addr bias = 0;
+  dwfl_module_getelf(module_.dwfl, &bias);
+  return address - bias;
 }
 
 std::vector<LineMatch> ModuleIndex::find_line(const std::string& file, int line) {
@@ -112,7 +193,10 @@ std::vector<LineMatch> ModuleIndex::find_line(const std::string& file, int line)
 
 std::vector<std::string> ModuleIndex::function_names() {
   std::vector<std::string> names;
-  for (const FunctionSymbol& each : symbols()) names.push_back(each.no_arguments);
+  for (const FunctionSymbol& each : symbols()) {
+    if (each.kind == FunctionSymbol::Kind::untyped) continue;
+    names.push_back(each.is_part() ? each.symbol + each.suffix : each.no_arguments);
+  }
   return names;
 }
 

@@ -2,6 +2,7 @@
 // when it is first needed. All addresses are runtime addresses.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,17 +12,25 @@
 #include "controller/base/types.h"
 #include "unwind/debug_info.h"
 #include "unwind/function_bounds.h"
+#include "unwind/indirect.h"
 #include "unwind/modules.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::unwind {
 
 struct FunctionSymbol {
+  // An indirect function has the address of its resolver. Untyped is a label in code that nothing
+  // says to be a function, as in assembly without .type.
+  enum class Kind : std::uint8_t { function, indirect, untyped };
   Address address = 0;
   std::string symbol;   // as in the file, but without version and clone suffix
   std::string display;  // demangled
   std::string no_arguments;
-  bool is_clone = false;  // true of foo.constprop.0, which gets only part of foo's calls
+  std::string suffix;  // ".constprop.0" of foo.constprop.0, which gets part of foo's calls
+  Kind kind = Kind::function;
+
+  // A part split off is called from the function itself, and from its inlined copies.
+  bool is_part() const { return suffix.find(".part.") != std::string::npos; }
 };
 
 class ModuleIndex {
@@ -36,13 +45,25 @@ class ModuleIndex {
   std::vector<Frame> frames(Address address);
 
   // Returns the entries of the functions that `name` fits best: by the whole name (mangled, or
-  // demangled with or without arguments); if there are none, by the unqualified name; if there are
-  // none, copies made by compilers. Sorted, each once.
+  // demangled with or without arguments); if there are none, by the unqualified name. Copies made
+  // by compilers (foo.constprop.0) are entries of foo as well. A symbol with its suffix is that
+  // symbol alone; "f@V1" and "f@@V1" are f of that version. Sorted, each once.
   std::vector<FunctionSymbol> find_function(const std::string& name);
+  // Returns the versions of an indirect function that the compiler made (f.avx2, f.default).
+  std::vector<FunctionSymbol> target_clones(const FunctionSymbol& indirect);
+  // Returns "@@GLIBC_2.14", or empty if the symbol has no version.
+  std::string version_of(const FunctionSymbol& function);
+  // Returns the slots through which this module calls indirect functions of its own, and `symbol`.
+  std::vector<BoundSlot> slots(const std::string& symbol);
+  // Returns the demangled names of functions that begin at the address.
+  std::vector<std::string> names_at(Address address);
+  std::vector<FunctionSymbol> indirect_functions();
+  Address link_time(Address address);
   std::vector<LineMatch> find_line(const std::string& file, int line);
   // Nullopt if it is not in the module's code.
   std::optional<Address> runtime_address(std::uint64_t link_time);
 
+  bool in_linkage_table(Address address);  // true in .plt and its variants
   std::optional<std::pair<Address, Address>> function_range(Address address);
   std::vector<std::string> function_names();
   DebugInfo& debug_info();
@@ -56,8 +77,8 @@ class ModuleIndex {
   const std::vector<FunctionSymbol>& symbols();
   std::optional<Named> symbol_at(Address address);
   std::optional<Named> bounds_at(Address address);  // the name is "memcached+0x1a2b0"
-  bool in_linkage_table(Address address);           // true in .plt and its variants
   void load_bounds();
+  std::vector<FunctionSymbol> find_version(const std::string& name, std::size_t at);
   bool in_code(Address address) const;
 
   LoadedModule& module_;

@@ -13,6 +13,7 @@
 #include "controller/progress/boundary.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
+#include "controller/progress/remarks.h"
 #include "controller/progress/syscalls.h"
 #include "controller/progress/uprobe_address.h"
 #include "controller/progress/usdt.h"
@@ -44,6 +45,7 @@ class Resolver {
   std::vector<Place> line(const std::string& file, int number);
   std::vector<std::string> matching_modules(const std::string& glob);
   std::string module_path(const Place& place);
+  std::string identity_of(const Place& place);
   void require_one_function(const std::vector<Place>& places, const std::string& name);
   [[noreturn]] void unknown(const std::string& why, const std::vector<std::string>& near);
   [[noreturn]] void ambiguous(const std::string& why, const std::vector<std::string>& names);
@@ -116,22 +118,34 @@ std::vector<Place> Resolver::operator()(const FunctionSpec& spec) {
   if (!spec.binary.empty()) matching_modules(spec.binary);
   auto places = symbolizer_.find_function(spec.name, spec.binary);
   if (places.empty()) {
+    if (const auto why = only_inlined(spec.name, symbolizer_); !why.empty()) unknown(why, {});
     unknown("no such function", symbolizer_.similar_functions(spec.name, kSuggestions));
   }
+  drop_wrappers(places, target_, symbolizer_);
   require_one_function(places, spec.name);
   return places;
 }
 
-// Copies of one function (COMDAT, clones) have one name and one line of source. Without line
-// information two addresses are taken for two functions.
+std::string Resolver::identity_of(const Place& place) {
+  if (!place.declared.empty()) return fmt::format("{} {}", place.function, place.declared);
+  if (!place.file.empty()) {
+    return fmt::format("{} {}:{}", place.function, place.file, place.line);
+  }
+  return fmt::format("{} {}", place.symbol, module_path(place));
+}
+
+// Copies of one function (COMDAT, clones) have one name and one line of source. Without debug
+// information copies in one binary have one symbol, and other addresses are taken for other
+// functions.
 void Resolver::require_one_function(const std::vector<Place>& places, const std::string& name) {
   std::map<std::string, Place> functions;
   std::set<std::string> modules;
+  std::set<std::string> versions;
   for (const auto& place : places) {
-    const auto identity = place.file.empty()
-                              ? fmt::format("0x{:x}", place.address)
-                              : fmt::format("{} {}:{}", place.function, place.file, place.line);
-    functions.emplace(identity, place);
+    if (!place.version.empty()) versions.insert(place.version);
+  }
+  for (const auto& place : places) {
+    functions.emplace(identity_of(place) + (versions.size() > 1 ? place.version : ""), place);
     modules.insert(module_path(place));
   }
   if (functions.size() < 2) return;
@@ -143,6 +157,8 @@ void Resolver::require_one_function(const std::vector<Place>& places, const std:
     if (paths.size() == functions.size()) {  // the binary alone tells them apart
       const auto index = std::find(paths.begin(), paths.end(), module_path(place)) - paths.begin();
       spec = fmt::format("{}:{}", short_paths[static_cast<std::size_t>(index)], name);
+    } else if (versions.size() == functions.size()) {
+      spec = name + place.version;
     }
     const auto source =
         place.file.empty() ? std::string() : fmt::format(" at {}:{}", place.file, place.line);
@@ -236,6 +252,7 @@ Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolize
   point.places.erase(std::unique(point.places.begin(), point.places.end(), same),
                      point.places.end());
   if (std::holds_alternative<SampledSpec>(point.spec)) return point;
+  point.remarks = remarks_on(point, target, symbolizer);
   for (const Place& place : point.places) {
     point.uprobe_addresses.push_back(uprobe_address(target, place.address, symbolizer));
   }
