@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -178,11 +179,13 @@ bool DebugInfo::once_in_each(const Source& source, Unit* own, const Function* fu
     ++missing[copy.unit][function_at(*copy.unit, ranges.front().first + bias_)];
   }
   for (auto& [unit, by_function] : missing) {
-    std::vector<LineMatch> found;
-    find_line_in_unit(*unit, source.file, source.line, found);
+    std::vector<LineMatch> matches;
+    find_line_in_unit(*unit, source.file, source.line, matches);
+    std::set<Address> found;
+    for (const LineMatch& match : matches) found.insert(match.address);
     // Where copies of a statement cannot be told from its parts, there must be neither.
     if (!marks_copies(*unit) && count_beginnings(*unit, source) != found.size()) return false;
-    for (const LineMatch& match : found) --by_function[function_at(*unit, match.address)];
+    for (const Address address : found) --by_function[function_at(*unit, address)];
     const bool all = std::all_of(by_function.begin(), by_function.end(),
                                  [](const auto& each) { return each.second == 0; });
     if (!all) return false;
@@ -264,11 +267,14 @@ MissingDwo DebugInfo::describe_missing(Unit& unit) {
   const char* file = die_string(unit.lines, DW_AT_dwo_name);
   if (file == nullptr) file = die_string(unit.lines, DW_AT_GNU_dwo_name);
   if (file != nullptr) missing.file = file;
-  // A skeleton has no name; the first file of its line table is the unit's.
+  // A skeleton has no name; the first file of its line table is the unit's. Before DWARF 5 files
+  // are numbered from 1.
   Dwarf_Files* files = nullptr;
   std::size_t count = 0;
-  if (source == nullptr && dwarf_getsrcfiles(&unit.lines, &files, &count) == 0 && count > 1) {
-    source = dwarf_filesrc(files, 1, nullptr, nullptr);
+  if (source == nullptr && dwarf_getsrcfiles(&unit.lines, &files, &count) == 0) {
+    for (std::size_t i = 0; i < count && (source == nullptr || *source == '?'); ++i) {
+      source = dwarf_filesrc(files, i, nullptr, nullptr);
+    }
   }
   if (source != nullptr) missing.source = base_name(source);
   return missing;

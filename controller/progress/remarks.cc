@@ -246,7 +246,17 @@ std::vector<std::string> remarks_on(const Point& point, Pid target,
 
 std::string only_inlined(const std::string& function, unwind::Symbolizer& symbolizer) {
   const InlinedCalls found = symbolizer.inlined_calls(function, monotonic_now() + kSearchFor);
-  if (found.calls.empty()) return {};
+  if (found.calls.empty()) {
+    for (const unwind::Module& module : symbolizer.modules()) {
+      const auto missing = module.main ? symbolizer.missing_dwo(module.start, true) : std::nullopt;
+      if (missing) {
+        return fmt::format(
+            "no such function, but inlined ones are unknown: the .dwo file of {} ({}) is not found",
+            missing->source, missing->file);
+      }
+    }
+    return {};
+  }
   return fmt::format("all its calls are inlined, at {}; {}",
                      few_of(short_places({found.calls.begin(), found.calls.end()})),
                      advice(found.line));

@@ -92,6 +92,17 @@ TEST_CASE("a function that is also inlined says so, and names a line that counts
   }
 }
 
+TEST_CASE("a function on one line names that line", "[progress]") {
+  Program program(R"(volatile long truth;
+void item_done(void) { truth++; }
+void (*volatile indirect)(void) = item_done;
+void work(long n) { if (n % 10 == 0) indirect(); else item_done(); }
+)",
+                  "gcc -O2 -g");
+  CHECK_THAT(program.told("item_done"), Contains("also inlined") && Contains("take prog.c:2"));
+  check_count(program, "prog.c:2");
+}
+
 TEST_CASE("the line that is named counts copies in loops and of parts", "[progress]") {
   for (const std::string& compile : compilers("-O2 -g")) {
     CAPTURE(compile);
@@ -270,8 +281,10 @@ TEST_CASE("missing .dwo files are named with what is unknown without them", "[pr
       CHECK(there.told("prog.c:3").empty());
       check_count(there, "prog.c:3");
       Program gone(kOnlyInlined, compile, "", "rm -f prog.dwo");
-      CHECK_THAT(gone.told("prog.c:3"), Contains("the .dwo file of") && Contains("prog.dwo"));
+      CHECK_THAT(gone.told("prog.c:3"), Contains("the .dwo file of prog.c (prog.dwo)"));
       CHECK_THAT(gone.told("a"), Contains("prog.dwo") && Contains("inlined copies are unknown"));
+      CHECK_THAT(gone.told("tick"),
+                 Contains("no such function") && Contains("the .dwo file of prog.c (prog.dwo)"));
       Program packed(kOnlyInlined, compile, "", "mv prog.dwo prog.dwp");
       CHECK_THAT(packed.told("prog.c:3"), Contains("A package (.dwp)"));
     }
