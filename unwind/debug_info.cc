@@ -1,6 +1,7 @@
 #include "unwind/debug_info.h"
 
 #include <dwarf.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -30,6 +31,7 @@ void DebugInfo::index_units() {
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
     const bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
     unit.tree = is_split ? split : unit.lines;
+    unit.is_missing = type == DW_UT_skeleton && !is_split;
     has_lines_ = has_lines_ || dwarf_hasattr(&unit.lines, DW_AT_stmt_list) != 0;
     for (const auto& [low, high] : die_ranges(unit.lines)) {
       ranges.push_back({low + bias_, high + bias_, units_.size()});
@@ -149,6 +151,17 @@ DebugInfo::Source DebugInfo::call_site(Unit& unit, Dwarf_Die& inlined) {
   const char* file = dwarf_filesrc(files, static_cast<std::size_t>(*index), nullptr, nullptr);
   if (file == nullptr) return {};
   return {file_name(file, unit), *line};
+}
+
+std::string DebugInfo::declaration(Address entry) {
+  Unit* unit = unit_at(entry);
+  const Function* function = unit != nullptr ? function_at(*unit, entry) : nullptr;
+  if (function == nullptr || function->entry != entry) return {};
+  Dwarf_Die die = function->die;
+  int line = 0;
+  const char* file = dwarf_decl_file(&die);
+  if (file == nullptr || dwarf_decl_line(&die, &line) != 0 || line <= 0) return {};
+  return fmt::format("{}:{}", file_name(file, *unit), line);
 }
 
 std::vector<Frame> DebugInfo::frames(Address address) {

@@ -51,14 +51,25 @@ class DebugInfo {
   // Returns at most `count` lines ("file:line") into which the function is inlined somewhere.
   std::vector<std::string> inlined_at(const std::string& name, std::size_t count);
 
+  std::string declaration(Address entry);  // of the function, as "/src/f.c:12"; empty if unknown
+
+  // Returns where calls of the function that begins at `entry` are inlined in this module. `entry`
+  // 0: of a function with this name that has no code of its own. Stops looking at `until_ns`
+  // (CLOCK_MONOTONIC), and says so.
+  InlinedCalls inlined_calls(Address entry, const std::string& name, Nanoseconds until_ns);
+  // Returns the .dwo file of the unit at the address that could not be read, or of any unit.
+  std::optional<MissingDwo> missing_dwo(Address address);
+  std::optional<MissingDwo> any_missing_dwo();
+
  private:
   struct Function {
     Dwarf_Die die;
     Address entry = 0;
   };
   struct Unit {
-    Dwarf_Die lines;  // the unit in this file, with ranges and line table
-    Dwarf_Die tree;   // its DIEs: the same unit, or the one in the .dwo file
+    Dwarf_Die lines;          // the unit in this file, with ranges and line table
+    Dwarf_Die tree;           // its DIEs: the same unit, or the one in the .dwo file
+    bool is_missing = false;  // true if its .dwo file was not found
     bool indexed = false;
     std::vector<Function> functions;
     RangeMap<std::size_t> by_address;
@@ -89,6 +100,21 @@ class DebugInfo {
   void collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string& name,
                        std::vector<std::string>& places, std::size_t count, DieWalk& walk,
                        int depth);
+
+  struct InlinedCopy {
+    Unit* unit = nullptr;
+    Dwarf_Die die;
+  };
+  class CopySearch;
+  std::string line_of_all(Unit* own, const Function* function,
+                          const std::vector<InlinedCopy>& copies);
+  bool once_in_each(const Source& source, Unit* own, const Function* function,
+                    const std::vector<InlinedCopy>& copies);
+  std::size_t count_beginnings(Unit& unit, const Source& source);
+  // Returns whether the unit's compiler marks the beginning of each statement (line_search.cc).
+  static bool marks_copies(Unit& unit);
+  Source first_line(Unit& unit, Dwarf_Die& scope);
+  MissingDwo describe_missing(Unit& unit);
 
   Dwarf* dwarf_;
   Address bias_;

@@ -107,6 +107,11 @@ struct Beginning {
 
 }  // namespace
 
+bool DebugInfo::marks_copies(Unit& unit) {
+  const char* producer = die_string(unit.tree, DW_AT_producer);
+  return producer != nullptr && std::string_view(producer).starts_with("GNU ");
+}
+
 // Returns a number that is the same for all addresses of one function, or one inlined copy.
 Address DebugInfo::innermost_scope(Unit& unit, Address address) {
   const Function* function = function_at(unit, address);
@@ -148,9 +153,7 @@ void DebugInfo::find_line_in_unit(Unit& unit, const std::string& file, int line,
     found[{innermost_scope(unit, address), name}].push_back(
         {address, row.column, row.has_code, goes_on});
   });
-  const char* producer = die_string(unit.tree, DW_AT_producer);
-  const bool copies =
-      marks_statements && producer != nullptr && std::string_view(producer).starts_with("GNU ");
+  const bool copies = marks_statements && marks_copies(unit);
   for (auto& [scope, beginnings] : found) {
     const auto first = std::min_element(
         beginnings.begin(), beginnings.end(), [](const Beginning& a, const Beginning& b) {

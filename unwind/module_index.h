@@ -2,6 +2,7 @@
 // Each is loaded when it is first needed. All addresses are runtime addresses.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,16 +13,29 @@
 #include "unwind/debug_info.h"
 #include "unwind/function_bounds.h"
 #include "unwind/go_table.h"
+#include "unwind/indirect.h"
 #include "unwind/modules.h"
+#include "unwind/names.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::unwind {
 
 struct FunctionSymbol {
+  // An indirect function has the address of its resolver. Untyped is a label in code that nothing
+  // says to be a function, as in assembly without .type.
+  enum class Kind : std::uint8_t { function, indirect, untyped };
   Address address = 0;
   std::string symbol;   // as in the file, but without version and clone suffix
   std::string display;  // demangled
+  std::string suffix;   // ".constprop.0" of foo.constprop.0, which gets part of foo's calls
+  Kind kind = Kind::function;
+
+  // A part split off is called from the function itself, and from its inlined copies.
+  bool is_part() const { return suffix.find(".part.") != std::string::npos; }
 };
+
+// A symbol without its version, and the suffix of a copy.
+CloneName plain_symbol(std::string_view symbol);
 
 class ModuleIndex {
  public:
@@ -35,13 +49,25 @@ class ModuleIndex {
   std::vector<Frame> frames(Address address);
 
   // Returns the entries of the functions that `name` fits best (function_name.h). Copies made by
-  // compilers (foo.constprop.0), which get only part of the calls, count if nothing else fits, and
-  // then functions that only the debug information calls so. Sorted, each once.
+  // compilers (foo.constprop.0) are entries of foo as well; a symbol with its suffix is that symbol
+  // alone; "f@V1" and "f@@V1" are f of that version. If nothing fits: labels without a type, then
+  // functions that only the debug information calls so. Sorted, each once.
   std::vector<FunctionSymbol> find_function(const std::string& name);
+  // Returns the versions of an indirect function that the compiler made (f.avx2, f.default).
+  std::vector<FunctionSymbol> target_clones(const FunctionSymbol& indirect);
+  // Returns "@@GLIBC_2.14", or empty if the symbol has no version.
+  std::string version_of(const FunctionSymbol& function);
+  // Returns the slots through which this module calls indirect functions of its own, and `symbol`.
+  std::vector<BoundSlot> slots(const std::string& symbol);
+  // Returns the demangled names of functions that begin at the address.
+  std::vector<std::string> names_at(Address address);
+  std::vector<FunctionSymbol> indirect_functions();
+  Address link_time(Address address);
   std::vector<LineMatch> find_line(const std::string& file, int line);
   // Nullopt if it is not in the module's code.
   std::optional<Address> runtime_address(std::uint64_t link_time);
 
+  bool in_linkage_table(Address address);  // true in .plt and its variants
   std::optional<std::pair<Address, Address>> function_range(Address address);
   // Returns at most `count` names of functions, nearest first, without arguments.
   std::vector<std::string> similar_functions(const std::string& name, std::size_t count);
@@ -57,18 +83,23 @@ class ModuleIndex {
   struct Symbol {
     Address address = 0;
     const char* name = nullptr;  // owned by libdw, or by go_functions_
+    FunctionSymbol::Kind kind = FunctionSymbol::Kind::function;
   };
+  static FunctionSymbol described(const Symbol& symbol);
 
   const std::vector<Symbol>& symbols();
   std::vector<FunctionSymbol> find_by_debug_name(const std::string& name);
   std::optional<Named> symbol_at(Address address);
   std::optional<Named> bounds_at(Address address);  // the name is "memcached+0x1a2b0"
-  bool in_linkage_table(Address address);           // true in .plt and its variants
   ElfImage elf_image();
   void load_bounds();
   const GoTable& go_table();
   void add_go_symbols();
   bool name_by_go_table(Address address, Frame& frame);
+  std::vector<FunctionSymbol> find_version(const std::string& name, std::size_t at);
+  // Returns the symbols for which fits(symbol, its CloneName) is true. Sorted, each once.
+  template <typename Fits>
+  std::vector<FunctionSymbol> select(Fits fits);
   bool in_code(Address address) const;
 
   LoadedModule& module_;

@@ -1,9 +1,13 @@
 #include "unwind/symbolizer.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_map>
 
+#include "controller/base/error.h"
 #include "unwind/module_index.h"
 #include "unwind/modules.h"
 #include "unwind/names.h"
@@ -12,6 +16,11 @@ namespace causalctl::unwind {
 namespace {
 constexpr std::size_t kMostCachedAddresses = 100'000;
 constexpr std::size_t kMostLocated = 16;  // of different functions with one name
+
+bool exists_for(Pid target, const std::string& path) {
+  struct stat info {};
+  return stat(fmt::format("/proc/{}/root{}", target, path).c_str(), &info) == 0;
+}
 }  // namespace
 
 struct Symbolizer::Impl {
@@ -62,6 +71,37 @@ struct Symbolizer::Impl {
   Place place(ModuleIndex& module, Address address) {
     const auto frames = module.frames(address);
     return {address, frames.front().function, frames.front().file, frames.front().line};
+  }
+
+  // Returns whether calls through the slot go to a version, not yet to the loader.
+  bool is_bound(const BoundSlot& slot) {
+    LoadedModule* there = modules.at(slot.value);
+    return there != nullptr && !index(*there).in_linkage_table(slot.value);
+  }
+
+  // Returns the entries of an indirect function that this process calls: by the slots of its own
+  // module, which name its resolver; otherwise by those of others, which name it; otherwise all
+  // versions that the compiler made.
+  std::vector<Address> chosen(ModuleIndex& module, const FunctionSymbol& indirect) {
+    std::set<Address> entries;
+    const Address resolver = module.link_time(indirect.address);
+    for (const BoundSlot& slot : module.slots("")) {
+      if (slot.resolver == resolver && is_bound(slot)) entries.insert(slot.value);
+    }
+    if (entries.empty()) {
+      for (const auto& other : modules.all()) {
+        for (const BoundSlot& slot : index(*other).slots(indirect.symbol)) {
+          const bool here = modules.at(slot.value) == modules.at(indirect.address);
+          if (slot.symbol == indirect.symbol && here && is_bound(slot)) entries.insert(slot.value);
+        }
+      }
+    }
+    entries.erase(indirect.address);
+    if (entries.empty()) {
+      for (const FunctionSymbol& each : module.target_clones(indirect))
+        entries.insert(each.address);
+    }
+    return {entries.begin(), entries.end()};
   }
 
   Modules modules;
@@ -129,21 +169,88 @@ std::vector<std::string> Symbolizer::inlined_at(Address address, const std::stri
 
 std::vector<Place> Symbolizer::find_function(const std::string& name,
                                              const std::string& binary_glob) {
-  return impl_->search(binary_glob, [&](ModuleIndex& module) {
+  std::string unbound;
+  auto all = impl_->search(binary_glob, [&](ModuleIndex& module) {
     std::vector<Place> places;
-    const auto all = module.find_function(name);
-    const bool one = std::all_of(all.begin(), all.end(), [&](const FunctionSymbol& each) {
-      return each.display == all.front().display;
+    const auto functions = module.find_function(name);
+    const bool one = std::all_of(functions.begin(), functions.end(), [&](const auto& each) {
+      return each.display == functions.front().display;
     });
-    for (const FunctionSymbol& found : all) {
+    for (const FunctionSymbol& found : functions) {
       // To find a line reads the unit's debug information.
       const bool located = one || places.size() < kMostLocated;
-      Place place = located ? impl_->place(module, found.address) : Place{found.address, {}, {}, 0};
-      place.function = found.display;
-      places.push_back(std::move(place));
+      std::vector<Address> entries = {found.address};
+      const bool indirect = found.kind == FunctionSymbol::Kind::indirect;
+      const std::string version = found.suffix.empty() ? module.version_of(found) : "";
+      if (indirect) {
+        entries = impl_->chosen(module, found);
+        if (entries.empty()) unbound = found.display;
+      }
+      for (const Address entry : entries) {
+        Place place = located ? impl_->place(module, entry) : Place{entry, {}, {}, 0};
+        place.function = found.display;
+        place.symbol = found.symbol;
+        place.version = version;
+        place.chosen = indirect;
+        if (located) place.declared = module.debug_info().declaration(entry);
+        places.push_back(std::move(place));
+      }
     }
     return places;
   });
+  if (all.empty() && !unbound.empty()) {
+    throw UsageError(
+        fmt::format("{} is an indirect function, and this process has not chosen a version of it",
+                    unbound),
+        "attach when it has been called, or name a version by its offset (binary+0xOFFSET)");
+  }
+  return all;
+}
+
+std::vector<std::string> Symbolizer::other_names(const Place& function) {
+  LoadedModule* loaded = impl_->modules.at(function.address);
+  if (loaded == nullptr) return {};
+  ModuleIndex& module = impl_->index(*loaded);
+  std::set<std::string> names;
+  if (!function.chosen) {
+    for (std::string& name : module.names_at(function.address)) names.insert(std::move(name));
+  }
+  std::set<Address> resolvers;
+  const auto indirect = module.indirect_functions();
+  if (function.chosen && !indirect.empty()) {
+    for (const BoundSlot& slot : module.slots("")) {
+      if (slot.value == function.address) resolvers.insert(slot.resolver);
+    }
+    for (const FunctionSymbol& each : indirect) {
+      if (resolvers.contains(module.link_time(each.address))) names.insert(each.display);
+    }
+  }
+  names.erase(function.function);
+  return {names.begin(), names.end()};
+}
+
+InlinedCalls Symbolizer::inlined_calls(Address entry, Nanoseconds until_ns) {
+  LoadedModule* module = impl_->modules.at(entry);
+  if (module == nullptr) return {};
+  return impl_->index(*module).debug_info().inlined_calls(entry, "", until_ns);
+}
+
+InlinedCalls Symbolizer::inlined_calls(const std::string& name, Nanoseconds until_ns) {
+  for (LoadedModule* module : impl_->ordered()) {
+    if (module->file.main) {
+      return impl_->index(*module).debug_info().inlined_calls(0, name, until_ns);
+    }
+  }
+  return {};
+}
+
+std::optional<MissingDwo> Symbolizer::missing_dwo(Address address, bool any) {
+  LoadedModule* module = impl_->modules.at(address);
+  if (module == nullptr) return std::nullopt;
+  DebugInfo& info = impl_->index(*module).debug_info();
+  auto missing = any ? info.any_missing_dwo() : info.missing_dwo(address);
+  if (missing) missing->package = exists_for(module->target, module->file.path + ".dwp");
+  return missing;
 }
 
 std::vector<Place> Symbolizer::find_line(const std::string& file, int line) {

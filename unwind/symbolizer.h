@@ -42,6 +42,24 @@ struct Place {  // a place where a progress point can stand
   std::string function;
   std::string file;
   int line = 0;
+  std::string symbol = {};    // of a function, mangled, without clone suffix
+  std::string declared = {};  // of a function: where its source is, "/src/f.c:12"; empty if unknown
+  std::string version = {};   // of a symbol: "@@GLIBC_2.14"
+  bool chosen = false;        // true of the version of an indirect function that is called
+};
+
+// Calls of a function that were replaced by a copy of its body.
+struct InlinedCalls {
+  std::vector<std::string> calls;  // the lines that make them, "inl.c:8", each once
+  // A line ("inl.c:4") that stands once in the function and once in each copy; empty if unknown.
+  std::string line;
+  bool complete = true;  // false if time did not suffice to read all debug information
+};
+
+struct MissingDwo {
+  std::string source;    // the unit, "d.c"
+  std::string file;      // its file with debug information, "d.dwo"
+  bool package = false;  // true if a package of .dwo files (.dwp) is beside the module
 };
 
 class Symbolizer {
@@ -73,9 +91,22 @@ class Symbolizer {
   // Returns the entries of functions with this name (plain, demangled with or without arguments, or
   // mangled) in modules whose path or file name matches `binary_glob`. If the glob is empty, these
   // are the main executable and, if that has none, all others; "MAIN" is the executable only. An
-  // entry is the first instruction, before any prologue. The unqualified name of a C++ function,
-  // and compilers' copies (foo.constprop.0), count only if nothing fits better.
+  // entry is the first instruction, before any prologue. Compilers' copies (foo.constprop.0) are
+  // entries, too. The unqualified name of a C++ function counts only if nothing fits better. Of an
+  // indirect function (IFUNC) the entry is that of the version that this process calls; throws
+  // UsageError if nothing has chosen one yet.
   std::vector<Place> find_function(const std::string& name, const std::string& binary_glob);
+  // Returns the demangled names of other functions that begin at the address: aliases, and what the
+  // linker has folded. Of an indirect function: other indirect ones with the same version.
+  std::vector<std::string> other_names(const Place& function);
+  // Returns where calls of the function that begins there are inlined in its module, as far as can
+  // be read until `until_ns` (CLOCK_MONOTONIC).
+  InlinedCalls inlined_calls(Address entry, Nanoseconds until_ns);
+  // The same for a function of the executable that has no code of its own.
+  InlinedCalls inlined_calls(const std::string& name, Nanoseconds until_ns);
+  // Returns the .dwo file that could not be read: that of the unit at the address, or with `any`
+  // that of any unit of the module.
+  std::optional<MissingDwo> missing_dwo(Address address, bool any);
   // Returns the first statement instruction(s) of FILE:LINE, one for each inlined or cloned copy,
   // or none if the line has no code. FILE is matched by trailing path components.
   std::vector<Place> find_line(const std::string& file, int line);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <exception>
 #include <random>
+#include <set>
+#include <string>
 
 #include "config/text.h"
 #include "controller/base/clock.h"
@@ -93,6 +95,7 @@ class Comparing {
     records_lost_ += run->records_lost;
     visits_per_s_ = std::max(visits_per_s_, run->visits_per_s);
     counting_share_ = std::max(counting_share_, run->counting_share);
+    remarks_.insert(run->remarks.begin(), run->remarks.end());
     runs_.push_back(std::move(result));
     return true;
   }
@@ -139,6 +142,7 @@ class Comparing {
   }
 
   void warn(std::vector<std::string>& warnings) const {
+    warnings.insert(warnings.end(), remarks_.begin(), remarks_.end());
     if (records_lost_ > 0) {
       warnings.push_back(
           fmt::format("{} records of visits were lost: throughputs are by the kernel's own counts, "
@@ -166,6 +170,7 @@ class Comparing {
   std::uint64_t records_lost_ = 0;
   double visits_per_s_ = 0;
   double counting_share_ = 0;
+  std::set<std::string> remarks_;  // those of both sides
 };
 
 }  // namespace

@@ -169,6 +169,7 @@ class Run {
       result.records_lost = window_->records_lost();
       result.visits_per_s = window_->visits_per_s();
       result.counting_share = window_->counting_share();
+      result.remarks = window_->remarks();
     }
     const Usage usage = used_between(before, snapshot(pid_));
     if (!ab_.measure_ns) {

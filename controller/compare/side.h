@@ -24,8 +24,9 @@ struct RunOptions {
 struct OneRun {
   std::vector<Measured> values;
   std::uint64_t records_lost = 0;
-  double visits_per_s = 0;    // of all progress points
-  double counting_share = 0;  // how much of one core counting them took
+  double visits_per_s = 0;           // of all progress points
+  double counting_share = 0;         // how much of one core counting them took
+  std::vector<std::string> remarks;  // what points do not count, or count besides
 };
 
 // nullopt: interrupted. However it is left, nothing that was started runs on. Throws UsageError

@@ -135,6 +135,14 @@ std::vector<std::uint64_t> Window::exact_counts() const {
   return counts;
 }
 
+std::vector<std::string> Window::remarks() const {
+  std::vector<std::string> all;
+  for (const progress::Point& point : points_.resolved) {
+    all.insert(all.end(), point.remarks.begin(), point.remarks.end());
+  }
+  return all;
+}
+
 std::uint64_t Window::records_lost() const {
   return std::max(visits_lost_, session_.losses().records_lost - lost_before_);
 }

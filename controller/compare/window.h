@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "config/config.h"
@@ -32,6 +33,7 @@ class Window {
   // of all points.
   double counting_share() const { return counting_share_; }
   double visits_per_s() const { return visits_per_s_; }
+  std::vector<std::string> remarks() const;  // as progress::Point::remarks, of all points
 
  private:
   void collect_until(Nanoseconds watermark_ns);

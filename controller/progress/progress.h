@@ -63,6 +63,7 @@ struct Point {
   // For each place where a uprobe can count it (uprobe_address.h), or nullopt if nowhere. Empty for
   // points that are not code.
   std::vector<std::optional<Address>> uprobe_addresses{};
+  std::vector<std::string> remarks{};  // what it does not count, or counts besides; sentences
 };
 
 // Throws UsageError, which lists the nearest matches, if the name is unknown or ambiguous, if an

@@ -13,6 +13,7 @@
 #include "controller/progress/boundary.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
+#include "controller/progress/remarks.h"
 #include "controller/progress/syscalls.h"
 #include "controller/progress/uprobe_address.h"
 #include "controller/progress/usdt.h"
@@ -46,6 +47,7 @@ class Resolver {
   std::vector<std::string> matching_modules(const std::string& glob);
   std::string module_path(const Place& place);
   std::vector<Place> in_all_copies(const Place& place);
+  std::string identity_of(const Place& place);
   void require_one_function(const std::vector<Place>& places, const FunctionSpec& wanted);
   [[noreturn]] void unknown(const std::string& why, const std::vector<std::string>& near);
   [[noreturn]] void ambiguous(const std::string& why, const std::vector<std::string>& names);
@@ -120,28 +122,36 @@ std::vector<Place> Resolver::operator()(const FunctionSpec& spec) {
   if (!spec.binary.empty()) matching_modules(spec.binary);
   auto places = symbolizer_.find_function(spec.name, spec.binary);
   if (places.empty()) {
+    if (const auto why = only_inlined(spec.name, symbolizer_); !why.empty()) unknown(why, {});
     unknown("no such function",
             in_shell_quotes(symbolizer_.similar_functions(spec.name, kSuggestions)));
   }
+  drop_wrappers(places, target_, symbolizer_);
   require_one_function(places, spec);
   return places;
 }
 
-// Copies of one function (COMDAT, clones) have one name and one line of source. Without line
-// information two places in a file are taken for two functions; the file may be loaded several
-// times (dlmopen).
+std::string Resolver::identity_of(const Place& place) {
+  if (!place.declared.empty()) return fmt::format("{} {}", place.function, place.declared);
+  if (!place.file.empty()) {
+    return fmt::format("{} {}:{}", place.function, place.file, place.line);
+  }
+  return fmt::format("{} {}", place.symbol, module_path(place));
+}
+
+// Copies of one function (COMDAT, clones, a file that dlmopen has loaded twice) have one name and
+// one line of source. Without debug information copies in one binary have one symbol, and other
+// addresses are taken for other functions.
 void Resolver::require_one_function(const std::vector<Place>& places, const FunctionSpec& wanted) {
   std::map<std::string, Place> functions;
   std::set<std::string> modules;
+  std::set<std::string> versions;
   for (const auto& place : places) {
-    const auto module = symbolizer_.module_at(place.address);
-    const Address start = module ? module->start : 0;
-    const std::string path = module ? module->path : std::string();
-    const auto identity = place.file.empty()
-                              ? fmt::format("{}+0x{:x}", path, place.address - start)
-                              : fmt::format("{} {}:{}", place.function, place.file, place.line);
-    functions.emplace(identity, place);
-    modules.insert(path);
+    if (!place.version.empty()) versions.insert(place.version);
+  }
+  for (const auto& place : places) {
+    functions.emplace(identity_of(place) + (versions.size() > 1 ? place.version : ""), place);
+    modules.insert(module_path(place));
   }
   if (functions.size() < 2) return;
   const std::vector<std::string> paths(modules.begin(), modules.end());
@@ -156,6 +166,8 @@ void Resolver::require_one_function(const std::vector<Place>& places, const Func
     if (paths.size() == functions.size()) {  // the binary alone tells them apart
       const auto index = std::find(paths.begin(), paths.end(), module_path(place)) - paths.begin();
       spec = fmt::format("{}:{}", short_paths[static_cast<std::size_t>(index)], wanted.name);
+    } else if (versions.size() == functions.size()) {
+      spec = (wanted.binary.empty() ? "" : wanted.binary + ":") + wanted.name + place.version;
     } else if (same == 1 && paths.size() == 1) {
       spec = wanted.binary.empty() ? place.function : wanted.binary + ":" + place.function;
     } else {
@@ -268,6 +280,7 @@ Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolize
   point.places.erase(std::unique(point.places.begin(), point.places.end(), same),
                      point.places.end());
   if (std::holds_alternative<SampledSpec>(point.spec)) return point;
+  point.remarks = remarks_on(point, target, symbolizer);
   for (const Place& place : point.places) {
     point.uprobe_addresses.push_back(uprobe_address(target, place.address, symbolizer));
   }

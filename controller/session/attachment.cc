@@ -89,6 +89,17 @@ Armory arm_points(config::CountBy count_by, const progress::CountedPoints& point
   return armory;
 }
 
+void warn_of_remarks(const progress::CountedPoints& points, Recording& recording) {
+  auto& warnings = recording.warnings;
+  for (const progress::Point& point : points.resolved) {
+    for (const std::string& remark : point.remarks) {
+      if (std::find(warnings.begin(), warnings.end(), remark) != warnings.end()) continue;
+      log::note("warning: {}", remark);
+      warnings.push_back(remark);
+    }
+  }
+}
+
 std::string host_name() {
   std::string name(256, '\0');
   if (gethostname(name.data(), name.size()) != 0) return "unknown";
@@ -153,6 +164,7 @@ Attachment::Attachment(Pid target, tracee::Guardian& guardian, const config::Pro
       places_(places_of(points_)),
       first_thread_(target) {
   identify(target, *symbolizer_, recording);
+  warn_of_remarks(points_, recording);
 }
 
 void Attachment::try_facilities(std::string_view wanted) {

@@ -1,0 +1,277 @@
+#include "controller/progress/remarks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "controller/base/clock.h"
+#include "controller/base/number.h"
+#include "controller/progress/boundary.h"
+#include "disasm/decoder.h"
+#include "unwind/names.h"
+
+namespace causalctl::progress {
+namespace {
+
+using unwind::InlinedCalls;
+using unwind::Place;
+
+constexpr Nanoseconds kSearchFor = 400 * kMillisecond;  // for inlined copies, for each point
+constexpr std::size_t kMostNamed = 3;
+constexpr std::size_t kLongestFunction = 256 << 10;
+constexpr std::size_t kMostPlacesDecoded = 8;
+
+// Returns "a, b, c and 4 more".
+std::string few_of(const std::vector<std::string>& names) {
+  const std::size_t shown = std::min(names.size(), kMostNamed);
+  const std::vector<std::string> first(names.begin(),
+                                       names.begin() + static_cast<std::ptrdiff_t>(shown));
+  const auto more = names.size() - shown;
+  return fmt::format("{}{}", fmt::join(first, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : std::string());
+}
+
+std::vector<std::string> short_places(const std::set<std::string>& places) {
+  std::vector<std::string> names;
+  for (const std::string& place : places) names.emplace_back(unwind::base_name(place));
+  return names;
+}
+
+std::string advice(const std::string& line) {
+  return line.empty() ? "name a line in it that runs once for each call"
+                      : fmt::format("take {}, which stands in all copies", unwind::base_name(line));
+}
+
+// Returns the name without what libraries put before aliases of their own functions.
+std::string_view without_prefix(std::string_view name) {
+  for (const std::string_view prefix : {"_", "GI_", "libc_", "IO_", "pthread_"}) {
+    if (name.starts_with(prefix) && name.size() > prefix.size()) {
+      return without_prefix(name.substr(prefix.size()));
+    }
+  }
+  return name;
+}
+
+bool is_alias(const std::string& name, const std::string& other) {
+  return without_prefix(name) == without_prefix(other);
+}
+
+void add_inlined(const std::string& name, const std::vector<Place>& places,
+                 unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
+  const Nanoseconds until_ns = monotonic_now() + kSearchFor;
+  std::set<std::string> calls;
+  std::set<std::string> lines;
+  bool complete = true;
+  for (const Place& place : places) {
+    const InlinedCalls found = symbolizer.inlined_calls(place.address, until_ns);
+    calls.insert(found.calls.begin(), found.calls.end());
+    lines.insert(found.line);
+    complete = complete && found.complete;
+  }
+  if (!calls.empty()) {
+    remarks.push_back(fmt::format("{} is also inlined, at {}. Those calls are not counted: {}",
+                                  name, few_of(short_places(calls)),
+                                  advice(lines.size() == 1 ? *lines.begin() : std::string())));
+  } else if (!complete) {
+    remarks.push_back(fmt::format(
+        "{} may also be inlined, where its calls are not counted: the debug information is too "
+        "large to tell. A line of it counts all copies",
+        name));
+  }
+}
+
+void add_missing(const std::string& name, const std::vector<Place>& places, bool function,
+                 unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
+  for (const Place& place : places) {
+    auto missing = symbolizer.missing_dwo(place.address, false);
+    if (!missing && function) missing = symbolizer.missing_dwo(place.address, true);
+    if (!missing) continue;
+    const std::string source = missing->source.empty() ? "a unit" : missing->source;
+    std::string text = fmt::format(
+        "{}: the .dwo file of {} ({}) is not found, so inlined copies are unknown, and calls may "
+        "be "
+        "missing",
+        name, source, missing->file);
+    if (missing->package) {
+      text += fmt::format(". A package (.dwp) of them cannot be read: put the .dwo files back");
+    }
+    remarks.push_back(std::move(text));
+    return;
+  }
+}
+
+void add_other_names(const std::string& name, const std::vector<Place>& places,
+                     unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
+  std::map<std::string, std::string> others;  // by name without prefix: the shortest
+  for (const Place& place : places) {
+    for (std::string& other : symbolizer.other_names(place)) {
+      const bool own = std::any_of(places.begin(), places.end(), [&](const Place& each) {
+        return each.function == other || is_alias(each.function, other) ||
+               (each.chosen && other.starts_with(each.symbol + "."));
+      });
+      if (own) continue;
+      std::string& shortest = others[std::string(without_prefix(other))];
+      if (shortest.empty() || other.size() < shortest.size()) shortest = std::move(other);
+    }
+  }
+  if (others.empty()) return;
+  std::vector<std::string> names;
+  for (auto& [key, other] : others) names.push_back(std::move(other));
+  remarks.push_back(
+      fmt::format("{} also counts calls of {}: they are one code at one address (aliases, or "
+                  "folded by the linker)",
+                  name, few_of(names)));
+}
+
+// Without debug information nothing says of which function a copy is.
+void add_unproven_copies(const std::string& name, const std::vector<Place>& places,
+                         std::vector<std::string>& remarks) {
+  const bool unproven =
+      places.size() > 1 && std::any_of(places.begin(), places.end(), [](auto& each) {
+        return each.declared.empty() && each.file.empty();
+      });
+  if (!unproven) return;
+  remarks.push_back(
+      fmt::format("{} has {} entries by its symbols, all counted; without debug information they "
+                  "may be of different functions",
+                  name, places.size()));
+}
+
+struct Branch {
+  Address from = 0;
+  Address to = 0;
+  bool is_jump = false;  // false: a call
+};
+
+// Returns the direct calls and jumps of the function at the address, as far as it can be decoded.
+std::vector<Branch> branches_of(Address address, Pid target, unwind::Symbolizer& symbolizer) {
+  std::vector<Branch> branches;
+  const auto range = symbolizer.function_range(address);
+  if (!range || range->second - range->first > kLongestFunction) return branches;
+  const auto bytes = read_code(target, range->first, range->second - 1);
+  disasm::Decoder decoder;
+  const auto size = std::min<std::size_t>(bytes.size(), range->second - range->first);
+  for (std::size_t at = 0; at < size;) {
+    const Address from = range->first + at;
+    const auto instruction = decoder.decode(std::span(bytes).subspan(at), from);
+    if (!instruction) break;
+    at += instruction->size;
+    const std::string_view name = instruction->mnemonic;
+    const std::string_view operand = instruction->operands;
+    const bool is_call = name.ends_with("call");
+    if (!is_call && !name.starts_with('j') && !name.starts_with("loop")) continue;
+    if (!operand.starts_with("0x")) continue;
+    const auto to = parse_number<Address>(operand.substr(2), 16);
+    if (to) branches.push_back({from, *to, !is_call});
+  }
+  return branches;
+}
+
+bool calls_one_of(const Place& place, const std::vector<Place>& places, Pid target,
+                  unwind::Symbolizer& symbolizer) {
+  const auto branches = branches_of(place.address, target, symbolizer);
+  return std::any_of(branches.begin(), branches.end(), [&](const Branch& branch) {
+    return std::any_of(places.begin(), places.end(), [&](const Place& each) {
+      return each.address == branch.to && each.symbol != place.symbol &&
+             each.function == place.function;
+    });
+  });
+}
+
+// A loop without anything before it begins at the entry.
+void add_entry_loop(const std::string& name, const std::vector<Place>& places, Pid target,
+                    unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
+  for (const Place& place : places) {
+    const auto branches = branches_of(place.address, target, symbolizer);
+    const bool loops = std::any_of(branches.begin(), branches.end(), [&](const Branch& branch) {
+      return branch.is_jump && branch.to == place.address;
+    });
+    if (!loops) continue;
+    remarks.push_back(fmt::format(
+        "{} begins with a loop (or calls itself by a jump), and each iteration counts as a visit: "
+        "take a line after the loop, or one of its caller",
+        name));
+    return;
+  }
+}
+
+// Of a loop on one line the statement before it is counted.
+void add_line_loop(const std::string& name, const std::vector<Place>& places, Pid target,
+                   unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
+  const auto is_of_line = [&](Address address, const Place& place) {
+    const auto frames = symbolizer.frames(address);
+    return !frames.empty() && frames.front().line == place.line &&
+           frames.front().file == place.file;
+  };
+  for (const Place& place : places) {
+    const auto branches = branches_of(place.address, target, symbolizer);
+    const bool loops = std::any_of(branches.begin(), branches.end(), [&](const Branch& branch) {
+      return branch.is_jump && place.address < branch.to && branch.to <= branch.from &&
+             is_of_line(branch.to, place) && is_of_line(branch.from, place);
+    });
+    if (!loops) continue;
+    remarks.push_back(fmt::format(
+        "{} has a loop on this one line: its beginning is counted, not its iterations", name));
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> remarks_on(const Point& point, Pid target,
+                                    unwind::Symbolizer& symbolizer) {
+  std::vector<std::string> remarks;
+  const auto* function = std::get_if<FunctionSpec>(&point.spec);
+  if (function != nullptr || std::holds_alternative<LineSpec>(point.spec)) {
+    add_missing(point.name, point.places, function != nullptr, symbolizer, remarks);
+  }
+  if (function != nullptr) {
+    const bool is_part = function->name.find(".part.") != std::string::npos;
+    if (!is_part) add_inlined(point.name, point.places, symbolizer, remarks);
+    add_entry_loop(point.name, point.places, target, symbolizer, remarks);
+    add_other_names(point.name, point.places, symbolizer, remarks);
+    add_unproven_copies(point.name, point.places, remarks);
+  } else if (std::holds_alternative<LineSpec>(point.spec) &&
+             point.places.size() <= kMostPlacesDecoded) {
+    add_line_loop(point.name, point.places, target, symbolizer, remarks);
+  }
+  return remarks;
+}
+
+std::string only_inlined(const std::string& function, unwind::Symbolizer& symbolizer) {
+  const InlinedCalls found = symbolizer.inlined_calls(function, monotonic_now() + kSearchFor);
+  if (found.calls.empty()) {
+    for (const unwind::Module& module : symbolizer.modules()) {
+      const auto missing = module.main ? symbolizer.missing_dwo(module.start, true) : std::nullopt;
+      if (missing) {
+        return fmt::format(
+            "no such function, but inlined ones are unknown: the .dwo file of {} ({}) is not found",
+            missing->source, missing->file);
+      }
+    }
+    return {};
+  }
+  return fmt::format("all its calls are inlined, at {}; {}",
+                     few_of(short_places({found.calls.begin(), found.calls.end()})),
+                     advice(found.line));
+}
+
+void drop_wrappers(std::vector<Place>& places, Pid target, unwind::Symbolizer& symbolizer) {
+  if (places.size() < 2) return;
+  std::vector<Place> kept;
+  for (const Place& place : places) {
+    const bool same_name = std::any_of(places.begin(), places.end(), [&](const Place& each) {
+      return each.function == place.function && each.symbol != place.symbol;
+    });
+    if (!same_name || !calls_one_of(place, places, target, symbolizer)) kept.push_back(place);
+  }
+  places = std::move(kept);
+}
+
+}  // namespace causalctl::progress

@@ -1,0 +1,296 @@
+// Finds the calls of a function that compilers have replaced by copies of its body
+// (DW_TAG_inlined_subroutine), and a line by which all copies can be counted.
+//
+// A copy's own entry (DW_AT_entry_pc) is no such place: the first instruction may have been hoisted
+// out of a branch or be shared with a loop, and a copy that an unrolled loop repeats has one entry
+// for several calls. A line of source is found in each repetition (line_search.cc).
+#include <dwarf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "controller/base/clock.h"
+#include "unwind/debug_info.h"
+#include "unwind/dies.h"
+#include "unwind/names.h"
+
+namespace causalctl::unwind {
+namespace {
+
+constexpr std::size_t kMostCopies = 1000;
+
+bool can_hold_code(int tag) {
+  return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+         tag == DW_TAG_lexical_block || tag == DW_TAG_namespace || tag == DW_TAG_module ||
+         tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
+}
+
+std::string linkage_name(Dwarf_Die& die) {
+  Dwarf_Attribute value;
+  const char* text = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_linkage_name, &value));
+  return text != nullptr ? text : "";
+}
+
+std::string declared_in(Dwarf_Die& die) {
+  const char* file = dwarf_decl_file(&die);
+  return file != nullptr ? std::string(base_name(file)) : std::string();
+}
+
+// What tells a function from all others, in every unit that has a DIE of it.
+struct Identity {
+  explicit Identity(Dwarf_Die& die) : linkage(linkage_name(die)), file(declared_in(die)) {
+    const char* text = dwarf_diename(&die);
+    if (text != nullptr) name = text;
+    dwarf_decl_line(&die, &line);
+  }
+  explicit Identity(const std::string& called)
+      : asked(without_arguments(called)), name(plain_name(asked)) {}
+
+  bool fits(Dwarf_Die& origin) const {
+    const char* text = dwarf_diename(&origin);
+    if (text == nullptr || name != text) return false;
+    if (!asked.empty()) return asked == name || names(origin);
+    const std::string other = linkage_name(origin);
+    if (!linkage.empty() && !other.empty()) return linkage == other;
+    int number = 0;
+    dwarf_decl_line(&origin, &number);
+    return number == line && declared_in(origin) == file;
+  }
+
+ private:
+  bool names(Dwarf_Die& origin) const {
+    return without_arguments(die_function_name(origin)) == asked;
+  }
+
+  std::string asked;  // if only a name is known: without arguments
+  std::string name;
+  std::string linkage;
+  std::string file;
+  int line = 0;
+};
+
+}  // namespace
+
+// A walk through the functions of units that collects the copies of one function.
+class DebugInfo::CopySearch {
+ public:
+  CopySearch(const Identity& identity, Nanoseconds until_ns)
+      : identity_(identity), until_ns_(until_ns) {}
+
+  void search(Unit& unit) {
+    DieWalk walk;
+    if (!is_over()) descend(unit.tree, unit, walk, 0);
+  }
+  const std::vector<InlinedCopy>& copies() const { return copies_; }
+  bool complete() const { return !late_; }
+
+ private:
+  bool is_over() {
+    late_ = late_ || monotonic_now() > until_ns_;
+    return late_ || copies_.size() >= kMostCopies;
+  }
+
+  void descend(Dwarf_Die& parent, Unit& unit, DieWalk& walk, int depth) {
+    if (depth > kDeepestDie) return;
+    walk.for_each_child(parent, [&](Dwarf_Die& child) {
+      const int tag = dwarf_tag(&child);
+      if (tag == DW_TAG_inlined_subroutine && is_copy(child)) copies_.push_back({&unit, child});
+      // The abstract copy of a function has no code.
+      const bool abstract = tag == DW_TAG_subprogram && !die_has_code(child);
+      if (can_hold_code(tag) && !abstract) descend(child, unit, walk, depth + 1);
+      if (depth == 0 && ++seen_ % 64 == 0) return !is_over();
+      return !late_ && copies_.size() < kMostCopies;
+    });
+  }
+
+  bool is_copy(Dwarf_Die& inlined) {
+    Dwarf_Attribute value;
+    Dwarf_Die origin;
+    if (dwarf_formref_die(dwarf_attr(&inlined, DW_AT_abstract_origin, &value), &origin) ==
+        nullptr) {
+      return false;
+    }
+    const auto [known, is_new] = fits_.try_emplace(origin.addr, false);
+    if (is_new) known->second = identity_.fits(origin);
+    return known->second;
+  }
+
+  const Identity& identity_;
+  Nanoseconds until_ns_;
+  bool late_ = false;
+  std::size_t seen_ = 0;
+  std::unordered_map<void*, bool> fits_;  // by the DIE of the function that was inlined
+  std::vector<InlinedCopy> copies_;
+};
+
+// Returns the first line of the function's body in the scope's own code, which is the function or
+// a copy of it; the line of its declaration if the body is on that one; nothing if code of another
+// scope comes before, since that may branch.
+DebugInfo::Source DebugInfo::first_line(Unit& unit, Dwarf_Die& scope) {
+  const auto ranges = die_ranges(scope);
+  Dwarf_Lines* rows = nullptr;
+  std::size_t count = 0;
+  int declared = 0;
+  const char* declared_file = dwarf_decl_file(&scope);
+  if (ranges.empty() || declared_file == nullptr || dwarf_decl_line(&scope, &declared) != 0 ||
+      dwarf_getsrclines(&unit.lines, &rows, &count) != 0) {
+    return {};
+  }
+  const std::string own_file = file_name(declared_file, unit);
+  const Address low = ranges.front().first;
+  const Address own = innermost_scope(unit, low + bias_);
+  Source first;
+  for (std::size_t i = 0; i < count; ++i) {
+    Dwarf_Line* row = dwarf_onesrcline(rows, i);
+    Dwarf_Addr address = 0;
+    if (dwarf_lineaddr(row, &address) != 0 || address < low) continue;
+    if (address >= ranges.front().second || innermost_scope(unit, address + bias_) != own) break;
+    bool begins = false;
+    int line = 0;
+    const char* file = dwarf_linesrc(row, nullptr, nullptr);
+    dwarf_linebeginstatement(row, &begins);
+    if (!begins || file == nullptr || dwarf_lineno(row, &line) != 0 || line < declared) continue;
+    if (file_name(file, unit) != own_file || line == first.line) continue;
+    const bool is_caller = address == low && dwarf_tag(&scope) == DW_TAG_inlined_subroutine &&
+                           call_site(unit, scope).line == line;
+    if (!is_caller) first = {own_file, line};
+    if (first.line > declared) break;
+  }
+  return first;
+}
+
+// Returns whether the line has one place for the function and one for each copy, and no others in
+// their units. A copy's place may lie just outside of the copy's ranges, so places are compared for
+// each function that contains copies.
+bool DebugInfo::once_in_each(const Source& source, Unit* own, const Function* function,
+                             const std::vector<InlinedCopy>& copies) {
+  std::map<Unit*, std::map<const Function*, std::ptrdiff_t>> missing;  // places to be found
+  if (function != nullptr) ++missing[own][function];
+  for (const InlinedCopy& copy : copies) {
+    Dwarf_Die die = copy.die;
+    const auto ranges = die_ranges(die);
+    if (ranges.empty()) return false;
+    ++missing[copy.unit][function_at(*copy.unit, ranges.front().first + bias_)];
+  }
+  for (auto& [unit, by_function] : missing) {
+    std::vector<LineMatch> matches;
+    find_line_in_unit(*unit, source.file, source.line, matches);
+    std::set<Address> found;
+    for (const LineMatch& match : matches) found.insert(match.address);
+    // Where copies of a statement cannot be told from its parts, there must be neither.
+    if (!marks_copies(*unit) && count_beginnings(*unit, source) != found.size()) return false;
+    for (const Address address : found) --by_function[function_at(*unit, address)];
+    const bool all = std::all_of(by_function.begin(), by_function.end(),
+                                 [](const auto& each) { return each.second == 0; });
+    if (!all) return false;
+  }
+  return true;
+}
+
+// Returns how often the line begins anew, in the order of addresses.
+std::size_t DebugInfo::count_beginnings(Unit& unit, const Source& source) {
+  Dwarf_Lines* rows = nullptr;
+  std::size_t count = 0;
+  if (dwarf_getsrclines(&unit.lines, &rows, &count) != 0) return 0;
+  std::size_t beginnings = 0;
+  bool before = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    Dwarf_Line* row = dwarf_onesrcline(rows, i);
+    int line = 0;
+    bool begins = false;
+    if (dwarf_linebeginstatement(row, &begins) != 0 || !begins) continue;
+    const char* file = dwarf_linesrc(row, nullptr, nullptr);
+    const bool here = dwarf_lineno(row, &line) == 0 && line == source.line && file != nullptr &&
+                      file_name(file, unit) == source.file;
+    if (here && !before) ++beginnings;
+    before = here;
+  }
+  return beginnings;
+}
+
+std::string DebugInfo::line_of_all(Unit* own, const Function* function,
+                                   const std::vector<InlinedCopy>& copies) {
+  Unit* unit = own;
+  Dwarf_Die scope;
+  if (function != nullptr) {
+    scope = function->die;
+  } else if (!copies.empty()) {
+    unit = copies.front().unit;
+    scope = copies.front().die;
+  } else {
+    return {};
+  }
+  const Source source = first_line(*unit, scope);
+  if (source.line > 0 && once_in_each(source, own, function, copies)) {
+    return fmt::format("{}:{}", source.file, source.line);
+  }
+  return {};
+}
+
+InlinedCalls DebugInfo::inlined_calls(Address entry, const std::string& name,
+                                      Nanoseconds until_ns) {
+  InlinedCalls found;
+  Unit* own = entry != 0 ? unit_at(entry) : nullptr;
+  const Function* function = own != nullptr ? function_at(*own, entry) : nullptr;
+  if (entry != 0 && (function == nullptr || function->entry != entry)) return found;
+  Dwarf_Die die = function != nullptr ? function->die : Dwarf_Die{};
+  const Identity identity = function != nullptr ? Identity(die) : Identity(name);
+  CopySearch search(identity, until_ns);
+  if (own != nullptr) search.search(*own);
+  for (Unit& unit : units_) {
+    if (&unit != own) search.search(unit);
+  }
+  found.complete = search.complete();
+  for (const InlinedCopy& copy : search.copies()) {
+    Dwarf_Die inlined = copy.die;
+    const Source site = call_site(*copy.unit, inlined);
+    if (site.line > 0) found.calls.push_back(fmt::format("{}:{}", site.file, site.line));
+  }
+  if (!search.copies().empty()) {
+    if (found.calls.empty()) found.calls.emplace_back("an unknown line");
+    if (found.complete) found.line = line_of_all(own, function, search.copies());
+  }
+  std::sort(found.calls.begin(), found.calls.end());
+  found.calls.erase(std::unique(found.calls.begin(), found.calls.end()), found.calls.end());
+  return found;
+}
+
+MissingDwo DebugInfo::describe_missing(Unit& unit) {
+  MissingDwo missing;
+  const char* source = dwarf_diename(&unit.lines);
+  const char* file = die_string(unit.lines, DW_AT_dwo_name);
+  if (file == nullptr) file = die_string(unit.lines, DW_AT_GNU_dwo_name);
+  if (file != nullptr) missing.file = file;
+  // A skeleton has no name; the first file of its line table is the unit's. Before DWARF 5 files
+  // are numbered from 1.
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  if (source == nullptr && dwarf_getsrcfiles(&unit.lines, &files, &count) == 0) {
+    for (std::size_t i = 0; i < count && (source == nullptr || *source == '?'); ++i) {
+      source = dwarf_filesrc(files, i, nullptr, nullptr);
+    }
+  }
+  if (source != nullptr) missing.source = base_name(source);
+  return missing;
+}
+
+std::optional<MissingDwo> DebugInfo::missing_dwo(Address address) {
+  Unit* unit = unit_at(address);
+  if (unit == nullptr || !unit->is_missing) return std::nullopt;
+  return describe_missing(*unit);
+}
+
+std::optional<MissingDwo> DebugInfo::any_missing_dwo() {
+  for (Unit& unit : units_) {
+    if (unit.is_missing) return describe_missing(unit);
+  }
+  return std::nullopt;
+}
+
+}  // namespace causalctl::unwind
