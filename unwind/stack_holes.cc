@@ -5,7 +5,7 @@
 namespace causalctl::unwind {
 namespace {
 
-constexpr Address kPage = 4096;
+constexpr Address kPageBytes = 4096;
 constexpr std::size_t kRead = 65536;  // the kernel copies less than this of a stack
 constexpr std::size_t kMostTops = 4096;
 
@@ -13,7 +13,7 @@ constexpr std::size_t kMostTops = 4096;
 
 bool StackHoles::mend(Address sp, std::span<const std::byte> stack) {
   const Address end = sp + stack.size();
-  if (stack.empty() || end % kPage != 0 || tops_.contains(end)) return false;
+  if (stack.empty() || end % kPageBytes != 0 || tops_.contains(end)) return false;
   buffer_.resize(kRead);
   if (read_target_until_gap(target_, end, buffer_) > 0) return true;
   if (tops_.size() == kMostTops) tops_.clear();
