@@ -67,13 +67,12 @@ std::optional<std::size_t> NearestFunctions::rank(std::string_view word) {
 
 void NearestFunctions::consider(std::string_view symbol) {
   std::optional<std::size_t> best;
-  if (is_fortran(symbol) || is_caml(symbol)) {
-    best = nearness_.of(known_as(symbol).simple);
-  } else {
-    for_each_word(symbol, [&](std::string_view word) {
-      if (const auto one = rank(word); one && (!best || *one < *best)) best = one;
-    });
-  }
+  const auto take = [&](std::optional<std::size_t> one) {
+    if (one && (!best || *one < *best)) best = one;
+  };
+  const bool plain = is_fortran(symbol) || is_caml(symbol);
+  if (plain) take(nearness_.of(known_as(symbol).simple));
+  if (!plain) for_each_word(symbol, [&](std::string_view word) { take(rank(word)); });
   if (best) near_.emplace_back(*best, symbol);
 }
 
