@@ -18,6 +18,7 @@
 #include "controller/base/clock.h"
 #include "unwind/debug_info.h"
 #include "unwind/dies.h"
+#include "unwind/function_name.h"
 #include "unwind/names.h"
 
 namespace causalctl::unwind {
@@ -46,17 +47,18 @@ std::string declared_in(Dwarf_Die& die) {
 struct Identity {
   explicit Identity(Dwarf_Die& die) : linkage(linkage_name(die)), file(declared_in(die)) {
     const char* text = dwarf_diename(&die);
-    if (text != nullptr) name = text;
+    if (text != nullptr) name_ = simple_name(text);
     dwarf_decl_line(&die, &line);
   }
-  explicit Identity(const std::string& called)
-      : asked(without_arguments(called)), name(plain_name(asked)) {}
+  explicit Identity(const std::string& called) : written(called), name_(simple_name(called)) {}
+
+  const std::string& name() const { return name_; }  // without namespaces and arguments
 
   bool fits(Dwarf_Die& origin) const {
     const char* text = dwarf_diename(&origin);
-    if (text == nullptr || name != text) return false;
-    if (!asked.empty()) return asked == name || names(origin);
+    if (text == nullptr || simple_name(text) != name_) return false;
     const std::string other = linkage_name(origin);
+    if (written) return written->fit(other, die_function_name(origin)) != Fit::none;
     if (!linkage.empty() && !other.empty()) return linkage == other;
     int number = 0;
     dwarf_decl_line(&origin, &number);
@@ -64,12 +66,8 @@ struct Identity {
   }
 
  private:
-  bool names(Dwarf_Die& origin) const {
-    return without_arguments(die_function_name(origin)) == asked;
-  }
-
-  std::string asked;  // if only a name is known: without arguments
-  std::string name;
+  std::optional<WrittenName> written;  // if only a name is known
+  std::string name_;
   std::string linkage;
   std::string file;
   int line = 0;
@@ -243,8 +241,8 @@ InlinedCalls DebugInfo::inlined_calls(Address entry, const std::string& name,
   const Identity identity = function != nullptr ? Identity(die) : Identity(name);
   CopySearch search(identity, until_ns);
   if (own != nullptr) search.search(*own);
-  for (Unit& unit : units_) {
-    if (&unit != own) search.search(unit);
+  for (Unit* unit : units_that_mention(identity.name())) {
+    if (unit != own) search.search(*unit);
   }
   found.complete = search.complete();
   for (const InlinedCopy& copy : search.copies()) {
