@@ -40,8 +40,10 @@ enum class Unit : std::uint8_t { automatic, line, function };
 
 struct Scope {
   std::vector<std::string> binaries = {"MAIN"};  // globs
-  std::vector<std::string> files;                // globs; if empty, all but system headers
+  std::vector<std::string> files;                // globs; if empty, all but libraries' files
   Unit unit = Unit::automatic;
+
+  bool is_default() const { return files.empty() && binaries == std::vector<std::string>{"MAIN"}; }
 };
 
 struct Experiment {

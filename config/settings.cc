@@ -140,7 +140,9 @@ void add_scope(std::vector<Setting>& rows) {
              "only code of these binaries; MAIN is the executable, and the default (repeatable)",
              "GLOB"}})
       .add("file", &Scope::files, Strings(),
-           {{scope, 1, "--scope-file", "only code of these source files (repeatable)", "GLOB"}})
+           {{scope, 1, "--scope-file",
+             "only code of these source files; default: all but libraries' files (repeatable)",
+             "GLOB"}})
       .add("unit", &Scope::unit, Choice<Unit>("a unit", {"auto", "line", "function"}),
            {{scope, 3, "--unit",
              "what is sped up [auto: lines where there is line information, else functions]"}});

@@ -26,6 +26,7 @@
 #include "controller/session/status_line.h"
 #include "controller/session/target_state.h"
 #include "controller/symbols/call_chain.h"
+#include "controller/symbols/perf_map.h"
 #include "controller/symbols/scope.h"
 #include "controller/tracee/process.h"
 #include "unwind/obstacle.h"
@@ -81,8 +82,10 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
 
   progress::Counters counters(attachment.points().counted);
   causal::Attribution attribution(
-      std::make_unique<symbols::AsyncSymbolizer>(
-          attachment.take_symbolizer(), symbols::wanted_by(config.scope), work.symbolizing),
+      std::make_unique<symbols::WithPerfMap>(
+          std::make_unique<symbols::AsyncSymbolizer>(
+              attachment.take_symbolizer(), symbols::wanted_by(config.scope), work.symbolizing),
+          target, config.scope),
       std::make_unique<unwind::Unwinder>(target), config.scope);
   if (!fixed.empty()) attribution.call(fixed, config.experiment.fixed_unit);
   CoreRotation clock(run.seed);

@@ -3,26 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/symbols/library_files.h"
+#include "controller/symbols/perf_map.h"
 #include "unwind/names.h"
 
 namespace causalctl::symbols {
 namespace {
 
 constexpr std::size_t kNearest = 3;
-
-bool is_system_header(std::string_view path) {
-  static constexpr std::array<std::string_view, 3> kPrefixes = {"/usr/include/", "/usr/lib/",
-                                                                "/usr/local/include/"};
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [&](std::string_view prefix) { return path.starts_with(prefix); });
-}
 
 }  // namespace
 
@@ -35,8 +28,8 @@ bool module_in_scope(const unwind::Module& module, const config::Scope& scope) {
                      [&](const std::string& glob) { return module_matches(module, glob); });
 }
 
-bool file_in_scope(const std::string& path, const config::Scope& scope) {
-  if (scope.files.empty()) return !is_system_header(path);
+bool file_in_scope(const std::string& path, const config::Scope& scope, const std::string& module) {
+  if (scope.files.empty()) return !is_generated(path) && library_of(path, module).empty();
   return std::any_of(scope.files.begin(), scope.files.end(),
                      [&](const std::string& glob) { return unwind::path_matches(path, glob); });
 }
@@ -63,9 +56,11 @@ void check_scope(const config::Scope& scope, unwind::Symbolizer& symbolizer, boo
   for (const unwind::Module& module : modules) names.emplace_back(unwind::base_name(module.path));
   std::vector<std::string> unmatched;
   for (const std::string& glob : scope.binaries) {
-    const bool matched = std::any_of(modules.begin(), modules.end(), [&](const auto& module) {
-      return module_matches(module, glob);
-    });
+    // What the target compiles may come later.
+    const bool matched = glob == kCompiledCode ||
+                         std::any_of(modules.begin(), modules.end(), [&](const auto& module) {
+                           return module_matches(module, glob);
+                         });
     if (!matched) unmatched.push_back(glob);
   }
   const bool any = unmatched.size() < scope.binaries.size();

@@ -15,9 +15,10 @@ bool module_matches(const unwind::Module& module, const std::string& glob);
 
 bool module_in_scope(const unwind::Module& module, const config::Scope& scope);
 
-// Without a pattern for files all are in scope but system headers: what a compiler or its library
-// inlined is charged to the line that used it.
-bool file_in_scope(const std::string& path, const config::Scope& scope);
+// Without a pattern for files all are in scope but those of libraries (library_files.h): what a
+// library does is charged to the line that called it. `module` is the path of the binary.
+bool file_in_scope(const std::string& path, const config::Scope& scope,
+                   const std::string& module = {});
 
 Wanted wanted_by(config::Scope scope);  // the modules in scope
 

@@ -10,28 +10,57 @@
 #include <vector>
 
 #include "controller/base/number.h"
+#include "controller/causal/analysis/estimate_totals.h"
 
 namespace causalctl::causal {
 namespace {
 
 constexpr double kHalf = 0.5;
 constexpr double kNearlyAll = 0.97;   // of the run's samples; a caller of everything has more
+constexpr double kHardlyAny = 0.01;   // of a unit's samples: its own, where it only calls
 constexpr double kWorthNaming = 0.1;  // of all samples
 constexpr std::size_t kMostNamed = 3;
+constexpr std::uint64_t kEnoughToTell = 50;  // samples that show which code runs
 
-// Functions that run once for each process or thread and are below every sample on the stack.
-constexpr std::array<std::string_view, 8> kStartUp = {"_start",
-                                                      "__libc_start_main",
-                                                      "__libc_start_main_impl",
-                                                      "start_thread",
-                                                      "__libc_start_call_main",
-                                                      "clone",
-                                                      "__clone",
-                                                      "clone3"};
+// Functions that run once for each process or thread and are below every sample on the stack: of
+// the C library, Go, OCaml, D and Java.
+constexpr std::array<std::string_view, 19> kStartUp = {"_start",
+                                                       "__libc_start_main",
+                                                       "__libc_start_main_impl",
+                                                       "start_thread",
+                                                       "__libc_start_call_main",
+                                                       "clone",
+                                                       "__clone",
+                                                       "clone3",
+                                                       "_rt0_amd64",
+                                                       "_rt0_amd64_linux",
+                                                       "runtime.rt0_go",
+                                                       "runtime.main",
+                                                       "runtime.goexit",
+                                                       "runtime.mstart",
+                                                       "caml_main",
+                                                       "caml_start_program",
+                                                       "_d_run_main",
+                                                       "JavaMain",
+                                                       "ThreadJavaMain"};
 
-std::vector<std::pair<std::string, std::uint64_t>> most_first(
-    const std::map<std::string, std::uint64_t>& by_binary, std::uint64_t samples) {
-  std::vector<std::pair<std::string, std::uint64_t>> all(by_binary.begin(), by_binary.end());
+// Of Rust's there are closures and copies, as "std::rt::lang_start::{{closure}}".
+constexpr std::array<std::string_view, 2> kStartUpOfRust = {"::lang_start",
+                                                            "::__rust_begin_short_backtrace"};
+
+bool starts_program(std::string_view function) {
+  const bool of_rust = std::any_of(
+      kStartUpOfRust.begin(), kStartUpOfRust.end(),
+      [&](std::string_view name) { return function.find(name) != std::string_view::npos; });
+  return (of_rust && function.starts_with("std::")) ||
+         std::find(kStartUp.begin(), kStartUp.end(), function) != kStartUp.end();
+}
+
+using Places = std::map<std::string, std::uint64_t>;
+
+std::vector<std::pair<std::string, std::uint64_t>> most_first(const Places& places,
+                                                              std::uint64_t samples) {
+  std::vector<std::pair<std::string, std::uint64_t>> all(places.begin(), places.end());
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   const auto rare = std::find_if(all.begin(), all.end(), [&](const auto& each) {
@@ -42,15 +71,40 @@ std::vector<std::pair<std::string, std::uint64_t>> most_first(
   return all;
 }
 
-// "90 % of the samples are in libpython3.11.so.1.0 (--scope-binary 'libpython3.11*')"
-std::string name(const std::string& binary, double part) {
-  if (binary.empty()) {
-    return fmt::format(
-        "{:.0f} % of the samples are in code compiled at run time, which cannot be a unit",
-        100 * part);
+bool is_directory(const std::string& place) { return place.ends_with('/'); }
+
+// "server: code without symbols and unwind tables" is in scope already.
+bool is_described(const std::string& place) { return place.find(": ") != std::string::npos; }
+
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+// Returns the option that takes the place into the scope; empty if none does.
+std::string option_of(const std::string& place) {
+  if (place.empty() || is_described(place)) return "";
+  if (!is_directory(place)) return "--scope-binary " + quoted(pattern_of(place));
+  // The directory of Rust's library has a hash in its name.
+  return "--scope-file " + quoted(place.starts_with("/rustc/") ? "/rustc/*" : place + "*");
+}
+
+std::string described(const std::string& place) {
+  if (place.empty()) return "code compiled at run time";
+  return is_directory(place) ? "files of " + place : place;
+}
+
+// "90 % of the samples are in libpython3.11.so.1.0: --scope-binary 'libpython3.11*'"
+std::string name(const std::string& place, double part) {
+  const std::string option = option_of(place);
+  std::string what = option.empty() ? "" : ": " + option;
+  if (place.empty()) {
+    what =
+        ", which has no names without a perf map (node --perf-basic-prof; jcmd PID "
+        "Compiler.perfmap)";
   }
-  return fmt::format("{:.0f} % of the samples are in {}: --scope-binary '{}'", 100 * part, binary,
-                     pattern_of(binary));
+  return fmt::format("{:.0f} % of the samples are in {}{}", 100 * part, described(place), what);
 }
 
 std::string scope_text(const config::Scope& scope) {
@@ -62,10 +116,11 @@ std::string scope_text(const config::Scope& scope) {
 }  // namespace
 
 bool is_everybodys_caller(const UnitSamples& samples, std::uint64_t all) {
-  const std::string_view function = samples.unit.function;
-  if (std::find(kStartUp.begin(), kStartUp.end(), function) != kStartUp.end()) return true;
-  return function == "main" && samples.inherited == samples.count &&
-         share_of(samples.count, all) >= kNearlyAll;
+  if (starts_program(samples.unit.function)) return true;
+  if (share_of(samples.count, all) < kNearlyAll) return false;
+  if (samples.unit.function == "main" && samples.inherited == samples.count) return true;
+  return share_of(samples.inherited, samples.count) >= 1 - kHardlyAny &&
+         share_of(samples.by_one_call, samples.count) >= kNearlyAll;
 }
 
 std::string pattern_of(const std::string& binary) {
@@ -74,11 +129,71 @@ std::string pattern_of(const std::string& binary) {
   return binary.substr(0, so) + "*";
 }
 
+void add(std::vector<PlaceSamples>& all, const std::vector<PlaceSamples>& run) {
+  for (const PlaceSamples& samples : run) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const PlaceSamples& known) {
+      return known.place == samples.place;
+    });
+    if (same == all.end()) {
+      all.push_back(samples);
+    } else {
+      same->count += samples.count;
+      same->unclaimed += samples.unclaimed;
+    }
+  }
+}
+
+Elsewhere elsewhere_of(const std::vector<Run>& runs) {
+  Elsewhere sum;
+  for (const Run& run : runs) {
+    const std::uint64_t samples = samples_of(run);
+    std::uint64_t known = run.losses.samples_unknown;  // others still waited for debug information
+    for (const UnitSamples& unit : run.samples) {
+      known += unit.count;
+      sum.charged += unit.count;
+      if (!is_everybodys_caller(unit, samples)) sum.had += unit.count;
+    }
+    sum.samples += std::min(samples, known);
+    for (const PlaceSamples& place : run.elsewhere) {
+      sum.by_place[place.place] += place.count;
+      if (place.unclaimed > 0) sum.unclaimed[place.place] += place.unclaimed;
+    }
+  }
+  return sum;
+}
+
+report::InScope in_scope(const Elsewhere& elsewhere) {
+  report::InScope told;
+  told.share = share_of(elsewhere.had, elsewhere.samples);
+  for (const auto& [place, samples] : most_first(elsewhere.by_place, elsewhere.samples)) {
+    const auto unclaimed = elsewhere.unclaimed.find(place);
+    told.elsewhere.push_back({place, share_of(samples, elsewhere.samples),
+                              unclaimed == elsewhere.unclaimed.end()
+                                  ? 0
+                                  : share_of(unclaimed->second, elsewhere.samples),
+                              option_of(place)});
+  }
+  const bool enough = elsewhere.samples >= kEnoughToTell && !told.elsewhere.empty();
+  if (const auto text = describe(elsewhere); enough && text) told.lead = *text;
+  return told;
+}
+
+std::vector<std::string> unclaimed_places(const Elsewhere& elsewhere) {
+  std::vector<std::string> texts;
+  if (elsewhere.samples < kEnoughToTell) return texts;
+  for (const auto& [place, samples] : most_first(elsewhere.unclaimed, elsewhere.samples)) {
+    const bool of_go = place == "runtime/" || place.ends_with("/src/runtime/");
+    texts.push_back(fmt::format(
+        "{:.0f} % of the samples are in {}, and no caller of them is in scope{}",
+        100 * share_of(samples, elsewhere.samples), described(place),
+        of_go ? ": Go's runtime works for itself there, as when it collects garbage" : ""));
+  }
+  return texts;
+}
+
 std::optional<std::string> describe(const Elsewhere& elsewhere) {
-  const bool by_default =
-      elsewhere.scope.files.empty() && elsewhere.scope.binaries == std::vector<std::string>{"MAIN"};
   if (share_of(elsewhere.had, elsewhere.samples) >= kHalf) return std::nullopt;
-  if (elsewhere.had > 0 && !by_default) return std::nullopt;
+  if (elsewhere.had > 0 && !elsewhere.scope.is_default()) return std::nullopt;
   std::string text;
   if (elsewhere.charged == 0) {
     text = fmt::format("none of {} samples has a frame in scope ({}); ", elsewhere.samples,
@@ -86,7 +201,7 @@ std::optional<std::string> describe(const Elsewhere& elsewhere) {
   }
   if (!elsewhere.unmatched_files.empty()) return text + elsewhere.unmatched_files;
   std::vector<std::string> names;
-  for (const auto& [binary, samples] : most_first(elsewhere.by_binary, elsewhere.samples)) {
+  for (const auto& [binary, samples] : most_first(elsewhere.by_place, elsewhere.samples)) {
     names.push_back(name(binary, share_of(samples, elsewhere.samples)));
   }
   if (names.empty()) names.emplace_back("causalctl points PID tells where the time goes");

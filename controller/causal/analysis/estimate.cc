@@ -254,8 +254,8 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Point& point,
     if (totals.samples_total > 0) {
       one.sample_share =
           static_cast<double>(one.samples) / static_cast<double>(totals.samples_total);
-      one.everybodys_caller =
-          is_everybodys_caller({unit.unit, one.samples, 0, unit.inherited}, totals.samples_total);
+      one.everybodys_caller = is_everybodys_caller(
+          {unit.unit, one.samples, 0, unit.inherited, unit.by_one_call}, totals.samples_total);
     }
     if (!of_unit.effects.empty() || one.sample_share >= kWorthListing) {
       result.units.push_back(std::move(one));
@@ -363,6 +363,7 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
     report.progress.push_back(estimate_point(runs, point, effects, null, alpha));
     if (!report.selfcheck.null_effect) report.selfcheck.null_effect = null;
   }
+  report.scope = in_scope(elsewhere_of(runs));
   report.finding = finding_of(report);
   add_warnings(runs, report);
   return report;

@@ -30,8 +30,9 @@ struct Presence {
 
 struct UnitTotals {
   Unit unit;
-  std::uint64_t samples = 0;         // over whole runs whose samples are known
-  std::uint64_t inherited = 0;       // those that it got as the caller of code out of scope
+  std::uint64_t samples = 0;      // over whole runs whose samples are known
+  std::uint64_t inherited = 0;    // those that it got as the caller of code out of scope
+  std::uint64_t by_one_call = 0;  // those of `inherited` in which the calls below it were the same
   std::uint64_t samples_in_all = 0;  // in all experiments of the unit, those of cut-off runs too
   std::uint64_t runs = 0;            // runs with a treatment of the unit that counts
   report::Tested tested;

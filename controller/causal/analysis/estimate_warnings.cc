@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "controller/base/statistics.h"
+#include "controller/causal/analysis/elsewhere.h"
 #include "controller/causal/analysis/estimate_compare.h"
 #include "controller/causal/analysis/estimate_small_effects.h"
 #include "controller/causal/analysis/estimate_totals.h"
@@ -296,6 +297,17 @@ void warn_of_runs(const std::vector<Run>& runs, Report& report) {
   }
 }
 
+// What the report says first is among the warnings, too, for the readers of its JSON.
+void warn_of_scope(const std::vector<Run>& runs, Report& report) {
+  if (!report.scope.lead.empty()) {
+    report.warnings.emplace_back(report.scope.lead);
+    return;
+  }
+  for (std::string& text : unclaimed_places(elsewhere_of(runs))) {
+    report.warnings.emplace_back(std::move(text));
+  }
+}
+
 }  // namespace
 
 void add_warnings(const std::vector<Run>& runs, Report& report) {
@@ -305,6 +317,7 @@ void add_warnings(const std::vector<Run>& runs, Report& report) {
   for (const ProgressResult& point : report.progress) warn_of_weak_null(point, report);
   warn_of_pause_cost(runs, report);
   warn_of_losses(runs, report);
+  warn_of_scope(runs, report);
   warn_of_runs(runs, report);
 }
 

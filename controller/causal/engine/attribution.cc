@@ -7,7 +7,6 @@
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/symbols/call_chain.h"
-#include "unwind/names.h"
 
 namespace causalctl::causal {
 namespace {
@@ -16,6 +15,7 @@ constexpr std::size_t kRecent = 256;
 constexpr std::size_t kMaxPending = 4096;  // beyond this, the oldest samples become `unknown`
 constexpr std::size_t kChainDepth = 32;
 constexpr std::size_t kLatestStacks = 64;
+constexpr std::size_t kMostCallsBelow = 64;  // of a unit; one that has more has no call of them all
 
 // Frames are asked for only of code in scope.
 bool is_nameless(const symbols::Location& location) {
@@ -38,6 +38,15 @@ Attribution::Attribution(std::unique_ptr<symbols::LocationSource> symbols,
                          std::unique_ptr<unwind::Unwinder> unwinder, config::Scope scope)
     : unwinder_(std::move(unwinder)), symbols_(std::move(symbols)), scope_(std::move(scope)) {}
 
+// In a call that does not return the next two calls do not either, unlike those in a function that
+// works: the code of a launcher, or of a main loop, is everywhere in what these call.
+void Attribution::CallsBelow::count(const std::vector<Address>& chain, std::size_t unit) {
+  if (unit < 3) return;  // the innermost entry is where it runs, not a call
+  const std::pair below = {chain[unit - 1], chain[unit - 2]};
+  if (calls_.size() == kMostCallsBelow && !calls_.contains(below)) return;
+  most_ = std::max(most_, ++calls_[below]);
+}
+
 Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const Address address = symbols::code_at(chain, i);
@@ -46,7 +55,7 @@ Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain)
       if (asked_.emplace(address, true).second) symbols_->ask(address);
       return {Outcome::pending, 0};
     }
-    if (known->second.unit) return {Outcome::unit, *known->second.unit};
+    if (known->second.unit) return {Outcome::unit, *known->second.unit, i};
   }
   return {Outcome::out_of_scope, 0};
 }
@@ -115,14 +124,18 @@ std::vector<std::vector<Address>> Attribution::latest_stacks() {
 void Attribution::count(const Charge& charge, const std::vector<Address>& chain) {
   const auto own = chain.empty() ? known_.end() : known_.find(chain.front());
   const bool own_unit = own != known_.end() && own->second.unit;
-  if (own != known_.end() && !own_unit) ++elsewhere_[own->second.binary];
+  if (own != known_.end() && !own_unit) ++elsewhere_[own->second.place];
   if (own != known_.end() && own->second.nameless) ++nameless_in_[own->second.binary];
   if (charge.outcome == Outcome::out_of_scope) {
+    if (own != known_.end()) ++unclaimed_[own->second.place];
     ++unknown_;
     return;
   }
   ++counts_[charge.unit];
-  if (!own_unit) ++inherited_[charge.unit];
+  if (!own_unit) {
+    ++inherited_[charge.unit];
+    calls_below_[charge.unit].count(chain, charge.depth);
+  }
   recent_.push_back(charge.unit);
   if (recent_.size() > kRecent) recent_.pop_front();
 }
@@ -140,6 +153,7 @@ UnitId Attribution::intern(Unit unit) {
   units_.push_back(std::move(unit));
   counts_.push_back(0);
   inherited_.push_back(0);
+  calls_below_.emplace_back();
   return id;
 }
 
@@ -150,9 +164,9 @@ void Attribution::absorb() {
     asked_.erase(location.address);
     auto unit = unit_of(location, scope_);
     known_[location.address] =
-        unit ? Known{intern(std::move(*unit)), {}}
-             : Known{std::nullopt, std::string(unwind::base_name(location.module)),
-                     is_nameless(location)};
+        unit ? Known{intern(std::move(*unit)), {}, {}, false}
+             : Known{std::nullopt, place_of(location),
+                     std::string(unwind::base_name(location.module)), is_nameless(location)};
   }
   std::deque<std::vector<Address>> waiting;
   std::swap(waiting, pending_);
@@ -176,7 +190,17 @@ void Attribution::mappings_changed() {
 std::vector<UnitSamples> Attribution::samples() const {
   std::vector<UnitSamples> all;
   for (UnitId id = 0; id < units_.size(); ++id) {
-    all.push_back({units_[id], counts_[id], 0, inherited_[id]});
+    all.push_back({units_[id], counts_[id], 0, inherited_[id], calls_below_[id].most()});
+  }
+  return all;
+}
+
+std::vector<PlaceSamples> Attribution::out_of_scope() const {
+  std::vector<PlaceSamples> all;
+  if (!scope_.is_default()) return all;
+  for (const auto& [place, count] : elsewhere_) {
+    const auto unclaimed = unclaimed_.find(place);
+    all.push_back({place, count, unclaimed == unclaimed_.end() ? 0 : unclaimed->second});
   }
   return all;
 }

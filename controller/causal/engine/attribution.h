@@ -40,6 +40,7 @@ class Attribution {
   struct Charge {
     Outcome outcome = Outcome::pending;
     UnitId unit = 0;
+    std::size_t depth = 0;  // index in the chain of the entry that is in the unit
   };
   Charge charge(const perf::SampleEvent& sample);
 
@@ -59,9 +60,11 @@ class Attribution {
   // Returns how many samples of count() the unit got as the caller of code out of scope.
   std::uint64_t inherited(UnitId id) const { return inherited_.at(id); }
   std::vector<UnitSamples> samples() const;  // by unit; those in baselines are not known here
-  // Samples in code out of scope, by the file name of its binary, whether or not a caller was
-  // charged with them. The name is empty for code in no file.
+  // Samples in code out of scope, by place (place_of()), whether or not a caller was charged with
+  // them.
   const std::map<std::string, std::uint64_t>& elsewhere() const { return elsewhere_; }
+  // The same for the report. Empty unless the scope is the default one.
+  std::vector<PlaceSamples> out_of_scope() const;
   std::uint64_t unknown() const { return unknown_; }  // samples that no unit got
   std::uint64_t total() const { return total_; }
   std::size_t pending() const { return pending_.size(); }  // samples not counted yet
@@ -103,6 +106,17 @@ class Attribution {
   const std::map<std::string, std::uint64_t>& nameless_in() const { return nameless_in_; }
 
  private:
+  // Counts the calls below the inherited sample's unit.
+  class CallsBelow {
+   public:
+    void count(const std::vector<Address>& chain, std::size_t unit);
+    std::uint64_t most() const { return most_; }
+
+   private:
+    std::map<std::pair<Address, Address>, std::uint64_t> calls_;
+    std::uint64_t most_ = 0;
+  };
+
   Charge charge_chain(const std::vector<Address>& chain);
   void count(const Charge& charge, const std::vector<Address>& chain);
   void count_watched(const perf::SampleEvent& sample);
@@ -114,7 +128,8 @@ class Attribution {
   config::Scope scope_;
   struct Known {
     std::optional<UnitId> unit;  // nullopt if out of scope
-    std::string binary;          // set if out of scope
+    std::string place;           // set if out of scope
+    std::string binary;          // the same
     bool nameless = false;       // no function and no line is known, though the binary is in scope
   };
   std::unordered_map<Address, Known> known_;
@@ -123,9 +138,11 @@ class Attribution {
   std::vector<Unit> units_;
   std::vector<std::uint64_t> counts_;
   std::vector<std::uint64_t> inherited_;  // by unit
+  std::vector<CallsBelow> calls_below_;   // by unit
   std::map<std::string, std::uint64_t> elsewhere_;
   std::map<std::string, std::uint64_t> cut_off_in_;
   std::map<std::string, std::uint64_t> nameless_in_;
+  std::map<std::string, std::uint64_t> unclaimed_;  // those of elsewhere_ that no unit got
   std::vector<std::vector<CodeRange>> watched_;
   std::vector<std::uint64_t> seen_in_;  // by index of watched_
   std::deque<perf::UserStack> latest_stacks_;

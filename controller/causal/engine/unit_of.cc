@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controller/base/error.h"
+#include "controller/symbols/library_files.h"
 #include "controller/symbols/scope.h"
 #include "unwind/names.h"
 
@@ -26,7 +27,7 @@ std::optional<Unit> unit_of(const symbols::Location& location, const config::Sco
   if (frames.empty()) return std::nullopt;
   if (location.has_lines) {
     const auto frame = std::find_if(frames.begin(), frames.end(), [&](const unwind::Frame& each) {
-      return each.line > 0 && symbols::file_in_scope(each.file, scope);
+      return each.line > 0 && symbols::file_in_scope(each.file, scope, location.module);
     });
     if (frame != frames.end()) {
       if (scope.unit == config::Unit::function) return function_unit(location);
@@ -38,11 +39,31 @@ std::optional<Unit> unit_of(const symbols::Location& location, const config::Sco
                   std::string(unwind::base_name(location.module))};
     }
   }
+  if (!scope.files.empty() || scope.unit == config::Unit::line) return std::nullopt;
+  const bool is_of_library =
+      location.has_lines && std::any_of(frames.begin(), frames.end(),
+                                        [](const unwind::Frame& each) { return each.line > 0; });
+  if (is_of_library) return std::nullopt;
   // There is no line: this is the compiler's own code, or has no debug information. A file scope
   // cannot judge it.
-  if (!scope.files.empty() || scope.unit == config::Unit::line) return std::nullopt;
-  if (frames.back().function.empty()) return std::nullopt;
+  const std::string& function = frames.back().function;
+  if (function.empty() || symbols::is_library_function(function)) return std::nullopt;
   return function_unit(location);
+}
+
+std::string place_of(const symbols::Location& location) {
+  const auto known = std::find_if(location.frames.begin(), location.frames.end(),
+                                  [](const unwind::Frame& each) { return each.line > 0; });
+  if (known != location.frames.end()) {
+    const auto library = symbols::library_of(known->file, location.module);
+    if (!library.empty()) return std::string(library);
+  }
+  std::string binary(unwind::base_name(location.module));
+  if (location.frames.empty()) return binary;  // it is out of scope
+  const std::string& function = location.frames.back().function;
+  if (function.empty()) return binary + ": code without symbols and unwind tables";
+  return symbols::is_library_function(function) ? binary + ": its copy of a standard library"
+                                                : binary;
 }
 
 std::optional<Unit> function_of(const symbols::Location& location) {

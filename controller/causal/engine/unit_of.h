@@ -18,6 +18,10 @@ namespace causalctl::causal {
 // scope.
 std::optional<Unit> unit_of(const symbols::Location& location, const config::Scope& scope);
 
+// Returns what a user would call the place of code out of scope: the directory of a library's
+// files, with a '/' at its end, or the file name of the binary; empty for code in no file.
+std::string place_of(const symbols::Location& location);
+
 // Returns the function that holds the address, named by the file and line at which it begins;
 // nullopt if it is not known.
 std::optional<Unit> function_of(const symbols::Location& location);

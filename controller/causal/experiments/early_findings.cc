@@ -132,12 +132,12 @@ void EarlyFindings::ask_for_files() {
 std::optional<std::string> EarlyFindings::elsewhere(const std::vector<UnitSamples>& samples) const {
   Elsewhere found;
   found.scope = scope_;
-  found.samples = parts_.attribution.total();
+  found.samples = parts_.attribution.total() - parts_.attribution.pending();
   for (const UnitSamples& unit : samples) {
     found.charged += unit.count;
     if (!is_everybodys_caller(unit, found.samples)) found.had += unit.count;
   }
-  found.by_binary = parts_.attribution.elsewhere();
+  found.by_place = parts_.attribution.elsewhere();
   const std::lock_guard lock(asked_->mutex);
   if (found.had == 0) found.unmatched_files = asked_->unmatched_files;
   return describe(found);
@@ -161,7 +161,9 @@ void EarlyFindings::say_what_is_elsewhere() {
 
 std::vector<std::string> EarlyFindings::at_the_end(const std::vector<UnitSamples>& samples) {
   std::vector<std::string> warnings = silences();
-  if (parts_.attribution.total() < kEnoughToTell || !parts_.attribution.lines()) return warnings;
+  // The report itself tells of the default scope.
+  const bool known = parts_.attribution.total() >= kEnoughToTell && parts_.attribution.lines();
+  if (scope_.is_default() || !known) return warnings;
   if (auto text = elsewhere(samples)) warnings.push_back(std::move(*text));
   const Attribution& attribution = parts_.attribution;
   for (std::string& text : describe(WithoutTables{attribution.total(), attribution.cut_off_in(),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "controller/causal/analysis/elsewhere.h"
 #include "controller/causal/analysis/until_certain.h"
 #include "controller/causal/experiments/plan.h"
 #include "controller/causal/record/unit_names.h"
@@ -101,8 +102,10 @@ void EndToEnd::learn(const Run& run, bool baseline) {
     UnitSamples& sum = run_.samples[known->second];
     sum.count += samples.count;
     sum.inherited += samples.inherited;
+    sum.by_one_call += samples.by_one_call;
     if (baseline) sum.baseline_count += samples.count;
   }
+  add(run_.elsewhere, run.elsewhere);
   run_.cores += run.cores;
   merge(run_.losses, run.losses);
   merge(run_.overhead, run.overhead);

@@ -190,6 +190,7 @@ void run_execution(const Settings& settings, const EngineParts& parts, const Run
     run.death = death_of(parts, engine);
   }
   run.samples = parts.attribution.samples();
+  run.elsewhere = parts.attribution.out_of_scope();
   if (early) {
     for (std::string& warning : early->at_the_end(run.samples)) {
       run.warnings.push_back(std::move(warning));

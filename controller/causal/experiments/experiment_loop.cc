@@ -307,6 +307,7 @@ void ExperimentLoop::finish() {
   run_.cores.stranger_wait_ns = std::max<Nanoseconds>(run_.cores.stranger_wait_ns, 0);
   run_.throttled = engine_.cores().throttled();
   run_.samples = samples();
+  run_.elsewhere = parts_.attribution.out_of_scope();
   for (const UnitSamples& unit : run_.samples) {
     write_or_end(run_, [&] { log_.samples(run_, unit); });
   }

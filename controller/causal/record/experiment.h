@@ -94,11 +94,29 @@ struct UnitSamples {
   std::uint64_t count = 0;           // over the whole run
   std::uint64_t baseline_count = 0;  // in all baselines that count
   std::uint64_t inherited = 0;  // those of `count` that it got as the caller of code out of scope
+  // Those of `inherited` in which the calls below the unit were the ones that most often are: many
+  // of them tell of a call that does not return.
+  std::uint64_t by_one_call = 0;
 
   static constexpr auto fields() {
     return std::tuple{Field("", &UnitSamples::unit), Field("count", &UnitSamples::count),
                       Field("baseline_count", &UnitSamples::baseline_count),
-                      Field("inherited", &UnitSamples::inherited)};
+                      Field("inherited", &UnitSamples::inherited),
+                      Field("by_one_call", &UnitSamples::by_one_call, kIfSet)};
+  }
+};
+
+// Samples in code out of scope.
+struct PlaceSamples {
+  // The file name of a binary, or the directory of a library's files, with a '/' at its end; empty
+  // for code in no file.
+  std::string place;
+  std::uint64_t count = 0;
+  std::uint64_t unclaimed = 0;  // those that no unit got as their caller
+
+  static constexpr auto fields() {
+    return std::tuple{Field("place", &PlaceSamples::place), Field("count", &PlaceSamples::count),
+                      Field("unclaimed", &PlaceSamples::unclaimed)};
   }
 };
 
@@ -132,6 +150,7 @@ struct Pacing {
 struct Run : session::Recording {
   std::vector<Experiment> experiments;
   std::vector<UnitSamples> samples;
+  std::vector<PlaceSamples> elsewhere;  // of the default scope; empty if the user chose another one
   Overhead overhead;
   CoreTotals cores;            // since the attach
   std::vector<Pacing> pacing;  // of the throughput points for which it was measured
@@ -159,6 +178,7 @@ struct Run : session::Recording {
                       row("losses", &Run::losses),
                       row("cores", &Run::cores),
                       row("throttled", &Run::throttled),
+                      row("elsewhere", &Run::elsewhere, kIfSet),
                       row("digest", &Run::digest),
                       row("stopped_calls", &Run::stopped_calls),
                       row("peers", &Run::peers),

@@ -121,6 +121,19 @@ Json finding_json(const Finding& finding) {
   return json;
 }
 
+Json scope_json(const InScope& scope) {
+  Json elsewhere = Json::array();
+  for (const PlaceShare& place : scope.elsewhere) {
+    elsewhere.push_back({{"place", place.place},
+                         {"share", json_number(place.share)},
+                         {"unclaimed", json_number(place.unclaimed)},
+                         {"option", place.option}});
+  }
+  return {{"share", json_number(scope.share)},
+          {"enough", scope.lead.empty()},
+          {"elsewhere", std::move(elsewhere)}};
+}
+
 Json selfcheck_json(const SelfCheck& check) {
   return {{"null_effect", json_number(check.null_effect, &Interval::value)},
           {"null_low", json_number(check.null_effect, &Interval::low)},
@@ -145,6 +158,7 @@ std::string render_json(const Report& report) {
       {"reason", name_of(report.reason)},
       {"wall_ns", report.wall_ns},
       {"experiments", report.experiments},
+      {"scope", scope_json(report.scope)},
       {"finding", finding_json(report.finding)},
       {"progress", std::move(progress)},
       {"selfcheck", selfcheck_json(report.selfcheck)},

@@ -126,7 +126,22 @@ constexpr auto names_of(Finding::Kind) {
                                          "contention"};
 }
 
+// Code out of scope that has a tenth of the samples or more.
+struct PlaceShare {
+  std::string place;     // a binary, or a directory of a library's files; empty for code in no file
+  double share = 0;      // of all samples
+  double unclaimed = 0;  // of all samples: those of which no caller is in scope
+  std::string option;    // what takes it into the scope; empty if nothing does
+};
+
+struct InScope {
+  double share = 0;  // samples of units that are not everybody's callers, of all samples
+  std::vector<PlaceShare> elsewhere;  // the largest first; only if the scope is the default one
+  std::string lead;  // where the samples are, if the default scope has under half of them
+};
+
 struct Report {
+  InScope scope;
   Finding finding;
   std::vector<ProgressResult> progress;
   SelfCheck selfcheck;

@@ -281,6 +281,7 @@ void write_checks(const Report& report, Text& out) {
   // A warning that stands at the head is not repeated.
   std::vector<Warning> warnings = report.warnings;
   for (const Warning& told : report.beside) std::erase(warnings, told);
+  std::erase(warnings, Warning(report.scope.lead));
   write_warnings(warnings, out);
 }
 
@@ -295,6 +296,9 @@ std::string program_of(const Report& report) {
 
 std::string render_text(const Report& report, bool color, int width) {
   Text out(color, width);
+  if (!report.scope.lead.empty()) {
+    out.line("{}", out.colored(printable(report.scope.lead), kBold));
+  }
   out.line("{}", out.colored(finding_words(report), kBold));
   for (const Warning& told : report.beside) out.line("{}", printable(told.text()));
   out.blank();

@@ -127,6 +127,32 @@ TEST_CASE("samples in code without a function are counted by binary", "[causal]"
   CHECK(attribution.nameless_in() == expected);
 }
 
+// The second and the third library frames are the calls of a program that was launched once; in the
+// last chain its place in the library was another one.
+TEST_CASE("the calls below a caller tell whether one of them never returns", "[causal]") {
+  Attribution attribution(std::make_unique<ALibrary>(), nullptr);
+  const std::vector<std::vector<Address>> launched = {
+      {100, 200, 300, 51}, {101, 200, 300, 51}, {102, 201, 300, 51}, {103, 200, 300, 51}};
+  const std::vector<std::vector<Address>> direct = {{100, 2}, {101, 300, 2}};
+  for (int round = 0; round < 5; ++round) {  // the answers are there in the last rounds
+    for (const auto& chains : {launched, direct}) {
+      for (const auto& chain : chains) {
+        perf::SampleEvent sample;
+        sample.callers = chain;
+        attribution.charge(sample);
+        attribution.absorb();
+      }
+    }
+  }
+  REQUIRE(attribution.pending() == 0);
+  const std::vector<UnitSamples> samples = attribution.samples();
+  const auto of = [&](const char* name) { return samples.at(attribution.find(name).value()); };
+  CHECK(of("a.c:50").inherited == 20);
+  CHECK(of("a.c:50").by_one_call == 15);
+  CHECK(of("a.c:1").inherited == 10);
+  CHECK(of("a.c:1").by_one_call == 0);
+}
+
 TEST_CASE("samples out of scope are counted by binary, whoever is charged", "[causal]") {
   Attribution attribution(std::make_unique<ALibrary>(), nullptr);
   const std::vector<std::vector<Address>> chains = {{1}, {100, 51}, {100}, {1000}};

@@ -21,6 +21,32 @@ TEST_CASE("what starts a program is everybody's caller", "[causal][elsewhere]") 
   CHECK(is_everybodys_caller(samples_of("main", 990, 990, true), 1000));
 }
 
+TEST_CASE("the run-time of a language starts its programs", "[causal][elsewhere]") {
+  for (const char* name :
+       {"std::rt::lang_start::{{closure}}", "std::rt::lang_start::h0123456789abcdef",
+        "std::sys_common::backtrace::__rust_begin_short_backtrace<fn(), ()>", "runtime.main",
+        "caml_main", "_d_run_main", "JavaMain"}) {
+    INFO(name);
+    CHECK(is_everybodys_caller(samples_of(name, 10, 10), 1000));
+  }
+  CHECK_FALSE(is_everybodys_caller(samples_of("shapes::clone", 10, 10), 1000));
+  CHECK_FALSE(is_everybodys_caller(samples_of("main.main", 10, 10), 1000));
+}
+
+TEST_CASE("code that only made one call, which has not returned, is everybody's caller",
+          "[causal][elsewhere]") {
+  UnitSamples launcher = samples_of("launch", 1000, 995, true);
+  launcher.by_one_call = 980;
+  CHECK(is_everybodys_caller(launcher, 1020));
+  UnitSamples works = launcher;
+  works.inherited = 980;  // it runs itself, too
+  CHECK_FALSE(is_everybodys_caller(works, 1020));
+  UnitSamples many_calls = launcher;  // as of a line that calls memcpy() again and again
+  many_calls.by_one_call = 500;
+  CHECK_FALSE(is_everybodys_caller(many_calls, 1020));
+  CHECK_FALSE(is_everybodys_caller(launcher, 1100));  // other code has a tenth
+}
+
 TEST_CASE("a main that works, or shares the program with others, is not", "[causal][elsewhere]") {
   CHECK_FALSE(is_everybodys_caller(samples_of("main", 990, 989), 1000));
   CHECK_FALSE(is_everybodys_caller(samples_of("main", 900, 900), 1000));
@@ -36,7 +62,7 @@ TEST_CASE("the pattern of a library fits its other versions", "[causal][elsewher
 Elsewhere python() {
   Elsewhere found;
   found.samples = found.charged = 1000;
-  found.by_binary = {{"libpython3.11.so.1.0", 900}, {"libc.so.6", 50}, {"[vdso]", 50}};
+  found.by_place = {{"libpython3.11.so.1.0", 900}, {"libc.so.6", 50}, {"[vdso]", 50}};
   return found;
 }
 
@@ -47,7 +73,7 @@ TEST_CASE("the binaries that have the samples are named", "[causal][elsewhere]")
 
 TEST_CASE("code compiled at run time is called that", "[causal][elsewhere]") {
   Elsewhere found = python();
-  found.by_binary = {{"", 990}};
+  found.by_place = {{"", 990}};
   CHECK_THAT(describe(found).value(),
              Contains("99 % of the samples") && Contains("compiled at run time"));
 }
@@ -89,6 +115,88 @@ TEST_CASE("samples that lack a table are told from a tenth on", "[causal][elsewh
   found.cut_off = {{"", 500}};
   CHECK_THAT(describe(found).front(), Contains("they are in code compiled at run time"));
   CHECK(describe(WithoutTables{}).empty());
+}
+
+TEST_CASE("files of a library are named by their directory", "[causal][elsewhere]") {
+  Elsewhere found = python();
+  found.by_place = {{"/usr/lib/go-1.19/src/sort/", 600}, {"/rustc/0123/library/", 300}};
+  CHECK(describe(found).value() ==
+        "60 % of the samples are in files of /usr/lib/go-1.19/src/sort/: --scope-file "
+        "'/usr/lib/go-1.19/src/sort/*'; 30 % of the samples are in files of /rustc/0123/library/: "
+        "--scope-file '/rustc/*'");
+}
+
+TEST_CASE("code in scope that has no names needs no option", "[causal][elsewhere]") {
+  Elsewhere found = python();
+  found.by_place = {{"caddy: code without symbols and unwind tables", 1000}};
+  CHECK(describe(found).value() ==
+        "100 % of the samples are in caddy: code without symbols and unwind tables");
+}
+
+TEST_CASE("a quote in a name is quoted for the shell", "[causal][elsewhere]") {
+  Elsewhere found = python();
+  found.by_place = {{"it's.so", 900}};
+  CHECK_THAT(describe(found).value(), Contains("--scope-binary 'it'\\''s*'"));
+}
+
+Run python_run() {
+  Run run;
+  run.losses.samples_total = 1000;
+  run.samples = {samples_of("main", 990, 990), samples_of("work", 10, 0)};
+  run.elsewhere = {{"libpython3.11.so.1.0", 940, 10}, {"libc.so.6", 50, 0}};
+  return run;
+}
+
+TEST_CASE("runs add up what they have elsewhere", "[causal][elsewhere]") {
+  const Elsewhere sum = elsewhere_of({python_run(), python_run()});
+  CHECK(sum.samples == 2000);
+  CHECK(sum.charged == 2000);
+  CHECK(sum.had == 20);
+  const report::InScope told = in_scope(sum);
+  CHECK(told.share == Approx(0.01));
+  REQUIRE(told.elsewhere.size() == 1);
+  CHECK(told.elsewhere[0].place == "libpython3.11.so.1.0");
+  CHECK(told.elsewhere[0].share == Approx(0.94));
+  CHECK(told.elsewhere[0].unclaimed == Approx(0.01));
+  CHECK(told.elsewhere[0].option == "--scope-binary 'libpython3.11*'");
+  CHECK_THAT(told.lead, Contains("94 % of the samples are in libpython3.11.so.1.0"));
+}
+
+TEST_CASE("a scope that has half of the samples, or was chosen, has no lead",
+          "[causal][elsewhere]") {
+  Run run = python_run();
+  run.samples[1].count = 500;
+  run.samples[0].count = 500;
+  CHECK(in_scope(elsewhere_of({run})).lead.empty());
+  run = python_run();
+  run.elsewhere.clear();
+  CHECK(in_scope(elsewhere_of({run})).lead.empty());
+  run = python_run();
+  run.losses.samples_total = 49;  // too few to tell
+  run.samples = {samples_of("main", 49, 49)};
+  CHECK(in_scope(elsewhere_of({run})).lead.empty());
+}
+
+TEST_CASE("samples that waited for debug information to the end tell nothing",
+          "[causal][elsewhere]") {
+  Run run = python_run();
+  run.samples = {samples_of("work", 200, 0)};
+  run.elsewhere = {{"libc.so.6", 90, 60}};
+  run.losses.samples_unknown = 60;
+  const Elsewhere sum = elsewhere_of({run});
+  CHECK(sum.samples == 260);
+  CHECK(in_scope(sum).lead.empty());
+}
+
+TEST_CASE("samples that no caller has are told, Go's runtime with its reason",
+          "[causal][elsewhere]") {
+  Run run = python_run();
+  run.elsewhere = {{"/usr/lib/go-1.19/src/runtime/", 300, 200}, {"libc.so.6", 400, 99}};
+  const auto texts = unclaimed_places(elsewhere_of({run}));
+  REQUIRE(texts.size() == 1);
+  CHECK(texts[0] ==
+        "20 % of the samples are in files of /usr/lib/go-1.19/src/runtime/, and no caller of them "
+        "is in scope: Go's runtime works for itself there, as when it collects garbage");
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ Run full_run() {
   run.death = {11, 41, 42};
   run.stopped_calls = {3, 2, 1, 4};
   run.peers = {"client (process 35)"};
+  run.elsewhere = {{"libc.so.6", 50, 7}, {"/usr/include/", 3, 0}};
   run.pacing = {{"work", 0.2, 0.8, 0.75, 0.85, true, 0.9, 0.7, 1.1}};
   run.warnings = {"w"};
   return run;
@@ -178,6 +179,10 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.stopped_calls.shortened == 4);
   CHECK(r.warnings == run.warnings);
   CHECK(r.peers == run.peers);
+  REQUIRE(r.elsewhere.size() == 2);
+  CHECK(r.elsewhere[0].place == "libc.so.6");
+  CHECK(r.elsewhere[0].count == 50);
+  CHECK(r.elsewhere[0].unclaimed == 7);
   REQUIRE(r.pacing.size() == 1);
   CHECK(r.pacing[0].point == "work");
   CHECK(r.pacing[0].paused_share == 0.2);

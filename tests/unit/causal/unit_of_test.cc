@@ -65,5 +65,41 @@ TEST_CASE("functions: by wish, or without line information", "[causal][attributi
   CHECK_FALSE(unit_of(without_lines({Frame{}}), {}));  // the linkage table: of the caller
 }
 
+TEST_CASE("code of a library alone is no unit, so that its caller gets the time",
+          "[causal][attribution]") {
+  symbols::Location sort = without_lines(
+      {{"std::__introsort_loop<int*>(int*)", "/usr/include/c++/12/bits/stl_algo.h", 1900, 0x1000}});
+  sort.has_lines = true;
+  CHECK_FALSE(unit_of(sort, {}));
+  CHECK(place_of(sort) == "/usr/include/");
+  config::Scope scope;
+  scope.unit = config::Unit::function;
+  CHECK_FALSE(unit_of(sort, scope));
+  scope = {};
+  scope.files = {"stl_algo.h"};
+  CHECK(unit_of(sort, scope)->name == "stl_algo.h:1900");
+}
+
+TEST_CASE("a standard library's function without lines is none either", "[causal][attribution]") {
+  CHECK_FALSE(unit_of(without_lines({{"void std::sort<int*>(int*, int*)", "", 0, 0x1000}}), {}));
+  CHECK(unit_of(without_lines({{"stdlib_sort", "", 0, 0x1000}}), {}));
+  CHECK(place_of(without_lines({{"std::f()", "", 0, 0x1000}})) ==
+        "server: its copy of a standard library");
+  CHECK(place_of(without_lines({Frame{}})) == "server: code without symbols and unwind tables");
+  CHECK(place_of(without_lines({})) == "server");
+  CHECK(place_of({0x1010, ""}).empty());
+}
+
+TEST_CASE("headers that are installed beside a binary are its own", "[causal][attribution]") {
+  symbols::Location inlined = {
+      0x1010,
+      "/opt/project/bin/server",
+      {{"total", "/opt/project/include/total.h", 4, 0}, {"work", "/src/work.cc", 42, 0x1000}},
+      true};
+  CHECK(unit_of(inlined, {})->name == "total.h:4");
+  inlined.module = "/usr/bin/server";
+  CHECK(unit_of(inlined, {})->name == "work.cc:42");
+}
+
 }  // namespace
 }  // namespace causalctl::causal

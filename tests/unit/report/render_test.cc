@@ -152,6 +152,21 @@ TEST_CASE("text reports of nothing, and of findings of other kinds", "[report]")
   CHECK(head() == "acquire: 10 % faster here makes the program 1.5 % slower [1.2, 1.8]");
 }
 
+TEST_CASE("the report leads with where the samples are, if the scope has few", "[report]") {
+  Report report = example();
+  report.scope = {0.02,
+                  {{"libpython3.11.so.1.0", 0.9, 0.01, "--scope-binary 'libpython3.11*'"}},
+                  "90 % of the samples are in libpython3.11.so.1.0"};
+  report.warnings.emplace_back(report.scope.lead);
+  const std::string text = render_text(report, false, 100);
+  CHECK(text.substr(0, text.find('\n')) == report.scope.lead);
+  CHECK(text.find(report.scope.lead, 1) == std::string::npos);
+  const auto json = nlohmann::json::parse(render_json(report));
+  CHECK(json["scope"]["enough"] == false);
+  CHECK(json["scope"]["elsewhere"][0]["option"] == "--scope-binary 'libpython3.11*'");
+  CHECK(json["warnings"].back() == report.scope.lead);
+}
+
 TEST_CASE("what is known in part is told in part", "[report]") {
   SECTION("what was gained without a pause is computed, not tried") {
     Report report = example();
