@@ -153,6 +153,7 @@ std::vector<FunctionSymbol> ModuleIndex::find_by_debug_name(const std::string& n
       continue;
     }
     if (!symbol.starts_with(name) && !symbol.starts_with(lower)) continue;
+    if (!plain_symbol(symbol).suffix.empty()) continue;  // f.part.0 is no entry of f
     if (++tried > kMostTried) break;
     const std::string known = frames(each.address).back().function;
     if (known != name && known != lower) continue;
@@ -209,8 +210,11 @@ std::vector<std::string> ModuleIndex::names_at(Address address) {
 }
 
 std::vector<FunctionSymbol> ModuleIndex::indirect_functions() {
-  return select(
-      [](const Symbol& each, const CloneName& /*clone*/) { return each.kind == Kind::indirect; });
+  std::vector<FunctionSymbol> found;  // with all names of one address
+  for (const Symbol& each : symbols()) {
+    if (each.kind == Kind::indirect) found.push_back(described(each));
+  }
+  return found;
 }
 
 std::vector<std::string> ModuleIndex::similar_functions(const std::string& name,

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "unwind/names.h"
+#include "unwind/function_name.h"
 
 namespace causalctl::symbols {
 namespace {

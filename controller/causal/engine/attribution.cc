@@ -7,6 +7,7 @@
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/symbols/call_chain.h"
+#include "unwind/names.h"
 
 namespace causalctl::causal {
 namespace {
