@@ -7,7 +7,6 @@
 namespace causalctl::unwind {
 namespace {
 
-constexpr Address kPage = 4096;
 constexpr std::uint8_t kPcRelative32 = 0x1b;    // DW_EH_PE_pcrel | sdata4
 constexpr std::uint8_t kDataRelative32 = 0x3b;  // DW_EH_PE_datarel | sdata4
 constexpr std::uint8_t kUnsigned32 = 0x03;      // DW_EH_PE_udata4
@@ -32,7 +31,7 @@ ElfImage::ElfImage(std::span<const std::byte> file) : file_(file) {
     if (!program) break;
     if (program->p_type == PT_GNU_EH_FRAME) unwind_header_ = program->p_vaddr;
     if (program->p_type != PT_LOAD || program->p_offset > file.size()) continue;
-    if (segments_.empty()) base_ = program->p_vaddr & ~(kPage - 1);
+    if (segments_.empty()) base_ = program->p_vaddr & ~(kPageBytes - 1);
     const auto size = std::min<std::uint64_t>(program->p_filesz, file.size() - program->p_offset);
     segments_.push_back({program->p_vaddr, file.subspan(program->p_offset, size),
                          (program->p_flags & PF_W) != 0, (program->p_flags & PF_X) != 0});

@@ -14,6 +14,8 @@
 
 namespace causalctl::unwind {
 
+inline constexpr Address kPageBytes = 4096;
+
 // The search table of .eh_frame_hdr (LSB core, "Exception Frames"): pairs of 32-bit offsets from
 // the header, to the start of a function and to its FDE.
 struct UnwindTable {

@@ -289,7 +289,7 @@ std::string common_word(const NameParts& parts) {
   for (auto each = parts.components.rbegin(); each != parts.components.rend(); ++each) {
     const std::string& name = each->name;
     if (operator_length(name, 0) > 0 || name.starts_with('{') || name.starts_with('<')) continue;
-    const std::string word = longest_word(name);
+    std::string word = longest_word(name);
     const bool abbreviated =
         std::find(kAbbreviated.begin(), kAbbreviated.end(), word) != kAbbreviated.end();
     if (!word.empty() && !abbreviated) return word;

@@ -4,12 +4,13 @@
 #include <span>
 #include <string_view>
 
+#include "unwind/elf_image.h"
+
 namespace causalctl::unwind {
 namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::string_view kVdso = "[vdso]";
-constexpr Address kPage = 4096;
 // Text that was moved to anonymous memory lies between other parts of its file, which are at most
 // this many lines away.
 constexpr std::size_t kNeighbours = 16;
@@ -25,8 +26,8 @@ bool same_file(const procfs::Map& a, const procfs::Map& b) {
   return a.inode == b.inode && a.device == b.device && a.path == b.path;
 }
 
-Address page_down(Address address) { return address & ~(kPage - 1); }
-Address page_up(Address address) { return page_down(address + kPage - 1); }
+Address page_down(Address address) { return address & ~(kPageBytes - 1); }
+Address page_up(Address address) { return page_down(address + kPageBytes - 1); }
 
 // Returns the bias if this line is a part of this segment.
 std::optional<Address> bias_in(const procfs::Map& map, const LoadSegment& segment) {

@@ -1,11 +1,11 @@
 #include "unwind/stack_holes.h"
 
+#include "unwind/elf_image.h"
 #include "unwind/target_memory.h"
 
 namespace causalctl::unwind {
 namespace {
 
-constexpr Address kPageBytes = 4096;
 constexpr std::size_t kRead = 65536;  // the kernel copies less than this of a stack
 constexpr std::size_t kMostTops = 4096;
 

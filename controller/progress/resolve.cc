@@ -159,9 +159,10 @@ void Resolver::require_one_function(const std::vector<Place>& places, const Func
   std::vector<std::string> names;
   for (const auto& [identity, place] : functions) {
     if (names.size() == kMostListed) break;
-    const auto same = std::count_if(functions.begin(), functions.end(), [&](const auto& other) {
-      return other.second.function == place.function;
-    });
+    const auto same = std::count_if(functions.begin(), functions.end(),
+                                    [&, &called = place.function](const auto& other) {
+                                      return other.second.function == called;
+                                    });
     std::string spec;
     if (paths.size() == functions.size()) {  // the binary alone tells them apart
       const auto index = std::find(paths.begin(), paths.end(), module_path(place)) - paths.begin();
