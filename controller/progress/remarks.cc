@@ -24,7 +24,7 @@ using unwind::Place;
 
 constexpr Nanoseconds kSearchFor = 400 * kMillisecond;  // for inlined copies, for each point
 constexpr std::size_t kMostNamed = 3;
-constexpr std::size_t kLongestFunction = 256 << 10;
+constexpr std::size_t kMostDecodedBytes = 256 << 10;
 constexpr std::size_t kMostPlacesDecoded = 8;
 
 // Returns "a, b, c and 4 more".
@@ -153,7 +153,7 @@ struct Branch {
 std::vector<Branch> branches_of(Address address, Pid target, unwind::Symbolizer& symbolizer) {
   std::vector<Branch> branches;
   const auto range = symbolizer.function_range(address);
-  if (!range || range->second - range->first > kLongestFunction) return branches;
+  if (!range || range->second - range->first > kMostDecodedBytes) return branches;
   const auto bytes = read_code(target, range->first, range->second - 1);
   disasm::Decoder decoder;
   const auto size = std::min<std::size_t>(bytes.size(), range->second - range->first);
