@@ -97,15 +97,13 @@ class DebugInfo {
   bool called_from(Unit& unit, Address address, const std::string& file, int line);
   void find_line_in_unit(Unit& unit, const std::string& file, int line,
                          std::vector<LineMatch>& matches);
-  void collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string& name,
-                       std::vector<std::string>& places, std::size_t count, DieWalk& walk,
-                       int depth);
 
   struct InlinedCopy {
     Unit* unit = nullptr;
     Dwarf_Die die;
   };
   class CopySearch;
+  std::vector<std::string> call_sites(const std::vector<InlinedCopy>& copies);
   std::string line_of_all(Unit* own, const Function* function,
                           const std::vector<InlinedCopy>& copies);
   bool once_in_each(const Source& source, Unit* own, const Function* function,

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -43,34 +45,47 @@ std::string declared_in(Dwarf_Die& die) {
   return file != nullptr ? std::string(base_name(file)) : std::string();
 }
 
-// What tells a function from all others, in every unit that has a DIE of it.
-struct Identity {
-  explicit Identity(Dwarf_Die& die) : linkage(linkage_name(die)), file(declared_in(die)) {
+// Tells which functions are meant, in every unit that has a DIE of them.
+class Identity {
+ public:
+  // The function of this DIE.
+  explicit Identity(Dwarf_Die& die) : linkage_(linkage_name(die)), file_(declared_in(die)) {
     const char* text = dwarf_diename(&die);
     if (text != nullptr) name_ = simple_name(text);
-    dwarf_decl_line(&die, &line);
+    dwarf_decl_line(&die, &line_);
   }
-  explicit Identity(const std::string& called) : written(called), name_(simple_name(called)) {}
+  // The functions that may be called so.
+  explicit Identity(const std::string& called) : written_(called), name_(simple_name(called)) {}
+
+  // The functions with the same simple name, whatever encloses them.
+  static Identity namesakes(const std::string& called) {
+    Identity identity(called);
+    identity.written_.reset();
+    identity.all_ = true;
+    return identity;
+  }
 
   const std::string& name() const { return name_; }  // without namespaces and arguments
 
   bool fits(Dwarf_Die& origin) const {
     const char* text = dwarf_diename(&origin);
     if (text == nullptr || simple_name(text) != name_) return false;
+    if (all_) return true;
     const std::string other = linkage_name(origin);
-    if (written) return written->fit(other, die_function_name(origin)) != Fit::none;
-    if (!linkage.empty() && !other.empty()) return linkage == other;
+    if (written_) return written_->fit(other, die_function_name(origin)) != Fit::none;
+    if (!linkage_.empty() && !other.empty()) return linkage_ == other;
     int number = 0;
     dwarf_decl_line(&origin, &number);
-    return number == line && declared_in(origin) == file;
+    return number == line_ && declared_in(origin) == file_;
   }
 
  private:
-  std::optional<WrittenName> written;  // if only a name is known
+  std::optional<WrittenName> written_;  // if only a name is known
   std::string name_;
-  std::string linkage;
-  std::string file;
-  int line = 0;
+  bool all_ = false;
+  std::string linkage_;
+  std::string file_;
+  int line_ = 0;
 };
 
 }  // namespace
@@ -245,18 +260,39 @@ InlinedCalls DebugInfo::inlined_calls(Address entry, const std::string& name,
     if (unit != own) search.search(*unit);
   }
   found.complete = search.complete();
-  for (const InlinedCopy& copy : search.copies()) {
-    Dwarf_Die inlined = copy.die;
-    const Source site = call_site(*copy.unit, inlined);
-    if (site.line > 0) found.calls.push_back(fmt::format("{}:{}", site.file, site.line));
-  }
+  found.calls = call_sites(search.copies());
   if (!search.copies().empty()) {
     if (found.calls.empty()) found.calls.emplace_back("an unknown line");
     if (found.complete) found.line = line_of_all(own, function, search.copies());
   }
   std::sort(found.calls.begin(), found.calls.end());
-  found.calls.erase(std::unique(found.calls.begin(), found.calls.end()), found.calls.end());
   return found;
+}
+
+std::vector<std::string> DebugInfo::inlined_at(const std::string& name, std::size_t count) {
+  const Identity identity = Identity::namesakes(name);
+  CopySearch search(identity, std::numeric_limits<Nanoseconds>::max());
+  std::vector<std::string> places;
+  for (Unit* unit : units_that_mention(identity.name())) {
+    search.search(*unit);
+    places = call_sites(search.copies());
+    if (places.size() >= count) break;
+  }
+  if (places.size() > count) places.resize(count);
+  return places;
+}
+
+// Returns the lines ("file:line") of the calls, each once, in the order of the copies.
+std::vector<std::string> DebugInfo::call_sites(const std::vector<InlinedCopy>& copies) {
+  std::vector<std::string> places;
+  std::set<std::string> known;
+  for (const InlinedCopy& copy : copies) {
+    Dwarf_Die inlined = copy.die;
+    const Source site = call_site(*copy.unit, inlined);
+    std::string place = fmt::format("{}:{}", site.file, site.line);
+    if (site.line > 0 && known.insert(place).second) places.push_back(std::move(place));
+  }
+  return places;
 }
 
 MissingDwo DebugInfo::describe_missing(Unit& unit) {

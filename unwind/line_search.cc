@@ -24,7 +24,6 @@
 
 #include "unwind/debug_info.h"
 #include "unwind/dies.h"
-#include "unwind/function_name.h"
 #include "unwind/names.h"
 
 namespace causalctl::unwind {
@@ -210,41 +209,6 @@ std::vector<std::string> DebugInfo::files() {
     });
   }
   return {names.begin(), names.end()};
-}
-
-void DebugInfo::collect_inlined(Dwarf_Die& parent, Unit& unit, const std::string& name,
-                                std::vector<std::string>& places, std::size_t count, DieWalk& walk,
-                                int depth) {
-  if (depth > kDeepestDie) return;
-  walk.for_each_child(parent, [&](Dwarf_Die& child) {
-    const int tag = dwarf_tag(&child);
-    if (tag == DW_TAG_inlined_subroutine) {
-      const char* short_name = dwarf_diename(&child);
-      if (short_name != nullptr && std::string_view(short_name).find(name) != name.npos &&
-          simple_name(short_name) == name) {
-        const Source site = call_site(unit, child);
-        std::string text = fmt::format("{}:{}", site.file, site.line);
-        if (site.line > 0 && std::find(places.begin(), places.end(), text) == places.end()) {
-          places.push_back(std::move(text));
-        }
-      }
-    }
-    if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_subprogram ||
-        tag == DW_TAG_lexical_block || tag == DW_TAG_namespace) {
-      collect_inlined(child, unit, name, places, count, walk, depth + 1);
-    }
-    return places.size() < count;
-  });
-}
-
-std::vector<std::string> DebugInfo::inlined_at(const std::string& name, std::size_t count) {
-  std::vector<std::string> places;
-  const std::string simple = simple_name(name);
-  for (Unit* unit : units_that_mention(simple)) {
-    DieWalk walk;
-    if (places.size() < count) collect_inlined(unit->tree, *unit, simple, places, count, walk, 0);
-  }
-  return places;
 }
 
 }  // namespace causalctl::unwind

@@ -44,18 +44,6 @@ bool read_fd(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
          static_cast<ssize_t>(bytes.size());
 }
 
-MappedFile as_file(const procfs::Map& map) {
-  MappedFile file;
-  file.path = file_path(map);
-  file.device = map.device;
-  file.inode = map.inode;
-  file.start = map.start;
-  file.end = map.end;
-  file.first = {map.start, map.end};
-  file.first_offset = map.offset;
-  return file;
-}
-
 Address program_headers(Pid target) {
   const Address by_kernel = procfs::auxiliary(target, AT_PHDR);
   if (procfs::auxiliary(target, AT_BASE) != 0) return by_kernel;
@@ -106,7 +94,7 @@ const LoadedFiles::Known& LoadedFiles::known(const procfs::Map& map,
            each.path == map.path;
   });
   const procfs::Map& part = with_header != maps.end() ? *with_header : map;
-  if (const OpenedFile opened = open_mapped_file(target_, as_file(part)); opened.fd) {
+  if (const OpenedFile opened = open_mapped_file(target_, file_of_line(part)); opened.fd) {
     found.segments = read_segments([&](std::uint64_t offset, std::span<std::byte> bytes) {
       return read_fd(opened.fd.get(), offset, bytes);
     });
@@ -125,7 +113,7 @@ bool LoadedFiles::same_bytes(const procfs::Map& map, Address bias, const MappedR
   const auto [place, is_new] = texts_.try_emplace({range.start, range.end, bias, key});
   place->second.seen = reading_;
   if (!is_new) return place->second.same;
-  const OpenedFile opened = open_mapped_file(target_, as_file(map));
+  const OpenedFile opened = open_mapped_file(target_, file_of_line(map));
   if (!opened.fd) return false;
   for (const LoadSegment& segment : files_.at(key).segments) {
     const Address start = bias + segment.address;

@@ -95,16 +95,9 @@ class Finder {
 };
 
 MappedFile Finder::begin_file(const procfs::Map& map) const {
-  MappedFile file;
-  file.path = file_path(map);
-  file.device = map.device;
-  file.inode = map.inode;
-  file.start = map.start;
-  file.end = map.end;
+  MappedFile file = file_of_line(map);
   file.link_start = map.start;
   file.main = map.path == executable_;
-  file.first = {map.start, map.end};
-  file.first_offset = map.offset;
   return file;
 }
 
@@ -198,6 +191,18 @@ bool Finder::is_moved_text(const procfs::Map& text, const procfs::Map& part) {
 std::string file_path(const procfs::Map& map) {
   const std::size_t suffix = map.path.ends_with(kDeleted) ? kDeleted.size() : 0;
   return map.path.substr(0, map.path.size() - suffix);
+}
+
+MappedFile file_of_line(const procfs::Map& map) {
+  MappedFile file;
+  file.path = file_path(map);
+  file.device = map.device;
+  file.inode = map.inode;
+  file.start = map.start;
+  file.end = map.end;
+  file.first = {map.start, map.end};
+  file.first_offset = map.offset;
+  return file;
 }
 
 std::vector<MappedFile> mapped_files(const std::vector<procfs::Map>& maps,

@@ -65,6 +65,8 @@ struct FileFacts {
 };
 
 std::string file_path(const procfs::Map& map);  // without " (deleted)"
+// The file of a line as if this were its only one; nothing is known of its headers.
+MappedFile file_of_line(const procfs::Map& map);
 
 inline constexpr std::size_t kLargestVdso = 1U << 20U;  // at most this many bytes of it are read
 
