@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "controller/base/shell_quotes.h"
 #include "unwind/names.h"
 
 namespace causalctl::progress {
@@ -50,12 +51,7 @@ std::string in_shell_quotes(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char each) {
     return std::isalnum(static_cast<unsigned char>(each)) != 0 || kPlain.find(each) != kPlain.npos;
   });
-  if (plain) return text;
-  std::string quoted = "'";
-  for (const char each : text) {
-    quoted += each == '\'' ? std::string("'\\''") : std::string(1, each);
-  }
-  return quoted + "'";
+  return plain ? text : in_single_quotes(text);
 }
 
 std::vector<std::string> in_shell_quotes(std::vector<std::string> names) {

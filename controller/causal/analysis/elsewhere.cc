@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controller/base/number.h"
+#include "controller/base/shell_quotes.h"
 #include "controller/causal/analysis/estimate_totals.h"
 
 namespace causalctl::causal {
@@ -76,18 +77,13 @@ bool is_directory(const std::string& place) { return place.ends_with('/'); }
 // "server: code without symbols and unwind tables" is in scope already.
 bool is_described(const std::string& place) { return place.find(": ") != std::string::npos; }
 
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 // Returns the option that takes the place into the scope; empty if none does.
 std::string option_of(const std::string& place) {
   if (place.empty() || is_described(place)) return "";
-  if (!is_directory(place)) return "--scope-binary " + quoted(pattern_of(place));
+  if (!is_directory(place)) return "--scope-binary " + in_single_quotes(pattern_of(place));
   // The directory of Rust's library has a hash in its name.
-  return "--scope-file " + quoted(place.starts_with("/rustc/") ? "/rustc/*" : place + "*");
+  return "--scope-file " +
+         in_single_quotes(place.starts_with("/rustc/") ? "/rustc/*" : place + "*");
 }
 
 std::string described(const std::string& place) {
