@@ -11,19 +11,26 @@
 namespace causalctl::causal {
 namespace {
 
-// Two files of one name; the path of one is the end of the other's.
-class TwoFiles final : public symbols::LocationSource {
+// Answers each question at the next answers().
+class Answering : public symbols::LocationSource {
  public:
-  void ask(Address address) override {
-    const std::string file = address == 1 ? "/src/util.c" : "util.c";
-    answers_.push_back({address, "", {{"f", file, 10}}, true});
-  }
+  void ask(Address address) override { answers_.push_back(location_of(address)); }
   void refresh() override {}
   std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
   std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
 
  private:
+  virtual symbols::Location location_of(Address address) const = 0;
+
   std::vector<symbols::Location> answers_;
+};
+
+// Two files of one name; the path of one is the end of the other's.
+class TwoFiles final : public Answering {
+  symbols::Location location_of(Address address) const override {
+    const std::string file = address == 1 ? "/src/util.c" : "util.c";
+    return {address, "", {{"f", file, 10}}, true};
+  }
 };
 
 TEST_CASE("a unit is found by its whole path before any shorter name", "[causal]") {
@@ -64,54 +71,33 @@ TEST_CASE("a copied stack tells something once its place is known", "[causal]") 
 }
 
 // Functions of one name: in two files of the executable, and in a library without lines.
-class ThreeParsers final : public symbols::LocationSource {
- public:
-  void ask(Address address) override {
+class ThreeParsers final : public Answering {
+  symbols::Location location_of(Address address) const override {
     const std::string file = address == 1 ? "/src/json.c" : "/src/xml.c";
     symbols::Location location{address, "/bin/server", {{"parse", file, 3}}};
     if (address >= 3) location = {address, "/lib/libx.so", {{"parse", "", 0}}};
-    answers_.push_back(std::move(location));
+    return location;
   }
-  void refresh() override {}
-  std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
-  std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
-
- private:
-  std::vector<symbols::Location> answers_;
 };
 
 // A line at 1, called by nobody; code of a library from 100 on, which a line at 50 may have called.
-class ALibrary final : public symbols::LocationSource {
- public:
-  void ask(Address address) override {
+class ALibrary final : public Answering {
+  symbols::Location location_of(Address address) const override {
     symbols::Location location{address, ""};
     if (address >= 100 && address < 1000) location.module = "/lib/libx.so";
     if (address < 100) {
       location.frames = {{"f", "/src/a.c", address == 1 ? 1 : 50}};
       location.has_lines = true;
     }
-    answers_.push_back(std::move(location));
+    return location;
   }
-  void refresh() override {}
-  std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
-  std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
-
- private:
-  std::vector<symbols::Location> answers_;
 };
 
 // Code in scope, of which no function is known.
-class Nameless final : public symbols::LocationSource {
- public:
-  void ask(Address address) override {
-    answers_.push_back({address, "/bin/server", {unwind::Frame{}}});
+class Nameless final : public Answering {
+  symbols::Location location_of(Address address) const override {
+    return {address, "/bin/server", {unwind::Frame{}}};
   }
-  void refresh() override {}
-  std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
-  std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
-
- private:
-  std::vector<symbols::Location> answers_;
 };
 
 TEST_CASE("samples in code without a function are counted by binary", "[causal]") {

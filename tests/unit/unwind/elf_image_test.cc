@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "tests/unit/unwind/elf_bytes.h"
 #include "unwind/function_bounds.h"
 
 namespace causalctl::unwind {
@@ -15,25 +16,14 @@ constexpr Address kBase = 0x400000;
 constexpr std::size_t kHeader = 0x200;  // file offset of .eh_frame_hdr
 constexpr std::size_t kFrames = 0x300;
 
-template <typename Number>
-void put(std::vector<std::byte>& file, std::size_t at, Number number) {
-  std::memcpy(file.data() + at, &number, sizeof number);
-}
-
 // An executable with a CIE and two FDEs, for functions at 0x400400 (0x40 bytes) and 0x400500
 // (0x10).
 std::vector<std::byte> small_elf() {
   std::vector<std::byte> file(0x600);
-  Elf64_Ehdr elf{};
-  std::memcpy(elf.e_ident, ELFMAG, SELFMAG);
-  elf.e_ident[EI_CLASS] = ELFCLASS64;
-  elf.e_phoff = sizeof elf;
-  elf.e_phentsize = sizeof(Elf64_Phdr);
-  elf.e_phnum = 2;
-  put(file, 0, elf);
-  put(file, sizeof elf,
+  put_elf_header(file, 2);
+  put(file, sizeof(Elf64_Ehdr),
       Elf64_Phdr{PT_LOAD, PF_R | PF_X, 0, kBase, kBase, file.size(), file.size(), 0x1000});
-  put(file, sizeof elf + sizeof(Elf64_Phdr),
+  put(file, sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
       Elf64_Phdr{PT_GNU_EH_FRAME, PF_R, kHeader, kBase + kHeader, kBase + kHeader, 28, 28, 4});
   put<std::uint32_t>(file, kHeader, 0x3b031b01);  // version and encodings
   put<std::uint32_t>(file, kHeader + 8, 2);

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <random>
 
+#include "tests/unit/unwind/elf_bytes.h"
+
 namespace causalctl::unwind {
 namespace {
 
@@ -18,12 +20,6 @@ constexpr std::uint32_t kGo12 = 0xfffffffb;
 constexpr std::uint32_t kGo116 = 0xfffffffa;
 constexpr std::uint32_t kGo118 = 0xfffffff0;
 constexpr std::uint32_t kGo120 = 0xfffffff1;
-
-template <typename Number>
-void put(std::vector<std::byte>& bytes, std::size_t at, Number number) {
-  if (bytes.size() < at + sizeof number) bytes.resize(at + sizeof number);
-  std::memcpy(bytes.data() + at, &number, sizeof number);
-}
 
 void put_text(std::vector<std::byte>& bytes, std::size_t at, std::string_view text) {
   if (bytes.size() < at + text.size() + 1) bytes.resize(at + text.size() + 1);
@@ -97,15 +93,10 @@ std::vector<std::byte> go_table(std::uint32_t magic) {
 // A program with the table in a segment of its own, and no section headers.
 std::vector<std::byte> program_with(const std::vector<std::byte>& table) {
   std::vector<std::byte> file(kTableAt);
-  Elf64_Ehdr elf{};
-  std::memcpy(elf.e_ident, ELFMAG, SELFMAG);
-  elf.e_ident[EI_CLASS] = ELFCLASS64;
-  elf.e_phoff = sizeof elf;
-  elf.e_phentsize = sizeof(Elf64_Phdr);
-  elf.e_phnum = 2;
-  put(file, 0, elf);
-  put(file, sizeof elf, Elf64_Phdr{PT_LOAD, PF_R | PF_X, 0, kText, kText, 0x200, 0x200, 0x1000});
-  put(file, sizeof elf + sizeof(Elf64_Phdr),
+  put_elf_header(file, 2);
+  put(file, sizeof(Elf64_Ehdr),
+      Elf64_Phdr{PT_LOAD, PF_R | PF_X, 0, kText, kText, 0x200, 0x200, 0x1000});
+  put(file, sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
       Elf64_Phdr{PT_LOAD, PF_R, kTableAt, kTable, kTable, table.size(), table.size(), 0x1000});
   file.insert(file.end(), table.begin(), table.end());
   return file;
