@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -121,6 +122,15 @@ def test_two_copies_of_a_library(options, tmp_path):
                       for point in json.loads(done.stdout)["progress"]}
             ratio = visits["libcopied.so:item_done"] / visits["round_done"]
             assert 1.8 < ratio < 2.2, (count_by, visits)
+
+
+def test_caller_that_no_table_tells(options, tmp_path):
+    library = compiled(tmp_path, "without_caller.S", "libspin.so", "-shared")
+    program = compiled(tmp_path, "calls_library.c", "prog", library)
+    with running(program) as pid:
+        text = answer(options, "attach", pid, "--progress", "syscall:write", "--duration", "3s",
+                      "--pause-cost", "10us", "-o", tmp_path / "profile.jsonl")
+    assert re.search(r"belong to nobody: they are in libspin\.so", text), text
 
 
 def test_zstd_is_named(options, tmp_path):

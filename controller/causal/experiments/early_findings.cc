@@ -161,15 +161,15 @@ void EarlyFindings::say_what_is_elsewhere() {
 
 std::vector<std::string> EarlyFindings::at_the_end(const std::vector<UnitSamples>& samples) {
   std::vector<std::string> warnings = silences();
-  // The report itself tells of the default scope.
-  const bool known = parts_.attribution.total() >= kEnoughToTell && parts_.attribution.lines();
-  if (scope_.is_default() || !known) return warnings;
-  if (auto text = elsewhere(samples)) warnings.push_back(std::move(*text));
-  const Attribution& attribution = parts_.attribution;
-  for (std::string& text : describe(WithoutTables{attribution.total(), attribution.cut_off_in(),
-                                                  attribution.nameless_in()})) {
-    warnings.push_back(std::move(text));
+  Attribution& attribution = parts_.attribution;
+  if (attribution.total() < kEnoughToTell || !attribution.lines()) return warnings;
+  WithoutTables tables{attribution.total(), attribution.cut_off_in(), {}};
+  // Of the default scope the report itself tells where samples are, also those in nameless code.
+  if (!scope_.is_default()) {
+    if (auto text = elsewhere(samples)) warnings.push_back(std::move(*text));
+    tables.nameless = attribution.nameless_in();
   }
+  for (std::string& text : describe(tables)) warnings.push_back(std::move(text));
   return warnings;
 }
 
