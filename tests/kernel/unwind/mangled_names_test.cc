@@ -17,12 +17,16 @@ void rust_v0() __asm__("_RNvCsbsFkZsjFIc5_7newrust9item_done");
 void d_put() __asm__("_D11mangled_app3Box3putMFiZv");
 void fortran_step() __asm__("__mangled_mod_MOD_do_step");
 void caml_work() __asm__("camlMangled__caml_work_272");
+void of_class() __asm__("_ZN13mangled_class14turn_the_wheelEv");
+void its_thunk() __asm__("_ZThn16_N13mangled_class14turn_the_wheelEv");
 
 __attribute__((noinline, noclone)) void rust_legacy() { marker = 1; }
 __attribute__((noinline, noclone)) void rust_v0() { marker = 2; }
 __attribute__((noinline, noclone)) void d_put() { marker = 3; }
 __attribute__((noinline, noclone)) void fortran_step() { marker = 4; }
 __attribute__((noinline, noclone)) void caml_work() { marker = 6; }
+__attribute__((noinline, noclone)) void of_class() { marker = 7; }
+__attribute__((noinline, noclone)) void its_thunk() { marker = 8; }
 }
 __asm__(R"(
 .text
@@ -70,6 +74,13 @@ TEST_CASE("Functions of other languages are found and shown by their names", "[u
       }
     }
   }
+}
+
+TEST_CASE("A thunk is no entry of its function", "[unwind]") {
+  Symbolizer symbolizer(getpid());
+  const auto point = progress::resolve("turn_the_wheel", getpid(), symbolizer);
+  REQUIRE(point.places.size() == 1);
+  CHECK(point.places.front().address == address_of(of_class));
 }
 
 TEST_CASE("A name that several functions have is refused with one name for each", "[unwind]") {

@@ -1,6 +1,7 @@
 // Tests on memory of this process what mending a hole touches.
 #include "unwind/stack_holes.h"
 
+#include <asm/perf_regs.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "controller/base/fd.h"
+#include "unwind/unwinder.h"
 
 namespace causalctl::unwind {
 namespace {
@@ -67,6 +69,19 @@ TEST_CASE("A hole in a stack is filled up to the stack's end", "[unwind]") {
     holes.mappings_changed();
     CHECK(holes.mend(reinterpret_cast<Address>(sp), {sp, 7 * kPage + 2048}));
   }
+}
+
+TEST_CASE("The unwinder fills the holes of the stacks that it gets", "[unwind]") {
+  const Pages pages;
+  pages.touch(3);
+  pages.touch(9);
+  const std::byte* sp = pages.at(3) + 2048;
+  Registers registers;
+  registers.values[PERF_REG_X86_IP] = reinterpret_cast<Address>(&getpid);
+  registers.values[PERF_REG_X86_SP] = reinterpret_cast<Address>(sp);
+  Unwinder unwinder(getpid());
+  (void)unwinder.unwind(registers, {sp, 2048}, 4);
+  CHECK(pages.there() == "000111111110");
 }
 
 TEST_CASE("Nothing is read where the copy was as long as asked, or empty", "[unwind]") {

@@ -1,8 +1,11 @@
 // Tests samples that no unit in scope got, and frames that are everybody's callers.
 #include "controller/causal/analysis/elsewhere.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
+
+#include "controller/causal/analysis/estimate.h"
 
 namespace causalctl::causal {
 namespace {
@@ -197,6 +200,21 @@ TEST_CASE("samples that no caller has are told, Go's runtime with its reason",
   CHECK(texts[0] ==
         "20 % of the samples are in files of /usr/lib/go-1.19/src/runtime/, and no caller of them "
         "is in scope: Go's runtime works for itself there, as when it collects garbage");
+}
+
+TEST_CASE("the lead and unclaimed places are among the warnings", "[causal][elsewhere]") {
+  const auto warned = [](const Run& run, const std::string& text) {
+    const report::Report report = estimate({run});
+    return std::any_of(report.warnings.begin(), report.warnings.end(), [&](const auto& each) {
+      return each.text().find(text) != std::string::npos;
+    });
+  };
+  CHECK(warned(python_run(), "94 % of the samples are in libpython3.11.so.1.0"));
+  Run half = python_run();
+  half.samples = {samples_of("work", 700, 0)};
+  half.losses.samples_unknown = 300;
+  half.elsewhere = {{"libpython3.11.so.1.0", 300, 300}};
+  CHECK(warned(half, "30 % of the samples are in libpython3.11.so.1.0, and no caller of them"));
 }
 
 }  // namespace
