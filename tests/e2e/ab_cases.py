@@ -12,6 +12,9 @@ from case import Case, expect, is_number, patterns
 
 CHAIN = "{targets}/chain --per-ms 300000 --first-ms 0.3 --second-ms 0.7"
 FASTER = CHAIN + " --first-factor 0.2 --second-factor 0.2"
+# Fifty times slower than FASTER. Four blocks make an interval that is three standard errors wide;
+# a stall that doubles the time of two runs would let it reach from a fifth of the time to all.
+SLOWER = CHAIN + " --first-factor 10 --second-factor 10"
 # Eight pairs are the fewest that give an interval.
 SHORT = ("--rounds", "8", "--null-rounds", "0", "--seed", "7")
 # Eight blocks, of which the highest and the lowest are left out, so that a stall in one does not
@@ -209,7 +212,7 @@ def make_cases():
              checks=(ab_well_formed, metric_is("round_done", "throughput", 0.5, 0.95),
                      null_has_interval, blocks_are_random,
                      metrics_are("round_done", "cpu", "memory", "context-switches"))),
-        Case("ab_text", ab(*SHORT, *WINDOW, a=f"sh -c '{CHAIN} & wait'"), alone=True,
+        Case("ab_text", ab(*SHORT, *WINDOW, a=f"sh -c '{SLOWER} & wait'"), alone=True,
              stdout=patterns(r"B needs .* less time than A \(round_done\)", "^drift ", "seed 7")),
         Case("ab_whole_runs", ab(*TRIMMED, "--format", "json", "--fail-if-slower", "2%",
                                  a="sleep 0.03", b="sleep 0.09"), exit=FAILED, alone=True,
