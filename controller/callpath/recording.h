@@ -1,0 +1,110 @@
+// What a recording of call paths holds, in memory and in the log (docs/callpath-format.md).
+// Passive.
+//
+// Locations are places in files, not addresses of the process: what is unloaded and loaded again
+// elsewhere is the same, and a reused address cannot mislead (csprof §2.5.1).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/base/fields.h"
+#include "controller/base/types.h"
+#include "controller/callpath/call_tree.h"
+#include "controller/session/recording.h"
+
+namespace causalctl::callpath {
+
+struct Module {
+  std::string path;      // as in the target's maps; "[anonymous]" for code that is in no file
+  std::string build_id;  // in hexadecimal; empty if it has none
+};
+
+// A function as source code names it.
+struct SourceFrame {
+  std::string function;  // demangled; empty if unknown
+  std::string file;
+  int line = 0;
+};
+
+struct Location {
+  std::uint32_t module = 0;  // index in Recording::modules
+  // As `addr2line -e` takes it; the runtime address where code is in no file. Of a call, the
+  // address to which it returns.
+  Address offset = 0;
+  bool is_call = false;
+  // Innermost first: functions that were inlined there, then the one with the code. Empty until it
+  // was looked up, and for what is unknown.
+  std::vector<SourceFrame> frames;
+};
+
+// What is summed for each path.
+enum class Metric : std::uint8_t {
+  samples,      // of CPU time
+  cpu_ns,       // time on a core
+  blocked_ns,   // time in which the thread waited for something
+  runnable_ns,  // time in which it waited for a core
+  waits,        // times at which it stopped running
+};
+constexpr auto names_of(Metric) {
+  return std::array<std::string_view, 5>{"samples", "cpu_ns", "blocked_ns", "runnable_ns", "waits"};
+}
+
+// Threads that are told apart in the report.
+struct Group {
+  std::string name;  // "all", a thread's name, or "name (thread 12)"
+};
+
+struct Epoch {
+  Nanoseconds start_ns = 0;  // since the start of the run
+  std::string reason;        // "start", "dlopen of libz.so.1", "every 10s", …
+};
+
+// The values of one metric, in one epoch, of one group of threads.
+struct SliceKey {
+  std::uint32_t epoch = 0;
+  std::uint32_t group = 0;
+  Metric metric = Metric::samples;
+  auto operator<=>(const SliceKey&) const = default;
+};
+using Slice = std::unordered_map<NodeId, std::uint64_t>;  // values that are not 0
+
+// How a chain of samples ended.
+struct ChainTotals {
+  std::uint64_t complete = 0;    // at the outermost frame
+  std::uint64_t incomplete = 0;  // anywhere else; its path hangs below the root like the others
+  std::uint64_t no_table = 0;    // of these: in code that no unwind table describes
+  std::uint64_t copy_short = 0;  // of these: the stack was deeper than what was copied
+  std::uint64_t no_call = 0;     // of these: a return address that follows no call
+
+  static constexpr auto fields() {
+    return std::tuple{
+        Field("complete", &ChainTotals::complete), Field("incomplete", &ChainTotals::incomplete),
+        Field("no_table", &ChainTotals::no_table), Field("copy_short", &ChainTotals::copy_short),
+        Field("no_call", &ChainTotals::no_call)};
+  }
+};
+
+struct Recording : session::Recording {
+  Nanoseconds period_ns = 0;  // mean CPU time from one sample of a thread to its next
+  std::vector<Module> modules;
+  std::vector<Location> locations;
+  std::vector<Group> groups;
+  std::vector<Epoch> epochs;
+  CallTree tree;
+  std::map<SliceKey, Slice> slices;
+  ChainTotals chains;
+  double controller_cpu_share = 0;  // of one core
+
+  void add(SliceKey key, NodeId node, std::uint64_t value) {
+    if (value > 0) slices[key][node] += value;
+  }
+};
+
+}  // namespace causalctl::callpath

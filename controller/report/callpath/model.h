@@ -1,0 +1,54 @@
+// What a report of call paths shows, as plain structs: a tree of functions with the values of each
+// metric. Inlined functions are frames of their own. Every format renders this model.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "controller/base/types.h"
+
+namespace causalctl::report::callpath {
+
+struct Column {
+  std::string name;   // "cpu", "blocked", "samples"
+  std::string unit;   // "nanoseconds", "samples", "calls", "bytes"
+  std::string title;  // for people: "CPU time"
+};
+
+struct Frame {
+  std::string function;  // "[unknown]" or "libz.so+0x1234" where nothing better is known
+  std::string file;      // empty without line information
+  int line = 0;          // where the call is made, or the instruction was executed; 0: unknown
+  std::string module;    // path of the file with the code
+  Address offset = 0;    // in the module, as `addr2line -e` takes it; within the call
+  bool inlined = false;  // into the frame below it
+};
+
+struct Node {
+  std::uint32_t parent = 0;
+  std::uint32_t frame = 0;  // index in Profile::frames; means nothing for the root
+};
+
+struct Profile {
+  std::string program;         // path of the executable
+  Pid pid = 0;                 // 0 if several processes are combined
+  Nanoseconds started_ns = 0;  // CLOCK_REALTIME
+  Nanoseconds wall_ns = 0;
+  Nanoseconds period_ns = 0;
+  std::vector<Column> columns;  // the first one is what the paths are ranked by
+  std::vector<Frame> frames;
+  std::vector<Node> nodes;  // a parent comes before its children; the first one is the root
+  // What each node has itself, without its children: own[column][node].
+  std::vector<std::vector<std::uint64_t>> own;
+  std::vector<std::string> build_ids;  // of Profile::modules
+  std::vector<std::string> modules;    // paths
+  std::vector<std::string> notes;      // what was lost and what is not known, a sentence each
+  std::vector<std::string> warnings;
+};
+
+// Returns for each node the sum over it and all nodes below it. REQUIRES: one value for each node.
+std::vector<std::uint64_t> totals(const Profile& profile, std::size_t column);
+
+}  // namespace causalctl::report::callpath

@@ -1,0 +1,13 @@
+#include "controller/base/error.h"
+#include "controller/report/callpath/model.h"
+
+namespace causalctl::report::callpath {
+
+std::vector<std::uint64_t> totals(const Profile& profile, std::size_t column) {
+  std::vector<std::uint64_t> sums = profile.own.at(column);
+  INVARIANT(sums.size() == profile.nodes.size());
+  for (std::size_t node = sums.size(); node-- > 1;) sums[profile.nodes[node].parent] += sums[node];
+  return sums;
+}
+
+}  // namespace causalctl::report::callpath
