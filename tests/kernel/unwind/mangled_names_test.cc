@@ -20,13 +20,13 @@ void caml_work() __asm__("camlMangled__caml_work_272");
 void of_class() __asm__("_ZN13mangled_class14turn_the_wheelEv");
 void its_thunk() __asm__("_ZThn16_N13mangled_class14turn_the_wheelEv");
 
-__attribute__((noinline, noclone)) void rust_legacy() { marker = 1; }
-__attribute__((noinline, noclone)) void rust_v0() { marker = 2; }
-__attribute__((noinline, noclone)) void d_put() { marker = 3; }
-__attribute__((noinline, noclone)) void fortran_step() { marker = 4; }
-__attribute__((noinline, noclone)) void caml_work() { marker = 6; }
-__attribute__((noinline, noclone)) void of_class() { marker = 7; }
-__attribute__((noinline, noclone)) void its_thunk() { marker = 8; }
+__attribute__((noinline)) void rust_legacy() { marker = 1; }
+__attribute__((noinline)) void rust_v0() { marker = 2; }
+__attribute__((noinline)) void d_put() { marker = 3; }
+__attribute__((noinline)) void fortran_step() { marker = 4; }
+__attribute__((noinline)) void caml_work() { marker = 6; }
+__attribute__((noinline)) void of_class() { marker = 7; }
+__attribute__((noinline)) void its_thunk() { marker = 8; }
 }
 __asm__(R"(
 .text
