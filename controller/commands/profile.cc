@@ -25,6 +25,7 @@
 #include "controller/session/attachment.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_state.h"
+#include "controller/session/write_or_end.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/perf_map.h"
 #include "controller/symbols/scope.h"
@@ -126,7 +127,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
 
 void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
               const ConsoleOptions& console) {
-  if (run.log_failure.empty()) causal::write_or_end(run, [&] { log.end(run); });
+  if (run.log_failure.empty()) session::write_or_end(run, [&] { log.end(run); });
   write_report(causal::group_runs({run}), {}, {config.output.format, "", console.color});
   if (run.digest == DigestResult::changed) {
     throw Error(fmt::format("process {} is not as it was before: {}", run.pid, run.warnings.back()),

@@ -71,4 +71,43 @@ struct Recording {
   std::vector<std::string> warnings;
 };
 
+namespace detail {
+template <class R, class T>
+constexpr Field<R, T> row(const char* key, T Recording::*member, unsigned flags = kSummed) {
+  return {key, member, flags};
+}
+}  // namespace detail
+
+// Rows (base/fields.h) of what is known at a run's start, for the first line of its log. R is a
+// Recording, or what is derived from it.
+template <class R>
+constexpr auto first_rows() {
+  return std::tuple{detail::row<R>("run", &Recording::id),
+                    detail::row<R>("host", &Recording::host),
+                    detail::row<R>("pid", &Recording::pid),
+                    detail::row<R>("executable", &Recording::executable),
+                    detail::row<R>("started_as", &Recording::started_as),
+                    detail::row<R>("build_id", &Recording::build_id),
+                    detail::row<R>("started_ns", &Recording::started_ns, kDate),
+                    detail::row<R>("config", &Recording::config_json),
+                    detail::row<R>("seed", &Recording::seed),
+                    detail::row<R>("counting", &Recording::counting, kIfSet),
+                    detail::row<R>("facilities", &Recording::facilities)};
+}
+
+// Rows of what is known at its end, for the last line.
+template <class R>
+constexpr auto last_rows() {
+  return std::tuple{detail::row<R>("run", &Recording::id),
+                    detail::row<R>("reason", &Recording::reason),
+                    detail::row<R>("wall_ns", &Recording::wall_ns),
+                    detail::row<R>("losses", &Recording::losses),
+                    detail::row<R>("throttled", &Recording::throttled),
+                    detail::row<R>("digest", &Recording::digest),
+                    detail::row<R>("stopped_calls", &Recording::stopped_calls),
+                    detail::row<R>("peers", &Recording::peers),
+                    detail::row<R>("warnings", &Recording::warnings),
+                    detail::row<R>("", &Recording::death)};
+}
+
 }  // namespace causalctl::session

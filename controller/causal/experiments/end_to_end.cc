@@ -13,6 +13,7 @@
 #include "controller/causal/experiments/plan.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/session/target_end.h"
+#include "controller/session/write_or_end.h"
 
 namespace causalctl::causal {
 namespace {
@@ -137,7 +138,7 @@ void EndToEnd::take(const Execution& execution) {
   const auto known = by_identity_.find(identity_of(done.unit));
   if (known != by_identity_.end()) done.unit = run_.samples[known->second].unit;
   run_.experiments.push_back(done);
-  write_or_end(run_, [&] { log_.experiment(run_, done); });
+  session::write_or_end(run_, [&] { log_.experiment(run_, done); });
 }
 
 void EndToEnd::interim_analysis() {
@@ -155,7 +156,7 @@ void EndToEnd::finish() {
   if (!deaths_.empty()) run_.warnings.push_back(session::text_of(deaths_, run_.experiments.size()));
   for (const UnitSamples& samples : run_.samples) {
     if (!run_.log_failure.empty()) break;
-    write_or_end(run_, [&] { log_.samples(run_, samples); });
+    session::write_or_end(run_, [&] { log_.samples(run_, samples); });
   }
 }
 

@@ -17,6 +17,7 @@
 #include "controller/causal/experiments/experiment_run.h"
 #include "controller/causal/experiments/line_check.h"
 #include "controller/causal/experiments/set_up.h"
+#include "controller/session/write_or_end.h"
 
 namespace causalctl::causal {
 namespace {
@@ -309,7 +310,7 @@ void ExperimentLoop::finish() {
   run_.samples = samples();
   run_.elsewhere = parts_.attribution.out_of_scope();
   for (const UnitSamples& unit : run_.samples) {
-    write_or_end(run_, [&] { log_.samples(run_, unit); });
+    session::write_or_end(run_, [&] { log_.samples(run_, unit); });
   }
   run_.overhead.sample_to_pause_p50_ns = engine_.sample_to_pause().quantile(0.5);
   run_.overhead.sample_to_pause_p99_ns = engine_.sample_to_pause().quantile(0.99);
@@ -347,7 +348,7 @@ void ExperimentLoop::run() {
     // An experiment that the end of the run cut short does not count.
     if (stop() && done.wall_ns < experiment_ns_) break;
     run_.experiments.push_back(done);
-    write_or_end(run_, [&] { log_.experiment(run_, done); });
+    session::write_or_end(run_, [&] { log_.experiment(run_, done); });
     if (parts_.counters.fewest_visits() < settings_.experiment.min_visits) {
       experiment_ns_ = std::min(2 * experiment_ns_, kLongestExperiment);
     }

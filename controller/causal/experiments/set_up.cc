@@ -11,6 +11,7 @@
 #include "controller/causal/experiments/measure_pacing.h"
 #include "controller/causal/experiments/measure_pause_cost.h"
 #include "controller/causal/experiments/sampling_cost.h"
+#include "controller/session/write_or_end.h"
 
 namespace causalctl::causal {
 namespace {
@@ -116,7 +117,7 @@ void SetUp::test_pace() const {
         pacing.point, pacing.rate, pacing.low, pacing.high, pacing.paused_share, pacing.absorbed,
         pacing.absorbed_low, pacing.absorbed_high);
   }
-  write_or_end(run, [&] { log.pacing(run); });
+  session::write_or_end(run, [&] { log.pacing(run); });
   if (!stop())
     warn_of_unknown_pace("it is rare, threads could not be paused, or the controller was late");
 }

@@ -157,40 +157,11 @@ struct Run : session::Recording {
 
   // The fields of the log's first and last line of a run: those that are known at the run's start,
   // and those that are known at its end.
-  static constexpr auto first_fields() {
-    return std::tuple{row("run", &Run::id),
-                      row("host", &Run::host),
-                      row("pid", &Run::pid),
-                      row("executable", &Run::executable),
-                      row("started_as", &Run::started_as),
-                      row("build_id", &Run::build_id),
-                      row("started_ns", &Run::started_ns, kDate),
-                      row("config", &Run::config_json),
-                      row("seed", &Run::seed),
-                      row("counting", &Run::counting, kIfSet),
-                      row("facilities", &Run::facilities)};
-  }
+  static constexpr auto first_fields() { return session::first_rows<Run>(); }
   static constexpr auto last_fields() {
-    return std::tuple{row("run", &Run::id),
-                      row("reason", &Run::reason),
-                      row("wall_ns", &Run::wall_ns),
-                      row("overhead", &Run::overhead),
-                      row("losses", &Run::losses),
-                      row("cores", &Run::cores),
-                      row("throttled", &Run::throttled),
-                      row("elsewhere", &Run::elsewhere, kIfSet),
-                      row("digest", &Run::digest),
-                      row("stopped_calls", &Run::stopped_calls),
-                      row("peers", &Run::peers),
-                      row("warnings", &Run::warnings),
-                      row("", &Run::death)};
-  }
-
- private:
-  // A field of Run, most of which are inherited from Recording.
-  template <class T, class Base>
-  static constexpr Field<Run, T> row(const char* key, T Base::*member, unsigned flags = kSummed) {
-    return {key, member, flags};
+    return std::tuple_cat(session::last_rows<Run>(),
+                          std::tuple{Field("overhead", &Run::overhead), Field("cores", &Run::cores),
+                                     Field("elsewhere", &Run::elsewhere, kIfSet)});
   }
 };
 

@@ -2,11 +2,12 @@
 // each written with one write(2) in append mode, so that a killed run leaves a readable file.
 #pragma once
 
-#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "controller/base/fd.h"
+#include "controller/base/json_lines.h"
+#include "controller/base/line_file.h"
 #include "controller/base/warning.h"
 #include "controller/causal/record/experiment.h"
 
@@ -14,10 +15,12 @@ namespace causalctl::causal {
 
 inline constexpr int kLogVersion = 1;  // readers refuse a newer one
 
-// Throws what LogWriter(path) would throw, but does not create the file. Call it before anything
-// else is done. Besides what base/output_file.h refuses, it refuses a directory, a pipe, a socket
-// and a disk; and, with a UsageError, standard output and a file that begins with something other
-// than a line of a log.
+inline constexpr std::string_view kLogTypes[] = {"run", "experiment", "pacing", "samples", "end"};
+inline constexpr LogKind kLogKind{
+    "an experiment log", kLogTypes,
+    "\"version\":", "causalctl report reads what attach and run wrote (docs/log-format.md)"};
+
+// Throws what LogWriter(path) would throw, but does not create the file (base/line_file.h).
 void check_log(const std::string& path);
 
 class LogWriter {
@@ -25,28 +28,18 @@ class LogWriter {
   // Creates `path` or appends to it. Throws Error with a hint.
   explicit LogWriter(const std::string& path);
 
-  // Each of these appends one line. If a line does not fit (full disk), what was written of it is
-  // cut off, so that the file stays readable, and Error is thrown. Later failures do not throw, so
-  // that the caller can still try to write the end of the run.
+  // Each of these appends one line, as LineFile::append() does.
   void run(const Run& run);     // {"type":"run",…}
   void pacing(const Run& run);  // {"type":"pacing",…}, one for each point
   void experiment(const Run& run, const Experiment& experiment);
   void samples(const Run& run, const UnitSamples& samples);
   void end(const Run& run);  // {"type":"end",…}
 
-  bool failed() const { return failed_; }  // at least one line is missing
+  bool failed() const { return file_.failed(); }  // at least one line is missing
 
  private:
-  void append(const std::string& line);
-
-  Fd fd_;
-  std::string path_;
-  bool failed_ = false;
+  LineFile file_;
 };
-
-// Calls `write`, which writes to the log. If that fails (full disk), gives `run` the reason
-// "log-failed" and a warning, and the caller must end it; what was measured is still reported.
-void write_or_end(Run& run, const std::function<void()>& write);
 
 struct ReadLog {
   std::vector<Run> runs;
@@ -58,6 +51,9 @@ struct ReadLog {
 // kept. A line that was read before (as when a log is given twice) counts once. run_groups.h
 // decides which runs may be averaged, and which units of several runs are the same.
 ReadLog read_logs(const std::vector<std::string>& paths);
-ReadLog parse_log(const std::string& text, const std::string& name);
+ReadLog parse_logs(const std::vector<LogText>& logs);
+inline ReadLog parse_log(const std::string& text, const std::string& name) {
+  return parse_logs({{name, text}});
+}
 
 }  // namespace causalctl::causal

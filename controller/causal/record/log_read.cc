@@ -1,39 +1,34 @@
-// Reads experiment logs (docs/log-format.md). parse_log is pure; read_logs only adds the files.
+// Reads experiment logs (docs/log-format.md). parse_logs is pure; read_logs only adds the files.
 //
 // The reader tolerates a log that is merely incomplete, or newer in small things (a cut-off line,
 // an unknown type or field). It refuses one where guessing would falsify results (a newer version,
 // a field of the wrong type).
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
-#include "controller/base/error.h"
+#include "controller/base/json_fields.h"
+#include "controller/base/json_lines.h"
 #include "controller/causal/record/log.h"
-#include "controller/causal/record/log_fields.h"
 
 namespace causalctl::causal {
 namespace {
 
-using namespace log_fields;
+using namespace json_fields;
 
-constexpr std::size_t kDeepestNesting = 64;
-constexpr std::string_view kLineBegin = "{\"type\":";
+constexpr const char* kHint = "name experiment logs, as written by attach and run (--output)";
 
-constexpr WarningKind<std::string> kCutOff{"{}: the line is cut off; it is ignored"};
-constexpr WarningKind<std::string> kGlued{
-    "{}: the line begins with one that was cut off; that part is ignored"};
-constexpr WarningKind<std::string, std::string> kUnknownType{
-    "{}: lines of type \"{}\" are not known to this version; they are ignored"};
 constexpr WarningKind<std::string> kHeadless{"run {}: its first line is missing"};
 constexpr WarningKind<std::uint64_t> kRepeated{"{} experiments were given twice and count once"};
+
+// A unit's kind is a word in the log.
+void kind_to_row(Json& line) {
+  const auto kind = line.find("kind");
+  if (kind != line.end() && kind->is_string()) *kind = *kind == "line";
+}
 
 void check(const Experiment& experiment) {
   if (!(experiment.speedup >= 0 && experiment.speedup <= 1)) {
@@ -64,99 +59,31 @@ void keep(std::vector<Item>& all, Item item, Name name) {
 
 class Reader {
  public:
-  void read(const std::string& text, const std::string& name);
+  Reader()
+      : lines_(kLogKind, [this](Json& line, std::string_view text, const std::string& type) {
+          take_line(line, text, type);
+        }) {}
+  void read(const std::string& text, const std::string& name) { lines_.read(text, name); }
   ReadLog take();
 
  private:
-  void read_line(std::string_view line, bool last);
-  std::optional<Json> parse(std::string_view line, bool last);
-  void dispatch(Json& line, std::string_view text);
-  [[noreturn]] void refuse_line() const;
+  void take_line(Json& line, std::string_view text, const std::string& type);
   Run& run_of(const Json& line);
-  std::string where() const { return fmt::format("{}:{}", name_, line_); }
 
   ReadLog log_;
   std::map<std::string, std::size_t> index_;        // run id → log_.runs
   std::map<std::string, std::string> heads_;        // run id → its "run" line
   std::set<std::string, std::less<>> experiments_;  // the "experiment" lines that were read
-  std::set<std::string> unknown_types_;
   std::uint64_t repeated_ = 0;
   FieldReader fields_;
-  std::string name_;
-  std::uint64_t line_ = 0;
+  JsonLines lines_;
 };
 
-void Reader::read(const std::string& text, const std::string& name) {
-  name_ = name;
-  line_ = 0;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = text.find('\n', begin);
-    const bool last = end == std::string::npos;
-    std::string_view line(text.data() + begin, (last ? text.size() : end) - begin);
-    ++line_;
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (!line.empty()) read_line(line, last);
-    if (last) break;
-    begin = end + 1;
-  }
-}
-
-void Reader::refuse_line() const {
-  throw Error(fmt::format("{}: not a line of an experiment log", where()),
-              "causalctl report reads what attach and run wrote (docs/log-format.md)");
-}
-
-// A line that a killed run left cut off may stand alone, or cat may have glued the next log's first
-// line to it.
-std::optional<Json> Reader::parse(std::string_view line, bool last) {
-  if (nesting(line) > kDeepestNesting) {
-    throw Error(fmt::format("{}: lists nested more than {} deep", where(), kDeepestNesting),
-                "causalctl report reads what attach and run wrote (docs/log-format.md)");
-  }
-  Json json = Json::parse(line, nullptr, false);
-  if (json.is_object()) return json;
-  const bool ours = line.substr(0, kLineBegin.size()) == kLineBegin.substr(0, line.size());
-  if (!ours && !(last && line.front() == '{')) {
-    refuse_line();
-  }
-  const std::size_t glued = line.rfind(kLineBegin);
-  if (glued != 0 && glued != std::string_view::npos) {
-    json = Json::parse(line.substr(glued), nullptr, false);
-    if (json.is_object()) {
-      log_.warnings.emplace_back(kGlued, where());
-      return json;
-    }
-  }
-  log_.warnings.emplace_back(kCutOff, where());
-  return std::nullopt;
-}
-
-void Reader::read_line(std::string_view line, bool last) {
-  std::optional<Json> json = parse(line, last);
-  if (!json) return;
-  try {
-    dispatch(*json, line);
-  } catch (const BadField& fault) {
-    throw Error(fmt::format("{}: {}", where(), fault.text), "the log was changed or damaged");
-  } catch (const Json::exception& fault) {
-    throw Error(fmt::format("{}: {}", where(), fault.what()), "the log was changed or damaged");
-  }
-}
-
-void Reader::dispatch(Json& line, std::string_view text) {
-  to_rows(line);
-  std::string type;
-  get(line, "type", type);
-  if (type.empty()) refuse_line();
+void Reader::take_line(Json& line, std::string_view text, const std::string& type) {
   if (type == "run") {
-    int version = 0;
-    get(line, "version", version);
-    if (version > kLogVersion) {
-      throw Error(fmt::format("{}: log version {} is newer than {}, which this program reads",
-                              where(), version, kLogVersion),
-                  "use a newer causalctl to read it");
-    }
+    if (line.contains("kind")) throw BadField{"this run is not of a causal profile"};
+    lines_.check_version(line, kLogVersion);
+    json_fields::config_to_text(line);
     Run& run = run_of(line);
     if (const auto [head, is_new] = heads_.emplace(run.id, text); !is_new && head->second != text) {
       throw BadField{"another run has this id"};
@@ -168,6 +95,7 @@ void Reader::dispatch(Json& line, std::string_view text) {
       return;
     }
     Experiment experiment;
+    kind_to_row(line);
     fields_.read(line, experiment);
     check(experiment);
     if (!line.contains("effective_ns")) {
@@ -181,6 +109,7 @@ void Reader::dispatch(Json& line, std::string_view text) {
     keep(run_of(line).pacing, std::move(pacing), &Pacing::point);
   } else if (type == "samples") {
     UnitSamples samples;
+    kind_to_row(line);
     fields_.read(line, samples);
     keep(run_of(line).samples, std::move(samples),
          [](const UnitSamples& each) { return each.unit.name; });
@@ -188,8 +117,8 @@ void Reader::dispatch(Json& line, std::string_view text) {
     Run& run = run_of(line);
     fields_.read(line, run, Run::last_fields());
     run.ended = true;
-  } else if (unknown_types_.insert(type).second) {
-    log_.warnings.emplace_back(kUnknownType, where(), type);
+  } else {
+    lines_.ignore(type);
   }
 }
 
@@ -202,6 +131,7 @@ Run& Reader::run_of(const Json& line) {
 }
 
 ReadLog Reader::take() {
+  log_.warnings = std::move(lines_.warnings());
   for (const Run& run : log_.runs) {
     if (!heads_.contains(run.id)) log_.warnings.emplace_back(kHeadless, run.id);
   }
@@ -209,36 +139,15 @@ ReadLog Reader::take() {
   return std::move(log_);
 }
 
-std::string read_file(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) {
-    throw Error::from_errno(fmt::format("open({})", path), errno,
-                            "name experiment logs, as written by attach and run (--output)");
-  }
-  std::string text;
-  std::vector<char> buffer(1 << 16);
-  while (true) {
-    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
-    if (count == 0) return text;
-    if (count > 0) {
-      text.append(buffer.data(), static_cast<std::size_t>(count));
-    } else if (errno != EINTR) {
-      throw Error::from_errno(fmt::format("read({})", path), errno);
-    }
-  }
-}
-
 }  // namespace
 
 ReadLog read_logs(const std::vector<std::string>& paths) {
-  Reader reader;
-  for (const std::string& path : paths) reader.read(read_file(path), path);
-  return reader.take();
+  return parse_logs(read_files(paths, kHint));
 }
 
-ReadLog parse_log(const std::string& text, const std::string& name) {
+ReadLog parse_logs(const std::vector<LogText>& logs) {
   Reader reader;
-  reader.read(text, name);
+  for (const LogText& log : logs) reader.read(log.text, log.name);
   return reader.take();
 }
 

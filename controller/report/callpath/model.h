@@ -18,12 +18,13 @@ struct Column {
 };
 
 struct Frame {
-  std::string function;  // "[unknown]" or "libz.so+0x1234" where nothing better is known
-  std::string file;      // empty without line information
-  int line = 0;          // where the call is made, or the instruction was executed; 0: unknown
-  std::string module;    // path of the file with the code
-  Address offset = 0;    // in the module, as `addr2line -e` takes it; within the call
-  bool inlined = false;  // into the frame below it
+  std::string function;   // "[libz.so.1]", after the module, where nothing better is known
+  std::string file;       // empty without line information
+  int line = 0;           // where the call is made, or the instruction was executed; 0: unknown
+  std::string module;     // path of the file with the code
+  Address offset = 0;     // in the module, as `addr2line -e` takes it; within the call
+  bool inlined = false;   // into its caller, with which it shares module and offset
+  bool is_group = false;  // stands for a group of threads, and has only a name
 };
 
 struct Node {
@@ -31,12 +32,26 @@ struct Node {
   std::uint32_t frame = 0;  // index in Profile::frames; means nothing for the root
 };
 
+// How the chains of the samples ended.
+struct Chains {
+  struct Reason {
+    std::string text;  // "in code without an unwind table"
+    std::uint64_t count = 0;
+  };
+  std::uint64_t complete = 0;    // at the outermost frame
+  std::uint64_t incomplete = 0;  // anywhere else
+  std::vector<Reason> reasons;   // of those; not all are known
+};
+
 struct Profile {
-  std::string program;         // path of the executable
-  Pid pid = 0;                 // 0 if several processes are combined
+  std::string program;  // path of the executable
+  std::string host;     // empty if several are combined
+  Pid pid = 0;          // 0 if several processes are combined
+  std::uint64_t runs = 1;
   Nanoseconds started_ns = 0;  // CLOCK_REALTIME
   Nanoseconds wall_ns = 0;
   Nanoseconds period_ns = 0;
+  Chains chains;
   std::vector<Column> columns;  // the first one is what the paths are ranked by
   std::vector<Frame> frames;
   std::vector<Node> nodes;  // a parent comes before its children; the first one is the root

@@ -12,31 +12,16 @@
 #include <sstream>
 
 #include "controller/base/error.h"
+#include "tests/support/folder.h"
 #include "tests/unit/causal/synthetic.h"
 
 using namespace causalctl;
 using namespace causalctl::causal;
 using Catch::Contains;
+using test::content;
+using test::Folder;
 
 namespace {
-
-class Folder {
- public:
-  Folder() { REQUIRE(::mkdtemp(path_) != nullptr); }
-  ~Folder() {
-    [[maybe_unused]] const int result = ::system(("rm -r " + std::string(path_)).c_str());
-  }
-  std::string file(const std::string& name) const { return std::string(path_) + "/" + name; }
-
- private:
-  char path_[32] = "/tmp/causalctl_testXXXXXX";
-};
-
-std::string content(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 bool is_that(const CoreTotals& cores, Nanoseconds first) {
   return cores.cpu_ns == first && cores.stranger_wait_ns == first + 1 &&

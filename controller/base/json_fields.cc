@@ -1,29 +1,9 @@
-#include "controller/causal/record/log_fields.h"
+#include "controller/base/json_fields.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-namespace causalctl::causal::log_fields {
-
-std::size_t nesting(std::string_view line) {
-  std::size_t depth = 0;
-  std::size_t deepest = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      deepest = std::max(deepest, ++depth);
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return deepest;
-}
+namespace causalctl::json_fields {
 
 void convert(const Json& value, std::string_view key, std::string& out) {
   if (!value.is_string()) throw BadField{fmt::format("\"{}\" is not a string", key)};
@@ -64,20 +44,14 @@ const Json* object_field(const Json& object, const char* key) {
   return found != object.end() && found->is_object() ? &*found : nullptr;
 }
 
-void to_written(Json& line) {
-  if (const auto kind = line.find("kind"); kind != line.end()) {
-    *kind = *kind == true ? "line" : "function";
-    if (line.contains("file")) line.erase("module");  // the source file says more
-  }
-  if (const auto config = line.find("config"); config != line.end()) {
-    Json parsed = Json::parse(config->get<std::string>(), nullptr, false);
-    if (!parsed.is_discarded()) *config = std::move(parsed);
-  }
+void config_to_object(Json& line) {
+  const auto config = line.find("config");
+  if (config == line.end()) return;
+  Json parsed = Json::parse(config->get<std::string>(), nullptr, false);
+  if (!parsed.is_discarded()) *config = std::move(parsed);
 }
 
-void to_rows(Json& line) {
-  const auto kind = line.find("kind");
-  if (kind != line.end() && kind->is_string()) *kind = *kind == "line";
+void config_to_text(Json& line) {
   const auto config = line.find("config");
   if (config != line.end() && !config->is_string()) *config = config->dump();
 }
@@ -92,4 +66,4 @@ void FieldReader::check_time(Nanoseconds time_ns, std::string_view key, unsigned
   if (sum_ns_ > kLongestSum) throw BadField{"the times add up to more than a century"};
 }
 
-}  // namespace causalctl::causal::log_fields
+}  // namespace causalctl::json_fields

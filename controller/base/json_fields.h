@@ -1,5 +1,5 @@
-// Converts the fields of one line of an experiment log between JSON and the structs that describe
-// them (base/fields.h), and checks what it reads. Pure.
+// Converts the fields of one line of a log between JSON and the structs that describe them
+// (base/fields.h), and checks what it reads. Pure.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 #include "controller/base/fields.h"
 #include "controller/base/types.h"
 
-namespace causalctl::causal::log_fields {
+namespace causalctl::json_fields {
 
 using Json = nlohmann::ordered_json;
 
@@ -26,10 +26,6 @@ using Json = nlohmann::ordered_json;
 // value, and of the sum over the whole log (146 years).
 inline constexpr Nanoseconds kLongest = 10 * 366 * 24 * 3600 * kSecond;
 inline constexpr Nanoseconds kLongestSum = INT64_MAX / 2;
-
-// Returns how deep lists and objects nest in a line. The JSON library copies and prints by
-// recursion, so a line that nests deeper than any of ours could exhaust the stack.
-std::size_t nesting(std::string_view line);
 
 // Thrown for a field of the wrong kind; the reader, which knows file and line, throws an Error for
 // it.
@@ -74,10 +70,10 @@ std::vector<Json> items(const Json& object, const char* key);
 // Returns nullptr if the field is absent or is no object.
 const Json* object_field(const Json& object, const char* key);
 
-// Change a line between its written form and the form that the rows of the structs describe. They
-// differ in the words for a unit's kind and in the configuration, which a run holds as text.
-void to_written(Json& line);
-void to_rows(Json& line);
+// The configuration is an object in a log, and text in a run: change the field "config" of a line,
+// if it is there, from one to the other.
+void config_to_object(Json& line);
+void config_to_text(Json& line);
 
 template <class T, template <class...> class Of>
 inline constexpr bool kIs = false;
@@ -167,4 +163,4 @@ void put_value(Json& line, const T& value, const char* key, unsigned flags) {
   }
 }
 
-}  // namespace causalctl::causal::log_fields
+}  // namespace causalctl::json_fields

@@ -1,0 +1,242 @@
+// Writes the log of call paths. Values are written as what they have grown by since the last time,
+// so that a line is as short as what happened meanwhile. Numbers of nodes are written as
+// differences, for the same reason. "n" numbers the lines of a run, by which a reader finds those
+// that are missing, and those that it was given twice.
+#include "controller/callpath/log.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/base/json_lines.h"
+#include "controller/callpath/log_rows.h"
+
+namespace causalctl::callpath {
+namespace {
+
+using json_fields::Json;
+
+// A line holds at most as many items, so that a reader that loses one loses little.
+constexpr std::size_t kItemsPerLine = 4096;
+
+// Calls `write(first, last)` for each part of begin … end that fits into a line.
+template <class Write>
+void in_parts(std::size_t begin, std::size_t end, const Write& write) {
+  for (std::size_t first = begin; first < end; first += kItemsPerLine) {
+    write(first, std::min(end, first + kItemsPerLine));
+  }
+}
+
+}  // namespace
+
+// Adds what a slice has grown by to `all`, and notes in `written` that it is.
+void LogWriter::add_growth(const Slice& slice, std::uint32_t metric,
+                           std::vector<std::uint64_t>& written, std::vector<Growth>& all) {
+  for (const auto& [node, value] : slice) {
+    if (node >= written.size()) written.resize(node + std::size_t{1});
+    if (value == written[node]) continue;
+    INVARIANT(value > written[node]);
+    all.push_back({node, metric, value - written[node]});
+    written[node] = value;
+  }
+}
+
+void check_log(const std::string& path) { LineFile::check(path, kLogKind); }
+
+LogWriter::LogWriter(const std::string& path) : file_(path, kLogKind) {}
+
+json_fields::Json LogWriter::line_of_type(const char* type) const {
+  return {{"type", type}, {"run", run_}, {"n", next_line_}};
+}
+
+void LogWriter::append(const Json& line) {
+  file_.append(line_of(line));
+  ++next_line_;
+}
+
+void LogWriter::begin(const Recording& recording) {
+  run_ = recording.id;
+  strings_ = {{"", 0}};
+  Json line = {{"type", "run"}, {"kind", "callpath"}, {"version", kLogVersion}};
+  json_fields::put(line, recording, log_rows::first());
+  json_fields::config_to_object(line);
+  line["n"] = next_line_;
+  append(line);
+}
+
+void LogWriter::update(const Recording& recording) {
+  if (failed()) return;
+  append_modules(recording);
+  append_locations(recording);
+  append_frames(recording);
+  append_nodes(recording);
+  append_groups_and_epochs(recording);
+  append_cells(recording);
+  append_losses(recording);
+}
+
+void LogWriter::end(const Recording& recording) {
+  update(recording);
+  Json line = line_of_type("end");
+  json_fields::put(line, recording, log_rows::last());
+  append(line);
+}
+
+void LogWriter::append_modules(const Recording& recording) {
+  in_parts(modules_, recording.modules.size(), [&](std::size_t first, std::size_t last) {
+    Json line = line_of_type("modules");
+    line["first"] = first;
+    for (std::size_t i = first; i < last; ++i) {
+      json_fields::put(line["modules"].emplace_back(), recording.modules[i], log_rows::of_module());
+    }
+    append(line);
+    modules_ = last;
+  });
+}
+
+void LogWriter::append_locations(const Recording& recording) {
+  in_parts(locations_, recording.locations.size(), [&](std::size_t first, std::size_t last) {
+    Json line = line_of_type("locations");
+    line["first"] = first;
+    Json& list = line["locations"] = Json::array();
+    for (std::size_t i = first; i < last; ++i) {
+      const Location& each = recording.locations[i];
+      list.push_back({each.module, each.offset, each.is_call ? 1 : 0});
+    }
+    append(line);
+    locations_ = last;
+  });
+}
+
+// Returns the number of a string, which is added to `fresh` if it is new.
+std::size_t LogWriter::number_of(const std::string& text, std::vector<std::string>& fresh) {
+  const auto [entry, is_new] = strings_.emplace(text, strings_.size());
+  if (is_new) fresh.push_back(text);
+  return entry->second;
+}
+
+void LogWriter::append_frames(const Recording& recording) {
+  has_frames_.resize(recording.locations.size());
+  std::vector<std::size_t> fresh;
+  for (std::size_t i = 0; i < has_frames_.size(); ++i) {
+    if (!has_frames_[i] && !recording.locations[i].frames.empty()) fresh.push_back(i);
+  }
+  in_parts(0, fresh.size(), [&](std::size_t first, std::size_t last) {
+    const std::size_t first_string = strings_.size();
+    std::vector<std::string> strings;
+    Json list = Json::array();
+    for (std::size_t i = first; i < last; ++i) {
+      Json& row = list.emplace_back(Json::array({fresh[i]}));
+      for (const SourceFrame& frame : recording.locations[fresh[i]].frames) {
+        row.push_back(number_of(frame.function, strings));
+        row.push_back(number_of(frame.file, strings));
+        row.push_back(frame.line);
+      }
+      has_frames_[fresh[i]] = true;
+    }
+    if (!strings.empty()) {
+      Json line = line_of_type("strings");
+      line["first"] = first_string;
+      line["strings"] = std::move(strings);
+      append(line);
+    }
+    Json line = line_of_type("frames");
+    line["frames"] = std::move(list);
+    append(line);
+  });
+}
+
+void LogWriter::append_nodes(const Recording& recording) {
+  nodes_ = std::max<std::size_t>(nodes_, 1);  // the root is always there
+  in_parts(nodes_, recording.tree.size(), [&](std::size_t first, std::size_t last) {
+    Json line = line_of_type("nodes");
+    line["first"] = first;
+    Json& list = line["nodes"] = Json::array();
+    for (std::size_t i = first; i < last; ++i) {
+      const CallTree::Node& node = recording.tree.node(static_cast<NodeId>(i));
+      list.push_back(i - node.parent);
+      list.push_back(node.location);
+    }
+    append(line);
+    nodes_ = last;
+  });
+}
+
+void LogWriter::append_groups_and_epochs(const Recording& recording) {
+  in_parts(groups_, recording.groups.size(), [&](std::size_t first, std::size_t last) {
+    Json line = line_of_type("groups");
+    line["first"] = first;
+    for (std::size_t i = first; i < last; ++i) line["groups"].push_back(recording.groups[i].name);
+    append(line);
+    groups_ = last;
+  });
+  in_parts(epochs_, recording.epochs.size(), [&](std::size_t first, std::size_t last) {
+    Json line = line_of_type("epochs");
+    line["first"] = first;
+    for (std::size_t i = first; i < last; ++i) {
+      json_fields::put(line["epochs"].emplace_back(), recording.epochs[i], log_rows::of_epoch());
+    }
+    append(line);
+    epochs_ = last;
+  });
+}
+
+void LogWriter::append_cells(const Recording& recording) {
+  auto slice = recording.slices.begin();
+  while (slice != recording.slices.end()) {
+    const SliceKey key = slice->first;
+    std::vector<std::string_view> metrics;
+    std::vector<Growth> growth;
+    for (; slice != recording.slices.end() && slice->first.epoch == key.epoch &&
+           slice->first.group == key.group;
+         ++slice) {
+      const std::size_t before = growth.size();
+      const auto metric = static_cast<std::uint32_t>(metrics.size());
+      add_growth(slice->second, metric, written_[slice->first], growth);
+      if (growth.size() > before) metrics.push_back(name_of(slice->first.metric));
+    }
+    std::sort(growth.begin(), growth.end(),
+              [](const Growth& a, const Growth& b) { return a.node < b.node; });
+    append_rows(key, metrics, growth);
+  }
+}
+
+// Each row has a node and the growth of each metric. REQUIRES: `growth` is sorted by node.
+void LogWriter::append_rows(const SliceKey& key, const std::vector<std::string_view>& metrics,
+                            const std::vector<Growth>& growth) {
+  std::size_t next = 0;
+  while (next < growth.size()) {
+    Json line = line_of_type("cells");
+    line["epoch"] = key.epoch;
+    line["group"] = key.group;
+    line["metrics"] = metrics;
+    Json& list = line["cells"] = Json::array();
+    std::vector<std::uint64_t> row(metrics.size());
+    NodeId before = kRoot;
+    for (std::size_t rows = 0; rows < kItemsPerLine && next < growth.size(); ++rows) {
+      const NodeId node = growth[next].node;
+      std::fill(row.begin(), row.end(), 0);
+      for (; next < growth.size() && growth[next].node == node; ++next) {
+        row[growth[next].metric] = growth[next].value;
+      }
+      list.push_back(node - before);
+      for (const std::uint64_t value : row) list.push_back(value);
+      before = node;
+    }
+    append(line);
+  }
+}
+
+void LogWriter::append_losses(const Recording& recording) {
+  Json fields;
+  json_fields::put(fields, recording, log_rows::so_far());
+  if (std::string text = fields.dump(); text != losses_) {
+    Json line = line_of_type("losses");
+    line.update(fields);
+    append(line);
+    losses_ = std::move(text);
+  }
+}
+
+}  // namespace causalctl::callpath

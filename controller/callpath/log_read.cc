@@ -1,0 +1,304 @@
+// Reads logs of call paths (docs/callpath-format.md). parse_logs is pure; read_logs only adds the
+// files.
+//
+// The reader tolerates a log that is merely incomplete, or newer in small things. It refuses one
+// where guessing would falsify results: the lines of a run build on each other, so that none may be
+// missing, and none may name what no line before it has.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "controller/base/json_fields.h"
+#include "controller/base/json_lines.h"
+#include "controller/callpath/log.h"
+#include "controller/callpath/log_rows.h"
+
+namespace causalctl::callpath {
+namespace {
+
+using namespace json_fields;
+
+constexpr const char* kHint = "name logs of call paths, as written by callpath (--output)";
+// No sum of values of one metric, over all runs, exceeds it.
+constexpr std::uint64_t kLargestSum = INT64_MAX / 2;
+
+constexpr WarningKind<std::uint64_t> kRepeated{"{} lines were given twice and count once"};
+constexpr WarningKind<std::string> kUnknownMetric{
+    "metric \"{}\" is not known to this version; it is ignored"};
+
+// What was read of a run so far.
+struct Reading {
+  std::string head;  // the first line
+  std::uint64_t next_line = 0;
+  std::vector<std::string> strings{""};
+};
+
+// Returns the list of a line. Throws if the field is anything else.
+const Json& list_of(const Json& line, const char* key) {
+  const auto found = line.find(key);
+  if (found == line.end() || !found->is_array()) {
+    throw BadField{fmt::format("\"{}\" is not a list", key)};
+  }
+  return *found;
+}
+
+// Returns a number that is an index of something of which there are `count`.
+std::size_t index(const Json& value, std::string_view what, std::size_t count) {
+  std::size_t number = 0;
+  convert(value, what, number);
+  if (number >= count) {
+    throw BadField{fmt::format("there is no {} {}; {} were named before", what, number, count)};
+  }
+  return number;
+}
+
+template <class T>
+T at(const Json& list, std::size_t i, std::string_view what) {
+  T value{};
+  convert(list[i], what, value);
+  return value;
+}
+
+class Reader {
+ public:
+  Reader()
+      : lines_(kLogKind, [this](Json& line, std::string_view text, const std::string& type) {
+          take_line(line, text, type);
+        }) {}
+  void read(const std::string& text, const std::string& name) { lines_.read(text, name); }
+  ReadLog take();
+
+ private:
+  void take_line(Json& line, std::string_view text, const std::string& type);
+  bool take_head(Json& line, std::string_view text);
+  // Returns whether the line is the next one of its run; false if it was read before.
+  bool is_next(const Json& line);
+  void take_modules(const Json& line, Recording& run);
+  void take_strings(const Json& line);
+  void take_locations(const Json& line, Recording& run);
+  void take_frames(const Json& line, Recording& run);
+  void take_nodes(const Json& line, Recording& run);
+  void take_groups(const Json& line, Recording& run);
+  void take_epochs(const Json& line, Recording& run);
+  void take_cells(const Json& line, Recording& run);
+  std::vector<std::optional<Metric>> metrics_of(const Json& line);
+
+  std::vector<Recording> runs_;
+  std::vector<Reading> readings_;             // as runs_
+  std::map<std::string, std::size_t> index_;  // run id → runs_
+  std::size_t now_ = 0;                       // index of the line's run
+  std::map<Metric, std::uint64_t> sums_;      // of all values that were read
+  std::uint64_t repeated_ = 0;
+  FieldReader fields_;
+  JsonLines lines_;
+};
+
+void check_first(const Json& line, std::size_t known) {
+  std::size_t first = 0;
+  get(line, "first", first);
+  if (first != known) {
+    throw BadField{fmt::format("\"first\" is {}, but {} were named before", first, known)};
+  }
+}
+
+bool Reader::is_next(const Json& line) {
+  std::uint64_t number = 0;
+  get(line, "n", number);
+  std::uint64_t& next = readings_[now_].next_line;
+  if (number > next) {
+    throw BadField{fmt::format("line {} of the run follows; lines {} to {} are missing", number,
+                               next, number - 1)};
+  }
+  if (number < next) {
+    ++repeated_;
+    return false;
+  }
+  ++next;
+  return true;
+}
+
+bool Reader::take_head(Json& line, std::string_view text) {
+  std::string kind;
+  get(line, "kind", kind);
+  if (kind != "callpath") throw BadField{"this run is not a recording of call paths"};
+  lines_.check_version(line, kLogVersion);
+  config_to_text(line);
+  std::string& head = readings_[now_].head;
+  if (!head.empty() && head != text) throw BadField{"another run has this id"};
+  head = text;
+  return is_next(line);
+}
+
+void Reader::take_line(Json& line, std::string_view text, const std::string& type) {
+  if (std::find(std::begin(kLogTypes), std::end(kLogTypes), type) == std::end(kLogTypes)) {
+    return lines_.ignore(type);
+  }
+  std::string id;
+  get(line, "run", id);
+  const auto [entry, is_new] = index_.emplace(id, runs_.size());
+  if (is_new) {
+    runs_.emplace_back().id = id;
+    readings_.emplace_back();
+  }
+  now_ = entry->second;
+  if (type == "run") {
+    if (take_head(line, text)) fields_.read(line, runs_[now_], log_rows::first());
+    return;
+  }
+  if (!is_next(line)) return;
+  Recording& run = runs_[now_];
+  if (type == "modules") return take_modules(line, run);
+  if (type == "strings") return take_strings(line);
+  if (type == "locations") return take_locations(line, run);
+  if (type == "frames") return take_frames(line, run);
+  if (type == "nodes") return take_nodes(line, run);
+  if (type == "groups") return take_groups(line, run);
+  if (type == "epochs") return take_epochs(line, run);
+  if (type == "cells") return take_cells(line, run);
+  if (type == "losses") {
+    fields_.read(line, run, log_rows::so_far());
+    return;
+  }
+  fields_.read(line, run, log_rows::last());
+  run.ended = true;
+}
+
+void Reader::take_modules(const Json& line, Recording& run) {
+  check_first(line, run.modules.size());
+  for (const Json& each : items(line, "modules")) {
+    fields_.read(each, run.modules.emplace_back(), log_rows::of_module());
+  }
+}
+
+void Reader::take_strings(const Json& line) {
+  check_first(line, readings_[now_].strings.size());
+  for (const Json& each : list_of(line, "strings")) {
+    convert(each, "strings", readings_[now_].strings.emplace_back());
+  }
+}
+
+void Reader::take_locations(const Json& line, Recording& run) {
+  check_first(line, run.locations.size());
+  for (const Json& each : list_of(line, "locations")) {
+    if (!each.is_array() || each.size() != 3) throw BadField{"a location has not three numbers"};
+    Location& location = run.locations.emplace_back();
+    location.module = static_cast<std::uint32_t>(index(each[0], "module", run.modules.size()));
+    location.offset = at<Address>(each, 1, "offset");
+    location.is_call = at<int>(each, 2, "call") != 0;
+  }
+}
+
+void Reader::take_frames(const Json& line, Recording& run) {
+  const std::vector<std::string>& strings = readings_[now_].strings;
+  for (const Json& each : list_of(line, "frames")) {
+    if (!each.is_array() || each.size() % 3 != 1) {
+      throw BadField{"frames are not a location and three numbers each"};
+    }
+    std::vector<SourceFrame>& frames =
+        run.locations[index(each[0], "location", run.locations.size())].frames;
+    frames.clear();
+    for (std::size_t i = 1; i < each.size(); i += 3) {
+      frames.push_back({strings[index(each[i], "string", strings.size())],
+                        strings[index(each[i + 1], "string", strings.size())],
+                        at<int>(each, i + 2, "line")});
+    }
+  }
+}
+
+void Reader::take_nodes(const Json& line, Recording& run) {
+  check_first(line, run.tree.size());
+  const Json& list = list_of(line, "nodes");
+  if (list.size() % 2 != 0) throw BadField{"nodes have not two numbers each"};
+  for (std::size_t i = 0; i < list.size(); i += 2) {
+    const std::size_t node = run.tree.size();
+    const auto above = at<std::size_t>(list, i, "nodes");
+    if (above < 1 || above > node) {
+      throw BadField{fmt::format("node {} has no parent before it", node)};
+    }
+    const std::size_t location = index(list[i + 1], "location", run.locations.size());
+    const NodeId id =
+        run.tree.child(static_cast<NodeId>(node - above), static_cast<LocationId>(location));
+    if (id != node) throw BadField{fmt::format("node {} is there twice", node)};
+  }
+}
+
+void Reader::take_groups(const Json& line, Recording& run) {
+  check_first(line, run.groups.size());
+  for (const Json& each : list_of(line, "groups")) {
+    convert(each, "groups", run.groups.emplace_back().name);
+  }
+}
+
+void Reader::take_epochs(const Json& line, Recording& run) {
+  check_first(line, run.epochs.size());
+  for (const Json& each : items(line, "epochs")) {
+    fields_.read(each, run.epochs.emplace_back(), log_rows::of_epoch());
+  }
+}
+
+std::vector<std::optional<Metric>> Reader::metrics_of(const Json& line) {
+  std::vector<std::optional<Metric>> metrics;
+  for (const Json& each : list_of(line, "metrics")) {
+    std::string name;
+    convert(each, "metrics", name);
+    const auto metric = value_of<Metric>(name);
+    const bool known = name_of(metric) == name;
+    metrics.push_back(known ? std::optional(metric) : std::nullopt);
+    if (known) continue;
+    Warning warning(kUnknownMetric, name);
+    auto& all = lines_.warnings();
+    if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(std::move(warning));
+  }
+  return metrics;
+}
+
+void Reader::take_cells(const Json& line, Recording& run) {
+  SliceKey key;
+  key.epoch = static_cast<std::uint32_t>(index(line.at("epoch"), "epoch", run.epochs.size()));
+  key.group = static_cast<std::uint32_t>(index(line.at("group"), "group", run.groups.size()));
+  const std::vector<std::optional<Metric>> metrics = metrics_of(line);
+  const Json& list = list_of(line, "cells");
+  const std::size_t width = 1 + metrics.size();
+  if (list.size() % width != 0) {
+    throw BadField{fmt::format("cells have not {} numbers each", width)};
+  }
+  std::uint64_t node = kRoot;
+  for (std::size_t row = 0; row < list.size(); row += width) {
+    const auto step = at<std::uint64_t>(list, row, "cells");
+    if (step >= run.tree.size() - node) throw BadField{"a cell is of a node that was not named"};
+    node += step;
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      const auto value = at<std::uint64_t>(list, row + 1 + i, "cells");
+      if (!metrics[i]) continue;
+      std::uint64_t& sum = sums_[*metrics[i]];
+      if (value > kLargestSum - sum) throw BadField{"the values add up to more than a log holds"};
+      sum += value;
+      key.metric = *metrics[i];
+      run.add(key, static_cast<NodeId>(node), value);
+    }
+  }
+}
+
+ReadLog Reader::take() {
+  if (repeated_ > 0) lines_.warnings().emplace_back(kRepeated, repeated_);
+  return {std::move(runs_), std::move(lines_.warnings())};
+}
+
+}  // namespace
+
+ReadLog read_logs(const std::vector<std::string>& paths) {
+  return parse_logs(read_files(paths, kHint));
+}
+
+ReadLog parse_logs(const std::vector<LogText>& logs) {
+  Reader reader;
+  for (const LogText& log : logs) reader.read(log.text, log.name);
+  return reader.take();
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,266 @@
+#include "controller/callpath/present.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/callpath/profile_tree.h"
+#include "unwind/names.h"
+
+namespace causalctl::callpath {
+namespace {
+
+using report::callpath::Chains;
+using report::callpath::Column;
+using report::callpath::Frame;
+using report::callpath::Profile;
+
+struct Shown {
+  Metric metric;
+  const char* name;
+  const char* unit;
+  const char* title;
+};
+constexpr Shown kShown[] = {
+    {Metric::cpu_ns, "cpu", "nanoseconds", "CPU time"},
+    {Metric::samples, "samples", "samples", "samples"},
+    {Metric::blocked_ns, "blocked", "nanoseconds", "time blocked"},
+    {Metric::runnable_ns, "runnable", "nanoseconds", "time waiting for a core"},
+    {Metric::waits, "waits", "waits", "waits"},
+};
+
+// Numbers frames and modules, each once for all runs.
+class Frames {
+ public:
+  explicit Frames(Profile& profile) : profile_(profile) {}
+
+  std::uint32_t of_group(const std::string& name) {
+    Frame frame;
+    frame.function = name;
+    frame.is_group = true;
+    return number_of(std::move(frame), 0, 0);
+  }
+
+  // Returns the frames of a location, outermost first.
+  std::vector<std::uint32_t> of_location(const Recording& run, const Location& location) {
+    const Module& module = run.modules[location.module];
+    const std::uint32_t module_number = number_of_module(module);
+    const std::string unknown = name_of_unknown(module.path);
+    Frame frame;
+    frame.module = module.path;
+    frame.offset = location.offset - (location.is_call ? 1 : 0);
+    if (location.frames.empty()) {
+      frame.function = unknown;
+      return {number_of(std::move(frame), module_number, 0)};
+    }
+    std::vector<std::uint32_t> numbers;
+    for (std::size_t i = location.frames.size(); i-- > 0;) {
+      const SourceFrame& source = location.frames[i];
+      frame.function = source.function.empty() ? unknown : source.function;
+      frame.file = source.file;
+      frame.line = std::max(source.line, 0);
+      frame.inlined = !numbers.empty();
+      numbers.push_back(
+          number_of(frame, module_number, static_cast<std::uint32_t>(numbers.size()) + 1));
+    }
+    return numbers;
+  }
+
+ private:
+  // Module, offset, how many functions are around it, function, file, line. What other runs know of
+  // a place may differ.
+  using Key = std::tuple<std::uint32_t, Address, std::uint32_t, std::string, std::string, int>;
+
+  static std::string name_of_unknown(const std::string& path) {
+    if (path.empty()) return "[unknown]";
+    if (path.front() == '[') return path;
+    return fmt::format("[{}]", unwind::base_name(path));
+  }
+
+  std::uint32_t number_of_module(const Module& module) {
+    const auto [entry, is_new] = modules_.emplace(std::pair(module.path, module.build_id),
+                                                  static_cast<std::uint32_t>(modules_.size()));
+    if (is_new) {
+      profile_.modules.push_back(module.path);
+      profile_.build_ids.push_back(module.build_id);
+    }
+    return entry->second;
+  }
+
+  std::uint32_t number_of(Frame frame, std::uint32_t module, std::uint32_t around) {
+    const auto [entry, is_new] =
+        frames_.emplace(Key(module, frame.offset, around, frame.function, frame.file, frame.line),
+                        static_cast<std::uint32_t>(profile_.frames.size()));
+    if (is_new) profile_.frames.push_back(std::move(frame));
+    return entry->second;
+  }
+
+  Profile& profile_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> modules_;
+  std::map<Key, std::uint32_t> frames_;
+};
+
+// Adds the nodes of one run, for one group of threads at a time.
+class Expansion {
+ public:
+  Expansion(const Recording& run, Frames& frames, ProfileTree& tree)
+      : run_(run), frames_(frames), tree_(tree), of_location_(run.locations.size()) {}
+
+  // Returns the profile's node for a node of the recording, below `top`.
+  std::uint32_t node(NodeId id, std::uint32_t top) {
+    std::vector<std::uint32_t>& known = nodes_[top];
+    if (known.empty()) known.assign(run_.tree.size(), kUnknown);
+    known[kRoot] = top;
+    path_.clear();
+    for (; known[id] == kUnknown; id = run_.tree.node(id).parent) path_.push_back(id);
+    std::uint32_t end = known[id];
+    for (auto each = path_.rbegin(); each != path_.rend(); ++each) {
+      for (const std::uint32_t frame : frames_of(run_.tree.node(*each).location)) {
+        end = tree_.child(end, frame);
+      }
+      known[*each] = end;
+    }
+    return end;
+  }
+
+ private:
+  static constexpr std::uint32_t kUnknown = UINT32_MAX;
+
+  const std::vector<std::uint32_t>& frames_of(LocationId location) {
+    std::vector<std::uint32_t>& frames = of_location_[location];
+    if (frames.empty()) frames = frames_.of_location(run_, run_.locations[location]);
+    return frames;
+  }
+
+  const Recording& run_;
+  Frames& frames_;
+  ProfileTree& tree_;
+  std::vector<std::vector<std::uint32_t>> of_location_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> nodes_;  // by `top`
+  std::vector<NodeId> path_;
+};
+
+// Returns the number of the column of each metric that was recorded.
+std::map<Metric, std::size_t> columns_of(std::span<const Recording> runs, Profile& profile) {
+  std::set<Metric> recorded;
+  for (const Recording& run : runs) {
+    for (const auto& [key, slice] : run.slices) recorded.insert(key.metric);
+  }
+  if (recorded.empty()) recorded = {Metric::samples};
+  std::map<Metric, std::size_t> columns;
+  for (const Shown& shown : kShown) {
+    if (!recorded.contains(shown.metric)) continue;
+    columns[shown.metric] = profile.columns.size();
+    profile.columns.push_back({shown.name, shown.unit, shown.title});
+  }
+  return columns;
+}
+
+std::set<std::string> groups_of(std::span<const Recording> runs) {
+  std::set<std::string> names;
+  for (const Recording& run : runs) {
+    for (const auto& [key, slice] : run.slices) names.insert(run.groups[key.group].name);
+  }
+  return names;
+}
+
+// The nodes of a slice in order, so that equal recordings give equal profiles.
+std::vector<std::pair<NodeId, std::uint64_t>> sorted(const Slice& slice) {
+  std::vector<std::pair<NodeId, std::uint64_t>> values(slice.begin(), slice.end());
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+void add_trees(std::span<const Recording> runs, Profile& profile) {
+  const std::map<Metric, std::size_t> columns = columns_of(runs, profile);
+  const bool has_groups = groups_of(runs).size() > 1;
+  ProfileTree tree(profile.columns.size());
+  Frames frames(profile);
+  for (const Recording& run : runs) {
+    Expansion expansion(run, frames, tree);
+    for (const auto& [key, slice] : run.slices) {
+      const std::uint32_t top =
+          has_groups ? tree.child(0, frames.of_group(run.groups[key.group].name)) : 0;
+      for (const auto& [node, value] : sorted(slice)) {
+        tree.add(expansion.node(node, top), columns.at(key.metric), value);
+      }
+    }
+  }
+  profile.nodes = tree.nodes();
+  profile.own = tree.columns();
+}
+
+void add_notes(const Recording& run, const std::string& which, Profile& profile) {
+  const auto note = [&](std::string text) { profile.notes.push_back(which + std::move(text)); };
+  if (!run.ended) note("The log has no end: the run was killed, or goes on.");
+  if (run.losses.records_lost > 0) {
+    note(fmt::format("{} records were lost, because the kernel's rings were full.",
+                     run.losses.records_lost));
+  }
+  if (run.losses.throttles > 0) {
+    note(fmt::format("The kernel took no samples for a while, {} times (throttling).",
+                     run.losses.throttles));
+  }
+  if (run.throttled) note("A quota of CPU time stopped the program meanwhile.");
+  if (run.death) note(fmt::format("Signal {} ended the program.", run.death->signal));
+  if (run.reason == EndReason::log_failed) note("The log could not be written to its end.");
+  for (const std::string& warning : run.warnings) profile.warnings.push_back(which + warning);
+}
+
+Chains chains_of(std::span<const Recording> runs) {
+  ChainTotals all;
+  for (const Recording& run : runs) merge(all, run.chains);
+  Chains chains;
+  chains.complete = all.complete;
+  chains.incomplete = all.incomplete;
+  const std::pair<const char*, std::uint64_t> reasons[] = {
+      {"in code that no unwind table describes", all.no_table},
+      {"deeper than what was copied of the stack", all.copy_short},
+      {"at a return address that follows no call", all.no_call}};
+  for (const auto& [text, count] : reasons) {
+    if (count > 0) chains.reasons.push_back({text, count});
+  }
+  return chains;
+}
+
+}  // namespace
+
+Profile present(std::span<const Recording> runs) {
+  INVARIANT(!runs.empty());
+  Profile profile;
+  const Recording& first = runs.front();
+  profile.program = first.executable;
+  profile.host = first.host;
+  profile.pid = first.pid;
+  profile.runs = runs.size();
+  profile.started_ns = first.started_ns;
+  profile.chains = chains_of(runs);
+  std::uint64_t samples = 0;
+  double sampled_ns = 0;
+  for (const Recording& run : runs) {
+    if (run.host != first.host) profile.host.clear();
+    if (run.host != first.host || run.pid != first.pid) profile.pid = 0;
+    profile.started_ns = std::min(profile.started_ns, run.started_ns);
+    profile.wall_ns += run.wall_ns;
+    samples += run.losses.samples_total;
+    sampled_ns +=
+        static_cast<double>(run.losses.samples_total) * static_cast<double>(run.period_ns);
+    const std::string which =
+        runs.size() > 1 ? fmt::format("{} (process {}): ", run.executable, run.pid) : "";
+    add_notes(run, which, profile);
+  }
+  profile.period_ns = samples > 0
+                          ? static_cast<Nanoseconds>(sampled_ns / static_cast<double>(samples))
+                          : first.period_ns;
+  add_trees(runs, profile);
+  return profile;
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,213 @@
+#include "controller/callpath/log.h"
+
+#include <catch2/catch.hpp>
+
+#include "controller/base/error.h"
+#include "tests/support/folder.h"
+#include "tests/unit/callpath/recordings.h"
+
+namespace causalctl::callpath {
+namespace {
+
+using Catch::Contains;
+using test::content;
+using test::Folder;
+
+// Returns the values by path, which do not depend on the numbers of nodes.
+std::map<std::string, std::uint64_t> values(const Recording& r) {
+  std::map<std::string, std::uint64_t> all;
+  for (const auto& [key, slice] : r.slices) {
+    for (const auto& [node, value] : slice) {
+      std::string path = fmt::format("{} {} {}", r.epochs.at(key.epoch).reason,
+                                     r.groups.at(key.group).name, name_of(key.metric));
+      for (NodeId at = node; at != kRoot; at = r.tree.node(at).parent) {
+        const Location& l = r.locations.at(r.tree.node(at).location);
+        path +=
+            fmt::format(" {}+{:x}{}", r.modules.at(l.module).path, l.offset, l.is_call ? "c" : "");
+        for (const SourceFrame& f : l.frames)
+          path += " " + f.function + f.file + std::to_string(f.line);
+      }
+      all[path] += value;
+    }
+  }
+  return all;
+}
+
+std::string written(const Folder& folder, const std::vector<Recording>& states) {
+  const std::string path = folder.file("l.jsonl");
+  {
+    LogWriter log(path);
+    log.begin(states.front());
+    for (const Recording& each : states) log.update(each);
+    log.end(states.back());
+  }
+  return content(path);
+}
+
+// The recording as it was when it was half done, and whole.
+std::vector<Recording> growing() {
+  Recording whole = small_recording();
+  Recording half = whole;
+  half.chains = {10, 1, 0, 1, 0};
+  half.locations[2].frames.clear();
+  for (auto& [key, slice] : half.slices) {
+    for (auto& [node, value] : slice) value /= 2;
+  }
+  whole.groups.push_back({"worker (thread 12)"});
+  whole.epochs.push_back({500, "dlopen of libz.so.1"});
+  whole.add({1, 1, Metric::blocked_ns}, 2, 77);
+  whole.add({1, 1, Metric::waits}, 3, 1);
+  return {half, whole};
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_log(text, "l");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
+  const Folder folder;
+  const auto states = growing();
+  const ReadLog read = parse_log(written(folder, states), "l");
+  CHECK(read.warnings.empty());
+  REQUIRE(read.runs.size() == 1);
+  const Recording& r = read.runs[0];
+  const Recording& whole = states.back();
+  CHECK(values(r) == values(whole));
+  CHECK(r.id == "run-1");
+  CHECK(r.executable == whole.executable);
+  CHECK(r.config_json == whole.config_json);
+  CHECK(r.started_ns == whole.started_ns);
+  CHECK(r.period_ns == whole.period_ns);
+  CHECK(r.modules[1].build_id == "ef01");
+  CHECK(r.epochs[1].start_ns == 500);
+  CHECK(r.chains.complete == 98);
+  CHECK(r.chains.no_table == 1);
+  CHECK(r.losses.samples_total == 100);
+  CHECK(r.wall_ns == whole.wall_ns);
+  CHECK(r.controller_cpu_share == Approx(0.02));
+  CHECK(r.ended);
+  CHECK(r.reason == EndReason::duration);
+}
+
+TEST_CASE("a log of call paths is readable wherever it was cut off", "[callpath][log]") {
+  const Folder folder;
+  const std::string whole = written(folder, growing());
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    INFO(length);
+    const ReadLog read = parse_log(whole.substr(0, length), "l");
+    CHECK(read.runs.size() <= 1);
+    CHECK(read.warnings.size() <= 1);
+  }
+}
+
+TEST_CASE("a run that was killed and cut off does not hurt the next one", "[callpath][log]") {
+  const Folder folder;
+  const std::string first = written(folder, growing());
+  std::string second = first;
+  for (auto at = second.find("run-1"); at != std::string::npos; at = second.find("run-1")) {
+    second.replace(at, 5, "run-2");
+  }
+  const ReadLog read = parse_log(first.substr(0, first.size() - 9) + second, "l");
+  CHECK(read.runs.size() == 2);
+  REQUIRE(read.warnings.size() == 1);
+  CHECK_THAT(read.warnings[0].text(), Contains("begins with one that was cut off"));
+  CHECK(values(read.runs[0]) == values(read.runs[1]));
+}
+
+TEST_CASE("a log of call paths that is given twice counts once", "[callpath][log]") {
+  const Folder folder;
+  const std::string text = written(folder, growing());
+  const ReadLog read = parse_logs({{"a", text}, {"b", text}});
+  REQUIRE(read.runs.size() == 1);
+  CHECK(values(read.runs[0]) == values(growing().back()));
+  REQUIRE(read.warnings.size() == 1);
+  CHECK_THAT(read.warnings[0].text(), Contains("given twice"));
+}
+
+TEST_CASE("a log of call paths that is damaged is refused with its line", "[callpath][log]") {
+  const std::string run = R"({"type":"run","kind":"callpath","version":1,"run":"a","n":0})"
+                          "\n";
+  const auto line = [&](const std::string& type, const std::string& rest) {
+    return run + R"({"type":")" + type + R"(","run":"a","n":1,"first":0,)" + rest + "}\n";
+  };
+  CHECK(refusal(run).empty());
+  CHECK_THAT(refusal("hello\n"), Contains("l:1: not a line of a log of call paths"));
+  CHECK_THAT(refusal(R"({"type":"run","version":1,"run":"a"})"),
+             Contains("l:1") && Contains("not a recording"));
+  CHECK_THAT(refusal(R"({"type":"run","kind":"callpath","version":2,"run":"a"})"),
+             Contains("l:1") && Contains("newer"));
+  CHECK_THAT(refusal(R"({"type":"nodes","run":"a","n":3})"), Contains("lines 0 to 2 are missing"));
+  CHECK_THAT(refusal(line("nodes", R"("nodes":[1,0])")),
+             Contains("l:2") && Contains("\"first\" is 0"));
+  CHECK_THAT(refusal(line("locations", R"("locations":[[0,1,1]])")), Contains("no module 0"));
+  CHECK_THAT(refusal(line("locations", R"("locations":[[0,1]])")), Contains("three numbers"));
+  CHECK_THAT(refusal(line("frames", R"("frames":[[5,0,0,1]])")), Contains("no location 5"));
+  CHECK_THAT(refusal(line("cells", R"("epoch":0,"group":0,"metrics":[],"cells":[])")),
+             Contains("no epoch 0"));
+  CHECK_THAT(refusal(line("cells", R"("metrics":[],"cells":[])")), Contains("l:2"));
+  CHECK_THAT(refusal(line("modules", R"("modules":7)")),
+             Contains("l:2") && Contains("list of objects"));
+  CHECK_THAT(refusal(line("epochs", R"("epochs":[{"start_ns":"x"}])")),
+             Contains("not a whole number"));
+  CHECK(parse_log(line("weather", R"("x":1)"), "l").warnings.size() == 1);
+}
+
+TEST_CASE("cells of a log must be of nodes that are there, and add up", "[callpath][log]") {
+  const std::string begin =
+      R"({"type":"run","kind":"callpath","version":1,"run":"a","n":0})"
+      "\n"
+      R"({"type":"modules","run":"a","n":1,"first":0,"modules":[{"path":"/x"}]})"
+      "\n"
+      R"({"type":"locations","run":"a","n":2,"first":0,"locations":[[0,18446744073709551615,0]]})"
+      "\n"
+      R"({"type":"nodes","run":"a","n":3,"first":1,"nodes":[1,0]})"
+      "\n"
+      R"({"type":"groups","run":"a","n":4,"first":0,"groups":["all"]})"
+      "\n"
+      R"({"type":"epochs","run":"a","n":5,"first":0,"epochs":[{}]})"
+      "\n";
+  const auto cells = [&](const std::string& metrics, const std::string& list) {
+    return begin + R"({"type":"cells","run":"a","n":6,"epoch":0,"group":0,"metrics":[)" + metrics +
+           R"(],"cells":[)" + list + "]}\n";
+  };
+  const ReadLog good = parse_log(cells("\"samples\",\"frost\"", "0,1,9,1,2,9"), "l");
+  REQUIRE(good.runs.size() == 1);
+  CHECK(good.runs[0].slices.size() == 1);
+  CHECK(good.runs[0].slices.begin()->second == Slice{{0, 1}, {1, 2}});
+  REQUIRE(good.warnings.size() == 1);
+  CHECK_THAT(good.warnings[0].text(), Contains("frost"));
+  CHECK_THAT(refusal(cells("\"samples\"", "2,1")), Contains("l:7") && Contains("not named"));
+  CHECK_THAT(refusal(cells("\"samples\"", "1,1,18446744073709551615,1")), Contains("not named"));
+  CHECK_THAT(refusal(cells("\"samples\"", "1")), Contains("2 numbers each"));
+  CHECK_THAT(refusal(cells("\"samples\"", "1,9000000000000000000")), Contains("add up"));
+  CHECK_THAT(refusal(cells("\"samples\"", "1,-1")), Contains("whole number"));
+  CHECK_THAT(refusal(begin + R"({"type":"nodes","run":"a","n":6,"first":2,"nodes":[1,0,2,0]})"),
+             Contains("there twice") || Contains("parent"));
+  CHECK_THAT(refusal(begin + R"({"type":"nodes","run":"a","n":6,"first":2,"nodes":[3,0]})"),
+             Contains("no parent"));
+}
+
+TEST_CASE("a causal log and a log of call paths are not mixed in one file", "[callpath][log]") {
+  const Folder folder;
+  written(folder, growing());
+  CHECK_NOTHROW(check_log(folder.file("l.jsonl")));
+  folder.write("c.jsonl", R"({"type":"run","version":1,"run":"a"})");
+  CHECK_THROWS_WITH(check_log(folder.file("c.jsonl")), Contains("not a log of call paths"));
+}
+
+TEST_CASE("a full disk ends a log of call paths with whole lines", "[callpath][log]") {
+  LogWriter full("/dev/full");
+  CHECK_THROWS_WITH(full.begin(small_recording()), Contains("No space left"));
+  CHECK(full.failed());
+  CHECK_NOTHROW(full.update(small_recording()));
+  CHECK_NOTHROW(full.end(small_recording()));
+}
+
+}  // namespace causalctl::callpath

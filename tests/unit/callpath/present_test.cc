@@ -1,0 +1,130 @@
+#include "controller/callpath/present.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "controller/base/error.h"
+#include "controller/callpath/filter.h"
+#include "tests/unit/callpath/recordings.h"
+
+namespace causalctl::callpath {
+namespace {
+
+using Catch::Contains;
+using report::callpath::Profile;
+
+// Returns the values of a column that are not 0, by path: "main:10 a(int):21".
+std::map<std::string, std::uint64_t> paths(const Profile& profile, std::size_t column) {
+  std::map<std::string, std::uint64_t> all;
+  for (std::uint32_t node = 0; node < profile.nodes.size(); ++node) {
+    if (profile.own[column][node] == 0) continue;
+    std::string path;
+    for (std::uint32_t at = node; at != 0; at = profile.nodes[at].parent) {
+      const auto& frame = profile.frames[profile.nodes[at].frame];
+      path = frame.function + (frame.line > 0 ? fmt::format(":{}", frame.line) : "") +
+             (path.empty() ? "" : " ") + path;
+    }
+    all[path] += profile.own[column][node];
+  }
+  return all;
+}
+
+using Paths = std::map<std::string, std::uint64_t>;
+
+Profile small(const std::vector<Filter>& filters = {}) {
+  Profile profile = present(std::array{small_recording()});
+  apply(filters, profile);
+  return profile;
+}
+
+constexpr auto kThrough = Filter::Kind::through;
+constexpr auto kUnder = Filter::Kind::under;
+constexpr auto kNot = Filter::Kind::without;
+
+}  // namespace
+
+TEST_CASE("inlined functions are frames of their own, outermost first", "[callpath][present]") {
+  const Profile profile = small();
+  REQUIRE(profile.columns.size() == 2);
+  CHECK(profile.columns[0].name == "cpu");
+  CHECK(profile.columns[1].name == "samples");
+  CHECK(paths(profile, 1) == Paths{{"main:10 a(int):21 b(int):30 c:40", 50},
+                                   {"main:10 a(int):21 b(int):30 c:41 c:40", 20},
+                                   {"main:12 c:40", 20},
+                                   {"main:12 c:42 [libz.so.1]", 10}});
+  CHECK(totals(profile, 0)[0] == 100'000'000);
+  for (const auto& frame : profile.frames) {
+    CHECK(frame.inlined == (frame.function == "b(int)"));
+    if (frame.function == "a(int)") CHECK(frame.offset == 0x110f);  // within the call
+    if (frame.function == "[libz.so.1]") CHECK(frame.offset == 0x5000);
+  }
+  for (std::size_t node = 1; node < profile.nodes.size(); ++node) {
+    CHECK(profile.nodes[node].parent < node);
+  }
+  CHECK(profile.chains.complete == 98);
+  CHECK(profile.chains.reasons.size() == 2);
+}
+
+TEST_CASE("several groups of threads are the outermost frames", "[callpath][present]") {
+  Recording recording = small_recording();
+  recording.groups.push_back({"worker"});
+  recording.add({0, 1, Metric::waits}, 1, 7);
+  const Profile profile = present(std::array{recording});
+  REQUIRE(profile.columns.size() == 3);
+  CHECK(profile.columns[2].name == "waits");
+  CHECK(paths(profile, 2) == Paths{{"worker main:10", 7}});
+  CHECK(paths(profile, 1).count("all main:12 c:40") == 1);
+}
+
+TEST_CASE("runs are added up, whatever their numbers are", "[callpath][present]") {
+  Recording other = small_recording();
+  other.id = "run-2";
+  other.pid = 4712;
+  other.modules.insert(other.modules.begin(), {"/usr/lib/libother.so", ""});
+  for (Location& each : other.locations) ++each.module;
+  other.ended = false;
+  const Profile profile = present(std::array{small_recording(), other});
+  CHECK(paths(profile, 1).at("main:12 c:42 [libz.so.1]") == 20);
+  CHECK(profile.nodes.size() == small().nodes.size());
+  CHECK(profile.pid == 0);
+  CHECK(profile.runs == 2);
+  CHECK(profile.wall_ns == 4'000'000'000);
+  CHECK(profile.chains.complete == 196);
+  REQUIRE(profile.notes.size() == 1);
+  CHECK_THAT(profile.notes[0], Contains("process 4712") && Contains("no end"));
+}
+
+TEST_CASE("filters keep paths through, under and without a function", "[callpath][filter]") {
+  CHECK(paths(small({{kThrough, "a"}}), 1) == Paths{{"main:10 a(int):21 b(int):30 c:40", 50},
+                                                    {"main:10 a(int):21 b(int):30 c:41 c:40", 20}});
+  CHECK(paths(small({{kUnder, "c"}}), 1) ==
+        Paths{{"c:40", 70}, {"c:41 c:40", 20}, {"c:42 [libz.so.1]", 10}});
+  CHECK(paths(small({{kNot, "a"}}), 1) ==
+        Paths{{"main:12 c:40", 20}, {"main:12 c:42 [libz.so.1]", 10}});
+}
+
+TEST_CASE("filters nest", "[callpath][filter]") {
+  CHECK(paths(small({{kThrough, "c"}, {kThrough, "c"}}), 1) ==
+        Paths{{"main:10 a(int):21 b(int):30 c:41 c:40", 20}});
+  CHECK(paths(small({{kUnder, "c"}, {kNot, "c"}}), 1) ==
+        Paths{{"c:40", 70}, {"c:42 [libz.so.1]", 10}});
+  CHECK(paths(small({{kUnder, "a"}, {kThrough, "c"}}), 1) ==
+        Paths{{"a(int):21 b(int):30 c:40", 50}, {"a(int):21 b(int):30 c:41 c:40", 20}});
+  CHECK(paths(small({{kNot, "[libz.so.1]"}, {kThrough, "main"}}), 1).size() == 3);
+  CHECK_THROWS_WITH(small({{kThrough, "b"}, {kThrough, "a"}}), Contains("no path fits"));
+}
+
+TEST_CASE("a filter's name that nothing has is told with the nearest ones", "[callpath][filter]") {
+  try {
+    small({{kThrough, "mian"}});
+    FAIL("it was accepted");
+  } catch (const UsageError& error) {
+    CHECK_THAT(error.what(), Contains("--through mian"));
+    CHECK_THAT(error.hint(), Contains("main"));
+  }
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,54 @@
+#include "tests/unit/callpath/recordings.h"
+
+#include <array>
+
+namespace causalctl::callpath {
+
+LocationId add_location(Recording& recording, std::uint32_t module, Address offset, bool is_call,
+                        std::vector<SourceFrame> frames) {
+  recording.locations.push_back({module, offset, is_call, std::move(frames)});
+  return static_cast<LocationId>(recording.locations.size() - 1);
+}
+
+Recording small_recording() {
+  Recording r;
+  r.id = "run-1";
+  r.host = "host";
+  r.pid = 4711;
+  r.executable = "/srv/bin/server";
+  r.build_id = "abcd";
+  r.started_ns = 1763690000000000000;
+  r.config_json = R"({"target":{"pid":4711}})";
+  r.seed = 42;
+  r.period_ns = 1'000'000;
+  r.modules = {{"/srv/bin/server", "abcd"}, {"/usr/lib/libz.so.1", "ef01"}};
+  const LocationId main_a = add_location(r, 0, 0x1010, true, {{"main", "/src/main.c", 10}});
+  const LocationId main_c = add_location(r, 0, 0x1020, true, {{"main", "/src/main.c", 12}});
+  const LocationId a_b_c =
+      add_location(r, 0, 0x1110, true, {{"b(int)", "/src/b.h", 30}, {"a(int)", "/src/a.c", 21}});
+  const LocationId c_c = add_location(r, 0, 0x1210, true, {{"c", "/src/c.c", 41}});
+  const LocationId in_c = add_location(r, 0, 0x1204, false, {{"c", "/src/c.c", 40}});
+  const LocationId c_z = add_location(r, 0, 0x1218, true, {{"c", "/src/c.c", 42}});
+  const LocationId in_z = add_location(r, 1, 0x5000, false, {});
+  r.groups = {{"all"}};
+  r.epochs = {{0, "start"}};
+  const auto sample = [&](std::vector<LocationId> path, std::uint64_t count) {
+    const NodeId node = r.tree.path(path);
+    r.add({0, 0, Metric::samples}, node, count);
+    r.add({0, 0, Metric::cpu_ns}, node, count * 1'000'000);
+  };
+  sample({main_a, a_b_c, in_c}, 50);
+  sample({main_a, a_b_c, c_c, in_c}, 20);
+  sample({main_c, in_c}, 20);
+  sample({main_c, c_z, in_z}, 10);
+  r.chains = {98, 2, 1, 1, 0};
+  r.losses.samples_total = 100;
+  r.wall_ns = 2'000'000'000;
+  r.ended = true;
+  r.reason = EndReason::duration;
+  r.digest = DigestResult::same;
+  r.controller_cpu_share = 0.02;
+  return r;
+}
+
+}  // namespace causalctl::callpath

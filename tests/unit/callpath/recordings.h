@@ -1,0 +1,19 @@
+// Recordings of call paths for tests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/callpath/recording.h"
+
+namespace causalctl::callpath {
+
+// A program of two modules. main calls a (which calls the inlined b, which calls c), and c from
+// line 12; c calls itself. libz.so has code without symbols.
+Recording small_recording();
+
+// Returns the number of a location, which is added.
+LocationId add_location(Recording& recording, std::uint32_t module, Address offset, bool is_call,
+                        std::vector<SourceFrame> frames);
+
+}  // namespace causalctl::callpath
