@@ -291,78 +291,89 @@ struct Unwinder::Impl : Source {
               return image == nullptr ? 0 : image->last_call_target(target, address);
             }} {}
 
-  struct Chain {
-    std::vector<Address> callers;
-    bool complete = false;
+  // What is above a frame.
+  struct Callers {
+    std::vector<UnwoundFrame> frames;
+    Address cfa = 0;  // of the frame itself
+    ChainEnd end = ChainEnd::unreadable;
   };
 
-  Chain follow(const Registers& start, bool innermost, std::size_t depth);
-  Chain search(const UnknownFrame& frame, const Registers& start, std::size_t depth);
+  Callers follow(const Registers& start, bool innermost, std::size_t depth);
+  Callers search(const UnknownFrame& frame, const Registers& start, std::size_t depth);
 
   StackHoles holes;
   CodeAndStack code_and_stack;
   int alternatives = 0;  // that may still be tried
-  bool complete = false;
+  Chain chain;           // the latest
 };
 
 // Steps by the tables, and from a frame without one by a search.
-Unwinder::Impl::Chain Unwinder::Impl::follow(const Registers& start, bool innermost,
-                                             std::size_t depth) {
-  Chain chain;
+Unwinder::Impl::Callers Unwinder::Impl::follow(const Registers& start, bool innermost,
+                                               std::size_t depth) {
+  Callers above;
   registers = &start;
   cursor = nullptr;
   unw_cursor_t current;
-  if (unw_init_remote(&current, space, static_cast<Source*>(this)) != 0) return chain;
-  while (chain.callers.size() < depth) {
+  if (unw_init_remote(&current, space, static_cast<Source*>(this)) != 0) return above;
+  Address* cfa = &above.cfa;
+  above.end = ChainEnd::depth;
+  while (above.frames.size() < depth) {
     unw_cursor_t before = current;
     cursor = &current;
     table_found = true;  // a rule from libunwind's cache needs no look-up
     const int step = unw_step(&current);
-    if (!table_found && unw_is_signal_frame(&before) <= 0) {
+    const bool signal = unw_is_signal_frame(&before) > 0;
+    if (!table_found && !signal) {
       cursor = &before;
       UnknownFrame frame;
-      frame.innermost = innermost && chain.callers.empty();
+      frame.innermost = innermost && above.frames.empty();
       unw_get_reg(&before, UNW_REG_IP, &frame.ip);
       unw_get_reg(&before, UNW_REG_SP, &frame.sp);
       if (unw_get_reg(&before, UNW_X86_64_RBP, &frame.bp) != 0) frame.bp = 0;
-      Chain rest = search(frame, start, depth - chain.callers.size());
-      chain.callers.insert(chain.callers.end(), rest.callers.begin(), rest.callers.end());
-      chain.complete = rest.complete;
+      Callers rest = search(frame, start, depth - above.frames.size());
+      *cfa = rest.cfa;
+      above.frames.insert(above.frames.end(), rest.frames.begin(), rest.frames.end());
+      above.end = rest.end;
       break;
     }
-    if (step == 0) chain.complete = true;
-    if (step <= 0) break;
     unw_word_t ip = 0;
-    if (unw_get_reg(&current, UNW_REG_IP, &ip) != 0) break;
-    if (ip == 0) {
-      chain.complete = true;
+    const bool known = step > 0 && unw_get_reg(&current, UNW_REG_IP, &ip) == 0;
+    if (step == 0 || (known && ip == 0)) {
+      above.end = ChainEnd::outermost;
       break;
     }
-    if (executable.find(ip) == nullptr) break;
-    chain.callers.push_back(ip);
+    if (!known || executable.find(ip) == nullptr) {
+      above.end = known ? ChainEnd::no_call : ChainEnd::unreadable;
+      break;
+    }
+    unw_get_reg(&current, UNW_REG_SP, cfa);
+    above.frames.push_back({ip, 0, signal ? FrameHow::signal : FrameHow::libunwind});
+    cfa = &above.frames.back().cfa;
   }
   cursor = nullptr;
-  return chain;
+  return above;
 }
 
-Unwinder::Impl::Chain Unwinder::Impl::search(const UnknownFrame& frame, const Registers& start,
-                                             std::size_t depth) {
-  Chain best;
+Unwinder::Impl::Callers Unwinder::Impl::search(const UnknownFrame& frame, const Registers& start,
+                                               std::size_t depth) {
+  Callers best;
+  best.end = ChainEnd::no_table;
   for (const PossibleCaller& caller : possible_callers(frame, code_and_stack)) {
-    const bool first = best.callers.empty() && caller.likely;
+    const bool first = best.frames.empty() && caller.likely;
     if (!first && alternatives-- <= 0) break;
     Registers there = start;
     there.values[PERF_REG_X86_IP] = caller.return_address - 1;
     there.values[PERF_REG_X86_SP] = caller.sp;
     there.values[PERF_REG_X86_BP] = caller.bp;
-    Chain chain = follow(there, false, depth - 1);
-    if (!chain.complete && !first) continue;
-    best.complete = chain.complete;
-    best.callers.assign(1, caller.return_address);
-    best.callers.insert(best.callers.end(), chain.callers.begin(), chain.callers.end());
-    if (best.complete) return best;
+    Callers above = follow(there, false, depth - 1);
+    if (above.end != ChainEnd::outermost && !first) continue;
+    best.end = above.end;
+    best.cfa = caller.sp;
+    best.frames.assign(1, {caller.return_address, above.cfa, FrameHow::guess});
+    best.frames.insert(best.frames.end(), above.frames.begin(), above.frames.end());
+    if (best.end == ChainEnd::outermost) return best;
   }
-  if (best.callers.empty()) best.complete = is_outermost(frame, code_and_stack);
+  if (best.frames.empty() && is_outermost(frame, code_and_stack)) best.end = ChainEnd::outermost;
   return best;
 }
 
@@ -374,22 +385,35 @@ void Unwinder::refresh() {
   impl_->holes.mappings_changed();
 }
 
-bool Unwinder::last_complete() const { return impl_->complete; }
-bool Unwinder::last_from_copy() const { return !impl_->read_live; }
+bool Unwinder::last_complete() const { return impl_->chain.complete(); }
+bool Unwinder::last_from_copy() const { return impl_->chain.from_copy; }
 
-std::vector<Address> Unwinder::unwind(const Registers& registers, std::span<const std::byte> stack,
-                                      std::size_t depth) {
-  if (depth == 0) return {};
+const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const std::byte> stack,
+                                    std::size_t depth) {
+  Chain& chain = impl_->chain;
+  chain = Chain{{}, ChainEnd::depth, true};
+  if (depth == 0) return chain;
   const Address sp = registers.values[PERF_REG_X86_SP];
   impl_->stack_pointer = sp;
   impl_->stack = StackView(sp, stack);
   impl_->read_live = false;
   impl_->alternatives = kMostAlternatives;
   impl_->holes.mend(sp, stack);
-  auto chain = impl_->follow(registers, true, depth - 1);
-  impl_->complete = chain.complete;
-  chain.callers.insert(chain.callers.begin(), registers.values[PERF_REG_X86_IP]);
-  return std::move(chain.callers);
+  const auto above = impl_->follow(registers, true, depth - 1);
+  chain.frames.push_back({registers.values[PERF_REG_X86_IP], above.cfa, FrameHow::instruction});
+  chain.frames.insert(chain.frames.end(), above.frames.begin(), above.frames.end());
+  chain.end = above.end;
+  chain.from_copy = !impl_->read_live;
+  return chain;
+}
+
+std::vector<Address> Unwinder::unwind(const Registers& registers, std::span<const std::byte> stack,
+                                      std::size_t depth) {
+  std::vector<Address> addresses;
+  for (const UnwoundFrame& frame : unwind_chain(registers, stack, depth).frames) {
+    addresses.push_back(frame.ip);
+  }
+  return addresses;
 }
 
 }  // namespace causalctl::unwind

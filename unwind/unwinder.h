@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "unwind/chain.h"
 
 namespace causalctl::unwind {
 
@@ -26,10 +27,13 @@ class Unwinder {
 
   void refresh();  // call it when mappings have changed
 
-  // Returns at most `depth` addresses: the instruction pointer, then return addresses, outermost
-  // last. `stack` has the bytes at and above the stack pointer; other memory is read from the
+  // Returns at most `depth` frames, innermost first. The chain is valid until the next call.
+  // `stack` has the bytes at and above the stack pointer; other memory is read from the
   // target. Where the copy is short because of a hole in the stack, the hole is mended
   // (stack_holes.h).
+  const Chain& unwind_chain(const Registers& registers, std::span<const std::byte> stack,
+                            std::size_t depth);
+  // Does the same, and returns the addresses alone: the instruction pointer, then return addresses.
   std::vector<Address> unwind(const Registers& registers, std::span<const std::byte> stack,
                               std::size_t depth);
   bool last_complete() const;   // true if the last chain ended at the outermost frame
