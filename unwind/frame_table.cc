@@ -10,7 +10,7 @@
 namespace causalctl::unwind {
 namespace {
 
-constexpr std::size_t kMostRows = 1U << 20U;
+constexpr std::size_t kMostRows = 1U << 18U;
 
 // DWARF's numbers (System V ABI for x86-64, figure 3.36).
 constexpr unsigned kRbp = 6;
@@ -174,9 +174,11 @@ std::optional<FrameRule> FrameTable::rule_at(Address address) {
   if (dwarf_frame_info(frame, &start, &end, &signal) < 0) return std::nullopt;
   // The rules for a signal's frame find other registers than the three of a FrameRule.
   const FrameRule rule = signal ? FrameRule() : rule_of(frame);
-  if (address < start || address >= end) return rule;
+  // After DW_CFA_restore_state libdw tells a start that is too low, so a row is taken to begin
+  // where it was met.
+  if (address >= end) return rule;
   if (rows_.size() >= kMostRows) rows_.clear();
-  rows_.insert_or_assign(start, Row{end, rule});
+  rows_.insert_or_assign(address, Row{end, rule});
   return rule;
 }
 

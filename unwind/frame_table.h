@@ -42,7 +42,7 @@ class FrameTable {
 
   std::unique_ptr<Elf, EndElf> elf_;
   std::unique_ptr<Dwarf_CFI, EndTable> table_;
-  std::map<Address, Row> rows_;
+  std::map<Address, Row> rows_;  // by the lowest address at which they were met
 };
 
 }  // namespace causalctl::unwind
