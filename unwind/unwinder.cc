@@ -349,6 +349,8 @@ void Unwinder::refresh() {
   impl_->holes.mappings_changed();
 }
 
+std::size_t Unwinder::mend_stacks() { return impl_->holes.mend_all(); }
+
 bool Unwinder::last_complete() const { return impl_->chain.complete(); }
 
 const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const std::byte> stack,

@@ -20,6 +20,8 @@ class Unwinder {
   Unwinder& operator=(const Unwinder&) = delete;
 
   void refresh();  // call it when mappings have changed
+  // Mends the holes of all stacks, as StackHoles::mend_all() does; call it at the attach.
+  std::size_t mend_stacks();
 
   // Returns at most `depth` frames, innermost first. The chain is valid until the next call.
   // `stack` has the bytes at and above the stack pointer; what they lack is read from the target.
