@@ -38,6 +38,7 @@ class ElfImage {
   // Link-time address of the page at file offset 0: runtime address = address - base() + first
   // mapping.
   Address base() const { return base_; }
+  std::span<const std::byte> file() const { return file_; }
   std::optional<UnwindTable> unwind_table() const;
   std::optional<ImageBytes> section(std::string_view name) const;
   std::vector<ImageBytes> data_segments() const;  // those without code

@@ -19,6 +19,7 @@ constexpr std::uint32_t kGo120 = 0xfffffff1;
 
 // Fields of a function, counted from behind its entry.
 constexpr unsigned kName = 1;
+constexpr unsigned kStack = 4;
 constexpr unsigned kFiles = 5;
 constexpr unsigned kLines = 6;
 constexpr unsigned kUnit = 8;
@@ -217,6 +218,12 @@ std::optional<GoLine> GoTable::line_at(Address address) const {
   const std::int32_t file = value_at(*range, kFiles, address);
   GoLine found{file_of(range->value, file), line};
   return line > 0 && !found.file.empty() ? std::optional(std::move(found)) : std::nullopt;
+}
+
+std::optional<std::int32_t> GoTable::stack_at(Address address) const {
+  const auto* range = by_address_.find(address);
+  const std::int32_t in_use = range != nullptr ? value_at(*range, kStack, address) : -1;
+  return in_use >= 0 ? std::optional(in_use) : std::nullopt;
 }
 
 std::vector<GoFunction> GoTable::functions() const {

@@ -39,6 +39,9 @@ class GoTable {
   // All addresses are those of link time.
   std::optional<GoFunction> function_at(Address address) const;
   std::optional<GoLine> line_at(Address address) const;
+  // Returns how many bytes the function has below its return address when it is there; nullopt
+  // where that is not known.
+  std::optional<std::int32_t> stack_at(Address address) const;
   std::vector<GoFunction> functions() const;
   std::vector<std::string> files() const;
   // Returns where the line begins, once for each function that has code of it. `file` is matched by

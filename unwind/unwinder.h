@@ -1,21 +1,16 @@
-// Unwinds call chains by libunwind from copied registers and stack (a perf sample).
+// Finds the call chain of a perf sample from the registers and the stack that were copied with it.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "controller/base/types.h"
+#include "unwind/chain.h"
+#include "unwind/registers.h"
 
 namespace causalctl::unwind {
-
-// The 64-bit general registers in the order of asm/perf_regs.h (PERF_REG_X86_AX …): the index is
-// the bit.
-struct Registers {
-  std::uint64_t values[24] = {};
-};
 
 class Unwinder {
  public:
@@ -25,15 +20,18 @@ class Unwinder {
   Unwinder& operator=(const Unwinder&) = delete;
 
   void refresh();  // call it when mappings have changed
+  // Mends the holes of all stacks, as StackHoles::mend_all() does; call it at the attach.
+  std::size_t mend_stacks();
 
-  // Returns at most `depth` addresses: the instruction pointer, then return addresses, outermost
-  // last. `stack` has the bytes at and above the stack pointer; other memory is read from the
-  // target. Where the copy is short because of a hole in the stack, the hole is mended
-  // (stack_holes.h).
+  // Returns at most `depth` frames, innermost first. The chain is valid until the next call.
+  // `stack` has the bytes at and above the stack pointer; what they lack is read from the target.
+  // Where the copy is short because of a hole in the stack, the hole is mended (stack_holes.h).
+  const Chain& unwind_chain(const Registers& registers, std::span<const std::byte> stack,
+                            std::size_t depth);
+  // Does the same, and returns the addresses alone: the instruction pointer, then return addresses.
   std::vector<Address> unwind(const Registers& registers, std::span<const std::byte> stack,
                               std::size_t depth);
-  bool last_complete() const;   // true if the last chain ended at the outermost frame
-  bool last_from_copy() const;  // true if the last chain needed no stack but the copy
+  bool last_complete() const;  // true if the last chain ended at the outermost frame
 
  private:
   struct Impl;

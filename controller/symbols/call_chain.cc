@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::size_t kDepth = 64;
 
+}  // namespace
+
 unwind::Registers registers_of(const perf::UserStack& user) {
   unwind::Registers registers;
   std::size_t next = 0;
@@ -17,8 +19,6 @@ unwind::Registers registers_of(const perf::UserStack& user) {
   }
   return registers;
 }
-
-}  // namespace
 
 std::vector<Address> unwound(const perf::UserStack& user, unwind::Unwinder& unwinder,
                              std::size_t depth) {

@@ -23,6 +23,9 @@ inline Address code_at(const std::vector<Address>& chain, std::size_t index) {
   return index == 0 ? chain[index] : chain[index] - 1;
 }
 
+// The copied registers; those that were not are 0.
+unwind::Registers registers_of(const perf::UserStack& user);
+
 // REQUIRES: registers were copied with the sample. At most `depth` entries.
 std::vector<Address> unwound(const perf::UserStack& user, unwind::Unwinder& unwinder,
                              std::size_t depth);

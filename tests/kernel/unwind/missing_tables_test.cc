@@ -106,7 +106,7 @@ struct Stack {
   }
 };
 
-using Chain = std::vector<Address>;
+using Addresses = std::vector<Address>;
 
 }  // namespace
 
@@ -119,43 +119,45 @@ TEST_CASE("A register that was popped is not read from below the stack pointer",
   // What the target has meanwhile written where RBP was saved.
   stack.words.at(kBelow - 1) = stack.address(20);
   stack[21] = at(unwind_test_other_returns);
-  CHECK(stack.unwound(true) ==
-        Chain{at(unwind_test_popped), at(unwind_test_outer_returns), at(unwind_test_root_returns)});
+  CHECK(stack.unwound(true) == Addresses{at(unwind_test_popped), at(unwind_test_outer_returns),
+                                         at(unwind_test_root_returns)});
 }
 
 TEST_CASE("The caller of code without a table is found on the stack", "[unwind]") {
   SECTION("by the return address that the stack pointer points to") {
     Stack stack(at(unwind_test_bare));
     stack[0] = at(unwind_test_indirect_returns);
-    CHECK(stack.unwound(true) == Chain{at(unwind_test_bare), at(unwind_test_indirect_returns)});
+    CHECK(stack.unwound(true) == Addresses{at(unwind_test_bare), at(unwind_test_indirect_returns)});
   }
   SECTION("by the frame pointer") {
     Stack stack(at(unwind_test_bare_at));
     stack.registers.values[PERF_REG_X86_BP] = stack.address(50);
     stack[51] = at(unwind_test_indirect_returns);
-    CHECK(stack.unwound(true) == Chain{at(unwind_test_bare_at), at(unwind_test_indirect_returns)});
+    CHECK(stack.unwound(true) ==
+          Addresses{at(unwind_test_bare_at), at(unwind_test_indirect_returns)});
   }
   SECTION("by a direct call that leads there, above what was pushed") {
     Stack stack(at(unwind_test_bare_at));
     stack[0] = at(unwind_test_other_returns);  // an old one
     stack[2] = at(unwind_test_bare_returns);
-    CHECK(stack.unwound(true) == Chain{at(unwind_test_bare_at), at(unwind_test_bare_returns)});
+    CHECK(stack.unwound(true) == Addresses{at(unwind_test_bare_at), at(unwind_test_bare_returns)});
   }
   SECTION("by a call over a thunk") {
     Stack stack(at(unwind_test_bare_at));
     stack[2] = at(unwind_test_thunk_returns);
-    CHECK(stack.unwound(true) == Chain{at(unwind_test_bare_at), at(unwind_test_thunk_returns)});
+    CHECK(stack.unwound(true) == Addresses{at(unwind_test_bare_at), at(unwind_test_thunk_returns)});
   }
   SECTION("by an indirect call above what was pushed, if the chain is complete from there") {
     Stack stack(at(unwind_test_bare_at));
     stack[2] = at(unwind_test_indirect_returns);
-    CHECK(stack.unwound(true) == Chain{at(unwind_test_bare_at), at(unwind_test_indirect_returns)});
+    CHECK(stack.unwound(true) ==
+          Addresses{at(unwind_test_bare_at), at(unwind_test_indirect_returns)});
   }
   SECTION("not by an address with no call before it") {
     Stack stack(at(unwind_test_bare_at));
     stack[0] = at(unwind_test_bare_returns) + 1;
     stack[1] = stack.address(0);
-    CHECK(stack.unwound(false) == Chain{at(unwind_test_bare_at)});
+    CHECK(stack.unwound(false) == Addresses{at(unwind_test_bare_at)});
   }
 }
 
@@ -167,7 +169,7 @@ TEST_CASE("The caller of code that was made at run time is found", "[unwind]") {
   const auto made = reinterpret_cast<Address>(page) + 100;
   Stack stack(made);
   stack[7] = at(unwind_test_indirect_returns);
-  CHECK(stack.unwound(true) == Chain{made, at(unwind_test_indirect_returns)});
+  CHECK(stack.unwound(true) == Addresses{made, at(unwind_test_indirect_returns)});
   munmap(page, 4096);
 }
 

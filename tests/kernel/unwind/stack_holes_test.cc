@@ -4,11 +4,13 @@
 #include <asm/perf_regs.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
 #include <string>
+#include <thread>
 
 #include "controller/base/fd.h"
 #include "unwind/unwinder.h"
@@ -82,6 +84,42 @@ TEST_CASE("The unwinder fills the holes of the stacks that it gets", "[unwind]")
   Unwinder unwinder(getpid());
   (void)unwinder.unwind(registers, {sp, 2048}, 4);
   CHECK(pages.there() == "000111111110");
+}
+
+TEST_CASE("The stacks of blocked threads are mended at once", "[unwind]") {
+  const Pages pages;
+  // The thread stands on the stack above, and waits.
+  ucontext_t thread_context{};
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe(pipe.data()) == 0);
+  const Fd from(pipe[0]);
+  const Fd to(pipe[1]);
+  static int waits_for;
+  waits_for = from.get();
+  std::thread thread([&] {
+    ucontext_t other{};
+    getcontext(&other);
+    other.uc_stack.ss_sp = pages.at(1);
+    other.uc_stack.ss_size = 4 * kPage;
+    other.uc_link = &thread_context;
+    makecontext(
+        &other,
+        +[] {
+          char byte = 0;
+          (void)!read(waits_for, &byte, 1);
+        },
+        0);
+    swapcontext(&thread_context, &other);
+  });
+  // What lies above its frames was never touched, as it is with a large local array.
+  StackHoles holes(getpid());
+  while (pages.there().substr(5) != "1111110") {
+    CHECK(holes.mend_all() <= 2);
+    std::this_thread::yield();
+  }
+  CHECK(pages.there()[0] == '0');
+  REQUIRE(write(to.get(), "x", 1) == 1);
+  thread.join();
 }
 
 TEST_CASE("Nothing is read where the copy was as long as asked, or empty", "[unwind]") {

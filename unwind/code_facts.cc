@@ -1,0 +1,102 @@
+#include "unwind/code_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "unwind/call_site.h"
+#include "unwind/signal_frame.h"
+#include "unwind/target_memory.h"
+
+namespace causalctl::unwind {
+namespace {
+
+// Where a traceback of Go's own ends. Source: topofstack() in Go's src/runtime/traceback.go. What
+// mcall runs is no longer work of the goroutine that called it.
+constexpr std::array<std::string_view, 4> kGoOutermost = {"runtime.goexit", "runtime.mstart",
+                                                          "runtime.rt0_go", "runtime.mcall"};
+constexpr std::array<std::string_view, 3> kGoSwitches = {"runtime.systemstack", "runtime.morestack",
+                                                         "runtime.asmcgocall"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  constexpr std::string_view kAssembly = ".abi0";
+  if (name.ends_with(kAssembly)) name.remove_suffix(kAssembly.size());
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// In Go's functions the return address is above the stack in use, and below it the frame pointer.
+FrameRule go_rule(std::int32_t stack_in_use) {
+  FrameRule rule;
+  rule.kind = FrameRule::Kind::simple;
+  rule.cfa_offset = stack_in_use + 8;
+  rule.bp = stack_in_use >= 8 ? FrameRule::Bp::saved : FrameRule::Bp::same;
+  rule.bp_offset = -16;
+  return rule;
+}
+
+// Returns whether the thread is at, or was sampled within, the code that ends a handler.
+bool in_signal_return(std::span<const std::byte> before, std::span<const std::byte> code) {
+  if (is_signal_return(code)) return true;
+  constexpr std::size_t kCall = 2;  // the length of `syscall`
+  for (std::size_t size : {std::size_t{5}, std::size_t{7}}) {
+    if (before.size() < size || code.size() < kCall) continue;
+    if (is_signal_return({before.data() + before.size() - size, size + kCall})) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void CodeCache::clear() { std::fill(entries_.begin(), entries_.end(), Entry()); }
+
+void CodeCache::fill(Entry& entry, Address ip, bool returned, std::uint64_t key) {
+  entry.facts = CodeFacts();
+  CodeFacts& facts = entry.facts;
+  Image* image = images_.at(returned ? ip - 1 : ip);
+  const auto before =
+      image != nullptr ? images_.constant_bytes(ip - kLongestCall) : std::span<const std::byte>();
+  entry.key = before.size() > kLongestCall ? key : 0;
+  if (entry.key == 0) {
+    std::array<std::byte, kLongestCall> bytes{};
+    facts.follows_call = returned && images_.is_code(ip) &&
+                         read_target(images_.target(), ip - bytes.size(), bytes) &&
+                         call_before(bytes, ip);
+  } else {
+    const auto call = before.first(kLongestCall);
+    const auto code = before.subspan(kLongestCall);
+    facts.follows_call = returned && images_.is_code(ip) && call_before(call, ip);
+    if (returned ? is_signal_return(code) : in_signal_return(call, code)) {
+      facts.kind = CodeFacts::Kind::signal_return;
+      return;
+    }
+    if (returned && !facts.follows_call && is_context_end(code)) {
+      facts.kind = CodeFacts::Kind::context_end;
+      return;
+    }
+  }
+  if (image != nullptr) by_tables(facts, *image, returned ? ip - 1 : ip);
+}
+
+void CodeCache::by_tables(CodeFacts& facts, Image& image, Address code) {
+  ImageFile& file = images_.file(image);
+  const Address address = code - images_.bias(image);
+  if (const auto rule = file.frames().rule_at(address)) {
+    facts.rule = *rule;
+    facts.kind = rule->kind == FrameRule::Kind::outermost ? CodeFacts::Kind::outermost
+                                                          : CodeFacts::Kind::table;
+    return;
+  }
+  const auto function = file.go().valid() ? file.go().function_at(address) : std::nullopt;
+  const auto in_use = function ? file.go().stack_at(address) : std::nullopt;
+  if (!in_use) return;
+  facts.rule = go_rule(*in_use);
+  facts.function = function->low + images_.bias(image);
+  facts.kind = CodeFacts::Kind::go;
+  if (is_one_of(kGoSwitches, function->name)) facts.kind = CodeFacts::Kind::go_switch;
+  if (!is_one_of(kGoOutermost, function->name)) return;
+  facts.kind = CodeFacts::Kind::outermost;
+  // The runtime puts the address behind the first byte of goexit on the stack by hand.
+  facts.follows_call |= function->name.starts_with(kGoOutermost[0]);
+}
+
+}  // namespace causalctl::unwind
