@@ -76,6 +76,7 @@ int run(int argc, char** argv) {
   causalctl::commands::add_run(app, selected);
   causalctl::commands::add_ab(app, selected);
   causalctl::commands::add_report(app, selected);
+  causalctl::commands::add_callpath(app, selected);
   causalctl::commands::add_points(app, selected);
   causalctl::commands::add_doctor(app, selected);
 

@@ -59,6 +59,12 @@ Address program_headers(Pid target) {
 
 }  // namespace
 
+std::vector<LoadSegment> load_segments(int fd) {
+  return read_segments([fd](std::uint64_t offset, std::span<std::byte> bytes) {
+    return read_fd(fd, offset, bytes);
+  });
+}
+
 std::vector<MappedFile> LoadedFiles::read() {
   const auto maps = procfs::maps(target_);
   return maps ? read(*maps) : std::vector<MappedFile>();
@@ -95,9 +101,7 @@ const LoadedFiles::Known& LoadedFiles::known(const procfs::Map& map,
   });
   const procfs::Map& part = with_header != maps.end() ? *with_header : map;
   if (const OpenedFile opened = open_mapped_file(target_, file_of_line(part)); opened.fd) {
-    found.segments = read_segments([&](std::uint64_t offset, std::span<std::byte> bytes) {
-      return read_fd(opened.fd.get(), offset, bytes);
-    });
+    found.segments = load_segments(opened.fd.get());
   } else if (part.offset == 0) {
     found.segments = read_segments([&](std::uint64_t offset, std::span<std::byte> bytes) {
       const std::uint64_t size = part.end - part.start;

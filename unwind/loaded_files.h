@@ -14,6 +14,9 @@
 
 namespace causalctl::unwind {
 
+// Returns the loaded segments of an ELF file in ascending order, or none if it is no such file.
+std::vector<LoadSegment> load_segments(int fd);
+
 class LoadedFiles {
  public:
   explicit LoadedFiles(Pid target) : target_(target) {}

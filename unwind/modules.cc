@@ -37,7 +37,7 @@ int find_elf(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr, char** fil
   if (module == nullptr) return -1;
   if (module->file.path == "[vdso]") return open_vdso(*module, elf);
   if (!module->host_path.empty()) {
-    *file_name = ::strdup(module->host_path.c_str());
+    *file_name = ::strdup(module->file.path.c_str());
     return ::open(module->host_path.c_str(), O_RDONLY | O_CLOEXEC);
   }
   OpenedFile opened = open_mapped_file(module->target, module->file);
@@ -102,13 +102,13 @@ Modules::Modules(Pid target) : target_(target), loaded_(target) {
   report(std::move(files), {});
 }
 
-Modules::Modules(const std::string& file) : loaded_(0) {
+Modules::Modules(const std::string& file, const std::string& name) : loaded_(0) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) {
     throw Error::from_errno(fmt::format("stat({})", file), errno);
   }
   MappedFile mapped;
-  mapped.path = file;
+  mapped.path = name.empty() ? file : name;
   mapped.start = 0x10000000;
   mapped.link_start = mapped.start;
   mapped.end = mapped.start + static_cast<Address>(status.st_size) + (1U << 20U);

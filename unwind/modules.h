@@ -33,8 +33,9 @@ class Modules {
  public:
   explicit Modules(Pid target);  // throws TargetGone, or Error if /proc/PID/maps may not be read
   // Opens one file as if it were mapped, without a process, for tests and for reading a file on its
-  // own. The file must exist, but it may be damaged or no ELF file at all.
-  explicit Modules(const std::string& file);
+  // own. The file must exist, but it may be damaged or no ELF file at all. `name` is its name, if
+  // it is opened by another one.
+  explicit Modules(const std::string& file, const std::string& name = "");
   ~Modules();
   Modules(const Modules&) = delete;
   Modules& operator=(const Modules&) = delete;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "controller/base/error.h"
+#include "unwind/module_file.h"
 #include "unwind/module_index.h"
 #include "unwind/modules.h"
 #include "unwind/names.h"
@@ -25,6 +26,7 @@ bool exists_for(Pid target, const std::string& path) {
 
 struct Symbolizer::Impl {
   explicit Impl(Pid target) : modules(target) {}
+  Impl(const std::string& file, const std::string& name) : modules(file, name) {}
 
   ModuleIndex& index(LoadedModule& module) {
     auto& known = indexes[module.serial];
@@ -110,6 +112,8 @@ struct Symbolizer::Impl {
 };
 
 Symbolizer::Symbolizer(Pid target) : impl_(std::make_unique<Impl>(target)) {}
+Symbolizer::Symbolizer(const ModuleFile& file)
+    : impl_(std::make_unique<Impl>(fmt::format("/proc/self/fd/{}", file.fd.get()), file.path)) {}
 Symbolizer::~Symbolizer() = default;
 
 void Symbolizer::refresh() {

@@ -19,6 +19,8 @@
 
 namespace causalctl::unwind {
 
+struct ModuleFile;
+
 struct Frame {
   // Demangled, and with arguments in C++. Without any symbol it is the place in the file by the
   // unwind table, "memcached+0x1a2b0", which find_offset understands. Empty if unknown, or in the
@@ -65,6 +67,9 @@ struct MissingDwo {
 class Symbolizer {
  public:
   explicit Symbolizer(Pid target);  // reads only the mappings; throws TargetGone
+  // Knows one file, which need not be mapped any more; find_offset("", …) gives its addresses.
+  // REQUIRES: file.fd is open, and stays so.
+  explicit Symbolizer(const ModuleFile& file);
   ~Symbolizer();
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;

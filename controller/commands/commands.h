@@ -9,6 +9,7 @@ namespace causalctl::commands {
 void add_ab(CLI::App& app, Command& selected);
 void add_attach(CLI::App& app, Command& selected);
 void add_run(CLI::App& app, Command& selected);
+void add_callpath(CLI::App& app, Command& selected);
 void add_doctor(CLI::App& app, Command& selected);
 void add_points(CLI::App& app, Command& selected);
 void add_report(CLI::App& app, Command& selected);

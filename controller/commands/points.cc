@@ -210,13 +210,7 @@ std::string list_lines(const Findings& findings, Namer& namer, session::StatusLi
 }
 
 ExitCode run_points(Pid target) {
-  if (!procfs::status(target)) throw TargetGone(fmt::format("no process {}", target));
-  const auto stat = procfs::thread_stat(target, target);
-  if (stat && procfs::parse_is_kernel_thread(*stat)) {
-    throw Error(fmt::format("process {} is a kernel thread", target),
-                "only programs have code that can be counted");
-  }
-  if (session::has_first_thread_ended(target)) throw Error(session::first_thread_ended(target));
+  session::require_program(target);
   session::StatusLine status(false);
   status.show(
       fmt::format("points of process {}: this takes a few seconds; Ctrl-C ends it", target));

@@ -57,6 +57,15 @@ perf_event_attr sampling_attr(const SamplingFields& fields) {
   return attr;
 }
 
+perf_event_attr leaving_attr(unsigned stack_bytes, std::uint64_t every) {
+  auto attr = software_attr(PERF_COUNT_SW_CONTEXT_SWITCHES);
+  attr.sample_period = every;
+  attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  attr.sample_regs_user = kUserRegisters;
+  attr.sample_stack_user = stack_bytes;
+  return attr;
+}
+
 perf_event_attr waking_attr(std::uint64_t tracepoint_id) {
   perf_event_attr attr{};
   attr.type = PERF_TYPE_TRACEPOINT;

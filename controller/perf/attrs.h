@@ -47,6 +47,9 @@ perf_event_attr with_common_fields(perf_event_attr attr);
 // Owns the ring. It records tasks, executable mappings and exec, and switches if they are wanted.
 perf_event_attr bookkeeping_attr(bool switches = true);
 perf_event_attr sampling_attr(const SamplingFields& fields);
+// A sample with registers and stack whenever the thread leaves its core, just before the record of
+// that switch. `every`: of how many switches one is sampled.
+perf_event_attr leaving_attr(unsigned stack_bytes, std::uint64_t every);
 perf_event_attr waking_attr(std::uint64_t tracepoint_id);
 perf_event_attr breakpoint_attr(Address address);          // at an instruction
 perf_event_attr visit_attr(const perf_event_attr& event);  // makes every hit a record

@@ -21,15 +21,19 @@ struct UserStack {
   bool truncated = false;  // true if the copy was full, or empty
 };
 
+// Why a sample was taken: CPU time has passed, or the thread leaves its core.
+enum class SampleReason : std::uint8_t { cpu_time, leaving };
+
 struct SampleEvent {
   ThreadId thread;
   Nanoseconds time_ns = 0;
   std::uint32_t cpu = 0;
-  Nanoseconds period_ns = 0;  // CPU time that this sample stands for
+  Nanoseconds period_ns = 0;  // CPU time that this sample stands for; 0 of one that leaves
   bool in_kernel = false;  // true if callers[0] is the user code that made a call into the kernel
   std::vector<Address> callers;  // user addresses: first the instruction, then return addresses
   UserStack user;                // registers is empty if they were not copied
   Address stack_pointer = 0;     // in user code; 0 if there is none
+  SampleReason reason = SampleReason::cpu_time;
 };
 
 enum class SwitchKind : std::uint8_t { in, out_blocked, out_preempted };
@@ -76,6 +80,8 @@ struct MapEvent {  // an executable mapping appeared (PERF_RECORD_MMAP2)
   Address start = 0;
   std::uint64_t length = 0;
   std::uint64_t file_offset = 0;
+  std::uint64_t device = 0;  // its major number in the upper 32 bits
+  std::uint64_t inode = 0;   // 0: no file
   std::string path;
   Nanoseconds time_ns = 0;
 };
@@ -85,8 +91,14 @@ struct ExecEvent {  // the target replaced its program
   Nanoseconds time_ns = 0;
 };
 
+struct NameEvent {  // the thread was given another name
+  ThreadId thread;
+  Nanoseconds time_ns = 0;
+  std::string name;
+};
+
 using Event = std::variant<SampleEvent, SwitchEvent, WakeEvent, VisitEvent, ThreadStartEvent,
-                           ThreadExitEvent, MapEvent, ExecEvent>;
+                           ThreadExitEvent, MapEvent, ExecEvent, NameEvent>;
 
 inline Nanoseconds time_of(const Event& event) {
   return std::visit([](const auto& each) { return each.time_ns; }, event);

@@ -143,8 +143,11 @@ std::optional<Record> read_other(const perf_event_header& header, Bytes body) {
       map.start = in.word();
       map.length = in.word();
       map.file_offset = in.word();
-      in.bytes(24);  // device and inode, or build id
-      in.word();     // protection, flags
+      const std::uint64_t numbers = in.word();  // of the device: major, then minor
+      map.device = numbers << 32U | numbers >> 32U;
+      map.inode = in.word();
+      in.word();  // generation of the inode
+      in.word();  // protection, flags
       map.path = in.text();
       return checked(map);
     }

@@ -85,6 +85,8 @@ struct MmapRecord {
   Address start = 0;
   std::uint64_t length = 0;
   std::uint64_t file_offset = 0;
+  std::uint64_t device = 0;  // its major number in the upper 32 bits
+  std::uint64_t inode = 0;
   std::string_view path;
 };
 struct CommRecord {

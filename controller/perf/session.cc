@@ -122,6 +122,10 @@ void Session::jitter() {
   }
 }
 
+void Session::adapt_leaving(unsigned most) {
+  for (auto& [tid, events] : threads_) events.adapt_leaving(most, random_());
+}
+
 Nanoseconds Session::draw_period() {
   const double unit = static_cast<double>(random_() >> 11) * 0x1.0p-53;
   return static_cast<Nanoseconds>(static_cast<double>(plan_.sampling.period_ns) *
@@ -169,7 +173,9 @@ std::vector<ThreadId> Session::threads() const {
 }
 
 bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
-  plan_.ring_pages = ring_pages(std::max(threads_.size(), expected_threads_), may_lock_);
+  const std::size_t count = std::max(threads_.size(), expected_threads_);
+  plan_.ring_pages = ring_pages(count, may_lock_);
+  plan_.stack_ring_limit = stack_ring_limit(count);
   auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
   if (!events) return false;
   // Both answers come from one read, because the thread may end before a second one. It comes after
@@ -263,10 +269,11 @@ void Session::handle(ThreadEvents& events, const Record& record) {
     merger_.push(ThreadExitEvent{thread, exit->common.time_ns});
     exits_.push_back(thread);
   } else if (const auto* map = std::get_if<MmapRecord>(&record)) {
-    merger_.push(MapEvent{map->start, map->length, map->file_offset, std::string(map->path),
-                          map->common.time_ns});
+    merger_.push(MapEvent{map->start, map->length, map->file_offset, map->device, map->inode,
+                          std::string(map->path), map->common.time_ns});
   } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
     if (comm->exec) handle_exec(events, *comm);
+    merger_.push(NameEvent{events.thread(), comm->common.time_ns, std::string(comm->name)});
   } else if (const auto* lost = std::get_if<LostRecord>(&record)) {
     losses_.records_lost += lost->count;
     lost_since_scan_ = true;
@@ -286,6 +293,12 @@ void Session::handle_sample(ThreadEvents& events, const SampleRecord& record) {
     const auto [sampled_ns, unsampled_ns] = events.sample_worth(record);
     losses_.unsampled_ns += unsampled_ns;
     auto sample = to_sample_event(record, thread, sampled_ns, kUserRegisters);
+    if (sample.user.truncated) ++losses_.stacks_copied_in_part;
+    merger_.push(std::move(sample));
+  } else if (events.is_leaving(record)) {
+    events.see_leaving();
+    auto sample = to_sample_event(record, thread, 0, kUserRegisters);
+    sample.reason = SampleReason::leaving;
     if (sample.user.truncated) ++losses_.stacks_copied_in_part;
     merger_.push(std::move(sample));
   } else if (events.is_wake(record)) {

@@ -56,6 +56,9 @@ class Session final : public EventSource {
   void enable_sampling(bool on) override;
   void set_period(Nanoseconds period_ns) override;
   void set_stack_bytes(unsigned bytes) override;
+  // Makes threads that leave their cores more often than `most` times since the last call sampled
+  // at only some of these times.
+  void adapt_leaving(unsigned most);
   // Leaves the other threads alone, because setting a period interrupts the core on which the
   // thread last ran.
   void jitter() override;

@@ -52,6 +52,10 @@ SessionPlan plan_session(const SessionOptions& options) {
     plan.sampling.kernel = false;
     limits.reasons.push_back("time spent in the kernel is not sampled: " + reason);
   }
+  if (plan.sample && options.leaving) {
+    plan.leaving = permitted(leaving_attr(options.stack_bytes, 1), "sampling of switches", reason);
+    if (!plan.leaving) limits.reasons.push_back("where threads wait is not sampled: " + reason);
+  }
   if (plan.sample && options.wake_edges) {
     const bool none_come = in_vain(options, Facility::wake_up, reason);
     const auto format = none_come ? std::nullopt : find_waking_format(reason);

@@ -21,6 +21,7 @@ struct SessionOptions {
   bool wake_edges = true;          // sched:sched_waking
   unsigned call_chain_depth = 32;  // 0: address only
   unsigned stack_bytes = 0;        // > 0: copy registers and this much stack (multiple of 8)
+  bool leaving = false;            // sample threads that leave their core; needs stack_bytes
   std::uint64_t seed = 1;          // of the jitter
   bool peers = true;               // see peers.h; needs wake edges
   std::set<Pid> ours = {};         // not followed as peers, though the target wakes them

@@ -9,9 +9,9 @@ namespace {
 
 // Gives room for some 16 samples between two readings. The kernel cannot map more than it has
 // contiguous page lists for, and megabytes per thread would be a waste.
-unsigned stack_ring_pages(unsigned stack_bytes) {
-  constexpr unsigned kSamples = 16, kOtherBytes = 1024, kPage = 4096, kMost = 256;
-  return std::min(kMost, std::bit_ceil(kSamples * (stack_bytes + kOtherBytes) / kPage));
+unsigned stack_ring_pages(unsigned stack_bytes, unsigned most) {
+  constexpr unsigned kSamples = 16, kOtherBytes = 1024, kPage = 4096;
+  return std::min(most, std::bit_ceil(kSamples * (stack_bytes + kOtherBytes) / kPage));
 }
 
 perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
@@ -19,7 +19,16 @@ perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
   return attr;
 }
 
+constexpr std::uint64_t kFewestLeaves = 1 << 20;  // sampled of so many switches at least one
+
 }  // namespace
+
+unsigned stack_ring_limit(std::size_t threads) {
+  constexpr std::size_t kAll = 1U << 15U;  // pages of all threads: 128 MiB
+  constexpr std::size_t kMost = 256, kFewest = 16;
+  return static_cast<unsigned>(
+      std::clamp(std::bit_floor(kAll / std::max<std::size_t>(threads, 1)), kFewest, kMost));
+}
 
 unsigned ring_pages(std::size_t threads, bool may_lock) {
   constexpr std::size_t kFew = 16;
@@ -66,9 +75,19 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   auto event = EventFd::open(enabled_if(sampling_attr(fields), enabled && !own_ring), thread_.tid,
                              "task-clock sampling", own_ring ? nullptr : &owner_);
   if (!event) return false;
-  stack_ring_ = own_ring ? Ring(event->map_ring(stack_ring_pages(fields.stack_bytes))) : Ring();
+  stack_ring_ =
+      own_ring ? Ring(event->map_ring(stack_ring_pages(fields.stack_bytes, plan.stack_ring_limit)))
+               : Ring();
   sampling_ = std::move(*event);
   if (enabled && own_ring) sampling_.enable();
+  leaving_ = EventFd();
+  if (plan.leaving && own_ring) {
+    auto leaving =
+        EventFd::open(enabled_if(leaving_attr(fields.stack_bytes, leaves_every_), enabled),
+                      thread_.tid, "sampling of switches", &sampling_);
+    if (!leaving) return false;
+    leaving_ = std::move(*leaving);
+  }
   kernel_ = fields.kernel;
   last_count_ = 0;
   update_layouts();
@@ -92,6 +111,7 @@ void ThreadEvents::update_layouts() {
       layouts_.push_back({event.id(), event.attr().sample_type, event.attr().sample_regs_user});
   };
   add(sampling_);
+  add(leaving_);
   add(waking_);
   for (const auto& [tag, event] : visits_) add(event);
 }
@@ -118,13 +138,24 @@ Throttling::Worth ThreadEvents::sample_worth(const SampleRecord& record) {
 
 void ThreadEvents::start(const ThreadPlan& plan) {
   owner_.enable();
-  if (plan.sample && plan.sampling_on) sampling_.enable();
+  if (plan.sample && plan.sampling_on) enable_sampling(true);
   if (waking_) waking_.enable();
   for (const auto& [tag, event] : visits_) event.enable();
 }
 
 void ThreadEvents::enable_sampling(bool on) {
   if (sampling_) on ? sampling_.enable() : sampling_.disable();
+  if (leaving_) on ? leaving_.enable() : leaving_.disable();
+}
+
+void ThreadEvents::adapt_leaving(unsigned most, std::uint64_t random) {
+  const unsigned seen = std::exchange(leaves_seen_, 0);
+  if (!leaving_ || (seen <= most && leaves_every_ == 1)) return;
+  if (seen > most) leaves_every_ = std::min(2 * leaves_every_, kFewestLeaves);
+  if (seen < most / 4) leaves_every_ /= 2;
+  const std::uint64_t half = leaves_every_ / 2;
+  leaving_.set_period(static_cast<Nanoseconds>(
+      std::max<std::uint64_t>(1, leaves_every_ - half / 2 + random % (half + 1))));
 }
 
 void ThreadEvents::set_period(Nanoseconds period_ns, Nanoseconds now_ns) {

@@ -24,11 +24,13 @@ struct ThreadPlan {
   bool switches = true;  // records of switches are wanted
   bool peers = true;     // switches of other processes are wanted, too (peers.h)
   SamplingFields sampling;
+  bool leaving = false;  // samples of threads that leave their core (needs stack_bytes)
   std::optional<perf_event_attr> waking;
   std::vector<VisitTemplate> visits;  // with the fields that the session adds
   unsigned ring_pages = 32;
-  bool running = false;     // records flow
-  bool sampling_on = true;  // samples flow, too
+  unsigned stack_ring_limit = 256;  // pages of the ring for samples with stacks
+  bool running = false;             // records flow
+  bool sampling_on = true;          // samples flow, too
 };
 
 // Returns how many pages the ring of each thread has. Many threads have fewer pages each, because
@@ -36,6 +38,8 @@ struct ThreadPlan {
 // 12 MB: 512 KiB outlast a controller that is 40 ms late. A user who must not lock all memory has a
 // quota of 516 KiB for each core (perf_event_mlock_kb), of which every thread needs a part.
 unsigned ring_pages(std::size_t threads, bool may_lock);
+// Returns the most pages that the ring for samples with stacks has in each thread.
+unsigned stack_ring_limit(std::size_t threads);
 
 class ThreadEvents {
  public:
@@ -57,6 +61,9 @@ class ThreadEvents {
   bool is_sample(const SampleRecord& record) const {
     return sampling_ && record.common.id == sampling_.id();
   }
+  bool is_leaving(const SampleRecord& record) const {
+    return leaving_ && record.common.id == leaving_.id();
+  }
   bool is_wake(const SampleRecord& record) const {
     return waking_ && record.common.id == waking_.id();
   }
@@ -68,6 +75,11 @@ class ThreadEvents {
   // excluded) is not charged to the next one.
   Throttling::Worth sample_worth(const SampleRecord& record);
   Throttling& throttling() { return throttling_; }
+  void see_leaving() { ++leaves_seen_; }
+  // Samples fewer of the switches if there were more than `most` samples since the last call, and
+  // more if there were few. `random` jitters, so that sampling does not follow a pattern of
+  // switches.
+  void adapt_leaving(unsigned most, std::uint64_t random);
 
   // nullopt: the thread is gone. Not armed until commit.
   [[nodiscard]] std::optional<EventFd> open_visit(const VisitTemplate& visit) const;
@@ -99,10 +111,13 @@ class ThreadEvents {
   Ring ring_;
   EventFd sampling_;
   Ring stack_ring_;
+  EventFd leaving_;
   EventFd waking_;
   std::vector<std::pair<std::uint32_t, EventFd>> visits_;  // tag, event
   std::vector<SampleLayout> layouts_;
 
+  unsigned leaves_seen_ = 0;  // since adapt_leaving()
+  std::uint64_t leaves_every_ = 1;
   bool exit_seen_ = false;
   bool kernel_ = true;
   std::uint64_t last_count_ = 0;

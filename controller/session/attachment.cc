@@ -18,6 +18,7 @@
 #include "controller/perf/visit_trial.h"
 #include "controller/progress/progress.h"
 #include "controller/session/facilities.h"
+#include "controller/session/identity.h"
 #include "controller/tracee/process.h"
 
 namespace causalctl::session {
@@ -98,26 +99,6 @@ void warn_of_remarks(const progress::CountedPoints& points, Recording& recording
       warnings.push_back(remark);
     }
   }
-}
-
-std::string host_name() {
-  std::string name(256, '\0');
-  if (gethostname(name.data(), name.size()) != 0) return "unknown";
-  name.resize(name.find('\0'));
-  return name;
-}
-
-void identify(Pid target, unwind::Symbolizer& symbolizer, Recording& recording) {
-  std::random_device random;
-  recording.id = fmt::format("{:08x}{:08x}", random(), random());
-  recording.host = host_name();
-  recording.pid = target;
-  recording.executable = procfs::executable(target);
-  recording.started_as = tracee::started_as(target);
-  for (const unwind::Module& module : symbolizer.modules()) {
-    if (module.main) recording.build_id = module.build_id;
-  }
-  recording.started_ns = realtime_now();
 }
 
 void warn_of_filter(const std::vector<Trial>& tried, Recording& recording) {

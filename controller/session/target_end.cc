@@ -34,6 +34,16 @@ std::string first_thread_ended(Pid target) {
       target);
 }
 
+void require_program(Pid target) {
+  if (!procfs::status(target)) throw TargetGone(fmt::format("no process {}", target));
+  const auto stat = procfs::thread_stat(target, target);
+  if (stat && procfs::parse_is_kernel_thread(*stat)) {
+    throw Error(fmt::format("process {} is a kernel thread", target),
+                "only programs have code that can be counted");
+  }
+  if (has_first_thread_ended(target)) throw Error(first_thread_ended(target));
+}
+
 std::string text_of(const Death& death) {
   auto text = fmt::format("the target was ended by {}", name_of_signal(death.signal));
   if (!death.after_pause_ns) return text + "; no pause was within 1 s before";

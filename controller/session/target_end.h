@@ -29,6 +29,10 @@ class FirstThread {
 bool has_first_thread_ended(Pid target);     // at this moment
 std::string first_thread_ended(Pid target);  // says why the target cannot be profiled further
 
+// Throws TargetGone if there is no such process, and Error if it is a kernel thread or if its first
+// thread has ended.
+void require_program(Pid target);
+
 std::string text_of(const Death& death);
 // Says how many runs of one program signals have ended, and how the one ended that did so soonest
 // after a pause. REQUIRES: `deaths` is not empty.

@@ -120,6 +120,7 @@ class Engine {
   void apply(const perf::ThreadExitEvent& event);
   void apply(const perf::MapEvent& event);
   void apply(const perf::ExecEvent& event);
+  void apply(const perf::NameEvent&) {}
   void switched_in(const perf::SwitchEvent& event);
   void switched_out(const perf::SwitchEvent& event);
   bool near_breakpoint(const perf::SampleEvent& event) const;

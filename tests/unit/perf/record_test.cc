@@ -150,8 +150,9 @@ TEST_CASE("Task, mapping, name and loss records", "[perf]") {
               .u64(0x7f0000)
               .u64(0x1000)
               .u64(0x2000)
-              .u64(0)
-              .u64(0)
+              .u32(8)
+              .u32(1)
+              .u64(77)
               .u64(0)
               .u64(0)
               .text("/usr/lib/libm.so")
@@ -161,6 +162,8 @@ TEST_CASE("Task, mapping, name and loss records", "[perf]") {
   REQUIRE(map.start == 0x7f0000);
   REQUIRE(map.length == 0x1000);
   REQUIRE(map.file_offset == 0x2000);
+  REQUIRE(map.device == 0x8'0000'0001);
+  REQUIRE(map.inode == 77);
   REQUIRE(map.path == "/usr/lib/libm.so");
 
   bytes = RecordBytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC)

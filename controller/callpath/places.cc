@@ -1,0 +1,108 @@
+#include "controller/callpath/places.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace causalctl::callpath {
+namespace {
+
+// As the kernel names a mapping in a record.
+bool is_file(const perf::MapEvent& event) {
+  return event.inode != 0 && !event.path.empty() && event.path.front() == '/' &&
+         !event.path.starts_with("//");
+}
+
+}  // namespace
+
+Places::Places(Pid target, Recording& recording)
+    : target_(target), recording_(recording), loaded_(target) {
+  unwind::MappedFile none;
+  none.path = kAnonymous;
+  module_of(none);  // number 0
+  read_maps();
+}
+
+void Places::executed() {
+  pieces_.clear();
+  read_maps();
+}
+
+void Places::read_maps() {
+  for (const unwind::MappedFile& file : loaded_.read()) {
+    const std::uint32_t module = module_of(file);
+    for (const unwind::MappedRange& range : file.code) {
+      put(range.start, range.end, module, file.bias.value_or(file.start));
+    }
+  }
+}
+
+void Places::mapped(const perf::MapEvent& event) {
+  const Address end = event.start + event.length;
+  if (end <= event.start) return;
+  if (!is_file(event)) return put(event.start, end, 0, 0);
+  unwind::MappedFile file;
+  file.path = event.path;
+  file.device = event.device;
+  file.inode = event.inode;
+  file.start = file.link_start = event.start;
+  file.end = end;
+  file.first = {event.start, end};
+  file.first_offset = event.file_offset;
+  const std::uint32_t module = module_of(file);
+  const auto address = files_[module].file.link_address(event.file_offset);
+  put(event.start, end, module, event.start - address.value_or(event.file_offset));
+}
+
+std::uint32_t Places::module_of(const unwind::MappedFile& file) {
+  const auto [known, is_new] = modules_.try_emplace(
+      {file.device, file.inode, file.path}, static_cast<std::uint32_t>(recording_.modules.size()));
+  if (is_new) {
+    const bool in_file = !file.path.empty() && file.path.front() == '/';
+    auto opened = in_file ? unwind::open_module_file(target_, file) : unwind::ModuleFile();
+    recording_.modules.push_back({file.path, opened.build_id});
+    files_.push_back({std::move(opened), file.start});
+  }
+  return known->second;
+}
+
+// Cuts what was there.
+void Places::put(Address start, Address end, std::uint32_t module, Address bias) {
+  auto next = pieces_.lower_bound(start);
+  if (next != pieces_.begin()) {
+    const auto before = std::prev(next);
+    if (const Piece old = before->second; old.end > start) {
+      before->second.end = start;
+      if (old.end > end) pieces_.insert({end, old});
+    }
+  }
+  while (next != pieces_.end() && next->first < end) {
+    const Piece old = next->second;
+    next = pieces_.erase(next);
+    if (old.end > end) next = pieces_.insert({end, old}).first;
+  }
+  pieces_[start] = {end, module, bias};
+  for (auto& each : cache_) each.clear();
+}
+
+LocationId Places::at(Address address, bool is_call) {
+  const auto [known, is_new] = cache_[is_call ? 1 : 0].try_emplace(address, 0);
+  if (!is_new) return known->second;
+  std::uint32_t module = 0;
+  Address offset = address;
+  // A return address may be the first byte behind the code.
+  const Address within = is_call ? address - 1 : address;
+  if (const auto after = pieces_.upper_bound(within); after != pieces_.begin()) {
+    const Piece& piece = std::prev(after)->second;
+    if (within < piece.end) {
+      module = piece.module;
+      offset = address - piece.bias;
+    }
+  }
+  const auto [place, is_new_place] = locations_.try_emplace(
+      {module, offset, is_call}, static_cast<LocationId>(recording_.locations.size()));
+  if (is_new_place) recording_.locations.push_back({module, offset, is_call, {}});
+  return known->second = place->second;
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,68 @@
+// Which place in which file an address of the target is, at the time of each sample.
+//
+// It follows the records of new mappings in time order, so that a sample is never looked up in what
+// was mapped at its address later. What was unmapped stays until something else is mapped there:
+// no sample can lie in it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "controller/base/types.h"
+#include "controller/callpath/recording.h"
+#include "controller/perf/events.h"
+#include "unwind/loaded_files.h"
+#include "unwind/module_file.h"
+
+namespace causalctl::callpath {
+
+// The module of code that is in no file, such as what the target compiles at run time.
+inline constexpr const char* kAnonymous = "[anonymous]";
+
+class Places {
+ public:
+  // Reads what is mapped. It adds to the recording's modules and locations, and to nothing else.
+  Places(Pid target, Recording& recording);
+
+  void mapped(const perf::MapEvent& event);  // in time order
+  void executed();                           // the target runs another program
+
+  // `is_call`: the address is one that a call returns to.
+  LocationId at(Address address, bool is_call);
+
+  // The file of a module; its descriptor is not open if it cannot be had.
+  const unwind::ModuleFile& file(std::uint32_t module) const { return files_.at(module).file; }
+  // Where the module was mapped first.
+  Address first_start(std::uint32_t module) const { return files_.at(module).start; }
+
+ private:
+  using FileKey = std::tuple<std::uint64_t, std::uint64_t, std::string>;  // device, inode, path
+  struct Piece {
+    Address end = 0;
+    std::uint32_t module = 0;
+    Address bias = 0;  // address at run time - offset of the location
+  };
+  struct File {
+    unwind::ModuleFile file;
+    Address start = 0;
+  };
+
+  void read_maps();
+  std::uint32_t module_of(const unwind::MappedFile& file);
+  void put(Address start, Address end, std::uint32_t module, Address bias);
+
+  Pid target_;
+  Recording& recording_;
+  unwind::LoadedFiles loaded_;
+  std::map<FileKey, std::uint32_t> modules_;
+  std::deque<File> files_;           // by module; they do not move
+  std::map<Address, Piece> pieces_;  // by start; they do not overlap
+  std::map<std::tuple<std::uint32_t, Address, bool>, LocationId> locations_;
+  std::unordered_map<Address, LocationId> cache_[2];  // by is_call, while pieces_ is the same
+};
+
+}  // namespace causalctl::callpath

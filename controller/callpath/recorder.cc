@@ -1,0 +1,101 @@
+#include "controller/callpath/recorder.h"
+
+#include <utility>
+#include <variant>
+
+#include "controller/base/error.h"
+
+namespace causalctl::callpath {
+
+Recorder::Recorder(RecorderParts parts, Grouping grouping, Recording& recording)
+    : parts_(std::move(parts)), recording_(recording), groups_(grouping, recording) {
+  INVARIANT(!recording.epochs.empty());
+}
+
+SliceKey Recorder::key(ThreadId thread, Metric metric) {
+  return {static_cast<std::uint32_t>(recording_.epochs.size() - 1), groups_.group_of(thread),
+          metric};
+}
+
+void Recorder::take(const perf::Event& event) {
+  if (const auto* sample = std::get_if<perf::SampleEvent>(&event)) {
+    take_sample(*sample);
+  } else if (const auto* change = std::get_if<perf::SwitchEvent>(&event)) {
+    take_switch(*change);
+  } else if (const auto* wake = std::get_if<perf::WakeEvent>(&event)) {
+    waits_.wake(wake->woken, wake->time_ns);
+  } else if (const auto* start = std::get_if<perf::ThreadStartEvent>(&event)) {
+    if (start->is_peer) return;
+    groups_.named(start->thread, parts_.name_of(start->thread.tid));
+    waits_.begin(start->thread, start->time_ns, start->blocked);
+  } else if (const auto* exit = std::get_if<perf::ThreadExitEvent>(&event)) {
+    if (const auto wait = waits_.end(exit->thread, exit->time_ns)) add(*wait);
+    flush(exit->thread);
+  } else if (const auto* name = std::get_if<perf::NameEvent>(&event)) {
+    flush(name->thread);  // into the group that it leaves
+    groups_.named(name->thread, name->name);
+  }
+}
+
+NodeId Recorder::path_of(const perf::SampleEvent& sample) {
+  const unwind::Chain& chain = parts_.chain(sample);
+  path_.clear();
+  for (auto frame = chain.frames.rbegin(); frame != chain.frames.rend(); ++frame) {
+    path_.push_back(parts_.locate(frame->ip, unwind::is_return_address(*frame)));
+  }
+  ChainTotals& totals = recording_.chains;
+  ++(chain.complete() ? totals.complete : totals.incomplete);
+  if (chain.end == unwind::ChainEnd::no_table) ++totals.no_table;
+  if (chain.end == unwind::ChainEnd::copy_short) ++totals.copy_short;
+  if (chain.end == unwind::ChainEnd::no_call) ++totals.no_call;
+  return recording_.tree.path(path_);
+}
+
+void Recorder::take_sample(const perf::SampleEvent& sample) {
+  const NodeId node = path_of(sample);
+  if (sample.reason == perf::SampleReason::leaving) return waits_.leaving(sample.thread, node);
+  recording_.add(key(sample.thread, Metric::samples), node, 1);
+  recording_.add(key(sample.thread, Metric::cpu_ns), node,
+                 static_cast<std::uint64_t>(sample.period_ns));
+}
+
+void Recorder::take_switch(const perf::SwitchEvent& change) {
+  if (change.kind == perf::SwitchKind::in) {
+    if (const auto wait = waits_.come(change.thread, change.time_ns)) add(*wait);
+  } else {
+    waits_.leave(change.thread, change.time_ns, change.kind == perf::SwitchKind::out_preempted);
+  }
+}
+
+void Recorder::add(const Wait& wait) {
+  ThreadWaits& pending = pending_[wait.thread];
+  WaitSums& sums = wait.path ? pending.sampled[*wait.path] : pending.others;
+  sums.blocked_ns += static_cast<std::uint64_t>(wait.blocked_ns);
+  sums.runnable_ns += static_cast<std::uint64_t>(wait.runnable_ns);
+  if (wait.over) ++sums.waits;
+}
+
+void Recorder::flush(ThreadId thread) {
+  const auto pending = pending_.find(thread);
+  if (pending == pending_.end()) return;
+  auto& [sampled, others] = pending->second;
+  share_out(others, sampled);
+  for (const auto& [node, sums] : sampled) {
+    recording_.add(key(thread, Metric::blocked_ns), node, sums.blocked_ns);
+    recording_.add(key(thread, Metric::runnable_ns), node, sums.runnable_ns);
+    recording_.add(key(thread, Metric::waits), node, sums.waits);
+  }
+  pending_.erase(pending);
+}
+
+void Recorder::settle(Nanoseconds now_ns) {
+  for (const Wait& wait : waits_.cut(now_ns)) add(wait);
+  while (!pending_.empty()) flush(pending_.begin()->first);
+}
+
+void Recorder::begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns) {
+  settle(now_ns);
+  recording_.epochs.push_back({start_ns, reason});
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,207 @@
+#include "controller/callpath/run.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "controller/base/clock.h"
+#include "controller/base/procfs.h"
+#include "controller/callpath/namer.h"
+#include "controller/callpath/places.h"
+#include "controller/callpath/recorder.h"
+#include "controller/perf/session.h"
+#include "controller/symbols/call_chain.h"
+#include "unwind/unwinder.h"
+
+namespace causalctl::callpath {
+namespace {
+
+constexpr unsigned kStackBytes = 32 * 1024;
+constexpr std::size_t kDepth = 2048;
+constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
+constexpr Nanoseconds kAdaptEvery = 100 * kMillisecond;
+constexpr unsigned kMostLeaving = 50;  // samples of one thread's switches in that time
+constexpr Nanoseconds kWriteEvery = kSecond;
+constexpr Nanoseconds kNamesPatience = 60 * kSecond;
+
+Nanoseconds own_cpu_ns() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& time) {
+    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + time.tv_usec * kMicrosecond;
+  };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+perf::SessionOptions session_options(const Settings& settings) {
+  perf::SessionOptions options;
+  options.period_ns = settings.period_ns;
+  options.seed = settings.seed;
+  options.stack_bytes = kStackBytes;
+  options.leaving = settings.waits;
+  options.wake_edges = settings.waits;
+  options.peers = false;
+  return options;
+}
+
+std::string thread_name(Pid target, Tid thread) {
+  const auto status = procfs::thread_status(target, thread);
+  return status ? status->name : std::string();
+}
+
+class Run {
+ public:
+  Run(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording)
+      : target_(target),
+        settings_(settings),
+        hooks_(hooks),
+        recording_(recording),
+        session_(target, session_options(settings)),
+        unwinder_(target),
+        places_(target, recording),
+        namer_(target),
+        recorder_({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
+                     return chain_of(sample);
+                   },
+                   [this](Address address, bool is_call) { return places_.at(address, is_call); },
+                   [target](Tid thread) { return thread_name(target, thread); }},
+                  settings.grouping, recording) {}
+
+  void follow() {
+    session_.start();
+    hooks_.followed();
+    begin_ns_ = monotonic_now();
+    const Nanoseconds cpu_ns = own_cpu_ns();
+    while (!is_over()) {
+      sleep_until(monotonic_now() + kDrainEvery);
+      take_events();
+      do_at_times(monotonic_now());
+    }
+    recording_.wall_ns = monotonic_now() - begin_ns_;
+    recording_.controller_cpu_share =
+        static_cast<double>(own_cpu_ns() - cpu_ns) / static_cast<double>(recording_.wall_ns);
+    recorder_.settle(monotonic_now());
+    finish();
+  }
+
+ private:
+  bool is_over() {
+    const auto because = [this](EndReason reason) {
+      recording_.reason = reason;
+      return true;
+    };
+    if (!session_.target_alive()) return because(EndReason::target_exited);
+    if (hooks_.interrupts() > 0) return because(EndReason::interrupted);
+    return settings_.duration_ns && monotonic_now() - begin_ns_ >= *settings_.duration_ns &&
+           because(EndReason::duration);
+  }
+
+  const unwind::Chain& chain_of(const perf::SampleEvent& sample) {
+    static const unwind::Chain kKernelThread{{}, unwind::ChainEnd::outermost, true};
+    if (sample.user.registers.empty()) return kKernelThread;
+    return unwinder_.unwind_chain(symbols::registers_of(sample.user), sample.user.stack, kDepth);
+  }
+
+  void take_events() {
+    for (const perf::Event& event : session_.drain(monotonic_now())) {
+      if (const auto* map = std::get_if<perf::MapEvent>(&event)) {
+        places_.mapped(*map);
+        unwinder_.refresh();
+      } else if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
+        recorder_.begin_epoch(exec->time_ns - begin_ns_, "another program was executed",
+                              exec->time_ns);
+        places_.executed();
+        unwinder_.refresh();
+      }
+      recorder_.take(event);
+    }
+    ask_names();
+  }
+
+  void ask_names() {
+    for (; asked_ < recording_.locations.size(); ++asked_) {
+      const Location& location = recording_.locations[asked_];
+      if (location.module == 0) continue;
+      const unwind::ModuleFile& file = places_.file(location.module);
+      namer_.ask({static_cast<LocationId>(asked_), location.module, &file,
+                  places_.first_start(location.module), location.offset - location.is_call});
+    }
+    for (Namer::Answer& answer : namer_.answers()) {
+      recording_.locations[answer.id].frames = std::move(answer.frames);
+    }
+  }
+
+  void do_at_times(Nanoseconds now_ns) {
+    if (now_ns >= next_adapt_ns_) {
+      session_.adapt_leaving(kMostLeaving);
+      session_.jitter();
+      next_adapt_ns_ = now_ns + kAdaptEvery;
+    }
+    if (settings_.epoch_ns && now_ns - begin_ns_ >= next_epoch_ns_ + *settings_.epoch_ns) {
+      next_epoch_ns_ += *settings_.epoch_ns;
+      recorder_.begin_epoch(next_epoch_ns_, "time", now_ns);
+    }
+    if (now_ns < next_write_ns_) return;
+    next_write_ns_ = now_ns + kWriteEvery;
+    recorder_.settle(now_ns);
+    update_losses();
+    hooks_.written();
+    hooks_.show(fmt::format("{} s, {} samples, {} paths", (now_ns - begin_ns_) / kSecond,
+                            recording_.chains.complete + recording_.chains.incomplete,
+                            recording_.tree.size() - 1));
+  }
+
+  void update_losses() {
+    const perf::SessionLosses losses = session_.losses();
+    recording_.losses.records_lost = losses.records_lost;
+    recording_.losses.throttles = losses.throttles;
+    recording_.losses.stacks_copied_in_part = losses.stacks_copied_in_part;
+    recording_.losses.stacks_truncated = recording_.chains.incomplete;
+    recording_.losses.samples_total = recording_.chains.complete + recording_.chains.incomplete;
+  }
+
+  // Waits for the names, unless the user asks for the end once more.
+  void finish() {
+    update_losses();
+    const int interrupts = hooks_.interrupts();
+    const Nanoseconds until_ns = monotonic_now() + kNamesPatience;
+    while (namer_.open_questions() > 0 && hooks_.interrupts() == interrupts &&
+           monotonic_now() < until_ns) {
+      hooks_.show(
+          fmt::format("reading debug information: {} places to look up", namer_.open_questions()));
+      sleep_until(monotonic_now() + 20 * kMillisecond);
+    }
+    ask_names();
+    for (const std::string& reason : session_.limits().reasons) {
+      recording_.warnings.push_back(reason);
+    }
+  }
+
+  Pid target_;
+  const Settings& settings_;
+  const Hooks& hooks_;
+  Recording& recording_;
+  perf::Session session_;
+  unwind::Unwinder unwinder_;
+  Places places_;
+  Namer namer_;
+  Recorder recorder_;
+  Nanoseconds begin_ns_ = 0;
+  std::size_t asked_ = 0;  // locations whose names were asked for
+  Nanoseconds next_adapt_ns_ = 0;
+  Nanoseconds next_write_ns_ = 0;
+  Nanoseconds next_epoch_ns_ = 0;
+};
+
+}  // namespace
+
+void record(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording) {
+  recording.period_ns = settings.period_ns;
+  if (recording.epochs.empty()) recording.epochs.push_back({0, "start"});
+  hooks.begun();
+  Run(target, settings, hooks, recording).follow();
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,38 @@
+// Records the call paths of a process, from outside and without putting anything into it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "controller/base/types.h"
+#include "controller/callpath/recording.h"
+#include "controller/callpath/thread_groups.h"
+
+namespace causalctl::callpath {
+
+struct Settings {
+  std::optional<Nanoseconds> duration_ns;  // nullopt: until it is interrupted or the target ends
+  Nanoseconds period_ns = kMillisecond;    // CPU time of a thread from one sample to the next
+  bool waits = true;                       // where threads wait, too
+  Grouping grouping = Grouping::all;
+  std::optional<Nanoseconds> epoch_ns;  // length of an epoch; nullopt: the run is one
+  std::uint64_t seed = 1;
+};
+
+struct Hooks {
+  std::function<void(const std::string&)> show;  // the status
+  std::function<int()> interrupts;
+  std::function<void()> begun = [] {};     // the recording has its head
+  std::function<void()> followed = [] {};  // all is set up: a suspended program may go on
+  // Called every second and at the end with what is new in the recording; may throw, which ends the
+  // run.
+  std::function<void()> written = [] {};
+};
+
+// Fills the recording, which must know the target (session::identify). Throws Error as
+// perf::Session does. Every way out leaves the target alone: the kernel objects die with the
+// session.
+void record(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording);
+
+}  // namespace causalctl::callpath

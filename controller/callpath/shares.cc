@@ -1,0 +1,52 @@
+#include "controller/callpath/shares.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "controller/base/error.h"
+
+namespace causalctl::callpath {
+
+std::vector<std::uint64_t> divided(std::uint64_t sum, const std::vector<std::uint64_t>& weights) {
+  INVARIANT(!weights.empty());
+  std::vector<std::uint64_t> parts(weights.size(), 0);
+  const std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+  if (all == 0) {
+    parts.front() = sum;
+    return parts;
+  }
+  // What has been given so far is rounded, not each part, so that the parts add up.
+  std::uint64_t weight = 0, given = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    weight += weights[i];
+    const long double share = static_cast<long double>(weight) / static_cast<long double>(all);
+    const std::uint64_t due =
+        weight == all
+            ? sum
+            : std::min(sum, static_cast<std::uint64_t>(share * static_cast<long double>(sum)));
+    parts[i] = due - std::min(due, given);
+    given = std::max(given, due);
+  }
+  return parts;
+}
+
+void share_out(const WaitSums& others, std::map<NodeId, WaitSums>& sampled) {
+  if (sampled.empty()) sampled[kRoot];
+  std::vector<std::uint64_t> blocked, runnable, waits;
+  for (const auto& [node, sums] : sampled) {
+    blocked.push_back(sums.blocked_ns);
+    runnable.push_back(sums.runnable_ns);
+    waits.push_back(sums.waits);
+  }
+  blocked = divided(others.blocked_ns, blocked);
+  runnable = divided(others.runnable_ns, runnable);
+  waits = divided(others.waits, waits);
+  std::size_t next = 0;
+  for (auto& [node, sums] : sampled) {
+    sums.blocked_ns += blocked[next];
+    sums.runnable_ns += runnable[next];
+    sums.waits += waits[next++];
+  }
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,73 @@
+// How long threads were on a core, waited for something, and waited for a core. Pure.
+//
+// Every moment of a thread's life counts for one of the three. A wait ends when the thread gets a
+// core. It is for something until the wake-up, and for a core from then on; a thread that was
+// preempted waits for a core all the time. Of a wake-up that was not seen (made by another process,
+// or by a device) the whole wait counts as one for something.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/callpath/call_tree.h"
+
+namespace causalctl::callpath {
+
+struct ThreadTimes {
+  Nanoseconds on_core_ns = 0;
+  Nanoseconds blocked_ns = 0;
+  Nanoseconds runnable_ns = 0;
+};
+
+// A wait that is over, or the part of one up to now.
+struct Wait {
+  ThreadId thread;
+  std::optional<NodeId> path;  // where the thread was; nullopt if that was not sampled
+  Nanoseconds blocked_ns = 0;
+  Nanoseconds runnable_ns = 0;
+  bool over = true;
+};
+
+class Waits {
+ public:
+  // A thread is seen from this time on. Of one that is `blocked`, no path is known.
+  void begin(ThreadId thread, Nanoseconds time_ns, bool blocked);
+  // The path of the switch that comes next.
+  void leaving(ThreadId thread, NodeId path);
+  void leave(ThreadId thread, Nanoseconds time_ns, bool preempted);
+  void wake(Tid thread, Nanoseconds time_ns);
+  std::optional<Wait> come(ThreadId thread, Nanoseconds time_ns);
+  std::optional<Wait> end(ThreadId thread, Nanoseconds time_ns);
+  // Cuts all waits at this time, so that what they have lasted is counted, and they go on.
+  std::vector<Wait> cut(Nanoseconds time_ns);
+
+  // Of all threads that were ever seen.
+  const std::map<ThreadId, ThreadTimes>& times() const { return times_; }
+
+ private:
+  enum class State { running, blocked, runnable };
+  struct Thread {
+    State state = State::running;
+    Nanoseconds since_ns = 0;         // of the state, or of the last cut
+    Nanoseconds blocked_ns = 0;       // of this wait, since the last cut
+    Nanoseconds runnable_ns = 0;      // the same
+    std::optional<NodeId> next_path;  // of the switch that comes
+    std::optional<NodeId> path;       // of this wait
+  };
+  struct Known {
+    ThreadId id;
+    Thread thread;
+  };
+
+  Thread* find(ThreadId thread);
+  void pass(ThreadId id, Thread& thread, Nanoseconds time_ns);
+  static Wait take(ThreadId id, Thread& thread, bool over);
+
+  std::unordered_map<Tid, Known> threads_;
+  std::map<ThreadId, ThreadTimes> times_;
+};
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,197 @@
+// `causalctl callpath PID` and `callpath -- CMD` record the call paths of a process and print them.
+//
+// Nothing is put into the process: perf events see it from outside, and die with causalctl. Only a
+// program that is started has a guardian, which suspends it until everything is set up.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "config/text.h"
+#include "controller/base/error.h"
+#include "controller/base/number.h"
+#include "controller/callpath/run.h"
+#include "controller/commands/callpath_report.h"
+#include "controller/commands/commands.h"
+#include "controller/commands/launched.h"
+#include "controller/commands/options.h"
+#include "controller/session/identity.h"
+#include "controller/session/interrupts.h"
+#include "controller/session/status_line.h"
+#include "controller/session/target_end.h"
+#include "controller/tracee/guardian/guardian.h"
+#include "unwind/obstacle.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::commands {
+namespace {
+
+constexpr Nanoseconds kShortestPeriod = 100 * kMicrosecond;
+constexpr Nanoseconds kLongestPeriod = kSecond;
+constexpr const char* kEvery = "every ";
+
+struct CallpathArguments {
+  std::vector<std::string> target;  // a PID, or a command
+  std::string duration, period = "auto", threads = "all", epoch;
+  std::vector<std::string> events;
+  std::string log = "callpath.jsonl";
+  ReportOptions report;
+  ConsoleOptions console;
+};
+
+std::optional<Pid> pid_of(const std::vector<std::string>& target) {
+  if (target.size() != 1) return std::nullopt;
+  const auto number = parse_number<Pid>(target.front(), 10);
+  return number && *number > 0 ? number : std::nullopt;
+}
+
+Nanoseconds period_of(const std::string& text) {
+  if (text == "auto") return kMillisecond;
+  const Nanoseconds period_ns = config::parse_duration(text, "--period");
+  if (period_ns < kShortestPeriod || period_ns > kLongestPeriod) {
+    throw UsageError(
+        fmt::format("--period {}: not from {} to {}", text, config::duration_text(kShortestPeriod),
+                    config::duration_text(kLongestPeriod)),
+        "1ms is usual");
+  }
+  return period_ns;
+}
+
+callpath::Settings settings_of(const CallpathArguments& arguments) {
+  callpath::Settings settings;
+  if (!arguments.duration.empty()) {
+    settings.duration_ns = config::parse_duration(arguments.duration, "--duration");
+  }
+  settings.period_ns = period_of(arguments.period);
+  const auto groupings = names_of(callpath::Grouping{});
+  if (std::find(groupings.begin(), groupings.end(), arguments.threads) == groupings.end()) {
+    throw UsageError(fmt::format("--threads {}: unknown", arguments.threads),
+                     fmt::format("one of {}", fmt::join(groupings, ", ")));
+  }
+  settings.grouping = value_of<callpath::Grouping>(arguments.threads);
+  if (!arguments.events.empty()) settings.waits = false;
+  for (const std::string& event : arguments.events) {
+    if (event != "cpu" && event != "offcpu") {
+      throw UsageError(fmt::format("--event {}: unknown", event), "one of cpu, offcpu");
+    }
+    if (event == "offcpu") settings.waits = true;
+  }
+  if (!arguments.epoch.empty()) {
+    if (!arguments.epoch.starts_with(kEvery)) {
+      throw UsageError(fmt::format("--epoch {}: unknown", arguments.epoch),
+                       "for example --epoch 'every 10s'");
+    }
+    settings.epoch_ns =
+        config::parse_duration(arguments.epoch.substr(std::string(kEvery).size()), "--epoch");
+  }
+  settings.seed = std::random_device()();
+  return settings;
+}
+
+void require_samples(const callpath::Recording& recording) {
+  if (recording.chains.complete + recording.chains.incomplete > 0) return;
+  if (!recording.slices.empty()) return;
+  throw Error(fmt::format("process {} used no CPU time, and no thread of it began or ended to wait",
+                          recording.pid),
+              "record it while it works, or for longer");
+}
+
+ExitCode record_process(Pid target, const CallpathArguments& arguments,
+                        const callpath::Settings& settings, const std::function<void()>& followed) {
+  callpath::Recording recording;
+  {
+    unwind::note_obstacle(target);
+    unwind::Symbolizer symbolizer(target);
+    session::identify(target, symbolizer, recording);
+  }
+  recording.seed = settings.seed;
+  const session::Interrupts interrupts;
+  session::StatusLine status(arguments.console.quiet);
+  callpath::LogWriter log(arguments.log);
+  callpath::Hooks hooks;
+  hooks.show = [&](const std::string& text) {
+    if (status.due()) status.show(fmt::format("call paths of process {}: {}", target, text));
+  };
+  hooks.interrupts = [] { return session::Interrupts::count(); };
+  hooks.followed = followed;
+  hooks.begun = [&] { log.begin(recording); };
+  hooks.written = [&] { log.update(recording); };
+  callpath::record(target, settings, hooks, recording);
+  status.clear();
+  recording.ended = true;
+  log.end(recording);
+  write_callpath_report({&recording, 1}, {}, arguments.report);
+  require_samples(recording);
+  return ExitCode::ok;
+}
+
+ExitCode run(const CallpathArguments& arguments) {
+  set_log_level(arguments.console);
+  const callpath::Settings settings = settings_of(arguments);
+  check_callpath_format(arguments.report.format);
+  callpath::check_log(arguments.log);
+  if (const auto pid = pid_of(arguments.target)) {
+    session::require_program(*pid);
+    return record_process(*pid, arguments, settings, [] {});
+  }
+  if (arguments.target.empty()) {
+    throw UsageError("no process and no program to record", "give a PID, or a program after --");
+  }
+  tracee::Guardian guardian;
+  config::Target target;
+  target.command = arguments.target;
+  const Pid pid = guardian.launch(launch_of(target));
+  try {
+    const ExitCode code = record_process(pid, arguments, settings, [&guardian] {
+      if (guardian.is_suspended()) guardian.release();
+    });
+    end_program(pid, guardian);
+    return code;
+  } catch (...) {
+    if (!guardian.is_suspended()) end_program(pid, guardian);  // otherwise the guardian kills it
+    throw;
+  }
+}
+
+}  // namespace
+
+void add_callpath(CLI::App& app, Command& selected) {
+  CLI::App& sub =
+      add_subcommand(app, "callpath", "who calls the time, and where threads wait",
+                     "Ctrl-C ends the recording and prints the report.\n"
+                     "Examples:\n"
+                     "  causalctl callpath 4711 --duration 30s\n"
+                     "  causalctl callpath $(pidof memcached) --threads by-name --format folded\n"
+                     "  causalctl callpath -- ./prog --its-option");
+  auto arguments = std::make_shared<CallpathArguments>();
+  add_words(sub, "PID|CMD", arguments->target, "",
+            "the process, or after -- a program and its arguments");
+  OptionGroup recording(sub, "Recording");
+  recording.value("--duration", arguments->duration, "TIME",
+                  "how long it records, as in 90s or 5m [until Ctrl-C or the target's end]");
+  recording.value("--period", arguments->period, "auto|TIME",
+                  "CPU time of a thread from one of its samples to the next [auto: 1ms]");
+  recording.list("--event", arguments->events, "cpu|offcpu",
+                 "what is recorded: time on a core, time spent waiting [both]");
+  recording.value("--threads", arguments->threads, "all|by-name|each",
+                  "which threads are told apart [all are one group]");
+  recording.value("--epoch", arguments->epoch, "every TIME",
+                  "divides the recording into epochs, which a report can compare [one]");
+  OptionGroup output(sub, "Output");
+  output.value("-o,--output", arguments->log, "FILE",
+               "the log, to which the recording is appended [callpath.jsonl]");
+  output.value("--format", arguments->report.format, kCallpathFormats,
+               "what is printed at the end [text]");
+  output.flags("--quiet", arguments->console.quiet, "neither notes nor a status line", "--verbose",
+               arguments->console.verbose, "print what is done, on standard error");
+  output.color(arguments->report.color);
+  on_selected(sub, selected, [arguments] { return run(*arguments); });
+}
+
+}  // namespace causalctl::commands

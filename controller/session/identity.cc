@@ -1,0 +1,38 @@
+#include "controller/session/identity.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <random>
+#include <string>
+
+#include "controller/base/clock.h"
+#include "controller/base/procfs.h"
+#include "controller/tracee/process.h"
+
+namespace causalctl::session {
+namespace {
+
+std::string host_name() {
+  std::string name(256, '\0');
+  if (gethostname(name.data(), name.size()) != 0) return "unknown";
+  name.resize(name.find('\0'));
+  return name;
+}
+
+}  // namespace
+
+void identify(Pid target, unwind::Symbolizer& symbolizer, Recording& recording) {
+  std::random_device random;
+  recording.id = fmt::format("{:08x}{:08x}", random(), random());
+  recording.host = host_name();
+  recording.pid = target;
+  recording.executable = procfs::executable(target);
+  recording.started_as = tracee::started_as(target);
+  for (const unwind::Module& module : symbolizer.modules()) {
+    if (module.main) recording.build_id = module.build_id;
+  }
+  recording.started_ns = realtime_now();
+}
+
+}  // namespace causalctl::session

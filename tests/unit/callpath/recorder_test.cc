@@ -1,0 +1,138 @@
+#include "controller/callpath/recorder.h"
+
+#include <catch2/catch.hpp>
+
+namespace causalctl {
+
+using callpath::Grouping;
+using callpath::Metric;
+using callpath::NodeId;
+using callpath::Recorder;
+using callpath::Recording;
+
+namespace {
+
+constexpr ThreadId kOne{100, 1};
+constexpr ThreadId kTwo{101, 2};
+
+// A location is the address itself, plus 1000 of a call.
+struct Fixture {
+  explicit Fixture(Grouping grouping)
+      : recorder({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
+                    chain = {};
+                    for (const Address address : sample.callers) {
+                      chain.frames.push_back({address, 0,
+                                              chain.frames.empty() ? unwind::FrameHow::instruction
+                                                                   : unwind::FrameHow::table});
+                    }
+                    chain.end = end;
+                    return chain;
+                  },
+                  [](Address address, bool is_call) {
+                    return static_cast<callpath::LocationId>(address + (is_call ? 1000 : 0));
+                  },
+                  [](Tid thread) { return "name" + std::to_string(thread); }},
+                 grouping, with_epoch(recording)) {
+    recorder.take(perf::ThreadStartEvent{kOne, {}, 0, false});
+    recorder.take(perf::ThreadStartEvent{kTwo, {}, 0, false});
+  }
+
+  static Recording& with_epoch(Recording& recording) {
+    recording.epochs.push_back({0, "start"});
+    return recording;
+  }
+  void sample(ThreadId thread, std::vector<Address> chain, Nanoseconds worth) {
+    perf::SampleEvent event;
+    event.thread = thread;
+    event.callers = std::move(chain);
+    event.period_ns = worth;
+    if (worth == 0) event.reason = perf::SampleReason::leaving;
+    recorder.take(event);
+  }
+  std::uint64_t value(Metric metric, std::vector<callpath::LocationId> path,
+                      std::uint32_t group = 0, std::uint32_t epoch = 0) {
+    const auto slice = recording.slices.find({epoch, group, metric});
+    if (slice == recording.slices.end()) return 0;
+    const auto cell = slice->second.find(recording.tree.path(path));
+    return cell == slice->second.end() ? 0 : cell->second;
+  }
+
+  Recording recording;
+  unwind::Chain chain;
+  unwind::ChainEnd end = unwind::ChainEnd::outermost;
+  Recorder recorder;
+};
+
+}  // namespace
+
+TEST_CASE("a sample's time is its path's, outermost call first", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  fixture.sample(kOne, {1, 2, 3}, 900);
+  fixture.sample(kTwo, {1, 2, 3}, 1100);
+  CHECK(fixture.value(Metric::cpu_ns, {1003, 1002, 1}) == 2000);
+  CHECK(fixture.value(Metric::samples, {1003, 1002, 1}) == 2);
+  CHECK(fixture.recording.chains.complete == 2);
+  fixture.end = unwind::ChainEnd::copy_short;
+  fixture.sample(kTwo, {1}, 1100);
+  CHECK(fixture.recording.chains.incomplete == 1);
+  CHECK(fixture.recording.chains.copy_short == 1);
+}
+
+TEST_CASE("a wait is its path's, and one that goes on is counted when it is settled",
+          "[callpath]") {
+  Fixture fixture(Grouping::all);
+  fixture.sample(kOne, {1, 2}, 0);
+  fixture.recorder.take(perf::SwitchEvent{kOne, 100, 0, perf::SwitchKind::out_blocked});
+  fixture.recorder.settle(1100);
+  CHECK(fixture.value(Metric::blocked_ns, {1002, 1}) == 1000);
+  CHECK(fixture.value(Metric::waits, {1002, 1}) == 0);
+  fixture.recorder.take(perf::WakeEvent{kTwo, kOne.tid, 1200});
+  fixture.recorder.take(perf::SwitchEvent{kOne, 1250, 0, perf::SwitchKind::in});
+  fixture.recorder.settle(2000);
+  CHECK(fixture.value(Metric::blocked_ns, {1002, 1}) == 1100);
+  CHECK(fixture.value(Metric::runnable_ns, {1002, 1}) == 50);
+  CHECK(fixture.value(Metric::waits, {1002, 1}) == 1);
+  CHECK(fixture.value(Metric::cpu_ns, {1002, 1}) == 0);
+}
+
+TEST_CASE("waits that were not sampled are like the thread's others", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  for (Nanoseconds time = 0; time < 4000; time += 1000) {
+    if (time == 0) fixture.sample(kOne, {1, 2}, 0);
+    fixture.recorder.take(perf::SwitchEvent{kOne, time, 0, perf::SwitchKind::out_blocked});
+    fixture.recorder.take(perf::SwitchEvent{kOne, time + 500, 0, perf::SwitchKind::in});
+  }
+  fixture.recorder.settle(4000);
+  CHECK(fixture.value(Metric::blocked_ns, {1002, 1}) == 2000);
+  CHECK(fixture.value(Metric::waits, {1002, 1}) == 4);
+}
+
+TEST_CASE("threads are grouped by the name that they have", "[callpath]") {
+  Fixture fixture(Grouping::by_name);
+  fixture.sample(kOne, {1}, 10);
+  fixture.recorder.take(perf::NameEvent{kOne, 5, "worker"});
+  fixture.recorder.take(perf::NameEvent{kTwo, 5, "worker"});
+  fixture.sample(kOne, {1}, 10);
+  fixture.sample(kTwo, {1}, 10);
+  REQUIRE(fixture.recording.groups.size() == 2);
+  CHECK(fixture.recording.groups[0].name == "name100");
+  CHECK(fixture.recording.groups[1].name == "worker");
+  CHECK(fixture.value(Metric::cpu_ns, {1}, 0) == 10);
+  CHECK(fixture.value(Metric::cpu_ns, {1}, 1) == 20);
+}
+
+TEST_CASE("an epoch ends what came before it", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  fixture.sample(kOne, {1}, 10);
+  fixture.sample(kTwo, {1, 2}, 0);
+  fixture.recorder.take(perf::SwitchEvent{kTwo, 100, 0, perf::SwitchKind::out_blocked});
+  fixture.recorder.begin_epoch(500, "time", 500);
+  fixture.sample(kOne, {1}, 30);
+  fixture.recorder.settle(700);
+  CHECK(fixture.value(Metric::cpu_ns, {1}, 0, 0) == 10);
+  CHECK(fixture.value(Metric::cpu_ns, {1}, 0, 1) == 30);
+  CHECK(fixture.value(Metric::blocked_ns, {1002, 1}, 0, 0) == 400);
+  CHECK(fixture.value(Metric::blocked_ns, {1002, 1}, 0, 1) == 200);
+}
+
+}  // namespace causalctl

@@ -1,0 +1,152 @@
+#include "controller/callpath/waits.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "controller/callpath/shares.h"
+
+namespace causalctl {
+
+using callpath::NodeId;
+using callpath::Waits;
+using callpath::WaitSums;
+
+namespace {
+
+constexpr ThreadId kOne{100, 1};
+constexpr ThreadId kTwo{101, 2};
+
+Nanoseconds sum(const callpath::ThreadTimes& times) {
+  return times.on_core_ns + times.blocked_ns + times.runnable_ns;
+}
+
+}  // namespace
+
+TEST_CASE("a wait is for something until the wake-up, then for a core", "[callpath]") {
+  Waits waits;
+  waits.begin(kOne, 1000, false);
+  waits.leaving(kOne, 7);
+  waits.leave(kOne, 1500, false);
+  waits.wake(kOne.tid, 1800);
+  waits.wake(kOne.tid, 1900);  // once more
+  const auto wait = waits.come(kOne, 2100);
+  REQUIRE(wait);
+  CHECK(wait->path == NodeId{7});
+  CHECK(wait->blocked_ns == 300);
+  CHECK(wait->runnable_ns == 300);
+  CHECK(wait->over);
+  CHECK(waits.times().at(kOne).on_core_ns == 500);
+}
+
+TEST_CASE("a preempted thread waits for a core", "[callpath]") {
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  waits.leave(kOne, 100, true);
+  waits.wake(kOne.tid, 150);
+  const auto wait = waits.come(kOne, 400);
+  REQUIRE(wait);
+  CHECK(wait->blocked_ns == 0);
+  CHECK(wait->runnable_ns == 300);
+  CHECK_FALSE(wait->path);
+}
+
+TEST_CASE("a path belongs to the next switch only", "[callpath]") {
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  waits.leaving(kOne, 7);
+  waits.leave(kOne, 10, false);
+  CHECK(waits.come(kOne, 20)->path == NodeId{7});
+  waits.leave(kOne, 30, false);
+  CHECK_FALSE(waits.come(kOne, 40)->path);
+}
+
+TEST_CASE("a long wait is counted in parts, under its path", "[callpath]") {
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  waits.begin(kTwo, 0, true);
+  waits.leaving(kOne, 7);
+  waits.leave(kOne, 10, false);
+  const auto parts = waits.cut(1010);
+  REQUIRE(parts.size() == 2);
+  for (const auto& part : parts) {
+    CHECK_FALSE(part.over);
+    if (part.thread == kOne) CHECK(part.blocked_ns == 1000);
+    if (part.thread == kTwo) CHECK(part.blocked_ns == 1010);
+  }
+  const auto rest = waits.end(kOne, 1500);
+  REQUIRE(rest);
+  CHECK(rest->path == NodeId{7});
+  CHECK(rest->blocked_ns == 490);
+  CHECK_FALSE(waits.come(kOne, 1600));
+}
+
+TEST_CASE("a number that is used again is another thread", "[callpath]") {
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  waits.begin({kOne.tid, 9}, 50, false);
+  waits.leave(kOne, 60, false);  // a late record of the first one
+  CHECK_FALSE(waits.come({kOne.tid, 9}, 70));
+}
+
+TEST_CASE("times of a thread add up to its life, whatever comes", "[callpath]") {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; ++round) {
+    Waits waits;
+    Nanoseconds now = 1000;
+    waits.begin(kOne, now, random() % 2 == 0);
+    Nanoseconds waited = 0;
+    for (int i = 0; i < 100; ++i) {
+      now += random() % 100;
+      const auto add = [&](const callpath::Wait& wait) {
+        waited += wait.blocked_ns + wait.runnable_ns;
+      };
+      switch (random() % 4) {
+        case 0:
+          waits.leave(kOne, now, random() % 2 == 0);
+          break;
+        case 1:
+          waits.wake(kOne.tid, now);
+          break;
+        case 2:
+          if (const auto wait = waits.come(kOne, now)) add(*wait);
+          break;
+        default:
+          for (const auto& wait : waits.cut(now)) add(wait);
+      }
+    }
+    for (const auto& wait : waits.cut(now)) waited += wait.blocked_ns + wait.runnable_ns;
+    const auto& times = waits.times().at(kOne);
+    REQUIRE(sum(times) == now - 1000);
+    REQUIRE(waited == times.blocked_ns + times.runnable_ns);
+  }
+}
+
+TEST_CASE("what is divided adds up, in proportion to the weights", "[callpath]") {
+  CHECK(callpath::divided(10, {1, 1, 2}) == std::vector<std::uint64_t>{2, 3, 5});
+  CHECK(callpath::divided(10, {0, 0}) == std::vector<std::uint64_t>{10, 0});
+  CHECK(callpath::divided(0, {3, 4}) == std::vector<std::uint64_t>{0, 0});
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<std::uint64_t> weights(1 + random() % 20);
+    for (auto& weight : weights) weight = random() % 1'000'000'000;
+    const std::uint64_t all = random() >> (1 + random() % 60);
+    const auto parts = callpath::divided(all, weights);
+    std::uint64_t total = 0;
+    for (const auto part : parts) total += part;
+    REQUIRE(total == all);
+  }
+}
+
+TEST_CASE("waits that were not sampled go to those that were, or to the root", "[callpath]") {
+  std::map<NodeId, WaitSums> sampled{{3, {100, 0, 1}}, {4, {300, 50, 1}}};
+  callpath::share_out({4000, 100, 8}, sampled);
+  CHECK(sampled[3].blocked_ns == 1100);
+  CHECK(sampled[4].blocked_ns == 3300);
+  CHECK(sampled[4].runnable_ns == 150);
+  CHECK(sampled[3].waits == 5);
+  std::map<NodeId, WaitSums> none;
+  callpath::share_out({4000, 100, 8}, none);
+  CHECK(none.at(callpath::kRoot).blocked_ns == 4000);
+}
+
+}  // namespace causalctl

@@ -1,0 +1,56 @@
+#include "unwind/module_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <fmt/format.h>
+#include <libelf.h>
+
+#include <span>
+#include <utility>
+
+#include "unwind/loaded_files.h"
+#include "unwind/target_file.h"
+
+namespace causalctl::unwind {
+namespace {
+
+std::string build_id_of(int fd) {
+  elf_version(EV_CURRENT);
+  Elf* elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+  if (elf == nullptr) return {};
+  const void* bytes = nullptr;
+  const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
+  std::string text;
+  if (size > 0) {
+    for (const auto byte :
+         std::span(static_cast<const unsigned char*>(bytes), static_cast<std::size_t>(size))) {
+      text += fmt::format("{:02x}", byte);
+    }
+  }
+  elf_end(elf);
+  return text;
+}
+
+}  // namespace
+
+std::optional<Address> ModuleFile::link_address(std::uint64_t offset) const {
+  for (const LoadSegment& segment : segments) {
+    if (segment.executable && offset >= segment.offset &&
+        offset - segment.offset < segment.file_size) {
+      return segment.address + (offset - segment.offset);
+    }
+  }
+  return std::nullopt;
+}
+
+ModuleFile open_module_file(Pid target, const MappedFile& file) {
+  OpenedFile opened = open_mapped_file(target, file);
+  ModuleFile module;
+  module.path = opened.path.empty() ? file.path : std::move(opened.path);
+  if (!opened.fd) return module;
+  module.segments = load_segments(opened.fd.get());
+  module.build_id = build_id_of(opened.fd.get());
+  module.fd = std::move(opened.fd);
+  return module;
+}
+
+}  // namespace causalctl::unwind
