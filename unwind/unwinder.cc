@@ -303,6 +303,7 @@ struct Unwinder::Impl : Source {
   CodeAndStack code_and_stack;
   int alternatives = 0;  // that may still be tried
   bool complete = false;
+  bool searched = false;
 };
 
 // Steps by the tables, and from a frame without one by a search.
@@ -347,6 +348,7 @@ Unwinder::Impl::Chain Unwinder::Impl::follow(const Registers& start, bool innerm
 
 Unwinder::Impl::Chain Unwinder::Impl::search(const UnknownFrame& frame, const Registers& start,
                                              std::size_t depth) {
+  searched = true;
   Chain best;
   for (const PossibleCaller& caller : possible_callers(frame, code_and_stack)) {
     const bool first = best.callers.empty() && caller.likely;
@@ -376,6 +378,7 @@ void Unwinder::refresh() {
 
 bool Unwinder::last_complete() const { return impl_->complete; }
 bool Unwinder::last_from_copy() const { return !impl_->read_live; }
+bool Unwinder::last_searched() const { return impl_->searched; }
 
 std::vector<Address> Unwinder::unwind(const Registers& registers, std::span<const std::byte> stack,
                                       std::size_t depth) {
@@ -384,6 +387,7 @@ std::vector<Address> Unwinder::unwind(const Registers& registers, std::span<cons
   impl_->stack_pointer = sp;
   impl_->stack = StackView(sp, stack);
   impl_->read_live = false;
+  impl_->searched = false;
   impl_->alternatives = kMostAlternatives;
   impl_->holes.mend(sp, stack);
   auto chain = impl_->follow(registers, true, depth - 1);

@@ -34,6 +34,7 @@ class Unwinder {
                               std::size_t depth);
   bool last_complete() const;   // true if the last chain ended at the outermost frame
   bool last_from_copy() const;  // true if the last chain needed no stack but the copy
+  bool last_searched() const;  // true if a caller in the last chain was searched for, so is a guess
 
  private:
   struct Impl;
