@@ -12,5 +12,6 @@ void add_run(CLI::App& app, Command& selected);
 void add_doctor(CLI::App& app, Command& selected);
 void add_points(CLI::App& app, Command& selected);
 void add_report(CLI::App& app, Command& selected);
+void add_stacks(CLI::App& app, Command& selected);
 
 }  // namespace causalctl::commands
