@@ -50,6 +50,14 @@ bool all_in_futex(Pid pid) {
   });
 }
 
+// A thread has no caller in its first instructions, which no unwind table tells.
+bool all_have_begun(Pid pid) {
+  const auto threads = procfs::threads(pid);
+  return std::all_of(threads.begin(), threads.end(), [&](Tid tid) {
+    return procfs::cpu_time(pid, tid).value_or(0) > kMillisecond || tid == pid;
+  });
+}
+
 bool all_stopped(Pid pid) {
   const auto threads = procfs::threads(pid);
   return std::all_of(threads.begin(), threads.end(),
@@ -60,6 +68,7 @@ bool all_stopped(Pid pid) {
 
 TEST_CASE("running threads are stopped for their stacks, blocked ones are not", "[stacks]") {
   TargetProcess target({program("target_waits"), "busy", "2"});
+  REQUIRE(eventually(5 * kSecond, [&] { return all_have_begun(target.pid()); }));
   const auto process = stacks_of(target.pid(), false, kHooks);
   REQUIRE(process.threads.size() == 3);
   for (const Thread& thread : process.threads) {
@@ -114,6 +123,7 @@ TEST_CASE("a stop for a stack disturbs no system call", "[stacks]") {
 
 TEST_CASE("a process that a signal has stopped stays stopped", "[stacks]") {
   TargetProcess target({program("target_waits"), "busy", "2"});
+  REQUIRE(eventually(5 * kSecond, [&] { return all_have_begun(target.pid()); }));
   REQUIRE(kill(target.pid(), SIGSTOP) == 0);
   REQUIRE(eventually(5 * kSecond, [&] { return all_stopped(target.pid()); }));
   for (const bool reference : {false, true}) {
