@@ -48,7 +48,7 @@ std::string call_name(long number) {
 
 std::string text_of_wait(const procfs::OffCore& at, const DescriptorTarget& target) {
   if (at.number < 0) return "";
-  const std::string name = call_name(at.number);
+  std::string name = call_name(at.number);
   if (has(kOnDescriptor, at.number)) {
     const auto descriptor = static_cast<int>(at.arguments[0]);
     const std::string behind = target(descriptor);

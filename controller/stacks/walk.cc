@@ -17,6 +17,7 @@
 #include "controller/stacks/waits.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/perf_map.h"
+#include "controller/tracee/freezer.h"
 #include "controller/tracee/process.h"
 #include "unwind/loaded_files.h"
 #include "unwind/names.h"
@@ -271,6 +272,7 @@ report::stacks::Process stacks_of(Pid pid, bool reference, const Hooks& hooks) {
   process.name = tracee::process_name(pid);
   process.program = procfs::executable(pid);
   process.taken_ns = real_time_ns();
+  if (tracee::is_frozen(pid)) process.warnings.emplace_back("a cgroup has frozen the process");
 
   std::vector<ThreadState> threads = threads_of(pid, !reference);
   std::vector<ThreadState*> rest;
