@@ -29,6 +29,7 @@ constexpr const char* kFooter =
     "  causalctl run --progress commit --duration 5m -- ./server --port 8080\n"
     "  causalctl ab --a ./old --b ./new                          which is faster, and by how much\n"
     "  causalctl report profile.jsonl --format json -o report.json\n"
+    "  causalctl stacks 4711                                     where its threads stand\n"
     "  causalctl doctor 4711                                     can it be profiled here?\n"
     "\n"
     "SUBCOMMAND --help tells each one's options.\n"
@@ -78,6 +79,7 @@ int run(int argc, char** argv) {
   causalctl::commands::add_report(app, selected);
   causalctl::commands::add_callpath(app, selected);
   causalctl::commands::add_points(app, selected);
+  causalctl::commands::add_stacks(app, selected);
   causalctl::commands::add_doctor(app, selected);
 
   try {
@@ -93,8 +95,9 @@ int run(int argc, char** argv) {
   }
   // CLI11's own check of it would not name the word that is no subcommand.
   if (!selected) {
-    throw causalctl::UsageError("no subcommand is given",
-                                "attach, run, ab, report, points or doctor; causalctl --help");
+    throw causalctl::UsageError(
+        "no subcommand is given",
+        "attach, run, ab, report, points, stacks or doctor; causalctl --help");
   }
   return static_cast<int>(selected());
 }

@@ -128,6 +128,53 @@ std::vector<Pid> processes() {
 
 }  // namespace
 
+std::optional<OffCore> parse_off_core(std::string_view syscall) {
+  std::array<std::string_view, 9> words{};  // number, six arguments, stack pointer, instruction
+  std::size_t count = 0;
+  auto line = next_line(syscall);
+  while (count < words.size()) {
+    const auto word = next_word(line);
+    if (word.empty()) break;
+    words[count++] = word;
+  }
+  constexpr std::size_t in_no_call = 3;
+  if (count != words.size() && count != in_no_call) return std::nullopt;
+  const auto call = parse_number<long>(words[0]);
+  if (!call) return std::nullopt;
+  OffCore off;
+  off.number = *call;
+  std::array<std::uint64_t, 8> values{};
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    const auto word = words[i + 1];
+    if (!word.starts_with("0x")) return std::nullopt;
+    values[i] = number<std::uint64_t>(word.substr(2), 16);
+  }
+  off.stack_pointer = values[count - 3];
+  off.instruction = values[count - 2];
+  if (count != in_no_call) std::copy_n(values.begin(), off.arguments.size(), off.arguments.begin());
+  return off;
+}
+
+std::uint64_t parse_switches_out(std::string_view status) {
+  std::uint64_t sum = 0;
+  while (!status.empty()) {
+    const auto line = next_line(status);
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos || !line.substr(0, colon).ends_with("_ctxt_switches")) {
+      continue;
+    }
+    sum += number<std::uint64_t>(line.substr(colon + 1));
+  }
+  return sum;
+}
+
+std::uint64_t parse_switches_in(std::string_view schedstat) {
+  auto line = next_line(schedstat);
+  next_word(line);
+  next_word(line);
+  return number<std::uint64_t>(next_word(line));
+}
+
 Status parse_status(std::string_view text) {
   static constexpr std::pair<std::string_view, int Status::*> kNumbers[] = {
       {"Tgid", &Status::tgid},

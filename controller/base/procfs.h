@@ -2,6 +2,7 @@
 // thread that is gone. Sources: proc(5), Documentation/filesystems/proc.rst.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,7 +40,25 @@ struct Map {  // one line of /proc/PID/maps
   std::string path;  // empty if anonymous; "[vdso]", "[stack]" and so on as the kernel writes them
 };
 
+// What /proc/PID/task/TID/syscall says of a thread that is on no core, where it goes on in its own
+// code. The kernel waits until the thread is off its core, so that it was so at some moment of the
+// read.
+struct OffCore {
+  long number = -1;  // of the system call; -1: in none, but in a page fault or a stop
+  std::array<std::uint64_t, 6> arguments{};  // 0 where it is in none
+  Address stack_pointer = 0;
+  Address instruction = 0;
+  bool operator==(const OffCore&) const = default;
+};
+
 Status parse_status(std::string_view text);
+// Returns nullopt if the thread is running, or if the text is not one. Pure.
+std::optional<OffCore> parse_off_core(std::string_view syscall);
+// Returns how often the thread has left a core, given its status; 0 if the text does not say. Pure.
+std::uint64_t parse_switches_out(std::string_view status);
+// Returns how often it has come to one, given its schedstat; 0 also if the kernel does not count
+// (no CONFIG_SCHED_INFO). Pure.
+std::uint64_t parse_switches_in(std::string_view schedstat);
 std::vector<Map> parse_maps(std::string_view text);
 
 inline bool has_signal(std::uint64_t set, int signal) { return (set >> (signal - 1)) & 1U; }

@@ -13,5 +13,6 @@ void add_callpath(CLI::App& app, Command& selected);
 void add_doctor(CLI::App& app, Command& selected);
 void add_points(CLI::App& app, Command& selected);
 void add_report(CLI::App& app, Command& selected);
+void add_stacks(CLI::App& app, Command& selected);
 
 }  // namespace causalctl::commands

@@ -53,6 +53,31 @@ void check_permission(Pid pid, uid_t owner) {
                           permission_hint(owner));
 }
 
+// Returns what /proc says of it. Throws where it is no process with a program, or ours.
+procfs::Status check_program(Pid pid, Pid controller) {
+  const auto status = pid > 0 ? procfs::status(pid) : std::nullopt;
+  if (!status) {
+    if (pid > 0 && procfs::exists(pid)) procfs::throw_unreadable(pid, "status");
+    throw TargetGone(fmt::format("no such process: {}", pid),
+                     "the number is that of `ps` in this pid namespace");
+  }
+  if (status->tgid != pid) {
+    throw UsageError(fmt::format("{} is a thread of process {}", pid, named(status->tgid)),
+                     fmt::format("name process {}", status->tgid));
+  }
+  if (pid == controller || pid == getpid()) {
+    throw UsageError(fmt::format("process {} is causalctl itself", pid));
+  }
+  if (is_kernel_thread(pid)) {
+    throw Error(fmt::format("process {} is a kernel thread", named(pid)));
+  }
+  if (procfs::has_ended(pid)) {
+    throw TargetGone(fmt::format("process {} is a zombie: it has ended", named(pid)),
+                     "its parent has not waited for it yet");
+  }
+  return *status;
+}
+
 }  // namespace
 
 void check_64_bit(Pid pid) {
@@ -67,40 +92,26 @@ void check_64_bit(Pid pid) {
       "causalctl profiles x86-64 programs only");
 }
 
+void check_readable(Pid pid, Pid controller) {
+  check_permission(pid, check_program(pid, controller).uid);
+  check_64_bit(pid);
+}
+
 void check_adoptable(Pid pid, Pid controller) {
-  const auto status = pid > 0 ? procfs::status(pid) : std::nullopt;
-  if (!status) {
-    if (pid > 0 && procfs::exists(pid)) procfs::throw_unreadable(pid, "status");
-    throw TargetGone(fmt::format("no such process: {}", pid),
-                     "the number is that of `ps` in this pid namespace");
-  }
-  if (status->tgid != pid) {
-    throw UsageError(fmt::format("{} is a thread of process {}", pid, named(status->tgid)),
-                     fmt::format("attach to {}", status->tgid));
-  }
-  if (pid == controller || pid == getpid()) {
-    throw UsageError(fmt::format("process {} is causalctl itself", pid));
-  }
-  if (is_kernel_thread(pid)) {
-    throw Error(fmt::format("process {} is a kernel thread", named(pid)));
-  }
-  if (procfs::has_ended(pid)) {
-    throw TargetGone(fmt::format("process {} is a zombie: it has ended", named(pid)),
-                     "its parent has not waited for it yet");
-  }
-  if (status->state == 'Z') {
+  const procfs::Status status = check_program(pid, controller);
+  if (status.state == 'Z') {
     throw Error(
         fmt::format("the main thread of process {} has ended while others go on, which "
                     "causalctl does not support",
                     named(pid)));
   }
-  if (status->tracer_pid != 0) {
+  if (status.tracer_pid != 0) {
     if (const auto other = locked_by_causalctl(pid)) refuse_profiled(pid, *other);
     throw Error(fmt::format("process {} is already traced by process {}", named(pid),
-                            named(status->tracer_pid)),
+                            named(status.tracer_pid)),
                 "a process has one tracer: end that debugger or tracer first");
   }
-  check_permission(pid, status->uid);
+  check_permission(pid, status.uid);
   check_64_bit(pid);
 }
 

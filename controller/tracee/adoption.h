@@ -8,6 +8,9 @@ namespace causalctl::tracee {
 // Throws Error (TargetGone, UsageError) that names what forbids it and what to do. `controller` is
 // the process that asks, which cannot be its own target.
 void check_adoptable(Pid pid, Pid controller);
+// The same for a process that is only looked at: another tracer may trace it already, and its first
+// thread may have ended.
+void check_readable(Pid pid, Pid controller);
 
 // Throws Error if the program that the process executes is not for x86-64.
 void check_64_bit(Pid pid);

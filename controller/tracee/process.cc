@@ -9,10 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <numeric>
-#include <sstream>
 
 #include "controller/base/core_rotation.h"
 #include "controller/base/procfs.h"
@@ -47,18 +45,11 @@ ssize_t by_some_thread(Pid pid, Transfer transfer) {
 }  // namespace
 
 std::optional<Activity> parse_activity(std::string_view text) {
-  Activity activity;
-  if (text.starts_with("running")) return activity;
-  std::istringstream words{std::string(text)};
-  std::vector<std::string> fields;
-  for (std::string word; words >> word;) fields.push_back(word);
-  if (fields.size() < 3) return std::nullopt;
-  const auto& last = fields.back();
-  if (!last.starts_with("0x")) return std::nullopt;
-  std::from_chars(fields[0].data(), fields[0].data() + fields[0].size(), activity.number);
-  std::from_chars(last.data() + 2, last.data() + last.size(), activity.instruction, 16);
-  activity.kind = activity.number >= 0 ? Activity::Kind::in_syscall : Activity::Kind::blocked;
-  return activity;
+  if (text.starts_with("running")) return Activity{};
+  const auto off = procfs::parse_off_core(text);
+  if (!off) return std::nullopt;
+  return Activity{off->number >= 0 ? Activity::Kind::in_syscall : Activity::Kind::blocked,
+                  off->number, off->instruction};
 }
 
 std::optional<Activity> activity(Pid pid, Tid tid) {
@@ -104,7 +95,9 @@ int trace_error(Pid pid) {
   std::byte byte{};
   const iovec local{&byte, 1};
   const iovec remote{nullptr, 1};
-  const bool allowed = process_vm_readv(pid, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT;
+  const ssize_t count =
+      by_some_thread(pid, [&](Tid tid) { return process_vm_readv(tid, &local, 1, &remote, 1, 0); });
+  const bool allowed = count >= 0 || errno == EFAULT;
   return allowed ? 0 : errno;
 }
 

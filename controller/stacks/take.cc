@@ -1,0 +1,200 @@
+#include "controller/stacks/take.h"
+
+#include <asm/perf_regs.h>
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <csignal>
+#include <future>
+#include <utility>
+
+#include "controller/tracee/guardian/priority_boost.h"
+#include "controller/tracee/process.h"
+#include "controller/tracee/reference_walk.h"
+#include "unwind/blocked_stack.h"
+#include "unwind/target_memory.h"
+
+namespace causalctl::stacks {
+namespace {
+
+using report::stacks::Taken;
+using tracee::StopOutcome;
+
+constexpr int kTries = 3;  // to read a thread that wakes again and again
+constexpr Nanoseconds kPatience = 500 * kMillisecond;
+constexpr std::size_t kUnmappedCopy = 64U << 10U;  // of a stack that was mapped just now
+
+class SigchldBlocked {
+ public:
+  SigchldBlocked() {
+    sigset_t child{};
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &child, &before_);
+  }
+  ~SigchldBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SigchldBlocked(const SigchldBlocked&) = delete;
+  SigchldBlocked& operator=(const SigchldBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+unwind::Registers to_unwind(const tracee::ptrace::Registers& from) {
+  unwind::Registers to;
+  const auto set = [&to](unsigned number, std::uint64_t value) { to.values[number] = value; };
+  set(PERF_REG_X86_AX, from.rax);
+  set(PERF_REG_X86_BX, from.rbx);
+  set(PERF_REG_X86_CX, from.rcx);
+  set(PERF_REG_X86_DX, from.rdx);
+  set(PERF_REG_X86_SI, from.rsi);
+  set(PERF_REG_X86_DI, from.rdi);
+  set(PERF_REG_X86_BP, from.rbp);
+  set(PERF_REG_X86_SP, from.rsp);
+  set(PERF_REG_X86_IP, from.rip);
+  set(PERF_REG_X86_FLAGS, from.eflags);
+  set(PERF_REG_X86_R8, from.r8);
+  set(PERF_REG_X86_R9, from.r9);
+  set(PERF_REG_X86_R10, from.r10);
+  set(PERF_REG_X86_R11, from.r11);
+  set(PERF_REG_X86_R12, from.r12);
+  set(PERF_REG_X86_R13, from.r13);
+  set(PERF_REG_X86_R14, from.r14);
+  set(PERF_REG_X86_R15, from.r15);
+  return to;
+}
+
+// Returns false if the thread is gone.
+bool describe(Pid pid, ThreadState& thread) {
+  const auto status = procfs::thread_status(pid, thread.tid);
+  if (!status) return false;
+  thread.name = status->name;
+  thread.state = status->state;
+  thread.cpu_ns = procfs::cpu_time(pid, thread.tid).value_or(0);
+  if (status->state == 'Z') thread.problem = "it has ended, while other threads go on";
+  return status->state != 'X';
+}
+
+// Returns false if the thread is gone.
+bool take_blocked(Pid pid, ThreadState& thread, const std::vector<procfs::Map>& maps) {
+  for (int i = 0; i < kTries; ++i) {
+    if (!describe(pid, thread)) return false;
+    if (thread.state == 'R' || thread.state == 'Z') return true;
+    auto blocked = unwind::read_blocked_stack(pid, thread.tid, maps);
+    if (!blocked) continue;
+    thread.at = blocked->at;
+    thread.registers = blocked->registers();
+    thread.stack = std::move(blocked->stack);
+    thread.taken = Taken::without_stop;
+    return true;
+  }
+  return true;
+}
+
+std::string why_refused(Pid pid, Tid tid) {
+  const auto status = procfs::thread_status(pid, tid);
+  if (!status || status->tracer_pid == 0) return "the kernel does not permit to stop it";
+  return fmt::format("process {} ({}) traces it, and a thread has one tracer", status->tracer_pid,
+                     tracee::process_name(status->tracer_pid));
+}
+
+void stop_one(Pid pid, ThreadState& thread, const Look& look, tracee::BriefStops& stops) {
+  // Such a thread may stay in the kernel for long, and would stop, and stand still, at its end.
+  if (thread.state == 'D') {
+    thread.problem = "it is in the kernel, where nothing can stop it";
+    return;
+  }
+  tracee::StopTimes times;
+  const auto outcome = stops.stop(
+      thread.tid, kPatience,
+      [&](const tracee::ptrace::Registers& registers) {
+        thread.registers = to_unwind(registers);
+        thread.stack.clear();
+        thread.walk.reset();
+        // It bounds the stack (bytes_of_stack()).
+        thread.registers.values[PERF_REG_X86_FS] = registers.fs_base;
+        look(thread);
+      },
+      times);
+  if (outcome == StopOutcome::done) {
+    thread.taken = Taken::in_a_stop;
+    thread.problem.clear();
+    thread.times.held_ns += times.held_ns;
+    thread.times.at_most_ns += times.at_most_ns;
+  } else if (outcome == StopOutcome::refused) {
+    thread.problem = why_refused(pid, thread.tid);
+  } else if (outcome == StopOutcome::late) {
+    thread.problem =
+        fmt::format("it did not stop within {} ms: it is in the kernel, or gets no core",
+                    kPatience / kMillisecond);
+  } else {
+    thread.problem = "it ended meanwhile";
+    thread.gone = true;
+  }
+}
+
+void copy_stack(ThreadState& thread, const std::vector<procfs::Map>& maps) {
+  const Address sp = thread.registers.values[PERF_REG_X86_SP];
+  const std::size_t mapped =
+      unwind::bytes_of_stack(maps, sp, thread.registers.values[PERF_REG_X86_FS]);
+  thread.stack.resize(mapped > 0 ? mapped : kUnmappedCopy);
+  thread.stack.resize(unwind::read_target_until_gap(thread.tid, sp, thread.stack));
+}
+
+}  // namespace
+
+std::vector<ThreadState> threads_of(Pid pid, bool read_blocked) {
+  const auto maps = procfs::maps(pid).value_or(std::vector<procfs::Map>{});
+  std::vector<ThreadState> threads;
+  for (const Tid tid : procfs::threads(pid)) {
+    if (procfs::is_kernel_worker(pid, tid)) continue;
+    ThreadState thread;
+    thread.tid = tid;
+    if (!(read_blocked ? take_blocked(pid, thread, maps) : describe(pid, thread))) continue;
+    if (!read_blocked) thread.at = unwind::off_core(pid, tid);
+    threads.push_back(std::move(thread));
+  }
+  return threads;
+}
+
+Look copies_stack(Pid pid) {
+  return [maps = procfs::maps(pid).value_or(std::vector<procfs::Map>{})](ThreadState& thread) {
+    copy_stack(thread, maps);
+  };
+}
+
+Look unwinds(unwind::Unwinder& unwinder, Pid pid) {
+  return [copy = copies_stack(pid), &unwinder](ThreadState& thread) {
+    copy(thread);
+    Walk walk;
+    walk.chain = unwinder.unwind(thread.registers, thread.stack, kDeepest);
+    walk.complete = unwinder.last_complete();
+    walk.searched = unwinder.last_searched();
+    walk.from_copy = true;  // since nothing can change meanwhile
+    thread.walk = std::move(walk);
+  };
+}
+
+Look unwinds_for_reference() {
+  return [](ThreadState& thread) {
+    auto reference = tracee::reference_walk(thread.tid, kDeepest);
+    thread.walk = Walk{std::move(reference.chain), reference.complete, false, true};
+  };
+}
+
+void take_in_stops(Pid pid, const std::vector<ThreadState*>& threads, const Look& look,
+                   const std::function<bool()>& ended) {
+  if (threads.empty()) return;
+  const SigchldBlocked blocked;
+  // A thread of its own, because the kernel lets all go that a thread has seized when that ends.
+  std::async(std::launch::async, [&] {
+    const tracee::PriorityBoost boost(0);  // of ours, so that a stop does not last a time slice
+    tracee::BriefStops stops;
+    for (ThreadState* thread : threads) {
+      if (ended()) break;
+      if (thread->state != 'Z') stop_one(pid, *thread, look, stops);
+    }
+  }).get();
+}
+
+}  // namespace causalctl::stacks

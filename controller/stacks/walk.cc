@@ -1,0 +1,298 @@
+#include "controller/stacks/walk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/stacks/waits.h"
+#include "controller/symbols/call_chain.h"
+#include "controller/symbols/perf_map.h"
+#include "controller/tracee/freezer.h"
+#include "controller/tracee/process.h"
+#include "unwind/loaded_files.h"
+#include "unwind/names.h"
+#include "unwind/symbolizer.h"
+#include "unwind/target_memory.h"
+
+namespace causalctl::stacks {
+namespace {
+
+using report::stacks::Frame;
+using report::stacks::State;
+using report::stacks::Taken;
+
+Nanoseconds real_time_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+// Returns a thread that lives, because one that has ended has no memory any more.
+Tid one_with_memory(Pid pid) {
+  for (const Tid tid : procfs::threads(pid)) {
+    const auto status = procfs::thread_status(pid, tid);
+    if (status && status->state != 'Z' && status->state != 'X') return tid;
+  }
+  throw TargetGone(fmt::format("process {} has ended", pid));
+}
+
+// Names the places in chains.
+class Namer {
+ public:
+  Namer(Pid pid, Tid memory)
+      : memory_(memory),
+        symbolizer_(memory),
+        files_(unwind::LoadedFiles(memory).read()),
+        compiled_(pid) {}
+
+  std::string place(Address address) const {
+    const unwind::MappedFile* file = file_at(address);
+    if (file == nullptr) return fmt::format("{:#x}", address);
+    return fmt::format("{}+{:#x}", unwind::base_name(file->path), offset_in(*file, address));
+  }
+  bool in_file(Address address) const { return file_at(address) != nullptr; }
+
+  void add_frames(const std::vector<Address>& chain, std::vector<Frame>& frames) {
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+      // No call leads to the code that returns from a signal handler, nor from what it interrupts.
+      const bool called =
+          i > 0 && !returns_from_signal(chain[i]) && !returns_from_signal(chain[i - 1]);
+      for (const Frame& frame : frames_at(called ? chain[i] - 1 : chain[i])) {
+        frames.push_back(frame);
+      }
+    }
+  }
+
+ private:
+  const unwind::MappedFile* file_at(Address address) const {
+    const auto found = std::find_if(files_.begin(), files_.end(), [&](const auto& each) {
+      return address >= each.start && address < each.end;
+    });
+    return found == files_.end() ? nullptr : &*found;
+  }
+  // Returns whether the code is that to which the kernel makes handlers return, which calls
+  // rt_sigreturn: mov $15, %rax (or %eax); syscall.
+  bool returns_from_signal(Address address) {
+    const auto [known, is_new] = signal_returns_.emplace(address, false);
+    if (!is_new) return known->second;
+    std::array<unsigned char, 9> code{};
+    if (!unwind::read_target(memory_, address, std::as_writable_bytes(std::span(code))))
+      return false;
+    const std::string_view text(reinterpret_cast<const char*>(code.data()), code.size());
+    using namespace std::string_view_literals;
+    return known->second = text == "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"sv ||
+                           text.starts_with("\xb8\x0f\0\0\0\x0f\x05"sv);
+  }
+
+  static Address offset_in(const unwind::MappedFile& file, Address address) {
+    return address - file.bias.value_or(file.start);
+  }
+
+  std::vector<unwind::Frame> symbols_at(Address address) {
+    try {
+      return symbolizer_.frames(address);
+    } catch (const TargetGone&) {
+      throw;
+    } catch (const Error&) {  // broken debug information
+      return {};
+    }
+  }
+
+  std::string compiled_at(Address address) {
+    while (compiled_.read_on()) {
+    }
+    const auto* function = compiled_.map().find(address);
+    return function != nullptr ? function->name : "";
+  }
+
+  std::vector<Frame> frames_at(Address address) {
+    const unwind::MappedFile* file = file_at(address);
+    Frame whole;
+    whole.offset = file != nullptr ? offset_in(*file, address) : address;
+    if (file != nullptr) whole.module = file->path;
+    std::vector<Frame> frames;
+    for (const unwind::Frame& each : symbols_at(address)) {
+      Frame frame = whole;
+      frame.function = each.function;
+      frame.file = each.file;
+      frame.line = each.line;
+      frame.inlined = true;
+      frames.push_back(std::move(frame));
+    }
+    if (frames.empty()) frames.push_back(whole);
+    frames.back().inlined = false;
+    std::string& name = frames.back().function;
+    if (file == nullptr && name.empty()) {
+      name = compiled_at(address);
+      if (!name.empty()) frames.back().module = symbols::kCompiledCode;
+    }
+    if (name.empty() && returns_from_signal(address)) name = "[signal return]";
+    if (name.empty()) name = place(address);
+    return frames;
+  }
+
+  Tid memory_;
+  unwind::Symbolizer symbolizer_;
+  std::vector<unwind::MappedFile> files_;
+  symbols::PerfMapFile compiled_;
+  std::unordered_map<Address, bool> signal_returns_;
+};
+
+Walk walk_of(const ThreadState& thread, unwind::Unwinder& unwinder) {
+  if (thread.walk) return *thread.walk;
+  Walk walk;
+  walk.chain = unwinder.unwind(thread.registers, thread.stack, kDeepest);
+  walk.complete = unwinder.last_complete();
+  walk.searched = unwinder.last_searched();
+  walk.from_copy = unwinder.last_from_copy();
+  return walk;
+}
+
+// Of a blocked thread, registers may have been missing.
+bool wants_registers(const ThreadState& thread, const Walk& walk) {
+  return thread.taken == Taken::without_stop && (!walk.complete || walk.searched);
+}
+
+// Some memory was read after the thread went on, but it is another stack that was read.
+bool wants_unwinding_in_stop(const ThreadState& thread, const Walk& walk) {
+  return thread.problem.empty() && !thread.walk && !walk.from_copy;
+}
+
+// Unwinds everything, and takes in a stop what needs one for it.
+std::vector<Walk> unwind_all(Pid pid, std::vector<ThreadState>& threads, unwind::Unwinder& unwinder,
+                             const Hooks& hooks) {
+  std::vector<Walk> walks(threads.size());
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    if (threads[i].taken != Taken::not_read) walks[i] = walk_of(threads[i], unwinder);
+  }
+  const auto again = [&](bool (*wants)(const ThreadState&, const Walk&), const Look& look) {
+    std::vector<ThreadState*> chosen;
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+      if (threads[i].taken != Taken::not_read && wants(threads[i], walks[i])) {
+        chosen.push_back(&threads[i]);
+      }
+    }
+    take_in_stops(pid, chosen, look, hooks.ended);
+    for (const ThreadState* thread : chosen) {
+      const auto i = static_cast<std::size_t>(thread - threads.data());
+      if (thread->problem.empty() && !hooks.ended()) walks[i] = walk_of(*thread, unwinder);
+    }
+  };
+  again(wants_registers, copies_stack(pid));
+  again(wants_unwinding_in_stop, unwinds(unwinder, pid));
+  return walks;
+}
+
+std::string why_incomplete(const ThreadState& thread, const Walk& walk, const Namer& namer) {
+  if (walk.chain.empty()) return "no register was read";
+  if (walk.chain.size() >= kDeepest) return fmt::format("cut off after {} frames", kDeepest);
+  const std::string place = namer.place(symbols::code_at(walk.chain, walk.chain.size() - 1));
+  if (thread.taken == Taken::without_stop) {
+    return fmt::format(
+        "the caller of {} needs registers that are known of a stopped thread only{}{}", place,
+        thread.problem.empty() ? "" : "; ", thread.problem);
+  }
+  if (!namer.in_file(walk.chain.back())) {
+    return fmt::format("the code at {} is in no file, so nothing tells its caller", place);
+  }
+  return fmt::format("nothing tells the caller of {}", place);
+}
+
+report::stacks::Thread named(const ThreadState& state, const Walk& walk, Pid pid, Namer& namer) {
+  report::stacks::Thread thread;
+  thread.tid = state.tid;
+  thread.name = state.name;
+  thread.state = state_of(state.state);
+  thread.cpu_ns = state.cpu_ns;
+  thread.taken = state.taken;
+  thread.held_ns = state.times.held_ns;
+  thread.at_most_ns = state.times.at_most_ns;
+  if (state.at) {
+    thread.waits_in = text_of_wait(
+        *state.at, [&](int descriptor) { return descriptor_target(pid, state.tid, descriptor); });
+  }
+  if (state.taken == Taken::not_read) {
+    thread.remark = state.problem;
+    return thread;
+  }
+  namer.add_frames(walk.chain, thread.frames);
+  thread.complete = walk.complete;
+  thread.searched = walk.searched;
+  if (!walk.complete) {
+    thread.remark = why_incomplete(state, walk, namer);
+  } else if (!walk.from_copy) {
+    thread.remark = "part of its stack was read later, when it may have run on";
+  }
+  return thread;
+}
+
+}  // namespace
+
+State state_of(char state) {
+  switch (state) {
+    case 'R':
+      return State::running;
+    case 'S':
+    case 'I':
+      return State::blocked;
+    case 'D':
+      return State::uninterruptible;
+    case 'T':
+      return State::stopped;
+    case 't':
+      return State::traced;
+    case 'Z':
+    case 'X':
+      return State::ended;
+    default:
+      return State::unknown;
+  }
+}
+
+bool shown_before(const report::stacks::Thread& a, const report::stacks::Thread& b) {
+  const auto rank = [](const report::stacks::Thread& each) {
+    return each.state == State::running ? 0 : each.state == State::uninterruptible ? 1 : 2;
+  };
+  return std::tuple(rank(a), a.tid) < std::tuple(rank(b), b.tid);
+}
+
+report::stacks::Process stacks_of(Pid pid, bool reference, const Hooks& hooks) {
+  report::stacks::Process process;
+  process.pid = pid;
+  process.name = tracee::process_name(pid);
+  process.program = procfs::executable(pid);
+  process.taken_ns = real_time_ns();
+  if (tracee::is_frozen(pid)) process.warnings.emplace_back("a cgroup has frozen the process");
+
+  std::vector<ThreadState> threads = threads_of(pid, !reference);
+  std::vector<ThreadState*> rest;
+  for (ThreadState& thread : threads) {
+    if (thread.taken == Taken::not_read) rest.push_back(&thread);
+  }
+  take_in_stops(pid, rest, reference ? unwinds_for_reference() : copies_stack(pid), hooks.ended);
+  std::erase_if(threads,
+                [](const ThreadState& each) { return each.gone && each.taken == Taken::not_read; });
+
+  const Tid memory = one_with_memory(pid);
+  unwind::Unwinder unwinder(memory);
+  const std::vector<Walk> walks = unwind_all(pid, threads, unwinder, hooks);
+  Namer namer(pid, memory);
+  for (std::size_t i = 0; i < threads.size() && !hooks.ended(); ++i) {
+    hooks.names(i, threads.size());
+    process.threads.push_back(named(threads[i], walks[i], pid, namer));
+  }
+  std::sort(process.threads.begin(), process.threads.end(), shown_before);
+  return process;
+}
+
+}  // namespace causalctl::stacks

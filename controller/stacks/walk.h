@@ -1,0 +1,26 @@
+// From what was taken of the threads to frames with names and lines.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "controller/report/stacks/model.h"
+#include "controller/stacks/take.h"
+
+namespace causalctl::stacks {
+
+struct Hooks {
+  std::function<bool()> ended;  // returns true once the user wants no more
+  std::function<void(std::size_t done, std::size_t all)> names;  // called before each thread
+};
+
+// Returns the stacks of all threads of the process. With `reference`, each is stopped, and unwound
+// by libunwind-ptrace meanwhile.
+report::stacks::Process stacks_of(Pid pid, bool reference, const Hooks& hooks);
+
+// Returns the order in which threads are shown: running ones first. Pure.
+bool shown_before(const report::stacks::Thread& a, const report::stacks::Thread& b);
+report::stacks::State state_of(char state);  // Pure.
+
+}  // namespace causalctl::stacks
