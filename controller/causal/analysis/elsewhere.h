@@ -13,10 +13,11 @@
 
 namespace causalctl::causal {
 
-// Returns whether the unit is everybody's caller: a function that starts the program, a `main` that
-// never ran itself in a sample and got nearly all samples for what it calls, or any code that got
-// nearly all of them in one call of code out of scope that does not return, such as a launcher or a
-// main loop. Its effect says nothing new. `all` is the number of samples of the whole run.
+// Returns whether the unit is everybody's caller: a function that starts the program or a thread, a
+// `main` that never ran itself in a sample and got nearly all samples for what it calls, or any
+// code that got nearly all of them in one call of code out of scope that does not return, such as a
+// launcher or a main loop. Its effect says nothing new. `all` is the number of samples of the whole
+// run.
 bool is_everybodys_caller(const UnitSamples& samples, std::uint64_t all);
 
 struct Elsewhere {

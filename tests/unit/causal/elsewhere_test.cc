@@ -36,6 +36,31 @@ TEST_CASE("the run-time of a language starts its programs", "[causal][elsewhere]
   CHECK_FALSE(is_everybodys_caller(samples_of("main.main", 10, 10), 1000));
 }
 
+TEST_CASE("what starts a thread is everybody's caller", "[causal][elsewhere]") {
+  for (const char* name :
+       {"crosscall_amd64", "threadentry", "_cgo_wait_runtime_init_done", "runtime/cgo(.text)",
+        "std::sys::unix::thread::Thread::new::thread_start",
+        "<std::sys::thread::unix::Thread>::new::thread_start", "execute_native_thread_routine",
+        "void* std::__1::__thread_proxy[abi:v15007]<std::__1::tuple<int> >(void*)",
+        "boost::(anonymous namespace)::thread_proxy(void*)", "caml_thread_start",
+        "rt.dmain2._d_run_main2(char[][], ulong, extern (C) int function(char[][])*).runAll()",
+        "tbb::detail::r1::rml::private_worker::thread_routine(void*)", "JavaThread::run()"}) {
+    INFO(name);
+    CHECK(is_everybodys_caller(samples_of(name, 380, 380), 1000));
+  }
+  CHECK_FALSE(is_everybodys_caller(samples_of("crosscall_amd64_of_mine", 10, 10), 1000));
+  CHECK_FALSE(is_everybodys_caller(samples_of("tbb::work", 10, 10), 1000));
+}
+
+TEST_CASE("an ordinary name starts a thread where nothing else is known of it",
+          "[causal][elsewhere]") {
+  CHECK(is_everybodys_caller(samples_of("start", 380, 380), 1000));  // musl's
+  CHECK_FALSE(is_everybodys_caller(samples_of("start", 380, 379), 1000));
+  UnitSamples own = samples_of("start", 380, 380);
+  own.unit.file = "/src/mine.c";
+  CHECK_FALSE(is_everybodys_caller(own, 1000));
+}
+
 TEST_CASE("code that only made one call, which has not returned, is everybody's caller",
           "[causal][elsewhere]") {
   UnitSamples launcher = samples_of("launch", 1000, 995, true);
