@@ -67,14 +67,16 @@ bool is_one_of(const std::array<std::string_view, N>& names, std::string_view fu
 
 }  // namespace
 
+bool is_start_up(std::string_view function) {
+  const bool of_family = std::any_of(kFamilies.begin(), kFamilies.end(), [&](const Family& family) {
+    return function.starts_with(family.scope) && function.find(family.part) != function.npos;
+  });
+  return of_family || is_one_of(kOfC, function) || is_one_of(kOfLanguages, function);
+}
+
 bool is_start_up(const UnitSamples& samples) {
   const std::string& function = samples.unit.function;
-  if (std::any_of(kFamilies.begin(), kFamilies.end(), [&](const Family& family) {
-        return function.starts_with(family.scope) && function.find(family.part) != function.npos;
-      })) {
-    return true;
-  }
-  if (is_one_of(kOfC, function) || is_one_of(kOfLanguages, function)) return true;
+  if (is_start_up(function)) return true;
   // Users have debug information more often than libraries do, and their functions run themselves.
   return samples.unit.file.empty() && samples.inherited == samples.count &&
          is_one_of(kOrdinary, function);
