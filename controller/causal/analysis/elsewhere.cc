@@ -100,6 +100,7 @@ void add(std::vector<PlaceSamples>& all, const std::vector<PlaceSamples>& run) {
     } else {
       same->count += samples.count;
       same->unclaimed += samples.unclaimed;
+      same->cut_off += samples.cut_off;
     }
   }
 }
@@ -118,6 +119,7 @@ Elsewhere elsewhere_of(const std::vector<Run>& runs) {
     for (const PlaceSamples& place : run.elsewhere) {
       sum.by_place[place.place] += place.count;
       if (place.unclaimed > 0) sum.unclaimed[place.place] += place.unclaimed;
+      if (place.cut_off > 0) sum.cut_off[place.place] += place.cut_off;
     }
   }
   return sum;
@@ -142,7 +144,11 @@ report::InScope in_scope(const Elsewhere& elsewhere) {
 std::vector<std::string> unclaimed_places(const Elsewhere& elsewhere) {
   std::vector<std::string> texts;
   if (elsewhere.samples < kEnoughToTell) return texts;
-  for (const auto& [place, samples] : most_first(elsewhere.unclaimed, elsewhere.samples)) {
+  Places unclaimed = elsewhere.unclaimed;
+  for (const auto& [place, samples] : most_first(elsewhere.cut_off, elsewhere.samples)) {
+    unclaimed[place] -= std::min(samples, unclaimed[place]);
+  }
+  for (const auto& [place, samples] : most_first(unclaimed, elsewhere.samples)) {
     const bool of_go = place == "runtime/" || place.ends_with("/src/runtime/");
     texts.push_back(fmt::format(
         "{:.0f} % of the samples are in {}, and no caller of them is in scope{}",

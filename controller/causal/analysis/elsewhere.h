@@ -27,6 +27,7 @@ struct Elsewhere {
   std::uint64_t had = 0;      // samples that units got which are not everybody's callers
   std::map<std::string, std::uint64_t> by_place;   // samples out of scope (PlaceSamples)
   std::map<std::string, std::uint64_t> unclaimed;  // those that no unit got
+  std::map<std::string, std::uint64_t> cut_off;    // of these, those whose caller no table tells
   std::string unmatched_files;  // "no source file matches 'x.c'; nearest: …"; empty if not known
 };
 
@@ -56,7 +57,7 @@ Elsewhere elsewhere_of(const std::vector<Run>& runs);
 report::InScope in_scope(const Elsewhere& elsewhere);
 
 // Returns sentences about the places of which no caller is in scope, if they have a tenth of the
-// samples or more.
+// samples or more. Samples that describe(WithoutTables) tells of do not count.
 std::vector<std::string> unclaimed_places(const Elsewhere& elsewhere);
 
 // Returns a pattern that other versions match, too: "libpython3.11*" for "libpython3.11.so.1.0".

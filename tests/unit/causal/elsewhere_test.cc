@@ -227,6 +227,22 @@ TEST_CASE("samples that no caller has are told, Go's runtime with its reason",
         "is in scope: Go's runtime works for itself there, as when it collects garbage");
 }
 
+TEST_CASE("samples whose caller no table tells are not told of as unclaimed, too",
+          "[causal][elsewhere]") {
+  Run run = python_run();
+  run.elsewhere = {{"libgmp.so.10.4.1", 500, 400, 250}};
+  auto texts = unclaimed_places(elsewhere_of({run}));
+  REQUIRE(texts.size() == 1);
+  CHECK_THAT(texts[0], Contains("15 % of the samples are in libgmp.so.10.4.1, and no caller"));
+  run.elsewhere = {{"libgmp.so.10.4.1", 500, 400, 330}};
+  CHECK(unclaimed_places(elsewhere_of({run})).empty());
+  run.elsewhere = {{"libgmp.so.10.4.1", 500, 110, 90}};  // too few for a sentence of their own
+  texts = unclaimed_places(elsewhere_of({run, run}));
+  REQUIRE(texts.size() == 1);
+  CHECK_THAT(texts[0], Contains("11 % of the samples are in libgmp.so.10.4.1, and no caller"));
+  CHECK(in_scope(elsewhere_of({run})).elsewhere[0].unclaimed == Approx(0.11));
+}
+
 TEST_CASE("the lead and unclaimed places are among the warnings", "[causal][elsewhere]") {
   const auto warned = [](const Run& run, const std::string& text) {
     const report::Report report = estimate({run});
