@@ -6,6 +6,7 @@
 #include <string>
 
 #include "controller/causal/analysis/estimate.h"
+#include "tests/unit/causal/synthetic.h"
 
 namespace causalctl::causal {
 namespace {
@@ -241,6 +242,23 @@ TEST_CASE("samples whose caller no table tells are not told of as unclaimed, too
   REQUIRE(texts.size() == 1);
   CHECK_THAT(texts[0], Contains("11 % of the samples are in libgmp.so.10.4.1, and no caller"));
   CHECK(in_scope(elsewhere_of({run})).elsewhere[0].unclaimed == Approx(0.11));
+}
+
+TEST_CASE("what starts a thread is listed last", "[causal][elsewhere]") {
+  Synthetic options;
+  options.units = {{"start", [](double speedup) { return speedup / 2; }}, {"work"}};
+  Run run = synthetic_run(options);
+  for (UnitSamples& samples : run.samples) {
+    if (samples.unit.name == "start") samples.unit.function = "crosscall_amd64";
+  }
+  for (Experiment& e : run.experiments) {
+    if (e.unit.name == "start") e.unit.function = "crosscall_amd64";
+  }
+  const auto units = estimate({run}).progress.at(0).units;
+  REQUIRE(units.size() == 2);
+  CHECK(units[0].unit == "work");
+  CHECK(units[1].verdict == report::Verdict::optimise);
+  CHECK(units[1].everybodys_caller);
 }
 
 TEST_CASE("the lead and unclaimed places are among the warnings", "[causal][elsewhere]") {
