@@ -2,6 +2,7 @@
 // Passive.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -69,5 +70,11 @@ struct Chain {
 
   bool complete() const { return end == ChainEnd::outermost; }
 };
+
+// Returns whether a caller in the chain was searched for, so that it may be another one.
+inline bool has_guess(const Chain& chain) {
+  return std::any_of(chain.frames.begin(), chain.frames.end(),
+                     [](const UnwoundFrame& frame) { return frame.how == FrameHow::guess; });
+}
 
 }  // namespace causalctl::unwind

@@ -1,14 +1,19 @@
 #include "unwind/demangle.h"
 
-#include <cxxabi.h>
 #define HAVE_DECL_BASENAME 1  // otherwise libiberty.h declares it another way than <cstring>
 #include <libiberty/demangle.h>
 
 #include <algorithm>
 #include <cctype>
+#include <csetjmp>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
+
+#include "controller/base/number.h"
 
 namespace causalctl::unwind {
 namespace {
@@ -17,8 +22,13 @@ constexpr std::string_view kRustHash = "17h";  // the last identifier: "17h01234
 constexpr std::size_t kRustHashLength = 20;
 constexpr std::string_view kModule = "_MOD_";
 constexpr std::string_view kCaml = "caml";
-// The demanglers recur for each level of a type, which fills the stack for a longer symbol.
+// Symbols are untrusted. The demanglers recur for each level of a type, which fills the stack for a
+// longer symbol, and a symbol that refers back to its own parts can double its name with every few
+// characters.
 constexpr std::size_t kLongestSymbol = 32'768;
+constexpr std::size_t kLongestSymbolOfD = 8'192;
+constexpr std::size_t kLongestName = 65'536;
+constexpr std::uint64_t kMostParsedOfD = 1U << 18;
 
 bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_upper(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
@@ -44,6 +54,71 @@ bool is_d(std::string_view symbol) {
 std::optional<std::string> taken(char* text) {
   const std::unique_ptr<char, decltype(&std::free)> owned(text, &std::free);
   return owned ? std::optional<std::string>(text) : std::nullopt;
+}
+
+struct Output {
+  std::string text;
+  std::jmp_buf full = {};
+};
+
+extern "C" void take_part(const char* part, std::size_t length, void* opaque) {
+  Output& output = *static_cast<Output*>(opaque);
+  // The demanglers are C, and know no other way to be stopped.
+  if (output.text.size() + length > kLongestName) std::longjmp(output.full, 1);  // NOLINT
+  output.text.append(part, length);
+}
+
+using Demangler = int (*)(const char* symbol, int options, demangle_callbackref part, void* opaque);
+
+// Returns nullopt if the symbol has no name, or a very long one.
+std::optional<std::string> bounded(Demangler demangler, const std::string& symbol, int options) {
+  Output output;
+  if (setjmp(output.full) != 0) return std::nullopt;  // NOLINT: nothing on the way has a destructor
+  if (demangler(symbol.c_str(), options, take_part, &output) == 0) return std::nullopt;
+  return std::move(output.text);
+}
+
+// Returns how far back the reference at `at` ("Qbc") leads: a number in base 26, whose last digit
+// is in lower case; 0 if there is none.
+std::size_t distance_back(std::string_view symbol, std::size_t at) {
+  std::size_t distance = 0;
+  for (std::size_t i = at + 1; i < symbol.size() && distance <= at; ++i) {
+    if (symbol[i] >= 'a' && symbol[i] <= 'z') {
+      return distance * 26 + static_cast<std::size_t>(symbol[i] - 'a');
+    }
+    if (!is_upper(symbol[i])) return 0;
+    distance = distance * 26 + static_cast<std::size_t>(symbol[i] - 'A');
+  }
+  return 0;
+}
+
+// Returns a bound of how many characters the demangler of D parses. It cannot be stopped, but what
+// a reference leads to ends before the reference, or is an identifier of known length.
+std::uint64_t most_parsed(std::string_view symbol) {
+  std::vector<std::uint64_t> before = {0};  // of the characters before each index
+  for (std::size_t i = 0; i < symbol.size(); ++i) {
+    std::uint64_t parsed = 1;
+    const std::size_t distance = symbol[i] == 'Q' ? distance_back(symbol, i) : 0;
+    if (distance > 0 && distance <= i) {
+      const std::string_view there = symbol.substr(i - distance, distance);
+      const auto length = std::min(there.find_first_not_of("0123456789"), there.size());
+      const auto number = parse_number<std::uint64_t>(there.substr(0, length));
+      parsed += length == 0
+                    ? before[i] - before[i - distance]
+                    : std::min<std::uint64_t>(number.value_or(symbol.size()), symbol.size());
+    }
+    before.push_back(before.back() + parsed);
+    if (before.back() > kMostParsedOfD) break;
+  }
+  return before.back();
+}
+
+std::optional<std::string> d_name(const std::string& symbol) {
+  if (symbol.size() > kLongestSymbolOfD || most_parsed(symbol) > kMostParsedOfD) {
+    return std::nullopt;
+  }
+  auto name = taken(dlang_demangle(symbol.c_str(), DMGL_NO_OPTS));
+  return name && name->size() <= kLongestName ? name : std::nullopt;
 }
 
 // Returns "mod::proc" for "__mod_MOD_proc" (gfortran).
@@ -105,13 +180,12 @@ bool is_mangled(std::string_view symbol) {
 std::string demangle(const std::string& symbol) {
   if (symbol.size() > kLongestSymbol) return symbol;
   if (is_rust(symbol)) {
-    if (auto name = taken(rust_demangle(symbol.c_str(), DMGL_NO_OPTS))) return *name;
+    if (auto name = bounded(rust_demangle_callback, symbol, DMGL_NO_OPTS)) return *name;
   }
   if (symbol.starts_with("_Z")) {
-    int status = 0;
-    return taken(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status)).value_or(symbol);
+    return bounded(cplus_demangle_v3_callback, symbol, DMGL_PARAMS | DMGL_TYPES).value_or(symbol);
   }
-  if (is_d(symbol)) return taken(dlang_demangle(symbol.c_str(), DMGL_NO_OPTS)).value_or(symbol);
+  if (is_d(symbol)) return d_name(symbol).value_or(symbol);
   if (is_fortran(symbol)) return fortran_name(symbol);
   if (is_caml(symbol)) return caml_name(symbol);
   return symbol;

@@ -8,8 +8,9 @@ namespace causalctl::unwind {
 
 // Returns the name for a symbol of C++, Rust (both manglings, without hashes), D, Fortran (of a
 // module's procedure: "mod::proc") or OCaml ("Module.f_123", whose number tells functions of one
-// name apart), and the symbol itself if it is of another kind. REQUIRES: split_clone() has taken
-// suffixes off.
+// name apart), and the symbol itself if it is of another kind, or if it or its name is very long.
+// The time and the memory that it takes are bounded for any symbol. REQUIRES: split_clone() has
+// taken suffixes off.
 std::string demangle(const std::string& symbol);
 
 // Returns whether the symbol has one of these manglings, so that its name says more than a plain

@@ -63,7 +63,9 @@ std::string die_function_name(Dwarf_Die& die) {
     }
     return demangled;
   }
-  return name != nullptr ? name : "";
+  if (name == nullptr) return "";
+  // Assemblers give the symbol as the name, as of what ocamlopt has compiled.
+  return is_mangled(name) ? demangle(std::string(split_clone(name).base)) : name;
 }
 
 }  // namespace causalctl::unwind

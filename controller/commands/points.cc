@@ -9,18 +9,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
 #include "controller/base/procfs.h"
+#include "controller/causal/analysis/start_up.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/commands/output.h"
@@ -44,17 +43,6 @@ constexpr Nanoseconds kPeriod = 4 * kMillisecond;
 constexpr std::size_t kMostShown = 15;
 constexpr std::size_t kMostTried = 60;  // most candidates tried that cannot be named
 
-// Functions that run once per process or thread and are below every sample on the stack.
-constexpr std::string_view kStartup[] = {"_start",
-                                         "main",
-                                         "__libc_start_main_impl",
-                                         "__libc_start_call_main",
-                                         "start_thread",
-                                         "clone3",
-                                         "__clone3",
-                                         "__clone",
-                                         "clone"};
-
 struct Function {
   std::string name;
   Address entry = 0;
@@ -67,6 +55,16 @@ struct Findings {
   std::map<Address, Function> functions;                       // by entry
   std::map<std::pair<std::string, int>, std::uint64_t> lines;  // samples by file and line
 };
+
+template <typename Counted>
+bool by_samples(const Counted& a, const Counted& b) {
+  return std::pair(a.under, a.own) > std::pair(b.under, b.own);
+}
+
+bool stands_at(const progress::Point& point, Address address) {
+  return std::any_of(point.places.begin(), point.places.end(),
+                     [&](const auto& each) { return each.address == address; });
+}
 
 void count_chain(const std::vector<Address>& chain, unwind::Symbolizer& symbolizer,
                  Findings& findings) {
@@ -104,8 +102,8 @@ class Namer {
  public:
   Namer(Pid target, unwind::Symbolizer& symbolizer) : target_(target), symbolizer_(symbolizer) {}
 
-  // Returns a SPEC that means exactly this function.
-  std::optional<std::string> function(const Function& function) {
+  // Returns a point that counts this function.
+  std::optional<progress::Point> function(const Function& function) {
     const auto module = symbolizer_.module_at(function.entry);
     if (!module) return std::nullopt;
     const auto binary = unwind::base_name(module->path);
@@ -118,7 +116,8 @@ class Namer {
     }
     candidates.push_back(progress::name_by_offset(target_, function.entry));
     for (const auto& spec : candidates) {
-      if (stands_at(spec, function.entry)) return spec;
+      auto point = resolved(spec);
+      if (point && stands_at(*point, function.entry)) return point;
     }
     return std::nullopt;
   }
@@ -149,39 +148,64 @@ class Namer {
       return std::nullopt;
     }
   }
-  bool stands_at(const std::string& spec, Address address) {
-    const auto point = resolved(spec);
-    return point && std::any_of(point->places.begin(), point->places.end(),
-                                [&](const auto& each) { return each.address == address; });
-  }
-
   Pid target_;
   unwind::Symbolizer& symbolizer_;
 };
 
-std::string list_functions(const Findings& findings, Namer& namer, session::StatusLine& status) {
+std::string places_text(const progress::Point& point) {
+  if (point.places.size() < 2) return "";
+  return fmt::format("  at {} places, all counted", point.places.size());
+}
+
+struct Candidate {
+  progress::Point point;
+  std::uint64_t own = 0;
+  std::uint64_t under = 0;
+};
+
+// Returns points for the functions with the most samples. Copies of a function have one point, as
+// those of a library that dlmopen has loaded twice.
+std::vector<Candidate> candidates_of(const Findings& findings, Namer& namer,
+                                     session::StatusLine& status) {
   std::vector<Function> ranked;
   for (const auto& [entry, function] : findings.functions) ranked.push_back(function);
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Function& a, const Function& b) {
-    return std::pair(a.under, a.own) > std::pair(b.under, b.own);
-  });
+  std::stable_sort(ranked.begin(), ranked.end(), by_samples<Function>);
   ranked.resize(std::min(ranked.size(), kMostTried));
+  std::vector<Candidate> candidates;
+  for (const auto& function : ranked) {
+    if (function.name == "main" || causal::is_start_up(function.name)) continue;
+    const bool is_copy =
+        std::any_of(candidates.begin(), candidates.end(),
+                    [&](const Candidate& each) { return stands_at(each.point, function.entry); });
+    if (is_copy) continue;
+    status.show(fmt::format("looking where {} can be counted", function.name));
+    auto point = namer.function(function);
+    if (!point) continue;
+    Candidate candidate;
+    for (const auto& [entry, each] : findings.functions) {
+      if (!stands_at(*point, entry)) continue;
+      candidate.own += each.own;
+      candidate.under += each.under;
+    }
+    candidate.under = std::min(candidate.under, findings.samples);  // if copies call each other
+    candidate.point = std::move(*point);
+    candidates.push_back(std::move(candidate));
+    if (candidates.size() == kMostShown) break;
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), by_samples<Candidate>);
+  return candidates;
+}
+
+std::string list_functions(const Findings& findings, Namer& namer, session::StatusLine& status) {
   std::string text =
       "\n# functions: time in them and in what they call, and in them alone "
       "(how often they are called is not known)\n";
-  std::size_t shown = 0;
-  for (const auto& function : ranked) {
-    if (std::find(std::begin(kStartup), std::end(kStartup), function.name) != std::end(kStartup)) {
-      continue;
-    }
-    status.show(fmt::format("looking where {} can be counted", function.name));
-    const auto spec = namer.function(function);
-    if (!spec) continue;
+  for (const Candidate& each : candidates_of(findings, namer, status)) {
     const auto percent = 100.0 / static_cast<double>(findings.samples);
-    text += fmt::format(
-        "{:<48}  # {:5.1f} %  {:5.1f} %\n", printable(progress::in_shell_quotes(*spec)),
-        percent * static_cast<double>(function.under), percent * static_cast<double>(function.own));
-    if (++shown == kMostShown) break;
+    text += fmt::format("{:<48}  # {:5.1f} %  {:5.1f} %{}\n",
+                        printable(progress::in_shell_quotes(each.point.name)),
+                        percent * static_cast<double>(each.under),
+                        percent * static_cast<double>(each.own), places_text(each.point));
   }
   return text;
 }
@@ -198,12 +222,11 @@ std::string list_lines(const Findings& findings, Namer& namer, session::StatusLi
     status.show(fmt::format("looking where {}:{} can be counted", line.first, line.second));
     const auto point = namer.line(line.first, line.second);
     if (!point) continue;
-    const std::size_t places = point->places.size();
-    if (places > progress::kMostPlaces) continue;
+    if (point->places.size() > progress::kMostPlaces) continue;
     text +=
         fmt::format("{:<48}  # {:5.1f} %{}\n", printable(progress::in_shell_quotes(point->name)),
                     100.0 * static_cast<double>(samples) / static_cast<double>(findings.samples),
-                    places > 1 ? fmt::format("  at {} places, all counted", places) : "");
+                    places_text(*point));
     if (++shown == kMostShown) break;
   }
   return text;

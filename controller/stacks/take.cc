@@ -143,6 +143,15 @@ void copy_stack(ThreadState& thread, const std::vector<procfs::Map>& maps) {
 
 }  // namespace
 
+Walk walk_of(const unwind::Chain& chain) {
+  Walk walk;
+  for (const unwind::UnwoundFrame& frame : chain.frames) walk.chain.push_back(frame.ip);
+  walk.complete = chain.complete();
+  walk.searched = unwind::has_guess(chain);
+  walk.from_copy = chain.from_copy;
+  return walk;
+}
+
 std::vector<ThreadState> threads_of(Pid pid, bool read_blocked) {
   const auto maps = procfs::maps(pid).value_or(std::vector<procfs::Map>{});
   std::vector<ThreadState> threads;
@@ -166,10 +175,7 @@ Look copies_stack(Pid pid) {
 Look unwinds(unwind::Unwinder& unwinder, Pid pid) {
   return [copy = copies_stack(pid), &unwinder](ThreadState& thread) {
     copy(thread);
-    Walk walk;
-    walk.chain = unwinder.unwind(thread.registers, thread.stack, kDeepest);
-    walk.complete = unwinder.last_complete();
-    walk.searched = unwinder.last_searched();
+    Walk walk = walk_of(unwinder.unwind_chain(thread.registers, thread.stack, kDeepest));
     walk.from_copy = true;  // since nothing can change meanwhile
     thread.walk = std::move(walk);
   };

@@ -30,6 +30,8 @@ struct Walk {
   bool from_copy = false;  // no memory was read later
 };
 
+Walk walk_of(const unwind::Chain& chain);
+
 struct ThreadState {
   Tid tid = 0;
   std::string name;

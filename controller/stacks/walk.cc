@@ -150,12 +150,7 @@ class Namer {
 
 Walk walk_of(const ThreadState& thread, unwind::Unwinder& unwinder) {
   if (thread.walk) return *thread.walk;
-  Walk walk;
-  walk.chain = unwinder.unwind(thread.registers, thread.stack, kDeepest);
-  walk.complete = unwinder.last_complete();
-  walk.searched = unwinder.last_searched();
-  walk.from_copy = unwinder.last_from_copy();
-  return walk;
+  return walk_of(unwinder.unwind_chain(thread.registers, thread.stack, kDeepest));
 }
 
 // Of a blocked thread, registers may have been missing.

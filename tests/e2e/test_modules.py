@@ -124,6 +124,21 @@ def test_two_copies_of_a_library(options, tmp_path):
             assert 1.8 < ratio < 2.2, (count_by, visits)
 
 
+@pytest.mark.parametrize("flags", [("-s",), ()], ids=["stripped", "debuggable"])
+def test_points_of_two_copies_are_one(options, tmp_path, flags):
+    program = compiled(tmp_path, "two_copies.c")
+    compiled(tmp_path, "two_copies_library.c", "libcopied.so", "-shared", "-fPIC", *flags)
+    with running(program, tmp_path / "libcopied.so", cwd=tmp_path) as pid:
+        text = answer(options, "points", pid)
+    functions = [line for line in text.splitlines() if line.startswith("libcopied.so:")]
+    specs = [line.split()[0] for line in functions]
+    assert "libcopied.so:run" in specs, text
+    assert len(specs) == len(set(specs)), text
+    assert all("at 2 places, all counted" in line for line in functions), text
+    shares = [float(share) for share in re.findall(r"([0-9.]+) %", functions[0])]
+    assert 80 < max(shares) <= 100, text
+
+
 def test_caller_that_no_table_tells(options, tmp_path):
     library = compiled(tmp_path, "without_caller.S", "libspin.so", "-shared")
     program = compiled(tmp_path, "calls_library.c", "prog", library)

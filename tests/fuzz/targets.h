@@ -28,13 +28,16 @@ inline std::string as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void read_elf(Bytes bytes);      // an executable: symbols, lines, inlining, unwind table, USDT
-void read_log(Bytes bytes);      // experiment logs: reader, estimate, every format of the report
-void read_memory(Bytes bytes);   // what the target may have written where our stub is
-void read_options(Bytes bytes);  // command lines of attach, run and ab, one argument a line
-void read_proc(Bytes bytes);     // the texts of /proc and tracefs
-void read_records(Bytes bytes);  // what the kernel writes into a perf ring
-void read_spec(Bytes bytes);     // progress points, units, scopes, names
-void read_toml(Bytes bytes);     // configuration
+void read_elf(Bytes bytes);       // an executable: symbols, lines, inlining, unwind table, USDT
+void read_go_table(Bytes bytes);  // .gopclntab
+void read_log(Bytes bytes);       // experiment logs: reader, estimate, every format of the report
+void read_memory(Bytes bytes);    // what the target may have written where our stub is
+void read_options(Bytes bytes);   // command lines of attach, run and ab, one argument a line
+void read_perf_map(Bytes bytes);  // names of code compiled at run time
+void read_proc(Bytes bytes);      // the texts of /proc and tracefs
+void read_records(Bytes bytes);   // what the kernel writes into a perf ring
+void read_spec(Bytes bytes);      // progress points, units, scopes, names
+void read_symbol(Bytes bytes);    // demangling, and names that are written for symbols
+void read_toml(Bytes bytes);      // configuration
 
 }  // namespace causalctl::fuzz

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "controller/base/number.h"
 #include "controller/base/shell_quotes.h"
 #include "controller/causal/analysis/estimate_totals.h"
+#include "controller/causal/analysis/start_up.h"
 
 namespace causalctl::causal {
 namespace {
@@ -22,40 +21,6 @@ constexpr double kHardlyAny = 0.01;   // of a unit's samples: its own, where it 
 constexpr double kWorthNaming = 0.1;  // of all samples
 constexpr std::size_t kMostNamed = 3;
 constexpr std::uint64_t kEnoughToTell = 50;  // samples that show which code runs
-
-// Functions that run once for each process or thread and are below every sample on the stack: of
-// the C library, Go, OCaml, D and Java.
-constexpr std::array<std::string_view, 19> kStartUp = {"_start",
-                                                       "__libc_start_main",
-                                                       "__libc_start_main_impl",
-                                                       "start_thread",
-                                                       "__libc_start_call_main",
-                                                       "clone",
-                                                       "__clone",
-                                                       "clone3",
-                                                       "_rt0_amd64",
-                                                       "_rt0_amd64_linux",
-                                                       "runtime.rt0_go",
-                                                       "runtime.main",
-                                                       "runtime.goexit",
-                                                       "runtime.mstart",
-                                                       "caml_main",
-                                                       "caml_start_program",
-                                                       "_d_run_main",
-                                                       "JavaMain",
-                                                       "ThreadJavaMain"};
-
-// Of Rust's there are closures and copies, as "std::rt::lang_start::{{closure}}".
-constexpr std::array<std::string_view, 2> kStartUpOfRust = {"::lang_start",
-                                                            "::__rust_begin_short_backtrace"};
-
-bool starts_program(std::string_view function) {
-  const bool of_rust = std::any_of(
-      kStartUpOfRust.begin(), kStartUpOfRust.end(),
-      [&](std::string_view name) { return function.find(name) != std::string_view::npos; });
-  return (of_rust && function.starts_with("std::")) ||
-         std::find(kStartUp.begin(), kStartUp.end(), function) != kStartUp.end();
-}
 
 using Places = std::map<std::string, std::uint64_t>;
 
@@ -112,7 +77,7 @@ std::string scope_text(const config::Scope& scope) {
 }  // namespace
 
 bool is_everybodys_caller(const UnitSamples& samples, std::uint64_t all) {
-  if (starts_program(samples.unit.function)) return true;
+  if (is_start_up(samples)) return true;
   if (share_of(samples.count, all) < kNearlyAll) return false;
   if (samples.unit.function == "main" && samples.inherited == samples.count) return true;
   return share_of(samples.inherited, samples.count) >= 1 - kHardlyAny &&
@@ -135,6 +100,7 @@ void add(std::vector<PlaceSamples>& all, const std::vector<PlaceSamples>& run) {
     } else {
       same->count += samples.count;
       same->unclaimed += samples.unclaimed;
+      same->cut_off += samples.cut_off;
     }
   }
 }
@@ -153,6 +119,7 @@ Elsewhere elsewhere_of(const std::vector<Run>& runs) {
     for (const PlaceSamples& place : run.elsewhere) {
       sum.by_place[place.place] += place.count;
       if (place.unclaimed > 0) sum.unclaimed[place.place] += place.unclaimed;
+      if (place.cut_off > 0) sum.cut_off[place.place] += place.cut_off;
     }
   }
   return sum;
@@ -177,7 +144,11 @@ report::InScope in_scope(const Elsewhere& elsewhere) {
 std::vector<std::string> unclaimed_places(const Elsewhere& elsewhere) {
   std::vector<std::string> texts;
   if (elsewhere.samples < kEnoughToTell) return texts;
-  for (const auto& [place, samples] : most_first(elsewhere.unclaimed, elsewhere.samples)) {
+  Places unclaimed = elsewhere.unclaimed;
+  for (const auto& [place, samples] : most_first(elsewhere.cut_off, elsewhere.samples)) {
+    unclaimed[place] -= std::min(samples, unclaimed[place]);
+  }
+  for (const auto& [place, samples] : most_first(unclaimed, elsewhere.samples)) {
     const bool of_go = place == "runtime/" || place.ends_with("/src/runtime/");
     texts.push_back(fmt::format(
         "{:.0f} % of the samples are in {}, and no caller of them is in scope{}",

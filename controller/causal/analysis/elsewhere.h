@@ -13,10 +13,11 @@
 
 namespace causalctl::causal {
 
-// Returns whether the unit is everybody's caller: a function that starts the program, a `main` that
-// never ran itself in a sample and got nearly all samples for what it calls, or any code that got
-// nearly all of them in one call of code out of scope that does not return, such as a launcher or a
-// main loop. Its effect says nothing new. `all` is the number of samples of the whole run.
+// Returns whether the unit is everybody's caller: a function that starts the program or a thread, a
+// `main` that never ran itself in a sample and got nearly all samples for what it calls, or any
+// code that got nearly all of them in one call of code out of scope that does not return, such as a
+// launcher or a main loop. Its effect says nothing new. `all` is the number of samples of the whole
+// run.
 bool is_everybodys_caller(const UnitSamples& samples, std::uint64_t all);
 
 struct Elsewhere {
@@ -26,6 +27,7 @@ struct Elsewhere {
   std::uint64_t had = 0;      // samples that units got which are not everybody's callers
   std::map<std::string, std::uint64_t> by_place;   // samples out of scope (PlaceSamples)
   std::map<std::string, std::uint64_t> unclaimed;  // those that no unit got
+  std::map<std::string, std::uint64_t> cut_off;    // of these, those whose caller no table tells
   std::string unmatched_files;  // "no source file matches 'x.c'; nearest: …"; empty if not known
 };
 
@@ -55,7 +57,7 @@ Elsewhere elsewhere_of(const std::vector<Run>& runs);
 report::InScope in_scope(const Elsewhere& elsewhere);
 
 // Returns sentences about the places of which no caller is in scope, if they have a tenth of the
-// samples or more.
+// samples or more. Samples that describe(WithoutTables) tells of do not count.
 std::vector<std::string> unclaimed_places(const Elsewhere& elsewhere);
 
 // Returns a pattern that other versions match, too: "libpython3.11*" for "libpython3.11.so.1.0".

@@ -119,7 +119,8 @@ double certain_effect(const UnitResult& unit) {
 }
 
 // Orders units by verdict (worth optimising, contention, no effect, not enough data). Within these
-// it orders by the certain effect, by the width of the interval, or by the samples.
+// it orders by the certain effect, by the width of the interval, or by the samples. What is
+// everybody's caller comes last.
 bool ranks_before(const UnitResult& a, const UnitResult& b) {
   static constexpr auto order = [](Verdict verdict) {
     switch (verdict) {
@@ -134,6 +135,7 @@ bool ranks_before(const UnitResult& a, const UnitResult& b) {
     }
     return 4;
   };
+  if (a.everybodys_caller != b.everybodys_caller) return b.everybodys_caller;
   if (a.verdict != b.verdict) return order(a.verdict) < order(b.verdict);
   if (a.verdict == Verdict::optimise) return certain_effect(a) > certain_effect(b);
   if (a.verdict == Verdict::contention) return certain_effect(a) > certain_effect(b);

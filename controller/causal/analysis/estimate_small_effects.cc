@@ -84,13 +84,16 @@ Bound bound_of(const UnitResult& unit) {
 // wrong.
 std::optional<Warning> statement_of_small_effects(const ProgressResult& point,
                                                   Nanoseconds period_ns) {
+  const bool any_other =
+      std::any_of(point.units.begin(), point.units.end(),
+                  [](const UnitResult& unit) { return unit.slope && !unit.everybodys_caller; });
   const UnitResult* largest = nullptr;
   Bound bound;
   double samples = 0;
   std::size_t measured = 0;
   for (const UnitResult& unit : point.units) {
     if (unit.verdict == Verdict::optimise) return std::nullopt;
-    if (!unit.slope) continue;
+    if (!unit.slope || (any_other && unit.everybodys_caller)) continue;
     ++measured;
     samples += unit.sample_share;
     const Bound of_unit = bound_of(unit);

@@ -67,6 +67,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   const std::vector<Address>* chain = &sample.callers;
   Charge charge = charge_chain(*chain);
   std::vector<Address> unwound;
+  bool complete = true;
   const auto own = sample.callers.empty() ? known_.end() : known_.find(sample.callers.front());
   const bool comparable = own != known_.end() && !sample.user.registers.empty();
   if (comparable) ++caller_check_.samples;
@@ -75,10 +76,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
     unwound = symbols::unwound(sample.user, *unwinder_, kChainDepth);
     // In a system call the registers are those of its entry, so the chain starts at the same place.
     const Charge exact = charge_chain(unwound);
-    if (exact.outcome == Outcome::out_of_scope && !unwinder_->last_complete()) {
-      ++stacks_cut_off_;
-      ++cut_off_in_[own->second.binary];
-    }
+    complete = unwinder_->last_complete();
     if (exact.outcome != Outcome::pending && charge.outcome != Outcome::pending) {
       ++caller_check_.needed_caller;
       if (exact.outcome != charge.outcome || exact.unit != charge.unit) ++caller_check_.disagreed;
@@ -91,9 +89,9 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
       pending_.pop_front();
       ++unknown_;
     }
-    pending_.push_back(*chain);
+    pending_.push_back({*chain, complete});
   } else {
-    count(charge, *chain);
+    count(charge, *chain, complete);
   }
   return charge;
 }
@@ -122,13 +120,24 @@ std::vector<std::vector<Address>> Attribution::latest_stacks() {
   return chains;
 }
 
-void Attribution::count(const Charge& charge, const std::vector<Address>& chain) {
+// What is nameless is told of as that.
+void Attribution::count_cut_off(const Known& own) {
+  ++stacks_cut_off_;
+  if (own.nameless) return;
+  ++cut_off_in_[own.binary];
+  ++cut_off_[own.place];
+}
+
+void Attribution::count(const Charge& charge, const std::vector<Address>& chain, bool complete) {
   const auto own = chain.empty() ? known_.end() : known_.find(chain.front());
   const bool own_unit = own != known_.end() && own->second.unit;
   if (own != known_.end() && !own_unit) ++elsewhere_[own->second.place];
   if (own != known_.end() && own->second.nameless) ++nameless_in_[own->second.binary];
   if (charge.outcome == Outcome::out_of_scope) {
-    if (own != known_.end()) ++unclaimed_[own->second.place];
+    if (own != known_.end()) {
+      ++unclaimed_[own->second.place];
+      if (!complete) count_cut_off(own->second);
+    }
     ++unknown_;
     return;
   }
@@ -169,14 +178,14 @@ void Attribution::absorb() {
              : Known{std::nullopt, place_of(location),
                      std::string(unwind::base_name(location.module)), is_nameless(location)};
   }
-  std::deque<std::vector<Address>> waiting;
+  std::deque<Waiting> waiting;
   std::swap(waiting, pending_);
-  for (auto& chain : waiting) {
-    const Charge charge = charge_chain(chain);
+  for (Waiting& each : waiting) {
+    const Charge charge = charge_chain(each.chain);
     if (charge.outcome == Outcome::pending) {
-      pending_.push_back(std::move(chain));
+      pending_.push_back(std::move(each));
     } else {
-      count(charge, chain);
+      count(charge, each.chain, each.complete);
     }
   }
 }
@@ -200,8 +209,11 @@ std::vector<PlaceSamples> Attribution::out_of_scope() const {
   std::vector<PlaceSamples> all;
   if (!scope_.is_default()) return all;
   for (const auto& [place, count] : elsewhere_) {
-    const auto unclaimed = unclaimed_.find(place);
-    all.push_back({place, count, unclaimed == unclaimed_.end() ? 0 : unclaimed->second});
+    const auto in = [&](const auto& counts) {
+      const auto found = counts.find(place);
+      return found == counts.end() ? 0 : found->second;
+    };
+    all.push_back({place, count, in(unclaimed_), in(cut_off_)});
   }
   return all;
 }

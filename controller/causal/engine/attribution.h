@@ -99,7 +99,8 @@ class Attribution {
   const CallerCheck& caller_check() const { return caller_check_; }
   // Samples that no unit got because their copied stack ended before a frame in scope.
   std::uint64_t stacks_cut_off() const { return stacks_cut_off_; }
-  // The same by the file name of the binary that was executed, empty for code in no file.
+  // The same by the file name of the binary that was executed, empty for code in no file, without
+  // those of nameless_in().
   const std::map<std::string, std::uint64_t>& cut_off_in() const { return cut_off_in_; }
   // Samples in binaries in scope, by file name, of which no unit can be made: nothing tells which
   // function has the code.
@@ -117,8 +118,16 @@ class Attribution {
     std::uint64_t most_ = 0;
   };
 
+  struct Known {
+    std::optional<UnitId> unit;  // nullopt if out of scope
+    std::string place;           // set if out of scope
+    std::string binary;          // the same
+    bool nameless = false;       // no function and no line is known, though the binary is in scope
+  };
+
   Charge charge_chain(const std::vector<Address>& chain);
-  void count(const Charge& charge, const std::vector<Address>& chain);
+  void count(const Charge& charge, const std::vector<Address>& chain, bool complete);
+  void count_cut_off(const Known& own);
   void count_watched(const perf::SampleEvent& sample);
   UnitId intern(Unit unit);
 
@@ -126,15 +135,13 @@ class Attribution {
   bool unwinder_is_stale_ = false;
   std::unique_ptr<symbols::LocationSource> symbols_;
   config::Scope scope_;
-  struct Known {
-    std::optional<UnitId> unit;  // nullopt if out of scope
-    std::string place;           // set if out of scope
-    std::string binary;          // the same
-    bool nameless = false;       // no function and no line is known, though the binary is in scope
-  };
   std::unordered_map<Address, Known> known_;
   std::unordered_map<Address, bool> asked_;
-  std::deque<std::vector<Address>> pending_;
+  struct Waiting {
+    std::vector<Address> chain;
+    bool complete = true;  // false if the unwinder could not go on
+  };
+  std::deque<Waiting> pending_;
   std::vector<Unit> units_;
   std::vector<std::uint64_t> counts_;
   std::vector<std::uint64_t> inherited_;  // by unit
@@ -143,6 +150,7 @@ class Attribution {
   std::map<std::string, std::uint64_t> cut_off_in_;
   std::map<std::string, std::uint64_t> nameless_in_;
   std::map<std::string, std::uint64_t> unclaimed_;  // those of elsewhere_ that no unit got
+  std::map<std::string, std::uint64_t> cut_off_;    // those of unclaimed_ that are in cut_off_in_
   std::vector<std::vector<CodeRange>> watched_;
   std::vector<std::uint64_t> seen_in_;  // by index of watched_
   std::deque<perf::UserStack> latest_stacks_;

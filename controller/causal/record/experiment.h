@@ -113,10 +113,12 @@ struct PlaceSamples {
   std::string place;
   std::uint64_t count = 0;
   std::uint64_t unclaimed = 0;  // those that no unit got as their caller
+  std::uint64_t cut_off = 0;    // of these, those whose caller no table tells
 
   static constexpr auto fields() {
     return std::tuple{Field("place", &PlaceSamples::place), Field("count", &PlaceSamples::count),
-                      Field("unclaimed", &PlaceSamples::unclaimed)};
+                      Field("unclaimed", &PlaceSamples::unclaimed),
+                      Field("cut_off", &PlaceSamples::cut_off, kIfSet)};
   }
 };
 

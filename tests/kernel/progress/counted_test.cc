@@ -241,6 +241,22 @@ void work(long n) { (void)n; kernel_step(); }
   check_count(program, "kernel_step");
 }
 
+TEST_CASE("a symbol that the assembler gives as a name is demangled", "[progress]") {
+  Program program(R"(volatile long truth;
+__attribute__((noinline)) void turn(void) __asm__("camlSpin__turn_82");
+void turn(void) { truth++; }
+void work(long n) { (void)n; turn(); }
+)",
+                  "gcc -O1 -Wa,-g");
+  const auto places = program.resolve("Spin.turn").places;
+  REQUIRE(places.size() == 1);
+  const auto frames = program.symbolizer().frames(places.front().address);
+  REQUIRE(frames.size() == 1);
+  CHECK(frames.front().line > 0);
+  CHECK(frames.front().function == "Spin.turn_82");
+  check_count(program, "Spin.turn_82");
+}
+
 TEST_CASE("each version of a symbol can be named", "[progress]") {
   Program program(R"(volatile long truth;
 __attribute__((noinline, symver("step@V1"))) void old_step(void) { __asm__ volatile(""); }

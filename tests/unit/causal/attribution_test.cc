@@ -1,5 +1,8 @@
 #include "controller/causal/engine/attribution.h"
 
+#include <asm/perf_regs.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
@@ -111,6 +114,46 @@ TEST_CASE("samples in code without a function are counted by binary", "[causal]"
   CHECK(attribution.units() == 0);
   const std::map<std::string, std::uint64_t> expected = {{"server", 3}};
   CHECK(attribution.nameless_in() == expected);
+}
+
+// A stack of which the unwinder finds no caller: the code is in no file of this process.
+perf::SampleEvent without_caller(Address address) {
+  perf::SampleEvent sample;
+  sample.callers = {address};
+  sample.user.mask = 1U << PERF_REG_X86_IP;
+  sample.user.registers = {address};
+  return sample;
+}
+
+TEST_CASE("a sample whose caller no table tells is counted as that alone", "[causal]") {
+  Attribution attribution(std::make_unique<ALibrary>(),
+                          std::make_unique<unwind::Unwinder>(getpid()));
+  attribution.charge(without_caller(100));
+  attribution.absorb();  // of the first one only the chain of frame pointers was kept
+  for (int i = 0; i < 4; ++i) attribution.charge(without_caller(100));
+  perf::SampleEvent whole;  // its chain ends where the thread began
+  whole.callers = {100};
+  attribution.charge(whole);
+  REQUIRE(attribution.pending() == 0);
+  CHECK(attribution.stacks_cut_off() == 4);
+  const std::map<std::string, std::uint64_t> expected = {{"libx.so", 4}};
+  CHECK(attribution.cut_off_in() == expected);
+  const auto places = attribution.out_of_scope();
+  REQUIRE(places.size() == 1);
+  CHECK(places[0].unclaimed == 6);
+  CHECK(places[0].cut_off == 4);
+}
+
+TEST_CASE("a sample in nameless code is not told of again for its caller", "[causal]") {
+  Attribution attribution(std::make_unique<Nameless>(),
+                          std::make_unique<unwind::Unwinder>(getpid()));
+  for (int i = 0; i < 3; ++i) {
+    attribution.charge(without_caller(100));
+    attribution.absorb();
+  }
+  const std::map<std::string, std::uint64_t> expected = {{"server", 3}};
+  CHECK(attribution.nameless_in() == expected);
+  CHECK(attribution.cut_off_in().empty());
 }
 
 // The second and the third library frames are the calls of a program that was launched once; in the

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "controller/causal/analysis/estimate.h"
+#include "tests/unit/causal/synthetic.h"
 
 namespace causalctl::causal {
 namespace {
@@ -34,6 +35,31 @@ TEST_CASE("the run-time of a language starts its programs", "[causal][elsewhere]
   }
   CHECK_FALSE(is_everybodys_caller(samples_of("shapes::clone", 10, 10), 1000));
   CHECK_FALSE(is_everybodys_caller(samples_of("main.main", 10, 10), 1000));
+}
+
+TEST_CASE("what starts a thread is everybody's caller", "[causal][elsewhere]") {
+  for (const char* name :
+       {"crosscall_amd64", "threadentry", "_cgo_wait_runtime_init_done", "runtime/cgo(.text)",
+        "std::sys::unix::thread::Thread::new::thread_start",
+        "<std::sys::thread::unix::Thread>::new::thread_start", "execute_native_thread_routine",
+        "void* std::__1::__thread_proxy[abi:v15007]<std::__1::tuple<int> >(void*)",
+        "boost::(anonymous namespace)::thread_proxy(void*)", "caml_thread_start",
+        "rt.dmain2._d_run_main2(char[][], ulong, extern (C) int function(char[][])*).runAll()",
+        "tbb::detail::r1::rml::private_worker::thread_routine(void*)", "JavaThread::run()"}) {
+    INFO(name);
+    CHECK(is_everybodys_caller(samples_of(name, 380, 380), 1000));
+  }
+  CHECK_FALSE(is_everybodys_caller(samples_of("crosscall_amd64_of_mine", 10, 10), 1000));
+  CHECK_FALSE(is_everybodys_caller(samples_of("tbb::work", 10, 10), 1000));
+}
+
+TEST_CASE("an ordinary name starts a thread where nothing else is known of it",
+          "[causal][elsewhere]") {
+  CHECK(is_everybodys_caller(samples_of("start", 380, 380), 1000));  // musl's
+  CHECK_FALSE(is_everybodys_caller(samples_of("start", 380, 379), 1000));
+  UnitSamples own = samples_of("start", 380, 380);
+  own.unit.file = "/src/mine.c";
+  CHECK_FALSE(is_everybodys_caller(own, 1000));
 }
 
 TEST_CASE("code that only made one call, which has not returned, is everybody's caller",
@@ -200,6 +226,39 @@ TEST_CASE("samples that no caller has are told, Go's runtime with its reason",
   CHECK(texts[0] ==
         "20 % of the samples are in files of /usr/lib/go-1.19/src/runtime/, and no caller of them "
         "is in scope: Go's runtime works for itself there, as when it collects garbage");
+}
+
+TEST_CASE("samples whose caller no table tells are not told of as unclaimed, too",
+          "[causal][elsewhere]") {
+  Run run = python_run();
+  run.elsewhere = {{"libgmp.so.10.4.1", 500, 400, 250}};
+  auto texts = unclaimed_places(elsewhere_of({run}));
+  REQUIRE(texts.size() == 1);
+  CHECK_THAT(texts[0], Contains("15 % of the samples are in libgmp.so.10.4.1, and no caller"));
+  run.elsewhere = {{"libgmp.so.10.4.1", 500, 400, 330}};
+  CHECK(unclaimed_places(elsewhere_of({run})).empty());
+  run.elsewhere = {{"libgmp.so.10.4.1", 500, 110, 90}};  // too few for a sentence of their own
+  texts = unclaimed_places(elsewhere_of({run, run}));
+  REQUIRE(texts.size() == 1);
+  CHECK_THAT(texts[0], Contains("11 % of the samples are in libgmp.so.10.4.1, and no caller"));
+  CHECK(in_scope(elsewhere_of({run})).elsewhere[0].unclaimed == Approx(0.11));
+}
+
+TEST_CASE("what starts a thread is listed last", "[causal][elsewhere]") {
+  Synthetic options;
+  options.units = {{"start", [](double speedup) { return speedup / 2; }}, {"work"}};
+  Run run = synthetic_run(options);
+  for (UnitSamples& samples : run.samples) {
+    if (samples.unit.name == "start") samples.unit.function = "crosscall_amd64";
+  }
+  for (Experiment& e : run.experiments) {
+    if (e.unit.name == "start") e.unit.function = "crosscall_amd64";
+  }
+  const auto units = estimate({run}).progress.at(0).units;
+  REQUIRE(units.size() == 2);
+  CHECK(units[0].unit == "work");
+  CHECK(units[1].verdict == report::Verdict::optimise);
+  CHECK(units[1].everybodys_caller);
 }
 
 TEST_CASE("the lead and unclaimed places are among the warnings", "[causal][elsewhere]") {

@@ -53,6 +53,14 @@ TEST_CASE("what experiments leave open is a finding where samples alone do not s
   CHECK(bound_of(unit("f", -0.1, 0.4)).effect == 0);  // it certainly does harm
 }
 
+TEST_CASE("what starts a thread bounds no effect, unless it is all there is", "[causal]") {
+  UnitResult start = unit("crosscall_amd64", 0.77, 0.5);
+  start.everybodys_caller = true;
+  CHECK_THAT(said_of({start, unit("f", 0.05, 0.4)}),
+             StartsWith("p: no effect larger than 5.0 %") && Contains("(60 % of the samples)"));
+  CHECK_THAT(said_of({start}), Contains("of crosscall_amd64"));
+}
+
 TEST_CASE("an interval that reaches what the unit's own time allows for tells nothing",
           "[causal]") {
   CHECK(bound_of(unit("f", 0.27, 0.2)).effect == 0.2);
