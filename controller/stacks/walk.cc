@@ -148,7 +148,7 @@ class Namer {
   std::unordered_map<Address, bool> signal_returns_;
 };
 
-Walk walk_of(const ThreadState& thread, unwind::Unwinder& unwinder) {
+Walk own_walk(const ThreadState& thread, unwind::Unwinder& unwinder) {
   if (thread.walk) return *thread.walk;
   return walk_of(unwinder.unwind_chain(thread.registers, thread.stack, kDeepest));
 }
@@ -168,7 +168,7 @@ std::vector<Walk> unwind_all(Pid pid, std::vector<ThreadState>& threads, unwind:
                              const Hooks& hooks) {
   std::vector<Walk> walks(threads.size());
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    if (threads[i].taken != Taken::not_read) walks[i] = walk_of(threads[i], unwinder);
+    if (threads[i].taken != Taken::not_read) walks[i] = own_walk(threads[i], unwinder);
   }
   const auto again = [&](bool (*wants)(const ThreadState&, const Walk&), const Look& look) {
     std::vector<ThreadState*> chosen;
@@ -180,7 +180,7 @@ std::vector<Walk> unwind_all(Pid pid, std::vector<ThreadState>& threads, unwind:
     take_in_stops(pid, chosen, look, hooks.ended);
     for (const ThreadState* thread : chosen) {
       const auto i = static_cast<std::size_t>(thread - threads.data());
-      if (thread->problem.empty() && !hooks.ended()) walks[i] = walk_of(*thread, unwinder);
+      if (thread->problem.empty() && !hooks.ended()) walks[i] = own_walk(*thread, unwinder);
     }
   };
   again(wants_registers, copies_stack(pid));
