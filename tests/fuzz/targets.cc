@@ -7,9 +7,15 @@ namespace causalctl::fuzz {
 namespace {
 
 constexpr std::array kTargets = {
-    Target{"elf", read_elf},         Target{"log", read_log},   Target{"memory", read_memory},
-    Target{"options", read_options}, Target{"proc", read_proc}, Target{"records", read_records},
-    Target{"spec", read_spec},       Target{"toml", read_toml},
+    Target{"callpath", read_callpath_log},
+    Target{"elf", read_elf},
+    Target{"log", read_log},
+    Target{"memory", read_memory},
+    Target{"options", read_options},
+    Target{"proc", read_proc},
+    Target{"records", read_records},
+    Target{"spec", read_spec},
+    Target{"toml", read_toml},
 };
 
 }  // namespace

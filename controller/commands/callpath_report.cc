@@ -1,0 +1,87 @@
+#include "controller/commands/callpath_report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "controller/base/error.h"
+#include "controller/base/printable.h"
+#include "controller/callpath/present.h"
+#include "controller/report/callpath/render.h"
+
+namespace causalctl::commands {
+namespace {
+
+namespace model = report::callpath;
+
+constexpr const char* kHint = "the log still has everything: causalctl report LOG";
+
+struct Format {
+  const char* name;
+  std::string (*render)(const model::Profile&);
+};
+constexpr Format kFormats[] = {
+    {"json", model::render_json},       {"folded", model::render_folded},
+    {"pprof", model::render_pprof},     {"speedscope", model::render_speedscope},
+    {"firefox", model::render_firefox}, {"callgrind", model::render_callgrind},
+    {"hatchet", model::render_hatchet},
+};
+
+const Format* format_named(const std::string& name) {
+  const auto* found = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                   [&](const Format& each) { return name == each.name; });
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+model::By by_of(const std::string& name) {
+  if (name == "function") return model::By::function;
+  if (name == "line") return model::By::line;
+  if (name == "path") return model::By::path;
+  return model::By::overview;
+}
+
+}  // namespace
+
+void check_callpath_format(const std::string& format) {
+  if (format == "text" || format_named(format) != nullptr) return;
+  throw UsageError(fmt::format("--format: \"{}\" is not a format of call paths", printable(format)),
+                   fmt::format("use one of {}", kCallpathFormats));
+}
+
+void check_callpath_view(const CallpathView& view, const std::string& format) {
+  if (view.by.empty()) return;
+  if (by_of(view.by) == model::By::overview) {
+    throw UsageError(fmt::format("--by: \"{}\" is no way to show call paths", printable(view.by)),
+                     "use function, line or path");
+  }
+  if (format != "text") {
+    throw UsageError(fmt::format("--by {} is for the text report, not for {}", view.by, format),
+                     "the other formats have all paths");
+  }
+}
+
+void write_callpath_report(std::span<const callpath::Recording> runs,
+                           const std::vector<Warning>& warnings, const ReportOptions& options,
+                           const CallpathView& view) {
+  model::Profile profile = callpath::present(runs);
+  callpath::apply(view.filters, profile);
+  for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);
+  const bool to_stdout = options.path.empty() || options.path == "-";
+  if (const Format* format = format_named(options.format); format != nullptr) {
+    if (options.format == "pprof" && to_stdout && ::isatty(STDOUT_FILENO) == 1) {
+      throw UsageError("pprof is a binary format, which a terminal cannot show",
+                       "name a file with -o FILE");
+    }
+    write_output(options.path, format->render(profile), kHint);
+    return;
+  }
+  const int no_terminal = -1;
+  const bool color =
+      to_stdout ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always;
+  const int width = terminal_width(to_stdout ? STDOUT_FILENO : no_terminal);
+  write_output(options.path, model::render_text(profile, by_of(view.by), color, width), kHint);
+}
+
+}  // namespace causalctl::commands
