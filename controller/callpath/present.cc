@@ -30,10 +30,10 @@ struct Shown {
 };
 constexpr Shown kShown[] = {
     {Metric::cpu_ns, "cpu", "nanoseconds", "CPU time"},
-    {Metric::samples, "samples", "samples", "samples"},
-    {Metric::blocked_ns, "blocked", "nanoseconds", "time blocked"},
-    {Metric::runnable_ns, "runnable", "nanoseconds", "time waiting for a core"},
-    {Metric::waits, "waits", "waits", "waits"},
+    {Metric::samples, "samples", "samples", "Samples"},
+    {Metric::blocked_ns, "blocked", "nanoseconds", "Time blocked"},
+    {Metric::runnable_ns, "runnable", "nanoseconds", "Time waiting for a core"},
+    {Metric::waits, "waits", "waits", "Waits"},
 };
 
 // Numbers frames and modules, each once for all runs.
@@ -201,8 +201,7 @@ void add_notes(const Recording& run, const std::string& which, Profile& profile)
   const auto note = [&](std::string text) { profile.notes.push_back(which + std::move(text)); };
   if (!run.ended) note("The log has no end: the run was killed, or goes on.");
   if (run.losses.records_lost > 0) {
-    note(fmt::format("{} records were lost, because the kernel's rings were full.",
-                     run.losses.records_lost));
+    note(fmt::format("The kernel's rings were full; records lost: {}.", run.losses.records_lost));
   }
   if (run.losses.throttles > 0) {
     note(fmt::format("The kernel took no samples for a while, {} times (throttling).",
@@ -222,7 +221,7 @@ Chains chains_of(std::span<const Recording> runs) {
   chains.incomplete = all.incomplete;
   const std::pair<const char*, std::uint64_t> reasons[] = {
       {"in code that no unwind table describes", all.no_table},
-      {"deeper than what was copied of the stack", all.copy_short},
+      {"where the copy of the stack ended", all.copy_short},
       {"at a return address that follows no call", all.no_call}};
   for (const auto& [text, count] : reasons) {
     if (count > 0) chains.reasons.push_back({text, count});
@@ -244,11 +243,14 @@ Profile present(std::span<const Recording> runs) {
   profile.chains = chains_of(runs);
   std::uint64_t samples = 0;
   double sampled_ns = 0;
+  bool one_program = true;
+  const Nanoseconds longest_ns = INT64_MAX / static_cast<Nanoseconds>(runs.size());
   for (const Recording& run : runs) {
     if (run.host != first.host) profile.host.clear();
+    one_program = one_program && run.executable == first.executable;
     if (run.host != first.host || run.pid != first.pid) profile.pid = 0;
     profile.started_ns = std::min(profile.started_ns, run.started_ns);
-    profile.wall_ns += run.wall_ns;
+    profile.wall_ns += std::clamp<Nanoseconds>(run.wall_ns, 0, longest_ns);
     samples += run.losses.samples_total;
     sampled_ns +=
         static_cast<double>(run.losses.samples_total) * static_cast<double>(run.period_ns);
@@ -256,6 +258,7 @@ Profile present(std::span<const Recording> runs) {
         runs.size() > 1 ? fmt::format("{} (process {}): ", run.executable, run.pid) : "";
     add_notes(run, which, profile);
   }
+  if (!one_program) profile.notes.emplace_back("The runs are of different programs.");
   profile.period_ns = samples > 0
                           ? static_cast<Nanoseconds>(sampled_ns / static_cast<double>(samples))
                           : first.period_ns;

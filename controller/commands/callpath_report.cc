@@ -1,34 +1,87 @@
 #include "controller/commands/callpath_report.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "controller/base/error.h"
+#include "controller/base/printable.h"
+#include "controller/callpath/present.h"
+#include "controller/report/callpath/render.h"
+
 namespace causalctl::commands {
-void check_callpath_format(const std::string&) {}
-void write_callpath_report(std::span<const callpath::Recording> runs, const std::vector<Warning>&,
-                           const ReportOptions&) {
-  for (const auto& r : runs) {
-    fmt::print("wall {} chains {} incomplete {} nodes {} locs {} lost {} cpu {:.3f}\n", r.wall_ns,
-               r.chains.complete, r.chains.incomplete, r.tree.size(), r.locations.size(),
-               r.losses.records_lost, r.controller_cpu_share);
-    for (const auto& w : r.warnings) fmt::print("warning {}\n", w);
-    for (const auto& [key, slice] : r.slices) {
-      std::uint64_t sum = 0;
-      for (auto& [n, v] : slice) sum += v;
-      fmt::print("-- epoch {} group {} {} sum {}\n", key.epoch, r.groups[key.group].name,
-                 name_of(key.metric), sum);
-      std::vector<std::pair<std::uint64_t, callpath::NodeId>> top;
-      for (auto& [n, v] : slice) top.push_back({v, n});
-      std::sort(top.rbegin(), top.rend());
-      for (std::size_t i = 0; i < top.size() && i < 6; ++i) {
-        std::string line;
-        for (auto n = top[i].second; n != 0; n = r.tree.node(n).parent) {
-          const auto& l = r.locations[r.tree.node(n).location];
-          if (l.frames.empty())
-            line += fmt::format(" < {}+{:#x}", r.modules[l.module].path, l.offset);
-          for (auto& f : l.frames) line += fmt::format(" < {}:{}", f.function, f.line);
-        }
-        fmt::print("   {} {}\n", top[i].first, line);
-      }
-    }
+namespace {
+
+namespace model = report::callpath;
+
+constexpr const char* kHint = "the log still has everything: causalctl report LOG";
+
+struct Format {
+  const char* name;
+  std::string (*render)(const model::Profile&);
+};
+constexpr Format kFormats[] = {
+    {"json", model::render_json},       {"folded", model::render_folded},
+    {"pprof", model::render_pprof},     {"speedscope", model::render_speedscope},
+    {"firefox", model::render_firefox}, {"callgrind", model::render_callgrind},
+    {"hatchet", model::render_hatchet},
+};
+
+const Format* format_named(const std::string& name) {
+  const auto* found = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                   [&](const Format& each) { return name == each.name; });
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+model::By by_of(const std::string& name) {
+  if (name == "function") return model::By::function;
+  if (name == "line") return model::By::line;
+  if (name == "path") return model::By::path;
+  return model::By::overview;
+}
+
+}  // namespace
+
+void check_callpath_format(const std::string& format) {
+  if (format == "text" || format_named(format) != nullptr) return;
+  throw UsageError(fmt::format("--format: \"{}\" is not a format of call paths", printable(format)),
+                   fmt::format("use one of {}", kCallpathFormats));
+}
+
+void check_callpath_view(const CallpathView& view, const std::string& format) {
+  if (view.by.empty()) return;
+  if (by_of(view.by) == model::By::overview) {
+    throw UsageError(fmt::format("--by: \"{}\" is no way to show call paths", printable(view.by)),
+                     "use function, line or path");
+  }
+  if (format != "text") {
+    throw UsageError(fmt::format("--by {} is for the text report, not for {}", view.by, format),
+                     "the other formats have all paths");
   }
 }
+
+void write_callpath_report(std::span<const callpath::Recording> runs,
+                           const std::vector<Warning>& warnings, const ReportOptions& options,
+                           const CallpathView& view) {
+  model::Profile profile = callpath::present(runs);
+  callpath::apply(view.filters, profile);
+  for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);
+  const bool to_stdout = options.path.empty() || options.path == "-";
+  if (const Format* format = format_named(options.format); format != nullptr) {
+    if (options.format == "pprof" && to_stdout && ::isatty(STDOUT_FILENO) == 1) {
+      throw UsageError("pprof is a binary format, which a terminal cannot show",
+                       "name a file with -o FILE");
+    }
+    write_output(options.path, format->render(profile), kHint);
+    return;
+  }
+  const int no_terminal = -1;
+  const bool color =
+      to_stdout ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always;
+  const int width = terminal_width(to_stdout ? STDOUT_FILENO : no_terminal);
+  write_output(options.path, model::render_text(profile, by_of(view.by), color, width), kHint);
+}
+
 }  // namespace causalctl::commands

@@ -6,16 +6,29 @@
 #include <vector>
 
 #include "controller/base/warning.h"
-#include "controller/callpath/log.h"
+#include "controller/callpath/filter.h"
 #include "controller/callpath/recording.h"
 #include "controller/commands/report.h"
 
 namespace causalctl::commands {
 
-inline constexpr const char* kCallpathFormats = "text|json|folded";
+inline constexpr const char* kCallpathFormats =
+    "text|json|folded|pprof|speedscope|firefox|callgrind|hatchet";
 
-void check_callpath_format(const std::string& format);  // throws UsageError
+// What of the paths is shown.
+struct CallpathView {
+  std::string by;  // "function", "line", "path"; empty for the overview
+  std::vector<callpath::Filter> filters;
+};
+
+// Throws UsageError.
+void check_callpath_format(const std::string& format);
+void check_callpath_view(const CallpathView& view, const std::string& format);
+
+// `warnings` are about the logs as a whole. Throws UsageError as callpath::apply() does. REQUIRES:
+// at least one run; options and view were checked.
 void write_callpath_report(std::span<const callpath::Recording> runs,
-                           const std::vector<Warning>& warnings, const ReportOptions& options);
+                           const std::vector<Warning>& warnings, const ReportOptions& options,
+                           const CallpathView& view = {});
 
 }  // namespace causalctl::commands

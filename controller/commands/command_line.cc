@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "config/text.h"
@@ -76,6 +77,20 @@ void add_words(CLI::App& app, const std::string& name, std::vector<std::string>&
                const std::string& type, const std::string& text, bool required) {
   CLI::Option* option = app.add_option(name, values, text)->required(required);
   if (!type.empty()) option->type_name(type);
+}
+
+std::vector<std::pair<std::string, std::string>> in_order(const CLI::App& app,
+                                                          const std::vector<std::string>& names) {
+  std::vector<std::pair<std::string, std::string>> values;
+  std::map<const CLI::Option*, std::size_t> met;
+  for (const CLI::Option* option : app.parse_order()) {
+    for (const std::string& name : names) {
+      if (app.get_option(name) == option) {
+        values.emplace_back(name, option->results().at(met[option]++));
+      }
+    }
+  }
+  return values;
 }
 
 void OptionGroup::value(const std::string& name, std::string& value, const std::string& type,

@@ -42,6 +42,11 @@ void add_word(CLI::App& app, const std::string& name, std::string& value, const 
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                const std::string& type, const std::string& text, bool required = false);
 
+// Returns the values of some options with the names that the caller gives them, in the order in
+// which the command line has them. Call it when the command line was parsed.
+std::vector<std::pair<std::string, std::string>> in_order(const CLI::App& app,
+                                                          const std::vector<std::string>& names);
+
 // The options under one heading of the help. The variables that they are bound to must live until
 // the command line is parsed.
 class OptionGroup {

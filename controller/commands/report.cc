@@ -8,11 +8,14 @@
 
 #include "config/load.h"
 #include "controller/base/error.h"
+#include "controller/base/json_lines.h"
 #include "controller/base/log.h"
 #include "controller/base/number.h"
+#include "controller/callpath/log.h"
 #include "controller/causal/analysis/coz_format.h"
 #include "controller/causal/analysis/estimate.h"
 #include "controller/causal/record/log.h"
+#include "controller/commands/callpath_report.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/options.h"
 #include "controller/report/causal/render.h"
@@ -22,7 +25,9 @@ namespace {
 
 struct ReportArguments {
   std::vector<std::string> logs;
-  std::string group;  // empty for all groups
+  std::string group;                                 // empty for all groups
+  std::vector<std::string> through, under, without;  // CallpathView::filters has them in order
+  CallpathView view;
   ReportOptions options;
 };
 
@@ -38,9 +43,13 @@ void choose(std::vector<causal::RunGroup>& groups, const std::string& wanted) {
   groups = {std::move(groups[*number - 1])};
 }
 
-ExitCode report(const ReportArguments& arguments) {
+ExitCode report_causal(const ReportArguments& arguments, const std::vector<LogText>& logs) {
   config::check_format(arguments.options.format, "--format");
-  causal::ReadLog log = causal::read_logs(arguments.logs);
+  if (!arguments.view.by.empty() || !arguments.view.filters.empty()) {
+    throw UsageError("--by, --through, --under and --not are for logs of call paths",
+                     fmt::format("{} is an experiment log", logs.front().name));
+  }
+  causal::ReadLog log = causal::parse_logs(logs);
   if (log.runs.empty()) {
     throw Error(fmt::format("there is no run in {}", fmt::join(arguments.logs, ", ")),
                 "profile first: causalctl attach, causalctl run");
@@ -51,6 +60,48 @@ ExitCode report(const ReportArguments& arguments) {
   log.warnings.insert(log.warnings.begin(), remarks.begin(), remarks.end());
   write_report(groups, log.warnings, arguments.options);
   return ExitCode::ok;
+}
+
+ExitCode report_callpath(const ReportArguments& arguments, const std::vector<LogText>& logs) {
+  check_callpath_format(arguments.options.format);
+  check_callpath_view(arguments.view, arguments.options.format);
+  if (!arguments.group.empty()) {
+    throw UsageError("--group is for experiment logs",
+                     fmt::format("{} is a log of call paths", logs.front().name));
+  }
+  const callpath::ReadLog log = callpath::parse_logs(logs);
+  write_callpath_report(log.runs, log.warnings, arguments.options, arguments.view);
+  return ExitCode::ok;
+}
+
+bool is_of_callpaths(const LogText& log) {
+  return begins_as(callpath::kLogKind, log.text) && !begins_as(causal::kLogKind, log.text);
+}
+
+ExitCode report(const ReportArguments& arguments) {
+  const std::vector<LogText> logs =
+      read_files(arguments.logs, "name logs, as written by attach, run and callpath (--output)");
+  const bool callpaths = is_of_callpaths(logs.front());
+  for (const LogText& log : logs) {
+    if (is_of_callpaths(log) == callpaths) continue;
+    throw UsageError(
+        fmt::format("{} and {} are logs of different kinds", logs.front().name, log.name),
+        "report each kind on its own");
+  }
+  return callpaths ? report_callpath(arguments, logs) : report_causal(arguments, logs);
+}
+
+// Returns the filters in the order in which the command line has them.
+std::vector<callpath::Filter> filters_of(const CLI::App& app) {
+  using Kind = callpath::Filter::Kind;
+  std::vector<callpath::Filter> filters;
+  for (auto& [option, function] : in_order(app, {"--through", "--under", "--not"})) {
+    const Kind kind = option == "--through" ? Kind::through
+                      : option == "--under" ? Kind::under
+                                            : Kind::without;
+    filters.push_back({kind, std::move(function)});
+  }
+  return filters;
 }
 
 std::string text_of(const std::vector<causal::RunGroup>& groups,
@@ -100,26 +151,42 @@ void write_report(const std::vector<causal::RunGroup>& groups, const std::vector
 
 void add_report(CLI::App& app, Command& selected) {
   CLI::App& sub = add_subcommand(
-      app, "report", "combine experiment logs of any number of runs and hosts, and render them",
+      app, "report", "combine logs of any number of runs and hosts, and render them",
       "Examples:\n"
       "  causalctl report profile.jsonl\n"
       "  causalctl report host1.jsonl host2.jsonl --format json -o report.json\n"
       "  causalctl report profile.jsonl --group 2 --format json    of several programs, the "
       "second\n"
-      "  causalctl report profile.jsonl --format coz -o profile.coz     for Coz's own viewer");
+      "  causalctl report profile.jsonl --format coz -o profile.coz     for Coz's own viewer\n"
+      "  causalctl report callpath.jsonl --under parse --by function    of call paths, those below "
+      "parse\n"
+      "  causalctl report callpath.jsonl --format pprof -o callpath.pb.gz");
   auto arguments = std::make_shared<ReportArguments>();
-  add_words(sub, "LOG", arguments->logs, "FILE", "experiment logs, as written by attach and run",
-            true);
+  add_words(sub, "LOG", arguments->logs, "FILE",
+            "logs, as written by attach, run and callpath; all of one kind", true);
   OptionGroup output(sub, "Output");
   output.value(
       "--group", arguments->group, "N",
       "the N-th group of runs that may be averaged (of one program, build, scope and kind of unit) "
       "[all]");
-  output.value("--format", arguments->options.format, "text|json|coz", "format to write [text]");
+  output.value(
+      "--format", arguments->options.format, "FORMAT",
+      fmt::format("of experiments text|json|coz, of call paths {} [text]", kCallpathFormats));
   output.value("-o,--output", arguments->options.path, "OUT",
                "where the report goes [standard output]; a file is readable only by its owner");
   output.color(arguments->options.color);
-  on_selected(sub, selected, [arguments] { return report(*arguments); });
+  OptionGroup paths(sub, "Call paths");
+  paths.value("--by", arguments->view.by, "function|line|path",
+              "a table by function or source line, or the whole tree [an overview]");
+  paths.list("--through", arguments->through, "FUNCTION", "keep paths with this function");
+  paths.list("--under", arguments->under, "FUNCTION",
+             "keep paths with this function, and cut off what is above it");
+  paths.list("--not", arguments->without, "FUNCTION",
+             "drop paths with this function; these three may be repeated, and nest in order");
+  on_selected(sub, selected, [arguments, &sub] {
+    arguments->view.filters = filters_of(sub);
+    return report(*arguments);
+  });
 }
 
 }  // namespace causalctl::commands

@@ -1,8 +1,14 @@
 // Makes text for a terminal. Names may contain anything, and are cut to a width. Pure.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "controller/base/printable.h"
 #include "controller/report/causal/model.h"
@@ -35,5 +41,33 @@ std::string duration(Nanoseconds time_ns);             // "2 min 3 s", "1.5 s", 
 
 // Returns "1,034,221" for 1034221.
 std::string grouped(unsigned long long number);
+
+// The lines of a report. They are at least kNarrowest columns wide.
+class Text {
+ public:
+  Text(bool color, int width)
+      : color_(color),
+        width_(std::max<std::size_t>(kNarrowest, static_cast<std::size_t>(std::max(width, 0)))) {}
+
+  template <typename... T>
+  void line(fmt::format_string<T...> format, T&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<T>(arguments)...);
+    while (!text_.empty() && text_.back() == ' ') text_.pop_back();
+    text_ += '\n';
+  }
+  void blank() { text_ += '\n'; }
+  std::string colored(std::string_view text, std::string_view code) const {
+    return color_ ? fmt::format("{}{}{}", code, text, kReset) : std::string(text);
+  }
+  std::size_t width() const { return width_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  static constexpr std::size_t kNarrowest = 60;
+
+  bool color_;
+  std::size_t width_;
+  std::string text_;
+};
 
 }  // namespace causalctl::report

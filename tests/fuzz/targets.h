@@ -28,8 +28,9 @@ inline std::string as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void read_elf(Bytes bytes);       // an executable: symbols, lines, inlining, unwind table, USDT
-void read_go_table(Bytes bytes);  // .gopclntab
+void read_callpath_log(Bytes bytes);  // logs of call paths: reader, filters, every format
+void read_elf(Bytes bytes);           // an executable: symbols, lines, inlining, unwind table, USDT
+void read_go_table(Bytes bytes);      // .gopclntab
 void read_log(Bytes bytes);       // experiment logs: reader, estimate, every format of the report
 void read_memory(Bytes bytes);    // what the target may have written where our stub is
 void read_options(Bytes bytes);   // command lines of attach, run and ab, one argument a line

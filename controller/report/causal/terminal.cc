@@ -17,9 +17,8 @@
 namespace causalctl::report {
 namespace {
 
-constexpr std::size_t kRows = 25;  // most units in a table; the JSON report has all
-constexpr std::size_t kBins = 8;   // bins of the small curve, from 0 to 100 % speedup
-constexpr std::size_t kNarrowest = 60;
+constexpr std::size_t kRows = 25;         // most units in a table; the JSON report has all
+constexpr std::size_t kBins = 8;          // bins of the small curve, from 0 to 100 % speedup
 constexpr std::size_t kBesideNames = 46;  // columns of rank, samples, verdict and the gaps
 constexpr std::size_t kSlopeWidth = 20;
 constexpr std::size_t kEffectWidth = 22;
@@ -64,31 +63,6 @@ std::string small_curve(const std::vector<CurvePoint>& curve) {
   }
   return text;
 }
-
-class Text {
- public:
-  Text(bool color, int width)
-      : color_(color),
-        width_(std::max<std::size_t>(kNarrowest, static_cast<std::size_t>(std::max(width, 0)))) {}
-
-  template <typename... T>
-  void line(fmt::format_string<T...> format, T&&... arguments) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<T>(arguments)...);
-    while (!text_.empty() && text_.back() == ' ') text_.pop_back();
-    text_ += '\n';
-  }
-  void blank() { text_ += '\n'; }
-  std::string colored(std::string_view text, std::string_view code) const {
-    return color_ ? fmt::format("{}{}{}", code, text, kReset) : std::string(text);
-  }
-  std::size_t width() const { return width_; }
-  std::string take() { return std::move(text_); }
-
- private:
-  bool color_;
-  std::size_t width_;
-  std::string text_;
-};
 
 // "hash.c:217 (hashtable_search): 20 % faster here makes the program 4.1 % faster [3.2, 5.0]"
 std::string effect_words(const Finding& finding) {

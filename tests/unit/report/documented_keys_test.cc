@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "controller/callpath/log.h"
+#include "controller/callpath/log_rows.h"
 #include "controller/causal/record/experiment.h"
 #include "tests/unit/report/golden_path.h"
 
@@ -93,4 +95,28 @@ TEST_CASE("docs/report-format.md names each key of the JSON report", "[report]")
   add_keys_of_report(nlohmann::json::parse(content("report.json")), keys);
   CHECK(keys.size() > 70);
   CHECK(missing(keys, content("../../docs/report-format.md")) == Keys{});
+}
+
+TEST_CASE("docs/callpath-format.md names each field of the log", "[report][callpath][log]") {
+  namespace rows = callpath::log_rows;
+  Keys keys = {"first", "locations", "strings", "frames", "nodes", "groups",
+               "cells", "metrics",   "epoch",   "group",  "kind",  "n"};
+  add_keys(rows::first(), keys);
+  add_keys(rows::so_far(), keys);
+  add_keys(rows::last(), keys);
+  add_keys(rows::of_module(), keys);
+  add_keys(rows::of_epoch(), keys);
+  for (const std::string_view type : callpath::kLogTypes) keys.emplace(type);
+  for (const std::string_view name : names_of(callpath::Metric{})) keys.emplace(name);
+  CHECK(keys.size() > 50);
+  // What the experiment log has, too, is described there.
+  CHECK(missing(keys, content("../../docs/callpath-format.md") +
+                          content("../../docs/log-format.md")) == Keys{});
+}
+
+TEST_CASE("docs/callpath-format.md names each key of the JSON report", "[report][callpath]") {
+  Keys keys;
+  add_keys_of_report(nlohmann::json::parse(content("callpath/report.json")), keys);
+  CHECK(keys.size() > 35);
+  CHECK(missing(keys, content("../../docs/callpath-format.md")) == Keys{});
 }

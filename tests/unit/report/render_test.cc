@@ -1,29 +1,16 @@
-// Golden files: tests/golden/*. To renew them after a wanted change, run the unit tests with
-// CAUSALCTL_RENEW_GOLDEN=1 and read the difference.
 #include "controller/report/causal/render.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "controller/report/text.h"
-#include "tests/unit/report/golden_path.h"
+#include "tests/support/golden.h"
 
 using namespace causalctl;
 using namespace causalctl::report;
+using test::check_golden;
 
 namespace {
-
-void check_golden(const std::string& text, const std::string& name) {
-  const std::string path = std::string(GOLDEN_FOLDER) + "/" + name;
-  if (std::getenv("CAUSALCTL_RENEW_GOLDEN") != nullptr) std::ofstream(path) << text;
-  std::ostringstream expected;
-  expected << std::ifstream(path).rdbuf();
-  INFO(path);
-  CHECK(text == expected.str());
-}
 
 CurvePoint point(double speedup, double effect, double half, std::uint64_t experiments = 9) {
   return {speedup, {effect, effect - half, effect + half}, experiments, experiments * 500};

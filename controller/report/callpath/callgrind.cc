@@ -1,0 +1,108 @@
+// The format of callgrind, for callgrind_annotate and KCachegrind: costs by function and line, and
+// for each call the cost of what was called. How often a function was called is not known of
+// samples; each edge says 1.
+#include <fmt/format.h>
+
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include "controller/base/printable.h"
+#include "controller/report/callpath/labels.h"
+#include "controller/report/callpath/render.h"
+
+namespace causalctl::report::callpath {
+namespace {
+
+using Costs = std::vector<std::uint64_t>;
+
+// The costs of a function: its own by line, and by line and function called.
+struct Function {
+  std::map<int, Costs> own;
+  std::map<std::pair<int, std::uint32_t>, Costs> calls;
+};
+
+void add(Costs& sum, const std::vector<std::vector<std::uint64_t>>& values, std::size_t node) {
+  sum.resize(values.size());
+  for (std::size_t column = 0; column < values.size(); ++column)
+    sum[column] += values[column][node];
+}
+
+std::vector<Function> functions_of(const Profile& profile, const Labels& labels) {
+  std::vector<std::vector<std::uint64_t>> total;
+  for (std::size_t column = 0; column < profile.columns.size(); ++column) {
+    total.push_back(totals(profile, column));
+  }
+  std::vector<Function> functions(labels.all.size());
+  for (std::size_t node = 1; node < profile.nodes.size(); ++node) {
+    const Node& at = profile.nodes[node];
+    const std::uint32_t label = labels.of_frame[at.frame];
+    add(functions[label].own[profile.frames[at.frame].line], profile.own, node);
+    if (at.parent == 0) continue;
+    const std::uint32_t caller = profile.nodes[at.parent].frame;
+    add(functions[labels.of_frame[caller]].calls[{profile.frames[caller].line, label}], total,
+        node);
+  }
+  return functions;
+}
+
+// Writes a name with its number, which stands for it from then on.
+class Names {
+ public:
+  std::string of(const std::string& name) {
+    const auto [entry, is_new] = numbers_.emplace(name, numbers_.size() + 1);
+    return is_new ? fmt::format("({}) {}", entry->second, printable(name))
+                  : fmt::format("({})", entry->second);
+  }
+
+ private:
+  std::map<std::string, std::size_t> numbers_;
+};
+
+}  // namespace
+
+std::string render_callgrind(const Profile& profile) {
+  const Labels labels = by_function(profile);
+  std::vector<std::string> events;
+  Costs sums;
+  std::string units;
+  for (std::size_t column = 0; column < profile.columns.size(); ++column) {
+    events.push_back(profile.columns[column].name);
+    sums.push_back(totals(profile, column)[0]);
+    units += fmt::format("desc: {}: {} ({})\n", events.back(), profile.columns[column].title,
+                         profile.columns[column].unit);
+  }
+  std::string text = fmt::format(
+      "# callgrind format\nversion: 1\ncreator: causalctl\npid: {}\ncmd: {}\n"
+      "desc: Note: calls are not counted; each edge says 1\n{}positions: line\nevents: {}\n"
+      "summary: {}\n",
+      profile.pid, printable(profile.program), units, fmt::join(events, " "), fmt::join(sums, " "));
+  Names objects;
+  Names files;
+  Names names;
+  const auto out = std::back_inserter(text);
+  const auto file_of = [](const Frame& frame) { return frame.file.empty() ? "???" : frame.file; };
+  const auto object_of = [](const Frame& frame) {
+    return frame.module.empty() ? "???" : frame.module;
+  };
+  const std::vector<Function> functions = functions_of(profile, labels);
+  for (std::uint32_t label = 0; label < functions.size(); ++label) {
+    if (functions[label].own.empty()) continue;
+    const Frame& frame = profile.frames[labels.all[label].frame];
+    fmt::format_to(out, "\nob={}\nfl={}\nfn={}\n", objects.of(object_of(frame)),
+                   files.of(file_of(frame)), names.of(labels.all[label].name));
+    for (const auto& [line, costs] : functions[label].own) {
+      fmt::format_to(out, "{} {}\n", line, fmt::join(costs, " "));
+    }
+    for (const auto& [place, costs] : functions[label].calls) {
+      const Frame& called = profile.frames[labels.all[place.second].frame];
+      fmt::format_to(out, "cob={}\ncfi={}\ncfn={}\ncalls=1 {}\n{} {}\n",
+                     objects.of(object_of(called)), files.of(file_of(called)),
+                     names.of(labels.all[place.second].name), called.line, place.first,
+                     fmt::join(costs, " "));
+    }
+  }
+  return text;
+}
+
+}  // namespace causalctl::report::callpath

@@ -1,0 +1,58 @@
+// Hatchet's literal format (GraphFrame.from_literal): a list of trees of functions, each node with
+// its frame, its metrics without and with ("(inc)") its children, and its children.
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "controller/report/callpath/json_text.h"
+#include "controller/report/callpath/labels.h"
+#include "controller/report/callpath/render.h"
+
+namespace causalctl::report::callpath {
+namespace {
+
+// Begins the object of a node, up to its children.
+void begin_node(const Profile& profile, const Labels& labels, const LabelTree& tree,
+                std::uint32_t node, std::string& text) {
+  const auto& label = labels.all[tree.nodes[node].label];
+  fmt::format_to(std::back_inserter(text),
+                 "{{\"frame\":{{\"name\":{},\"type\":\"function\",\"module\":{}}},\"metrics\":{{",
+                 quoted(label.name), quoted(profile.frames[label.frame].module));
+  for (std::size_t column = 0; column < profile.columns.size(); ++column) {
+    const std::string& name = profile.columns[column].name;
+    fmt::format_to(std::back_inserter(text), "{}\"{}\":{},\"{} (inc)\":{}", column == 0 ? "" : ",",
+                   name, tree.own[column][node], name, tree.total[column][node]);
+  }
+  text += "},\"children\":[";
+}
+
+}  // namespace
+
+std::string render_hatchet(const Profile& profile) {
+  const Labels labels = by_function(profile);
+  const LabelTree tree = merged(profile, labels);
+  const Children children(tree);
+  std::string text = "[";
+  // Of each node that is begun, the children that are not written yet. (Recursion could exhaust the
+  // stack.)
+  struct Open {
+    const std::uint32_t* next;
+    const std::uint32_t* end;
+  };
+  std::vector<Open> open{{children.begin(0), children.end(0)}};
+  while (!open.empty()) {
+    Open& top = open.back();
+    if (top.next == top.end) {
+      open.pop_back();
+      text += open.empty() ? "]\n" : "]}";
+      continue;
+    }
+    if (text.back() == '}') text += ",\n";
+    const std::uint32_t node = *top.next++;
+    begin_node(profile, labels, tree, node, text);
+    open.push_back({children.begin(node), children.end(node)});
+  }
+  return text;
+}
+
+}  // namespace causalctl::report::callpath

@@ -1,0 +1,146 @@
+// The complete profile as JSON (docs/callpath-format.md, docs/callpath-schema.json).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "controller/base/proportion.h"
+#include "controller/report/callpath/json_text.h"
+#include "controller/report/callpath/labels.h"
+#include "controller/report/callpath/render.h"
+#include "controller/report/json_number.h"
+
+namespace causalctl::report::callpath {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::uint64_t> at(const std::vector<std::vector<std::uint64_t>>& columns,
+                              std::size_t row) {
+  std::vector<std::uint64_t> values;
+  for (const auto& column : columns) values.push_back(column[row]);
+  return values;
+}
+
+// The samples' share with its 95 % interval.
+Json share_json(std::uint64_t count, std::uint64_t all) {
+  const Interval share = share_of(count, all);
+  return {{"value", json_number(share.value)},
+          {"low", json_number(share.low)},
+          {"high", json_number(share.high)}};
+}
+
+Json head(const Profile& profile, const LabelTree& tree) {
+  Json json = {{"version", 1},
+               {"kind", "callpath"},
+               {"program", profile.program},
+               {"host", profile.host},
+               {"pid", profile.pid},
+               {"runs", profile.runs},
+               {"started_ns", profile.started_ns},
+               {"wall_ns", profile.wall_ns},
+               {"period_ns", profile.period_ns}};
+  json["chains"] = {{"complete", profile.chains.complete},
+                    {"incomplete", profile.chains.incomplete},
+                    {"reasons", Json::array()}};
+  for (const Chains::Reason& reason : profile.chains.reasons) {
+    json["chains"]["reasons"].push_back({{"ended", reason.text}, {"count", reason.count}});
+  }
+  json["columns"] = Json::array();
+  for (std::size_t i = 0; i < profile.columns.size(); ++i) {
+    const Column& column = profile.columns[i];
+    json["columns"].push_back({{"name", column.name},
+                               {"unit", column.unit},
+                               {"title", column.title},
+                               {"total", tree.total[i][0]}});
+  }
+  json["modules"] = Json::array();
+  for (std::size_t i = 0; i < profile.modules.size(); ++i) {
+    json["modules"].push_back({{"path", profile.modules[i]}, {"build_id", profile.build_ids[i]}});
+  }
+  json["notes"] = profile.notes;
+  json["warnings"] = profile.warnings;
+  return json;
+}
+
+// Functions, those with the most of their own first.
+Json functions_json(const Profile& profile, const Labels& labels, const LabelTree& tree) {
+  const LabelValues values = values_of(tree, Children(tree), labels);
+  std::optional<std::size_t> samples;
+  for (std::size_t i = 0; i < profile.columns.size(); ++i) {
+    if (profile.columns[i].name == "samples") samples = i;
+  }
+  std::vector<std::uint32_t> order(labels.all.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return at(values.own, a) > at(values.own, b);
+  });
+  Json list = Json::array();
+  for (const std::uint32_t label : order) {
+    const Frame& frame = profile.frames[labels.all[label].frame];
+    Json row = {{"name", labels.all[label].name},
+                {"module", frame.module},
+                {"own", at(values.own, label)},
+                {"total", at(values.total, label)}};
+    if (samples) {
+      const std::uint64_t all = tree.total[*samples][0];
+      row["own_share"] = share_json(values.own[*samples][label], all);
+      row["total_share"] = share_json(values.total[*samples][label], all);
+    }
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+// Frames and nodes are written one a line, without a tree of JSON values in between: there may be
+// hundreds of thousands.
+void add_frames(const Profile& profile, std::string& text) {
+  std::map<std::string, std::size_t> modules;
+  for (std::size_t i = 0; i < profile.modules.size(); ++i) modules.emplace(profile.modules[i], i);
+  for (std::size_t i = 0; i < profile.frames.size(); ++i) {
+    const Frame& frame = profile.frames[i];
+    const auto module = modules.find(frame.module);
+    fmt::format_to(std::back_inserter(text), "{}\n{{\"function\":{},\"file\":{},\"line\":{},",
+                   i == 0 ? "" : ",", quoted(frame.function), quoted(frame.file), frame.line);
+    fmt::format_to(std::back_inserter(text),
+                   "\"module\":{},\"offset\":{},\"inlined\":{},\"group\":{}}}",
+                   module == modules.end() ? "null" : std::to_string(module->second), frame.offset,
+                   frame.inlined, frame.is_group);
+  }
+}
+
+void add_nodes(const Profile& profile, std::string& text) {
+  std::vector<std::vector<std::uint64_t>> total;
+  for (std::size_t i = 0; i < profile.columns.size(); ++i) total.push_back(totals(profile, i));
+  for (std::size_t i = 0; i < profile.nodes.size(); ++i) {
+    const Node& node = profile.nodes[i];
+    const std::string parent = i == 0 ? "null" : std::to_string(node.parent);
+    const std::string frame = i == 0 ? "null" : std::to_string(node.frame);
+    fmt::format_to(std::back_inserter(text),
+                   "{}\n{{\"parent\":{},\"frame\":{},\"own\":[{}],\"total\":[{}]}}",
+                   i == 0 ? "" : ",", parent, frame, fmt::join(at(profile.own, i), ","),
+                   fmt::join(at(total, i), ","));
+  }
+}
+
+}  // namespace
+
+std::string render_json(const Profile& profile) {
+  const Labels labels = by_function(profile);
+  const LabelTree tree = merged(profile, labels);
+  Json json = head(profile, tree);
+  json["functions"] = functions_json(profile, labels, tree);
+  std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
+  text.resize(text.size() - 2);  // without the line feed and the bracket at its end
+  text += ",\n \"frames\": [";
+  add_frames(profile, text);
+  text += "\n ],\n \"nodes\": [";
+  add_nodes(profile, text);
+  text += "\n ]\n}\n";
+  return text;
+}
+
+}  // namespace causalctl::report::callpath

@@ -1,0 +1,29 @@
+// Renders the model in the formats of docs/callpath-format.md. Each renderer is pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "controller/report/callpath/model.h"
+
+namespace causalctl::report::callpath {
+
+// What the text shows.
+enum class By {
+  overview,  // the tree of functions with the hot path opened, and the functions with their callers
+  function,  // a table of functions
+  line,      // a table of source lines
+  path,      // the tree by source line, not folded
+};
+
+std::string render_text(const Profile& profile, By by, bool color, int width);
+std::string render_json(const Profile& profile);
+// One line a path: "main;a;b 1200", of the first column, for flame graphs.
+std::string render_folded(const Profile& profile);
+std::string render_speedscope(const Profile& profile);
+std::string render_firefox(const Profile& profile);
+std::string render_callgrind(const Profile& profile);
+std::string render_hatchet(const Profile& profile);
+std::string render_pprof(const Profile& profile);  // gzip-compressed
+
+}  // namespace causalctl::report::callpath

@@ -1,0 +1,395 @@
+// Renders call paths as text (docs/callpath-format.md, "text"): what was sampled and how complete
+// it is, the tree of functions, and the functions with their callers. Words repeat everything that
+// colour says.
+//
+// The tree is folded: a subtree is opened as far as its share of the time deserves, and further
+// along the hot path, which follows the largest child while it has half of its parent's time.
+#include "controller/report/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "controller/base/proportion.h"
+#include "controller/report/callpath/labels.h"
+#include "controller/report/callpath/render.h"
+
+namespace causalctl::report::callpath {
+namespace {
+
+constexpr double kShownOnHotPath = 0.01;  // share of all from which a node is shown
+constexpr double kShownElsewhere = 0.05;
+constexpr double kShownByPath = 0.005;
+constexpr double kHot = 0.5;  // share of its parent from which the largest child is hot
+constexpr double kShownInTable = 0.001;
+constexpr std::size_t kFunctions = 20;  // most functions in the overview
+constexpr std::size_t kCallers = 3;
+constexpr std::size_t kValueWidth = 10;  // of a column besides the first
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+double share(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+std::string value_words(std::uint64_t value, const std::string& unit) {
+  if (value == 0) return "·";
+  return unit == "nanoseconds" ? duration(static_cast<Nanoseconds>(value)) : grouped(value);
+}
+
+// Writes a text in as many lines as it takes.
+void paragraph(const std::string& text, Text& out) {
+  std::string line;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (!line.empty() && columns(line) + 1 + columns(word) > out.width()) {
+      out.line("{}", line);
+      line = "  ";
+      line += word;
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+    begin = end + 1;
+  }
+  out.line("{}", line);
+}
+
+// The columns that are shown as values: all but the first and the samples.
+std::vector<std::size_t> value_columns(const Profile& profile) {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 1; i < profile.columns.size(); ++i) {
+    if (profile.columns[i].name != "samples") columns.push_back(i);
+  }
+  return columns;
+}
+
+// Returns the column of the samples if the first column is what they sample.
+std::optional<std::size_t> samples_column(const Profile& profile) {
+  if (profile.columns.empty()) return std::nullopt;
+  if (profile.columns[0].name != "cpu" && profile.columns[0].name != "samples") return std::nullopt;
+  for (std::size_t i = 0; i < profile.columns.size(); ++i) {
+    if (profile.columns[i].name == "samples") return i;
+  }
+  return std::nullopt;
+}
+
+// Writes tables whose rows end with a name.
+class Table {
+ public:
+  Table(const Profile& profile, const LabelTree& tree, Text& out)
+      : profile_(profile),
+        all_(tree.total),
+        samples_(samples_column(profile)),
+        values_(value_columns(profile)),
+        out_(out) {}
+
+  void head(std::string_view first, std::string_view second, std::string_view name) {
+    std::string text = fmt::format("{:>8}  {:<13} {:>8}", first, samples_ ? "[95 %]" : "", second);
+    for (const std::size_t column : values_) {
+      text += right_aligned(profile_.columns[column].name, kValueWidth);
+    }
+    out_.line("{}", out_.colored(text + "  " + std::string(name), kDim));
+  }
+
+  // `first` and `second` are the values of which the shares are shown, the first one with its
+  // interval; `values` are those of the other columns; all by column and row.
+  void row(const std::vector<std::vector<std::uint64_t>>& first,
+           const std::vector<std::vector<std::uint64_t>>& second,
+           const std::vector<std::vector<std::uint64_t>>& values, std::size_t row,
+           const std::string& prefix, const std::string& name, bool bold) {
+    std::string text = share_words(first[0][row]) + "  " +
+                       padded(samples_ ? interval_words(first[0][row]) : "", 13) + " " +
+                       share_words(second[0][row]);
+    for (const std::size_t column : values_) {
+      text += right_aligned(value_words(values[column][row], profile_.columns[column].unit),
+                            kValueWidth);
+    }
+    text += "  " + prefix;
+    const std::string shown = shortened(printable(name), room(columns(text)));
+    out_.line("{}{}", text, bold ? out_.colored(shown, kBold) : shown);
+  }
+
+  // Returns how many columns are left for a name after `used`.
+  std::size_t room(std::size_t used) const {
+    return std::max<std::size_t>(12, out_.width() > used ? out_.width() - used : 0);
+  }
+  std::size_t width_before_names() const { return 34 + kValueWidth * values_.size(); }
+
+ private:
+  std::string share_words(std::uint64_t value) const {
+    return fmt::format("{:>6} %", percent(share(value, all_[0][0])));
+  }
+  // The interval of a share that is known from as many samples as there are.
+  std::string interval_words(std::uint64_t value) const {
+    const std::uint64_t samples = all_[*samples_][0];
+    const double count = share(value, all_[0][0]) * static_cast<double>(samples);
+    const Interval interval = share_of(static_cast<std::uint64_t>(std::llround(count)), samples);
+    return fmt::format("[{}, {}]", percent(interval.low), percent(interval.high));
+  }
+
+  const Profile& profile_;
+  const std::vector<std::vector<std::uint64_t>>& all_;
+  std::optional<std::size_t> samples_;
+  std::vector<std::size_t> values_;
+  Text& out_;
+};
+
+// Writes the tree, folded.
+class TreeText {
+ public:
+  TreeText(const Profile& profile, const Labels& labels, bool fold, Text& out)
+      : labels_(labels),
+        tree_(merged(profile, labels)),
+        children_(tree_),
+        fold_(fold),
+        table_(profile, tree_, out),
+        out_(out) {}
+
+  void write();
+
+ private:
+  struct Todo {
+    std::uint32_t node = 0;
+    std::string own_prefix;    // before its name
+    std::string below_prefix;  // before the names of what is below it
+    bool hot = false;
+    std::size_t folded = 0;  // if not 0, the line stands for as many nodes
+    std::uint64_t folded_total = 0;
+  };
+
+  void push_children(const Todo& above);
+  std::vector<std::uint32_t> shown_children(const Todo& above) const;
+  std::string fitted(const std::string& prefix) const;
+
+  const Labels& labels_;
+  LabelTree tree_;
+  Children children_;
+  bool fold_;
+  Table table_;
+  Text& out_;
+  std::vector<Todo> todo_;
+};
+
+std::vector<std::uint32_t> TreeText::shown_children(const Todo& above) const {
+  const double least = !fold_ ? kShownByPath : above.hot ? kShownOnHotPath : kShownElsewhere;
+  std::vector<std::uint32_t> shown;
+  for (const std::uint32_t* child = children_.begin(above.node); child != children_.end(above.node);
+       ++child) {
+    if (share(tree_.total[0][*child], tree_.total[0][0]) >= least) shown.push_back(*child);
+  }
+  return shown;
+}
+
+// Only children stand below their parent, so that a long chain stays in its column.
+void TreeText::push_children(const Todo& above) {
+  const std::vector<std::uint32_t> shown = shown_children(above);
+  std::uint64_t rest = 0;
+  for (const std::uint32_t* child = children_.begin(above.node); child != children_.end(above.node);
+       ++child) {
+    rest += tree_.total[0][*child];
+  }
+  for (const std::uint32_t child : shown) rest -= tree_.total[0][child];
+  const std::size_t folded = children_.size(above.node) - shown.size();
+  const bool tells_rest =
+      !shown.empty() && folded > 0 && share(rest, tree_.total[0][0]) >= kShownOnHotPath;
+  const bool branches = shown.size() + (tells_rest ? 1 : 0) > 1;
+  const auto prefixes = [&](Todo& todo, bool last) {
+    todo.own_prefix = above.below_prefix + (branches ? (last ? "└─ " : "├─ ") : "");
+    todo.below_prefix = above.below_prefix + (branches ? (last ? "   " : "│  ") : "");
+  };
+  // The last one to be written goes in first.
+  if (tells_rest) {
+    Todo todo;
+    todo.folded = folded;
+    todo.folded_total = rest;
+    prefixes(todo, true);
+    todo_.push_back(std::move(todo));
+  }
+  for (std::size_t i = shown.size(); i-- > 0;) {
+    Todo todo;
+    todo.node = shown[i];
+    todo.hot =
+        above.hot && i == 0 && share(tree_.total[0][shown[i]], tree_.total[0][above.node]) >= kHot;
+    prefixes(todo, i + 1 == shown.size() && !tells_rest);
+    todo_.push_back(std::move(todo));
+  }
+}
+
+// A prefix that would leave no room for the name loses its beginning.
+std::string TreeText::fitted(const std::string& prefix) const {
+  const std::size_t most = table_.room(table_.width_before_names()) / 2;
+  return columns(prefix) <= most ? prefix : shortened(prefix, most);
+}
+
+void TreeText::write() {
+  table_.head("total", "own", "path");
+  Todo root;
+  root.hot = true;
+  push_children(root);
+  while (!todo_.empty()) {
+    const Todo todo = std::move(todo_.back());
+    todo_.pop_back();
+    if (todo.folded > 0) {
+      out_.line("{:>6} %{}{}… {} more", percent(share(todo.folded_total, tree_.total[0][0])),
+                std::string(table_.width_before_names() - 8, ' '), fitted(todo.own_prefix),
+                todo.folded);
+      continue;
+    }
+    table_.row(tree_.total, tree_.own, tree_.total, todo.node, fitted(todo.own_prefix),
+               labels_.all[tree_.nodes[todo.node].label].name, todo.hot);
+    push_children(todo);
+  }
+}
+
+// The labels with a share worth showing, those with the most of their own first.
+std::vector<std::uint32_t> ranked(const LabelValues& values, std::uint64_t all) {
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t label = 0; label < values.own[0].size(); ++label) {
+    if (share(values.total[0][label], all) >= kShownInTable) rows.push_back(label);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(values.own[0][a], values.total[0][a]) >
+           std::pair(values.own[0][b], values.total[0][b]);
+  });
+  return rows;
+}
+
+// Returns what each caller of a function has of the time that is the function's own, as "a 70.0 %,
+// b 30.0 %". A function that calls itself is not its caller.
+std::vector<std::string> callers_by_label(const LabelTree& tree, const Labels& labels) {
+  std::vector<std::map<std::uint32_t, std::uint64_t>> sums(labels.all.size());
+  for (std::uint32_t node = 1; node < tree.nodes.size(); ++node) {
+    if (tree.own[0][node] == 0) continue;
+    const std::uint32_t label = tree.nodes[node].label;
+    std::uint32_t at = tree.nodes[node].parent;
+    while (at != 0 && tree.nodes[at].label == label) at = tree.nodes[at].parent;
+    if (at != 0) sums[label][tree.nodes[at].label] += tree.own[0][node];
+  }
+  std::vector<std::string> words;
+  for (const auto& callers : sums) {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted;
+    std::uint64_t all = 0;
+    for (const auto& [label, value] : callers) {
+      sorted.emplace_back(value, label);
+      all += value;
+    }
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string& text = words.emplace_back();
+    for (std::size_t i = 0; i < std::min(kCallers, sorted.size()); ++i) {
+      text += fmt::format("{}{} {} %", i == 0 ? "" : ", ",
+                          shortened(printable(labels.all[sorted[i].second].name), 40),
+                          percent(share(sorted[i].first, all)));
+    }
+    if (sorted.size() > kCallers) text += fmt::format(", {} more", sorted.size() - kCallers);
+  }
+  return words;
+}
+
+void write_table(const Profile& profile, const Labels& labels, std::string_view name,
+                 std::size_t most, bool with_callers, Text& out) {
+  const LabelTree tree = merged(profile, labels);
+  const Children children(tree);
+  const LabelValues values = values_of(tree, children, labels);
+  Table table(profile, tree, out);
+  table.head("own", "total", name);
+  const std::vector<std::uint32_t> rows = ranked(values, tree.total[0][0]);
+  std::vector<std::string> callers;
+  if (with_callers) callers = callers_by_label(tree, labels);
+  for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
+    table.row(values.own, values.total, values.own, rows[i], "", labels.all[rows[i]].name, false);
+    if (!with_callers || callers[rows[i]].empty() || values.own[0][rows[i]] == 0) continue;
+    const std::string begin = std::string(table.width_before_names(), ' ') + "called by ";
+    std::string text = callers[rows[i]];
+    if (columns(text) > table.room(columns(begin))) {
+      text = cut_to(text, table.room(columns(begin)) - 1) + "…";
+    }
+    out.line("{}{}", begin, out.colored(text, kDim));
+  }
+  if (rows.size() > most) out.line("… {} more: --by {}", rows.size() - most, name);
+}
+
+void write_header(const Profile& profile, Text& out) {
+  const auto samples = samples_column(profile);
+  const std::uint64_t count = samples ? totals(profile, *samples)[0] : 0;
+  std::string what = printable(base_name(profile.program));
+  if (profile.pid != 0) what += fmt::format(" (process {})", profile.pid);
+  if (profile.runs > 1) what += fmt::format(" in {} runs", profile.runs);
+  std::string text =
+      fmt::format("{}: {} samples in {}", what, grouped(count), duration(profile.wall_ns));
+  if (profile.period_ns > 0) {
+    text += fmt::format(", one each {} of CPU time", duration(profile.period_ns));
+  }
+  out.line("{}", out.colored(text, kBold));
+  const Chains& chains = profile.chains;
+  const std::uint64_t all = chains.complete + chains.incomplete;
+  if (all > 0) {
+    text =
+        fmt::format("{} % of the call chains are complete", percent(share(chains.complete, all)));
+    if (chains.incomplete > 0)
+      text += fmt::format("; {} {} not", grouped(chains.incomplete),
+                          chains.incomplete == 1 ? "is" : "are");
+    for (const Chains::Reason& reason : chains.reasons) {
+      text += fmt::format("{}{} ended {}", &reason == &chains.reasons.front() ? ": " : ", ",
+                          grouped(reason.count), reason.text);
+    }
+    paragraph(text + ".", out);
+  }
+  for (const std::string& note : profile.notes) paragraph(printable(note), out);
+}
+
+// Returns the profile with another column in front, by which its paths are ranked.
+Profile ranked_by(Profile profile, std::size_t column) {
+  const auto to_front = [&](auto& list) {
+    const auto begin = list.begin();
+    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(column),
+                begin + static_cast<std::ptrdiff_t>(column) + 1);
+  };
+  to_front(profile.columns);
+  to_front(profile.own);
+  return profile;
+}
+
+// Writes what the first column says.
+void write_ranked(const Profile& profile, By by, Text& out) {
+  const Column& column = profile.columns[0];
+  out.blank();
+  out.line("{}", out.colored(fmt::format("{}: {} in all", column.title,
+                                         value_words(totals(profile, 0)[0], column.unit)),
+                             kBold));
+  if (by == By::line) return write_table(profile, by_line(profile), "line", SIZE_MAX, false, out);
+  if (by == By::path) return TreeText(profile, by_line(profile), false, out).write();
+  const Labels functions = by_function(profile);
+  if (by == By::overview) {
+    TreeText(profile, functions, true, out).write();
+    out.blank();
+  }
+  const std::size_t most = by == By::overview ? kFunctions : SIZE_MAX;
+  write_table(profile, functions, "function", most, true, out);
+}
+
+}  // namespace
+
+std::string render_text(const Profile& profile, By by, bool color, int width) {
+  Text out(color, width);
+  write_header(profile, out);
+  bool any = false;
+  for (std::size_t column = 0; column < profile.columns.size(); ++column) {
+    if (column > 0 && profile.columns[column].name != "blocked") continue;
+    if (totals(profile, column)[0] == 0) continue;
+    any = true;
+    write_ranked(ranked_by(profile, column), by, out);
+  }
+  if (!any) out.line("Nothing was sampled.");
+  if (!profile.warnings.empty()) out.blank();
+  for (const std::string& warning : profile.warnings) {
+    paragraph("warning: " + printable(warning), out);
+  }
+  return out.take();
+}
+
+}  // namespace causalctl::report::callpath

@@ -1,0 +1,240 @@
+#include <zlib.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <protozero/pbf_reader.hpp>
+#include <sstream>
+
+#include "controller/base/proportion.h"
+#include "controller/callpath/present.h"
+#include "controller/report/callpath/labels.h"
+#include "controller/report/callpath/render.h"
+#include "controller/report/text.h"
+#include "tests/support/golden.h"
+#include "tests/unit/callpath/recordings.h"
+
+namespace causalctl::report::callpath {
+namespace {
+
+using Catch::Contains;
+using nlohmann::json;
+using test::check_golden;
+
+Profile small() {
+  return causalctl::callpath::present(std::array{causalctl::callpath::small_recording()});
+}
+
+// With two groups of threads, one of which waits, and a name that a terminal would obey.
+Profile grouped_threads() {
+  causalctl::callpath::Recording r = causalctl::callpath::small_recording();
+  r.groups = {{"main"}, {"worker\033[31m"}};
+  r.add({0, 1, causalctl::callpath::Metric::blocked_ns}, 2, 1'500'000'000);
+  r.add({0, 1, causalctl::callpath::Metric::waits}, 2, 12);
+  r.warnings = {"the target used frames\nof its own"};
+  r.losses.records_lost = 7;
+  return causalctl::callpath::present(std::array{r});
+}
+
+using Values = std::map<std::string, std::uint64_t>;
+
+// What each function has of its own, in the first column: what all formats must agree on.
+const Values kOwn = {{"c", 90'000'000}, {"[libz.so.1]", 10'000'000}};
+
+Values without_zeros(Values values) {
+  std::erase_if(values, [](const auto& each) { return each.second == 0; });
+  return values;
+}
+
+std::string unpacked(const std::string& packed) {
+  std::string bytes(1 << 20, '\0');
+  z_stream stream{};
+  REQUIRE(::inflateInit2(&stream, 15 + 16) == Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_out = static_cast<uInt>(bytes.size());
+  REQUIRE(::inflate(&stream, Z_FINISH) == Z_STREAM_END);
+  bytes.resize(stream.total_out);
+  ::inflateEnd(&stream);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("Wilson's interval is in its place for few and for many", "[report][callpath]") {
+  CHECK(share_of(0, 0).high == 1);
+  CHECK(share_of(0, 10).low == 0);
+  CHECK(share_of(0, 10).high == Approx(0.2775).margin(1e-4));  // Brown, Cai & DasGupta (2001)
+  CHECK(share_of(10, 10).high == 1);
+  CHECK(share_of(50, 100).low == Approx(0.4038).margin(1e-4));
+  CHECK(share_of(50, 100).high == Approx(0.5962).margin(1e-4));
+}
+
+TEST_CASE("a function that calls itself counts once", "[report][callpath]") {
+  const Profile profile = small();
+  const Labels labels = by_function(profile);
+  const LabelTree tree = merged(profile, labels);
+  const LabelValues values = values_of(tree, Children(tree), labels);
+  for (std::size_t i = 0; i < labels.all.size(); ++i) {
+    const std::string& name = labels.all[i].name;
+    INFO(name);
+    if (name == "main" || name == "c") CHECK(values.total[1][i] == 100);
+    if (name == "a(int)" || name == "b(int)") CHECK(values.total[1][i] == 70);
+    if (name == "c") CHECK(values.own[1][i] == 90);
+  }
+}
+
+TEST_CASE("functions of one name in two modules are told apart", "[report][callpath]") {
+  Profile profile;
+  profile.columns = {{"cpu", "nanoseconds", "CPU time"}};
+  profile.frames = {{"init", "", 0, "/lib/a.so"}, {"init", "", 0, "/lib/b.so"}, {"f", "", 0, "/x"}};
+  const Labels labels = by_function(profile);
+  CHECK(labels.all[0].name == "init (a.so)");
+  CHECK(labels.all[1].name == "init (b.so)");
+  CHECK(labels.all[2].name == "f");
+}
+
+TEST_CASE("text reports of call paths are as in the golden files", "[report][callpath]") {
+  check_golden(render_text(small(), By::overview, false, 100), "callpath/overview.txt");
+  check_golden(render_text(small(), By::overview, true, 100), "callpath/overview_color.txt");
+  check_golden(render_text(small(), By::function, false, 100), "callpath/function.txt");
+  check_golden(render_text(small(), By::line, false, 100), "callpath/line.txt");
+  check_golden(render_text(small(), By::path, false, 100), "callpath/path.txt");
+  check_golden(render_text(grouped_threads(), By::overview, false, 80), "callpath/groups.txt");
+  causalctl::callpath::Recording nothing;
+  nothing.executable = "/bin/x";
+  check_golden(
+      render_text(causalctl::callpath::present(std::array{nothing}), By::overview, false, 80),
+      "callpath/empty.txt");
+}
+
+TEST_CASE("text reports fit their width and obey nobody", "[report][callpath]") {
+  causalctl::callpath::Recording r = causalctl::callpath::small_recording();
+  // A deep path that branches at each level.
+  for (auto& location : r.locations) location.frames = {{std::string(90, 'f'), "", 0}};
+  auto node = causalctl::callpath::kRoot;
+  for (int i = 0; i < 300; ++i) {
+    node = r.tree.child(node, static_cast<causalctl::callpath::LocationId>(i % 3));
+    r.add({0, 0, causalctl::callpath::Metric::cpu_ns}, r.tree.child(node, 5), 10'000'000);
+  }
+  for (const By by : {By::overview, By::function, By::line, By::path}) {
+    const std::string text =
+        render_text(causalctl::callpath::present(std::array{r}), by, false, 80);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) CHECK(columns(line) <= 80);
+  }
+  CHECK_THAT(render_text(grouped_threads(), By::overview, false, 80), !Contains("\033"));
+}
+
+TEST_CASE("the JSON report has everything", "[report][callpath]") {
+  const std::string text = render_json(grouped_threads());
+  check_golden(text, "callpath/report.json");
+  const json report = json::parse(text);
+  CHECK(report["version"] == 1);
+  CHECK(report["columns"].size() == 4);
+  Values own;
+  for (const json& each : report["functions"]) own[each["name"]] = each["own"][0];
+  CHECK(without_zeros(own) == kOwn);
+  CHECK(report["nodes"][0]["total"][0] == 100'000'000);
+  CHECK(json::parse(render_json(Profile{}))["nodes"].empty());
+}
+
+TEST_CASE("folded stacks", "[report][callpath]") {
+  CHECK(render_folded(small()) ==
+        "main;a(int);b(int);c 50000000\n"
+        "main;a(int);b(int);c;c 20000000\n"
+        "main;c 20000000\n"
+        "main;c;[libz.so.1] 10000000\n");
+  CHECK_THAT(render_folded(grouped_threads()),
+             Contains("threads: main;main;c;[libz.so.1] 10000000\n"));
+}
+
+TEST_CASE("speedscope's samples are the paths", "[report][callpath]") {
+  const json file = json::parse(render_speedscope(small()));
+  const json& profile = file["profiles"][0];
+  CHECK(profile["unit"] == "nanoseconds");
+  CHECK(profile["samples"].size() == profile["weights"].size());
+  CHECK(profile["endValue"] == 100'000'000);
+  Values own;
+  for (std::size_t i = 0; i < profile["samples"].size(); ++i) {
+    const std::size_t leaf = profile["samples"][i].back();
+    own[file["shared"]["frames"][leaf]["name"]] += profile["weights"][i].get<std::uint64_t>();
+  }
+  CHECK(own == kOwn);
+  CHECK(file["profiles"][1]["unit"] == "none");
+}
+
+TEST_CASE("Firefox's tables refer to each other", "[report][callpath]") {
+  const json file = json::parse(render_firefox(small()));
+  CHECK(file["meta"]["preprocessedProfileVersion"] == 47);
+  const json& thread = file["threads"][0];
+  for (const char* table : {"samples", "stackTable", "frameTable", "funcTable", "resourceTable"}) {
+    for (const auto& [key, column] : thread[table].items()) {
+      INFO(table << ' ' << key);
+      if (column.is_array()) CHECK(column.size() == thread[table]["length"]);
+    }
+  }
+  Values own;
+  for (std::size_t i = 0; i < thread["samples"]["length"]; ++i) {
+    const std::size_t stack = thread["samples"]["stack"][i];
+    const std::size_t frame = thread["stackTable"]["frame"][stack];
+    const std::size_t func = thread["frameTable"]["func"][frame];
+    const std::size_t name = thread["funcTable"]["name"][func];
+    own[thread["stringArray"][name]] += static_cast<std::uint64_t>(
+        std::llround(thread["samples"]["weight"][i].get<double>() * 1e6));
+  }
+  CHECK(own == kOwn);
+}
+
+TEST_CASE("callgrind's file has costs, calls and inlined functions", "[report][callpath]") {
+  check_golden(render_callgrind(small()), "callpath/callgrind.out");
+}
+
+TEST_CASE("hatchet's tree has metrics with and without children", "[report][callpath]") {
+  const json trees = json::parse(render_hatchet(small()));
+  REQUIRE(trees.size() == 1);
+  CHECK(trees[0]["frame"]["name"] == "main");
+  CHECK(trees[0]["metrics"]["cpu (inc)"] == 100'000'000);
+  CHECK(trees[0]["metrics"]["cpu"] == 0);
+  CHECK(trees[0]["children"].size() == 2);
+  CHECK(json::parse(render_hatchet(Profile{})).empty());
+}
+
+TEST_CASE("pprof's locations have a line for each inlined function", "[report][callpath]") {
+  const std::string bytes = unpacked(render_pprof(small()));
+  std::vector<std::string> strings;
+  std::size_t samples = 0;
+  std::size_t two_lines = 0;
+  std::uint64_t sum = 0;
+  protozero::pbf_reader message(bytes);
+  while (message.next()) {
+    if (message.tag() == 6) {
+      strings.push_back(message.get_string());
+    } else if (message.tag() == 2) {
+      ++samples;
+      protozero::pbf_reader sample = message.get_message();
+      REQUIRE(sample.next(2));
+      sum += static_cast<std::uint64_t>(*sample.get_packed_int64().begin());
+    } else if (message.tag() == 4) {
+      protozero::pbf_reader location = message.get_message();
+      std::size_t lines = 0;
+      while (location.next()) {
+        if (location.tag() == 4) ++lines;
+        location.skip();
+      }
+      if (lines == 2) ++two_lines;
+    } else {
+      message.skip();
+    }
+  }
+  CHECK(samples == 4);
+  CHECK(sum == 100'000'000);
+  CHECK(two_lines == 1);  // b in a
+  REQUIRE_FALSE(strings.empty());
+  CHECK(strings[0].empty());
+  CHECK(std::find(strings.begin(), strings.end(), "abcd") != strings.end());  // the build-id
+}
+
+}  // namespace causalctl::report::callpath
