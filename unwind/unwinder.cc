@@ -94,6 +94,7 @@ struct Unwinder::Impl {
   Step by_rule(const Position& at, const FrameRule& rule);
   Step by_libunwind(Base& base);
   Step by_signal(const Position& at, Base& base);
+  Step by_go_table(const Position& at, const CodeFacts& facts);
   bool is_on_other_stack(const Position& at, const CodeFacts& facts);
   ChainEnd over_go_switch(const Position& at, const CodeFacts& facts, Base base, std::size_t depth);
   ChainEnd splice(std::span<const Address> callers, std::size_t depth);
@@ -203,7 +204,8 @@ Step Unwinder::Impl::step_from(const Position& at, const CodeFacts& facts, Base&
       return by_signal(at, base);
     case CodeFacts::Kind::go:
     case CodeFacts::Kind::go_switch:
-      step = by_rule(at, facts.rule);
+    case CodeFacts::Kind::go_preempt:
+      step = by_go_table(at, facts);
       base.move_to(step.caller);
       return step;
     case CodeFacts::Kind::outermost:
@@ -278,13 +280,28 @@ Step Unwinder::Impl::by_signal(const Position& at, Base& base) {
   return step;
 }
 
+Step Unwinder::Impl::by_go_table(const Position& at, const CodeFacts& facts) {
+  Step step = by_rule(at, facts.rule);
+  if (step.end) return step;
+  // The table tells where the frame pointer is saved, but not from which instruction on.
+  const bool has_frame = at.returned || at.bp == step.cfa - 2 * kWord;
+  if (!has_frame) step.caller.bp = at.bp;
+  if (facts.kind == CodeFacts::Kind::go_preempt) {
+    step.caller.returned = false;
+    step.how = FrameHow::signal;
+  }
+  return step;
+}
+
 // Returns whether a function of Go's has gone on to the system stack of its thread, so that its
 // caller is on another stack than it is.
 bool Unwinder::Impl::is_on_other_stack(const Position& at, const CodeFacts& facts) {
   if (facts.kind == CodeFacts::Kind::go) {
     // nanotime does so to call the vdso. RBP still points to where this frame saved it.
-    return at.returned && facts.rule.bp == FrameRule::Bp::saved && at.bp != 0 &&
-           (at.bp < at.sp || at.bp - at.sp > kFarAway);
+    const bool may_be = at.returned && facts.rule.bp == FrameRule::Bp::saved && at.bp != 0 &&
+                        (at.bp < at.sp || at.bp - at.sp > kFarAway);
+    const auto return_address = may_be ? stack.word(at.bp + kWord) : std::nullopt;
+    return return_address && code.at(*return_address, true).follows_call;
   }
   if (facts.kind != CodeFacts::Kind::go_switch) return false;
   const Step step = by_rule(at, facts.rule);
@@ -303,7 +320,11 @@ ChainEnd Unwinder::Impl::over_go_switch(const Position& at, const CodeFacts& fac
   } else if (const auto return_address = stack.word(at.bp + kWord)) {
     caller = GoCaller{*return_address, at.bp + 2 * kWord, stack.word(at.bp).value_or(0)};
   }
-  const auto known = std::find(kernel_chain.begin(), kernel_chain.end(), at.ip);
+  auto known = std::find(kernel_chain.begin(), kernel_chain.end(), at.ip);
+  if (known == kernel_chain.end() && chain.frames.size() > 1) {
+    // The kernel passes over the caller of a function without a frame.
+    known = std::find(kernel_chain.begin(), kernel_chain.end(), (chain.frames.end() - 2)->ip);
+  }
   const bool has_kernels = kernel_chain.end() - known > 1;
   if (!caller && !has_kernels) return ChainEnd::unreadable;
   Step step;
