@@ -17,6 +17,9 @@ constexpr std::array<std::string_view, 4> kGoOutermost = {"runtime.goexit", "run
                                                           "runtime.rt0_go", "runtime.mcall"};
 constexpr std::array<std::string_view, 3> kGoSwitches = {"runtime.systemstack", "runtime.morestack",
                                                          "runtime.asmcgocall"};
+constexpr std::array<std::string_view, 1> kGoPreempt = {"runtime.asyncPreempt"};
+
+constexpr std::size_t kBefore = std::max(kLongestCall, kSignalReturnBytes);
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   constexpr std::string_view kAssembly = ".abi0";
@@ -34,15 +37,16 @@ FrameRule go_rule(std::int32_t stack_in_use) {
   return rule;
 }
 
-// Returns whether the thread is at, or was sampled within, the code that ends a handler.
+// Returns whether the instruction is one of those that end a handler, or the next one, at which a
+// thread is seen while it is in that system call.
 bool in_signal_return(std::span<const std::byte> before, std::span<const std::byte> code) {
   if (is_signal_return(code)) return true;
-  constexpr std::size_t kCall = 2;  // the length of `syscall`
-  for (std::size_t size : {std::size_t{5}, std::size_t{7}}) {
-    if (before.size() < size || code.size() < kCall) continue;
-    if (is_signal_return({before.data() + before.size() - size, size + kCall})) return true;
-  }
-  return false;
+  constexpr std::array<std::size_t, 3> kBehind = {5, 7, kSignalReturnBytes};
+  return std::any_of(kBehind.begin(), kBehind.end(), [&](std::size_t size) {
+    if (before.size() < size) return false;
+    const std::byte* start = before.data() + before.size() - size;
+    return is_signal_return({start, size + std::min(code.size(), kSignalReturnBytes - size)});
+  });
 }
 
 }  // namespace
@@ -53,19 +57,20 @@ void CodeCache::fill(Entry& entry, Address ip, bool returned, std::uint64_t key)
   entry.facts = CodeFacts();
   CodeFacts& facts = entry.facts;
   Image* image = images_.at(returned ? ip - 1 : ip);
-  const auto before =
-      image != nullptr ? images_.constant_bytes(ip - kLongestCall) : std::span<const std::byte>();
-  entry.key = before.size() > kLongestCall ? key : 0;
+  const auto around =
+      image != nullptr ? images_.constant_bytes(ip - kBefore) : std::span<const std::byte>();
+  entry.key = around.size() > kBefore ? key : 0;
   if (entry.key == 0) {
     std::array<std::byte, kLongestCall> bytes{};
     facts.follows_call = returned && images_.is_code(ip) &&
                          read_target(images_.target(), ip - bytes.size(), bytes) &&
                          call_before(bytes, ip);
   } else {
-    const auto call = before.first(kLongestCall);
-    const auto code = before.subspan(kLongestCall);
-    facts.follows_call = returned && images_.is_code(ip) && call_before(call, ip);
-    if (returned ? is_signal_return(code) : in_signal_return(call, code)) {
+    const auto before = around.first(kBefore);
+    const auto code = around.subspan(kBefore);
+    facts.follows_call =
+        returned && images_.is_code(ip) && call_before(before.last(kLongestCall), ip);
+    if (returned ? is_signal_return(code) : in_signal_return(before, code)) {
       facts.kind = CodeFacts::Kind::signal_return;
       return;
     }
@@ -93,6 +98,7 @@ void CodeCache::by_tables(CodeFacts& facts, Image& image, Address code) {
   facts.function = function->low + images_.bias(image);
   facts.kind = CodeFacts::Kind::go;
   if (is_one_of(kGoSwitches, function->name)) facts.kind = CodeFacts::Kind::go_switch;
+  if (is_one_of(kGoPreempt, function->name)) facts.kind = CodeFacts::Kind::go_preempt;
   if (!is_one_of(kGoOutermost, function->name)) return;
   facts.kind = CodeFacts::Kind::outermost;
   // The runtime puts the address behind the first byte of goexit on the stack by hand.

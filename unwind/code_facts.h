@@ -21,6 +21,7 @@ struct CodeFacts {
     table,          // the rule is that of the unwind table
     go,             // the rule is that of Go's table, which tells how much stack is in use
     go_switch,      // as `go`, of a function that goes on on another stack
+    go_preempt,     // as `go`, but called by nobody: the runtime went there from a signal
     outermost,      // nothing called it
     signal_return,  // a handler returns to it (signal_frame.h)
     context_end,    // a context returns to it

@@ -16,7 +16,7 @@
 
 #include <asm/perf_regs.h>
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -94,8 +94,10 @@ struct Unwinder::Impl {
   Step by_rule(const Position& at, const FrameRule& rule);
   Step by_libunwind(Base& base);
   Step by_signal(const Position& at, Base& base);
-  Step by_go_table(const Position& at, const FrameRule& rule);
-  Step over_go_switch(const Position& at, const CodeFacts& facts);
+  Step by_go_table(const Position& at, const CodeFacts& facts);
+  bool is_on_other_stack(const Position& at, const CodeFacts& facts);
+  ChainEnd over_go_switch(const Position& at, const CodeFacts& facts, Base base, std::size_t depth);
+  ChainEnd splice(std::span<const Address> callers, std::size_t depth);
   Step cut_off(Address address) const;
 
   TargetImages images;
@@ -105,8 +107,9 @@ struct Unwinder::Impl {
   StackHoles holes;
   CodeAndStack code_and_stack;
   GoCode go_code;
-  int alternatives = 0;  // that may still be tried
-  Chain chain;           // the latest
+  std::span<const Address> kernel_chain;  // that came with the sample
+  int alternatives = 0;                   // that may still be tried
+  Chain chain;                            // the latest
 };
 
 Unwinder::Impl::Impl(Pid pid)
@@ -163,6 +166,7 @@ ChainEnd Unwinder::Impl::walk(Position at, Base base, std::size_t depth) {
   for (;;) {
     const CodeFacts facts = code.at(at.ip, at.returned);
     if (facts.kind == CodeFacts::Kind::unknown) return search(at, base, depth);
+    if (is_on_other_stack(at, facts)) return over_go_switch(at, facts, base, depth);
     const Step step = step_from(at, facts, base);
     if (const auto end = go_to(step, depth)) return *end;
     at = step.caller;
@@ -199,18 +203,17 @@ Step Unwinder::Impl::step_from(const Position& at, const CodeFacts& facts, Base&
     case CodeFacts::Kind::signal_return:
       return by_signal(at, base);
     case CodeFacts::Kind::go:
-      step = by_go_table(at, facts.rule);
-      break;
     case CodeFacts::Kind::go_switch:
-      step = over_go_switch(at, facts);
-      break;
+    case CodeFacts::Kind::go_preempt:
+      step = by_go_table(at, facts);
+      base.move_to(step.caller);
+      return step;
     case CodeFacts::Kind::outermost:
     case CodeFacts::Kind::context_end:
     case CodeFacts::Kind::unknown:
-      return ended(ChainEnd::outermost);
+      break;
   }
-  base.move_to(step.caller);
-  return step;
+  return ended(ChainEnd::outermost);
 }
 
 // How a chain ends whose next word is at an address that cannot be read.
@@ -277,32 +280,82 @@ Step Unwinder::Impl::by_signal(const Position& at, Base& base) {
   return step;
 }
 
-Step Unwinder::Impl::by_go_table(const Position& at, const FrameRule& rule) {
-  // A function that has gone on to another stack (nanotime does, to call the vdso) is told by RBP,
-  // which points to where this frame saved it.
-  const bool elsewhere = at.returned && rule.bp == FrameRule::Bp::saved && at.bp != 0 &&
-                         (at.bp < at.sp || at.bp - at.sp > kFarAway);
-  const auto return_address = elsewhere ? stack.word(at.bp + kWord) : std::nullopt;
-  if (!return_address || !code.at(*return_address, true).follows_call) return by_rule(at, rule);
-  Step step;
-  step.cfa = at.bp + 2 * kWord;
-  step.caller = {*return_address, step.cfa, stack.word(at.bp).value_or(0), true};
-  step.how = FrameHow::frame_pointer;
+Step Unwinder::Impl::by_go_table(const Position& at, const CodeFacts& facts) {
+  Step step = by_rule(at, facts.rule);
+  if (step.end) return step;
+  // The table tells where the frame pointer is saved, but not from which instruction on.
+  const bool has_frame = at.returned || at.bp == step.cfa - 2 * kWord;
+  if (!has_frame) step.caller.bp = at.bp;
+  if (facts.kind == CodeFacts::Kind::go_preempt) {
+    step.caller.returned = false;
+    step.how = FrameHow::signal;
+  }
   return step;
 }
 
-Step Unwinder::Impl::over_go_switch(const Position& at, const CodeFacts& facts) {
-  // Before the switch the caller is on the same stack.
-  Step step = by_rule(at, facts.rule);
+// Returns whether a function of Go's has gone on to the system stack of its thread, so that its
+// caller is on another stack than it is.
+bool Unwinder::Impl::is_on_other_stack(const Position& at, const CodeFacts& facts) {
+  if (facts.kind == CodeFacts::Kind::go) {
+    // nanotime does so to call the vdso. RBP still points to where this frame saved it.
+    const bool may_be = at.returned && facts.rule.bp == FrameRule::Bp::saved && at.bp != 0 &&
+                        (at.bp < at.sp || at.bp - at.sp > kFarAway);
+    const auto return_address = may_be ? stack.word(at.bp + kWord) : std::nullopt;
+    return return_address && code.at(*return_address, true).follows_call;
+  }
+  if (facts.kind != CodeFacts::Kind::go_switch) return false;
+  const Step step = by_rule(at, facts.rule);
   const auto target = step.end ? std::nullopt : call_target(step.caller.ip);
-  if (target && go_code.enters(*target, facts.function)) return step;
-  const auto caller = go_caller_on_other_stack(facts.function, at.bp, go_code);
-  if (!caller) return ended(ChainEnd::unreadable);
-  step.end.reset();
-  step.cfa = caller->sp;
-  step.caller = {caller->return_address, caller->sp, caller->bp, true};
+  return !target || !go_code.enters(*target, facts.function);
+}
+
+// The goroutine's stack is in no copy, and the goroutine runs on. Its callers are those that the
+// kernel found by frame pointers when it took the sample. These lack the function that called the
+// switching one if that keeps no frame pointer; it is taken from the stack if that has not changed.
+ChainEnd Unwinder::Impl::over_go_switch(const Position& at, const CodeFacts& facts, Base base,
+                                        std::size_t depth) {
+  std::optional<GoCaller> caller;
+  if (facts.kind == CodeFacts::Kind::go_switch) {
+    caller = go_caller_on_other_stack(facts.function, at.bp, go_code);
+  } else if (const auto return_address = stack.word(at.bp + kWord)) {
+    caller = GoCaller{*return_address, at.bp + 2 * kWord, stack.word(at.bp).value_or(0)};
+  }
+  auto known = std::find(kernel_chain.begin(), kernel_chain.end(), at.ip);
+  if (known == kernel_chain.end() && chain.frames.size() > 1) {
+    // The kernel passes over the caller of a function without a frame.
+    known = std::find(kernel_chain.begin(), kernel_chain.end(), (chain.frames.end() - 2)->ip);
+  }
+  const bool has_kernels = kernel_chain.end() - known > 1;
+  if (!caller && !has_kernels) return ChainEnd::unreadable;
+  Step step;
   step.how = FrameHow::frame_pointer;
-  return step;
+  if (caller) {
+    step.cfa = caller->sp;
+    step.caller = {caller->return_address, caller->sp, caller->bp, true};
+  }
+  const bool is_next = has_kernels && caller && *(known + 1) == caller->return_address;
+  const bool leads_there = has_kernels && caller && stack.word(caller->bp + kWord) == *(known + 1);
+  if (!has_kernels || leads_there) {
+    if (const auto end = go_to(step, depth)) return *end;
+    base.move_to(step.caller);
+    if (!has_kernels) return walk(step.caller, base, depth);
+  } else if (is_next) {
+    chain.frames.back().cfa = step.cfa;
+  }
+  return splice({known + 1, kernel_chain.end()}, depth);
+}
+
+// Appends callers that the kernel has found. Their canonical addresses are not known.
+ChainEnd Unwinder::Impl::splice(std::span<const Address> callers, std::size_t depth) {
+  for (const Address each : callers) {
+    Step step;
+    step.cfa = chain.frames.back().cfa;
+    step.caller = {each, 0, 0, true};
+    step.how = FrameHow::frame_pointer;
+    if (const auto end = go_to(step, depth)) return *end;
+  }
+  const CodeFacts& last = code.at(chain.frames.back().ip, true);
+  return last.kind == CodeFacts::Kind::outermost ? ChainEnd::outermost : ChainEnd::copy_short;
 }
 
 // Follows the chain from its last frame, which is in code without a table.
@@ -354,7 +407,7 @@ std::size_t Unwinder::mend_stacks() { return impl_->holes.mend_all(); }
 bool Unwinder::last_complete() const { return impl_->chain.complete(); }
 
 const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const std::byte> stack,
-                                    std::size_t depth) {
+                                    std::size_t depth, std::span<const Address> kernel_chain) {
   Chain& chain = impl_->chain;
   chain.frames.clear();
   chain.end = ChainEnd::depth;
@@ -362,6 +415,7 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   if (depth == 0) return chain;
   const Position at = position_of(registers);
   impl_->stack.start(at.sp, stack);
+  impl_->kernel_chain = kernel_chain;
   impl_->alternatives = kMostAlternatives;
   impl_->holes.mend(at.sp, stack);
   chain.frames.push_back({at.ip, 0, FrameHow::instruction});
@@ -371,9 +425,9 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
 }
 
 std::vector<Address> Unwinder::unwind(const Registers& registers, std::span<const std::byte> stack,
-                                      std::size_t depth) {
+                                      std::size_t depth, std::span<const Address> kernel_chain) {
   std::vector<Address> addresses;
-  for (const UnwoundFrame& frame : unwind_chain(registers, stack, depth).frames) {
+  for (const UnwoundFrame& frame : unwind_chain(registers, stack, depth, kernel_chain).frames) {
     addresses.push_back(frame.ip);
   }
   return addresses;

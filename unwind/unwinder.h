@@ -26,11 +26,13 @@ class Unwinder {
   // Returns at most `depth` frames, innermost first. The chain is valid until the next call.
   // `stack` has the bytes at and above the stack pointer; what they lack is read from the target.
   // Where the copy is short because of a hole in the stack, the hole is mended (stack_holes.h).
+  // `kernel_chain` are the addresses that the kernel found by frame pointers, innermost first, if
+  // it was asked to. They are right where a Go program has changed stacks, and only there are used.
   const Chain& unwind_chain(const Registers& registers, std::span<const std::byte> stack,
-                            std::size_t depth);
+                            std::size_t depth, std::span<const Address> kernel_chain = {});
   // Does the same, and returns the addresses alone: the instruction pointer, then return addresses.
   std::vector<Address> unwind(const Registers& registers, std::span<const std::byte> stack,
-                              std::size_t depth);
+                              std::size_t depth, std::span<const Address> kernel_chain = {});
   bool last_complete() const;  // true if the last chain ended at the outermost frame
 
  private:

@@ -25,6 +25,11 @@ std::vector<Address> unwound(const perf::UserStack& user, unwind::Unwinder& unwi
   return unwinder.unwind(registers_of(user), user.stack, depth);
 }
 
+const unwind::Chain& unwound_chain(const perf::SampleEvent& sample, unwind::Unwinder& unwinder,
+                                   std::size_t depth) {
+  return unwinder.unwind_chain(registers_of(sample.user), sample.user.stack, depth, sample.callers);
+}
+
 std::vector<Address> chain_of(const perf::SampleEvent& sample, unwind::Unwinder& unwinder) {
   if (sample.user.registers.empty()) return sample.callers;
   auto chain = unwound(sample.user, unwinder, kDepth);

@@ -29,6 +29,10 @@ unwind::Registers registers_of(const perf::UserStack& user);
 // REQUIRES: registers were copied with the sample. At most `depth` entries.
 std::vector<Address> unwound(const perf::UserStack& user, unwind::Unwinder& unwinder,
                              std::size_t depth);
+// The same with each frame's details, and with the help of the kernel's chain in the sample. Valid
+// until the unwinder's next chain.
+const unwind::Chain& unwound_chain(const perf::SampleEvent& sample, unwind::Unwinder& unwinder,
+                                   std::size_t depth);
 
 // By the copied stack, or, where none was copied or it tells of no caller, by frame pointers.
 std::vector<Address> chain_of(const perf::SampleEvent& sample, unwind::Unwinder& unwinder);
