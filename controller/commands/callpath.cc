@@ -16,6 +16,7 @@
 #include "config/text.h"
 #include "controller/base/error.h"
 #include "controller/base/number.h"
+#include "controller/callpath/log.h"
 #include "controller/callpath/run.h"
 #include "controller/commands/callpath_report.h"
 #include "controller/commands/commands.h"
@@ -134,7 +135,7 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
 ExitCode run(const CallpathArguments& arguments) {
   set_log_level(arguments.console);
   const callpath::Settings settings = settings_of(arguments);
-  check_callpath_format(arguments.report.format);
+  check_callpath_format(arguments.report.format, arguments.report.path);
   callpath::check_log(arguments.log);
   if (const auto pid = pid_of(arguments.target)) {
     session::require_program(*pid);

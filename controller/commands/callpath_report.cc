@@ -44,7 +44,12 @@ model::By by_of(const std::string& name) {
 
 }  // namespace
 
-void check_callpath_format(const std::string& format) {
+void check_callpath_format(const std::string& format, const std::string& path) {
+  const bool to_stdout = path.empty() || path == "-";
+  if (format == "pprof" && to_stdout && ::isatty(STDOUT_FILENO) == 1) {
+    throw UsageError("pprof is a binary format, which a terminal cannot show",
+                     "send it to a file, or take another format and run causalctl report later");
+  }
   if (format == "text" || format_named(format) != nullptr) return;
   throw UsageError(fmt::format("--format: \"{}\" is not a format of call paths", printable(format)),
                    fmt::format("use one of {}", kCallpathFormats));
@@ -70,10 +75,6 @@ void write_callpath_report(std::span<const callpath::Recording> runs,
   for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);
   const bool to_stdout = options.path.empty() || options.path == "-";
   if (const Format* format = format_named(options.format); format != nullptr) {
-    if (options.format == "pprof" && to_stdout && ::isatty(STDOUT_FILENO) == 1) {
-      throw UsageError("pprof is a binary format, which a terminal cannot show",
-                       "name a file with -o FILE");
-    }
     write_output(options.path, format->render(profile), kHint);
     return;
   }

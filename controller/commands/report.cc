@@ -63,7 +63,7 @@ ExitCode report_causal(const ReportArguments& arguments, const std::vector<LogTe
 }
 
 ExitCode report_callpath(const ReportArguments& arguments, const std::vector<LogText>& logs) {
-  check_callpath_format(arguments.options.format);
+  check_callpath_format(arguments.options.format, arguments.options.path);
   check_callpath_view(arguments.view, arguments.options.format);
   if (!arguments.group.empty()) {
     throw UsageError("--group is for experiment logs",
