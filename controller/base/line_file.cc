@@ -60,8 +60,8 @@ void check_directory(const std::string& path) {
 bool begins_as(const LogKind& kind, std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   return std::any_of(kind.types.begin(), kind.types.end(), [&](std::string_view type) {
-    const std::string begin =
-        fmt::format("{{\"type\":\"{}\",{}", type, type == "run" ? kind.run_begin : "\"run\":");
+    std::string begin = fmt::format("{{\"type\":\"{}\"", type);
+    if (type == "run") begin += fmt::format(",{}", kind.run_begin);
     return text.substr(0, begin.size()) == std::string_view(begin).substr(0, text.size());
   });
 }
