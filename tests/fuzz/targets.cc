@@ -9,7 +9,7 @@ namespace {
 constexpr std::array kTargets = {
     Target{"elf", read_elf},         Target{"log", read_log},   Target{"memory", read_memory},
     Target{"options", read_options}, Target{"proc", read_proc}, Target{"records", read_records},
-    Target{"spec", read_spec},       Target{"toml", read_toml},
+    Target{"spec", read_spec},       Target{"toml", read_toml}, Target{"unwind", read_unwind},
 };
 
 }  // namespace

@@ -36,5 +36,6 @@ void read_proc(Bytes bytes);     // the texts of /proc and tracefs
 void read_records(Bytes bytes);  // what the kernel writes into a perf ring
 void read_spec(Bytes bytes);     // progress points, units, scopes, names
 void read_toml(Bytes bytes);     // configuration
+void read_unwind(Bytes bytes);   // the tables by which stacks are unwound
 
 }  // namespace causalctl::fuzz
