@@ -19,7 +19,16 @@ constexpr std::array<std::string_view, 3> kGoSwitches = {"runtime.systemstack", 
                                                          "runtime.asmcgocall"};
 constexpr std::array<std::string_view, 1> kGoPreempt = {"runtime.asyncPreempt"};
 
-constexpr std::size_t kBefore = std::max(kLongestCall, kSignalReturnBytes);
+constexpr std::size_t kBefore = 32;  // more than a call, or the code that ends a handler
+
+// Returns whether the code before a return address has the start of what ends a context, so that
+// the call is one of that code.
+bool in_context_end(std::span<const std::byte> before) {
+  for (std::size_t at = 0; at < before.size(); ++at) {
+    if (is_context_end(before.subspan(at))) return true;
+  }
+  return false;
+}
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   constexpr std::string_view kAssembly = ".abi0";
@@ -76,6 +85,10 @@ void CodeCache::fill(Entry& entry, Address ip, bool returned, std::uint64_t key)
     }
     if (returned && !facts.follows_call && is_context_end(code)) {
       facts.kind = CodeFacts::Kind::context_end;
+      return;
+    }
+    if (returned && facts.follows_call && in_context_end(before)) {
+      facts.kind = CodeFacts::Kind::outermost;
       return;
     }
   }

@@ -18,6 +18,7 @@ void SampledStack::start(Address sp, std::span<const std::byte> copy) {
   changed_.reset();
   read_live_ = failed_ = false;
   used_ = 0;
+  left_ = false;
 }
 
 bool SampledStack::has_changed() {
@@ -28,6 +29,11 @@ bool SampledStack::has_changed() {
                   value != last_->value);
   }
   return *changed_;
+}
+
+bool SampledStack::is_still_unchanged() {
+  changed_.reset();
+  return !has_changed();
 }
 
 // Returns the bytes from the address on; none if they cannot be read.
@@ -56,6 +62,10 @@ std::optional<Address> SampledStack::live(Address address) {
 
 bool SampledStack::read(Address address, std::span<std::byte> bytes) {
   if (StackView(sp_, copy_).read(address, bytes)) return true;
+  if (left_) {
+    failed_ = true;
+    return false;
+  }
   read_live_ = true;
   while (!bytes.empty() && !has_changed()) {
     const auto there = block_at(address);

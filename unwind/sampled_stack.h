@@ -2,7 +2,8 @@
 //
 // The target runs on after the sample. So before the first word from outside is taken, the last
 // return address that was found in the copy must still be where it was: the call is still under way
-// then, most likely, and so are those above it. If it has changed, nothing is read from outside.
+// then, most likely, and so are those above it. If it has changed, nothing is read from outside;
+// and after the last word it must still not have.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +40,15 @@ class SampledStack {
     if (at - sp_ < copy_.size()) last_ = Slot{at, value};
   }
 
+  bool has(Address address) const { return address - sp_ < copy_.size(); }
+  // Reads nothing more from outside: the chain goes on in another stack, of which nothing tells
+  // whether its calls are still those of the sample.
+  void leave() { left_ = true; }
+  bool left() const { return left_; }
+  // Returns whether what was read from outside can be believed: the last return address of the copy
+  // is still in its place.
+  bool is_still_unchanged();
+
   bool read_live() const { return read_live_; }  // since start()
   bool failed_live() const { return failed_; }   // something was not in the copy, or has changed
 
@@ -61,6 +71,7 @@ class SampledStack {
   std::span<const std::byte> copy_;
   std::optional<Slot> last_;
   std::optional<bool> changed_;
+  bool left_ = false;
   bool read_live_ = false;
   bool failed_ = false;
   std::vector<Block> blocks_;  // those beyond used_ are kept for their memory

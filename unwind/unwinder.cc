@@ -109,6 +109,8 @@ struct Unwinder::Impl {
   GoCode go_code;
   std::span<const Address> kernel_chain;  // that came with the sample
   int alternatives = 0;                   // that may still be tried
+  std::size_t from_copy = 0;              // how many frames the copy alone has told
+  bool spliced = false;                   // the rest is the kernel's chain
   Chain chain;                            // the latest
 };
 
@@ -190,6 +192,7 @@ std::optional<ChainEnd> Unwinder::Impl::go_to(const Step& step, std::size_t dept
   }
   if (chain.frames.size() == depth) return ChainEnd::depth;
   chain.frames.push_back({step.caller.ip, 0, how});
+  if (!stack.read_live()) from_copy = chain.frames.size();
   return std::nullopt;
 }
 
@@ -219,7 +222,7 @@ Step Unwinder::Impl::step_from(const Position& at, const CodeFacts& facts, Base&
 // How a chain ends whose next word is at an address that cannot be read.
 Step Unwinder::Impl::cut_off(Address address) const {
   const bool on_stack = address >= stack.sp() && address - stack.sp() < kLargestStack;
-  return ended(on_stack ? ChainEnd::copy_short : ChainEnd::unreadable);
+  return ended(on_stack || stack.left() ? ChainEnd::copy_short : ChainEnd::unreadable);
 }
 
 Step Unwinder::Impl::by_rule(const Position& at, const FrameRule& rule) {
@@ -275,6 +278,8 @@ Step Unwinder::Impl::by_signal(const Position& at, Base& base) {
   base = Base{*registers, 0};
   Step step;
   step.caller = position_of(*registers);
+  // A handler on an alternate stack: what it interrupted is known, but not who had called that.
+  if (!stack.has(step.caller.sp)) stack.leave();
   step.cfa = step.caller.sp;
   step.how = FrameHow::signal;
   return step;
@@ -347,6 +352,7 @@ ChainEnd Unwinder::Impl::over_go_switch(const Position& at, const CodeFacts& fac
 
 // Appends callers that the kernel has found. Their canonical addresses are not known.
 ChainEnd Unwinder::Impl::splice(std::span<const Address> callers, std::size_t depth) {
+  spliced = true;
   for (const Address each : callers) {
     Step step;
     step.cfa = chain.frames.back().cfa;
@@ -418,9 +424,15 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   impl_->kernel_chain = kernel_chain;
   impl_->alternatives = kMostAlternatives;
   impl_->holes.mend(at.sp, stack);
+  impl_->spliced = false;
+  impl_->from_copy = 1;
   chain.frames.push_back({at.ip, 0, FrameHow::instruction});
   chain.end = impl_->walk(at, Base{registers, 0}, depth);
   chain.from_copy = !impl_->stack.read_live();
+  if (!chain.from_copy && !impl_->spliced && !impl_->stack.is_still_unchanged()) {
+    chain.frames.resize(std::min(impl_->from_copy, chain.frames.size()));
+    chain.end = ChainEnd::copy_short;
+  }
   return chain;
 }
 

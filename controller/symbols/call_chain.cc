@@ -21,8 +21,8 @@ unwind::Registers registers_of(const perf::UserStack& user) {
 }
 
 std::vector<Address> unwound(const perf::UserStack& user, unwind::Unwinder& unwinder,
-                             std::size_t depth) {
-  return unwinder.unwind(registers_of(user), user.stack, depth);
+                             std::size_t depth, const std::vector<Address>& kernel_chain) {
+  return unwinder.unwind(registers_of(user), user.stack, depth, kernel_chain);
 }
 
 const unwind::Chain& unwound_chain(const perf::SampleEvent& sample, unwind::Unwinder& unwinder,
@@ -32,7 +32,7 @@ const unwind::Chain& unwound_chain(const perf::SampleEvent& sample, unwind::Unwi
 
 std::vector<Address> chain_of(const perf::SampleEvent& sample, unwind::Unwinder& unwinder) {
   if (sample.user.registers.empty()) return sample.callers;
-  auto chain = unwound(sample.user, unwinder, kDepth);
+  auto chain = unwound(sample.user, unwinder, kDepth, sample.callers);
   return chain.size() > 1 ? chain : sample.callers;
 }
 

@@ -26,11 +26,11 @@ inline Address code_at(const std::vector<Address>& chain, std::size_t index) {
 // The copied registers; those that were not are 0.
 unwind::Registers registers_of(const perf::UserStack& user);
 
-// REQUIRES: registers were copied with the sample. At most `depth` entries.
+// REQUIRES: registers were copied with the sample. At most `depth` entries. `kernel_chain` is that
+// of the sample, if it is known (Unwinder::unwind_chain).
 std::vector<Address> unwound(const perf::UserStack& user, unwind::Unwinder& unwinder,
-                             std::size_t depth);
-// The same with each frame's details, and with the help of the kernel's chain in the sample. Valid
-// until the unwinder's next chain.
+                             std::size_t depth, const std::vector<Address>& kernel_chain = {});
+// The same with the details of each frame. Valid until the unwinder's next chain.
 const unwind::Chain& unwound_chain(const perf::SampleEvent& sample, unwind::Unwinder& unwinder,
                                    std::size_t depth);
 

@@ -13,6 +13,7 @@ constexpr std::array kTargets = {
     Target{"perf_map", read_perf_map},     Target{"proc", read_proc},
     Target{"records", read_records},       Target{"spec", read_spec},
     Target{"symbol", read_symbol},         Target{"toml", read_toml},
+    Target{"unwind", read_unwind},
 };
 
 }  // namespace

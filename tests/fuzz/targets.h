@@ -39,6 +39,7 @@ void read_proc(Bytes bytes);      // the texts of /proc and tracefs
 void read_records(Bytes bytes);   // what the kernel writes into a perf ring
 void read_spec(Bytes bytes);      // progress points, units, scopes, names
 void read_symbol(Bytes bytes);    // demangling, and names that are written for symbols
+void read_unwind(Bytes bytes);    // unwind tables
 void read_toml(Bytes bytes);      // configuration
 
 }  // namespace causalctl::fuzz

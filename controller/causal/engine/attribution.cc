@@ -73,7 +73,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   if (comparable) ++caller_check_.samples;
   if (comparable && !own->second.unit) {
     if (std::exchange(unwinder_is_stale_, false)) unwinder_->refresh();
-    unwound = symbols::unwound(sample.user, *unwinder_, kChainDepth);
+    unwound = symbols::unwound(sample.user, *unwinder_, kChainDepth, sample.callers);
     // In a system call the registers are those of its entry, so the chain starts at the same place.
     const Charge exact = charge_chain(unwound);
     complete = unwinder_->last_complete();

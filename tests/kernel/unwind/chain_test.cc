@@ -142,25 +142,28 @@ TEST_CASE("Nothing is read from a stack whose calls have returned meanwhile", "[
   CHECK(chain.frames.size() == 2);
 }
 
-TEST_CASE("A chain goes on below a signal, on another stack", "[unwind]") {
-  Stack interrupted(at(chain_test_leaf));
-  interrupted.words[0] = at(chain_test_pushes_returns);
-  interrupted.words[2] = at(chain_test_root_returns);
+TEST_CASE("A chain goes on below a signal", "[unwind]") {
   Stack handler(at(chain_test_leaf));
   handler.words[0] = at(chain_test_signal_return);
+  Stack other(0);
+  const bool alternate = GENERATE(false, true);
+  Stack& interrupted = alternate ? other : handler;
+  interrupted.words[150] = at(chain_test_pushes_returns);
+  interrupted.words[152] = at(chain_test_root_returns);
   ucontext_t context{};
   context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(at(chain_test_leaf));
-  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(interrupted.address(0));
+  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(interrupted.address(150));
   std::memcpy(&handler.words[1], &context, sizeof(context.uc_mcontext.gregs) + 40);
   const Chain chain = handler.chain();
-  CHECK(chain.end == ChainEnd::outermost);
-  CHECK_FALSE(chain.from_copy);
-  REQUIRE(chain.frames.size() == 5);
+  CHECK(chain.from_copy);
+  REQUIRE(chain.frames.size() == (alternate ? 3 : 5));
   CHECK(chain.frames[1].ip == at(chain_test_signal_return));
   CHECK(chain.frames[1].how == FrameHow::signal);
-  CHECK(chain.frames[2] ==
-        UnwoundFrame{at(chain_test_leaf), interrupted.address(1), FrameHow::signal});
-  CHECK(chain.frames[4].ip == at(chain_test_root_returns));
+  CHECK(chain.frames[2].ip == at(chain_test_leaf));
+  CHECK(chain.frames[2].how == FrameHow::signal);
+  // Nothing tells whether the other stack is still that of the sample.
+  CHECK(chain.end == (alternate ? ChainEnd::copy_short : ChainEnd::outermost));
+  if (!alternate) CHECK(chain.frames[4].ip == at(chain_test_root_returns));
 }
 
 TEST_CASE("libunwind follows what the rules cannot say", "[unwind]") {
