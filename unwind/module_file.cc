@@ -1,8 +1,10 @@
 #include "unwind/module_file.h"
 
 #include <elfutils/libdwelf.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <libelf.h>
+#include <sys/stat.h>
 
 #include <span>
 #include <utility>
@@ -30,6 +32,16 @@ std::string build_id_of(int fd) {
   return text;
 }
 
+ModuleFile module_file(Fd fd, std::string path) {
+  ModuleFile module;
+  module.path = std::move(path);
+  if (!fd) return module;
+  module.segments = load_segments(fd.get());
+  module.build_id = build_id_of(fd.get());
+  module.fd = std::move(fd);
+  return module;
+}
+
 }  // namespace
 
 std::optional<Address> ModuleFile::link_address(std::uint64_t offset) const {
@@ -44,13 +56,14 @@ std::optional<Address> ModuleFile::link_address(std::uint64_t offset) const {
 
 ModuleFile open_module_file(Pid target, const MappedFile& file) {
   OpenedFile opened = open_mapped_file(target, file);
-  ModuleFile module;
-  module.path = opened.path.empty() ? file.path : std::move(opened.path);
-  if (!opened.fd) return module;
-  module.segments = load_segments(opened.fd.get());
-  module.build_id = build_id_of(opened.fd.get());
-  module.fd = std::move(opened.fd);
-  return module;
+  return module_file(std::move(opened.fd), opened.path.empty() ? file.path : opened.path);
+}
+
+ModuleFile open_module_file(const std::string& path) {
+  struct stat status {};
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd && (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) fd = Fd();
+  return module_file(std::move(fd), path);
 }
 
 }  // namespace causalctl::unwind

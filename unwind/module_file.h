@@ -24,5 +24,7 @@ struct ModuleFile {
 };
 
 ModuleFile open_module_file(Pid target, const MappedFile& file);
+// Opens a file that may be mapped nowhere.
+ModuleFile open_module_file(const std::string& path);
 
 }  // namespace causalctl::unwind

@@ -8,6 +8,43 @@
 #include "controller/base/thread.h"
 
 namespace causalctl::callpath {
+namespace {
+
+std::vector<SourceFrame> source_frames(unwind::Symbolizer& symbolizer, Address address) {
+  std::vector<SourceFrame> frames;
+  for (const unwind::Frame& frame : symbolizer.frames(address)) {
+    frames.push_back({frame.function, frame.file, frame.line});
+  }
+  return frames;
+}
+
+}  // namespace
+
+std::vector<SourceFrame> frames_in_file(unwind::Symbolizer& symbolizer, Address offset) {
+  const auto place = symbolizer.find_offset("", offset);
+  return place ? source_frames(symbolizer, place->address) : std::vector<SourceFrame>();
+}
+
+void name_from_files(Recording& recording) {
+  std::vector<std::vector<Location*>> nameless(recording.modules.size());
+  for (Location& location : recording.locations) {
+    if (location.frames.empty()) nameless.at(location.module).push_back(&location);
+  }
+  for (std::size_t i = 0; i < nameless.size(); ++i) {
+    const Module& module = recording.modules[i];
+    if (nameless[i].empty() || module.build_id.empty()) continue;
+    try {
+      const unwind::ModuleFile file = unwind::open_module_file(module.path);
+      if (!file.fd || file.build_id != module.build_id) continue;
+      unwind::Symbolizer symbolizer(file);
+      for (Location* location : nameless[i]) {
+        location->frames = frames_in_file(symbolizer, location->offset - location->is_call);
+      }
+    } catch (const std::exception& error) {
+      log::verbose("{}: {}", module.path, error.what());
+    }
+  }
+}
 
 Namer::Namer(Pid target)
     : target_(target), thread_(start_thread("the names of functions", [this] { work(); })) {}
@@ -52,17 +89,8 @@ unwind::Symbolizer* Namer::symbolizer_of(const Question& question) {
 
 std::vector<SourceFrame> Namer::look_up(const Question& question) {
   unwind::Symbolizer* symbolizer = symbolizer_of(question);
-  std::optional<Address> address = question.start + question.offset;
-  if (symbolizer != live_.get()) {
-    const auto place = symbolizer->find_offset("", question.offset);
-    address = place ? std::optional(place->address) : std::nullopt;
-  }
-  std::vector<SourceFrame> frames;
-  if (!address) return frames;
-  for (const unwind::Frame& frame : symbolizer->frames(*address)) {
-    frames.push_back({frame.function, frame.file, frame.line});
-  }
-  return frames;
+  if (symbolizer != live_.get()) return frames_in_file(*symbolizer, question.offset);
+  return source_frames(*symbolizer, question.start + question.offset);
 }
 
 void Namer::work() {

@@ -19,6 +19,14 @@
 
 namespace causalctl::callpath {
 
+// Returns the frames of the code at an offset of the file that the symbolizer knows.
+std::vector<SourceFrame> frames_in_file(unwind::Symbolizer& symbolizer, Address offset);
+
+// Looks up the locations of a recording that have no frames, in files of the modules' names and
+// build-ids on this machine: of a log whose writer was killed, or whose target was on a machine
+// with other files. What is not found stays as it is.
+void name_from_files(Recording& recording);
+
 class Namer {
  public:
   explicit Namer(Pid target);

@@ -7,8 +7,11 @@
 
 namespace causalctl::callpath {
 
-Recorder::Recorder(RecorderParts parts, Grouping grouping, Recording& recording)
-    : parts_(std::move(parts)), recording_(recording), groups_(grouping, recording) {
+Recorder::Recorder(RecorderParts parts, Grouping grouping, bool waits, Recording& recording)
+    : parts_(std::move(parts)),
+      recording_(recording),
+      groups_(grouping, recording),
+      with_waits_(waits) {
   INVARIANT(!recording.epochs.empty());
 }
 
@@ -68,6 +71,7 @@ void Recorder::take_switch(const perf::SwitchEvent& change) {
 }
 
 void Recorder::add(const Wait& wait) {
+  if (!with_waits_) return;
   ThreadWaits& pending = pending_[wait.thread];
   WaitSums& sums = wait.path ? pending.sampled[*wait.path] : pending.others;
   sums.blocked_ns += static_cast<std::uint64_t>(wait.blocked_ns);

@@ -27,8 +27,8 @@ struct RecorderParts {
 
 class Recorder {
  public:
-  // The recording must have an epoch.
-  Recorder(RecorderParts parts, Grouping grouping, Recording& recording);
+  // `waits`: the time in which threads waited is recorded. The recording must have an epoch.
+  Recorder(RecorderParts parts, Grouping grouping, bool waits, Recording& recording);
 
   void take(const perf::Event& event);  // in time order
   // Counts what waits have lasted so far, and gives those without a sampled path to other paths.
@@ -53,6 +53,7 @@ class Recorder {
   RecorderParts parts_;
   Recording& recording_;
   ThreadGroups groups_;
+  bool with_waits_;
   Waits waits_;
   std::map<ThreadId, ThreadWaits> pending_;
   std::vector<LocationId> path_;  // of the present sample, outermost first

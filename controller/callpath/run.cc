@@ -21,8 +21,8 @@ namespace {
 constexpr unsigned kStackBytes = 32 * 1024;
 constexpr std::size_t kDepth = 2048;
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
-constexpr Nanoseconds kAdaptEvery = 100 * kMillisecond;
-constexpr unsigned kMostLeaving = 50;  // samples of one thread's switches in that time
+constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
+constexpr unsigned kMostLeaving = 8;  // samples of one thread's switches between two drains
 constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 
@@ -67,7 +67,7 @@ class Run {
                    },
                    [this](Address address, bool is_call) { return places_.at(address, is_call); },
                    [target](Tid thread) { return thread_name(target, thread); }},
-                  settings.grouping, recording) {}
+                  settings.grouping, settings.waits, recording) {}
 
   void follow() {
     session_.start();
@@ -134,10 +134,10 @@ class Run {
   }
 
   void do_at_times(Nanoseconds now_ns) {
-    if (now_ns >= next_adapt_ns_) {
-      session_.adapt_leaving(kMostLeaving);
+    session_.adapt_leaving(kMostLeaving);
+    if (now_ns >= next_jitter_ns_) {
       session_.jitter();
-      next_adapt_ns_ = now_ns + kAdaptEvery;
+      next_jitter_ns_ = now_ns + kJitterEvery;
     }
     if (settings_.epoch_ns && now_ns - begin_ns_ >= next_epoch_ns_ + *settings_.epoch_ns) {
       next_epoch_ns_ += *settings_.epoch_ns;
@@ -190,7 +190,7 @@ class Run {
   Recorder recorder_;
   Nanoseconds begin_ns_ = 0;
   std::size_t asked_ = 0;  // locations whose names were asked for
-  Nanoseconds next_adapt_ns_ = 0;
+  Nanoseconds next_jitter_ns_ = 0;
   Nanoseconds next_write_ns_ = 0;
   Nanoseconds next_epoch_ns_ = 0;
 };

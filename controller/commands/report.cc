@@ -12,6 +12,7 @@
 #include "controller/base/log.h"
 #include "controller/base/number.h"
 #include "controller/callpath/log.h"
+#include "controller/callpath/namer.h"
 #include "controller/causal/analysis/coz_format.h"
 #include "controller/causal/analysis/estimate.h"
 #include "controller/causal/record/log.h"
@@ -69,7 +70,8 @@ ExitCode report_callpath(const ReportArguments& arguments, const std::vector<Log
     throw UsageError("--group is for experiment logs",
                      fmt::format("{} is a log of call paths", logs.front().name));
   }
-  const callpath::ReadLog log = callpath::parse_logs(logs);
+  callpath::ReadLog log = callpath::parse_logs(logs);
+  for (callpath::Recording& recording : log.runs) callpath::name_from_files(recording);
   write_callpath_report(log.runs, log.warnings, arguments.options, arguments.view);
   return ExitCode::ok;
 }

@@ -20,6 +20,7 @@ perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
 }
 
 constexpr std::uint64_t kFewestLeaves = 1 << 20;  // sampled of so many switches at least one
+constexpr std::uint64_t kRedrawn = 8;  // once in so many calls a period is drawn without need
 
 }  // namespace
 
@@ -150,9 +151,11 @@ void ThreadEvents::enable_sampling(bool on) {
 
 void ThreadEvents::adapt_leaving(unsigned most, std::uint64_t random) {
   const unsigned seen = std::exchange(leaves_seen_, 0);
-  if (!leaving_ || (seen <= most && leaves_every_ == 1)) return;
-  if (seen > most) leaves_every_ = std::min(2 * leaves_every_, kFewestLeaves);
-  if (seen < most / 4) leaves_every_ /= 2;
+  if (!leaving_) return;
+  const std::uint64_t before = leaves_every_;
+  if (seen > most) leaves_every_ = std::min(leaves_every_ * (seen / most + 1), kFewestLeaves);
+  if (seen < most / 4 && leaves_every_ > 1) leaves_every_ /= 2;
+  if (leaves_every_ == before && random % kRedrawn != 0) return;
   const std::uint64_t half = leaves_every_ / 2;
   leaving_.set_period(static_cast<Nanoseconds>(
       std::max<std::uint64_t>(1, leaves_every_ - half / 2 + random % (half + 1))));

@@ -117,7 +117,8 @@ class ThreadEvents {
   std::vector<SampleLayout> layouts_;
 
   unsigned leaves_seen_ = 0;  // since adapt_leaving()
-  std::uint64_t leaves_every_ = 1;
+  // At the beginning a thread may leave its core any number of times before it is known how often.
+  std::uint64_t leaves_every_ = 16;
   bool exit_seen_ = false;
   bool kernel_ = true;
   std::uint64_t last_count_ = 0;

@@ -32,7 +32,7 @@ struct Fixture {
                     return static_cast<callpath::LocationId>(address + (is_call ? 1000 : 0));
                   },
                   [](Tid thread) { return "name" + std::to_string(thread); }},
-                 grouping, with_epoch(recording)) {
+                 grouping, true, with_epoch(recording)) {
     recorder.take(perf::ThreadStartEvent{kOne, {}, 0, false});
     recorder.take(perf::ThreadStartEvent{kTwo, {}, 0, false});
   }

@@ -1,0 +1,172 @@
+"""`causalctl callpath`: the paths and waits of a program whose paths are known, every way in which a
+recording ends, and what is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from fixture import wait_until
+from test_modules import compiled, running
+
+FORMATS = ("json", "folded", "speedscope", "firefox", "callgrind", "hatchet")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("paths"), "call_paths.c", "paths")
+
+
+def run(options, *words, folder):
+    return subprocess.run([options.causalctl, *map(str, words)], capture_output=True, text=True,
+                          timeout=100, check=False, cwd=folder)
+
+
+def recorded(options, folder, *words):
+    done = run(options, "callpath", "--format", "json", "--quiet", *words, folder=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout[done.stdout.index("{"):])
+
+
+class Tree:
+    """A JSON report by paths of function names."""
+
+    def __init__(self, report):
+        self.columns = [column["name"] for column in report["columns"]]
+        self.paths = []
+        names = [()]
+        for node in report["nodes"][1:]:
+            names.append(names[node["parent"]] + (report["frames"][node["frame"]]["function"],))
+            self.paths.append((names[-1], node["own"]))
+
+    def sum(self, column, *wanted):
+        """Returns the value of all paths on which these functions call each other."""
+        index = self.columns.index(column)
+        pairs = list(zip(wanted, wanted[1:]))
+        return sum(own[index] for path, own in self.paths
+                   if wanted[0] in path and all(pair in zip(path, path[1:]) for pair in pairs))
+
+
+def check_paths(report, least_samples):
+    tree = Tree(report)
+    under_a, under_b = tree.sum("samples", "a", "c"), tree.sum("samples", "b", "c")
+    samples = under_a + under_b
+    assert samples >= least_samples, report["chains"]
+    # Six standard errors.
+    assert abs(under_a - samples / 2) < 3 * samples ** 0.5, (under_a, under_b)
+    assert tree.sum("samples", "main", "a", "c") == under_a
+    chains = report["chains"]
+    assert chains["complete"] >= 0.99 * (chains["complete"] + chains["incomplete"]), chains
+    return tree
+
+
+def test_time_is_divided_as_in_figure_1(options, program, tmp_path):
+    with running(program) as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "3s")
+    assert report["program"] == str(program) and report["pid"] == pid
+    tree = check_paths(report, 50)
+    waited = tree.sum("blocked", "rest", "waits_for_a_tick")
+    assert waited > 0.5 * report["wall_ns"], (waited, report["wall_ns"])
+    assert tree.sum("waits", "waits_for_a_tick") > 50
+
+
+def test_times_of_threads_add_up(options, program, tmp_path):
+    """What is not CPU time by samples is there exactly: blocked and runnable time by switches."""
+    with running(program) as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "3s", "--threads", "by-name")
+    tree = Tree(report)
+    resting = sum(tree.sum(column, "resting") for column in ("blocked", "runnable"))
+    assert 0.9 * report["wall_ns"] < resting <= 1.01 * report["wall_ns"], (resting, report)
+    busy = sum(tree.sum(column, "paths") for column in ("cpu", "blocked", "runnable"))
+    assert 0.9 * report["wall_ns"] < busy < 1.1 * report["wall_ns"], (busy, report)
+    assert {frame["function"] for frame in report["frames"] if frame["group"]} == {"resting", "paths"}
+
+
+def test_only_time_on_a_core(options, program, tmp_path):
+    with running(program) as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "1s", "--event", "cpu")
+    assert [column["name"] for column in report["columns"]] == ["cpu", "samples"]
+
+
+def test_program_from_its_beginning(options, program, tmp_path):
+    report = recorded(options, tmp_path, "--", program, "2000")
+    tree = check_paths(report, 50)
+    assert tree.sum("waits", "main") >= 1  # 50 ms before it begins
+    done = run(options, "report", "callpath.jsonl", "--by", "function", folder=tmp_path)
+    assert done.returncode == 0 and "c" in done.stdout, done.stderr
+
+
+def test_every_format_of_one_recording(options, program, tmp_path):
+    with running(program) as pid:
+        recorded(options, tmp_path, pid, "--duration", "1s")
+    for name in FORMATS:
+        done = run(options, "report", "callpath.jsonl", "--format", name, folder=tmp_path)
+        assert done.returncode == 0 and "main" in done.stdout, (name, done.stderr)
+    done = run(options, "report", "callpath.jsonl", "--format", "pprof", "-o", "prof.gz",
+               folder=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "prof.gz").stat().st_size > 100, done.stderr
+
+
+def test_killed_recording_is_readable(options, program, tmp_path):
+    with running(program) as pid:
+        for _ in range(3):
+            with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet"],
+                                  cwd=tmp_path) as controller:
+                log = tmp_path / "callpath.jsonl"
+                assert wait_until(lambda: log.exists() and "cells" in log.read_text(), 20)
+                time.sleep(0.3)
+                controller.kill()
+            os.kill(pid, 0)
+            done = run(options, "report", "callpath.jsonl", "--format", "json", folder=tmp_path)
+            assert done.returncode == 0, done.stderr
+            assert Tree(json.loads(done.stdout)).sum("samples", "main") > 0
+            log.unlink()
+
+
+def test_interrupt_ends_it_with_a_report(options, program, tmp_path):
+    with running(program) as pid:
+        with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet"], cwd=tmp_path,
+                              stdout=subprocess.PIPE, text=True) as controller:
+            time.sleep(1.5)
+            controller.send_signal(signal.SIGINT)
+            text, _ = controller.communicate(timeout=30)
+        assert controller.returncode == 0 and "CPU time" in text, text
+        os.kill(pid, 0)
+
+
+def test_target_that_ends(options, program, tmp_path):
+    with running(program) as pid:
+        with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet"], cwd=tmp_path,
+                              stdout=subprocess.PIPE, text=True) as controller:
+            time.sleep(1.5)
+            os.kill(pid, signal.SIGKILL)
+            text, _ = controller.communicate(timeout=30)
+        assert controller.returncode == 0 and "CPU time" in text, text
+    assert '"reason":"target-exited"' in (tmp_path / "callpath.jsonl").read_text()
+
+
+@pytest.mark.parametrize("words, status, message", [
+    (("999999999",), 3, "no process 999999999"),
+    ((), 2, "give a PID, or a program after --"),
+    (("1", "--period", "1us"), 2, "--period 1us"),
+    (("1", "--event", "page"), 2, "--event page"),
+    (("1", "--threads", "some"), 2, "--threads some"),
+    (("1", "--epoch", "10s"), 2, "--epoch 'every 10s'"),
+    (("1", "--format", "svg"), 2, "svg"),
+    (("--", "/nonexistent/program"), 2, "/nonexistent/program"),
+])
+def test_refused(options, tmp_path, words, status, message):
+    done = run(options, "callpath", *words, folder=tmp_path)
+    assert (done.returncode, message in done.stderr) == (status, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_file_that_is_no_log_is_left_alone(options, program, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine\n")
+    with running(program) as pid:
+        done = run(options, "callpath", pid, "-o", "notes.txt", "--duration", "1s", folder=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert (tmp_path / "notes.txt").read_text() == "mine\n"
