@@ -20,6 +20,7 @@ namespace {
 
 constexpr unsigned kStackBytes = 32 * 1024;
 constexpr std::size_t kDepth = 2048;
+constexpr unsigned kKernelDepth = 127;  // of frame pointers, which Go's chains need
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
 constexpr unsigned kMostLeaving = 8;  // samples of one thread's switches between two drains
@@ -43,6 +44,7 @@ perf::SessionOptions session_options(const Settings& settings) {
   options.leaving = settings.waits;
   options.wake_edges = settings.waits;
   options.peers = false;
+  options.call_chain_depth = kKernelDepth;
   return options;
 }
 
@@ -71,6 +73,7 @@ class Run {
 
   void follow() {
     session_.start();
+    unwinder_.mend_stacks();
     hooks_.followed();
     begin_ns_ = monotonic_now();
     const Nanoseconds cpu_ns = own_cpu_ns();
@@ -101,7 +104,7 @@ class Run {
   const unwind::Chain& chain_of(const perf::SampleEvent& sample) {
     static const unwind::Chain kKernelThread{{}, unwind::ChainEnd::outermost, true};
     if (sample.user.registers.empty()) return kKernelThread;
-    return unwinder_.unwind_chain(symbols::registers_of(sample.user), sample.user.stack, kDepth);
+    return symbols::unwound_chain(sample, unwinder_, kDepth);
   }
 
   void take_events() {
