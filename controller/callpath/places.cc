@@ -7,6 +7,8 @@
 namespace causalctl::callpath {
 namespace {
 
+constexpr int kMostPieces = 64;  // of a perf map that are read at once: its writer may not end
+
 // As the kernel names a mapping in a record.
 bool is_file(const perf::MapEvent& event) {
   return event.inode != 0 && !event.path.empty() && event.path.front() == '/' &&
@@ -16,7 +18,7 @@ bool is_file(const perf::MapEvent& event) {
 }  // namespace
 
 Places::Places(Pid target, Recording& recording)
-    : target_(target), recording_(recording), loaded_(target) {
+    : target_(target), recording_(recording), loaded_(target), perf_map_(target) {
   unwind::MappedFile none;
   none.path = kAnonymous;
   module_of(none);  // number 0
@@ -86,8 +88,8 @@ void Places::put(Address start, Address end, std::uint32_t module, Address bias)
 }
 
 LocationId Places::at(Address address, bool is_call) {
-  const auto [known, is_new] = cache_[is_call ? 1 : 0].try_emplace(address, 0);
-  if (!is_new) return known->second;
+  auto& cache = cache_[is_call ? 1 : 0];
+  if (const auto known = cache.find(address); known != cache.end()) return known->second;
   std::uint32_t module = 0;
   Address offset = address;
   // A return address may be the first byte behind the code.
@@ -99,10 +101,28 @@ LocationId Places::at(Address address, bool is_call) {
       offset = address - piece.bias;
     }
   }
-  const auto [place, is_new_place] = locations_.try_emplace(
+  if (module == 0) return compiled(address, is_call);
+  const auto [place, is_new] = locations_.try_emplace(
       {module, offset, is_call}, static_cast<LocationId>(recording_.locations.size()));
-  if (is_new_place) recording_.locations.push_back({module, offset, is_call, {}});
-  return known->second = place->second;
+  if (is_new) recording_.locations.push_back({module, offset, is_call, {}});
+  return cache[address] = place->second;
+}
+
+void Places::read_compiled() {
+  for (int piece = 0; piece < kMostPieces && perf_map_.read_on(); ++piece) {
+  }
+}
+
+LocationId Places::compiled(Address address, bool is_call) {
+  const auto* function = perf_map_.map().find(is_call ? address - 1 : address);
+  const std::string name = function != nullptr ? function->name : std::string();
+  const auto [place, is_new] = compiled_.try_emplace(
+      {address, is_call, name}, static_cast<LocationId>(recording_.locations.size()));
+  if (is_new) {
+    recording_.locations.push_back({0, address, is_call, {}});
+    if (!name.empty()) recording_.locations.back().frames = {{name, "", 0}};
+  }
+  return place->second;
 }
 
 }  // namespace causalctl::callpath

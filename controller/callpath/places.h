@@ -15,6 +15,7 @@
 #include "controller/base/types.h"
 #include "controller/callpath/recording.h"
 #include "controller/perf/events.h"
+#include "controller/symbols/perf_map.h"
 #include "unwind/loaded_files.h"
 #include "unwind/module_file.h"
 
@@ -30,6 +31,9 @@ class Places {
 
   void mapped(const perf::MapEvent& event);  // in time order
   void executed();                           // the target runs another program
+  // Reads names of code that the target compiles at run time. Call it before the samples since the
+  // last call are looked up: memory of code is used again, and a name holds from then on.
+  void read_compiled();
 
   // `is_call`: the address is one that a call returns to.
   LocationId at(Address address, bool is_call);
@@ -52,6 +56,7 @@ class Places {
   };
 
   void read_maps();
+  LocationId compiled(Address address, bool is_call);
   std::uint32_t module_of(const unwind::MappedFile& file);
   void put(Address start, Address end, std::uint32_t module, Address bias);
 
@@ -62,6 +67,8 @@ class Places {
   std::deque<File> files_;           // by module; they do not move
   std::map<Address, Piece> pieces_;  // by start; they do not overlap
   std::map<std::tuple<std::uint32_t, Address, bool>, LocationId> locations_;
+  symbols::PerfMapFile perf_map_;
+  std::map<std::tuple<Address, bool, std::string>, LocationId> compiled_;  // by name, too
   std::unordered_map<Address, LocationId> cache_[2];  // by is_call, while pieces_ is the same
 };
 

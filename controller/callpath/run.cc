@@ -25,6 +25,7 @@ constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
 constexpr unsigned kMostLeaving = 8;  // samples of one thread's switches between two drains
 constexpr Nanoseconds kWriteEvery = kSecond;
+constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 
 Nanoseconds own_cpu_ns() {
@@ -108,6 +109,7 @@ class Run {
   }
 
   void take_events() {
+    places_.read_compiled();
     for (const perf::Event& event : session_.drain(monotonic_now())) {
       if (const auto* map = std::get_if<perf::MapEvent>(&event)) {
         places_.mapped(*map);
@@ -204,6 +206,7 @@ void record(Pid target, const Settings& settings, const Hooks& hooks, Recording&
   recording.period_ns = settings.period_ns;
   if (recording.epochs.empty()) recording.epochs.push_back({0, "start"});
   hooks.begun();
+  setpriority(PRIO_PROCESS, 0, kPriority);  // of this thread; without the right it stays as it is
   Run(target, settings, hooks, recording).follow();
 }
 

@@ -1,5 +1,5 @@
-// The program of csprof's Figure 1, beside a thread that waits: a() calls c() twice and b() calls it
-// four times, and both get the same time in it. gprof divides c's time by the number of calls.
+// The program of csprof's Figure 1, beside a thread that waits: a() calls c() twice and b() calls
+// it four times, and both get the same time in it. gprof divides c's time by the number of calls.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -76,16 +76,35 @@ static void count_signal(int number) {
 static void* run(void* letter) {
   pthread_barrier_wait(&started);
   switch (*(char*)letter) {
-    case 'b': outer_loop(); break;
-    case 'r': reads_pipe(); break;
-    case 'f': on_frame(*(char*)letter); break;
-    case 'w': waits_for_mutex(); break;
-    case 'a': interrupted(SIGUSR1); break;
-    case 'h': interrupted(SIGUSR2); break;
-    case 'v': forks(); break;
-    case 'd': recursion(900); break;
-    case 's': outer_loop(); break;
-    default: abort();
+    case 'b':
+      outer_loop();
+      break;
+    case 'r':
+      reads_pipe();
+      break;
+    case 'f':
+      on_frame(*(char*)letter);
+      break;
+    case 'w':
+      waits_for_mutex();
+      break;
+    case 'a':
+      interrupted(SIGUSR1);
+      break;
+    case 'h':
+      interrupted(SIGUSR2);
+      break;
+    case 'v':
+      forks();
+      break;
+    case 'd':
+      recursion(900);
+      break;
+    case 's':
+      outer_loop();
+      break;
+    default:
+      abort();
   }
   return NULL;
 }
