@@ -192,3 +192,46 @@ def test_fuse_of_another_user(options):
                 assert (f"{folder}/mount/prog cannot be read: Permission denied "
                         "(a FUSE file system of user nobody)") in text, text
                 assert "run causalctl as nobody, or mount with allow_other" in text, text
+
+
+SPLIT_SOURCES = {
+    "a.c": """
+volatile long items;
+void item_done(void) { ++items; }
+void two(void) { item_done(); item_done(); }
+""",
+    "m.c": """
+#include <stdio.h>
+#include <unistd.h>
+void item_done(void);
+void two(void);
+void (*volatile pointer)(void) = item_done;
+int main(void) {
+  puts("ready");
+  fflush(stdout);
+  for (;;) {
+    for (volatile int i = 0; i < 100000; ++i) continue;
+    item_done();
+    two();
+    pointer();
+    usleep(100);
+  }
+}
+""",
+}
+
+
+def test_split_units_without_a_table_of_files(options, tmp_path):
+    """libdw asserts that a unit has one."""
+    for program in ("clang", "ld.lld"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed (Debian: clang, lld)")
+    for name, text in SPLIT_SOURCES.items():
+        (tmp_path / name).write_text(text)
+    subprocess.run(["clang", "-O2", "-g", "-gsplit-dwarf", "-flto", "-fuse-ld=lld",
+                    *SPLIT_SOURCES, "-o", "prog"], cwd=tmp_path, check=True)
+    with running(tmp_path / "prog") as pid:
+        text = answer(options, "attach", pid, "--progress", "item_done", "--duration", "1s",
+                      "--pause-cost", "150us")
+    assert "Assertion" not in text, text
+    assert "the target afterwards: as it was before" in text, text
