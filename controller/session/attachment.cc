@@ -81,7 +81,8 @@ Armory arm_points(config::CountBy count_by, const progress::CountedPoints& point
       log::verbose("{}: counted by {}", point.name, text);
     }
     armory.visit_costs_ns.push_back(armed.visit_cost_ns);
-    recording.counting.push_back({points.counted[tag].name, text, armed.visit_cost_ns, armed.by});
+    recording.counting.push_back(
+        {points.counted[tag].name, text, armed.visit_cost_ns, armed.by, armed.can_be_uprobe});
     if (armed.by != progress::CountedBy::breakpoint) continue;
     for (const unwind::Place& place : point.places) armory.breakpoints.push_back(place.address);
   }

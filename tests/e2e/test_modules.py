@@ -194,6 +194,39 @@ def test_fuse_of_another_user(options):
                 assert "run causalctl as nobody, or mount with allow_other" in text, text
 
 
+def attach_to_changed(options, pid, *words):
+    text = answer(options, "attach", pid, "--duration", "1s", "--pause-cost", "150us", *words)
+    assert pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] in "RS", text
+    return text
+
+
+def test_no_uprobe_stands_in_patched_code(options, tmp_path):
+    """The kernel would execute the instruction of the file there."""
+    program = compiled(tmp_path, "patched_entries.c", "prog", "-fcf-protection=none")
+    steps = [word for i in range(1, 6) for word in ("--progress", f"step{i}")]
+    with running(program) as pid:
+        for words in (("--count-by", "uprobe", "--progress", "step1"), steps):
+            text = attach_to_changed(options, pid, *words)
+            assert re.search(r"'step[15]': the code at prog\+0x\w+ \(0x\w+\) is not that of its "
+                             "file", text), text
+            assert "--count-by breakpoint" in text, text
+        # The four registers go to the functions that only they can count.
+        text = attach_to_changed(options, pid, "--progress", "work", *steps[:8], "--verbose")
+        assert "work: counted by uprobe" in text, text
+        assert "step4: counted by hardware breakpoint" in text, text
+        assert "the target afterwards: as it was before" in text, text
+
+
+def test_no_uprobe_stands_in_relocated_text(options, tmp_path):
+    program = compiled(tmp_path, "relocated_text.S", "prog", "-pie", "-Wl,-z,notext")
+    with running(program) as pid:
+        text = attach_to_changed(options, pid, "--count-by", "uprobe", "--progress", "item_done")
+        assert "is not that of its file" in text, text
+        text = attach_to_changed(options, pid, "--progress", "item_done")
+        assert "the target afterwards: as it was before" in text, text
+        assert "try --count-by uprobe" not in text, text
+
+
 SPLIT_SOURCES = {
     "a.c": """
 volatile long items;
