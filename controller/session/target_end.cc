@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <limits>
+#include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
@@ -56,6 +57,19 @@ std::string text_of(const std::vector<Death>& deaths, std::uint64_t runs) {
                      deaths.size(), runs, text_of(nearest));
 }
 
+std::string uprobe_as_cause(const Death& death, const std::vector<Counting>& counting) {
+  const bool possible =
+      death.signal == SIGTRAP || death.signal == SIGSEGV || death.signal == SIGILL;
+  const auto counted = std::find_if(counting.begin(), counting.end(), [](const Counting& each) {
+    return each.way == progress::CountedBy::uprobe;
+  });
+  if (!possible || counted == counting.end()) return {};
+  return fmt::format(
+      "'{}' was counted by uprobe: a program that copies, compares or patches its own code may be "
+      "ended by {} for that. Use --count-by breakpoint",
+      counted->point, name_of_signal(death.signal));
+}
+
 void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording) {
   if (!recording.death) return;
   constexpr Nanoseconds limit_ns = 300 * kMillisecond;
@@ -73,6 +87,8 @@ void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recor
   }
   recording.death->signal = WTERMSIG(*status);
   recording.warnings.push_back(text_of(*recording.death));
+  auto uprobe = uprobe_as_cause(*recording.death, recording.counting);
+  if (!uprobe.empty()) recording.warnings.push_back(std::move(uprobe));
 }
 
 }  // namespace causalctl::session

@@ -34,6 +34,10 @@ std::string text_of(const Death& death);
 // after a pause. REQUIRES: `deaths` is not empty.
 std::string text_of(const std::vector<Death>& deaths, std::uint64_t runs);
 
+// Returns, for a target that a signal ended, how a uprobe may be the cause; empty if none counted,
+// or if the signal cannot be due to one.
+std::string uprobe_as_cause(const Death& death, const std::vector<Counting>& counting);
+
 // Adds the signal to recording.death, if that is set, and warns of it; resets it if no signal ended
 // the target. Waits for up to some tenths of a second, because the target's parent may not have
 // waited for it yet, or the kernel may not be done with it.
