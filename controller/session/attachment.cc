@@ -201,6 +201,7 @@ void Attachment::begin_work() {
 }
 
 int Attachment::interrupts() const {
+  children_.emplace(target_);
   return std::max<int>(guardian_.was_killed(), Interrupts::count());
 }
 
@@ -229,6 +230,11 @@ void Attachment::warn_of_losses() {
   for (const std::string& reason : session_->limits().reasons) {
     if (std::find(warnings.begin(), warnings.end(), reason) == warnings.end()) {
       warnings.push_back(reason);
+  if (children_) {
+    if (auto text = text_of(children_->seen(), target_)) {
+      recording_.warnings.push_back(std::move(*text));
+    }
+  }
     }
   }
   const perf::SessionLosses losses = session_->losses();

@@ -35,6 +35,7 @@
 #include "controller/perf/session.h"
 #include "controller/progress/progress.h"
 #include "controller/session/interrupts.h"
+#include "controller/session/children.h"
 #include "controller/session/recording.h"
 #include "controller/session/target_end.h"
 #include "controller/tracee/end_watch.h"
@@ -116,5 +117,6 @@ class Attachment {
   pause::PauserChoice pauses_;
   std::optional<CpuLimitsOf> cpu_limits_;  // read since the work began
 };
+  std::optional<Children> children_;  // since the work began
 
 }  // namespace causalctl::session
