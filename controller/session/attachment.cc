@@ -183,7 +183,11 @@ void Attachment::attach(perf::SessionOptions options) {
 }
 
 const pause::PauserChoice& Attachment::open_pauses(const pause::PauserOptions& options) {
-  pauses_ = pause::make_pauser(target_, guardian_, options);
+  try {
+    pauses_ = pause::make_pauser(target_, guardian_, options);
+  } catch (const TargetGone& gone) {
+    throw_with_cause(gone, guardian_, end_watch_, recording_.counting);
+  }
   log::verbose("a pause by {} costs its thread {} µs besides", pauses_.pauser->name(),
                pauses_.pause_cost_ns / 1000);
   record(pauses_.tried, recording_);

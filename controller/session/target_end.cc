@@ -70,8 +70,10 @@ std::string uprobe_as_cause(const Death& death, const std::vector<Counting>& cou
       counted->point, name_of_signal(death.signal));
 }
 
-void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording) {
-  if (!recording.death) return;
+namespace {
+
+// Waits for up to some tenths of a second.
+std::optional<int> status_of_end(tracee::Guardian& guardian, const tracee::EndWatch& watch) {
   constexpr Nanoseconds limit_ns = 300 * kMillisecond;
   const auto status_now = [&] {
     const auto status = guardian.exit_status();
@@ -81,6 +83,23 @@ void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recor
   for (Patience patience(limit_ns); !status && !patience.over(); status = status_now()) {
     sleep_until(monotonic_now() + kMillisecond);
   }
+  return status;
+}
+
+}  // namespace
+
+void throw_with_cause(const TargetGone& gone, tracee::Guardian& guardian,
+                      const tracee::EndWatch& watch, const std::vector<Counting>& counting) {
+  const auto status = status_of_end(guardian, watch);
+  if (!status || !WIFSIGNALED(*status)) throw gone;
+  const Death death{WTERMSIG(*status), {}, 0};
+  throw TargetGone(fmt::format("{}: {} ended it", gone.what(), name_of_signal(death.signal)),
+                   uprobe_as_cause(death, counting));
+}
+
+void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording) {
+  if (!recording.death) return;
+  const auto status = status_of_end(guardian, watch);
   if (!status || !WIFSIGNALED(*status)) {
     recording.death.reset();
     return;

@@ -227,6 +227,15 @@ def test_no_uprobe_stands_in_relocated_text(options, tmp_path):
         assert "try --count-by uprobe" not in text, text
 
 
+def test_program_that_copies_its_code(options, tmp_path):
+    program = compiled(tmp_path, "copies_itself.c")
+    with running(program) as pid:
+        text = answer(options, "attach", pid, "--duration", "2s", "--pause-cost", "150us",
+                      "--count-by", "uprobe", "--progress", "item_done")
+        assert "SIGTRAP" in text, text
+        assert "'item_done' was counted by uprobe: a program that copies" in text, text
+
+
 SPLIT_SOURCES = {
     "a.c": """
 volatile long items;
