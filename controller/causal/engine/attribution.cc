@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "controller/base/uprobe_page.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/symbols/call_chain.h"
@@ -57,6 +58,8 @@ Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain)
       return {Outcome::pending, 0};
     }
     if (known->second.unit) return {Outcome::unit, *known->second.unit, i};
+    // The chain of an instruction that was copied to another place begins with a wrong caller.
+    if (known->second.binary == kUprobePage) break;
   }
   return {Outcome::out_of_scope, 0};
 }

@@ -93,6 +93,27 @@ class ALibrary final : public Answering {
   }
 };
 
+// The kernel's page for uprobes at 1, called by a line that is not its caller.
+class UprobePage final : public Answering {
+  symbols::Location location_of(Address address) const override {
+    if (address == 1) return {address, "[uprobes]"};
+    return {address, "/bin/server", {{"_start", "/src/a.c", 5}}, true};
+  }
+};
+
+TEST_CASE("a sample in the page for uprobes goes to no unit", "[causal]") {
+  Attribution attribution(std::make_unique<UprobePage>(), nullptr);
+  perf::SampleEvent sample;
+  sample.callers = {1, 50};
+  for (int i = 0; i < 3; ++i) {
+    attribution.charge(sample);
+    attribution.absorb();
+  }
+  CHECK(attribution.units() == 0);
+  CHECK(attribution.unknown() == 3);
+  CHECK(attribution.elsewhere().at("[uprobes]") == 3);
+}
+
 // Code in scope, of which no function is known.
 class Nameless final : public Answering {
   symbols::Location location_of(Address address) const override {
