@@ -18,6 +18,7 @@
 #include "controller/progress/boundary.h"
 #include "controller/progress/file_code.h"
 #include "controller/progress/image.h"
+#include "controller/progress/loaded_later.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/syscalls.h"
 #include "controller/progress/uprobe_address.h"
@@ -96,7 +97,6 @@ perf::UprobePlace uprobe(const Point& point, std::uint32_t tag, Pid target, std:
   return {place->readable, place->offset, semaphore_offset, tag};
 }
 
-// The paths may differ, because each mapping of a deleted file has its own.
 // Returns an address at which a uprobe would destroy the target's code, or nullopt.
 std::optional<Address> changed_code(const Point& point, Pid target) {
   for (const auto& address : point.uprobe_addresses) {
@@ -122,6 +122,7 @@ void require_code_of_file(const Point& point, Pid target) {
               "count by --count-by breakpoint, with at most four places in all");
 }
 
+// The paths may differ, because each mapping of a deleted file has its own.
 bool same_place(const perf::UprobePlace& a, const perf::UprobePlace& b) {
   std::error_code error;
   return a.offset == b.offset && std::filesystem::equivalent(a.path, b.path, error);
@@ -199,6 +200,7 @@ Armed Arming::by_uprobe(const Point& point, std::uint32_t tag,
     waiting_.push_back({&point, i});
   }
   require_code_of_file(point, target_);
+  if (!has_its_files(point, target_)) throw_unloaded(point);
   return {CountedBy::uprobe, point.places.size(), uprobe_cost_ns(point, target_), true};
 }
 
@@ -260,7 +262,13 @@ Armed Arming::by_breakpoint_only(const Point& point, std::uint32_t tag) {
 
 Armed Arming::code(const Point& point, std::uint32_t tag) {
   if (count_by_ == config::CountBy::breakpoint) return by_breakpoint_only(point, tag);
-  if (count_by_ == config::CountBy::automatic && perf::breakpoint_trial().is_seen()) {
+  // A breakpoint would stay at the address where the file was, a uprobe goes with the file.
+  std::vector<Address> addresses;
+  for (const auto& place : point.places) addresses.push_back(place.address);
+  const bool prefers_uprobe = is_in_loaded_later(addresses, target_) &&
+                              perf::uprobe_trial().is_seen() && can_be_uprobe(point, target_);
+  if (count_by_ == config::CountBy::automatic && !prefers_uprobe &&
+      perf::breakpoint_trial().is_seen()) {
     if (const auto armed = by_breakpoint(point, tag)) return *armed;
   }
   return by_uprobe(point, tag, std::vector<std::uint64_t>(point.places.size()));
@@ -314,19 +322,12 @@ Armed Arming::arm(const Point& point, std::uint32_t tag) {
   if (const auto* spec = std::get_if<SyscallSpec>(&point.spec)) {
     return system_call(point, *spec, tag);
   }
+  wait_for_its_files(point, target_);
   INVARIANT(!point.places.empty() && point.uprobe_addresses.size() == point.places.size());
   if (const auto* spec = std::get_if<UsdtSpec>(&point.spec)) return usdt(point, *spec, tag);
   return code(point, tag);
 }
 
-}  // namespace
-
-std::string text_of(const Armed& armed) {
-  const auto places = [&armed](const char* kind) {
-    return armed.places > 1 ? fmt::format("{} at {} places", kind, armed.places) : kind;
-  };
-  switch (armed.by) {
-    case CountedBy::samples:
 // Those that only a breakpoint can count come first, while registers are free.
 std::vector<std::size_t> order_of_arming(const std::vector<Point>& points, Pid target) {
   std::vector<std::size_t> order(points.size());
@@ -339,6 +340,14 @@ std::vector<std::size_t> order_of_arming(const std::vector<Point>& points, Pid t
   return order;
 }
 
+}  // namespace
+
+std::string text_of(const Armed& armed) {
+  const auto places = [&armed](const char* kind) {
+    return armed.places > 1 ? fmt::format("{} at {} places", kind, armed.places) : kind;
+  };
+  switch (armed.by) {
+    case CountedBy::samples:
       return "samples";
     case CountedBy::tracepoint:
       return "tracepoint";

@@ -24,6 +24,7 @@ namespace causalctl::session {
 namespace {
 
 constexpr Nanoseconds kDigestPatience = kSecond;
+constexpr Nanoseconds kLookForUnloadsEvery = 50 * kMillisecond;
 // The share of the run for which threads ran before they were watched, from which it is reported.
 constexpr double kUnseenTold = 0.01;
 
@@ -180,6 +181,9 @@ void Attachment::attach(perf::SessionOptions options) {
   options.tried = tried_;
   session_ = std::make_unique<perf::Session>(target_, options);
   armory_ = arm_points(count_by_, points_, target_, *session_, recording_);
+  if (progress::is_in_loaded_later(armory_.breakpoints, target_)) {
+    unloads_ = progress::Unloads(target_, armory_.breakpoints);
+  }
 }
 
 const pause::PauserChoice& Attachment::open_pauses(const pause::PauserOptions& options) {
@@ -201,12 +205,27 @@ const pause::PauserChoice& Attachment::open_pauses(const pause::PauserOptions& o
 
 void Attachment::begin_work() {
   cpu_limits_.emplace(target_);
+  children_.emplace(target_);
   raise_priority();
 }
 
-int Attachment::interrupts() const {
-  children_.emplace(target_);
-  return std::max<int>(guardian_.was_killed(), Interrupts::count());
+int Attachment::interrupts() {
+  look_for_unloads();
+  const bool must_end = guardian_.was_killed() || !unloaded_.empty();
+  return std::max<int>(must_end, Interrupts::count());
+}
+
+void Attachment::look_for_unloads() {
+  const Nanoseconds now_ns = monotonic_now();
+  if (!unloaded_.empty() || now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + kLookForUnloadsEvery;
+  unloaded_ = unloads_.gone();
+  if (unloaded_.empty()) return;
+  recording_.warnings.push_back(
+      fmt::format("{} was unloaded, or loaded again elsewhere, while breakpoints stood in it. The "
+                  "run was ended early, because they count other code or none; use --count-by "
+                  "uprobe",
+                  unloaded_));
 }
 
 void Attachment::let_go() {
@@ -215,6 +234,11 @@ void Attachment::let_go() {
 
 void Attachment::detach() {
   warn_of_losses();
+  if (children_) {
+    if (auto text = text_of(children_->seen(), target_)) {
+      recording_.warnings.push_back(std::move(*text));
+    }
+  }
   const bool killed_before = guardian_.was_killed();
   if (killed_before) recording_.warnings.emplace_back(kGuardianKilled);
   if (recording_.reason == EndReason::first_thread_ended) {
@@ -234,11 +258,6 @@ void Attachment::warn_of_losses() {
   for (const std::string& reason : session_->limits().reasons) {
     if (std::find(warnings.begin(), warnings.end(), reason) == warnings.end()) {
       warnings.push_back(reason);
-  if (children_) {
-    if (auto text = text_of(children_->seen(), target_)) {
-      recording_.warnings.push_back(std::move(*text));
-    }
-  }
     }
   }
   const perf::SessionLosses losses = session_->losses();

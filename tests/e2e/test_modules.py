@@ -236,6 +236,37 @@ def test_program_that_copies_its_code(options, tmp_path):
         assert "'item_done' was counted by uprobe: a program that copies" in text, text
 
 
+@pytest.fixture(name="swapping")
+def swapping_program(tmp_path):
+    for which in ("first", "second"):
+        compiled(tmp_path, "swapped_library.c", f"lib{which}.so", "-shared", "-fPIC",
+                 f"-DPART={which}_part")
+    return compiled(tmp_path, "swaps_libraries.c")
+
+
+def test_another_library_is_mapped_at_the_address(options, swapping):
+    """A uprobe goes with its file, and samples are named by the file that is there."""
+    with running(swapping, "300", cwd=swapping.parent) as pid:
+        done = subprocess.run(
+            [options.causalctl, "attach", str(pid), "--progress", "libfirst.so:first_part",
+             "--progress", "first_done", "--duration", "5s", "--format", "json", "--pause-cost",
+             "150us", "--scope-binary", "lib*", "--unit", "function"],
+            capture_output=True, text=True, timeout=100, check=False)
+    report = json.loads(done.stdout)
+    visits = {point["name"]: point["visits"] for point in report["progress"]}
+    assert visits["first_done"] > 0, done.stderr
+    assert 0.9 < visits["libfirst.so:first_part"] / visits["first_done"] < 1.1, visits
+    assert "second_part" in done.stdout, done.stdout
+
+
+def test_unloaded_library_ends_a_run_by_breakpoints(options, swapping):
+    with running(swapping, "2000", cwd=swapping.parent) as pid:
+        text = answer(options, "attach", pid, "--progress", "libfirst.so:first_part",
+                      "--count-by", "breakpoint", "--duration", "20s", "--pause-cost", "150us")
+    assert re.search(r"libfirst\.so was unloaded, or loaded again elsewhere", text), text
+    assert "use --count-by uprobe" in text, text
+
+
 SPLIT_SOURCES = {
     "a.c": """
 volatile long items;

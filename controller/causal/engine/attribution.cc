@@ -184,9 +184,12 @@ void Attribution::absorb() {
   }
 }
 
-void Attribution::mappings_changed() {
-  // An address outside every module may be inside one now; an address in a unit stays there.
-  std::erase_if(known_, [](const auto& entry) { return !entry.second.unit; });
+void Attribution::mapped(Address start, Address end) {
+  // An address outside every module may be inside one. What was known of the range is known of a
+  // file that was there before.
+  std::erase_if(known_, [&](const auto& entry) {
+    return !entry.second.unit || (entry.first >= start && entry.first < end);
+  });
   unwinder_is_stale_ = true;
   symbols_->refresh();
 }
