@@ -159,7 +159,7 @@ std::string DebugInfo::declaration(Address entry) {
   if (function == nullptr || function->entry != entry) return {};
   Dwarf_Die die = function->die;
   int line = 0;
-  const char* file = dwarf_decl_file(&die);
+  const char* file = die_declared_file(die);
   if (file == nullptr || dwarf_decl_line(&die, &line) != 0 || line <= 0) return {};
   return fmt::format("{}:{}", file_name(file, *unit), line);
 }

@@ -47,6 +47,9 @@ bool die_has_code(Dwarf_Die& die);                 // true if it has addresses o
 std::optional<int> die_number(Dwarf_Die& die, unsigned attribute);
 // Nullptr if there is none; owned by libdw.
 const char* die_string(Dwarf_Die& die, unsigned attribute);
+// The file that the DIE, or what it is a copy of, is declared in; nullptr if unknown; owned by
+// libdw. dwarf_decl_file() would abort where a unit of split DWARF has no table of files.
+const char* die_declared_file(Dwarf_Die& die);
 std::string die_function_name(Dwarf_Die& die);  // demangled; empty if unknown
 
 }  // namespace causalctl::unwind

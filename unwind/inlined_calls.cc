@@ -41,7 +41,7 @@ std::string linkage_name(Dwarf_Die& die) {
 }
 
 std::string declared_in(Dwarf_Die& die) {
-  const char* file = dwarf_decl_file(&die);
+  const char* file = die_declared_file(die);
   return file != nullptr ? std::string(base_name(file)) : std::string();
 }
 
@@ -150,7 +150,7 @@ DebugInfo::Source DebugInfo::first_line(Unit& unit, Dwarf_Die& scope) {
   Dwarf_Lines* rows = nullptr;
   std::size_t count = 0;
   int declared = 0;
-  const char* declared_file = dwarf_decl_file(&scope);
+  const char* declared_file = die_declared_file(scope);
   if (ranges.empty() || declared_file == nullptr || dwarf_decl_line(&scope, &declared) != 0 ||
       dwarf_getsrclines(&unit.lines, &rows, &count) != 0) {
     return {};

@@ -8,6 +8,8 @@
 #include <unordered_map>
 
 #include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/base/uprobe_page.h"
 #include "unwind/module_file.h"
 #include "unwind/module_index.h"
 #include "unwind/modules.h"
@@ -16,6 +18,8 @@
 namespace causalctl::unwind {
 namespace {
 constexpr std::size_t kMostCachedAddresses = 100'000;
+// The kernel puts the page at the end of the address space, above the stack.
+constexpr Address kLowestUprobePage = 0x7fff00000000;
 constexpr std::size_t kMostLocated = 16;  // of different functions with one name
 
 bool exists_for(Pid target, const std::string& path) {
@@ -25,13 +29,27 @@ bool exists_for(Pid target, const std::string& path) {
 }  // namespace
 
 struct Symbolizer::Impl {
-  explicit Impl(Pid target) : modules(target) {}
+  explicit Impl(Pid process) : target(process), modules(process) {}
   Impl(const std::string& file, const std::string& name) : modules(file, name) {}
 
   ModuleIndex& index(LoadedModule& module) {
     auto& known = indexes[module.serial];
     if (!known) known = std::make_unique<ModuleIndex>(module);
     return *known;
+  }
+
+  // The page comes with the first hit, and no perf event tells of it.
+  std::optional<Module> uprobe_page(Address address) {
+    if (address < kLowestUprobePage) return std::nullopt;
+    if (page.start == 0) {
+      const auto maps = procfs::maps(target);
+      if (!maps) return std::nullopt;
+      for (const procfs::Map& map : *maps) {
+        if (map.path == kUprobePage) page = {map.path, "", map.start, map.end, false};
+      }
+    }
+    if (address < page.start || address >= page.end) return std::nullopt;
+    return page;
   }
 
   Module describe(LoadedModule& module) {
@@ -106,6 +124,8 @@ struct Symbolizer::Impl {
     return {entries.begin(), entries.end()};
   }
 
+  Pid target;
+  Module page;  // that of uprobes, once it is there
   Modules modules;
   std::unordered_map<std::uint64_t, std::unique_ptr<ModuleIndex>> indexes;  // by module serial
   std::unordered_map<Address, std::vector<Frame>> cache;
@@ -132,7 +152,7 @@ std::vector<Module> Symbolizer::modules() {
 
 std::optional<Module> Symbolizer::module_at(Address address) {
   LoadedModule* module = impl_->modules.at(address);
-  if (module == nullptr) return std::nullopt;
+  if (module == nullptr) return impl_->uprobe_page(address);
   return impl_->describe(*module);
 }
 

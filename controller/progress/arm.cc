@@ -10,12 +10,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <numeric>
 #include <system_error>
 
 #include "controller/base/error.h"
 #include "controller/perf/visit_trial.h"
 #include "controller/progress/boundary.h"
+#include "controller/progress/file_code.h"
 #include "controller/progress/image.h"
+#include "controller/progress/loaded_later.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/syscalls.h"
 #include "controller/progress/uprobe_address.h"
@@ -92,6 +95,31 @@ perf::UprobePlace uprobe(const Point& point, std::uint32_t tag, Pid target, std:
                 "anonymous memory, use --count-by breakpoint");
   }
   return {place->readable, place->offset, semaphore_offset, tag};
+}
+
+// Returns an address at which a uprobe would destroy the target's code, or nullopt.
+std::optional<Address> changed_code(const Point& point, Pid target) {
+  for (const auto& address : point.uprobe_addresses) {
+    if (!address) continue;
+    if (const auto changed = differs_from_file(target, *address)) return changed;
+  }
+  return std::nullopt;
+}
+
+bool can_be_uprobe(const Point& point, Pid target) {
+  return std::all_of(point.uprobe_addresses.begin(), point.uprobe_addresses.end(),
+                     [](const auto& address) { return address.has_value(); }) &&
+         !changed_code(point, target);
+}
+
+void require_code_of_file(const Point& point, Pid target) {
+  const auto changed = changed_code(point, target);
+  if (!changed) return;
+  throw Error(fmt::format("progress point '{}': the code at {} (0x{:x}) is not that of its file: "
+                          "the program has patched it, or its text was relocated. A uprobe there "
+                          "would destroy it",
+                          point.name, name_by_offset(target, *changed), *changed),
+              "count by --count-by breakpoint, with at most four places in all");
 }
 
 // The paths may differ, because each mapping of a deleted file has its own.
@@ -171,7 +199,9 @@ Armed Arming::by_uprobe(const Point& point, std::uint32_t tag,
     uprobes_.push_back(std::move(place));
     waiting_.push_back({&point, i});
   }
-  return {CountedBy::uprobe, point.places.size(), uprobe_cost_ns(point, target_)};
+  require_code_of_file(point, target_);
+  if (!has_its_files(point, target_)) throw_unloaded(point);
+  return {CountedBy::uprobe, point.places.size(), uprobe_cost_ns(point, target_), true};
 }
 
 void Arming::add_uprobes() {
@@ -213,7 +243,8 @@ std::optional<Armed> Arming::by_breakpoint(const Point& point, std::uint32_t tag
     if (error.error_number() != ENOSPC) throw;
     return std::nullopt;
   }
-  return Armed{CountedBy::breakpoint, visits.size(), perf::breakpoint_trial().cost_ns};
+  return Armed{CountedBy::breakpoint, visits.size(), perf::breakpoint_trial().cost_ns,
+               can_be_uprobe(point, target_)};
 }
 
 Armed Arming::by_breakpoint_only(const Point& point, std::uint32_t tag) {
@@ -231,7 +262,13 @@ Armed Arming::by_breakpoint_only(const Point& point, std::uint32_t tag) {
 
 Armed Arming::code(const Point& point, std::uint32_t tag) {
   if (count_by_ == config::CountBy::breakpoint) return by_breakpoint_only(point, tag);
-  if (count_by_ == config::CountBy::automatic && perf::breakpoint_trial().is_seen()) {
+  // A breakpoint would stay at the address where the file was, a uprobe goes with the file.
+  std::vector<Address> addresses;
+  for (const auto& place : point.places) addresses.push_back(place.address);
+  const bool prefers_uprobe = is_in_loaded_later(addresses, target_) &&
+                              perf::uprobe_trial().is_seen() && can_be_uprobe(point, target_);
+  if (count_by_ == config::CountBy::automatic && !prefers_uprobe &&
+      perf::breakpoint_trial().is_seen()) {
     if (const auto armed = by_breakpoint(point, tag)) return *armed;
   }
   return by_uprobe(point, tag, std::vector<std::uint64_t>(point.places.size()));
@@ -285,9 +322,22 @@ Armed Arming::arm(const Point& point, std::uint32_t tag) {
   if (const auto* spec = std::get_if<SyscallSpec>(&point.spec)) {
     return system_call(point, *spec, tag);
   }
+  wait_for_its_files(point, target_);
   INVARIANT(!point.places.empty() && point.uprobe_addresses.size() == point.places.size());
   if (const auto* spec = std::get_if<UsdtSpec>(&point.spec)) return usdt(point, *spec, tag);
   return code(point, tag);
+}
+
+// Those that only a breakpoint can count come first, while registers are free.
+std::vector<std::size_t> order_of_arming(const std::vector<Point>& points, Pid target) {
+  std::vector<std::size_t> order(points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::size_t places = 0;
+  for (const Point& point : points) places += point.places.size();
+  if (places <= kDebugRegisters) return order;
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::size_t i) { return !can_be_uprobe(points[i], target); });
+  return order;
 }
 
 }  // namespace
@@ -312,9 +362,9 @@ std::string text_of(const Armed& armed) {
 std::vector<Armed> arm(const std::vector<Point>& points, Pid target, config::CountBy count_by,
                        perf::Session& session, std::uint32_t first_tag) {
   Arming arming(target, count_by, session);
-  std::vector<Armed> armed;
-  for (const Point& point : points) {
-    armed.push_back(arming.arm(point, first_tag + static_cast<std::uint32_t>(armed.size())));
+  std::vector<Armed> armed(points.size());
+  for (const std::size_t i : order_of_arming(points, target)) {
+    armed[i] = arming.arm(points[i], first_tag + static_cast<std::uint32_t>(i));
   }
   arming.add_uprobes();
   return armed;

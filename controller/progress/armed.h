@@ -17,6 +17,7 @@ struct Armed {
   std::size_t places = 0;
   // What one visit costs its thread, as measured on this machine; 0: next to nothing, or unknown.
   Nanoseconds visit_cost_ns = 0;
+  bool can_be_uprobe = false;  // whether uprobes count, or could count, all of its places
 };
 
 // "hardware breakpoint", "uprobe at 6 places", "tracepoint", "samples".

@@ -22,7 +22,6 @@
 namespace causalctl::progress {
 namespace {
 
-constexpr std::size_t kLongestInstruction = 15;
 constexpr std::uint64_t kFarthestStart = 16 << 20;  // no function is longer than that
 
 struct Location {
@@ -59,6 +58,8 @@ std::optional<Address> nearest_known_boundary(Pid target, Address address,
   return best;
 }
 
+}  // namespace
+
 std::vector<std::byte> read_some(const std::string& path, std::uint64_t offset, std::size_t size) {
   std::vector<std::byte> bytes(size);
   // Meanwhile the name may belong to a pipe, where opening blocks and reading removes data.
@@ -67,8 +68,6 @@ std::vector<std::byte> read_some(const std::string& path, std::uint64_t offset, 
   bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   return bytes;
 }
-
-}  // namespace
 
 std::vector<std::byte> read_code(Pid target, Address start, Address address) {
   const std::size_t size = address - start + kLongestInstruction;

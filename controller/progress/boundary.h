@@ -11,6 +11,7 @@
 #include <libelf.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,11 @@ namespace causalctl::progress {
 // point in the message. REQUIRES: `address` is in an executable mapping of a file.
 void require_boundary(const std::string& what, Pid target, Address address,
                       unwind::Symbolizer& symbolizer);
+
+inline constexpr std::size_t kLongestInstruction = 15;
+
+// Returns what can be read of `size` bytes of a file.
+std::vector<std::byte> read_some(const std::string& path, std::uint64_t offset, std::size_t size);
 
 // Returns the code from `start` to the end of the instruction that contains `address`, and perhaps
 // more. Bytes that neither the file nor the memory has are missing.

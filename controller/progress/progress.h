@@ -15,6 +15,7 @@
 #include "controller/perf/session.h"
 #include "controller/progress/armed.h"
 #include "controller/progress/counters.h"
+#include "controller/progress/image.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::progress {
@@ -63,6 +64,7 @@ struct Point {
   // For each place where a uprobe can count it (uprobe_address.h), or nullopt if nowhere. Empty for
   // points that are not code.
   std::vector<std::optional<Address>> uprobe_addresses{};
+  std::vector<FilePlace> files{};      // where each place is; the module is empty if in no file
   std::vector<std::string> remarks{};  // what it does not count, or counts besides; sentences
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/procfs.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
@@ -270,6 +271,22 @@ void require_few(const std::string& what, const std::vector<Place>& places) {
                    most.empty() ? "" : hint);
 }
 
+// The symbolizer read the mappings some time ago, and a program may have unloaded the file since.
+// One of the two paths may lack an ending, " (deleted)".
+FilePlace file_of(const std::string& point, Address address, Pid target,
+                  unwind::Symbolizer& symbolizer) {
+  const auto file = file_place(target, address);
+  const auto module = symbolizer.module_at(address);
+  if (!module || !module->path.starts_with('/')) return file.value_or(FilePlace{});
+  if (file && (file->module.starts_with(module->path) || module->path.starts_with(file->module))) {
+    return *file;
+  }
+  if (!file && !procfs::has_ended(target)) return {};  // moved to anonymous memory, or unreadable
+  throw Error(fmt::format("progress point '{}': {} was unloaded while the point was looked for",
+                          point, module->path),
+              "try again, or name a point in a file that stays loaded");
+}
+
 }  // namespace
 
 Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolizer) {
@@ -284,6 +301,7 @@ Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolize
   point.remarks = remarks_on(point, target, symbolizer);
   for (const Place& place : point.places) {
     point.uprobe_addresses.push_back(uprobe_address(target, place.address, symbolizer));
+    point.files.push_back(file_of(point.name, place.address, target, symbolizer));
   }
   return point;
 }

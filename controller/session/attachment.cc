@@ -25,6 +25,7 @@ namespace causalctl::session {
 namespace {
 
 constexpr Nanoseconds kDigestPatience = kSecond;
+constexpr Nanoseconds kLookForUnloadsEvery = 50 * kMillisecond;
 // The share of the run for which threads ran before they were watched, from which it is reported.
 constexpr double kUnseenTold = 0.01;
 
@@ -82,7 +83,8 @@ Armory arm_points(config::CountBy count_by, const progress::CountedPoints& point
       log::verbose("{}: counted by {}", point.name, text);
     }
     armory.visit_costs_ns.push_back(armed.visit_cost_ns);
-    recording.counting.push_back({points.counted[tag].name, text, armed.visit_cost_ns, armed.by});
+    recording.counting.push_back(
+        {points.counted[tag].name, text, armed.visit_cost_ns, armed.by, armed.can_be_uprobe});
     if (armed.by != progress::CountedBy::breakpoint) continue;
     for (const unwind::Place& place : point.places) armory.breakpoints.push_back(place.address);
   }
@@ -160,10 +162,17 @@ void Attachment::attach(perf::SessionOptions options) {
   options.tried = tried_;
   session_ = std::make_unique<perf::Session>(target_, options);
   armory_ = arm_points(count_by_, points_, target_, *session_, recording_);
+  if (progress::is_in_loaded_later(armory_.breakpoints, target_)) {
+    unloads_ = progress::Unloads(target_, armory_.breakpoints);
+  }
 }
 
 const pause::PauserChoice& Attachment::open_pauses(const pause::PauserOptions& options) {
-  pauses_ = pause::make_pauser(target_, guardian_, options);
+  try {
+    pauses_ = pause::make_pauser(target_, guardian_, options);
+  } catch (const TargetGone& gone) {
+    throw_with_cause(gone, guardian_, end_watch_, recording_.counting);
+  }
   log::verbose("a pause by {} costs its thread {} µs besides", pauses_.pauser->name(),
                pauses_.pause_cost_ns / 1000);
   record(pauses_.tried, recording_);
@@ -177,11 +186,27 @@ const pause::PauserChoice& Attachment::open_pauses(const pause::PauserOptions& o
 
 void Attachment::begin_work() {
   cpu_limits_.emplace(target_);
+  children_.emplace(target_);
   raise_priority();
 }
 
-int Attachment::interrupts() const {
-  return std::max<int>(guardian_.was_killed(), Interrupts::count());
+int Attachment::interrupts() {
+  look_for_unloads();
+  const bool must_end = guardian_.was_killed() || !unloaded_.empty();
+  return std::max<int>(must_end, Interrupts::count());
+}
+
+void Attachment::look_for_unloads() {
+  const Nanoseconds now_ns = monotonic_now();
+  if (!unloaded_.empty() || now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + kLookForUnloadsEvery;
+  unloaded_ = unloads_.gone();
+  if (unloaded_.empty()) return;
+  recording_.warnings.push_back(
+      fmt::format("{} was unloaded, or loaded again elsewhere, while breakpoints stood in it. The "
+                  "run was ended early, because they count other code or none; use --count-by "
+                  "uprobe",
+                  unloaded_));
 }
 
 void Attachment::let_go() {
@@ -190,6 +215,11 @@ void Attachment::let_go() {
 
 void Attachment::detach() {
   warn_of_losses();
+  if (children_) {
+    if (auto text = text_of(children_->seen(), target_)) {
+      recording_.warnings.push_back(std::move(*text));
+    }
+  }
   const bool killed_before = guardian_.was_killed();
   if (killed_before) recording_.warnings.emplace_back(kGuardianKilled);
   if (recording_.reason == EndReason::first_thread_ended) {

@@ -33,7 +33,9 @@
 #include "controller/base/types.h"
 #include "controller/pause/pauser.h"
 #include "controller/perf/session.h"
+#include "controller/progress/loaded_later.h"
 #include "controller/progress/progress.h"
+#include "controller/session/children.h"
 #include "controller/session/interrupts.h"
 #include "controller/session/recording.h"
 #include "controller/session/target_end.h"
@@ -87,14 +89,16 @@ class Attachment {
   const progress::CountedPoints& points() const { return points_; }
   const Armory& armory() const { return armory_; }
   perf::Session& events() { return *session_; }
-  // Returns how often the user asked for the end; at least 1 if the guardian was killed.
-  int interrupts() const;
+  // Returns how often the user asked for the end; at least 1 if the guardian was killed, or if a
+  // file in which breakpoints stand was unloaded.
+  int interrupts();
   bool first_thread_ended() { return first_thread_.has_ended_alone(); }
   CpuLimits cpu_limits() { return cpu_limits_->poll(); }
   void let_go();  // lets a suspended program go on
 
  private:
   void warn_of_losses();
+  void look_for_unloads();
   std::vector<std::string> restore();
   void compare_digests(const std::vector<std::string>& left);
 
@@ -113,6 +117,10 @@ class Attachment {
   std::optional<Interrupts> interrupts_;
   std::unique_ptr<perf::Session> session_;
   Armory armory_;
+  std::optional<Children> children_;  // since the work began
+  progress::Unloads unloads_;         // of files in which breakpoints stand
+  Nanoseconds next_look_ns_ = 0;
+  std::string unloaded_;  // the path of one that was
   pause::PauserChoice pauses_;
   std::optional<CpuLimitsOf> cpu_limits_;  // read since the work began
 };

@@ -21,7 +21,9 @@ struct Counting {
   std::string point;              // its name; that of a latency stands twice, for begin and end
   std::string by;                 // as progress::text_of() names it
   Nanoseconds visit_cost_ns = 0;  // what a visit costs its thread; 0 if hardly anything, or unknown
-  progress::CountedBy way = progress::CountedBy::samples;  // not in the log
+  // Not in the log: the way, and whether uprobes count it, or could.
+  progress::CountedBy way = progress::CountedBy::samples;
+  bool can_be_uprobe = false;
 
   static constexpr auto fields() {
     return std::tuple{Field("point", &Counting::point), Field("by", &Counting::by),

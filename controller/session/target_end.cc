@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <limits>
+#include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
@@ -66,8 +67,23 @@ std::string text_of(const std::vector<Death>& deaths, std::uint64_t runs) {
                      deaths.size(), runs, text_of(nearest));
 }
 
-void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording) {
-  if (!recording.death) return;
+std::string uprobe_as_cause(const Death& death, const std::vector<Counting>& counting) {
+  const bool possible =
+      death.signal == SIGTRAP || death.signal == SIGSEGV || death.signal == SIGILL;
+  const auto counted = std::find_if(counting.begin(), counting.end(), [](const Counting& each) {
+    return each.way == progress::CountedBy::uprobe;
+  });
+  if (!possible || counted == counting.end()) return {};
+  return fmt::format(
+      "'{}' was counted by uprobe: a program that copies, compares or patches its own code may be "
+      "ended by {} for that. Use --count-by breakpoint",
+      counted->point, name_of_signal(death.signal));
+}
+
+namespace {
+
+// Waits for up to some tenths of a second.
+std::optional<int> status_of_end(tracee::Guardian& guardian, const tracee::EndWatch& watch) {
   constexpr Nanoseconds limit_ns = 300 * kMillisecond;
   const auto status_now = [&] {
     const auto status = guardian.exit_status();
@@ -77,12 +93,31 @@ void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recor
   for (Patience patience(limit_ns); !status && !patience.over(); status = status_now()) {
     sleep_until(monotonic_now() + kMillisecond);
   }
+  return status;
+}
+
+}  // namespace
+
+void throw_with_cause(const TargetGone& gone, tracee::Guardian& guardian,
+                      const tracee::EndWatch& watch, const std::vector<Counting>& counting) {
+  const auto status = status_of_end(guardian, watch);
+  if (!status || !WIFSIGNALED(*status)) throw gone;
+  const Death death{WTERMSIG(*status), {}, 0};
+  throw TargetGone(fmt::format("{}: {} ended it", gone.what(), name_of_signal(death.signal)),
+                   uprobe_as_cause(death, counting));
+}
+
+void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording) {
+  if (!recording.death) return;
+  const auto status = status_of_end(guardian, watch);
   if (!status || !WIFSIGNALED(*status)) {
     recording.death.reset();
     return;
   }
   recording.death->signal = WTERMSIG(*status);
   recording.warnings.push_back(text_of(*recording.death));
+  auto uprobe = uprobe_as_cause(*recording.death, recording.counting);
+  if (!uprobe.empty()) recording.warnings.push_back(std::move(uprobe));
 }
 
 }  // namespace causalctl::session

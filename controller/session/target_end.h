@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/error.h"
 #include "controller/base/types.h"
 #include "controller/session/recording.h"
 #include "controller/tracee/end_watch.h"
@@ -38,9 +39,18 @@ std::string text_of(const Death& death);
 // after a pause. REQUIRES: `deaths` is not empty.
 std::string text_of(const std::vector<Death>& deaths, std::uint64_t runs);
 
+// Returns, for a target that a signal ended, how a uprobe may be the cause; empty if none counted,
+// or if the signal cannot be due to one.
+std::string uprobe_as_cause(const Death& death, const std::vector<Counting>& counting);
+
 // Adds the signal to recording.death, if that is set, and warns of it; resets it if no signal ended
 // the target. Waits for up to some tenths of a second, because the target's parent may not have
 // waited for it yet, or the kernel may not be done with it.
 void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording);
+
+// Throws `gone` again, with the signal that ended the target, and a uprobe as its possible cause.
+[[noreturn]] void throw_with_cause(const TargetGone& gone, tracee::Guardian& guardian,
+                                   const tracee::EndWatch& watch,
+                                   const std::vector<Counting>& counting);
 
 }  // namespace causalctl::session

@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/base/log.h"
 #include "controller/base/number.h"
 #include "controller/base/printable.h"
 #include "controller/base/procfs.h"
@@ -30,7 +32,8 @@ constexpr std::uint64_t kLargestFile = 256ULL << 20;
 constexpr std::size_t kPiece = 64 << 10;  // parsed within a millisecond or two
 constexpr std::size_t kMostTold = 100'000;
 constexpr Nanoseconds kLookEvery = kSecond;
-constexpr long kFuse = 0x65735546;  // FUSE_SUPER_MAGIC of statfs(2)
+constexpr Nanoseconds kClockSlack = 2 * kSecond;  // clocks are set, ticks are coarse
+constexpr long kFuse = 0x65735546;                // FUSE_SUPER_MAGIC of statfs(2)
 
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
@@ -135,6 +138,20 @@ bool is_runtime_stub(std::string_view name) {
                      [&](std::string_view stub) { return name.starts_with(stub); });
 }
 
+bool PerfMapFile::is_older_than_target(int file) {
+  struct stat status {};
+  const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", target_));
+  const auto began_ticks = stat ? procfs::parse_start_ticks(*stat) : 0;
+  if (began_ticks == 0 || ::fstat(file, &status) != 0) return false;
+  timespec since_boot{};
+  ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  const Nanoseconds began_ns =
+      static_cast<Nanoseconds>(began_ticks) * (kSecond / ::sysconf(_SC_CLK_TCK));
+  const Nanoseconds age_ns = since_boot.tv_sec * kSecond + since_boot.tv_nsec - began_ns;
+  const Nanoseconds written_ns = status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec;
+  return written_ns < realtime_now() - age_ns - kClockSlack;
+}
+
 bool PerfMapFile::open() {
   const auto status = procfs::status(target_);
   const auto pid = own_pid(target_);
@@ -147,6 +164,13 @@ bool PerfMapFile::open() {
   if (!place || !may_be_read(place.get(), status->uid)) return false;
   Fd file = open_below(root.get(), path);
   if (!file || !may_be_read(file.get(), status->uid)) return false;
+  if (is_older_than_target(file.get())) {
+    if (!std::exchange(told_old_, true)) {
+      log::note("warning: /{} is older than process {}, so its names are not used; remove it", path,
+                target_);
+    }
+    return false;
+  }
   file_ = std::move(file);
   return true;
 }

@@ -56,7 +56,9 @@ class PerfMap {
 bool is_runtime_stub(std::string_view name);
 
 // Reads the target's map piece by piece. It opens only a regular file of the target's user or of
-// root, without following links, and none on FUSE, where a read may wait for the target.
+// root, without following links, and none on FUSE, where a read may wait for the target. A map that
+// was last written before the target began is of an earlier process with its number: a warning is
+// given once, and it is not read.
 class PerfMapFile {
  public:
   explicit PerfMapFile(Pid target) : target_(target) {}
@@ -67,8 +69,10 @@ class PerfMapFile {
 
  private:
   bool open();
+  bool is_older_than_target(int file);
 
   Pid target_;
+  bool told_old_ = false;
   Fd file_;
   std::uint64_t read_ = 0;
   PerfMap map_;

@@ -207,3 +207,119 @@ def test_fuse_of_another_user(options):
                 assert (f"{folder}/mount/prog cannot be read: Permission denied "
                         "(a FUSE file system of user nobody)") in text, text
                 assert "run causalctl as nobody, or mount with allow_other" in text, text
+
+
+def attach_to_changed(options, pid, *words):
+    text = answer(options, "attach", pid, "--duration", "1s", "--pause-cost", "150us", *words)
+    assert pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] in "RS", text
+    return text
+
+
+def test_no_uprobe_stands_in_patched_code(options, tmp_path):
+    """The kernel would execute the instruction of the file there."""
+    program = compiled(tmp_path, "patched_entries.c", "prog", "-fcf-protection=none")
+    steps = [word for i in range(1, 6) for word in ("--progress", f"step{i}")]
+    with running(program) as pid:
+        for words in (("--count-by", "uprobe", "--progress", "step1"), steps):
+            text = attach_to_changed(options, pid, *words)
+            assert re.search(r"'step[15]': the code at prog\+0x\w+ \(0x\w+\) is not that of its "
+                             "file", text), text
+            assert "--count-by breakpoint" in text, text
+        # The four registers go to the functions that only they can count.
+        text = attach_to_changed(options, pid, "--progress", "work", *steps[:8], "--verbose")
+        assert "work: counted by uprobe" in text, text
+        assert "step4: counted by hardware breakpoint" in text, text
+        assert "the target afterwards: as it was before" in text, text
+
+
+def test_no_uprobe_stands_in_relocated_text(options, tmp_path):
+    program = compiled(tmp_path, "relocated_text.S", "prog", "-pie", "-Wl,-z,notext")
+    with running(program) as pid:
+        text = attach_to_changed(options, pid, "--count-by", "uprobe", "--progress", "item_done")
+        assert "is not that of its file" in text, text
+        text = attach_to_changed(options, pid, "--progress", "item_done")
+        assert "the target afterwards: as it was before" in text, text
+        assert "try --count-by uprobe" not in text, text
+
+
+def test_program_that_copies_its_code(options, tmp_path):
+    program = compiled(tmp_path, "copies_itself.c")
+    with running(program) as pid:
+        text = answer(options, "attach", pid, "--duration", "2s", "--pause-cost", "150us",
+                      "--count-by", "uprobe", "--progress", "item_done")
+        assert "SIGTRAP" in text, text
+        assert "'item_done' was counted by uprobe: a program that copies" in text, text
+
+
+@pytest.fixture(name="swapping")
+def swapping_program(tmp_path):
+    for which in ("first", "second"):
+        compiled(tmp_path, "swapped_library.c", f"lib{which}.so", "-shared", "-fPIC",
+                 f"-DPART={which}_part")
+    return compiled(tmp_path, "swaps_libraries.c")
+
+
+def test_another_library_is_mapped_at_the_address(options, swapping):
+    """A uprobe goes with its file, and samples are named by the file that is there."""
+    with running(swapping, "300", cwd=swapping.parent) as pid:
+        done = subprocess.run(
+            [options.causalctl, "attach", str(pid), "--progress", "libfirst.so:first_part",
+             "--progress", "first_done", "--duration", "5s", "--format", "json", "--pause-cost",
+             "150us", "--scope-binary", "lib*", "--unit", "function"],
+            capture_output=True, text=True, timeout=100, check=False)
+    report = json.loads(done.stdout)
+    visits = {point["name"]: point["visits"] for point in report["progress"]}
+    assert visits["first_done"] > 0, done.stderr
+    assert 0.9 < visits["libfirst.so:first_part"] / visits["first_done"] < 1.1, visits
+    assert "second_part" in done.stdout, done.stdout
+
+
+def test_unloaded_library_ends_a_run_by_breakpoints(options, swapping):
+    with running(swapping, "2000", cwd=swapping.parent) as pid:
+        text = answer(options, "attach", pid, "--progress", "libfirst.so:first_part",
+                      "--count-by", "breakpoint", "--duration", "20s", "--pause-cost", "150us")
+    assert re.search(r"libfirst\.so was unloaded, or loaded again elsewhere", text), text
+    assert "use --count-by uprobe" in text, text
+
+
+SPLIT_SOURCES = {
+    "a.c": """
+volatile long items;
+void item_done(void) { ++items; }
+void two(void) { item_done(); item_done(); }
+""",
+    "m.c": """
+#include <stdio.h>
+#include <unistd.h>
+void item_done(void);
+void two(void);
+void (*volatile pointer)(void) = item_done;
+int main(void) {
+  puts("ready");
+  fflush(stdout);
+  for (;;) {
+    for (volatile int i = 0; i < 100000; ++i) continue;
+    item_done();
+    two();
+    pointer();
+    usleep(100);
+  }
+}
+""",
+}
+
+
+def test_split_units_without_a_table_of_files(options, tmp_path):
+    """libdw asserts that a unit has one."""
+    for program in ("clang", "ld.lld"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed (Debian: clang, lld)")
+    for name, text in SPLIT_SOURCES.items():
+        (tmp_path / name).write_text(text)
+    subprocess.run(["clang", "-O2", "-g", "-gsplit-dwarf", "-flto", "-fuse-ld=lld",
+                    *SPLIT_SOURCES, "-o", "prog"], cwd=tmp_path, check=True)
+    with running(tmp_path / "prog") as pid:
+        text = answer(options, "attach", pid, "--progress", "item_done", "--duration", "1s",
+                      "--pause-cost", "150us")
+    assert "Assertion" not in text, text
+    assert "the target afterwards: as it was before" in text, text

@@ -9,6 +9,7 @@
 
 #include "controller/base/number.h"
 #include "controller/base/shell_quotes.h"
+#include "controller/base/uprobe_page.h"
 #include "controller/causal/analysis/estimate_totals.h"
 #include "controller/causal/analysis/start_up.h"
 
@@ -16,11 +17,15 @@ namespace causalctl::causal {
 namespace {
 
 constexpr double kHalf = 0.5;
-constexpr double kNearlyAll = 0.97;   // of the run's samples; a caller of everything has more
-constexpr double kHardlyAny = 0.01;   // of a unit's samples: its own, where it only calls
-constexpr double kWorthNaming = 0.1;  // of all samples
+constexpr double kNearlyAll = 0.97;       // of the run's samples; a caller of everything has more
+constexpr double kHardlyAny = 0.01;       // of a unit's samples: its own, where it only calls
+constexpr double kWorthNaming = 0.1;      // of all samples
+constexpr double kCostOfCounting = 0.02;  // of all samples
 constexpr std::size_t kMostNamed = 3;
 constexpr std::uint64_t kEnoughToTell = 50;  // samples that show which code runs
+
+constexpr const char* kWithoutMap =
+    ", which has no names without a perf map (node --perf-basic-prof; jcmd PID Compiler.perfmap)";
 
 using Places = std::map<std::string, std::uint64_t>;
 
@@ -44,7 +49,7 @@ bool is_described(const std::string& place) { return place.find(": ") != std::st
 
 // Returns the option that takes the place into the scope; empty if none does.
 std::string option_of(const std::string& place) {
-  if (place.empty() || is_described(place)) return "";
+  if (place.empty() || place == kUprobePage || is_described(place)) return "";
   if (!is_directory(place)) return "--scope-binary " + in_single_quotes(pattern_of(place));
   // The directory of Rust's library has a hash in its name.
   return "--scope-file " +
@@ -53,6 +58,7 @@ std::string option_of(const std::string& place) {
 
 std::string described(const std::string& place) {
   if (place.empty()) return "code compiled at run time";
+  if (place == kUprobePage) return "the kernel's page for uprobes, a cost of counting";
   return is_directory(place) ? "files of " + place : place;
 }
 
@@ -60,12 +66,13 @@ std::string described(const std::string& place) {
 std::string name(const std::string& place, double part) {
   const std::string option = option_of(place);
   std::string what = option.empty() ? "" : ": " + option;
-  if (place.empty()) {
-    what =
-        ", which has no names without a perf map (node --perf-basic-prof; jcmd PID "
-        "Compiler.perfmap)";
-  }
+  if (place.empty()) what = kWithoutMap;
   return fmt::format("{:.0f} % of the samples are in {}{}", 100 * part, described(place), what);
+}
+
+double share_in(const Elsewhere& elsewhere, const std::string& place) {
+  const auto found = elsewhere.by_place.find(place);
+  return found == elsewhere.by_place.end() ? 0 : share_of(found->second, elsewhere.samples);
 }
 
 std::string scope_text(const config::Scope& scope) {
@@ -144,11 +151,23 @@ report::InScope in_scope(const Elsewhere& elsewhere) {
 std::vector<std::string> unclaimed_places(const Elsewhere& elsewhere) {
   std::vector<std::string> texts;
   if (elsewhere.samples < kEnoughToTell) return texts;
+  if (const double share = share_in(elsewhere, kUprobePage); share >= kCostOfCounting) {
+    texts.push_back(
+        fmt::format("{:.0f} % of the samples are in the kernel's page for uprobes, which is a cost "
+                    "of counting; they belong to no code. Choose a point that is passed less often",
+                    100 * share));
+  }
+  if (const double share = share_in(elsewhere, ""); share >= kWorthNaming && !describe(elsewhere)) {
+    texts.push_back(fmt::format("{}; its callers, where they are in scope, get these samples",
+                                name("", share)));
+  }
   Places unclaimed = elsewhere.unclaimed;
   for (const auto& [place, samples] : most_first(elsewhere.cut_off, elsewhere.samples)) {
     unclaimed[place] -= std::min(samples, unclaimed[place]);
   }
   for (const auto& [place, samples] : most_first(unclaimed, elsewhere.samples)) {
+    if (place == kUprobePage) continue;
+    if (place.empty() && !describe(elsewhere)) continue;  // told above
     const bool of_go = place == "runtime/" || place.ends_with("/src/runtime/");
     texts.push_back(fmt::format(
         "{:.0f} % of the samples are in {}, and no caller of them is in scope{}",

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "controller/base/uprobe_page.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/symbols/call_chain.h"
@@ -57,6 +58,8 @@ Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain)
       return {Outcome::pending, 0};
     }
     if (known->second.unit) return {Outcome::unit, *known->second.unit, i};
+    // The chain of an instruction that was copied to another place begins with a wrong caller.
+    if (known->second.binary == kUprobePage) break;
   }
   return {Outcome::out_of_scope, 0};
 }
@@ -190,9 +193,12 @@ void Attribution::absorb() {
   }
 }
 
-void Attribution::mappings_changed() {
-  // An address outside every module may be inside one now; an address in a unit stays there.
-  std::erase_if(known_, [](const auto& entry) { return !entry.second.unit; });
+void Attribution::mapped(Address start, Address end) {
+  // An address outside every module may be inside one. What was known of the range is known of a
+  // file that was there before.
+  std::erase_if(known_, [&](const auto& entry) {
+    return !entry.second.unit || (entry.first >= start && entry.first < end);
+  });
   unwinder_is_stale_ = true;
   symbols_->refresh();
 }

@@ -47,7 +47,7 @@ class Attribution {
   // Takes in what has been resolved since the last call, and counts the samples that waited for it.
   // It is cheap.
   void absorb();
-  void mappings_changed();
+  void mapped(Address start, Address end);  // something is mapped there
   std::optional<symbols::LineInformation> lines() { return symbols_->lines(); }
 
   // Does what LocationSource::ask_later() does.

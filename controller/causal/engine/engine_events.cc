@@ -178,7 +178,9 @@ void Engine::apply(const perf::ThreadExitEvent& event) {
   parts_.counters.thread_ended(event.thread.tid);
 }
 
-void Engine::apply(const perf::MapEvent& /*event*/) { parts_.attribution.mappings_changed(); }
+void Engine::apply(const perf::MapEvent& event) {
+  parts_.attribution.mapped(event.start, event.start + event.length);
+}
 
 void Engine::apply(const perf::ExecEvent& /*event*/) { executed_ = true; }
 

@@ -20,7 +20,7 @@ std::vector<std::string> warnings_of(const Intrusion& intrusion) {
     if (share > kDearVisits) {
       // The kernel emulates the instructions that most functions begin with (docs/facilities.md).
       const char* cheaper =
-          intrusion.by_breakpoint ? ", or, at the entry of a function, try --count-by uprobe" : "";
+          intrusion.uprobe_instead ? ", or, at the entry of a function, try --count-by uprobe" : "";
       warnings.push_back(fmt::format(
           "{}: counting it takes {:.0f} % of the target's CPU time ({:.1f} us a visit, {} visits "
           "in {:.1f} s of CPU time); choose a point that is passed less often, such as a batch{}",

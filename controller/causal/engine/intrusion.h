@@ -26,8 +26,9 @@ struct Intrusion {
   Nanoseconds target_cpu_ns = 0;  // CPU time that the target used meanwhile
   std::uint64_t samples = 0;
   std::uint64_t samples_near_breakpoint = 0;
-  double spinning_share = 0;   // share of the samples in spinning loops
-  bool by_breakpoint = false;  // whether a hardware breakpoint counts `point`
+  double spinning_share = 0;  // share of the samples in spinning loops
+  // Whether a hardware breakpoint counts `point`, and a uprobe could.
+  bool uprobe_instead = false;
 };
 
 // Returns no warning if watching does not change the target.

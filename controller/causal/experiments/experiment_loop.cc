@@ -285,8 +285,9 @@ void ExperimentLoop::warn_of_intrusion() {
     intrusion.visits = parts_.counters.total_visits(tag);
     intrusion.point = parts_.counters.points()[tag].name;
     intrusion.visit_cost_ns = parts_.visit_cost_ns(tag);
-    intrusion.by_breakpoint =
-        tag < run_.counting.size() && run_.counting[tag].way == progress::CountedBy::breakpoint;
+    const bool known = tag < run_.counting.size();
+    intrusion.uprobe_instead = known && run_.counting[tag].way == progress::CountedBy::breakpoint &&
+                               run_.counting[tag].can_be_uprobe;
   }
   intrusion.target_cpu_ns = engine_.cpu_time_ns();
   intrusion.samples = parts_.attribution.total();

@@ -96,6 +96,54 @@ class ALibrary final : public Answering {
   }
 };
 
+// The kernel's page for uprobes at 1, called by a line that is not its caller.
+class UprobePage final : public Answering {
+  symbols::Location location_of(Address address) const override {
+    if (address == 1) return {address, "[uprobes]"};
+    return {address, "/bin/server", {{"_start", "/src/a.c", 5}}, true};
+  }
+};
+
+TEST_CASE("a sample in the page for uprobes goes to no unit", "[causal]") {
+  Attribution attribution(std::make_unique<UprobePage>(), nullptr);
+  perf::SampleEvent sample;
+  sample.callers = {1, 50};
+  for (int i = 0; i < 3; ++i) {
+    attribution.charge(sample);
+    attribution.absorb();
+  }
+  CHECK(attribution.units() == 0);
+  CHECK(attribution.unknown() == 3);
+  CHECK(attribution.elsewhere().at("[uprobes]") == 3);
+}
+
+// Another function at the same address after each look-up.
+class Swapped final : public Answering {
+  symbols::Location location_of(Address address) const override {
+    const char* name = ++lookups_ % 2 == 1 ? "alpha" : "beta";
+    return {address, "/lib/libx.so", {{name, "", 0}}};
+  }
+  mutable int lookups_ = 0;
+};
+
+TEST_CASE("what is mapped over a unit's code is looked up again", "[causal]") {
+  Attribution attribution(std::make_unique<Swapped>(), nullptr);
+  perf::SampleEvent sample;
+  sample.callers = {0x1100};
+  const auto charge = [&] {
+    attribution.charge(sample);
+    attribution.absorb();
+  };
+  charge();
+  attribution.mapped(0x5000, 0x6000);
+  charge();
+  REQUIRE(attribution.units() == 1);
+  attribution.mapped(0x1000, 0x2000);
+  charge();
+  REQUIRE(attribution.units() == 2);
+  CHECK(attribution.count(attribution.find("beta").value()) == 1);
+}
+
 // Code in scope, of which no function is known.
 class Nameless final : public Answering {
   symbols::Location location_of(Address address) const override {

@@ -261,6 +261,29 @@ TEST_CASE("what starts a thread is listed last", "[causal][elsewhere]") {
   CHECK(units[1].everybodys_caller);
 }
 
+TEST_CASE("code compiled at run time is told although its callers have its samples",
+          "[causal][elsewhere]") {
+  Run run = python_run();
+  run.samples = {samples_of("main", 990, 900), samples_of("work", 10, 0)};
+  run.elsewhere = {{"", 900, 0}};
+  const auto texts = unclaimed_places(elsewhere_of({run}));
+  REQUIRE(texts.size() == 1);
+  CHECK_THAT(texts[0], Contains("90 % of the samples are in code compiled at run time") &&
+                           Contains("perf map") && Contains("its callers"));
+  run.elsewhere = {{"", 90, 0}};
+  CHECK(unclaimed_places(elsewhere_of({run})).empty());
+}
+
+TEST_CASE("the kernel's page for uprobes is a cost of counting", "[causal][elsewhere]") {
+  Run run = python_run();
+  run.samples = {samples_of("work", 950, 0)};
+  run.losses.samples_unknown = 50;
+  run.elsewhere = {{"[uprobes]", 50, 50}};
+  const auto texts = unclaimed_places(elsewhere_of({run}));
+  REQUIRE(texts.size() == 1);
+  CHECK_THAT(texts[0], Contains("5 % of the samples") && Contains("a cost of counting"));
+}
+
 TEST_CASE("the lead and unclaimed places are among the warnings", "[causal][elsewhere]") {
   const auto warned = [](const Run& run, const std::string& text) {
     const report::Report report = estimate({run});

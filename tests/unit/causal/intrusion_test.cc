@@ -13,7 +13,7 @@ TEST_CASE("a progress point that is passed too often is named", "[causal][intrus
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].starts_with("commit: counting it takes 12 % of the target's CPU time"));
   CHECK(warnings[0].find("--count-by uprobe") == std::string::npos);
-  intrusion.by_breakpoint = true;
+  intrusion.uprobe_instead = true;
   CHECK(warnings_of(intrusion).at(0).ends_with("try --count-by uprobe"));
   intrusion.target_cpu_ns = 0;
   CHECK(warnings_of(intrusion).empty());

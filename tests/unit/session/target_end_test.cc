@@ -32,4 +32,15 @@ TEST_CASE("of runs that signals ended the one nearest to a pause is told", "[ses
   CHECK_THAT(text_of({{SIGKILL, {}, 0}}, 20), EndsWith("no pause was within 1 s before"));
 }
 
+TEST_CASE("a uprobe is told as a possible cause of the target's end", "[session]") {
+  Counting work{"work", "uprobe", 0};
+  work.way = progress::CountedBy::uprobe;
+  CHECK_THAT(uprobe_as_cause(Death{SIGTRAP, {}, 0}, {work}),
+             Contains("'work' was counted by uprobe") && Contains("copies") &&
+                 Contains("SIGTRAP") && EndsWith("--count-by breakpoint"));
+  CHECK(uprobe_as_cause(Death{SIGKILL, {}, 0}, {work}).empty());
+  work.way = progress::CountedBy::breakpoint;
+  CHECK(uprobe_as_cause(Death{SIGTRAP, {}, 0}, {work}).empty());
+}
+
 }  // namespace causalctl::session

@@ -101,6 +101,18 @@ TEST_CASE("a perf map is read on as it grows, and anew when it was written anew"
   CHECK(name_at(file.map(), 0x3000) == "c");
 }
 
+TEST_CASE("a map that is older than the process is another one's", "[symbols][perf_map]") {
+  const OwnMap own;
+  own.append("1000 10 a\n");
+  const timespec old{1'600'000'000, 0};
+  const timespec times[2] = {old, old};
+  REQUIRE(::utimensat(AT_FDCWD, own.path().c_str(), times, 0) == 0);
+  PerfMapFile file(::getpid());
+  CHECK_FALSE(file.read_on());
+  own.append("2000 10 b\n");
+  CHECK(file.read_on());
+}
+
 TEST_CASE("links, FIFOs and files of others are no perf maps", "[symbols][perf_map]") {
   const OwnMap own;
   PerfMapFile file(::getpid());
