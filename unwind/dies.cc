@@ -46,6 +46,22 @@ const char* die_string(Dwarf_Die& die, unsigned attribute) {
   return dwarf_formstring(dwarf_attr(&die, attribute, &value));
 }
 
+// dwarf_decl_file aborts where a unit that link-time optimisation merged has no files.
+const char* die_declared_in(Dwarf_Die& die) {
+  Dwarf_Attribute value;
+  Dwarf_Word index = 0;
+  Dwarf_Die unit;
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  if (dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_file, &value), &index) != 0 ||
+      dwarf_cu_die(value.cu, &unit, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) ==
+          nullptr ||
+      dwarf_getsrcfiles(&unit, &files, &count) != 0 || index >= count) {
+    return nullptr;
+  }
+  return dwarf_filesrc(files, index, nullptr, nullptr);
+}
+
 std::string die_function_name(Dwarf_Die& die) {
   Dwarf_Attribute value;
   Dwarf_Attribute* linkage = dwarf_attr_integrate(&die, DW_AT_linkage_name, &value);

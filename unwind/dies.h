@@ -47,6 +47,8 @@ bool die_has_code(Dwarf_Die& die);                 // true if it has addresses o
 std::optional<int> die_number(Dwarf_Die& die, unsigned attribute);
 // Nullptr if there is none; owned by libdw.
 const char* die_string(Dwarf_Die& die, unsigned attribute);
+// Returns the file of the declaration; nullptr if there is none, or no line table that names it.
+const char* die_declared_in(Dwarf_Die& die);
 std::string die_function_name(Dwarf_Die& die);  // demangled; empty if unknown
 
 }  // namespace causalctl::unwind

@@ -12,6 +12,7 @@
 #include "controller/base/error.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/naming.h"
+#include "controller/progress/other_binaries.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/remarks.h"
 #include "controller/progress/syscalls.h"
@@ -126,6 +127,10 @@ std::vector<Place> Resolver::operator()(const FunctionSpec& spec) {
     unknown("no such function",
             in_shell_quotes(symbolizer_.similar_functions(spec.name, kSuggestions)));
   }
+  if (spec.binary.empty()) {
+    const auto why = another_library_has_it(spec.name, places, symbolizer_);
+    if (!why.empty()) unknown(why, {});
+  }
   drop_wrappers(places, target_, symbolizer_);
   require_one_function(places, spec);
   return places;
@@ -150,6 +155,7 @@ void Resolver::require_one_function(const std::vector<Place>& places, const Func
     if (!place.version.empty()) versions.insert(place.version);
   }
   for (const auto& place : places) {
+    if (place.symbol.starts_with("_ZT") && places.size() > 1) continue;  // a thunk of another place
     functions.emplace(identity_of(place) + (versions.size() > 1 ? place.version : ""), place);
     modules.insert(module_path(place));
   }
