@@ -165,10 +165,11 @@ class DebugInfo::CopySearch {
     });
   }
 
-  // Returns whether it is the function itself in the variant of a constructor or destructor, which
-  // contains another variant once for each of its calls.
+  // Returns whether it is the function itself in the variant of a constructor or destructor, or a
+  // thunk, which contains the function once for each of its calls.
   bool is_variant(Dwarf_Die& function) {
     const std::string symbol = linkage_name(function);
+    if (symbol.starts_with("_ZT")) return true;
     const char* name = dwarf_diename(&function);
     if (name == nullptr || symbol.find(name[0] == '~' ? "D0Ev" : "C1E") == symbol.npos)
       return false;
@@ -308,17 +309,6 @@ std::string DebugInfo::line_of_all(Unit* own, const Function* function,
     return fmt::format("{}:{}", source.file, source.line);
   }
   return {};
-}
-
-// Returns whether the unit's compiler writes down which calls it has inlined. OCaml's has the
-// assembler write lines only, and clang -gline-directives-only leaves out all functions.
-bool DebugInfo::tells_of_copies(const Unit& unit, const Place& function) {
-  Dwarf_Die root = unit.tree;
-  if (dwarf_srclang(&root) == DW_LANG_Mips_Assembler) return !is_caml(function.symbol);
-  return std::any_of(units_.begin(), units_.end(), [](Unit& each) {
-    Dwarf_Die tree = each.tree;
-    return dwarf_haschildren(&tree) > 0;
-  });
 }
 
 InlinedCalls DebugInfo::inlined_calls(const Place& wanted, const std::string& written,

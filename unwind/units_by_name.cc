@@ -8,6 +8,7 @@
 #include <set>
 
 #include "unwind/debug_info.h"
+#include "unwind/demangle.h"
 #include "unwind/function_name.h"
 #include "unwind/name_search.h"
 #include "unwind/names.h"
@@ -148,6 +149,17 @@ std::vector<DebugInfo::Unit*> DebugInfo::units_that_mention(const std::string& n
     }
   }
   return {found.begin(), found.end()};
+}
+
+// Returns whether the unit's compiler writes down which calls it has inlined. OCaml's has the
+// assembler write lines only, and clang -gline-directives-only leaves out all functions.
+bool DebugInfo::tells_of_copies(const Unit& unit, const Place& function) {
+  Dwarf_Die root = unit.tree;
+  if (dwarf_srclang(&root) == DW_LANG_Mips_Assembler) return !is_caml(function.symbol);
+  return std::any_of(units_.begin(), units_.end(), [](Unit& each) {
+    Dwarf_Die tree = each.tree;
+    return dwarf_haschildren(&tree) > 0;
+  });
 }
 
 std::vector<DebugInfo::Unit*> DebugInfo::units_with_file(const std::string& path) {

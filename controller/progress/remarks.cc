@@ -265,6 +265,35 @@ void add_line_loop(const std::string& name, const std::vector<Place>& places, Pi
   }
 }
 
+// gcc gives the code of thunks the line of the class, also where it is a copy of the function's
+// body.
+void add_thunks(const Point& point, Pid target, unwind::Symbolizer& symbolizer,
+                std::vector<std::string>& remarks) {
+  std::map<std::string, Address> functions;
+  for (const Place& place : point.places) {
+    const auto frames = symbolizer.frames(place.address);
+    if (!frames.empty()) functions.emplace(frames.back().function, place.address);
+  }
+  for (const auto& [function, address] : functions) {
+    const auto module = symbolizer.module_at(address);
+    if (!module || function.find("::") == std::string::npos) continue;  // no virtual function
+    for (const Place& thunk : symbolizer.find_function(function, module->path)) {
+      const auto range = symbolizer.function_range(thunk.address);
+      if (!thunk.symbol.starts_with("_ZT") || !range) continue;
+      const bool counted =
+          std::any_of(point.places.begin(), point.places.end(), [&](const Place& each) {
+            return range->first <= each.address && each.address < range->second;
+          });
+      if (counted || forwards(thunk, target, symbolizer)) continue;
+      remarks.push_back(fmt::format(
+          "{} has a copy without lines, for calls through another base class, which is not "
+          "counted: take {}",
+          point.name, unwind::without_arguments(function)));
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> remarks_on(const Point& point, Pid target,
@@ -283,6 +312,7 @@ std::vector<std::string> remarks_on(const Point& point, Pid target,
   } else if (std::holds_alternative<LineSpec>(point.spec) &&
              point.places.size() <= kMostPlacesDecoded) {
     add_line_loop(point.name, point.places, target, symbolizer, remarks);
+    add_thunks(point, target, symbolizer, remarks);
   }
   add_other_binaries(point, symbolizer, remarks);
   return remarks;

@@ -180,8 +180,11 @@ void Resolver::require_one_function(const std::vector<Place>& places, const Func
     } else {
       spec = name_by_offset(target_, place.address);
     }
-    const auto source =
-        place.file.empty() ? std::string() : fmt::format(" at {}:{}", place.file, place.line);
+    // The entry may have code that was inlined from another file.
+    std::string source = place.declared.empty() ? "" : " at " + place.declared;
+    if (source.empty() && !place.file.empty()) {
+      source = fmt::format(" at {}:{}", place.file, place.line);
+    }
     names.push_back(fmt::format("{}    ({}{})", in_shell_quotes(spec), place.function, source));
   }
   if (functions.size() > names.size()) {

@@ -30,6 +30,12 @@ std::string with_library(const std::string& source, const std::string& flags = "
       source, flags);
 }
 
+void check_all(Program& program, const std::string& spec) {
+  const auto counts = program.count(spec);
+  CHECK(counts.truth > 0);
+  CHECK(counts.visits == counts.truth);
+}
+
 constexpr const char* kTwoUnits = R"(#ifndef PART
 #define PART 3
 #endif
@@ -100,26 +106,19 @@ TEST_CASE("copies are told where dwz has moved their function", "[progress]") {
 #define PART 3
 #endif
 extern "C" { extern volatile long truth; void work(long); }
-struct Item {
-  long a, b, c, d, e, f, g, h;
-  void set(long x, long y, long z);
-  void done(long x, long y, long z) { truth++; a = x; b = y; c = z; }
-};
-extern Item item;
-inline void item_done(long x, long y, long z) { item.done(x, y, z); }
+inline void item_done(long x) { truth++; for (volatile long i = 0; i < x % 3; i++); }
 void other(long n);
 #if PART & 1
 extern "C" { volatile long truth; }
-Item item;
-void (*volatile indirect)(long, long, long) = item_done;
-void other(long n) { item_done(n, 1, 2); item_done(n, 3, 4); }
+void (*volatile indirect)(long) = item_done;
+void other(long n) { item_done(n); item_done(n + 1); }
 #endif
 #if PART & 2
-void work(long n) { other(n); item_done(n, n, n); }
+void work(long n) { other(n); item_done(n); }
 #endif
 )";
   Program program = of_two_units(source, "g++ -O2 -g", "", "dwz prog");
-  CHECK_THAT(program.told("item_done"), Contains("item_done is also inlined, at prog.cc:"));
+  CHECK_THAT(program.told("item_done"), Contains("is also inlined, at prog.cc:10, prog.cc:13"));
 }
 
 TEST_CASE("where nothing tells of copies, that is told", "[progress]") {
@@ -202,18 +201,19 @@ void work(long n) { truth += n; }
 }
 
 TEST_CASE("nested functions have their names of the source", "[progress]") {
-  Program program(R"(volatile long truth, sum;
+  const std::string source = R"(volatile long truth, sum;
 __attribute__((noinline)) void outer(long n) {
-  __attribute__((noinline)) void inner(long k) { truth++; sum += n * k; }
-  inner(n);
-  inner(n + 1);
+  __attribute__((noinline)) void inner(long k, long step) { truth++; sum += k * step; }
+  inner(n, 7);
+  inner(n + 1, 7);
 }
 void work(long n) { outer(n); }
-)",
-                  "gcc -O2 -g");
-  const auto counts = program.count("inner");
-  CHECK(counts.truth > 0);
-  CHECK(counts.visits == counts.truth);
+)";
+  for (const char* compile : {"gcc -O2 -g", "gcc -O2", "gcc -O1 -g"}) {
+    CAPTURE(compile);
+    Program program(source, compile);
+    check_all(program, "inner");
+  }
 }
 
 TEST_CASE("thunks with a copy of the function's body are counted", "[progress]") {
@@ -233,10 +233,35 @@ void work(long n) { as_b->on_event(n); as_b->on_event(n + 1); as_m->on_event(n);
   for (const std::string& compile : all) {
     CAPTURE(compile);
     Program program(source, compile, "-lstdc++");
-    const auto counts = program.count("M::on_event");
-    CHECK(counts.truth > 0);
-    CHECK(counts.visits == counts.truth);
+    check_all(program, "M::on_event");
+    CHECK_THAT(program.told("M::on_event"), !Contains("also inlined"));
+    if (compile.starts_with("g++ -O2 -g")) {
+      CHECK_THAT(program.told("prog.cc:5"), Contains("prog.cc:5 has a copy without lines"));
+    }
   }
+}
+
+TEST_CASE("templates of D that are only inlined are told", "[progress]") {
+  if (!counted::has("ldc2")) return;
+  Program program("volatile long truth; void work(long n) { truth += n; }", "gcc -O1 -g", "",
+                  "echo 'extern(C) __gshared long truth; pragma(inline, true) void step(T)(T n) { "
+                  "truth += n; } extern(C) void work(long n) { step(n); }' > d.d && "
+                  "ldc2 -O -g -betterC -c d.d -of=d.o && cc d.o driver.o -o prog");
+  CHECK_THAT(program.told("step!long"), Contains("inlined, at d.d:1"));
+  CHECK_THAT(program.told("step"), Contains("inlined, at d.d:1"));
+}
+
+TEST_CASE("a function is described by its own line", "[progress]") {
+  Program program(R"(extern "C" { volatile long truth; void work(long); }
+static inline __attribute__((always_inline)) void first(void) { truth++; }
+namespace a { __attribute__((noinline)) void step() {
+  first(); } }
+namespace b { __attribute__((noinline)) void step() {
+  first(); truth--; } }
+void work(long) { a::step(); b::step(); }
+)",
+                  "g++ -O2 -g");
+  CHECK_THAT(program.told("step"), Contains("prog.cc:3)") && Contains("prog.cc:5)"));
 }
 
 TEST_CASE("the same function in a library is told", "[progress]") {
