@@ -267,7 +267,7 @@ void work(long) { a::step(); b::step(); }
 TEST_CASE("the same function in a library is told", "[progress]") {
   const std::string source = R"(volatile long truth;
 extern void from_library(void);
-#include "h.h"
+#include <h.h>
 void work(long n) { if (n >= 0) { item_done(); from_library(); } }
 )";
   const std::string header =
