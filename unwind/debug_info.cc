@@ -28,6 +28,7 @@ void DebugInfo::index_units() {
   Dwarf_Die split{};
   while (dwarf_get_units(dwarf_, last, &cu, &version, &type, &unit.lines, &split) == 0) {
     last = cu;
+    if (type == DW_UT_partial) partial_units_.push_back(unit.lines);
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
     const bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
     unit.tree = is_split ? split : unit.lines;

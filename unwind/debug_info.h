@@ -53,10 +53,10 @@ class DebugInfo {
 
   std::string declaration(Address entry);  // of the function, as "/src/f.c:12"; empty if unknown
 
-  // Returns where calls of the function that begins at `entry` are inlined in this module. `entry`
-  // 0: of a function with this name that has no code of its own. Stops looking at `until_ns`
-  // (CLOCK_MONOTONIC), and says so.
-  InlinedCalls inlined_calls(Address entry, const std::string& name, Nanoseconds until_ns);
+  // Returns where calls of the function, which the user has written so, are inlined in this module.
+  // Address 0: of one that has no code of its own. Stops looking at `until_ns` (CLOCK_MONOTONIC),
+  // and says so.
+  InlinedCalls inlined_calls(const Place& wanted, const std::string& written, Nanoseconds until_ns);
   // Returns the .dwo file of the unit at the address that could not be read, or of any unit.
   std::optional<MissingDwo> missing_dwo(Address address);
   std::optional<MissingDwo> any_missing_dwo();
@@ -83,6 +83,9 @@ class DebugInfo {
   void index_units();
   // Returns those that may hold code of inlined calls of functions with this simple name.
   std::vector<Unit*> units_that_mention(const std::string& name);
+  // Returns those that refer to functions of other units.
+  const std::vector<Unit*>& borrowing_units();
+  bool tells_of_copies(const Unit& unit, const Place& function);
   // Returns those whose line table may have the source file: for others none is read.
   std::vector<Unit*> units_with_file(const std::string& path);
   Unit* unit_at(Address address);
@@ -118,6 +121,8 @@ class DebugInfo {
   Address bias_;
   bool has_lines_ = false;
   std::vector<Unit> units_;
+  std::vector<Dwarf_Die> partial_units_;  // without code; others take functions from them
+  std::optional<std::vector<Unit*>> borrowing_units_;
   RangeMap<std::size_t> units_by_address_;
   std::unordered_map<const char*, std::string> file_names_;  // the key is the string owned by libdw
 };

@@ -19,6 +19,7 @@
 
 #include "controller/base/clock.h"
 #include "unwind/debug_info.h"
+#include "unwind/demangle.h"
 #include "unwind/dies.h"
 #include "unwind/function_name.h"
 #include "unwind/names.h"
@@ -45,6 +46,12 @@ std::string declared_in(Dwarf_Die& die) {
   return file != nullptr ? std::string(base_name(file)) : std::string();
 }
 
+// The copies of one constructor or destructor have symbols of their own (C1, C2; D0, D1, D2, D4).
+bool same_function(const std::string& symbol, const std::string& other) {
+  if (symbol == other) return true;
+  return is_mangled(symbol) && is_mangled(other) && demangle(symbol) == demangle(other);
+}
+
 // Tells which functions are meant, in every unit that has a DIE of them.
 class Identity {
  public:
@@ -54,8 +61,13 @@ class Identity {
     if (text != nullptr) name_ = simple_name(text);
     dwarf_decl_line(&die, &line_);
   }
-  // The functions that may be called so.
-  explicit Identity(const std::string& called) : written_(called), name_(simple_name(called)) {}
+  // A function that only a symbol tells of: clang -g1 describes only functions that have copies.
+  explicit Identity(const Place& function)
+      : name_(simple_name(function.function)),
+        linkage_(is_mangled(function.symbol) ? function.symbol : "") {}
+  // The functions that may be called so; if `declared` is not empty, the one whose source is there.
+  explicit Identity(const std::string& called, const std::string& declared = "")
+      : written_(called), name_(simple_name(called)), declared_(base_name(declared)) {}
 
   // The functions with the same simple name, whatever encloses them.
   static Identity namesakes(const std::string& called) {
@@ -65,6 +77,22 @@ class Identity {
     return identity;
   }
 
+  // Other functions that fit the written name as well as this one does are looked for, too.
+  void look_for_namesakes(const std::string& written, const Place& function) {
+    written_for_namesakes_.emplace(written);
+    own_fit_ = written_for_namesakes_->fit(function.symbol, function.function);
+  }
+  // Returns whether a function that is not this one is as well called so. Headers of the system
+  // have many short names.
+  bool is_namesake(Dwarf_Die& origin) const {
+    if (!written_for_namesakes_ || own_fit_ == Fit::none) return false;
+    const char* text = dwarf_diename(&origin);
+    if (text == nullptr || simple_name(text) != name_) return false;
+    const char* file = die_declared_file(origin);
+    if (file == nullptr || std::string_view(file).starts_with("/usr/")) return false;
+    return written_for_namesakes_->fit(linkage_name(origin), die_function_name(origin)) <= own_fit_;
+  }
+
   const std::string& name() const { return name_; }  // without namespaces and arguments
 
   bool fits(Dwarf_Die& origin) const {
@@ -72,16 +100,27 @@ class Identity {
     if (text == nullptr || simple_name(text) != name_) return false;
     if (all_) return true;
     const std::string other = linkage_name(origin);
+    if (written_ && !declared_.empty() && declaration(origin) != declared_) return false;
     if (written_) return written_->fit(other, die_function_name(origin)) != Fit::none;
-    if (!linkage_.empty() && !other.empty()) return linkage_ == other;
+    if (!linkage_.empty() && !other.empty()) return same_function(linkage_, other);
     int number = 0;
     dwarf_decl_line(&origin, &number);
+    if (number == 0 || line_ == 0) return true;  // at least one has no declaration
     return number == line_ && declared_in(origin) == file_;
   }
 
  private:
+  static std::string declaration(Dwarf_Die& origin) {
+    int line = 0;
+    dwarf_decl_line(&origin, &line);
+    return fmt::format("{}:{}", declared_in(origin), line);
+  }
+
   std::optional<WrittenName> written_;  // if only a name is known
+  std::optional<WrittenName> written_for_namesakes_;
+  Fit own_fit_ = Fit::none;
   std::string name_;
+  std::string declared_;  // "f.c:12", if only a name is known
   bool all_ = false;
   std::string linkage_;
   std::string file_;
@@ -101,7 +140,10 @@ class DebugInfo::CopySearch {
     if (!is_over()) descend(unit.tree, unit, walk, 0);
   }
   const std::vector<InlinedCopy>& copies() const { return copies_; }
+  const std::vector<InlinedCopy>& of_namesakes() const { return of_namesakes_; }
   bool complete() const { return !late_; }
+  // Returns false if there are copies of which nothing tells the function.
+  bool readable() const { return readable_; }
 
  private:
   bool is_over() {
@@ -111,9 +153,10 @@ class DebugInfo::CopySearch {
 
   void descend(Dwarf_Die& parent, Unit& unit, DieWalk& walk, int depth) {
     if (depth > kDeepestDie) return;
+    const bool in_variant = dwarf_tag(&parent) == DW_TAG_subprogram && is_variant(parent);
     walk.for_each_child(parent, [&](Dwarf_Die& child) {
       const int tag = dwarf_tag(&child);
-      if (tag == DW_TAG_inlined_subroutine && is_copy(child)) copies_.push_back({&unit, child});
+      if (tag == DW_TAG_inlined_subroutine && !in_variant) take(child, unit);
       // The abstract copy of a function has no code.
       const bool abstract = tag == DW_TAG_subprogram && !die_has_code(child);
       if (can_hold_code(tag) && !abstract) descend(child, unit, walk, depth + 1);
@@ -122,24 +165,46 @@ class DebugInfo::CopySearch {
     });
   }
 
-  bool is_copy(Dwarf_Die& inlined) {
+  // Returns whether it is the function itself in the variant of a constructor or destructor, or a
+  // thunk, which contains the function once for each of its calls.
+  bool is_variant(Dwarf_Die& function) {
+    const std::string symbol = linkage_name(function);
+    if (symbol.starts_with("_ZT")) return true;
+    const char* name = dwarf_diename(&function);
+    if (name == nullptr || symbol.find(name[0] == '~' ? "D0Ev" : "C1E") == symbol.npos)
+      return false;
+    return identity_.fits(function);
+  }
+
+  void take(Dwarf_Die& inlined, Unit& unit) {
     Dwarf_Attribute value;
     Dwarf_Die origin;
     if (dwarf_formref_die(dwarf_attr(&inlined, DW_AT_abstract_origin, &value), &origin) ==
-        nullptr) {
-      return false;
+            nullptr ||
+        dwarf_tag(&origin) != DW_TAG_subprogram) {
+      readable_ = false;
+      return;
     }
-    const auto [known, is_new] = fits_.try_emplace(origin.addr, false);
-    if (is_new) known->second = identity_.fits(origin);
-    return known->second;
+    const auto [known, is_new] = known_.try_emplace(origin.addr, Of::another);
+    if (is_new && identity_.fits(origin)) known->second = Of::function;
+    if (is_new && known->second == Of::another && identity_.is_namesake(origin)) {
+      known->second = Of::namesake;
+    }
+    if (known->second == Of::function) copies_.push_back({&unit, inlined});
+    if (known->second == Of::namesake && of_namesakes_.size() < kMostCopies) {
+      of_namesakes_.push_back({&unit, inlined});
+    }
   }
 
   const Identity& identity_;
   Nanoseconds until_ns_;
   bool late_ = false;
+  bool readable_ = true;
   std::size_t seen_ = 0;
-  std::unordered_map<void*, bool> fits_;  // by the DIE of the function that was inlined
+  enum class Of { function, namesake, another };
+  std::unordered_map<void*, Of> known_;  // by the DIE of the function that was inlined
   std::vector<InlinedCopy> copies_;
+  std::vector<InlinedCopy> of_namesakes_;
 };
 
 // Returns the first line of the function's body in the scope's own code, which is the function or
@@ -184,7 +249,7 @@ DebugInfo::Source DebugInfo::first_line(Unit& unit, Dwarf_Die& scope) {
 bool DebugInfo::once_in_each(const Source& source, Unit* own, const Function* function,
                              const std::vector<InlinedCopy>& copies) {
   std::map<Unit*, std::map<const Function*, std::ptrdiff_t>> missing;  // places to be found
-  if (function != nullptr) ++missing[own][function];
+  if (own != nullptr) ++missing[own][function];
   for (const InlinedCopy& copy : copies) {
     Dwarf_Die die = copy.die;
     const auto ranges = die_ranges(die);
@@ -246,21 +311,28 @@ std::string DebugInfo::line_of_all(Unit* own, const Function* function,
   return {};
 }
 
-InlinedCalls DebugInfo::inlined_calls(Address entry, const std::string& name,
+InlinedCalls DebugInfo::inlined_calls(const Place& wanted, const std::string& written,
                                       Nanoseconds until_ns) {
   InlinedCalls found;
+  const Address entry = wanted.address;
   Unit* own = entry != 0 ? unit_at(entry) : nullptr;
   const Function* function = own != nullptr ? function_at(*own, entry) : nullptr;
-  if (entry != 0 && (function == nullptr || function->entry != entry)) return found;
+  found.known = entry == 0 || (own != nullptr && tells_of_copies(*own, wanted));
+  if (!found.known || (function != nullptr && function->entry != entry)) return found;
   Dwarf_Die die = function != nullptr ? function->die : Dwarf_Die{};
-  const Identity identity = function != nullptr ? Identity(die) : Identity(name);
+  Identity identity = function != nullptr ? Identity(die)
+                      : own != nullptr    ? Identity(wanted)
+                                          : Identity(written, wanted.declared);
+  if (own != nullptr) identity.look_for_namesakes(written, wanted);
   CopySearch search(identity, until_ns);
   if (own != nullptr) search.search(*own);
   for (Unit* unit : units_that_mention(identity.name())) {
     if (unit != own) search.search(*unit);
   }
   found.complete = search.complete();
+  found.known = search.readable();
   found.calls = call_sites(search.copies());
+  found.of_namesakes = call_sites(search.of_namesakes());
   if (!search.copies().empty()) {
     if (found.calls.empty()) found.calls.emplace_back("an unknown line");
     if (found.complete) found.line = line_of_all(own, function, search.copies());

@@ -1,6 +1,7 @@
 // Finds functions in the symbol table of a module, and of indirect ones the versions.
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "unwind/demangle.h"
@@ -33,6 +34,35 @@ bool names_copy(const std::string& name, const CloneName& clone) {
   if (clone.suffix.empty() || name.size() <= clone.base.size()) return false;
   const std::string symbol = std::string(clone.base) + std::string(clone.suffix);
   return symbol.starts_with(name) && (symbol.size() == name.size() || symbol[name.size()] == '.');
+}
+
+// Returns the name in the source, where the compiler has appended a number: to nested functions of
+// GNU C and Fortran ("f.0"), and with link-time optimisation to static ones of one name ("f.3").
+// Languages with dots in names have them before the last part: "main.init.0" of Go.
+CloneName source_symbol(std::string_view symbol) {
+  const CloneName clone = plain_symbol(symbol);
+  const auto dot = clone.base.find('.', 1);
+  if (dot == clone.base.npos || dot + 1 == clone.base.size()) return clone;
+  const auto other = clone.base.find_first_not_of("0123456789", dot + 1);
+  if (other != clone.base.npos) return clone;
+  const std::string_view whole(clone.base.data(), clone.base.size() + clone.suffix.size());
+  return {whole.substr(0, dot), whole.substr(dot)};
+}
+
+// Returns "_Z1fv" for "_ZThn8_1fv" and "_ZTv0_n24_1fv", thunks of f; empty for other symbols.
+// Source: Itanium C++ ABI, 5.1.4.3 "Virtual Tables and Thunks".
+std::string function_of_thunk(std::string_view symbol) {
+  const bool covariant = symbol.starts_with("_ZTc");
+  if (!symbol.starts_with("_ZTh") && !symbol.starts_with("_ZTv") && !covariant) return {};
+  std::size_t at = covariant ? 4 : 3;
+  for (int offsets = covariant ? 2 : 1; offsets > 0; --offsets) {
+    for (int numbers = at < symbol.size() && symbol[at] == 'v' ? 2 : 1; numbers > 0; --numbers) {
+      at = symbol.find('_', at);
+      if (at == symbol.npos) return {};
+      ++at;
+    }
+  }
+  return "_Z" + std::string(symbol.substr(at));
 }
 
 // The symbols that fit a name best so far.
@@ -76,7 +106,8 @@ const std::vector<ModuleIndex::Symbol>& ModuleIndex::symbols() {
         dwfl_module_getsym_info(module_.dwfl, i, &entry, &address, &section, nullptr, nullptr);
     if (name == nullptr || *name == 0 || section == SHN_UNDEF || !in_code(address)) continue;
     if (const auto kind = kind_of(GELF_ST_TYPE(entry.st_info))) {
-      symbols_->push_back({address, name, *kind});
+      const bool local = GELF_ST_BIND(entry.st_info) == STB_LOCAL;
+      symbols_->push_back({address, name, *kind, local});
     }
   }
   add_go_symbols();
@@ -97,9 +128,10 @@ void ModuleIndex::add_go_symbols() {
 }
 
 FunctionSymbol ModuleIndex::described(const Symbol& symbol) {
-  const CloneName clone = plain_symbol(symbol.name);
+  const CloneName clone = source_symbol(symbol.name);
   const std::string base(clone.base);
-  return {symbol.address, base, demangle(base), std::string(clone.suffix), symbol.kind};
+  return {symbol.address, base,        demangle(base), std::string(clone.suffix),
+          symbol.kind,    symbol.local};
 }
 
 template <typename Fits>
@@ -121,7 +153,7 @@ std::vector<FunctionSymbol> ModuleIndex::find_function(const std::string& name) 
     // Only few symbols are demangled: those of a large program take seconds.
     const bool starts = std::string_view(each.name).starts_with(name);
     if (!starts && !written.may_fit(each.name)) continue;
-    const CloneName clone = plain_symbol(each.name);
+    const CloneName clone = source_symbol(each.name);
     if (each.kind == Kind::untyped) {
       if (clone.suffix.empty() && clone.base == name) labels.push_back(described(each));
       continue;
@@ -134,12 +166,30 @@ std::vector<FunctionSymbol> ModuleIndex::find_function(const std::string& name) 
     entries.take(fit, std::move(symbol));
   }
   for (auto* found : {&copies, &entries.found, &labels}) {
-    if (!found->empty()) return each_once(std::move(*found));
+    if (found->empty()) continue;
+    add_thunks(*found);
+    return each_once(std::move(*found));
   }
   return find_by_debug_name(name);
 }
 
-// A Fortran procedure outside of modules is "proc_", and functions within functions are "f.0".
+void ModuleIndex::add_thunks(std::vector<FunctionSymbol>& functions) {
+  std::map<std::string, std::string> names;
+  for (const FunctionSymbol& each : functions) {
+    if (each.symbol.starts_with("_Z")) names.emplace(each.symbol, each.display);
+  }
+  if (names.empty()) return;
+  for (const Symbol& each : symbols()) {
+    if (!std::string_view(each.name).starts_with("_ZT")) continue;
+    FunctionSymbol thunk = described(each);
+    const auto function = names.find(function_of_thunk(thunk.symbol));
+    if (function == names.end() || thunk.suffix.find(".cold") != std::string::npos) continue;
+    thunk.display = function->second;
+    functions.push_back(std::move(thunk));
+  }
+}
+
+// A Fortran procedure outside of modules is "proc_".
 std::vector<FunctionSymbol> ModuleIndex::find_by_debug_name(const std::string& name) {
   constexpr std::size_t kMostTried = 64;
   std::vector<FunctionSymbol> found;
@@ -202,6 +252,7 @@ std::vector<std::string> ModuleIndex::names_at(Address address) {
   std::vector<std::string> names;
   for (const Symbol& each : symbols()) {
     if (each.address != address || each.kind != Kind::function) continue;
+    if (!function_of_thunk(each.name).empty()) continue;  // is no other function
     FunctionSymbol symbol = described(each);
     if (symbol.suffix.find(".cold") == std::string::npos)
       names.push_back(std::move(symbol.display));

@@ -29,6 +29,7 @@ struct FunctionSymbol {
   std::string display;  // demangled
   std::string suffix;   // ".constprop.0" of foo.constprop.0, which gets part of foo's calls
   Kind kind = Kind::function;
+  bool local = false;  // no other file can use the symbol
 
   // A part split off is called from the function itself, and from its inlined copies.
   bool is_part() const { return suffix.find(".part.") != std::string::npos; }
@@ -50,8 +51,9 @@ class ModuleIndex {
 
   // Returns the entries of the functions that `name` fits best (function_name.h). Copies made by
   // compilers (foo.constprop.0) are entries of foo as well; a symbol with its suffix is that symbol
-  // alone; "f@V1" and "f@@V1" are f of that version. If nothing fits: labels without a type, then
-  // functions that only the debug information calls so. Sorted, each once.
+  // alone; "f@V1" and "f@@V1" are f of that version. So are the thunks of f, which may have a copy
+  // of its body, and other functions that are f in the source (f.0, f.3). If nothing fits: labels
+  // without a type, then functions that only the debug information calls so. Sorted, each once.
   std::vector<FunctionSymbol> find_function(const std::string& name);
   // Returns the versions of an indirect function that the compiler made (f.avx2, f.default).
   std::vector<FunctionSymbol> target_clones(const FunctionSymbol& indirect);
@@ -84,10 +86,13 @@ class ModuleIndex {
     Address address = 0;
     const char* name = nullptr;  // owned by libdw, or by go_functions_
     FunctionSymbol::Kind kind = FunctionSymbol::Kind::function;
+    bool local = false;
   };
   static FunctionSymbol described(const Symbol& symbol);
 
   const std::vector<Symbol>& symbols();
+  // Adds the thunks of the functions: virtual calls enter f through them.
+  void add_thunks(std::vector<FunctionSymbol>& functions);
   std::vector<FunctionSymbol> find_by_debug_name(const std::string& name);
   std::optional<Named> symbol_at(Address address);
   std::optional<Named> bounds_at(Address address);  // the name is "memcached+0x1a2b0"

@@ -48,7 +48,8 @@ void for_each_match(std::string_view text, std::string_view wanted, Visit visit)
 }
 
 bool ends_name(std::string_view text, std::size_t at) {
-  return at < text.size() && (text[at] == '\0' || text[at] == '<' || text[at] == '[');
+  constexpr std::string_view kBegins("\0<[!", 4);  // the end, or template arguments
+  return at < text.size() && kBegins.find(text[at]) != kBegins.npos;
 }
 
 // Returns the offsets of all texts that can be the name. A linker lets a text that ends like

@@ -124,7 +124,7 @@ struct Symbolizer::Impl {
     return {entries.begin(), entries.end()};
   }
 
-  Pid target;
+  Pid target = 0;  // 0: a file on its own
   Module page;  // that of uprobes, once it is there
   Modules modules;
   std::unordered_map<std::uint64_t, std::unique_ptr<ModuleIndex>> indexes;  // by module serial
@@ -216,6 +216,7 @@ std::vector<Place> Symbolizer::find_function(const std::string& name,
         place.symbol = found.symbol;
         place.version = version;
         place.chosen = indirect;
+        place.local = found.local;
         if (located) place.declared = module.debug_info().declaration(entry);
         places.push_back(std::move(place));
       }
@@ -253,16 +254,20 @@ std::vector<std::string> Symbolizer::other_names(const Place& function) {
   return {names.begin(), names.end()};
 }
 
-InlinedCalls Symbolizer::inlined_calls(Address entry, Nanoseconds until_ns) {
-  LoadedModule* module = impl_->modules.at(entry);
+InlinedCalls Symbolizer::inlined_calls(const Place& function, const std::string& written,
+                                       Nanoseconds until_ns) {
+  LoadedModule* module = impl_->modules.at(function.address);
   if (module == nullptr) return {};
-  return impl_->index(*module).debug_info().inlined_calls(entry, "", until_ns);
+  return impl_->index(*module).debug_info().inlined_calls(function, written, until_ns);
 }
 
-InlinedCalls Symbolizer::inlined_calls(const std::string& name, Nanoseconds until_ns) {
+InlinedCalls Symbolizer::inlined_calls(const std::string& binary, const std::string& written,
+                                       const std::string& declared, Nanoseconds until_ns) {
+  Place wanted{0, {}, {}, 0};
+  wanted.declared = declared;
   for (LoadedModule* module : impl_->ordered()) {
-    if (module->file.main) {
-      return impl_->index(*module).debug_info().inlined_calls(0, name, until_ns);
+    if (binary.empty() ? module->file.main : module->file.path == binary) {
+      return impl_->index(*module).debug_info().inlined_calls(wanted, written, until_ns);
     }
   }
   return {};
@@ -277,8 +282,9 @@ std::optional<MissingDwo> Symbolizer::missing_dwo(Address address, bool any) {
   return missing;
 }
 
-std::vector<Place> Symbolizer::find_line(const std::string& file, int line) {
-  return impl_->search("", [&](ModuleIndex& module) {
+std::vector<Place> Symbolizer::find_line(const std::string& file, int line,
+                                         const std::string& binary_glob) {
+  return impl_->search(binary_glob, [&](ModuleIndex& module) {
     std::vector<Place> places;
     for (const LineMatch& found : module.find_line(file, line)) {
       Place place = impl_->place(module, found.address);

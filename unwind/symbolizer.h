@@ -48,6 +48,7 @@ struct Place {  // a place where a progress point can stand
   std::string declared = {};  // of a function: where its source is, "/src/f.c:12"; empty if unknown
   std::string version = {};   // of a symbol: "@@GLIBC_2.14"
   bool chosen = false;        // true of the version of an indirect function that is called
+  bool local = false;         // true of a function whose symbol only its own file can use
 };
 
 // Calls of a function that were replaced by a copy of its body.
@@ -56,6 +57,9 @@ struct InlinedCalls {
   // A line ("inl.c:4") that stands once in the function and once in each copy; empty if unknown.
   std::string line;
   bool complete = true;  // false if time did not suffice to read all debug information
+  bool known = true;     // false if no debug information tells of such calls
+  // The same of other functions that the written name means as well: the lines of their calls.
+  std::vector<std::string> of_namesakes = {};
 };
 
 struct MissingDwo {
@@ -104,17 +108,22 @@ class Symbolizer {
   // Returns the demangled names of other functions that begin at the address: aliases, and what the
   // linker has folded. Of an indirect function: other indirect ones with the same version.
   std::vector<std::string> other_names(const Place& function);
-  // Returns where calls of the function that begins there are inlined in its module, as far as can
-  // be read until `until_ns` (CLOCK_MONOTONIC).
-  InlinedCalls inlined_calls(Address entry, Nanoseconds until_ns);
-  // The same for a function of the executable that has no code of its own.
-  InlinedCalls inlined_calls(const std::string& name, Nanoseconds until_ns);
+  // Returns where calls of the function, which the user has written so, are inlined in its module,
+  // as far as can be read until `until_ns` (CLOCK_MONOTONIC).
+  InlinedCalls inlined_calls(const Place& function, const std::string& written,
+                             Nanoseconds until_ns);
+  // The same for a function that has no code of its own in the binary; "" is the executable. If
+  // `declared` is not empty, only that of the function whose source is there ("/src/f.c:12").
+  InlinedCalls inlined_calls(const std::string& binary, const std::string& written,
+                             const std::string& declared, Nanoseconds until_ns);
   // Returns the .dwo file that could not be read: that of the unit at the address, or with `any`
   // that of any unit of the module.
   std::optional<MissingDwo> missing_dwo(Address address, bool any);
   // Returns the first statement instruction(s) of FILE:LINE, one for each inlined or cloned copy,
-  // or none if the line has no code. FILE is matched by trailing path components.
-  std::vector<Place> find_line(const std::string& file, int line);
+  // or none if the line has no code. FILE is matched by trailing path components. `binary_glob` is
+  // as for functions.
+  std::vector<Place> find_line(const std::string& file, int line,
+                               const std::string& binary_glob = "");
   // Returns the runtime address of an offset in a module (a virtual address as in the file's
   // symbols).
   std::optional<Place> find_offset(const std::string& binary_glob, std::uint64_t offset);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "unwind/debug_info.h"
+#include "unwind/demangle.h"
 #include "unwind/function_name.h"
 #include "unwind/name_search.h"
 #include "unwind/names.h"
@@ -23,6 +25,28 @@ std::optional<Dwarf_Off> offsets_base(Dwarf_Die& unit) {
     return std::nullopt;
   }
   return base;
+}
+
+// Returns whether the unit has functions, or copies of them, that another unit or file describes.
+bool refers_to_other_units(Dwarf_Die& unit) {
+  Dwarf_Off at = 0;
+  for (;;) {
+    std::size_t length = 0;
+    Dwarf_Abbrev* abbreviation = dwarf_getabbrev(&unit, at, &length);
+    if (abbreviation == nullptr || abbreviation == DWARF_END_ABBREV) return false;
+    at += length;
+    const unsigned tag = dwarf_getabbrevtag(abbreviation);
+    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+    std::size_t count = 0;
+    dwarf_getattrcnt(abbreviation, &count);
+    for (std::size_t i = 0; i < count; ++i) {
+      unsigned name = 0;
+      unsigned form = 0;
+      if (dwarf_getabbrevattr(abbreviation, i, &name, &form, nullptr) != 0) break;
+      const bool origin = name == DW_AT_abstract_origin || name == DW_AT_specification;
+      if (origin && (form == DW_FORM_ref_addr || form == DW_FORM_GNU_ref_alt)) return true;
+    }
+  }
 }
 
 // Collects the offsets of the functions with this simple name.
@@ -44,42 +68,98 @@ void collect_origins(Dwarf_Die& parent, std::string_view name, std::vector<Dwarf
 
 }  // namespace
 
+// Link-time optimisation puts the code of a unit into another one, which refers to its functions;
+// dwz moves what several units describe into partial units.
+const std::vector<DebugInfo::Unit*>& DebugInfo::borrowing_units() {
+  if (borrowing_units_) return *borrowing_units_;
+  borrowing_units_.emplace();
+  std::map<Dwarf_Off, bool> borrow;  // by the table of abbreviations, which units may share
+  for (Unit& unit : units_) {
+    Dwarf_Die root;
+    Dwarf_Off table = 0;
+    if (dwarf_cu_die(unit.lines.cu, &root, nullptr, &table, nullptr, nullptr, nullptr, nullptr) ==
+        nullptr) {
+      continue;
+    }
+    const auto [known, is_new] = borrow.try_emplace(table, false);
+    if (is_new) known->second = refers_to_other_units(root);
+    if (known->second) borrowing_units_->push_back(&unit);
+  }
+  return *borrowing_units_;
+}
+
 std::vector<DebugInfo::Unit*> DebugInfo::units_that_mention(const std::string& name) {
   std::vector<Unit*> all;
   for (Unit& unit : units_) all.push_back(&unit);
   const auto mentions = dwarf_ != nullptr ? find_mentions(dwarf_, name) : std::nullopt;
   if (!mentions) return all;
 
+  struct Named {
+    Dwarf_Off begin = 0;
+    Dwarf_Die die;
+    Unit* unit = nullptr;  // nullptr if it is a partial one
+  };
+  std::vector<Named> named;
   std::set<Unit*> found;
-  std::vector<std::pair<Dwarf_Off, Unit*>> by_offset;
-  std::vector<std::pair<Dwarf_Off, Unit*>> by_base;  // in .debug_str_offsets
   for (Unit* unit : all) {
-    by_offset.emplace_back(dwarf_dieoffset(&unit->lines), unit);
-    if (const auto base = offsets_base(unit->lines)) by_base.emplace_back(*base, unit);
+    named.push_back({dwarf_dieoffset(&unit->lines), unit->lines, unit});
     if (unit->tree.addr != unit->lines.addr) found.insert(unit);  // its names are in another file
   }
-  std::sort(by_base.begin(), by_base.end());
-  const auto take = [&](const std::vector<Dwarf_Off>& offsets, const auto& units) {
+  for (Dwarf_Die& each : partial_units_) named.push_back({dwarf_dieoffset(&each), each, nullptr});
+  const auto by_begin = [](const Named& a, const Named& b) { return a.begin < b.begin; };
+  std::sort(named.begin(), named.end(), by_begin);
+  std::vector<Named> by_base;  // in .debug_str_offsets
+  for (Named& each : named) {
+    if (const auto base = offsets_base(each.die)) by_base.push_back({*base, each.die, each.unit});
+  }
+  std::sort(by_base.begin(), by_base.end(), by_begin);
+
+  std::vector<Named> queue;  // whose functions others may refer to
+  std::set<void*> seen;
+  const auto take = [&](const std::vector<Dwarf_Off>& offsets, const std::vector<Named>& units) {
     for (const Dwarf_Off offset : offsets) {
       const auto after =
-          std::upper_bound(units.begin(), units.end(), offset,
-                           [](Dwarf_Off one, const auto& unit) { return one < unit.first; });
-      if (after != units.begin()) found.insert(std::prev(after)->second);
+          std::upper_bound(units.begin(), units.end(), Named{offset, {}, nullptr}, by_begin);
+      if (after == units.begin()) continue;
+      // Units that were optimised together share their offsets of strings.
+      for (auto unit = std::prev(after);; --unit) {
+        if (unit->unit != nullptr) found.insert(unit->unit);
+        if (seen.insert(unit->die.addr).second) queue.push_back(*unit);
+        if (unit == units.begin() || std::prev(unit)->begin != unit->begin) break;
+      }
     }
   };
-  take(mentions->in_info, by_offset);
+  take(mentions->in_info, named);
   take(mentions->in_offsets, by_base);
 
-  // Link-time optimisation puts the code of a unit into another one, which refers to its functions.
-  std::vector<Dwarf_Off> origins;
-  for (Unit* unit : found) {
-    if (!die_ranges(unit->lines).empty()) continue;
+  const std::vector<Unit*>& borrowing = borrowing_units();
+  std::set<Dwarf_Off> known;
+  while (!borrowing.empty() && !queue.empty()) {
+    Named unit = queue.back();
+    queue.pop_back();
+    std::vector<Dwarf_Off> origins;
     DieWalk walk;
-    collect_origins(unit->tree, name, origins, walk, 0);
+    collect_origins(unit.die, name, origins, walk, 0);
+    for (const Dwarf_Off origin : origins) {
+      if (known.size() >= kMostOrigins) {
+        found.insert(borrowing.begin(), borrowing.end());
+        return {found.begin(), found.end()};
+      }
+      if (known.insert(origin).second) take(find_references(dwarf_, origin), named);
+    }
   }
-  if (origins.size() > kMostOrigins) return all;
-  for (const Dwarf_Off origin : origins) take(find_references(dwarf_, origin), by_offset);
   return {found.begin(), found.end()};
+}
+
+// Returns whether the unit's compiler writes down which calls it has inlined. OCaml's has the
+// assembler write lines only, and clang -gline-directives-only leaves out all functions.
+bool DebugInfo::tells_of_copies(const Unit& unit, const Place& function) {
+  Dwarf_Die root = unit.tree;
+  if (dwarf_srclang(&root) == DW_LANG_Mips_Assembler) return !is_caml(function.symbol);
+  return std::any_of(units_.begin(), units_.end(), [](Unit& each) {
+    Dwarf_Die tree = each.tree;
+    return dwarf_haschildren(&tree) > 0;
+  });
 }
 
 std::vector<DebugInfo::Unit*> DebugInfo::units_with_file(const std::string& path) {

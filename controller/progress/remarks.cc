@@ -13,6 +13,11 @@
 #include "controller/base/clock.h"
 #include "controller/progress/code_steps.h"
 #include "controller/progress/line_remarks.h"
+#include "controller/base/number.h"
+#include "controller/progress/boundary.h"
+#include "controller/progress/other_binaries.h"
+#include "disasm/decoder.h"
+#include "unwind/function_name.h"
 #include "unwind/names.h"
 
 namespace causalctl::progress {
@@ -22,17 +27,7 @@ using unwind::InlinedCalls;
 using unwind::Place;
 
 constexpr Nanoseconds kSearchFor = 400 * kMillisecond;  // for inlined copies, for each point
-constexpr std::size_t kMostNamed = 3;
-
-// Returns "a, b, c and 4 more".
-std::string few_of(const std::vector<std::string>& names) {
-  const std::size_t shown = std::min(names.size(), kMostNamed);
-  const std::vector<std::string> first(names.begin(),
-                                       names.begin() + static_cast<std::ptrdiff_t>(shown));
-  const auto more = names.size() - shown;
-  return fmt::format("{}{}", fmt::join(first, ", "),
-                     more > 0 ? fmt::format(" and {} more", more) : std::string());
-}
+constexpr std::size_t kMostPlacesDecoded = 8;
 
 std::vector<std::string> short_places(const std::set<std::string>& places) {
   std::vector<std::string> names;
@@ -42,7 +37,10 @@ std::vector<std::string> short_places(const std::set<std::string>& places) {
 
 std::string advice(const std::string& line) {
   return line.empty() ? "name a line in it that runs once for each call"
-                      : fmt::format("take {}, which stands in all copies", unwind::base_name(line));
+                      : fmt::format(
+                            "take {}, which stands in all copies that the debug "
+                            "information of this binary has",
+                            unwind::base_name(line));
 }
 
 // Returns the name without what libraries put before aliases of their own functions.
@@ -59,27 +57,49 @@ bool is_alias(const std::string& name, const std::string& other) {
   return without_prefix(name) == without_prefix(other);
 }
 
-void add_inlined(const std::string& name, const std::vector<Place>& places,
-                 unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
+// A library's calls of a function that it exports are not inlined, as another file may replace it.
+bool may_be_inlined(const Place& place, unwind::Symbolizer& symbolizer) {
+  const auto module = symbolizer.module_at(place.address);
+  return place.local || (module && module->main);
+}
+
+void add_inlined(const std::string& name, const std::string& written,
+                 const std::vector<Place>& places, unwind::Symbolizer& symbolizer,
+                 std::vector<std::string>& remarks) {
   const Nanoseconds until_ns = monotonic_now() + kSearchFor;
   std::set<std::string> calls;
+  std::set<std::string> of_namesakes;
   std::set<std::string> lines;
   bool complete = true;
+  bool known = true;
   for (const Place& place : places) {
-    const InlinedCalls found = symbolizer.inlined_calls(place.address, until_ns);
+    const InlinedCalls found = symbolizer.inlined_calls(place, written, until_ns);
     calls.insert(found.calls.begin(), found.calls.end());
-    lines.insert(found.line);
+    of_namesakes.insert(found.of_namesakes.begin(), found.of_namesakes.end());
+    if (!place.symbol.starts_with("_ZT")) lines.insert(found.line);
     complete = complete && found.complete;
+    known = known && (found.known || !may_be_inlined(place, symbolizer));
   }
   if (!calls.empty()) {
     remarks.push_back(fmt::format("{} is also inlined, at {}. Those calls are not counted: {}",
                                   name, few_of(short_places(calls)),
                                   advice(lines.size() == 1 ? *lines.begin() : std::string())));
+  } else if (!known) {
+    remarks.push_back(fmt::format(
+        "{}: there is no debug information of inlined copies: calls that were inlined are not "
+        "counted",
+        name));
   } else if (!complete) {
     remarks.push_back(fmt::format(
         "{} may also be inlined, where its calls are not counted: the debug information is too "
         "large to tell. A line of it counts all copies",
         name));
+  }
+  if (!of_namesakes.empty()) {
+    remarks.push_back(fmt::format(
+        "another function that {} may mean is inlined, at {}. Those calls are not counted: take a "
+        "line of it",
+        name, few_of(short_places(of_namesakes))));
   }
 }
 
@@ -151,6 +171,33 @@ bool calls_one_of(const Place& place, const std::vector<Place>& places, Pid targ
   });
 }
 
+// Returns whether a thunk only corrects `this` and goes on in the function, rather than having a
+// copy of the function's body. Others can replace a library's function, so it is entered through
+// the linkage table.
+bool forwards(const Place& place, Pid target, unwind::Symbolizer& symbolizer) {
+  constexpr std::size_t kMostBytes = 64;
+  if (!place.symbol.starts_with("_ZT")) return false;
+  const auto range = symbolizer.function_range(place.address);
+  if (!range || range->second - range->first > kMostBytes) return false;
+  const auto bytes = read_code(target, range->first, range->second - 1);
+  disasm::Decoder decoder;
+  std::size_t instructions = 0;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto instruction = decoder.decode(std::span(bytes).subspan(at), range->first + at);
+    if (!instruction || ++instructions > 6) return false;
+    at += instruction->size;
+    if (!instruction->mnemonic.ends_with("jmp")) continue;
+    const std::string_view operand = instruction->operands;
+    if (!operand.starts_with("0x")) return true;
+    const auto to = parse_number<Address>(operand.substr(2), 16);
+    const auto frames = to ? symbolizer.frames(*to) : std::vector<unwind::Frame>();
+    if (frames.empty() || frames.back().function.empty()) return true;
+    return unwind::without_arguments(frames.back().function) ==
+           unwind::without_arguments(place.function);
+  }
+  return false;
+}
+
 // A loop without anything before it begins at the entry.
 void add_entry_loop(const std::string& name, const std::vector<Place>& places, Pid target,
                     unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
@@ -168,6 +215,35 @@ void add_entry_loop(const std::string& name, const std::vector<Place>& places, P
   }
 }
 
+// gcc gives the code of thunks the line of the class, also where it is a copy of the function's
+// body.
+void add_thunks(const Point& point, Pid target, unwind::Symbolizer& symbolizer,
+                std::vector<std::string>& remarks) {
+  std::map<std::string, Address> functions;
+  for (const Place& place : point.places) {
+    const auto frames = symbolizer.frames(place.address);
+    if (!frames.empty()) functions.emplace(frames.back().function, place.address);
+  }
+  for (const auto& [function, address] : functions) {
+    const auto module = symbolizer.module_at(address);
+    if (!module || function.find("::") == std::string::npos) continue;  // no virtual function
+    for (const Place& thunk : symbolizer.find_function(function, module->path)) {
+      const auto range = symbolizer.function_range(thunk.address);
+      if (!thunk.symbol.starts_with("_ZT") || !range) continue;
+      const bool counted =
+          std::any_of(point.places.begin(), point.places.end(), [&](const Place& each) {
+            return range->first <= each.address && each.address < range->second;
+          });
+      if (counted || forwards(thunk, target, symbolizer)) continue;
+      remarks.push_back(fmt::format(
+          "{} has a copy without lines, for calls through another base class, which is not "
+          "counted: take {}",
+          point.name, unwind::without_arguments(function)));
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> remarks_on(const Point& point, Pid target,
@@ -179,7 +255,7 @@ std::vector<std::string> remarks_on(const Point& point, Pid target,
   }
   if (function != nullptr) {
     const bool is_part = function->name.find(".part.") != std::string::npos;
-    if (!is_part) add_inlined(point.name, point.places, symbolizer, remarks);
+    if (!is_part) add_inlined(point.name, function->name, point.places, symbolizer, remarks);
     add_entry_loop(point.name, point.places, target, symbolizer, remarks);
     add_other_names(point.name, point.places, symbolizer, remarks);
     add_unproven_copies(point.name, point.places, remarks);
@@ -188,12 +264,15 @@ std::vector<std::string> remarks_on(const Point& point, Pid target,
       remarks.push_back(std::move(*text));
     }
     if (auto text = function_within(point.name, point.places)) remarks.push_back(std::move(*text));
+    if (point.places.size() <= kMostPlacesDecoded) add_thunks(point, target, symbolizer, remarks);
   }
+  add_other_binaries(point, symbolizer, remarks);
   return remarks;
 }
 
 std::string only_inlined(const std::string& function, unwind::Symbolizer& symbolizer) {
-  const InlinedCalls found = symbolizer.inlined_calls(function, monotonic_now() + kSearchFor);
+  const InlinedCalls found =
+      symbolizer.inlined_calls("", function, "", monotonic_now() + kSearchFor);
   if (found.calls.empty()) {
     for (const unwind::Module& module : symbolizer.modules()) {
       const auto missing = module.main ? symbolizer.missing_dwo(module.start, true) : std::nullopt;
@@ -217,7 +296,8 @@ void drop_wrappers(std::vector<Place>& places, Pid target, unwind::Symbolizer& s
     const bool same_name = std::any_of(places.begin(), places.end(), [&](const Place& each) {
       return each.function == place.function && each.symbol != place.symbol;
     });
-    if (!same_name || !calls_one_of(place, places, target, symbolizer)) kept.push_back(place);
+    if (same_name && calls_one_of(place, places, target, symbolizer)) continue;
+    if (!forwards(place, target, symbolizer)) kept.push_back(place);
   }
   places = std::move(kept);
 }

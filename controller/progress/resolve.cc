@@ -13,6 +13,7 @@
 #include "controller/base/procfs.h"
 #include "controller/progress/boundary.h"
 #include "controller/progress/naming.h"
+#include "controller/progress/other_binaries.h"
 #include "controller/progress/progress.h"
 #include "controller/progress/remarks.h"
 #include "controller/progress/syscalls.h"
@@ -127,6 +128,10 @@ std::vector<Place> Resolver::operator()(const FunctionSpec& spec) {
     unknown("no such function",
             in_shell_quotes(symbolizer_.similar_functions(spec.name, kSuggestions)));
   }
+  if (spec.binary.empty()) {
+    const auto why = another_library_has_it(spec.name, places, symbolizer_);
+    if (!why.empty()) unknown(why, {});
+  }
   drop_wrappers(places, target_, symbolizer_);
   require_one_function(places, spec);
   return places;
@@ -151,6 +156,7 @@ void Resolver::require_one_function(const std::vector<Place>& places, const Func
     if (!place.version.empty()) versions.insert(place.version);
   }
   for (const auto& place : places) {
+    if (place.symbol.starts_with("_ZT") && places.size() > 1) continue;  // a thunk of another place
     functions.emplace(identity_of(place) + (versions.size() > 1 ? place.version : ""), place);
     modules.insert(module_path(place));
   }
@@ -175,8 +181,11 @@ void Resolver::require_one_function(const std::vector<Place>& places, const Func
     } else {
       spec = name_by_offset(target_, place.address);
     }
-    const auto source =
-        place.file.empty() ? std::string() : fmt::format(" at {}:{}", place.file, place.line);
+    // The entry may have code that was inlined from another file.
+    std::string source = place.declared.empty() ? "" : " at " + place.declared;
+    if (source.empty() && !place.file.empty()) {
+      source = fmt::format(" at {}:{}", place.file, place.line);
+    }
     names.push_back(fmt::format("{}    ({}{})", in_shell_quotes(spec), place.function, source));
   }
   if (functions.size() > names.size()) {
