@@ -93,7 +93,7 @@ class DebugInfo {
   Source source_at(Unit& unit, Address address);
   Source call_site(Unit& unit, Dwarf_Die& inlined);
   const std::string& file_name(const char* text, Unit& unit);
-  Address innermost_scope(Unit& unit, Address address);
+  Address innermost_scope(Unit& unit, Address address, const Source* caller = nullptr);
   bool called_from(Unit& unit, Address address, const std::string& file, int line);
   void find_line_in_unit(Unit& unit, const std::string& file, int line,
                          std::vector<LineMatch>& matches);

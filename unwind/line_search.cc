@@ -111,11 +111,17 @@ bool DebugInfo::marks_copies(Unit& unit) {
   return producer != nullptr && std::string_view(producer).starts_with("GNU ");
 }
 
-// Returns a number that is the same for all addresses of one function, or one inlined copy.
-Address DebugInfo::innermost_scope(Unit& unit, Address address) {
+// Returns a number that is the same for all addresses of one function, or one inlined copy. Copies
+// that were inlined from the line `caller`, if there is one, do not count as scopes.
+Address DebugInfo::innermost_scope(Unit& unit, Address address, const Source* caller) {
   const Function* function = function_at(unit, address);
   if (function == nullptr) return 0;
   std::vector<Dwarf_Die> chain = inline_chain(*function, address);
+  const auto is_called_there = [&](Dwarf_Die& inlined) {
+    const Source site = call_site(unit, inlined);
+    return site.line == caller->line && site.file == caller->file;
+  };
+  while (caller != nullptr && !chain.empty() && is_called_there(chain.back())) chain.pop_back();
   Dwarf_Die scope = chain.empty() ? function->die : chain.back();
   return dwarf_dieoffset(&scope);
 }
@@ -145,12 +151,17 @@ void DebugInfo::find_line_in_unit(Unit& unit, const std::string& file, int line,
     if (row.line != line) return;
     const std::string& name = file_name(row.file, unit);
     if (!path_ends_with(name, file)) return;
-    const bool goes_on = previous.file != nullptr &&
-                         ((previous.line == line && file_name(previous.file, unit) == name) ||
-                          called_from(unit, previous.address + bias_, name, line));
+    const bool follows =
+        previous.file != nullptr && previous.line == line && file_name(previous.file, unit) == name;
+    if (follows && !row.has_code) return;  // the end of the statement, perhaps in another scope
+    const bool goes_on = follows || (previous.file != nullptr &&
+                                     called_from(unit, previous.address + bias_, name, line));
     const Address address = row.address + bias_;
-    found[{innermost_scope(unit, address), name}].push_back(
-        {address, row.column, row.has_code, goes_on});
+    // Where the line has no code, the instruction is the first one of what was inlined from the
+    // line.
+    const Source caller{name, line};
+    const Address scope = innermost_scope(unit, address, row.has_code ? nullptr : &caller);
+    found[{scope, name}].push_back({address, row.column, row.has_code, goes_on});
   });
   const bool copies = marks_statements && marks_copies(unit);
   for (auto& [scope, beginnings] : found) {

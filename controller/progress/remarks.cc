@@ -11,9 +11,8 @@
 #include <variant>
 
 #include "controller/base/clock.h"
-#include "controller/base/number.h"
-#include "controller/progress/boundary.h"
-#include "disasm/decoder.h"
+#include "controller/progress/code_steps.h"
+#include "controller/progress/line_remarks.h"
 #include "unwind/names.h"
 
 namespace causalctl::progress {
@@ -24,8 +23,6 @@ using unwind::Place;
 
 constexpr Nanoseconds kSearchFor = 400 * kMillisecond;  // for inlined copies, for each point
 constexpr std::size_t kMostNamed = 3;
-constexpr std::size_t kMostDecodedBytes = 256 << 10;
-constexpr std::size_t kMostPlacesDecoded = 8;
 
 // Returns "a, b, c and 4 more".
 std::string few_of(const std::vector<std::string>& names) {
@@ -143,42 +140,12 @@ void add_unproven_copies(const std::string& name, const std::vector<Place>& plac
                   name, places.size()));
 }
 
-struct Branch {
-  Address from = 0;
-  Address to = 0;
-  bool is_jump = false;  // false: a call
-};
-
-// Returns the direct calls and jumps of the function at the address, as far as it can be decoded.
-std::vector<Branch> branches_of(Address address, Pid target, unwind::Symbolizer& symbolizer) {
-  std::vector<Branch> branches;
-  const auto range = symbolizer.function_range(address);
-  if (!range || range->second - range->first > kMostDecodedBytes) return branches;
-  const auto bytes = read_code(target, range->first, range->second - 1);
-  disasm::Decoder decoder;
-  const auto size = std::min<std::size_t>(bytes.size(), range->second - range->first);
-  for (std::size_t at = 0; at < size;) {
-    const Address from = range->first + at;
-    const auto instruction = decoder.decode(std::span(bytes).subspan(at), from);
-    if (!instruction) break;
-    at += instruction->size;
-    const std::string_view name = instruction->mnemonic;
-    const std::string_view operand = instruction->operands;
-    const bool is_call = name.ends_with("call");
-    if (!is_call && !name.starts_with('j') && !name.starts_with("loop")) continue;
-    if (!operand.starts_with("0x")) continue;
-    const auto to = parse_number<Address>(operand.substr(2), 16);
-    if (to) branches.push_back({from, *to, !is_call});
-  }
-  return branches;
-}
-
 bool calls_one_of(const Place& place, const std::vector<Place>& places, Pid target,
                   unwind::Symbolizer& symbolizer) {
-  const auto branches = branches_of(place.address, target, symbolizer);
-  return std::any_of(branches.begin(), branches.end(), [&](const Branch& branch) {
+  const auto steps = steps_of(place.address, target, symbolizer);
+  return std::any_of(steps.begin(), steps.end(), [&](const CodeStep& step) {
     return std::any_of(places.begin(), places.end(), [&](const Place& each) {
-      return each.address == branch.to && each.symbol != place.symbol &&
+      return each.address == step.to && each.symbol != place.symbol &&
              each.function == place.function;
     });
   });
@@ -188,36 +155,15 @@ bool calls_one_of(const Place& place, const std::vector<Place>& places, Pid targ
 void add_entry_loop(const std::string& name, const std::vector<Place>& places, Pid target,
                     unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
   for (const Place& place : places) {
-    const auto branches = branches_of(place.address, target, symbolizer);
-    const bool loops = std::any_of(branches.begin(), branches.end(), [&](const Branch& branch) {
-      return branch.is_jump && branch.to == place.address;
+    const auto steps = steps_of(place.address, target, symbolizer);
+    const bool loops = std::any_of(steps.begin(), steps.end(), [&](const CodeStep& step) {
+      return !step.is_call && step.to == place.address;
     });
     if (!loops) continue;
     remarks.push_back(fmt::format(
         "{} begins with a loop (or calls itself by a jump), and each iteration counts as a visit: "
         "take a line after the loop, or one of its caller",
         name));
-    return;
-  }
-}
-
-// Of a loop on one line the statement before it is counted.
-void add_line_loop(const std::string& name, const std::vector<Place>& places, Pid target,
-                   unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
-  const auto is_of_line = [&](Address address, const Place& place) {
-    const auto frames = symbolizer.frames(address);
-    return !frames.empty() && frames.front().line == place.line &&
-           frames.front().file == place.file;
-  };
-  for (const Place& place : places) {
-    const auto branches = branches_of(place.address, target, symbolizer);
-    const bool loops = std::any_of(branches.begin(), branches.end(), [&](const Branch& branch) {
-      return branch.is_jump && place.address < branch.to && branch.to <= branch.from &&
-             is_of_line(branch.to, place) && is_of_line(branch.from, place);
-    });
-    if (!loops) continue;
-    remarks.push_back(fmt::format(
-        "{} has a loop on this one line: its beginning is counted, not its iterations", name));
     return;
   }
 }
@@ -237,9 +183,11 @@ std::vector<std::string> remarks_on(const Point& point, Pid target,
     add_entry_loop(point.name, point.places, target, symbolizer, remarks);
     add_other_names(point.name, point.places, symbolizer, remarks);
     add_unproven_copies(point.name, point.places, remarks);
-  } else if (std::holds_alternative<LineSpec>(point.spec) &&
-             point.places.size() <= kMostPlacesDecoded) {
-    add_line_loop(point.name, point.places, target, symbolizer, remarks);
+  } else if (std::holds_alternative<LineSpec>(point.spec)) {
+    if (auto text = loop_on_line(point.name, point.places, target, symbolizer)) {
+      remarks.push_back(std::move(*text));
+    }
+    if (auto text = function_within(point.name, point.places)) remarks.push_back(std::move(*text));
   }
   return remarks;
 }

@@ -1,0 +1,51 @@
+#include "controller/progress/code_steps.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "controller/base/number.h"
+#include "controller/progress/boundary.h"
+#include "disasm/decoder.h"
+
+namespace causalctl::progress {
+namespace {
+
+constexpr std::size_t kMostDecodedBytes = 256 << 10;
+
+CodeStep step_of(const disasm::Instruction& instruction) {
+  CodeStep step;
+  step.address = instruction.address;
+  step.next = instruction.address + instruction.size;
+  const std::string_view name = instruction.mnemonic;
+  const std::string_view operand = instruction.operands;
+  step.is_call = name.ends_with("call");
+  step.continues =
+      !name.ends_with("jmp") && name.find("ret") == name.npos && name != "hlt" && name != "ud2";
+  const bool branches =
+      step.is_call || name.starts_with('j') || name.ends_with("jmp") || name.starts_with("loop");
+  if (branches && operand.starts_with("0x")) {
+    step.to = parse_number<Address>(operand.substr(2), 16).value_or(0);
+  }
+  return step;
+}
+
+}  // namespace
+
+std::vector<CodeStep> steps_of(Address address, Pid target, unwind::Symbolizer& symbolizer) {
+  std::vector<CodeStep> steps;
+  const auto range = symbolizer.function_range(address);
+  if (!range || range->second - range->first > kMostDecodedBytes) return steps;
+  const auto bytes = read_code(target, range->first, range->second - 1);
+  disasm::Decoder decoder;
+  const auto size = std::min<std::size_t>(bytes.size(), range->second - range->first);
+  for (std::size_t at = 0; at < size;) {
+    const auto instruction = decoder.decode(std::span(bytes).subspan(at), range->first + at);
+    if (!instruction) break;
+    at += instruction->size;
+    steps.push_back(step_of(*instruction));
+  }
+  return steps;
+}
+
+}  // namespace causalctl::progress

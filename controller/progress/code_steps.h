@@ -1,0 +1,23 @@
+// Decodes a function of the target into where its instructions lead.
+#pragma once
+
+#include <vector>
+
+#include "controller/base/types.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::progress {
+
+struct CodeStep {  // an instruction
+  Address address = 0;
+  Address next = 0;  // the instruction behind it
+  Address to = 0;    // of a direct call or jump; 0 if it is none
+  bool is_call = false;
+  bool continues = true;  // false if the instruction behind it does not follow, as of a return
+};
+
+// Returns the instructions of the function that contains the address, in the order of their
+// addresses, as far as they can be decoded; none of a function that is very long.
+std::vector<CodeStep> steps_of(Address address, Pid target, unwind::Symbolizer& symbolizer);
+
+}  // namespace causalctl::progress
