@@ -261,6 +261,7 @@ std::vector<Place> Symbolizer::find_line(const std::string& file, int line) {
       // Several lines may begin at one address; the place has the name that was asked for.
       place.file = found.file;
       place.line = line;
+      place.returns = found.returns;
       places.push_back(std::move(place));
     }
     return places;
