@@ -69,7 +69,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   std::vector<Address> unwound;
   const auto own = sample.callers.empty() ? known_.end() : known_.find(sample.callers.front());
   const bool comparable = own != known_.end() && !sample.user.registers.empty();
-  if (comparable) ++caller_check_.samples;
+  if (comparable && own->second.unit) ++caller_check_.samples;
   if (comparable && !own->second.unit) {
     if (std::exchange(unwinder_is_stale_, false)) unwinder_->refresh();
     unwound = symbols::unwound(sample.user, *unwinder_, kChainDepth);
@@ -80,6 +80,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
       ++cut_off_in_[own->second.binary];
     }
     if (exact.outcome != Outcome::pending && charge.outcome != Outcome::pending) {
+      ++caller_check_.samples;
       ++caller_check_.needed_caller;
       if (exact.outcome != charge.outcome || exact.unit != charge.unit) ++caller_check_.disagreed;
     }

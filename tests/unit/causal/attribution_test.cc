@@ -1,5 +1,7 @@
 #include "controller/causal/engine/attribution.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
@@ -92,6 +94,21 @@ class ALibrary final : public Answering {
     return location;
   }
 };
+
+TEST_CASE("a copied stack tells something once the callers that it needs are known", "[causal]") {
+  Attribution attribution(std::make_unique<ALibrary>(),
+                          std::make_unique<unwind::Unwinder>(getpid()));
+  perf::SampleEvent sample;
+  sample.callers = {100, 5000};
+  sample.user.mask = 1;
+  sample.user.registers = {0};
+  for (const std::uint64_t samples : {0, 0, 1}) {  // the place and then the caller become known
+    attribution.charge(sample);
+    attribution.absorb();
+    CHECK(attribution.caller_check().samples == samples);
+  }
+  CHECK(attribution.caller_check().needed_caller == 1);
+}
 
 // Code in scope, of which no function is known.
 class Nameless final : public Answering {
