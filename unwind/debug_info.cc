@@ -137,7 +137,9 @@ DebugInfo::Source DebugInfo::source_at(Unit& unit, Address address) {
   if (line == nullptr || dwarf_lineno(line, &number) != 0 || number <= 0) return {};
   const char* file = dwarf_linesrc(line, nullptr, nullptr);
   if (file == nullptr) return {};
-  return {file_name(file, unit), number};
+  int column = 0;
+  dwarf_linecol(line, &column);
+  return {file_name(file, unit), number, column};
 }
 
 DebugInfo::Source DebugInfo::call_site(Unit& unit, Dwarf_Die& inlined) {
@@ -172,7 +174,7 @@ std::vector<Frame> DebugInfo::frames(Address address) {
   Source source = source_at(*unit, address);
   std::vector<Frame> frames;
   if (function == nullptr) {
-    if (!source.file.empty()) frames.push_back({"", source.file, source.line, 0});
+    if (!source.file.empty()) frames.push_back({"", source.file, source.line, 0, source.column});
     return frames;
   }
   std::vector<Dwarf_Die> chain = inline_chain(*function, address);
@@ -182,12 +184,13 @@ std::vector<Frame> DebugInfo::frames(Address address) {
       const auto ranges = die_ranges(*inlined);
       entry = ranges.empty() ? 0 : ranges.front().first;
     }
-    frames.push_back(
-        {die_function_name(*inlined), source.file, source.line, entry != 0 ? entry + bias_ : 0});
+    frames.push_back({die_function_name(*inlined), source.file, source.line,
+                      entry != 0 ? entry + bias_ : 0, source.column});
     source = call_site(*unit, *inlined);
   }
   Dwarf_Die die = function->die;
-  frames.push_back({die_function_name(die), source.file, source.line, function->entry});
+  frames.push_back(
+      {die_function_name(die), source.file, source.line, function->entry, source.column});
   return frames;
 }
 

@@ -25,6 +25,7 @@ namespace causalctl::unwind {
 struct LineMatch {
   Address address = 0;
   std::string file;
+  std::vector<Address> returns = {};  // as of a Place
 };
 
 class DebugInfo {
@@ -77,6 +78,7 @@ class DebugInfo {
   struct Source {
     std::string file;  // empty if there is none
     int line = 0;
+    int column = 0;
   };
   using Ranges = std::vector<RangeMap<std::size_t>::Range>;
 

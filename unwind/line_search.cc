@@ -10,8 +10,10 @@
 // compiler marks each statement's beginning once. gcc does since version 8 (-gstatement-frontiers,
 // on by default with -O and -g): there a copy is another beginning of a statement of this line and
 // column, after a statement of another line. All statements of a macro have the line and column of
-// its use, and follow each other. clang begins a statement wherever scheduling returned to a line,
-// so there it is one place per scope, as with gcc -O0.
+// its use, and follow each other. Other compilers begin a statement wherever scheduling returned to
+// a line, as gcc does for languages other than C and C++, and with -gno-statement-frontiers. There
+// it is one place per scope, and the other beginnings are named as its returns
+// (controller/progress/line_copies.h decides about them).
 #include <dwarf.h>
 #include <fmt/format.h>
 
@@ -107,8 +109,12 @@ struct Beginning {
 }  // namespace
 
 bool DebugInfo::marks_copies(Unit& unit) {
-  const char* producer = die_string(unit.tree, DW_AT_producer);
-  return producer != nullptr && std::string_view(producer).starts_with("GNU ");
+  const char* text = die_string(unit.tree, DW_AT_producer);
+  if (text == nullptr) return false;
+  const std::string_view producer = text;
+  const bool has_markers = producer.starts_with("GNU C") || producer.starts_with("GNU GIMPLE");
+  return has_markers && producer.find("-gno-statement-frontiers") == producer.npos &&
+         producer.find("-gno-column-info") == producer.npos;
 }
 
 // Returns a number that is the same for all addresses of one function, or one inlined copy. Copies
@@ -169,11 +175,15 @@ void DebugInfo::find_line_in_unit(Unit& unit, const std::string& file, int line,
         beginnings.begin(), beginnings.end(), [](const Beginning& a, const Beginning& b) {
           return std::pair(!a.has_code, a.address) < std::pair(!b.has_code, b.address);
         });
+    std::set<Address> returns;
     for (const Beginning& one : beginnings) {
-      const bool copy =
-          copies && !one.goes_on && one.column == first->column && one.has_code == first->has_code;
-      if (copy || one.address == first->address) matches.push_back({one.address, scope.second});
+      const bool again = !one.goes_on && one.has_code == first->has_code;
+      if (copies && again && one.column == first->column && one.address != first->address) {
+        matches.push_back({one.address, scope.second});
+      }
+      if (!copies && again && one.address > first->address) returns.insert(one.address);
     }
+    matches.push_back({first->address, scope.second, {returns.begin(), returns.end()}});
   }
 }
 

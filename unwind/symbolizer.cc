@@ -125,7 +125,7 @@ struct Symbolizer::Impl {
   }
 
   Pid target = 0;  // 0: a file on its own
-  Module page;  // that of uprobes, once it is there
+  Module page;     // that of uprobes, once it is there
   Modules modules;
   std::unordered_map<std::uint64_t, std::unique_ptr<ModuleIndex>> indexes;  // by module serial
   std::unordered_map<Address, std::vector<Frame>> cache;
@@ -291,6 +291,7 @@ std::vector<Place> Symbolizer::find_line(const std::string& file, int line,
       // Several lines may begin at one address; the place has the name that was asked for.
       place.file = found.file;
       place.line = line;
+      place.returns = found.returns;
       places.push_back(std::move(place));
     }
     return places;

@@ -29,6 +29,7 @@ struct Frame {
   std::string file;   // as the debug information names it; empty without line information
   int line = 0;       // 0 if unknown
   Address entry = 0;  // start of the function, or of the inlined range; 0 if unknown
+  int column = 0;     // of the innermost frame; 0 if unknown
 };
 
 struct Module {
@@ -49,6 +50,9 @@ struct Place {  // a place where a progress point can stand
   std::string version = {};   // of a symbol: "@@GLIBC_2.14"
   bool chosen = false;        // true of the version of an indirect function that is called
   bool local = false;         // true of a function whose symbol only its own file can use
+  // Of a line whose compiler does not mark the beginnings of statements: where else in the function
+  // code of the line follows that of others. Each is a copy of the statement, or a part of it.
+  std::vector<Address> returns = {};
 };
 
 // Calls of a function that were replaced by a copy of its body.

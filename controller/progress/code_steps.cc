@@ -13,12 +13,29 @@ namespace {
 
 constexpr std::size_t kMostDecodedBytes = 256 << 10;
 
+// Returns whether an instruction whose first operand is in memory only reads it.
+bool only_reads(std::string_view name) {
+  if (name.starts_with("cmpxchg")) return false;
+  for (const std::string_view prefix :
+       {"cmp",  "test",     "push",  "nop",    "mul",    "imul",    "div",
+        "idiv", "prefetch", "comis", "ucomis", "vcomis", "vucomis", "fld",
+        "fild", "fadd",     "fmul",  "fsub",   "fdiv",   "fcom",    "j"}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return name == "bt" || name.ends_with("call");
+}
+
 CodeStep step_of(const disasm::Instruction& instruction) {
   CodeStep step;
   step.address = instruction.address;
   step.next = instruction.address + instruction.size;
   const std::string_view name = instruction.mnemonic;
   const std::string_view operand = instruction.operands;
+  step.mnemonic = instruction.mnemonic;
+  step.reads_or_writes = operand.find('[') != operand.npos;
+  const std::string_view target = operand.substr(0, operand.find(','));
+  const bool in_frame = target.find("[rsp") != target.npos || target.find("[rbp -") != target.npos;
+  step.writes = target.find('[') != target.npos && !in_frame && !only_reads(name);
   step.is_call = name.ends_with("call");
   step.continues =
       !name.ends_with("jmp") && name.find("ret") == name.npos && name != "hlt" && name != "ud2";

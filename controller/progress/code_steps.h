@@ -1,6 +1,7 @@
 // Decodes a function of the target into where its instructions lead.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -13,6 +14,9 @@ struct CodeStep {  // an instruction
   Address next = 0;  // the instruction behind it
   Address to = 0;    // of a direct call or jump; 0 if it is none
   bool is_call = false;
+  bool writes = false;  // memory other than the stack frame
+  std::string mnemonic;
+  bool reads_or_writes = false;  // an operand is in memory
   bool continues = true;  // false if the instruction behind it does not follow, as of a return
 };
 

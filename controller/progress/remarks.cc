@@ -11,10 +11,11 @@
 #include <variant>
 
 #include "controller/base/clock.h"
-#include "controller/progress/code_steps.h"
-#include "controller/progress/line_remarks.h"
 #include "controller/base/number.h"
 #include "controller/progress/boundary.h"
+#include "controller/progress/code_steps.h"
+#include "controller/progress/line_copies.h"
+#include "controller/progress/line_remarks.h"
 #include "controller/progress/other_binaries.h"
 #include "disasm/decoder.h"
 #include "unwind/function_name.h"
@@ -28,6 +29,7 @@ using unwind::Place;
 
 constexpr Nanoseconds kSearchFor = 400 * kMillisecond;  // for inlined copies, for each point
 constexpr std::size_t kMostPlacesDecoded = 8;
+constexpr std::size_t kLongestReload = 256;  // bytes, of the registers with Go's arguments
 
 std::vector<std::string> short_places(const std::set<std::string>& places) {
   std::vector<std::string> names;
@@ -198,15 +200,34 @@ bool forwards(const Place& place, Pid target, unwind::Symbolizer& symbolizer) {
   return false;
 }
 
+// Go's functions ask for a longer stack before they do anything, and then begin anew.
+bool grows_stack(const std::vector<CodeStep>& steps, const CodeStep& jump,
+                 unwind::Symbolizer& symbolizer) {
+  for (const CodeStep& step : steps) {
+    if (!step.is_call || step.to == 0 || step.address > jump.address) continue;
+    if (jump.address - step.address > kLongestReload) continue;
+    const auto frames = symbolizer.frames(step.to);
+    if (!frames.empty() && frames.back().function.starts_with("runtime.morestack")) return true;
+  }
+  return false;
+}
+
 // A loop without anything before it begins at the entry.
 void add_entry_loop(const std::string& name, const std::vector<Place>& places, Pid target,
                     unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
   for (const Place& place : places) {
     const auto steps = steps_of(place.address, target, symbolizer);
-    const bool loops = std::any_of(steps.begin(), steps.end(), [&](const CodeStep& step) {
+    const auto jump = std::find_if(steps.begin(), steps.end(), [&](const CodeStep& step) {
       return !step.is_call && step.to == place.address;
     });
-    if (!loops) continue;
+    if (jump == steps.end()) continue;
+    if (grows_stack(steps, *jump, symbolizer)) {
+      remarks.push_back(fmt::format(
+          "{} is entered anew when Go's runtime has lengthened its stack or held it up, "
+          "and each of these entries counts: take a line in it",
+          name));
+      return;
+    }
     remarks.push_back(fmt::format(
         "{} begins with a loop (or calls itself by a jump), and each iteration counts as a visit: "
         "take a line after the loop, or one of its caller",
@@ -261,6 +282,9 @@ std::vector<std::string> remarks_on(const Point& point, Pid target,
     add_unproven_copies(point.name, point.places, remarks);
   } else if (std::holds_alternative<LineSpec>(point.spec)) {
     if (auto text = loop_on_line(point.name, point.places, target, symbolizer)) {
+      remarks.push_back(std::move(*text));
+    }
+    if (auto text = uncounted_copies(point.name, point.places, target, symbolizer)) {
       remarks.push_back(std::move(*text));
     }
     if (auto text = function_within(point.name, point.places)) remarks.push_back(std::move(*text));

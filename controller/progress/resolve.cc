@@ -12,6 +12,7 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/progress/boundary.h"
+#include "controller/progress/line_copies.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/other_binaries.h"
 #include "controller/progress/progress.h"
@@ -87,6 +88,7 @@ std::vector<Place> Resolver::line(const std::string& file, int number) {
 
 std::vector<Place> Resolver::operator()(const LineSpec& spec) {
   auto places = line(spec.file, spec.line);
+  add_copies(places, target_, symbolizer_);
   require_few(what(), places);
   for (const auto& place : places) require_boundary(what(), target_, place.address, symbolizer_);
   return places;

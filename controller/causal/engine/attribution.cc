@@ -73,7 +73,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   bool complete = true;
   const auto own = sample.callers.empty() ? known_.end() : known_.find(sample.callers.front());
   const bool comparable = own != known_.end() && !sample.user.registers.empty();
-  if (comparable) ++caller_check_.samples;
+  if (comparable && own->second.unit) ++caller_check_.samples;
   if (comparable && !own->second.unit) {
     if (std::exchange(unwinder_is_stale_, false)) unwinder_->refresh();
     unwound = symbols::unwound(sample.user, *unwinder_, kChainDepth, sample.callers);
@@ -81,6 +81,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
     const Charge exact = charge_chain(unwound);
     complete = unwinder_->last_complete();
     if (exact.outcome != Outcome::pending && charge.outcome != Outcome::pending) {
+      ++caller_check_.samples;
       ++caller_check_.needed_caller;
       if (exact.outcome != charge.outcome || exact.unit != charge.unit) ++caller_check_.disagreed;
     }

@@ -92,7 +92,7 @@ class Attribution {
   // How often the unwound chain and the frame pointers disagreed about the unit, among samples that
   // came with a stack and needed a caller. This decides whether stacks are copied.
   struct CallerCheck {
-    std::uint64_t samples = 0;  // samples with a stack whose place is known by now
+    std::uint64_t samples = 0;  // with a stack, whose place and needed callers were known at once
     std::uint64_t needed_caller = 0;
     std::uint64_t disagreed = 0;
   };

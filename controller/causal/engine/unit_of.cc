@@ -20,6 +20,15 @@ Unit function_unit(const symbols::Location& location) {
           place.file,     place.line, std::string(unwind::base_name(location.module))};
 }
 
+// Returns the name of the function, or of what it is inlined into if it has none: compilers leave
+// out those of destructors that they make.
+template <typename Iterator>
+std::string first_name(Iterator frame, Iterator end) {
+  const auto named =
+      std::find_if(frame, end, [](const unwind::Frame& each) { return !each.function.empty(); });
+  return named != end ? named->function : std::string();
+}
+
 }  // namespace
 
 std::optional<Unit> unit_of(const symbols::Location& location, const config::Scope& scope) {
@@ -33,7 +42,7 @@ std::optional<Unit> unit_of(const symbols::Location& location, const config::Sco
       if (scope.unit == config::Unit::function) return function_unit(location);
       return Unit{fmt::format("{}:{}", unwind::base_name(frame->file), frame->line),
                   true,
-                  frame->function,
+                  first_name(frame, frames.end()),
                   frame->file,
                   frame->line,
                   std::string(unwind::base_name(location.module))};

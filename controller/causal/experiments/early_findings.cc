@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/causal/analysis/elsewhere.h"
 #include "controller/causal/engine/unit_of.h"
@@ -19,8 +22,35 @@ constexpr Nanoseconds kSayAfter = 5 * kSecond;  // when a point without visits i
 constexpr Nanoseconds kSayAtLast = 8 * kSecond;  // … even if not all reasons are known
 constexpr std::uint64_t kEnoughToTell = 50;      // samples that show which code runs
 constexpr std::uint64_t kManyMore = 200;         // samples needed if some are in scope
+constexpr std::uint64_t kWorthAName = 20;        // a unit with one of that many samples
 constexpr std::size_t kMostPlaces = 2;           // most inlined calls that are named
 constexpr std::size_t kMostNear = 3;             // most files that are named
+
+// Libraries' names for one function of their own differ in what is put before them.
+std::string_view without_underscores(std::string_view name) {
+  const auto first = name.find_first_not_of('_');
+  return first == name.npos ? name : name.substr(first);
+}
+
+// Returns the warning that the unit's code has other names, which the samples cannot tell apart.
+std::optional<std::string> other_names(const Unit& unit, unwind::Symbolizer& symbolizer) {
+  std::set<std::string> names;
+  for (const unwind::Place& place : symbolizer.find_function(unit.function, unit.module)) {
+    if (place.function != unit.function || place.chosen) continue;
+    for (std::string& name : symbolizer.other_names(place)) {
+      const bool alias = without_underscores(name) == without_underscores(unit.function);
+      if (!alias) names.insert(std::move(name));
+    }
+  }
+  if (names.empty()) return std::nullopt;
+  const std::string shown = *names.begin();
+  return fmt::format(
+      "{} ({}) is also the code of {}{}: the linker or the compiler made one of them, and samples "
+      "do "
+      "not tell which one runs",
+      unit.name, unit.function, shown,
+      names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
+}
 
 }  // namespace
 
@@ -42,12 +72,13 @@ bool EarlyFindings::any_silent() const {
 }
 
 void EarlyFindings::poll() {
-  if (silence_said_ && elsewhere_said_) return;
+  if (silence_said_ && elsewhere_said_ && names_asked_) return;
   const Nanoseconds now_ns = parts_.clock.now();
   if (now_ns - polled_ns_ < kPollEvery) return;
   polled_ns_ = now_ns;
   const Nanoseconds passed_ns = now_ns - begun_ns_;
   if (!inlined_asked_ && passed_ns >= kAskAfter && any_silent()) ask_where_inlined();
+  if (!names_asked_ && passed_ns >= kAskAfter) ask_for_other_names();
   if (!silence_said_ && passed_ns >= kSayAfter) say_what_is_silent(passed_ns);
   if (!elsewhere_said_) say_what_is_elsewhere();
 }
@@ -117,6 +148,29 @@ std::vector<std::string> EarlyFindings::silences() {
   return texts;
 }
 
+// Functions that compile to the same code may have been folded into one.
+void EarlyFindings::ask_for_other_names() {
+  names_asked_ = true;
+  std::vector<Unit> units;
+  for (const UnitSamples& each : parts_.attribution.samples()) {
+    const bool hot = each.count * kWorthAName >= parts_.attribution.total();
+    if (hot && !each.unit.function.empty() && !each.unit.module.empty()) {
+      units.push_back(each.unit);
+    }
+  }
+  parts_.attribution.ask_later([asked = asked_, units](unwind::Symbolizer& symbolizer) {
+    std::vector<std::string> texts;
+    for (const Unit& unit : units) {
+      try {
+        if (auto text = other_names(unit, symbolizer)) texts.push_back(std::move(*text));
+      } catch (const Error&) {  // an indirect function that has no version yet
+      }
+    }
+    const std::lock_guard lock(asked->mutex);
+    asked->folded = std::move(texts);
+  });
+}
+
 // Lists all source files of the binaries in scope.
 void EarlyFindings::ask_for_files() {
   files_asked_ = true;
@@ -170,6 +224,8 @@ std::vector<std::string> EarlyFindings::at_the_end(const std::vector<UnitSamples
     tables.nameless = attribution.nameless_in();
   }
   for (std::string& text : describe(tables)) warnings.push_back(std::move(text));
+  const std::lock_guard lock(asked_->mutex);
+  warnings.insert(warnings.end(), asked_->folded.begin(), asked_->folded.end());
   return warnings;
 }
 

@@ -35,12 +35,14 @@ class EarlyFindings {
     std::vector<std::vector<std::string>> inlined_at;  // by tag
     bool inlined_known = false;
     std::string unmatched_files;
+    std::vector<std::string> folded;  // warnings of units whose code has other names, too
   };
 
   bool is_silent(std::uint32_t tag) const { return parts_.counters.total_visits(tag) == 0; }
   bool any_silent() const;
   void ask_where_inlined();
   void ask_for_files();
+  void ask_for_other_names();
   Silence silence_of(std::uint32_t tag);
   std::vector<std::string> silences();
   void say_what_is_silent(Nanoseconds passed_ns);
@@ -57,6 +59,7 @@ class EarlyFindings {
   Nanoseconds begun_ns_ = 0;
   Nanoseconds polled_ns_ = 0;
   bool inlined_asked_ = false;
+  bool names_asked_ = false;
   bool files_asked_ = false;
   bool silence_said_ = false;
   bool elsewhere_said_ = false;

@@ -144,6 +144,21 @@ TEST_CASE("what is mapped over a unit's code is looked up again", "[causal]") {
   CHECK(attribution.count(attribution.find("beta").value()) == 1);
 }
 
+TEST_CASE("a copied stack tells something once the callers that it needs are known", "[causal]") {
+  Attribution attribution(std::make_unique<ALibrary>(),
+                          std::make_unique<unwind::Unwinder>(getpid()));
+  perf::SampleEvent sample;
+  sample.callers = {100, 5000};
+  sample.user.mask = 1;
+  sample.user.registers = {0};
+  for (const std::uint64_t samples : {0, 0, 1}) {  // the place and then the caller become known
+    attribution.charge(sample);
+    attribution.absorb();
+    CHECK(attribution.caller_check().samples == samples);
+  }
+  CHECK(attribution.caller_check().needed_caller == 1);
+}
+
 // Code in scope, of which no function is known.
 class Nameless final : public Answering {
   symbols::Location location_of(Address address) const override {
