@@ -78,14 +78,14 @@ bool set_cfa(FrameRule& rule, Ops ops) {
 }
 
 // Where a register was saved.
-struct Place {
+struct RowPlace {
   enum class Kind : std::uint8_t { same, undefined, at_cfa, other } kind = Kind::other;
   std::int32_t offset = 0;
   Ops ops;
   std::array<Dwarf_Op, 3> memory;
 };
 
-void find_place(Dwarf_Frame* frame, unsigned number, Place& place) {
+void find_place(Dwarf_Frame* frame, unsigned number, RowPlace& place) {
   Dwarf_Op* ops = nullptr;
   std::size_t count = 0;
   if (dwarf_frame_register(frame, static_cast<int>(number), place.memory.data(), &ops, &count) !=
@@ -93,35 +93,35 @@ void find_place(Dwarf_Frame* frame, unsigned number, Place& place) {
     return;
   }
   if (count == 0) {
-    place.kind = ops == nullptr ? Place::Kind::same : Place::Kind::undefined;
+    place.kind = ops == nullptr ? RowPlace::Kind::same : RowPlace::Kind::undefined;
     return;
   }
   place.ops = Ops(ops, count);
   if (ops[0].atom != DW_OP_call_frame_cfa) return;
   place.ops = place.ops.subspan(1);
-  if (count == 1) place.kind = Place::Kind::at_cfa;
+  if (count == 1) place.kind = RowPlace::Kind::at_cfa;
   if (count != 2 || ops[1].atom != DW_OP_plus_uconst) return;
   const auto offset = small(ops[1].number);
   if (!offset) return;
-  place.kind = Place::Kind::at_cfa;
+  place.kind = RowPlace::Kind::at_cfa;
   place.offset = *offset;
 }
 
 bool set_bp(FrameRule& rule, Dwarf_Frame* frame) {
-  Place place;
+  RowPlace place;
   find_place(frame, kRbp, place);
   rule.bp_offset = place.offset;
   switch (place.kind) {
-    case Place::Kind::same:
+    case RowPlace::Kind::same:
       rule.bp = FrameRule::Bp::same;
       return true;
-    case Place::Kind::undefined:
+    case RowPlace::Kind::undefined:
       rule.bp = FrameRule::Bp::lost;
       return true;
-    case Place::Kind::at_cfa:
+    case RowPlace::Kind::at_cfa:
       rule.bp = FrameRule::Bp::saved;
       return true;
-    case Place::Kind::other:
+    case RowPlace::Kind::other:
       break;
   }
   const auto base = place.ops.size() == 1 ? based(place.ops[0]) : std::nullopt;
@@ -133,17 +133,17 @@ bool set_bp(FrameRule& rule, Dwarf_Frame* frame) {
 
 FrameRule rule_of(Dwarf_Frame* frame) {
   FrameRule rule;
-  Place return_address;
+  RowPlace return_address;
   find_place(frame, kReturnAddress, return_address);
-  if (return_address.kind == Place::Kind::undefined) {
+  if (return_address.kind == RowPlace::Kind::undefined) {
     rule.kind = FrameRule::Kind::outermost;
     return rule;
   }
   Dwarf_Op* ops = nullptr;
   std::size_t count = 0;
-  const bool simple = return_address.kind == Place::Kind::at_cfa && return_address.offset == -8 &&
-                      dwarf_frame_cfa(frame, &ops, &count) == 0 && set_cfa(rule, Ops(ops, count)) &&
-                      set_bp(rule, frame);
+  const bool simple = return_address.kind == RowPlace::Kind::at_cfa &&
+                      return_address.offset == -8 && dwarf_frame_cfa(frame, &ops, &count) == 0 &&
+                      set_cfa(rule, Ops(ops, count)) && set_bp(rule, frame);
   if (simple) rule.kind = FrameRule::Kind::simple;
   return rule;
 }

@@ -11,8 +11,9 @@ constexpr std::size_t kMostBlocks = 512;  // 8 MB: as large as stacks usually ar
 
 }  // namespace
 
-void SampledStack::start(Address sp, std::span<const std::byte> copy) {
+void SampledStack::start(Address sp, std::span<const std::byte> copy, bool still) {
   sp_ = sp;
+  still_ = still;
   copy_ = copy;
   last_.reset();
   changed_.reset();
@@ -22,6 +23,7 @@ void SampledStack::start(Address sp, std::span<const std::byte> copy) {
 }
 
 bool SampledStack::has_changed() {
+  if (still_) return false;
   if (!changed_) {
     Address value = 0;
     changed_ =

@@ -22,7 +22,9 @@ class SampledStack {
  public:
   explicit SampledStack(Pid target) : target_(target) {}
 
-  void start(Address sp, std::span<const std::byte> copy);  // the copy is borrowed
+  // `still`: the thread does not run, so what is read from the target is as old as the copy. The
+  // copy is borrowed.
+  void start(Address sp, std::span<const std::byte> copy, bool still = false);
 
   Address sp() const { return sp_; }
   // Returns the word there, or nullopt if it cannot be had.
@@ -43,7 +45,7 @@ class SampledStack {
   bool has(Address address) const { return address - sp_ < copy_.size(); }
   // Reads nothing more from outside: the chain goes on in another stack, of which nothing tells
   // whether its calls are still those of the sample.
-  void leave() { left_ = true; }
+  void leave() { left_ = !still_; }
   bool left() const { return left_; }
   // Returns whether what was read from outside can be believed: the last return address of the copy
   // is still in its place.
@@ -71,6 +73,7 @@ class SampledStack {
   std::span<const std::byte> copy_;
   std::optional<Slot> last_;
   std::optional<bool> changed_;
+  bool still_ = false;
   bool left_ = false;
   bool read_live_ = false;
   bool failed_ = false;

@@ -34,8 +34,8 @@
 namespace causalctl::unwind {
 namespace {
 
-constexpr Address kWord = sizeof(Address);
-constexpr Address kLargestStack = 1U << 30U;
+constexpr Address kWordBytes = sizeof(Address);
+constexpr Address kLargestUserStack = 1U << 30U;
 constexpr Address kFarAway = 1U << 16U;  // more than a Go function's frame: another stack
 constexpr int kMostAlternatives = 8;     // further callers that are tried for one sample
 constexpr std::size_t kShortJump = 16;   // of a function that only jumps on
@@ -110,6 +110,7 @@ struct Unwinder::Impl {
   std::span<const Address> kernel_chain;  // that came with the sample
   int alternatives = 0;                   // that may still be tried
   std::size_t from_copy = 0;              // how many frames the copy alone has told
+  bool stopped = false;                   // the thread is
   bool spliced = false;                   // the rest is the kernel's chain
   Chain chain;                            // the latest
 };
@@ -142,13 +143,14 @@ Unwinder::Impl::Impl(Pid pid)
   go_code.stack_at = [this](Address address) -> std::optional<Address> {
     const CodeFacts& facts = code.at(address, true);
     if (facts.kind != CodeFacts::Kind::go || !facts.follows_call) return std::nullopt;
-    return static_cast<Address>(facts.rule.cfa_offset) - kWord;
+    return static_cast<Address>(facts.rule.cfa_offset) - kWordBytes;
   };
 }
 
 bool Unwinder::Impl::read(Address address, std::span<std::byte> bytes) {
   const Address offset = address - stack.sp();
-  if (offset < kLargestStack && images.at(address) == nullptr) return stack.read(address, bytes);
+  if (offset < kLargestUserStack && images.at(address) == nullptr)
+    return stack.read(address, bytes);
   const auto constant = images.constant_bytes(address);
   if (constant.size() < bytes.size()) return read_target(images.target(), address, bytes);
   std::memcpy(bytes.data(), constant.data(), bytes.size());
@@ -221,7 +223,7 @@ Step Unwinder::Impl::step_from(const Position& at, const CodeFacts& facts, Base&
 
 // How a chain ends whose next word is at an address that cannot be read.
 Step Unwinder::Impl::cut_off(Address address) const {
-  const bool on_stack = address >= stack.sp() && address - stack.sp() < kLargestStack;
+  const bool on_stack = address >= stack.sp() && address - stack.sp() < kLargestUserStack;
   return ended(on_stack || stack.left() ? ChainEnd::copy_short : ChainEnd::unreadable);
 }
 
@@ -239,13 +241,13 @@ Step Unwinder::Impl::by_rule(const Position& at, const FrameRule& rule) {
       step.cfa = stack.word(at.bp + offset(rule.cfa_offset)).value_or(0);
       break;
     case FrameRule::Cfa::plt:
-      step.cfa = at.sp + offset(rule.cfa_offset) + (at.ip % 16 >= rule.plt_from ? kWord : 0);
+      step.cfa = at.sp + offset(rule.cfa_offset) + (at.ip % 16 >= rule.plt_from ? kWordBytes : 0);
       break;
   }
   if (step.cfa <= at.sp) return ended(ChainEnd::unreadable);
-  const auto return_address = stack.word(step.cfa - kWord);
-  if (!return_address) return cut_off(step.cfa - kWord);
-  stack.has_return_address(step.cfa - kWord, *return_address);
+  const auto return_address = stack.word(step.cfa - kWordBytes);
+  if (!return_address) return cut_off(step.cfa - kWordBytes);
+  stack.has_return_address(step.cfa - kWordBytes, *return_address);
   const auto saved = [&](Address slot) {
     return slot < at.sp ? at.bp : stack.word(slot).value_or(0);
   };
@@ -289,7 +291,7 @@ Step Unwinder::Impl::by_go_table(const Position& at, const CodeFacts& facts) {
   Step step = by_rule(at, facts.rule);
   if (step.end) return step;
   // The table tells where the frame pointer is saved, but not from which instruction on.
-  const bool has_frame = at.returned || at.bp == step.cfa - 2 * kWord;
+  const bool has_frame = at.returned || at.bp == step.cfa - 2 * kWordBytes;
   if (!has_frame) step.caller.bp = at.bp;
   if (facts.kind == CodeFacts::Kind::go_preempt) {
     step.caller.returned = false;
@@ -305,7 +307,7 @@ bool Unwinder::Impl::is_on_other_stack(const Position& at, const CodeFacts& fact
     // nanotime does so to call the vdso. RBP still points to where this frame saved it.
     const bool may_be = at.returned && facts.rule.bp == FrameRule::Bp::saved && at.bp != 0 &&
                         (at.bp < at.sp || at.bp - at.sp > kFarAway);
-    const auto return_address = may_be ? stack.word(at.bp + kWord) : std::nullopt;
+    const auto return_address = may_be ? stack.word(at.bp + kWordBytes) : std::nullopt;
     return return_address && code.at(*return_address, true).follows_call;
   }
   if (facts.kind != CodeFacts::Kind::go_switch) return false;
@@ -322,8 +324,8 @@ ChainEnd Unwinder::Impl::over_go_switch(const Position& at, const CodeFacts& fac
   std::optional<GoCaller> caller;
   if (facts.kind == CodeFacts::Kind::go_switch) {
     caller = go_caller_on_other_stack(facts.function, at.bp, go_code);
-  } else if (const auto return_address = stack.word(at.bp + kWord)) {
-    caller = GoCaller{*return_address, at.bp + 2 * kWord, stack.word(at.bp).value_or(0)};
+  } else if (const auto return_address = stack.word(at.bp + kWordBytes)) {
+    caller = GoCaller{*return_address, at.bp + 2 * kWordBytes, stack.word(at.bp).value_or(0)};
   }
   auto known = std::find(kernel_chain.begin(), kernel_chain.end(), at.ip);
   if (known == kernel_chain.end() && chain.frames.size() > 1) {
@@ -339,7 +341,8 @@ ChainEnd Unwinder::Impl::over_go_switch(const Position& at, const CodeFacts& fac
     step.caller = {caller->return_address, caller->sp, caller->bp, true};
   }
   const bool is_next = has_kernels && caller && *(known + 1) == caller->return_address;
-  const bool leads_there = has_kernels && caller && stack.word(caller->bp + kWord) == *(known + 1);
+  const bool leads_there =
+      has_kernels && caller && stack.word(caller->bp + kWordBytes) == *(known + 1);
   if (!has_kernels || leads_there) {
     if (const auto end = go_to(step, depth)) return *end;
     base.move_to(step.caller);
@@ -378,7 +381,7 @@ ChainEnd Unwinder::Impl::search(const Position& at, const Base& base, std::size_
     const Position there{caller.return_address, caller.sp, caller.bp, true};
     Base from = base;
     from.move_to(there);
-    stack.has_return_address(caller.sp - kWord, caller.return_address);
+    stack.has_return_address(caller.sp - kWordBytes, caller.return_address);
     chain.frames.push_back({there.ip, 0, FrameHow::guess});
     const ChainEnd end = walk(there, from, depth);
     if (end == ChainEnd::outermost) return end;
@@ -410,6 +413,8 @@ void Unwinder::refresh() {
 
 std::size_t Unwinder::mend_stacks() { return impl_->holes.mend_all(); }
 
+void Unwinder::set_stopped(bool stopped) { impl_->stopped = stopped; }
+
 bool Unwinder::last_complete() const { return impl_->chain.complete(); }
 
 const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const std::byte> stack,
@@ -420,7 +425,7 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   chain.from_copy = true;
   if (depth == 0) return chain;
   const Position at = position_of(registers);
-  impl_->stack.start(at.sp, stack);
+  impl_->stack.start(at.sp, stack, impl_->stopped);
   impl_->kernel_chain = kernel_chain;
   impl_->alternatives = kMostAlternatives;
   impl_->holes.mend(at.sp, stack);

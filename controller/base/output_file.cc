@@ -12,7 +12,7 @@
 namespace causalctl {
 namespace {
 
-constexpr const char* kAnother = "name another file with --output FILE";
+constexpr const char* kAnotherOutput = "name another file with --output FILE";
 
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -39,7 +39,7 @@ Fd open_output(const std::string& path, std::string_view hint) {
     throw Error::from_errno(
         fmt::format("open({})", path), error,
         error == ELOOP
-            ? fmt::format("it is a link, and nothing is written through links; {}", kAnother)
+            ? fmt::format("it is a link, and nothing is written through links; {}", kAnotherOutput)
             : std::string(hint));
   }
   struct stat status {};
@@ -47,13 +47,14 @@ Fd open_output(const std::string& path, std::string_view hint) {
     throw Error::from_errno(fmt::format("fstat({})", path), errno);
   if (!S_ISREG(status.st_mode)) return fd;
   if (status.st_nlink > 1) {
-    throw Error(fmt::format("{}: it has {} names (hard links)", path, status.st_nlink), kAnother);
+    throw Error(fmt::format("{}: it has {} names (hard links)", path, status.st_nlink),
+                kAnotherOutput);
   }
   if (is_foreign(status, path)) {
     throw Error(
         fmt::format("{}: it belongs to uid {}, who is neither you nor the directory's owner", path,
                     status.st_uid),
-        kAnother);
+        kAnotherOutput);
   }
   return fd;
 }

@@ -57,8 +57,7 @@ std::string thread_name(Pid target, Tid thread) {
 class Run {
  public:
   Run(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording)
-      : target_(target),
-        settings_(settings),
+      : settings_(settings),
         hooks_(hooks),
         recording_(recording),
         session_(target, session_options(settings)),
@@ -184,7 +183,6 @@ class Run {
     }
   }
 
-  Pid target_;
   const Settings& settings_;
   const Hooks& hooks_;
   Recording& recording_;

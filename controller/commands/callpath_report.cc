@@ -16,7 +16,7 @@ namespace {
 
 namespace model = report::callpath;
 
-constexpr const char* kHint = "the log still has everything: causalctl report LOG";
+constexpr const char* kLogHint = "the log still has everything: causalctl report LOG";
 
 struct Format {
   const char* name;
@@ -75,14 +75,14 @@ void write_callpath_report(std::span<const callpath::Recording> runs,
   for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);
   const bool to_stdout = options.path.empty() || options.path == "-";
   if (const Format* format = format_named(options.format); format != nullptr) {
-    write_output(options.path, format->render(profile), kHint);
+    write_output(options.path, format->render(profile), kLogHint);
     return;
   }
   const int no_terminal = -1;
   const bool color =
       to_stdout ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always;
   const int width = terminal_width(to_stdout ? STDOUT_FILENO : no_terminal);
-  write_output(options.path, model::render_text(profile, by_of(view.by), color, width), kHint);
+  write_output(options.path, model::render_text(profile, by_of(view.by), color, width), kLogHint);
 }
 
 }  // namespace causalctl::commands

@@ -18,7 +18,7 @@ namespace {
 using unwind::Place;
 
 constexpr std::string_view kLambda = "operator()";  // as debug information names it, without scope
-constexpr std::size_t kMostFunctions = 32;          // decoded for one point
+constexpr std::size_t kMostLoopFunctions = 32;      // decoded for one point
 constexpr std::size_t kMostStepsRound = 4096;       // instructions of one loop that are looked at
 
 // The code of one function, and which of it is of the line.
@@ -105,7 +105,7 @@ std::optional<std::string> loop_on_line(const std::string& name, const std::vect
     auto code = std::find_if(functions.begin(), functions.end(),
                              [&](const LineCode& each) { return each.holds(place.address); });
     if (code == functions.end()) {
-      if (functions.size() == kMostFunctions) break;
+      if (functions.size() == kMostLoopFunctions) break;
       functions.emplace_back(steps_of(place.address, target, symbolizer), place, symbolizer);
       code = functions.end() - 1;
     }

@@ -123,7 +123,7 @@ void wait_for_its_files(const Point& point, Pid target) {
   }
 }
 
-Unloads::Unloads(Pid target, std::vector<Address> addresses) : target_(target) {
+Unloads::Unloads(Pid target, const std::vector<Address>& addresses) : target_(target) {
   watched_ = now(addresses);
 }
 

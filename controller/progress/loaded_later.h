@@ -28,7 +28,7 @@ class Unloads {
  public:
   Unloads() = default;
   // REQUIRES: files are mapped at the addresses.
-  Unloads(Pid target, std::vector<Address> addresses);
+  Unloads(Pid target, const std::vector<Address>& addresses);
 
   // Returns the path of a file that does not stand any more where it stood, or an empty text.
   std::string gone();

@@ -22,8 +22,9 @@ using unwind::Module;
 using unwind::Place;
 
 constexpr std::size_t kMostNamed = 3;
-constexpr Nanoseconds kSearchFor = 400 * kMillisecond;  // for inlined copies, in all libraries
-constexpr std::size_t kMostCompared = 64;               // places whose functions are compared
+constexpr Nanoseconds kSearchLibrariesFor =
+    400 * kMillisecond;                    // for inlined copies, in all libraries
+constexpr std::size_t kMostCompared = 64;  // places whose functions are compared
 
 // Libraries of the system have none of the program's headers.
 bool is_of_system(const std::string& path) {
@@ -69,10 +70,10 @@ std::vector<Place> find_in(const std::string& path, const Point& point,
 }
 
 // Adds the libraries that have what is counted in the executable.
-void add_copies(const Point& point, unwind::Symbolizer& symbolizer,
-                std::vector<std::string>& remarks) {
+void add_library_copies(const Point& point, unwind::Symbolizer& symbolizer,
+                        std::vector<std::string>& remarks) {
   const auto* function = std::get_if<FunctionSpec>(&point.spec);
-  const Nanoseconds until_ns = monotonic_now() + kSearchFor;
+  const Nanoseconds until_ns = monotonic_now() + kSearchLibrariesFor;
   const std::string& declared = point.places.front().declared;
   std::set<std::string> with_code;
   std::set<std::string> with_copies;
@@ -158,7 +159,7 @@ void add_other_binaries(const Point& point, unwind::Symbolizer& symbolizer,
   bool in_executable = false;
   const auto binaries = binaries_of(point.places, symbolizer, in_executable);
   if (in_executable) {
-    add_copies(point, symbolizer, remarks);
+    add_library_copies(point, symbolizer, remarks);
     return;
   }
   remarks.push_back(fmt::format("{} is in {}, not in the executable{}", point.name,

@@ -149,6 +149,7 @@ Walk walk_of(const unwind::Chain& chain) {
   walk.complete = chain.complete();
   walk.searched = unwind::has_guess(chain);
   walk.from_copy = chain.from_copy;
+  walk.copy_short = chain.end == unwind::ChainEnd::copy_short;
   return walk;
 }
 
@@ -175,7 +176,9 @@ Look copies_stack(Pid pid) {
 Look unwinds(unwind::Unwinder& unwinder, Pid pid) {
   return [copy = copies_stack(pid), &unwinder](ThreadState& thread) {
     copy(thread);
+    unwinder.set_stopped(true);
     Walk walk = walk_of(unwinder.unwind_chain(thread.registers, thread.stack, kDeepest));
+    unwinder.set_stopped(false);
     walk.from_copy = true;  // since nothing can change meanwhile
     thread.walk = std::move(walk);
   };

@@ -12,9 +12,9 @@ from case import Case, expect, is_number, patterns
 
 CHAIN = "{targets}/chain --per-ms 300000 --first-ms 0.3 --second-ms 0.7"
 FASTER = CHAIN + " --first-factor 0.2 --second-factor 0.2"
-# Fifty times slower than FASTER. Four blocks make an interval that is three standard errors wide;
+# Fifteen times slower than FASTER. Four blocks make an interval that is three standard errors wide;
 # a stall that doubles the time of two runs would let it reach from a fifth of the time to all.
-SLOWER = CHAIN + " --first-factor 10 --second-factor 10"
+SLOWER = CHAIN + " --first-factor 3 --second-factor 3"
 # Eight pairs are the fewest that give an interval.
 SHORT = ("--rounds", "8", "--null-rounds", "0", "--seed", "7")
 # Eight blocks, of which the highest and the lowest are left out, so that a stall in one does not

@@ -215,12 +215,12 @@ std::vector<UnitSamples> Attribution::samples() const {
 std::vector<PlaceSamples> Attribution::out_of_scope() const {
   std::vector<PlaceSamples> all;
   if (!scope_.is_default()) return all;
-  for (const auto& [place, count] : elsewhere_) {
+  for (const auto& entry : elsewhere_) {
     const auto in = [&](const auto& counts) {
-      const auto found = counts.find(place);
+      const auto found = counts.find(entry.first);
       return found == counts.end() ? 0 : found->second;
     };
-    all.push_back({place, count, in(unclaimed_), in(cut_off_)});
+    all.push_back({entry.first, entry.second, in(unclaimed_), in(cut_off_)});
   }
   return all;
 }

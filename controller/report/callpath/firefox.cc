@@ -20,8 +20,6 @@ constexpr int kVersion = 47;
 constexpr int kLibraryResource = 1;
 constexpr double kNanosecondsPerMs = 1e6;
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 class Strings {
  public:
   std::size_t number_of(const std::string& text) {
@@ -39,7 +37,7 @@ class Strings {
 Json libraries(const Profile& profile) {
   Json libs = Json::array();
   for (std::size_t i = 0; i < profile.modules.size(); ++i) {
-    const std::string name = base_name(profile.modules[i]);
+    const std::string name(base_name(profile.modules[i]));
     libs.push_back(
         {{"arch", "x86_64"},
          {"name", name},
@@ -72,7 +70,7 @@ void add_frames(const Profile& profile, const Labels& functions, Strings& string
     if (!resource_of.emplace(profile.modules[i], i).second) continue;
     resource_of[profile.modules[i]] = resources["length"].get<std::size_t>();
     add_row(resources, {{"lib", i},
-                        {"name", strings.number_of(base_name(profile.modules[i]))},
+                        {"name", strings.number_of(std::string(base_name(profile.modules[i])))},
                         {"host", nullptr},
                         {"type", kLibraryResource}});
   }

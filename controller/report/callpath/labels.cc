@@ -11,8 +11,6 @@
 namespace causalctl::report::callpath {
 namespace {
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // Gives each frame the label of its key, and returns the labels without names.
 template <class Key>
 Labels labelled(const Profile& profile, const Key& key_of) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/report/callpath/model.h"
@@ -58,5 +59,10 @@ struct LabelValues {
   std::vector<std::vector<std::uint64_t>> total;
 };
 LabelValues values_of(const LabelTree& tree, const Children& children, const Labels& labels);
+
+// The last component of a path.
+inline std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 }  // namespace causalctl::report::callpath

@@ -28,8 +28,6 @@ constexpr std::size_t kFunctions = 20;  // most functions in the overview
 constexpr std::size_t kCallers = 3;
 constexpr std::size_t kValueWidth = 10;  // of a column besides the first
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 double share(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }

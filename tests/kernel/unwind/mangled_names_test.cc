@@ -18,7 +18,6 @@ void d_put() __asm__("_D11mangled_app3Box3putMFiZv");
 void fortran_step() __asm__("__mangled_mod_MOD_do_step");
 void caml_work() __asm__("camlMangled__caml_work_272");
 void of_class() __asm__("_ZN13mangled_class14turn_the_wheelEv");
-void its_thunk() __asm__("_ZThn16_N13mangled_class14turn_the_wheelEv");
 
 __attribute__((noinline)) void rust_legacy() { marker = 1; }
 __attribute__((noinline)) void rust_v0() { marker = 2; }
@@ -26,13 +25,17 @@ __attribute__((noinline)) void d_put() { marker = 3; }
 __attribute__((noinline)) void fortran_step() { marker = 4; }
 __attribute__((noinline)) void caml_work() { marker = 6; }
 __attribute__((noinline)) void of_class() { marker = 7; }
-__attribute__((noinline)) void its_thunk() { marker = 8; }
 }
 __asm__(R"(
 .text
 .type "mangled.(*T).Method", @function
 "mangled.(*T).Method": ret
 .size "mangled.(*T).Method", 1
+.type _ZThn16_N13mangled_class14turn_the_wheelEv, @function
+_ZThn16_N13mangled_class14turn_the_wheelEv:
+sub $16, %rdi
+jmp _ZN13mangled_class14turn_the_wheelEv
+.size _ZThn16_N13mangled_class14turn_the_wheelEv, .-_ZThn16_N13mangled_class14turn_the_wheelEv
 .section .data.rel.local, "aw"
 .globl go_method
 go_method: .quad "mangled.(*T).Method"
