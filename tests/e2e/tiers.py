@@ -17,6 +17,7 @@ LEFT_TO_FULL = {
     "attach_target_installs_sigtrap_handler": "it waits half a minute for what the target does",
     "attach_target_resets_sigtrap": "the same",
     "attach_as_ordinary_user_signals_let_in": "attach_as_ordinary_user is quick, and nearly the same",
+    "attach_memcached_and_client": "beside a load ksoftirqd makes the wake-ups, and nobody is followed",
     "attach_target_execs": "it needs 10 seconds; run_library_executes_another is quick",
     "attach_ends_by_budget": "it needs 10 seconds; budget_exceeded is quick",
     "attach_pipeline_mutex": "attach_pipeline_pipe is quick, and the same but for how threads wait",
