@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "controller/base/clock.h"
@@ -122,6 +123,13 @@ std::shared_ptr<ImageFile> TargetImages::open(const MappedFile& place) {
   void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.fd.get(), 0);
   if (bytes == MAP_FAILED) return std::make_shared<ImageFile>();
   return files_.emplace(key, std::make_shared<ImageFile>(Mapping(bytes, size))).first->second;
+}
+
+bool TargetImages::read_constant(Address address, std::span<std::byte> bytes) {
+  const auto constant = constant_bytes(address);
+  if (constant.size() < bytes.size()) return false;
+  std::memcpy(bytes.data(), constant.data(), bytes.size());
+  return true;
 }
 
 }  // namespace causalctl::unwind

@@ -79,6 +79,8 @@ class TargetImages {
   bool is_code(Address address) const { return executable_.find(address) != nullptr; }
   // Returns the bytes from the address on if they are constant, or none.
   std::span<const std::byte> constant_bytes(Address address);
+  // Fills all of the bytes from the address on if they are constant, or returns false.
+  bool read_constant(Address address, std::span<std::byte> bytes);
 
  private:
   struct FileKey {

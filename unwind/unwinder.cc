@@ -17,7 +17,6 @@
 #include <asm/perf_regs.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "unwind/call_site.h"
@@ -151,10 +150,7 @@ bool Unwinder::Impl::read(Address address, std::span<std::byte> bytes) {
   const Address offset = address - stack.sp();
   if (offset < kLargestUserStack && images.at(address) == nullptr)
     return stack.read(address, bytes);
-  const auto constant = images.constant_bytes(address);
-  if (constant.size() < bytes.size()) return read_target(images.target(), address, bytes);
-  std::memcpy(bytes.data(), constant.data(), bytes.size());
-  return true;
+  return images.read_constant(address, bytes) || read_target(images.target(), address, bytes);
 }
 
 // Returns where the direct call leads that is before the address.

@@ -68,4 +68,12 @@ struct LogText {
 // Throws Error; `hint` is given if a file cannot be opened.
 std::vector<LogText> read_files(const std::vector<std::string>& paths, const std::string& hint);
 
+// Gives each log to one Reader, and returns what it has made of them.
+template <class Reader>
+auto read_each(const std::vector<LogText>& logs) {
+  Reader reader;
+  for (const LogText& log : logs) reader.read(log.text, log.name);
+  return reader.take();
+}
+
 }  // namespace causalctl

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -103,10 +102,7 @@ Reference by_libunwind(Pid pid, Unwinder& unwinder, const std::vector<Kept>& kep
   TargetImages images(pid);
   SampledStack stack(pid);
   LibunwindSteps libunwind(images, [&](Address address, std::span<std::byte> bytes) {
-    const auto constant = images.constant_bytes(address);
-    if (constant.size() < bytes.size()) return stack.read(address, bytes);
-    std::memcpy(bytes.data(), constant.data(), bytes.size());
-    return true;
+    return images.read_constant(address, bytes) || stack.read(address, bytes);
   });
   Reference reference;
   std::size_t frames = 0;

@@ -145,10 +145,6 @@ ReadLog read_logs(const std::vector<std::string>& paths) {
   return parse_logs(read_files(paths, kHint));
 }
 
-ReadLog parse_logs(const std::vector<LogText>& logs) {
-  Reader reader;
-  for (const LogText& log : logs) reader.read(log.text, log.name);
-  return reader.take();
-}
+ReadLog parse_logs(const std::vector<LogText>& logs) { return read_each<Reader>(logs); }
 
 }  // namespace causalctl::causal

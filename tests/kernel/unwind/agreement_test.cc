@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <variant>
 
 #include "controller/base/clock.h"
@@ -70,10 +69,7 @@ Tally compare(Pid pid) {
   TargetImages images(pid);
   SampledStack stack(pid);
   LibunwindSteps libunwind(images, [&](Address address, std::span<std::byte> bytes) {
-    const auto constant = images.constant_bytes(address);
-    if (constant.size() < bytes.size()) return stack.read(address, bytes);
-    std::memcpy(bytes.data(), constant.data(), bytes.size());
-    return true;
+    return images.read_constant(address, bytes) || stack.read(address, bytes);
   });
   session.start();
   Tally tally;
