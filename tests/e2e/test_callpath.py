@@ -3,6 +3,7 @@ recording ends, and what is refused."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -123,6 +124,8 @@ def test_killed_recording_is_readable(options, program, tmp_path):
             done = run(options, "report", "callpath.jsonl", "--format", "json", folder=tmp_path)
             assert done.returncode == 0, done.stderr
             assert Tree(json.loads(done.stdout)).sum("samples", "main") > 0
+            text = run(options, "report", "callpath.jsonl", folder=tmp_path).stdout
+            assert re.match(r"paths \(process \d+\): \d+ samples, one each", text), text
             log.unlink()
 
 
@@ -162,6 +165,26 @@ def test_refused(options, tmp_path, words, status, message):
     done = run(options, "callpath", *words, folder=tmp_path)
     assert (done.returncode, message in done.stderr) == (status, True), done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_full_disk_ends_it_with_a_report(options, program, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("it needs root, to mount a small disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", disk], check=True)
+    try:
+        with running(program) as pid:
+            done = run(options, "callpath", pid, "-o", disk / "c.jsonl", "--duration", "20s",
+                       folder=tmp_path)
+            os.kill(pid, 0)
+        assert done.returncode == 1 and "CPU time" in done.stdout, done.stdout
+        assert "no space left on device" in done.stderr.lower(), done.stderr
+        assert "log is not complete" in done.stderr, done.stderr
+        kept = run(options, "report", disk / "c.jsonl", "--format", "json", folder=tmp_path)
+        assert kept.returncode == 0, kept.stderr
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
 
 
 def test_file_that_is_no_log_is_left_alone(options, program, tmp_path):
