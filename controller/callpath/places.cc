@@ -109,11 +109,16 @@ LocationId Places::at(Address address, bool is_call) {
 }
 
 void Places::read_compiled() {
+  if (!met_compiled_) return;
   for (int piece = 0; piece < kMostPieces && perf_map_.read_on(); ++piece) {
   }
 }
 
 LocationId Places::compiled(Address address, bool is_call) {
+  if (!met_compiled_) {
+    met_compiled_ = true;
+    read_compiled();
+  }
   const auto* function = perf_map_.map().find(is_call ? address - 1 : address);
   const std::string name = function != nullptr ? function->name : std::string();
   const auto [place, is_new] = compiled_.try_emplace(

@@ -31,8 +31,9 @@ class Places {
 
   void mapped(const perf::MapEvent& event);  // in time order
   void executed();                           // the target runs another program
-  // Reads names of code that the target compiles at run time. Call it before the samples since the
-  // last call are looked up: memory of code is used again, and a name holds from then on.
+  // Reads what has been added to the names of code that the target compiles at run time, once such
+  // code was met. Call it before the samples since the last call are looked up: memory of code is
+  // used again, and a name holds from then on.
   void read_compiled();
 
   // `is_call`: the address is one that a call returns to.
@@ -68,6 +69,7 @@ class Places {
   std::map<Address, Piece> pieces_;  // by start; they do not overlap
   std::map<std::tuple<std::uint32_t, Address, bool>, LocationId> locations_;
   symbols::PerfMapFile perf_map_;
+  bool met_compiled_ = false;
   std::map<std::tuple<Address, bool, std::string>, LocationId> compiled_;  // by name, too
   std::unordered_map<Address, LocationId> cache_[2];  // by is_call, while pieces_ is the same
 };

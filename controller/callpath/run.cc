@@ -12,6 +12,7 @@
 #include "controller/callpath/places.h"
 #include "controller/callpath/recorder.h"
 #include "controller/perf/session.h"
+#include "controller/session/losses.h"
 #include "controller/symbols/call_chain.h"
 #include "unwind/unwinder.h"
 
@@ -27,15 +28,6 @@ constexpr unsigned kMostLeaving = 8;  // samples of one thread's switches betwee
 constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
-
-Nanoseconds own_cpu_ns() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto ns = [](const timeval& time) {
-    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + time.tv_usec * kMicrosecond;
-  };
-  return ns(usage.ru_utime) + ns(usage.ru_stime);
-}
 
 perf::SessionOptions session_options(const Settings& settings) {
   perf::SessionOptions options;
@@ -72,11 +64,12 @@ class Run {
                   settings.grouping, settings.waits, recording) {}
 
   void follow() {
+    hooks_.begun();
     session_.start();
     unwinder_.mend_stacks();
     hooks_.followed();
     begin_ns_ = monotonic_now();
-    const Nanoseconds cpu_ns = own_cpu_ns();
+    const Nanoseconds cpu_ns = process_cpu_now();
     while (!is_over()) {
       sleep_until(monotonic_now() + kDrainEvery);
       take_events();
@@ -84,8 +77,8 @@ class Run {
     }
     recording_.wall_ns = monotonic_now() - begin_ns_;
     recording_.controller_cpu_share =
-        static_cast<double>(own_cpu_ns() - cpu_ns) / static_cast<double>(recording_.wall_ns);
-    recorder_.settle(monotonic_now());
+        static_cast<double>(process_cpu_now() - cpu_ns) / static_cast<double>(recording_.wall_ns);
+    recorder_.settle(drained_ns_);
     finish();
   }
 
@@ -95,6 +88,7 @@ class Run {
       recording_.reason = reason;
       return true;
     };
+    if (recording_.reason == EndReason::log_failed) return true;
     if (!session_.target_alive()) return because(EndReason::target_exited);
     if (hooks_.interrupts() > 0) return because(EndReason::interrupted);
     return settings_.duration_ns && monotonic_now() - begin_ns_ >= *settings_.duration_ns &&
@@ -109,7 +103,8 @@ class Run {
 
   void take_events() {
     places_.read_compiled();
-    for (const perf::Event& event : session_.drain(monotonic_now())) {
+    drained_ns_ = monotonic_now();
+    for (const perf::Event& event : session_.drain(drained_ns_)) {
       if (const auto* map = std::get_if<perf::MapEvent>(&event)) {
         places_.mapped(*map);
         unwinder_.refresh();
@@ -145,11 +140,11 @@ class Run {
     }
     if (settings_.epoch_ns && now_ns - begin_ns_ >= next_epoch_ns_ + *settings_.epoch_ns) {
       next_epoch_ns_ += *settings_.epoch_ns;
-      recorder_.begin_epoch(next_epoch_ns_, "time", now_ns);
+      recorder_.begin_epoch(next_epoch_ns_, "time", drained_ns_);
     }
     if (now_ns < next_write_ns_) return;
     next_write_ns_ = now_ns + kWriteEvery;
-    recorder_.settle(now_ns);
+    recorder_.settle(drained_ns_);
     update_losses();
     hooks_.written();
     hooks_.show(fmt::format("{} s, {} samples, {} paths", (now_ns - begin_ns_) / kSecond,
@@ -178,9 +173,7 @@ class Run {
       sleep_until(monotonic_now() + 20 * kMillisecond);
     }
     ask_names();
-    for (const std::string& reason : session_.limits().reasons) {
-      recording_.warnings.push_back(reason);
-    }
+    session::warn_of_losses(session_, recording_);
   }
 
   const Settings& settings_;
@@ -192,7 +185,8 @@ class Run {
   Namer namer_;
   Recorder recorder_;
   Nanoseconds begin_ns_ = 0;
-  std::size_t asked_ = 0;  // locations whose names were asked for
+  Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come
+  std::size_t asked_ = 0;       // locations whose names were asked for
   Nanoseconds next_jitter_ns_ = 0;
   Nanoseconds next_write_ns_ = 0;
   Nanoseconds next_epoch_ns_ = 0;
@@ -203,7 +197,6 @@ class Run {
 void record(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording) {
   recording.period_ns = settings.period_ns;
   if (recording.epochs.empty()) recording.epochs.push_back({0, "start"});
-  hooks.begun();
   setpriority(PRIO_PROCESS, 0, kPriority);  // of this thread; without the right it stays as it is
   Run(target, settings, hooks, recording).follow();
 }

@@ -23,10 +23,10 @@ struct Settings {
 struct Hooks {
   std::function<void(const std::string&)> show;  // the status
   std::function<int()> interrupts;
-  std::function<void()> begun = [] {};     // the recording has its head
+  std::function<void()> begun = [] {};     // everything is open: the recording begins
   std::function<void()> followed = [] {};  // all is set up: a suspended program may go on
-  // Called every second and at the end with what is new in the recording; may throw, which ends the
-  // run.
+  // Called every second when there is something new in the recording. It ends the run by the reason
+  // EndReason::log_failed.
   std::function<void()> written = [] {};
 };
 

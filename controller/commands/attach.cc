@@ -5,7 +5,7 @@
 // explain:
 //
 //   commands/profile.cc, session/attachment.h   what is set up around the target and taken away
-//   again causal/experiments/experiment_loop.h        which unit is sped up, and when
+//   causal/experiments/experiment_loop.h        which unit is sped up, and when
 //   causal/engine/engine.h                      how a sample in that unit becomes pauses
 #include <fmt/format.h>
 

@@ -26,6 +26,7 @@
 #include "controller/session/interrupts.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
+#include "controller/session/write_or_end.h"
 #include "controller/tracee/guardian/guardian.h"
 #include "unwind/obstacle.h"
 #include "unwind/symbolizer.h"
@@ -114,20 +115,30 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
   recording.seed = settings.seed;
   const session::Interrupts interrupts;
   session::StatusLine status(arguments.console.quiet);
-  callpath::LogWriter log(arguments.log);
+  std::optional<callpath::LogWriter> log;
+  const auto write = [&](const std::function<void()>& part) {
+    session::write_or_end(recording, part);
+  };
   callpath::Hooks hooks;
   hooks.show = [&](const std::string& text) {
     if (status.due()) status.show(fmt::format("call paths of process {}: {}", target, text));
   };
   hooks.interrupts = [] { return session::Interrupts::count(); };
   hooks.followed = followed;
-  hooks.begun = [&] { log.begin(recording); };
-  hooks.written = [&] { log.update(recording); };
+  hooks.begun = [&] {
+    log.emplace(arguments.log);
+    log->begin(recording);
+  };
+  hooks.written = [&] { write([&] { log->update(recording); }); };
   callpath::record(target, settings, hooks, recording);
   status.clear();
   recording.ended = true;
-  log.end(recording);
+  write([&] { log->end(recording); });
   write_callpath_report({&recording, 1}, {}, arguments.report);
+  if (!recording.log_failure.empty()) {
+    throw Error(recording.log_failure + ": the log is not complete",
+                "what was recorded is in the report above; choose another --output");
+  }
   require_samples(recording);
   return ExitCode::ok;
 }
@@ -144,20 +155,13 @@ ExitCode run(const CallpathArguments& arguments) {
   if (arguments.target.empty()) {
     throw UsageError("no process and no program to record", "give a PID, or a program after --");
   }
-  tracee::Guardian guardian;
   config::Target target;
   target.command = arguments.target;
-  const Pid pid = guardian.launch(launch_of(target));
-  try {
-    const ExitCode code = record_process(pid, arguments, settings, [&guardian] {
+  return with_program(target, [&](Pid pid, tracee::Guardian& guardian) {
+    return record_process(pid, arguments, settings, [&guardian] {
       if (guardian.is_suspended()) guardian.release();
     });
-    end_program(pid, guardian);
-    return code;
-  } catch (...) {
-    if (!guardian.is_suspended()) end_program(pid, guardian);  // otherwise the guardian kills it
-    throw;
-  }
+  });
 }
 
 }  // namespace

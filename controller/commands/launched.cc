@@ -37,4 +37,18 @@ void end_program(Pid pid, tracee::Guardian& guardian) {
   log::note("the program (pid {}) has not ended after SIGTERM; it goes on without causalctl", pid);
 }
 
+ExitCode with_program(const config::Target& target,
+                      const std::function<ExitCode(Pid, tracee::Guardian&)>& work) {
+  tracee::Guardian guardian;
+  const Pid pid = guardian.launch(launch_of(target));
+  try {
+    const ExitCode code = work(pid, guardian);
+    end_program(pid, guardian);
+    return code;
+  } catch (...) {
+    if (!guardian.is_suspended()) end_program(pid, guardian);
+    throw;
+  }
+}
+
 }  // namespace causalctl::commands

@@ -1,11 +1,19 @@
 // Starts the program of `causalctl run` and asks it to end.
 #pragma once
 
+#include <functional>
+
 #include "config/config.h"
+#include "controller/base/error.h"
 #include "controller/base/types.h"
 #include "controller/tracee/guardian/guardian.h"
 
 namespace causalctl::commands {
+
+// Starts the program, suspended, calls the work with it, and then asks it to end. If the work ends
+// by an exception while the program is still suspended, the guardian kills it.
+ExitCode with_program(const config::Target& target,
+                      const std::function<ExitCode(Pid, tracee::Guardian&)>& work);
 
 tracee::Launch launch_of(const config::Target& target);
 

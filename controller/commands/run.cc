@@ -37,17 +37,10 @@ ExitCode run(const RunArguments& arguments) {
   }
   causal::check_log(config.output.log);
   if (config.progress.end_to_end) return run_end_to_end(config, console);
-  tracee::Guardian guardian;
-  const Pid pid = guardian.launch(launch_of(config.target));
-  load_libraries(guardian);
-  try {
-    const ExitCode code = profile(config, pid, guardian, console);
-    end_program(pid, guardian);
-    return code;
-  } catch (...) {
-    if (!guardian.is_suspended()) end_program(pid, guardian);  // otherwise the guardian kills it
-    throw;
-  }
+  return with_program(config.target, [&](Pid pid, tracee::Guardian& guardian) {
+    load_libraries(guardian);
+    return profile(config, pid, guardian, console);
+  });
 }
 
 }  // namespace

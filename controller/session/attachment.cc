@@ -19,6 +19,7 @@
 #include "controller/progress/progress.h"
 #include "controller/session/facilities.h"
 #include "controller/session/identity.h"
+#include "controller/session/losses.h"
 #include "controller/tracee/process.h"
 
 namespace causalctl::session {
@@ -26,8 +27,6 @@ namespace {
 
 constexpr Nanoseconds kDigestPatience = kSecond;
 constexpr Nanoseconds kLookForUnloadsEvery = 50 * kMillisecond;
-// The share of the run for which threads ran before they were watched, from which it is reported.
-constexpr double kUnseenTold = 0.01;
 
 std::vector<Address> places_of(const progress::CountedPoints& points) {
   std::vector<Address> places;
@@ -214,7 +213,7 @@ void Attachment::let_go() {
 }
 
 void Attachment::detach() {
-  warn_of_losses();
+  session::warn_of_losses(*session_, recording_);
   if (children_) {
     if (auto text = text_of(children_->seen(), target_)) {
       recording_.warnings.push_back(std::move(*text));
@@ -232,30 +231,6 @@ void Attachment::detach() {
   compare_digests(left);
   tell_death(guardian_, end_watch_, recording_);
   recording_.ended = true;
-}
-
-void Attachment::warn_of_losses() {
-  auto& warnings = recording_.warnings;
-  for (const std::string& reason : session_->limits().reasons) {
-    if (std::find(warnings.begin(), warnings.end(), reason) == warnings.end()) {
-      warnings.push_back(reason);
-    }
-  }
-  const perf::SessionLosses losses = session_->losses();
-  if (losses.threads_missed > 0) {
-    warnings.push_back(
-        fmt::format("{} threads ended before they could be watched; what they did is missing, also "
-                    "their visits",
-                    losses.threads_missed));
-  }
-  // The text has no figures, so that the same warning of many runs (end to end) is shown once.
-  const auto unseen = static_cast<double>(losses.unseen_ns);
-  if (unseen > kUnseenTold * static_cast<double>(recording_.wall_ns)) {
-    warnings.emplace_back(
-        "threads began during the run, and each was watched only from about a tick after its "
-        "start. "
-        "What they did until then is missing, also their visits");
-  }
 }
 
 // Returns what is left in the target, as Guardian::restore() does.

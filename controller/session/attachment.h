@@ -2,18 +2,16 @@
 // keeps the target safe:
 //
 //   1. The constructor and try_facilities() check that the progress points exist and that perf
-//   events
-//      fire on this machine, before anything is put into the target. The owner checks what else can
-//      be wrong, such as whether a log can be written.
+//      events fire on this machine, before anything is put into the target. The owner checks what
+//      can be wrong besides, such as whether a log can be written.
 //   2. attach() opens perf events on all threads and arms the progress points. These are kernel
-//   objects
-//      that die with causalctl.
-//   3. open_pauses() opens the pause channel, if the work needs one. Nothing else is put into the
-//   target.
+//      objects that die with causalctl.
+//   3. open_pauses() opens the pause channel, if the work needs one. Nothing more is put into the
+//      target.
 //   4. begin_work() begins the work, in real-time priority if that is permitted.
 //   5. detach() closes the pause channel's events. Then the guardian takes the stub out, while all
-//   other
-//      events are closed. At last the digest of the target's state is compared with that of before.
+//      other events are closed. At last the digest of the target's state is compared with that of
+//      before.
 //
 // The calls are made in this order. If an exception ends the work, the destructor closes the pause
 // channel's events, then all others. The guardian, which outlives this object, then undoes what is
@@ -97,7 +95,6 @@ class Attachment {
   void let_go();  // lets a suspended program go on
 
  private:
-  void warn_of_losses();
   void look_for_unloads();
   std::vector<std::string> restore();
   void compare_digests(const std::vector<std::string>& left);
