@@ -68,17 +68,18 @@ class Run {
     session_.start();
     unwinder_.mend_stacks();
     hooks_.followed();
-    begin_ns_ = monotonic_now();
+    begin_ns_ = drained_ns_ = monotonic_now();
     const Nanoseconds cpu_ns = process_cpu_now();
     while (!is_over()) {
       sleep_until(monotonic_now() + kDrainEvery);
       take_events();
       do_at_times(monotonic_now());
     }
-    recording_.wall_ns = monotonic_now() - begin_ns_;
-    recording_.controller_cpu_share =
-        static_cast<double>(process_cpu_now() - cpu_ns) / static_cast<double>(recording_.wall_ns);
     recorder_.settle(drained_ns_);
+    update_losses();
+    recording_.controller_cpu_share =
+        static_cast<double>(process_cpu_now() - cpu_ns) /
+        static_cast<double>(std::max<Nanoseconds>(1, recording_.wall_ns));
     finish();
   }
 
@@ -152,7 +153,9 @@ class Run {
                             recording_.tree.size() - 1));
   }
 
+  // How far the recording is, which is all that the log of a killed one tells.
   void update_losses() {
+    recording_.wall_ns = drained_ns_ - begin_ns_;
     const perf::SessionLosses losses = session_.losses();
     recording_.losses.records_lost = losses.records_lost;
     recording_.losses.throttles = losses.throttles;
@@ -163,7 +166,6 @@ class Run {
 
   // Waits for the names, unless the user asks for the end once more.
   void finish() {
-    update_losses();
     const int interrupts = hooks_.interrupts();
     const Nanoseconds until_ns = monotonic_now() + kNamesPatience;
     while (namer_.open_questions() > 0 && hooks_.interrupts() == interrupts &&

@@ -317,9 +317,8 @@ void write_header(const Profile& profile, Text& out) {
   std::string what = printable(base_name(profile.program));
   if (profile.pid != 0) what += fmt::format(" (process {})", profile.pid);
   if (profile.runs > 1) what += fmt::format(" in {} runs", profile.runs);
-  std::string text = fmt::format("{}: {} samples", what, grouped(count));
-  // Of a run that was killed the length is not known.
-  if (profile.wall_ns > 0) text += fmt::format(" in {}", duration(profile.wall_ns));
+  std::string text =
+      fmt::format("{}: {} samples in {}", what, grouped(count), duration(profile.wall_ns));
   if (profile.period_ns > 0) {
     text += fmt::format(", one each {} of CPU time", duration(profile.period_ns));
   }
