@@ -325,10 +325,16 @@ InlinedCalls DebugInfo::inlined_calls(const Place& wanted, const std::string& wr
                                           : Identity(written, wanted.declared);
   if (own != nullptr) identity.look_for_namesakes(written, wanted);
   CopySearch search(identity, until_ns);
-  if (own != nullptr) search.search(*own);
-  for (Unit* unit : units_that_mention(identity.name())) {
-    if (unit != own) search.search(*unit);
+  std::vector<Unit*> units = units_that_mention(identity.name());
+  // The function's own unit comes first. Compilers describe a function that they also inlined by
+  // an entry that copies, and its own code, refer to.
+  const auto place_of_own = std::find(units.begin(), units.end(), own);
+  if (place_of_own != units.end()) {
+    std::iter_swap(units.begin(), place_of_own);
+  } else if (own != nullptr && dwarf_hasattr(&die, DW_AT_abstract_origin) != 0) {
+    units.insert(units.begin(), own);
   }
+  for (Unit* unit : units) search.search(*unit);
   found.complete = search.complete();
   found.known = search.readable();
   found.calls = call_sites(search.copies());

@@ -92,12 +92,12 @@ std::optional<Mentions> find_mentions(Dwarf* dwarf, std::string_view name) {
     add_matches(offsets, bytes_of(text), mentions.in_offsets);
   }
   for_each_match(info, name, [&](std::size_t at) {
-    if (ends_name(info, at + name.size())) mentions.in_info.push_back(at);
-    return mentions.in_info.size() < kMostMentions;
+    if (ends_name(info, at + name.size())) mentions.as_text.push_back(at);
+    return mentions.as_text.size() < kMostMentions;
   });
-  const bool too_many =
-      std::max(mentions.in_info.size(), mentions.in_offsets.size()) >= kMostMentions;
-  if (too_many) return std::nullopt;
+  const auto most =
+      std::max({mentions.in_info.size(), mentions.as_text.size(), mentions.in_offsets.size()});
+  if (most >= kMostMentions) return std::nullopt;
   std::sort(mentions.in_info.begin(), mentions.in_info.end());
   std::sort(mentions.in_offsets.begin(), mentions.in_offsets.end());
   return mentions;

@@ -17,8 +17,10 @@
 namespace causalctl::unwind {
 
 struct Mentions {
-  std::vector<Dwarf_Off> in_info;     // offsets in .debug_info, ascending
-  std::vector<Dwarf_Off> in_offsets;  // the same in .debug_str_offsets
+  // Offsets in .debug_info, ascending.
+  std::vector<Dwarf_Off> in_info;     // of offsets of the name in .debug_str
+  std::vector<Dwarf_Off> as_text;     // of the name itself
+  std::vector<Dwarf_Off> in_offsets;  // offsets in .debug_str_offsets, ascending
 };
 
 // Looks for names that are `name`, or begin with it and have template arguments, or end with it

@@ -10,6 +10,7 @@
 #include "unwind/debug_info.h"
 #include "unwind/demangle.h"
 #include "unwind/function_name.h"
+#include "unwind/name_entries.h"
 #include "unwind/name_search.h"
 #include "unwind/names.h"
 
@@ -116,11 +117,16 @@ std::vector<DebugInfo::Unit*> DebugInfo::units_that_mention(const std::string& n
 
   std::vector<Named> queue;  // whose functions others may refer to
   std::set<void*> seen;
-  const auto take = [&](const std::vector<Dwarf_Off>& offsets, const std::vector<Named>& units) {
+  std::map<void*, NameEntries> entries;  // by unit
+  const auto can_name = [&](Named& unit, Dwarf_Off offset) {
+    return entries.try_emplace(unit.die.addr, unit.die).first->second.may_name(offset);
+  };
+  const auto take = [&](const std::vector<Dwarf_Off>& offsets, std::vector<Named>& units,
+                        bool are_names = false) {
     for (const Dwarf_Off offset : offsets) {
       const auto after =
           std::upper_bound(units.begin(), units.end(), Named{offset, {}, nullptr}, by_begin);
-      if (after == units.begin()) continue;
+      if (after == units.begin() || (are_names && !can_name(*std::prev(after), offset))) continue;
       // Units that were optimised together share their offsets of strings.
       for (auto unit = std::prev(after);; --unit) {
         if (unit->unit != nullptr) found.insert(unit->unit);
@@ -129,7 +135,8 @@ std::vector<DebugInfo::Unit*> DebugInfo::units_that_mention(const std::string& n
       }
     }
   };
-  take(mentions->in_info, named);
+  take(mentions->in_info, named, true);
+  take(mentions->as_text, named);
   take(mentions->in_offsets, by_base);
 
   const std::vector<Unit*>& borrowing = borrowing_units();

@@ -1,0 +1,36 @@
+// Tells mentions of a function's name in .debug_info (name_search.h) from bytes that only look like
+// one. Source: DWARF 5, §7.5.3 (abbreviations) and §7.5.5 (sizes of forms).
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace causalctl::unwind {
+
+// The entries of one unit that name functions which may have been inlined, by an offset in
+// .debug_str.
+class NameEntries {
+ public:
+  // Reads the unit's table of abbreviations. `unit` must outlive this.
+  explicit NameEntries(Dwarf_Die& unit);
+
+  // Returns whether an entry can begin before the offset in .debug_info, which is within the unit,
+  // whose name would stand there. True as well where this cannot be told.
+  bool may_name(Dwarf_Off mention) const;
+
+ private:
+  bool names_at(const std::uint8_t* entry, const std::uint8_t* mention) const;
+
+  std::unordered_map<std::uint64_t, std::vector<unsigned>> before_;  // forms before the name
+  const std::uint8_t* begin_ = nullptr;                              // of the unit's first entry
+  Dwarf_Off begin_offset_ = 0;
+  std::uint8_t address_size_ = 8;
+  std::uint8_t offset_size_ = 4;
+  bool readable_ = false;
+};
+
+}  // namespace causalctl::unwind
