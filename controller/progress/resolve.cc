@@ -147,6 +147,14 @@ std::string Resolver::identity_of(const Place& place) {
   return fmt::format("{} {}", place.symbol, module_path(place));
 }
 
+// Returns whether functions of one name and place are in different units of a binary: in different
+// files of one path, as -ffile-prefix-map makes them, or in one file that was compiled twice.
+bool are_in_several_units(const std::vector<Place>& places) {
+  std::set<std::uint64_t> units;
+  for (const auto& place : places) units.insert(place.unit);
+  return units.size() > 1;
+}
+
 // Copies of one function (COMDAT, clones, a file that dlmopen has loaded twice) have one name and
 // one line of source. Without debug information copies in one binary have one symbol, and other
 // addresses are taken for other functions.
@@ -157,10 +165,13 @@ void Resolver::require_one_function(const std::vector<Place>& places, const Func
   for (const auto& place : places) {
     if (!place.version.empty()) versions.insert(place.version);
   }
+  for (const auto& place : places) modules.insert(module_path(place));
+  const bool by_unit = modules.size() == 1 && are_in_several_units(places);
   for (const auto& place : places) {
     if (place.symbol.starts_with("_ZT") && places.size() > 1) continue;  // a thunk of another place
-    functions.emplace(identity_of(place) + (versions.size() > 1 ? place.version : ""), place);
-    modules.insert(module_path(place));
+    std::string identity = identity_of(place) + (versions.size() > 1 ? place.version : "");
+    if (by_unit) identity += fmt::format(" {}", place.unit);
+    functions.emplace(std::move(identity), place);
   }
   if (functions.size() < 2) return;
   const std::vector<std::string> paths(modules.begin(), modules.end());
