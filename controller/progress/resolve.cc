@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -309,11 +310,35 @@ FilePlace file_of(const std::string& point, Address address, Pid target,
               "try again, or name a point in a file that stays loaded");
 }
 
+// A function's name may look like another form: assemblers and objcopy allow "f:12" and "f+0x1".
+bool is_function(const std::string& text, unwind::Symbolizer& symbolizer) {
+  const bool odd = text.find_first_of(":+@") != std::string::npos ||
+                   std::isdigit(static_cast<unsigned char>(text.front())) != 0;
+  if (!odd) return false;
+  const auto places = symbolizer.find_function(text, "");
+  return std::any_of(places.begin(), places.end(),
+                     [&](const Place& each) { return each.symbol == text; });
+}
+
+// Finds the places of the form that the text has or, if there are none, those of a function of this
+// very name.
+void find_places(Point& point, Pid target, unwind::Symbolizer& symbolizer) {
+  Resolver resolver(point.name, target, symbolizer);
+  try {
+    point.spec = parse_spec(point.name);
+    point.places = std::visit(resolver, point.spec);
+  } catch (const UsageError&) {
+    if (point.name.empty() || !is_function(point.name, symbolizer)) throw;
+    point.spec = FunctionSpec{"", point.name};
+    point.places = std::visit(resolver, point.spec);
+  }
+}
+
 }  // namespace
 
 Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolizer) {
-  Point point{text, parse_spec(text), {}, {}};
-  point.places = std::visit(Resolver(text, target, symbolizer), point.spec);
+  Point point{text, {}, {}, {}};
+  find_places(point, target, symbolizer);
   std::sort(point.places.begin(), point.places.end(),
             [](const Place& a, const Place& b) { return a.address < b.address; });
   const auto same = [](const Place& a, const Place& b) { return a.address == b.address; };
