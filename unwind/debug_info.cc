@@ -167,6 +167,27 @@ std::string DebugInfo::declaration(Address entry) {
   return fmt::format("{}:{}", file_name(file, *unit), line);
 }
 
+std::uint64_t DebugInfo::own_unit(Address entry) {
+  Unit* unit = unit_at(entry);
+  const Function* function = unit != nullptr ? function_at(*unit, entry) : nullptr;
+  if (function == nullptr || function->entry != entry) return 0;
+  Dwarf_Die die = function->die;
+  return die_own_unit(die);
+}
+
+std::uint64_t DebugInfo::own_unit(Address address, const std::string& file, int line) {
+  Unit* unit = unit_at(address);
+  const Function* function = unit != nullptr ? function_at(*unit, address) : nullptr;
+  if (function == nullptr) return 0;
+  std::vector<Dwarf_Die> scopes = inline_chain(*function, address);
+  scopes.insert(scopes.begin(), function->die);
+  for (Source source = source_at(*unit, address); !scopes.empty(); scopes.pop_back()) {
+    if (source.line == line && source.file == file) return die_own_unit(scopes.back());
+    source = call_site(*unit, scopes.back());
+  }
+  return 0;
+}
+
 std::vector<Frame> DebugInfo::frames(Address address) {
   Unit* unit = unit_at(address);
   if (unit == nullptr) return {};

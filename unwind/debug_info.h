@@ -53,6 +53,11 @@ class DebugInfo {
   std::vector<std::string> inlined_at(const std::string& name, std::size_t count);
 
   std::string declaration(Address entry);  // of the function, as "/src/f.c:12"; empty if unknown
+  // Returns what two functions differ in that are declared in different source files of one path; 0
+  // of a function of a header.
+  std::uint64_t own_unit(Address entry);
+  // The same of the function that the line at the address belongs to.
+  std::uint64_t own_unit(Address address, const std::string& file, int line);
 
   // Returns where calls of the function, which the user has written so, are inlined in this module.
   // Address 0: of one that has no code of its own. Stops looking at `until_ns` (CLOCK_MONOTONIC),

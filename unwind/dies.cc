@@ -65,6 +65,21 @@ const char* die_declared_file(Dwarf_Die& die) {
   return dwarf_filesrc(files, index, nullptr, nullptr);
 }
 
+Dwarf_Off die_own_unit(Dwarf_Die& die) {
+  Dwarf_Attribute value;
+  Dwarf_Die unit;
+  if (dwarf_attr_integrate(&die, DW_AT_decl_file, &value) == nullptr ||
+      dwarf_cu_die(value.cu, &unit, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) ==
+          nullptr) {
+    return 0;
+  }
+  const char* file = die_declared_file(die);
+  const char* own = die_string(unit, DW_AT_name);
+  const char* directory = die_string(unit, DW_AT_comp_dir);
+  if (file == nullptr || own == nullptr || directory == nullptr) return 0;
+  return normal_path(file, directory) == normal_path(own, directory) ? dwarf_dieoffset(&unit) : 0;
+}
+
 std::string die_function_name(Dwarf_Die& die) {
   Dwarf_Attribute value;
   Dwarf_Attribute* linkage = dwarf_attr_integrate(&die, DW_AT_linkage_name, &value);

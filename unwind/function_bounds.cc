@@ -109,6 +109,10 @@ Ranges described(const ElfImage& image) {
 
 }  // namespace
 
+RangeMap<NoValue> described_functions(const ElfImage& image) {
+  return RangeMap<NoValue>(described(image));
+}
+
 RangeMap<NoValue> function_bounds(const ElfImage& image) {
   RangeMap<NoValue> known(described(image));
   Ranges ranges = known.ranges();

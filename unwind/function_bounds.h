@@ -16,4 +16,7 @@ struct NoValue {};
 // Returns link-time ranges, or none if the file tells of no function.
 RangeMap<NoValue> function_bounds(const ElfImage& image);
 
+// The same by the unwind table alone.
+RangeMap<NoValue> described_functions(const ElfImage& image);
+
 }  // namespace causalctl::unwind

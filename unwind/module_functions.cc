@@ -219,6 +219,7 @@ std::vector<FunctionSymbol> ModuleIndex::find_version(const std::string& name, s
   Elf* elf = dwfl_module_getelf(module_.dwfl, &bias);
   const auto versions = versions_of(elf, base);
   return select([&](const Symbol& each, const CloneName& clone) {
+    if (each.name == name) return true;  // an assembler's name may have any character
     return clone.base == base && clone.suffix.empty() &&
            std::any_of(versions.begin(), versions.end(), [&](const SymbolVersion& known) {
              return known.version == version && known.address == each.address - bias;

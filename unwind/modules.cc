@@ -1,5 +1,6 @@
 #include "unwind/modules.h"
 
+#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "unwind/debug_file_search.h"
 #include "unwind/target_file.h"
 #include "unwind/target_memory.h"
 
@@ -58,11 +60,41 @@ void bound_debuginfod() {
 // What this process has waited for answers of debuginfod that brought nothing.
 std::atomic<Nanoseconds> waited_in_vain_ns{0};
 
+// Returns whether the binary's own debug file is searched, not what that refers to (dwz).
+bool is_own_file(Dwfl_Module* module, const char* link) {
+  GElf_Addr bias = 0;
+  GElf_Word checksum = 0;
+  Elf* binary = dwfl_module_getelf(module, &bias);
+  const char* own = binary != nullptr ? dwelf_elf_gnu_debuglink(binary, &checksum) : nullptr;
+  return link == nullptr || (own != nullptr && std::strcmp(own, link) == 0);
+}
+
+std::vector<std::string> debug_directories(Pid target) {
+  std::vector<std::string> directories = {"", ".debug", "/usr/lib/debug"};
+  if (target != 0) directories.push_back(fmt::format("/proc/{}/root/usr/lib/debug", target));
+  const char* more = ::getenv("CAUSALCTL_DEBUG_PATH");
+  if (more == nullptr) return directories;
+  for (std::string_view rest = more; !rest.empty();) {
+    const auto end = std::min(rest.find(':'), rest.size());
+    directories.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return directories;
+}
+
 // libdwfl asks debuginfod last. A server that has let one request time out would let all time out,
 // and one that is slow to say that it has nothing would be slow for each library: neither is asked
 // again in this process. For that libdebuginfod must find no URL.
 int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base,
                    const char* file, const char* link, GElf_Word checksum, char** found) {
+  const auto* loaded = static_cast<LoadedModule*>(*user_data);
+  if (loaded != nullptr && file != nullptr && is_own_file(module, link)) {
+    GElf_Addr bias = 0;
+    FoundDebugFile own = find_debug_file(dwfl_module_getelf(module, &bias), loaded->file.path, file,
+                                         link, debug_directories(loaded->target));
+    if (own.fd) *found = ::strdup(own.path.c_str());
+    if (own.fd || own.rejected) return own.fd.release();
+  }
   const char* urls = ::getenv("DEBUGINFOD_URLS");
   const char* timeout = ::getenv("DEBUGINFOD_TIMEOUT");
   const Nanoseconds begin_ns = monotonic_now();
@@ -124,9 +156,7 @@ Modules::~Modules() {
 
 void Modules::begin_session() {
   bound_debuginfod();
-  debug_path_ = ":.debug:/usr/lib/debug";
-  if (target_ != 0) debug_path_ += fmt::format(":/proc/{}/root/usr/lib/debug", target_);
-  if (const char* more = ::getenv("CAUSALCTL_DEBUG_PATH")) debug_path_ += fmt::format(":{}", more);
+  debug_path_ = fmt::format("{}", fmt::join(debug_directories(target_), ":"));
   debug_path_text_ = debug_path_.data();
   callbacks_.find_elf = find_elf;
   callbacks_.find_debuginfo = find_debuginfo;

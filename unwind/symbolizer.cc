@@ -217,7 +217,10 @@ std::vector<Place> Symbolizer::find_function(const std::string& name,
         place.version = version;
         place.chosen = indirect;
         place.local = found.local;
-        if (located) place.declared = module.debug_info().declaration(entry);
+        if (located) {
+          place.declared = module.debug_info().declaration(entry);
+          place.unit = module.debug_info().own_unit(entry);
+        }
         places.push_back(std::move(place));
       }
     }
@@ -292,6 +295,7 @@ std::vector<Place> Symbolizer::find_line(const std::string& file, int line,
       place.file = found.file;
       place.line = line;
       place.returns = found.returns;
+      place.unit = module.debug_info().own_unit(found.address, found.file, line);
       places.push_back(std::move(place));
     }
     return places;

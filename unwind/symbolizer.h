@@ -50,6 +50,9 @@ struct Place {  // a place where a progress point can stand
   std::string version = {};   // of a symbol: "@@GLIBC_2.14"
   bool chosen = false;        // true of the version of an indirect function that is called
   bool local = false;         // true of a function whose symbol only its own file can use
+  // Of a function, or that of a line: its compilation unit in the module, if it is declared in that
+  // unit's own source file; otherwise 0.
+  std::uint64_t unit = 0;
   // Of a line whose compiler does not mark the beginnings of statements: where else in the function
   // code of the line follows that of others. Each is a copy of the statement, or a part of it.
   std::vector<Address> returns = {};

@@ -104,41 +104,51 @@ void add_library_copies(const Point& point, unwind::Symbolizer& symbolizer,
   }
 }
 
-// Returns the functions of a place, without template arguments: the inlined ones and the outermost.
-std::set<std::string> functions_at(const Place& place, unwind::Symbolizer& symbolizer) {
-  std::set<std::string> names;
+// Places that have functions in common: inlined ones, or the outermost.
+struct Related {
+  std::set<std::string> functions;  // without template arguments
+  std::string binary;
+  std::uint64_t unit = 0;
+};
+
+Related related_to(const Place& place, unwind::Symbolizer& symbolizer) {
+  Related related;
   for (const unwind::Frame& frame : symbolizer.frames(place.address)) {
-    names.insert(unwind::simple_name(frame.function));
+    related.functions.insert(unwind::simple_name(frame.function));
   }
-  return names;
+  if (const auto module = symbolizer.module_at(place.address)) related.binary = module->path;
+  related.unit = place.unit;
+  return related;
 }
 
-// A line belongs to one function, and to what that was inlined into. Files with one name, and
-// lambdas, have others.
-void add_functions(const Point& point, unwind::Symbolizer& symbolizer,
-                   std::vector<std::string>& remarks) {
-  if (point.places.size() < 2 || point.places.size() > kMostCompared) return;
-  std::vector<std::set<std::string>> groups;  // of functions with nothing in common
-  std::vector<std::string> names;
-  for (const Place& place : point.places) {
-    std::set<std::string> functions = functions_at(place, symbolizer);
-    const auto known = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-      return std::any_of(functions.begin(), functions.end(),
-                         [&](const std::string& each) { return group.contains(each); });
-    });
-    if (known != groups.end()) {
-      known->merge(functions);
-      continue;
-    }
-    names.push_back(place.function);
-    groups.push_back(std::move(functions));
-  }
-  if (groups.size() < 2) return;
-  remarks.push_back(
-      fmt::format("{} is in different functions, all counted: {}", point.name, few_of(names)));
+bool are_related(const Related& a, const Related& b) {
+  if (a.binary == b.binary && a.unit != b.unit && a.unit != 0 && b.unit != 0) return false;
+  return std::any_of(a.functions.begin(), a.functions.end(),
+                     [&](const std::string& each) { return b.functions.contains(each); });
 }
 
 }  // namespace
+
+std::vector<std::string> unrelated_functions(const std::vector<Place>& places,
+                                             unwind::Symbolizer& symbolizer) {
+  if (places.size() < 2 || places.size() > kMostCompared) return {};
+  std::vector<Related> groups;  // with nothing in common
+  std::vector<std::string> names;
+  for (const Place& place : places) {
+    Related related = related_to(place, symbolizer);
+    const auto known = std::find_if(groups.begin(), groups.end(), [&](const Related& group) {
+      return are_related(related, group);
+    });
+    if (known != groups.end()) {
+      known->functions.merge(related.functions);
+      continue;
+    }
+    const bool again = std::find(names.begin(), names.end(), place.function) != names.end();
+    names.push_back(again ? "another " + place.function : place.function);
+    groups.push_back(std::move(related));
+  }
+  return groups.size() < 2 ? std::vector<std::string>() : names;
+}
 
 std::string few_of(const std::vector<std::string>& names) {
   const std::size_t shown = std::min(names.size(), kMostNamed);
@@ -154,7 +164,13 @@ void add_other_binaries(const Point& point, unwind::Symbolizer& symbolizer,
   const auto* function = std::get_if<FunctionSpec>(&point.spec);
   const bool is_line = std::holds_alternative<LineSpec>(point.spec);
   if (point.places.empty() || (function == nullptr && !is_line)) return;
-  if (is_line) add_functions(point, symbolizer, remarks);
+  if (is_line) {
+    const auto names = unrelated_functions(point.places, symbolizer);
+    if (!names.empty()) {
+      remarks.push_back(
+          fmt::format("{} is in different functions, all counted: {}", point.name, few_of(names)));
+    }
+  }
   if (function != nullptr && !function->binary.empty()) return;
   bool in_executable = false;
   const auto binaries = binaries_of(point.places, symbolizer, in_executable);

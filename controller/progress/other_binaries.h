@@ -12,6 +12,12 @@ namespace causalctl::progress {
 // Returns "a, b, c and 4 more".
 std::string few_of(const std::vector<std::string>& names);
 
+// Returns the functions that the places of one line are in, if these have nothing in common; none
+// otherwise. A line belongs to one function, and to what that was inlined into; files with one
+// name, and lambdas, have others.
+std::vector<std::string> unrelated_functions(const std::vector<unwind::Place>& places,
+                                             unwind::Symbolizer& symbolizer);
+
 // Adds sentences about a point whose SPEC names no binary: the libraries that it is in, if it is
 // not in the executable; the others that have the same function or line, if it is; the functions
 // that have a line, if they have nothing in common.

@@ -16,6 +16,7 @@
 #include "controller/progress/code_steps.h"
 #include "controller/progress/line_copies.h"
 #include "controller/progress/line_remarks.h"
+#include "controller/progress/loop_head.h"
 #include "controller/progress/other_binaries.h"
 #include "disasm/decoder.h"
 #include "unwind/function_name.h"
@@ -281,9 +282,9 @@ std::vector<std::string> remarks_on(const Point& point, Pid target,
     add_other_names(point.name, point.places, symbolizer, remarks);
     add_unproven_copies(point.name, point.places, remarks);
   } else if (std::holds_alternative<LineSpec>(point.spec)) {
-    if (auto text = loop_on_line(point.name, point.places, target, symbolizer)) {
-      remarks.push_back(std::move(*text));
-    }
+    auto loop = loop_on_line(point.name, point.places, target, symbolizer);
+    if (!loop) loop = counted_before_loop(point.name, point.places, target, symbolizer);
+    if (loop) remarks.push_back(std::move(*loop));
     if (auto text = uncounted_copies(point.name, point.places, target, symbolizer)) {
       remarks.push_back(std::move(*text));
     }

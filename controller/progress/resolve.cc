@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -147,6 +148,14 @@ std::string Resolver::identity_of(const Place& place) {
   return fmt::format("{} {}", place.symbol, module_path(place));
 }
 
+// Returns whether functions of one name and place are in different units of a binary: in different
+// files of one path, as -ffile-prefix-map makes them, or in one file that was compiled twice.
+bool are_in_several_units(const std::vector<Place>& places) {
+  std::set<std::uint64_t> units;
+  for (const auto& place : places) units.insert(place.unit);
+  return units.size() > 1;
+}
+
 // Copies of one function (COMDAT, clones, a file that dlmopen has loaded twice) have one name and
 // one line of source. Without debug information copies in one binary have one symbol, and other
 // addresses are taken for other functions.
@@ -157,10 +166,13 @@ void Resolver::require_one_function(const std::vector<Place>& places, const Func
   for (const auto& place : places) {
     if (!place.version.empty()) versions.insert(place.version);
   }
+  for (const auto& place : places) modules.insert(module_path(place));
+  const bool by_unit = modules.size() == 1 && are_in_several_units(places);
   for (const auto& place : places) {
     if (place.symbol.starts_with("_ZT") && places.size() > 1) continue;  // a thunk of another place
-    functions.emplace(identity_of(place) + (versions.size() > 1 ? place.version : ""), place);
-    modules.insert(module_path(place));
+    std::string identity = identity_of(place) + (versions.size() > 1 ? place.version : "");
+    if (by_unit) identity += fmt::format(" {}", place.unit);
+    functions.emplace(std::move(identity), place);
   }
   if (functions.size() < 2) return;
   const std::vector<std::string> paths(modules.begin(), modules.end());
@@ -298,11 +310,35 @@ FilePlace file_of(const std::string& point, Address address, Pid target,
               "try again, or name a point in a file that stays loaded");
 }
 
+// A function's name may look like another form: assemblers and objcopy allow "f:12" and "f+0x1".
+bool is_function(const std::string& text, unwind::Symbolizer& symbolizer) {
+  const bool odd = text.find_first_of(":+@") != std::string::npos ||
+                   std::isdigit(static_cast<unsigned char>(text.front())) != 0;
+  if (!odd) return false;
+  const auto places = symbolizer.find_function(text, "");
+  return std::any_of(places.begin(), places.end(),
+                     [&](const Place& each) { return each.symbol == text; });
+}
+
+// Finds the places of the form that the text has or, if there are none, those of a function of this
+// very name.
+void find_places(Point& point, Pid target, unwind::Symbolizer& symbolizer) {
+  Resolver resolver(point.name, target, symbolizer);
+  try {
+    point.spec = parse_spec(point.name);
+    point.places = std::visit(resolver, point.spec);
+  } catch (const UsageError&) {
+    if (point.name.empty() || !is_function(point.name, symbolizer)) throw;
+    point.spec = FunctionSpec{"", point.name};
+    point.places = std::visit(resolver, point.spec);
+  }
+}
+
 }  // namespace
 
 Point resolve(const std::string& text, Pid target, unwind::Symbolizer& symbolizer) {
-  Point point{text, parse_spec(text), {}, {}};
-  point.places = std::visit(Resolver(text, target, symbolizer), point.spec);
+  Point point{text, {}, {}, {}};
+  find_places(point, target, symbolizer);
   std::sort(point.places.begin(), point.places.end(),
             [](const Place& a, const Place& b) { return a.address < b.address; });
   const auto same = [](const Place& a, const Place& b) { return a.address == b.address; };

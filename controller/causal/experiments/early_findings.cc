@@ -11,6 +11,7 @@
 #include "controller/base/log.h"
 #include "controller/causal/analysis/elsewhere.h"
 #include "controller/causal/engine/unit_of.h"
+#include "controller/progress/other_binaries.h"
 #include "controller/symbols/scope.h"
 
 namespace causalctl::causal {
@@ -22,7 +23,7 @@ constexpr Nanoseconds kSayAfter = 5 * kSecond;  // when a point without visits i
 constexpr Nanoseconds kSayAtLast = 8 * kSecond;  // … even if not all reasons are known
 constexpr std::uint64_t kEnoughToTell = 50;      // samples that show which code runs
 constexpr std::uint64_t kManyMore = 200;         // samples needed if some are in scope
-constexpr std::uint64_t kWorthAName = 20;        // a unit with one of that many samples
+constexpr std::uint64_t kWorthAName = 40;        // a unit with one of that many samples
 constexpr std::size_t kMostPlaces = 2;           // most inlined calls that are named
 constexpr std::size_t kMostNear = 3;             // most files that are named
 
@@ -50,6 +51,19 @@ std::optional<std::string> other_names(const Unit& unit, unwind::Symbolizer& sym
       "not tell which one runs",
       unit.name, unit.function, shown,
       names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
+}
+
+// Returns the warning that the unit's line is in functions that have nothing in common, as of two
+// source files that have one path in the debug information.
+std::optional<std::string> other_functions(const Unit& unit, unwind::Symbolizer& symbolizer) {
+  if (!unit.is_line) return std::nullopt;
+  auto places = symbolizer.find_line(unit.file, unit.line, "*");
+  std::erase_if(places, [&](const unwind::Place& each) { return each.file != unit.file; });
+  const auto names = progress::unrelated_functions(places, symbolizer);
+  if (names.empty()) return std::nullopt;
+  return fmt::format(
+      "{} is in different functions: {}. Its samples and effects are those of all of them",
+      unit.name, progress::few_of(names));
 }
 
 }  // namespace
@@ -163,6 +177,7 @@ void EarlyFindings::ask_for_other_names() {
     for (const Unit& unit : units) {
       try {
         if (auto text = other_names(unit, symbolizer)) texts.push_back(std::move(*text));
+        if (auto text = other_functions(unit, symbolizer)) texts.push_back(std::move(*text));
       } catch (const Error&) {  // an indirect function that has no version yet
       }
     }

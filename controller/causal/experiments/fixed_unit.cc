@@ -149,9 +149,21 @@ bool may_come(const Question& question) {
                          : fmt::format("the nearest are:\n    {}", fmt::join(similar, "\n    ")));
 }
 
+// Returns whether a function in scope has this very name.
+bool is_whole_name(const Question& question) {
+  const auto all = functions({"", question.name}, question);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Candidate& one) { return one.unit.function == question.name; });
+}
+
 std::string check_function(const Question& question) {
-  const Words words = words_of(question.name);
-  const std::vector<Candidate> all = functions(words, question);
+  Words words = words_of(question.name);
+  std::vector<Candidate> all = functions(words, question);
+  if (all.empty()) {  // an assembler's name may have any character
+    const Words whole = {"", question.name};
+    all = functions(whole, question);
+    if (!all.empty()) words = whole;
+  }
   if (all.empty()) {
     if (may_come(question)) return "";
     refuse_unknown(words, question);
@@ -182,7 +194,8 @@ std::string fixed_unit(const std::string& name, const config::Scope& scope,
   const Question question = {name, scope, symbolizer};
   const auto colon = name.rfind(':');
   const int line = colon == std::string::npos ? 0 : std::atoi(name.c_str() + colon + 1);
-  if (line <= 0) return check_function(question);
+  const bool is_line = line > 0 && !symbolizer.find_line(name.substr(0, colon), line).empty();
+  if (line <= 0 || (!is_line && is_whole_name(question))) return check_function(question);
   check_line(name.substr(0, colon), line, question);
   return "";
 }

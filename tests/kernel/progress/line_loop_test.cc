@@ -130,3 +130,35 @@ void work(long n) { truth = truth + 3; outer(n); }
              Contains("has code of outer(long) and of a function within it; both are counted"));
   CHECK(program.count("prog.cc:3").visits == 3 * kRounds);
 }
+
+TEST_CASE("a line that is counted before its loop names a line in it", "[progress]") {
+  const std::string source = R"(volatile long truth, x, q;
+__attribute__((noinline)) int next(void) { return --q >= 0; }
+__attribute__((noinline)) void ev(long k) { x += k; }
+__attribute__((noinline)) void rotated(long k) {
+  q = 5; truth++;
+  while (next())
+    ev(k);
+}
+__attribute__((noinline)) void passes(long k) {
+  do { ev(4);
+  } while (++k < 4);
+}
+void work(long n) { (void)n; rotated(1); passes(0); }
+)";
+  const std::string before = " is counted where its loop begins";
+  Program rotated(source, "gcc -O3 -g");
+  CHECK_THAT(rotated.told("prog.c:6"), Contains("prog.c:6" + before) && Contains("as prog.c:7"));
+  CHECK(rotated.count("prog.c:6").visits == kRounds);
+  CHECK(rotated.told("prog.c:7").empty());
+  CHECK(rotated.count("prog.c:7").visits == 5 * kRounds);
+  Program unoptimized(source, "gcc -O0 -g");
+  CHECK_THAT(unoptimized.told("prog.c:6"), Contains("as prog.c:7"));
+  CHECK(unoptimized.count("prog.c:6").visits == kRounds);
+  CHECK(unoptimized.told("prog.c:10").empty());
+  if (!counted::has("clang")) return;
+  Program hoisted(source, "clang -O2 -g");
+  CHECK_THAT(hoisted.told("prog.c:10"), Contains("prog.c:10" + before) && Contains("as prog.c:11"));
+  CHECK(hoisted.count("prog.c:10").visits == kRounds);
+  CHECK(hoisted.count("prog.c:11").visits == 4 * kRounds);
+}

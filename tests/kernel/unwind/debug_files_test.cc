@@ -76,6 +76,45 @@ TEST_CASE("Debug information is found by build-id", "[unwind]") {
   check_find_line(symbolizer, target);
 }
 
+TEST_CASE("A debug file of another build is not used, whatever its build-id", "[unwind]") {
+  const TemporaryDirectory directory;
+  const auto source = [](const std::string& first, const std::string& second) {
+    return "#include <stdio.h>\n#include <unistd.h>\nvolatile long x;\n" + first + second +
+           "int main(void) { puts(\"ready\"); fflush(stdout); for (;;) { item(1); work(2); "
+           "pause(); "
+           "} }\n";
+  };
+  const std::string item = "__attribute__((noinline)) void item(long n) { x = n; }\n";
+  const std::string work =
+      "__attribute__((noinline)) void work(long n) { x = n * 77 + x % 9; x = x / 5; x = x ^ n; }\n";
+  std::ofstream(directory.path() + "/new.c") << source(item, work);
+  std::ofstream(directory.path() + "/old.c") << source(work, item);
+  std::ofstream(directory.path() + "/longer.c")
+      << source("__attribute__((noinline)) void third(long n) { x = x * n + 7; }\n" + item, work);
+  run_command(fmt::format(
+      "cd {} && for each in new old longer; do cc -O1 -g -Wl,--export-dynamic $each.c -o $each "
+      "-Wl,--build-id=0x1234567890abcdef1234567890abcdef12345678 && objcopy --only-keep-debug "
+      "$each $each.debug || exit 1; done",
+      directory.path()));
+  struct Case {
+    std::string debug;
+    std::string kept;  // of the binary's own symbols
+    bool used = false;
+  };
+  for (const auto& [debug, strip, used] :
+       {Case{"new", "--strip-all", true}, Case{"old", "--strip-all", false},
+        Case{"old", "--strip-debug", false}, Case{"longer", "--strip-all", false}}) {
+    CAPTURE(debug, strip);
+    run_command(
+        fmt::format("cd {0} && cp {1}.debug prog.debug && rm -f prog && objcopy {2} "
+                    "--add-gnu-debuglink=prog.debug new prog",
+                    directory.path(), debug, strip));
+    const TargetProgram target(directory.path() + "/prog");
+    Symbolizer symbolizer(target.pid());
+    CHECK(symbolizer.has_lines(symbolizer.find_function("main", "").at(0).address) == used);
+  }
+}
+
 TEST_CASE("Debug information is found by debuginfod", "[unwind]") {
   if (dlopen("libdebuginfod.so.1", RTLD_LAZY) == nullptr) FAIL("install libdebuginfod1");
   const TemporaryDirectory directory;

@@ -1,0 +1,109 @@
+#include "unwind/debug_file_search.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "controller/base/log.h"
+#include "unwind/debug_file_check.h"
+
+namespace causalctl::unwind {
+namespace {
+
+std::string build_id_of(Elf* elf) {
+  std::string id;
+  const void* bytes = nullptr;
+  const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
+  for (ssize_t i = 0; i < size; ++i) {
+    id += fmt::format("{:02x}", static_cast<const unsigned char*>(bytes)[i]);
+  }
+  return id;
+}
+
+// Below an absolute directory the binary's directory is looked for, then with ever fewer of its
+// leading parts.
+void add_links(const std::string& directory, const std::filesystem::path& folder,
+               const std::string& link, std::vector<std::string>& files) {
+  if (!directory.starts_with('/')) {
+    files.push_back((folder / directory / link).string());
+    return;
+  }
+  const std::vector<std::filesystem::path> parts(folder.begin(), folder.end());
+  for (std::size_t first = folder.is_absolute() ? 1 : 0; first <= parts.size(); ++first) {
+    std::filesystem::path path = directory;
+    for (std::size_t i = first; i < parts.size(); ++i) path /= parts[i];
+    files.push_back((path / link).string());
+  }
+}
+
+std::vector<std::string> candidates(const std::string& id, const std::string& file,
+                                    const char* link, const std::vector<std::string>& directories) {
+  std::vector<std::string> files;
+  for (const std::string& directory : directories) {
+    if (!directory.starts_with('/')) continue;
+    files.push_back(
+        fmt::format("{}/.build-id/{}/{}.debug", directory, id.substr(0, 2), id.substr(2)));
+  }
+  const std::filesystem::path path = file;
+  const std::string name = link != nullptr ? link : path.filename().string() + ".debug";
+  for (const std::string& directory : directories) {
+    add_links(directory, path.parent_path(), name, files);
+  }
+  return files;
+}
+
+// Returns the path within the target's mount namespace.
+std::string shown(const std::string& path) {
+  constexpr std::string_view kRoot = "/root/";
+  const auto root = path.find(kRoot);
+  const bool below = path.starts_with("/proc/") && root != std::string::npos;
+  return below ? path.substr(root + kRoot.size() - 1) : path;
+}
+
+// Several symbolizers of this process may come to the same file.
+void tell_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (told.insert(text).second) log::note("{}", text);
+}
+
+}  // namespace
+
+FoundDebugFile find_debug_file(Elf* binary, const std::string& name, const std::string& file,
+                               const char* link, const std::vector<std::string>& directories) {
+  FoundDebugFile found;
+  const std::string id = binary != nullptr ? build_id_of(binary) : std::string();
+  if (id.size() < 4) return found;
+  for (const std::string& path : candidates(id, file, link, directories)) {
+    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd) continue;
+    const std::unique_ptr<Elf, int (*)(Elf*)> debug(elf_begin(fd.get(), ELF_C_READ_MMAP, nullptr),
+                                                    elf_end);
+    if (debug == nullptr || build_id_of(debug.get()) != id) continue;
+    if (const auto why = contradiction(binary, debug.get())) {
+      found.rejected = true;
+      tell_once(
+          fmt::format("warning: the debug file {} is of another build than {}, and is not used: {}",
+                      shown(path), name, *why));
+      continue;
+    }
+    found.fd = std::move(fd);
+    std::error_code error;
+    found.path = std::filesystem::canonical(path, error).string();
+    if (error) found.path = path;
+    return found;
+  }
+  return found;
+}
+
+}  // namespace causalctl::unwind
