@@ -193,8 +193,9 @@ void LogWriter::append_cells(const Recording& recording) {
          ++slice) {
       const std::size_t before = growth.size();
       const auto metric = static_cast<std::uint32_t>(metrics.size());
-      add_growth(slice->second, metric, written_[slice->first], growth);
-      if (growth.size() > before) metrics.push_back(name_of(slice->first.metric));
+      const SliceKey& key_of = slice->first;
+      add_growth(slice->second, metric, written_[key_of], growth);
+      if (growth.size() > before) metrics.push_back(recording.name_of_metric(key_of.metric));
     }
     std::sort(growth.begin(), growth.end(),
               [](const Growth& a, const Growth& b) { return a.node < b.node; });

@@ -86,13 +86,18 @@ class Reader {
   void take_groups(const Json& line, Recording& run);
   void take_epochs(const Json& line, Recording& run);
   void take_cells(const Json& line, Recording& run);
-  std::vector<std::optional<Metric>> metrics_of(const Json& line);
+  // Where the values of a line's metric go; nothing if it is not known.
+  struct Values {
+    Metric metric = Metric::samples;
+    std::uint64_t* sum = nullptr;
+  };
+  std::vector<std::optional<Values>> metrics_of(const Json& line, const Recording& run);
 
   std::vector<Recording> runs_;
-  std::vector<Reading> readings_;             // as runs_
-  std::map<std::string, std::size_t> index_;  // run id → runs_
-  std::size_t now_ = 0;                       // index of the line's run
-  std::map<Metric, std::uint64_t> sums_;      // of all values that were read
+  std::vector<Reading> readings_;              // as runs_
+  std::map<std::string, std::size_t> index_;   // run id → runs_
+  std::size_t now_ = 0;                        // index of the line's run
+  std::map<std::string, std::uint64_t> sums_;  // by metric, of all values that were read
   std::uint64_t repeated_ = 0;
   FieldReader fields_;
   JsonLines lines_;
@@ -148,6 +153,7 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
   now_ = entry->second;
   if (type == "run") {
     if (take_head(line, text)) fields_.read(line, runs_[now_], log_rows::first());
+    if (runs_[now_].events.size() > kMostEvents) throw BadField{"there are too many events"};
     return;
   }
   if (!is_next(line)) return;
@@ -241,14 +247,19 @@ void Reader::take_epochs(const Json& line, Recording& run) {
   }
 }
 
-std::vector<std::optional<Metric>> Reader::metrics_of(const Json& line) {
-  std::vector<std::optional<Metric>> metrics;
+std::vector<std::optional<Reader::Values>> Reader::metrics_of(const Json& line,
+                                                              const Recording& run) {
+  std::vector<std::optional<Values>> metrics;
   for (const Json& each : list_of(line, "metrics")) {
     std::string name;
     convert(each, "metrics", name);
-    const auto metric = value_of<Metric>(name);
-    const bool known = name_of(metric) == name;
-    metrics.push_back(known ? std::optional(metric) : std::nullopt);
+    auto metric = value_of<Metric>(name);
+    bool known = name_of(metric) == name;
+    for (std::size_t i = 0; i < run.events.size() && !known; ++i) {
+      known = run.events[i].name == name;
+      if (known) metric = metric_of_event(i);
+    }
+    metrics.push_back(known ? std::optional(Values{metric, &sums_[name]}) : std::nullopt);
     if (known) continue;
     Warning warning(kUnknownMetric, name);
     auto& all = lines_.warnings();
@@ -261,7 +272,7 @@ void Reader::take_cells(const Json& line, Recording& run) {
   SliceKey key;
   key.epoch = static_cast<std::uint32_t>(index(line.at("epoch"), "epoch", run.epochs.size()));
   key.group = static_cast<std::uint32_t>(index(line.at("group"), "group", run.groups.size()));
-  const std::vector<std::optional<Metric>> metrics = metrics_of(line);
+  const std::vector<std::optional<Values>> metrics = metrics_of(line, run);
   const Json& list = list_of(line, "cells");
   const std::size_t width = 1 + metrics.size();
   if (list.size() % width != 0) {
@@ -275,10 +286,10 @@ void Reader::take_cells(const Json& line, Recording& run) {
     for (std::size_t i = 0; i < metrics.size(); ++i) {
       const auto value = at<std::uint64_t>(list, row + 1 + i, "cells");
       if (!metrics[i]) continue;
-      std::uint64_t& sum = sums_[*metrics[i]];
+      std::uint64_t& sum = *metrics[i]->sum;
       if (value > kLargestSum - sum) throw BadField{"the values add up to more than a log holds"};
       sum += value;
-      key.metric = *metrics[i];
+      key.metric = metrics[i]->metric;
       run.add(key, static_cast<NodeId>(node), value);
     }
   }

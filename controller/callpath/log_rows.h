@@ -10,7 +10,8 @@ namespace causalctl::callpath::log_rows {
 
 constexpr auto first() {
   return std::tuple_cat(session::first_rows<Recording>(),
-                        std::tuple{Field("period_ns", &Recording::period_ns)});
+                        std::tuple{Field("period_ns", &Recording::period_ns),
+                                   Field("events", &Recording::events, kIfSet)});
 }
 
 // Of the lines that say how far the run is.

@@ -147,18 +147,28 @@ class Expansion {
   std::vector<NodeId> path_;
 };
 
-// Returns the number of the column of each metric that was recorded.
-std::map<Metric, std::size_t> columns_of(std::span<const Recording> runs, Profile& profile) {
+// Adds the columns: of each metric that was recorded, and of each event that was asked for. Returns
+// their numbers by the metrics' names.
+std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> runs,
+                                                   Profile& profile) {
   std::set<Metric> recorded;
   for (const Recording& run : runs) {
     for (const auto& [key, slice] : run.slices) recorded.insert(key.metric);
   }
-  if (recorded.empty()) recorded = {Metric::samples};
-  std::map<Metric, std::size_t> columns;
+  const bool any_event = std::any_of(runs.begin(), runs.end(),
+                                     [](const Recording& run) { return !run.events.empty(); });
+  if (recorded.empty() && !any_event) recorded = {Metric::samples};
+  std::map<std::string_view, std::size_t> columns;
   for (const Shown& shown : kShown) {
     if (!recorded.contains(shown.metric)) continue;
-    columns[shown.metric] = profile.columns.size();
+    columns[name_of(shown.metric)] = profile.columns.size();
     profile.columns.push_back({shown.name, shown.unit, shown.title});
+  }
+  for (const Recording& run : runs) {
+    for (const EventMetric& event : run.events) {
+      if (!columns.emplace(event.name, profile.columns.size()).second) continue;
+      profile.columns.push_back({event.name, event.unit, event.title, true});
+    }
   }
   return columns;
 }
@@ -179,7 +189,7 @@ std::vector<std::pair<NodeId, std::uint64_t>> sorted(const Slice& slice) {
 }
 
 void add_trees(std::span<const Recording> runs, Profile& profile) {
-  const std::map<Metric, std::size_t> columns = columns_of(runs, profile);
+  const std::map<std::string_view, std::size_t> columns = columns_of(runs, profile);
   const bool has_groups = groups_of(runs).size() > 1;
   ProfileTree tree(profile.columns.size());
   Frames frames(profile);
@@ -188,8 +198,9 @@ void add_trees(std::span<const Recording> runs, Profile& profile) {
     for (const auto& [key, slice] : run.slices) {
       const std::uint32_t top =
           has_groups ? tree.child(0, frames.of_group(run.groups[key.group].name)) : 0;
+      const std::size_t column = columns.at(run.name_of_metric(key.metric));
       for (const auto& [node, value] : sorted(slice)) {
-        tree.add(expansion.node(node, top), columns.at(key.metric), value);
+        tree.add(expansion.node(node, top), column, value);
       }
     }
   }

@@ -1,11 +1,18 @@
 #include "controller/callpath/recorder.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "controller/base/error.h"
 
 namespace causalctl::callpath {
+namespace {
+
+// A register may have any value. A log whose values add up to more than 2^62 cannot be read.
+constexpr std::uint64_t kMostOfEvent = 1ULL << 60;
+
+}  // namespace
 
 Recorder::Recorder(RecorderParts parts, Grouping grouping, bool waits, Recording& recording)
     : parts_(std::move(parts)),
@@ -57,9 +64,18 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
 void Recorder::take_sample(const perf::SampleEvent& sample) {
   const NodeId node = path_of(sample);
   if (sample.reason == perf::SampleReason::leaving) return waits_.leaving(sample.thread, node);
+  if (sample.reason == perf::SampleReason::event) return take_event(sample, node);
   recording_.add(key(sample.thread, Metric::samples), node, 1);
   recording_.add(key(sample.thread, Metric::cpu_ns), node,
                  static_cast<std::uint64_t>(sample.period_ns));
+}
+
+void Recorder::take_event(const perf::SampleEvent& sample, NodeId node) {
+  event_sums_.resize(recording_.events.size());
+  std::uint64_t& sum = event_sums_.at(sample.tag);
+  const std::uint64_t value = std::min(parts_.value_of(sample), kMostOfEvent - sum);
+  sum += value;
+  recording_.add(key(sample.thread, metric_of_event(sample.tag)), node, value);
 }
 
 void Recorder::take_switch(const perf::SwitchEvent& change) {

@@ -23,6 +23,8 @@ struct RecorderParts {
   std::function<LocationId(Address, bool is_call)> locate;
   // Returns the name of a thread that has begun.
   std::function<std::string(Tid)> name_of;
+  // Returns what a sample of an event adds to the event's sum.
+  std::function<std::uint64_t(const perf::SampleEvent&)> value_of{};
 };
 
 class Recorder {
@@ -35,6 +37,10 @@ class Recorder {
   void settle(Nanoseconds now_ns);
   void begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns);
 
+  // Returns the sum of an event's values so far.
+  std::uint64_t event_sum(std::uint32_t tag) const {
+    return tag < event_sums_.size() ? event_sums_[tag] : 0;
+  }
   const std::map<ThreadId, ThreadTimes>& times() const { return waits_.times(); }
 
  private:
@@ -44,6 +50,7 @@ class Recorder {
   };
 
   void take_sample(const perf::SampleEvent& sample);
+  void take_event(const perf::SampleEvent& sample, NodeId node);
   void take_switch(const perf::SwitchEvent& change);
   void add(const Wait& wait);
   void flush(ThreadId thread);
@@ -56,7 +63,8 @@ class Recorder {
   bool with_waits_;
   Waits waits_;
   std::map<ThreadId, ThreadWaits> pending_;
-  std::vector<LocationId> path_;  // of the present sample, outermost first
+  std::vector<std::uint64_t> event_sums_;  // of the whole recording, by event
+  std::vector<LocationId> path_;           // of the present sample, outermost first
 };
 
 }  // namespace causalctl::callpath

@@ -12,9 +12,10 @@
 namespace causalctl::report::callpath {
 
 struct Column {
-  std::string name;   // "cpu", "blocked", "samples"
-  std::string unit;   // "nanoseconds", "samples", "calls", "bytes"
-  std::string title;  // for people: "CPU time"
+  std::string name;       // "cpu", "blocked", "samples"
+  std::string unit;       // "nanoseconds", "samples", "calls", "bytes"
+  std::string title;      // for people: "CPU time"
+  bool is_event = false;  // that the user asked for
 };
 
 struct Frame {
