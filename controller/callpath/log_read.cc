@@ -86,6 +86,7 @@ class Reader {
   void take_groups(const Json& line, Recording& run);
   void take_epochs(const Json& line, Recording& run);
   void take_cells(const Json& line, Recording& run);
+  void take_wakers(const Json& line, Recording& run);
   // Where the values of a line's metric go; nothing if it is not known.
   struct Values {
     Metric metric = Metric::samples;
@@ -166,6 +167,7 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
   if (type == "groups") return take_groups(line, run);
   if (type == "epochs") return take_epochs(line, run);
   if (type == "cells") return take_cells(line, run);
+  if (type == "wakers") return take_wakers(line, run);
   if (type == "losses") {
     fields_.read(line, run, log_rows::so_far());
     return;
@@ -292,6 +294,22 @@ void Reader::take_cells(const Json& line, Recording& run) {
       key.metric = metrics[i]->metric;
       run.add(key, static_cast<NodeId>(node), value);
     }
+  }
+}
+
+void Reader::take_wakers(const Json& line, Recording& run) {
+  const auto group =
+      static_cast<std::uint32_t>(index(line.at("group"), "group", run.groups.size()));
+  const Json& list = list_of(line, "cells");
+  if (list.size() % 3 != 0) throw BadField{"cells have not three numbers each"};
+  std::uint64_t& sum = sums_["wakers"];
+  for (std::size_t i = 0; i < list.size(); i += 3) {
+    const auto waiter = static_cast<NodeId>(index(list[i], "node", run.tree.size()));
+    const auto waker = static_cast<NodeId>(index(list[i + 1], "node", run.tree.size()));
+    const auto value = at<std::uint64_t>(list, i + 2, "cells");
+    if (value > kLargestSum - sum) throw BadField{"the values add up to more than a log holds"};
+    sum += value;
+    run.wakers[group][{waiter, waker}] += value;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "controller/callpath/shares.h"
 #include "controller/callpath/thread_groups.h"
 #include "controller/callpath/waits.h"
+#include "controller/callpath/wakers.h"
 #include "controller/perf/events.h"
 #include "unwind/chain.h"
 
@@ -25,12 +27,16 @@ struct RecorderParts {
   std::function<std::string(Tid)> name_of;
   // Returns what a sample of an event adds to the event's sum.
   std::function<std::uint64_t(const perf::SampleEvent&)> value_of{};
+  // Returns the location that stands for what has no code in the process.
+  std::function<LocationId(const char* name)> outside{};
 };
 
 class Recorder {
  public:
   // `waits`: the time in which threads waited is recorded. The recording must have an epoch.
   Recorder(RecorderParts parts, Grouping grouping, bool waits, Recording& recording);
+
+  void record_wakers();  // from now on, for which samples of wake-ups must come
 
   void take(const perf::Event& event);  // in time order
   // Counts what waits have lasted so far, and gives those without a sampled path to other paths.
@@ -47,6 +53,7 @@ class Recorder {
   struct ThreadWaits {
     std::map<NodeId, WaitSums> sampled;  // since the last settle()
     WaitSums others;                     // whose path was not sampled
+    Wakers wakers;
   };
 
   void take_sample(const perf::SampleEvent& sample);
@@ -54,6 +61,8 @@ class Recorder {
   void take_switch(const perf::SwitchEvent& change);
   void add(const Wait& wait);
   void flush(ThreadId thread);
+  void flush_wakers(ThreadId thread, Wakers& wakers);
+  // Sets is_complete_, too.
   NodeId path_of(const perf::SampleEvent& sample);
   SliceKey key(ThreadId thread, Metric metric);
 
@@ -61,10 +70,12 @@ class Recorder {
   Recording& recording_;
   ThreadGroups groups_;
   bool with_waits_;
+  std::optional<WakersWithoutPath> wakers_;  // if wakers are recorded
   Waits waits_;
   std::map<ThreadId, ThreadWaits> pending_;
   std::vector<std::uint64_t> event_sums_;  // of the whole recording, by event
   std::vector<LocationId> path_;           // of the present sample, outermost first
+  bool is_complete_ = false;               // whether it reaches the outermost frame
 };
 
 }  // namespace causalctl::callpath

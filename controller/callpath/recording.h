@@ -13,6 +13,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "controller/base/fields.h"
@@ -110,6 +111,17 @@ struct ChainTotals {
   }
 };
 
+// Waits that lasted at least kLongWait.
+inline constexpr Nanoseconds kLongWait = kMillisecond;
+struct LongWaits {
+  std::uint64_t count = 0;
+  std::uint64_t complete = 0;  // of these: the path of this very wait was sampled, and is complete
+
+  static constexpr auto fields() {
+    return std::tuple{Field("count", &LongWaits::count), Field("complete", &LongWaits::complete)};
+  }
+};
+
 struct Recording : session::Recording {
   Nanoseconds period_ns = 0;  // mean CPU time from one sample of a thread to its next
   std::vector<EventMetric> events;
@@ -119,7 +131,10 @@ struct Recording : session::Recording {
   std::vector<Epoch> epochs;
   CallTree tree;
   std::map<SliceKey, Slice> slices;
+  // Time blocked by group of threads, and by the paths that waited and that woke them.
+  std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers;
   ChainTotals chains;
+  LongWaits long_waits;
   double controller_cpu_share = 0;  // of one core
 
   void add(SliceKey key, NodeId node, std::uint64_t value) {

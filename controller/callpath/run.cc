@@ -44,6 +44,7 @@ perf::SessionOptions session_options(const Settings& settings,
   options.stack_bytes = kStackBytes;
   options.leaving = settings.waits;
   options.wake_edges = settings.waits;
+  options.wakers = settings.wakers;
   options.peers = false;
   options.call_chain_depth = kKernelDepth;
   for (const WatchedEvent& event : events) {
@@ -94,8 +95,10 @@ class Run {
                    [target](Tid thread) { return thread_name(target, thread); },
                    [this](const perf::SampleEvent& sample) {
                      return value_of(events_.at(sample.tag), sample);
-                   }},
+                   },
+                   [this](const char* name) { return places_.outside(name); }},
                   settings.grouping, settings.waits, recording) {
+    if (settings.wakers) recorder_.record_wakers();
     for (const WatchedEvent& event : events_) {
       budgets_.emplace_back(event.cost_ns, settings.most_slowdown);
     }

@@ -17,6 +17,7 @@ struct Settings {
   std::optional<Nanoseconds> duration_ns;  // nullopt: until it is interrupted or the target ends
   Nanoseconds period_ns = kMillisecond;    // CPU time of a thread from one sample to the next
   bool waits = true;                       // where threads wait, too
+  bool wakers = false;                     // and who ends their waits; needs `waits`
   Grouping grouping = Grouping::all;
   std::vector<EventSpec> events;  // sampled besides
   double most_slowdown = 0.03;    // share of a thread's time that uprobes of `events` may cost

@@ -45,6 +45,7 @@ struct CallpathArguments {
   std::string duration, period = "auto", threads = "all", epoch;
   std::vector<std::string> events;
   std::string slowdown = "3";
+  bool wakers = false;
   std::string log = "callpath.jsonl";
   ReportOptions report;
   ConsoleOptions console;
@@ -98,6 +99,10 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
     throw UsageError(fmt::format("--event: at most {} can be recorded", callpath::kMostEvents));
   }
   settings.most_slowdown = slowdown_of(arguments.slowdown);
+  settings.wakers = arguments.wakers;
+  if (settings.wakers && !settings.waits) {
+    throw UsageError("--wakers: waits are not recorded", "add --event offcpu");
+  }
   if (!arguments.epoch.empty()) {
     if (!arguments.epoch.starts_with(kEvery)) {
       throw UsageError(fmt::format("--epoch {}: unknown", arguments.epoch),
@@ -148,7 +153,9 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
   status.clear();
   recording.ended = true;
   write([&] { log->end(recording); });
-  write_callpath_report({&recording, 1}, {}, arguments.report);
+  CallpathView view;
+  view.wakers = settings.wakers && !recording.wakers.empty();
+  write_callpath_report({&recording, 1}, {}, arguments.report, view);
   if (!recording.log_failure.empty()) {
     throw Error(recording.log_failure + ": the log is not complete",
                 "what was recorded is in the report above; choose another --output");
@@ -199,6 +206,8 @@ void add_callpath(CLI::App& app, Command& selected) {
   recording.list("--event", arguments->events, callpath::kEventForms,
                  "what is recorded: time on a core, time spent waiting [both], and events by path: "
                  "page faults, a system call, calls of a function, cycles");
+  recording.flag("--wakers", arguments->wakers,
+                 "record, and show at the end, who ended the time in which threads were blocked");
   recording.value(
       "--max-slowdown", arguments->slowdown, "PERCENT",
       "what uprobes of --event may cost a thread; dearer ones are recorded in bursts [3]");

@@ -329,8 +329,12 @@ void write_table(const Profile& profile, const Labels& labels, std::string_view 
 }
 
 void write_header(const Profile& profile, Text& out) {
-  const auto samples = samples_column(profile);
-  const std::uint64_t count = samples ? totals(profile, *samples)[0] : 0;
+  const auto samples = std::find_if(profile.columns.begin(), profile.columns.end(),
+                                    [](const Column& each) { return each.name == "samples"; });
+  const std::uint64_t count =
+      samples == profile.columns.end()
+          ? profile.chains.complete + profile.chains.incomplete
+          : totals(profile, static_cast<std::size_t>(samples - profile.columns.begin()))[0];
   std::string what = printable(base_name(profile.program));
   if (profile.pid != 0) what += fmt::format(" (process {})", profile.pid);
   if (profile.runs > 1) what += fmt::format(" in {} runs", profile.runs);
@@ -355,18 +359,6 @@ void write_header(const Profile& profile, Text& out) {
     paragraph(text + ".", out);
   }
   for (const std::string& note : profile.notes) paragraph(printable(note), out);
-}
-
-// Returns the profile with another column in front, by which its paths are ranked.
-Profile ranked_by(Profile profile, std::size_t column) {
-  const auto to_front = [&](auto& list) {
-    const auto begin = list.begin();
-    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(column),
-                begin + static_cast<std::ptrdiff_t>(column) + 1);
-  };
-  to_front(profile.columns);
-  to_front(profile.own);
-  return profile;
 }
 
 // Writes what the first column says.
@@ -395,6 +387,7 @@ std::string render_text(const Profile& profile, By by, bool color, int width) {
   bool any = false;
   for (std::size_t column = 0; column < profile.columns.size(); ++column) {
     const Column& each = profile.columns[column];
+    if (column > 0 && profile.first_only) break;
     if (column > 0 && each.name != "blocked" && !each.is_event) continue;
     if (totals(profile, column)[0] == 0) continue;
     any = true;
