@@ -73,6 +73,7 @@ void LogWriter::update(const Recording& recording) {
   append_nodes(recording);
   append_groups_and_epochs(recording);
   append_cells(recording);
+  append_wakers(recording);
   append_losses(recording);
 }
 
@@ -193,8 +194,9 @@ void LogWriter::append_cells(const Recording& recording) {
          ++slice) {
       const std::size_t before = growth.size();
       const auto metric = static_cast<std::uint32_t>(metrics.size());
-      add_growth(slice->second, metric, written_[slice->first], growth);
-      if (growth.size() > before) metrics.push_back(name_of(slice->first.metric));
+      const SliceKey& key_of = slice->first;
+      add_growth(slice->second, metric, written_[key_of], growth);
+      if (growth.size() > before) metrics.push_back(recording.name_of_metric(key_of.metric));
     }
     std::sort(growth.begin(), growth.end(),
               [](const Growth& a, const Growth& b) { return a.node < b.node; });
@@ -224,6 +226,25 @@ void LogWriter::append_rows(const SliceKey& key, const std::vector<std::string_v
       for (const std::uint64_t value : row) list.push_back(value);
       before = node;
     }
+    append(line);
+  }
+}
+
+void LogWriter::append_wakers(const Recording& recording) {
+  for (const auto& [group, sums] : recording.wakers) {
+    auto& written = wakers_[group];
+    Json list = Json::array();
+    for (const auto& [pair, value] : sums) {
+      std::uint64_t& before = written[pair];
+      if (value == before) continue;
+      list.push_back(pair.first);
+      list.push_back(pair.second);
+      list.push_back(value - std::exchange(before, value));
+    }
+    if (list.empty()) continue;
+    Json line = line_of_type("wakers");
+    line["group"] = group;
+    line["cells"] = std::move(list);
     append(line);
   }
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "controller/base/json_fields.h"
@@ -21,7 +22,7 @@ namespace causalctl::callpath {
 inline constexpr int kLogVersion = 1;  // readers refuse a newer one
 inline constexpr std::string_view kLogTypes[] = {"run",   "modules", "strings", "locations",
                                                  "nodes", "frames",  "groups",  "epochs",
-                                                 "cells", "losses",  "end"};
+                                                 "cells", "wakers",  "losses",  "end"};
 inline constexpr LogKind kLogKind{
     "a log of call paths", kLogTypes, "\"kind\":\"callpath\"",
     "causalctl report reads what callpath wrote (docs/callpath-format.md)"};
@@ -67,6 +68,7 @@ class LogWriter {
                    const std::vector<Growth>& growth);
   static void add_growth(const Slice& slice, std::uint32_t metric,
                          std::vector<std::uint64_t>& written, std::vector<Growth>& all);
+  void append_wakers(const Recording& recording);
   void append_losses(const Recording& recording);
   std::size_t number_of(const std::string& text, std::vector<std::string>& fresh);
 
@@ -81,6 +83,7 @@ class LogWriter {
   std::vector<bool> has_frames_;  // by location: whether its frames were written
   std::unordered_map<std::string, std::size_t> strings_;
   std::map<SliceKey, std::vector<std::uint64_t>> written_;  // values by node
+  std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers_;  // written
   std::string losses_;  // the last such line, without its number
 };
 

@@ -86,13 +86,19 @@ class Reader {
   void take_groups(const Json& line, Recording& run);
   void take_epochs(const Json& line, Recording& run);
   void take_cells(const Json& line, Recording& run);
-  std::vector<std::optional<Metric>> metrics_of(const Json& line);
+  void take_wakers(const Json& line, Recording& run);
+  // Where the values of a line's metric go; nothing if it is not known.
+  struct Values {
+    Metric metric = Metric::samples;
+    std::uint64_t* sum = nullptr;
+  };
+  std::vector<std::optional<Values>> metrics_of(const Json& line, const Recording& run);
 
   std::vector<Recording> runs_;
-  std::vector<Reading> readings_;             // as runs_
-  std::map<std::string, std::size_t> index_;  // run id → runs_
-  std::size_t now_ = 0;                       // index of the line's run
-  std::map<Metric, std::uint64_t> sums_;      // of all values that were read
+  std::vector<Reading> readings_;              // as runs_
+  std::map<std::string, std::size_t> index_;   // run id → runs_
+  std::size_t now_ = 0;                        // index of the line's run
+  std::map<std::string, std::uint64_t> sums_;  // by metric, of all values that were read
   std::uint64_t repeated_ = 0;
   FieldReader fields_;
   JsonLines lines_;
@@ -148,6 +154,7 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
   now_ = entry->second;
   if (type == "run") {
     if (take_head(line, text)) fields_.read(line, runs_[now_], log_rows::first());
+    if (runs_[now_].events.size() > kMostEvents) throw BadField{"there are too many events"};
     return;
   }
   if (!is_next(line)) return;
@@ -160,6 +167,7 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
   if (type == "groups") return take_groups(line, run);
   if (type == "epochs") return take_epochs(line, run);
   if (type == "cells") return take_cells(line, run);
+  if (type == "wakers") return take_wakers(line, run);
   if (type == "losses") {
     fields_.read(line, run, log_rows::so_far());
     return;
@@ -241,14 +249,19 @@ void Reader::take_epochs(const Json& line, Recording& run) {
   }
 }
 
-std::vector<std::optional<Metric>> Reader::metrics_of(const Json& line) {
-  std::vector<std::optional<Metric>> metrics;
+std::vector<std::optional<Reader::Values>> Reader::metrics_of(const Json& line,
+                                                              const Recording& run) {
+  std::vector<std::optional<Values>> metrics;
   for (const Json& each : list_of(line, "metrics")) {
     std::string name;
     convert(each, "metrics", name);
-    const auto metric = value_of<Metric>(name);
-    const bool known = name_of(metric) == name;
-    metrics.push_back(known ? std::optional(metric) : std::nullopt);
+    auto metric = value_of<Metric>(name);
+    bool known = name_of(metric) == name;
+    for (std::size_t i = 0; i < run.events.size() && !known; ++i) {
+      known = run.events[i].name == name;
+      if (known) metric = metric_of_event(i);
+    }
+    metrics.push_back(known ? std::optional(Values{metric, &sums_[name]}) : std::nullopt);
     if (known) continue;
     Warning warning(kUnknownMetric, name);
     auto& all = lines_.warnings();
@@ -261,7 +274,7 @@ void Reader::take_cells(const Json& line, Recording& run) {
   SliceKey key;
   key.epoch = static_cast<std::uint32_t>(index(line.at("epoch"), "epoch", run.epochs.size()));
   key.group = static_cast<std::uint32_t>(index(line.at("group"), "group", run.groups.size()));
-  const std::vector<std::optional<Metric>> metrics = metrics_of(line);
+  const std::vector<std::optional<Values>> metrics = metrics_of(line, run);
   const Json& list = list_of(line, "cells");
   const std::size_t width = 1 + metrics.size();
   if (list.size() % width != 0) {
@@ -275,12 +288,28 @@ void Reader::take_cells(const Json& line, Recording& run) {
     for (std::size_t i = 0; i < metrics.size(); ++i) {
       const auto value = at<std::uint64_t>(list, row + 1 + i, "cells");
       if (!metrics[i]) continue;
-      std::uint64_t& sum = sums_[*metrics[i]];
+      std::uint64_t& sum = *metrics[i]->sum;
       if (value > kLargestSum - sum) throw BadField{"the values add up to more than a log holds"};
       sum += value;
-      key.metric = *metrics[i];
+      key.metric = metrics[i]->metric;
       run.add(key, static_cast<NodeId>(node), value);
     }
+  }
+}
+
+void Reader::take_wakers(const Json& line, Recording& run) {
+  const auto group =
+      static_cast<std::uint32_t>(index(line.at("group"), "group", run.groups.size()));
+  const Json& list = list_of(line, "cells");
+  if (list.size() % 3 != 0) throw BadField{"cells have not three numbers each"};
+  std::uint64_t& sum = sums_["wakers"];
+  for (std::size_t i = 0; i < list.size(); i += 3) {
+    const auto waiter = static_cast<NodeId>(index(list[i], "node", run.tree.size()));
+    const auto waker = static_cast<NodeId>(index(list[i + 1], "node", run.tree.size()));
+    const auto value = at<std::uint64_t>(list, i + 2, "cells");
+    if (value > kLargestSum - sum) throw BadField{"the values add up to more than a log holds"};
+    sum += value;
+    run.wakers[group][{waiter, waker}] += value;
   }
 }
 

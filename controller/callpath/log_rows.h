@@ -10,7 +10,8 @@ namespace causalctl::callpath::log_rows {
 
 constexpr auto first() {
   return std::tuple_cat(session::first_rows<Recording>(),
-                        std::tuple{Field("period_ns", &Recording::period_ns)});
+                        std::tuple{Field("period_ns", &Recording::period_ns),
+                                   Field("events", &Recording::events, kIfSet)});
 }
 
 // Of the lines that say how far the run is.
@@ -18,13 +19,15 @@ constexpr auto so_far() {
   return std::tuple{Field<Recording, Nanoseconds>("wall_ns", &Recording::wall_ns, kMoment),
                     Field("period_ns", &Recording::period_ns, kMoment),
                     Field<Recording, Losses>("losses", &Recording::losses),
-                    Field("chains", &Recording::chains)};
+                    Field("chains", &Recording::chains),
+                    Field("long_waits", &Recording::long_waits)};
 }
 
 constexpr auto last() {
   return std::tuple_cat(
       session::last_rows<Recording>(),
       std::tuple{Field("period_ns", &Recording::period_ns), Field("chains", &Recording::chains),
+                 Field("long_waits", &Recording::long_waits),
                  Field("controller_cpu_share", &Recording::controller_cpu_share)});
 }
 

@@ -108,6 +108,15 @@ LocationId Places::at(Address address, bool is_call) {
   return cache[address] = place->second;
 }
 
+LocationId Places::outside(const char* name) {
+  unwind::MappedFile none;
+  none.path = name;
+  const auto [place, is_new] = locations_.try_emplace(
+      {module_of(none), 0, false}, static_cast<LocationId>(recording_.locations.size()));
+  if (is_new) recording_.locations.push_back({std::get<0>(place->first), 0, false, {}});
+  return place->second;
+}
+
 void Places::read_compiled() {
   if (!met_compiled_) return;
   for (int piece = 0; piece < kMostPieces && perf_map_.read_on(); ++piece) {

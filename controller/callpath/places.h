@@ -39,6 +39,9 @@ class Places {
   // `is_call`: the address is one that a call returns to.
   LocationId at(Address address, bool is_call);
 
+  // The location that stands for what has no code in the target; `name` is in brackets.
+  LocationId outside(const char* name);
+
   // The file of a module; its descriptor is not open if it cannot be had.
   const unwind::ModuleFile& file(std::uint32_t module) const { return files_.at(module).file; }
   // Where the module was mapped first.

@@ -22,6 +22,8 @@ using report::callpath::Column;
 using report::callpath::Frame;
 using report::callpath::Profile;
 
+constexpr double kWaitsTold = 0.98;  // share of long waits with a path, below which it is told
+
 struct Shown {
   Metric metric;
   const char* name;
@@ -45,6 +47,12 @@ class Frames {
     Frame frame;
     frame.function = name;
     frame.is_group = true;
+    return number_of(std::move(frame), 0, 0);
+  }
+
+  std::uint32_t of_wake() {
+    Frame frame;
+    frame.function = "[woken by]";
     return number_of(std::move(frame), 0, 0);
   }
 
@@ -130,6 +138,17 @@ class Expansion {
     return end;
   }
 
+  // Returns the node of the same path from its end to its beginning, below `top`.
+  std::uint32_t inverted(NodeId id, std::uint32_t top) {
+    for (; id != kRoot; id = run_.tree.node(id).parent) {
+      const std::vector<std::uint32_t>& frames = frames_of(run_.tree.node(id).location);
+      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+        top = tree_.child(top, *frame);
+      }
+    }
+    return top;
+  }
+
  private:
   static constexpr std::uint32_t kUnknown = UINT32_MAX;
 
@@ -147,18 +166,28 @@ class Expansion {
   std::vector<NodeId> path_;
 };
 
-// Returns the number of the column of each metric that was recorded.
-std::map<Metric, std::size_t> columns_of(std::span<const Recording> runs, Profile& profile) {
+// Adds the columns: of each metric that was recorded, and of each event that was asked for. Returns
+// their numbers by the metrics' names.
+std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> runs,
+                                                   Profile& profile) {
   std::set<Metric> recorded;
   for (const Recording& run : runs) {
     for (const auto& [key, slice] : run.slices) recorded.insert(key.metric);
   }
-  if (recorded.empty()) recorded = {Metric::samples};
-  std::map<Metric, std::size_t> columns;
+  const bool any_event = std::any_of(runs.begin(), runs.end(),
+                                     [](const Recording& run) { return !run.events.empty(); });
+  if (recorded.empty() && !any_event) recorded = {Metric::samples};
+  std::map<std::string_view, std::size_t> columns;
   for (const Shown& shown : kShown) {
     if (!recorded.contains(shown.metric)) continue;
-    columns[shown.metric] = profile.columns.size();
+    columns[name_of(shown.metric)] = profile.columns.size();
     profile.columns.push_back({shown.name, shown.unit, shown.title});
+  }
+  for (const Recording& run : runs) {
+    for (const EventMetric& event : run.events) {
+      if (!columns.emplace(event.name, profile.columns.size()).second) continue;
+      profile.columns.push_back({event.name, event.unit, event.title, true});
+    }
   }
   return columns;
 }
@@ -179,7 +208,7 @@ std::vector<std::pair<NodeId, std::uint64_t>> sorted(const Slice& slice) {
 }
 
 void add_trees(std::span<const Recording> runs, Profile& profile) {
-  const std::map<Metric, std::size_t> columns = columns_of(runs, profile);
+  const std::map<std::string_view, std::size_t> columns = columns_of(runs, profile);
   const bool has_groups = groups_of(runs).size() > 1;
   ProfileTree tree(profile.columns.size());
   Frames frames(profile);
@@ -188,8 +217,32 @@ void add_trees(std::span<const Recording> runs, Profile& profile) {
     for (const auto& [key, slice] : run.slices) {
       const std::uint32_t top =
           has_groups ? tree.child(0, frames.of_group(run.groups[key.group].name)) : 0;
+      const std::size_t column = columns.at(run.name_of_metric(key.metric));
       for (const auto& [node, value] : sorted(slice)) {
-        tree.add(expansion.node(node, top), columns.at(key.metric), value);
+        tree.add(expansion.node(node, top), column, value);
+      }
+    }
+  }
+  profile.nodes = tree.nodes();
+  profile.own = tree.columns();
+}
+
+void add_wakers(std::span<const Recording> runs, Profile& profile) {
+  std::set<std::string> groups;
+  for (const Recording& run : runs) {
+    for (const auto& [group, sums] : run.wakers) groups.insert(run.groups[group].name);
+  }
+  profile.columns = {{"blocked", "nanoseconds", "Time blocked, by who ended it"}};
+  ProfileTree tree(profile.columns.size());
+  Frames frames(profile);
+  for (const Recording& run : runs) {
+    Expansion expansion(run, frames, tree);
+    for (const auto& [group, sums] : run.wakers) {
+      const std::uint32_t top =
+          groups.size() > 1 ? tree.child(0, frames.of_group(run.groups[group].name)) : 0;
+      for (const auto& [pair, value] : sums) {
+        const std::uint32_t wake = tree.child(expansion.node(pair.first, top), frames.of_wake());
+        tree.add(expansion.inverted(pair.second, wake), 0, value);
       }
     }
   }
@@ -206,6 +259,13 @@ void add_notes(const Recording& run, const std::string& which, Profile& profile)
   if (run.losses.throttles > 0) {
     note(fmt::format("The kernel took no samples for a while, {} times (throttling).",
                      run.losses.throttles));
+  }
+  if (const LongWaits& waits = run.long_waits;
+      static_cast<double>(waits.complete) < kWaitsTold * static_cast<double>(waits.count)) {
+    note(fmt::format(
+        "Of {} waits of 1 ms and more, {} have a complete path of their own; the others "
+        "are divided like these.",
+        waits.count, waits.complete));
   }
   if (run.throttled) note("A quota of CPU time stopped the program meanwhile.");
   if (run.death) note(fmt::format("Signal {} ended the program.", run.death->signal));
@@ -229,9 +289,8 @@ Chains chains_of(std::span<const Recording> runs) {
   return chains;
 }
 
-}  // namespace
-
-Profile present(std::span<const Recording> runs) {
+// Everything but the trees.
+Profile begin_profile(std::span<const Recording> runs) {
   INVARIANT(!runs.empty());
   Profile profile;
   const Recording& first = runs.front();
@@ -262,7 +321,24 @@ Profile present(std::span<const Recording> runs) {
   profile.period_ns = samples > 0
                           ? static_cast<Nanoseconds>(sampled_ns / static_cast<double>(samples))
                           : first.period_ns;
+  return profile;
+}
+
+}  // namespace
+
+Profile present(std::span<const Recording> runs) {
+  Profile profile = begin_profile(runs);
   add_trees(runs, profile);
+  return profile;
+}
+
+Profile present_wakers(std::span<const Recording> runs) {
+  if (std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run.wakers.empty(); })) {
+    throw UsageError("--wakers: who ended waits was not recorded",
+                     "record it by causalctl callpath --wakers");
+  }
+  Profile profile = begin_profile(runs);
+  add_wakers(runs, profile);
   return profile;
 }
 

@@ -14,4 +14,9 @@ namespace causalctl::callpath {
 // REQUIRES: at least one run.
 report::callpath::Profile present(std::span<const Recording> runs);
 
+// Returns the time in which threads were blocked, by the path that waited; below each path who
+// ended the waits, from the function that woke it outwards. Throws UsageError if no run has
+// recorded that. REQUIRES: as above.
+report::callpath::Profile present_wakers(std::span<const Recording> runs);
+
 }  // namespace causalctl::callpath

@@ -1,11 +1,19 @@
 #include "controller/callpath/recorder.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <variant>
 
 #include "controller/base/error.h"
 
 namespace causalctl::callpath {
+namespace {
+
+// A register may have any value. A log whose values add up to more than 2^62 cannot be read.
+constexpr std::uint64_t kMostOfEvent = 1ULL << 60;
+
+}  // namespace
 
 Recorder::Recorder(RecorderParts parts, Grouping grouping, bool waits, Recording& recording)
     : parts_(std::move(parts)),
@@ -26,7 +34,8 @@ void Recorder::take(const perf::Event& event) {
   } else if (const auto* change = std::get_if<perf::SwitchEvent>(&event)) {
     take_switch(*change);
   } else if (const auto* wake = std::get_if<perf::WakeEvent>(&event)) {
-    waits_.wake(wake->woken, wake->time_ns);
+    const bool by_thread = wake->context == perf::WakeContext::task;
+    waits_.wake(wake->woken, wake->time_ns, by_thread ? Waker::thread : Waker::interrupt);
   } else if (const auto* start = std::get_if<perf::ThreadStartEvent>(&event)) {
     if (start->is_peer) return;
     groups_.named(start->thread, parts_.name_of(start->thread.tid));
@@ -47,7 +56,8 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
     path_.push_back(parts_.locate(frame->ip, unwind::is_return_address(*frame)));
   }
   ChainTotals& totals = recording_.chains;
-  ++(chain.complete() ? totals.complete : totals.incomplete);
+  is_complete_ = chain.complete();
+  ++(is_complete_ ? totals.complete : totals.incomplete);
   if (chain.end == unwind::ChainEnd::no_table) ++totals.no_table;
   if (chain.end == unwind::ChainEnd::copy_short) ++totals.copy_short;
   if (chain.end == unwind::ChainEnd::no_call) ++totals.no_call;
@@ -56,10 +66,22 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
 
 void Recorder::take_sample(const perf::SampleEvent& sample) {
   const NodeId node = path_of(sample);
-  if (sample.reason == perf::SampleReason::leaving) return waits_.leaving(sample.thread, node);
+  if (sample.reason == perf::SampleReason::leaving) {
+    return waits_.leaving(sample.thread, node, is_complete_);
+  }
+  if (sample.reason == perf::SampleReason::waking) return waits_.woken_by(sample.woken, node);
+  if (sample.reason == perf::SampleReason::event) return take_event(sample, node);
   recording_.add(key(sample.thread, Metric::samples), node, 1);
   recording_.add(key(sample.thread, Metric::cpu_ns), node,
                  static_cast<std::uint64_t>(sample.period_ns));
+}
+
+void Recorder::take_event(const perf::SampleEvent& sample, NodeId node) {
+  event_sums_.resize(recording_.events.size());
+  std::uint64_t& sum = event_sums_.at(sample.tag);
+  const std::uint64_t value = std::min(parts_.value_of(sample), kMostOfEvent - sum);
+  sum += value;
+  recording_.add(key(sample.thread, metric_of_event(sample.tag)), node, value);
 }
 
 void Recorder::take_switch(const perf::SwitchEvent& change) {
@@ -77,12 +99,18 @@ void Recorder::add(const Wait& wait) {
   sums.blocked_ns += static_cast<std::uint64_t>(wait.blocked_ns);
   sums.runnable_ns += static_cast<std::uint64_t>(wait.runnable_ns);
   if (wait.over) ++sums.waits;
+  if (wait.over && wait.whole_blocked_ns >= kLongWait) {
+    ++recording_.long_waits.count;
+    if (wait.path && wait.is_complete) ++recording_.long_waits.complete;
+  }
+  if (wait.over && wakers_) pending.wakers.add(wait);
 }
 
 void Recorder::flush(ThreadId thread) {
   const auto pending = pending_.find(thread);
   if (pending == pending_.end()) return;
-  auto& [sampled, others] = pending->second;
+  auto& [sampled, others, wakers] = pending->second;
+  if (wakers_) flush_wakers(thread, wakers);
   share_out(others, sampled);
   for (const auto& [node, sums] : sampled) {
     recording_.add(key(thread, Metric::blocked_ns), node, sums.blocked_ns);
@@ -90,6 +118,21 @@ void Recorder::flush(ThreadId thread) {
     recording_.add(key(thread, Metric::waits), node, sums.waits);
   }
   pending_.erase(pending);
+}
+
+void Recorder::record_wakers() {
+  const auto node = [&](const char* name) {
+    return recording_.tree.path(std::array{parts_.outside(name)});
+  };
+  wakers_ = WakersWithoutPath{node("[outside: timer, device or another process]"),
+                              node("[interrupt]"), node("[a thread of the process, not sampled]")};
+}
+
+void Recorder::flush_wakers(ThreadId thread, Wakers& wakers) {
+  const WakerSums sums = wakers.take(*wakers_);
+  if (sums.empty()) return;
+  auto& all = recording_.wakers[groups_.group_of(thread)];
+  for (const auto& [pair, value] : sums) all[pair] += value;
 }
 
 void Recorder::settle(Nanoseconds now_ns) {

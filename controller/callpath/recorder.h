@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "controller/callpath/shares.h"
 #include "controller/callpath/thread_groups.h"
 #include "controller/callpath/waits.h"
+#include "controller/callpath/wakers.h"
 #include "controller/perf/events.h"
 #include "unwind/chain.h"
 
@@ -23,6 +25,10 @@ struct RecorderParts {
   std::function<LocationId(Address, bool is_call)> locate;
   // Returns the name of a thread that has begun.
   std::function<std::string(Tid)> name_of;
+  // Returns what a sample of an event adds to the event's sum.
+  std::function<std::uint64_t(const perf::SampleEvent&)> value_of{};
+  // Returns the location that stands for what has no code in the process.
+  std::function<LocationId(const char* name)> outside{};
 };
 
 class Recorder {
@@ -30,23 +36,33 @@ class Recorder {
   // `waits`: the time in which threads waited is recorded. The recording must have an epoch.
   Recorder(RecorderParts parts, Grouping grouping, bool waits, Recording& recording);
 
+  void record_wakers();  // from now on, for which samples of wake-ups must come
+
   void take(const perf::Event& event);  // in time order
   // Counts what waits have lasted so far, and gives those without a sampled path to other paths.
   void settle(Nanoseconds now_ns);
   void begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns);
 
+  // Returns the sum of an event's values so far.
+  std::uint64_t event_sum(std::uint32_t tag) const {
+    return tag < event_sums_.size() ? event_sums_[tag] : 0;
+  }
   const std::map<ThreadId, ThreadTimes>& times() const { return waits_.times(); }
 
  private:
   struct ThreadWaits {
     std::map<NodeId, WaitSums> sampled;  // since the last settle()
     WaitSums others;                     // whose path was not sampled
+    Wakers wakers;
   };
 
   void take_sample(const perf::SampleEvent& sample);
+  void take_event(const perf::SampleEvent& sample, NodeId node);
   void take_switch(const perf::SwitchEvent& change);
   void add(const Wait& wait);
   void flush(ThreadId thread);
+  void flush_wakers(ThreadId thread, Wakers& wakers);
+  // Sets is_complete_, too.
   NodeId path_of(const perf::SampleEvent& sample);
   SliceKey key(ThreadId thread, Metric metric);
 
@@ -54,9 +70,12 @@ class Recorder {
   Recording& recording_;
   ThreadGroups groups_;
   bool with_waits_;
+  std::optional<WakersWithoutPath> wakers_;  // if wakers are recorded
   Waits waits_;
   std::map<ThreadId, ThreadWaits> pending_;
-  std::vector<LocationId> path_;  // of the present sample, outermost first
+  std::vector<std::uint64_t> event_sums_;  // of the whole recording, by event
+  std::vector<LocationId> path_;           // of the present sample, outermost first
+  bool is_complete_ = false;               // whether it reaches the outermost frame
 };
 
 }  // namespace causalctl::callpath

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "controller/base/fields.h"
@@ -44,7 +46,7 @@ struct Location {
   std::vector<SourceFrame> frames;
 };
 
-// What is summed for each path.
+// What is summed for each path. Values after these are events (Recording::events).
 enum class Metric : std::uint8_t {
   samples,      // of CPU time
   cpu_ns,       // time on a core
@@ -54,6 +56,24 @@ enum class Metric : std::uint8_t {
 };
 constexpr auto names_of(Metric) {
   return std::array<std::string_view, 5>{"samples", "cpu_ns", "blocked_ns", "runnable_ns", "waits"};
+}
+
+// An event that the user asked for, which is summed for each path, too.
+struct EventMetric {
+  std::string name;   // "page-faults", "syscall:write:bytes": as the user wrote it
+  std::string unit;   // "faults", "calls", "bytes", "cycles", "sum"
+  std::string title;  // for people: "Page faults"
+
+  static constexpr auto fields() {
+    return std::tuple{Field("name", &EventMetric::name), Field("unit", &EventMetric::unit),
+                      Field("title", &EventMetric::title)};
+  }
+};
+
+inline constexpr std::size_t kFixedMetrics = names_of(Metric{}).size();
+inline constexpr std::size_t kMostEvents = 32;
+constexpr Metric metric_of_event(std::size_t index) {
+  return static_cast<Metric>(kFixedMetrics + index);
 }
 
 // Threads that are told apart in the report.
@@ -91,19 +111,39 @@ struct ChainTotals {
   }
 };
 
+// Waits that lasted at least kLongWait.
+inline constexpr Nanoseconds kLongWait = kMillisecond;
+struct LongWaits {
+  std::uint64_t count = 0;
+  std::uint64_t complete = 0;  // of these: the path of this very wait was sampled, and is complete
+
+  static constexpr auto fields() {
+    return std::tuple{Field("count", &LongWaits::count), Field("complete", &LongWaits::complete)};
+  }
+};
+
 struct Recording : session::Recording {
   Nanoseconds period_ns = 0;  // mean CPU time from one sample of a thread to its next
+  std::vector<EventMetric> events;
   std::vector<Module> modules;
   std::vector<Location> locations;
   std::vector<Group> groups;
   std::vector<Epoch> epochs;
   CallTree tree;
   std::map<SliceKey, Slice> slices;
+  // Time blocked by group of threads, and by the paths that waited and that woke them.
+  std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers;
   ChainTotals chains;
+  LongWaits long_waits;
   double controller_cpu_share = 0;  // of one core
 
   void add(SliceKey key, NodeId node, std::uint64_t value) {
     if (value > 0) slices[key][node] += value;
+  }
+  std::string_view name_of_metric(Metric metric) const {
+    const auto index = static_cast<std::size_t>(metric);
+    return index < kFixedMetrics ? name_of(metric)
+                                 : std::string_view(events.at(index - kFixedMetrics).name);
   }
 };
 

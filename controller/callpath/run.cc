@@ -7,13 +7,17 @@
 #include <variant>
 
 #include "controller/base/clock.h"
+#include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/callpath/event_cost.h"
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
 #include "controller/callpath/recorder.h"
+#include "controller/callpath/watched_events.h"
 #include "controller/perf/session.h"
 #include "controller/session/losses.h"
 #include "controller/symbols/call_chain.h"
+#include "unwind/symbolizer.h"
 #include "unwind/unwinder.h"
 
 namespace causalctl::callpath {
@@ -29,16 +33,43 @@ constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 
-perf::SessionOptions session_options(const Settings& settings) {
+constexpr unsigned kMostOfEvent = 4;  // samples of an event of one thread between two drains
+constexpr std::size_t kMostUprobeEvents = 64;
+
+perf::SessionOptions session_options(const Settings& settings,
+                                     const std::vector<WatchedEvent>& events) {
   perf::SessionOptions options;
   options.period_ns = settings.period_ns;
   options.seed = settings.seed;
   options.stack_bytes = kStackBytes;
   options.leaving = settings.waits;
   options.wake_edges = settings.waits;
+  options.wakers = settings.wakers;
   options.peers = false;
   options.call_chain_depth = kKernelDepth;
+  for (const WatchedEvent& event : events) {
+    options.events.insert(options.events.end(), event.templates.begin(), event.templates.end());
+  }
   return options;
+}
+
+std::vector<WatchedEvent> find_events(Pid target, const Settings& settings, Recording& recording) {
+  if (settings.events.empty()) return {};
+  unwind::Symbolizer symbolizer(target);
+  std::vector<WatchedEvent> events = watch_events(settings.events, target, symbolizer);
+  std::size_t uprobes = 0;
+  for (const WatchedEvent& event : events) {
+    recording.events.push_back(event.metric);
+    if (event.spec.kind == EventSpec::Kind::function) uprobes += event.templates.size();
+  }
+  const std::size_t threads = procfs::threads(target).size();
+  if (uprobes * threads > kMostUprobeEvents) {
+    throw Error(fmt::format("uprobes at {} places in {} threads need {} perf events, of which each "
+                            "takes the kernel 50 ms to close; at most {} are possible",
+                            uprobes, threads, uprobes * threads, kMostUprobeEvents),
+                "name a function with fewer places, or record a process with fewer threads");
+  }
+  return events;
 }
 
 std::string thread_name(Pid target, Tid thread) {
@@ -52,7 +83,8 @@ class Run {
       : settings_(settings),
         hooks_(hooks),
         recording_(recording),
-        session_(target, session_options(settings)),
+        events_(find_events(target, settings, recording)),
+        session_(target, session_options(settings, events_)),
         unwinder_(target),
         places_(target, recording),
         namer_(target),
@@ -60,8 +92,19 @@ class Run {
                      return chain_of(sample);
                    },
                    [this](Address address, bool is_call) { return places_.at(address, is_call); },
-                   [target](Tid thread) { return thread_name(target, thread); }},
-                  settings.grouping, settings.waits, recording) {}
+                   [target](Tid thread) { return thread_name(target, thread); },
+                   [this](const perf::SampleEvent& sample) {
+                     return value_of(events_.at(sample.tag), sample);
+                   },
+                   [this](const char* name) { return places_.outside(name); }},
+                  settings.grouping, settings.waits, recording) {
+    if (settings.wakers) recorder_.record_wakers();
+    for (const WatchedEvent& event : events_) {
+      budgets_.emplace_back(event.cost_ns, settings.most_slowdown);
+    }
+    seen_.resize(events_.size());
+    is_open_.resize(events_.size(), true);
+  }
 
   void follow() {
     hooks_.begun();
@@ -77,6 +120,7 @@ class Run {
     }
     recorder_.settle(drained_ns_);
     update_losses();
+    warn_of_events();
     recording_.controller_cpu_share =
         static_cast<double>(process_cpu_now() - cpu_ns) /
         static_cast<double>(std::max<Nanoseconds>(1, recording_.wall_ns));
@@ -117,7 +161,40 @@ class Run {
       }
       recorder_.take(event);
     }
+    keep_cost_small(drained_ns_ - begin_ns_);
     ask_names();
+  }
+
+  // Closes and opens uprobes so that they do not cost more than they may.
+  void keep_cost_small(Nanoseconds time_ns) {
+    for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
+      if (events_[tag].cost_ns == 0) continue;
+      const std::uint64_t seen = is_open_[tag] ? session_.events_seen(tag) : 0;
+      const std::uint64_t fresh = seen > seen_[tag] ? seen - seen_[tag] : 0;
+      seen_[tag] = seen;
+      const bool goes_on = budgets_[tag].may_go_on(fresh, time_ns);
+      if (goes_on == is_open_[tag]) continue;
+      goes_on ? session_.open_events(events_[tag].templates) : session_.close_events(tag);
+      is_open_[tag] = goes_on;
+      seen_[tag] = 0;
+    }
+  }
+
+  // What the report must say of the events.
+  void warn_of_events() {
+    for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
+      const std::string& name = events_[tag].metric.name;
+      const CostBudget& budget = budgets_[tag];
+      if (recorder_.event_sum(tag) == 0) {
+        recording_.warnings.push_back(fmt::format("no event seen of --event {}", name));
+      } else if (budget.was_interrupted()) {
+        recording_.warnings.push_back(fmt::format(
+            "--event {} happens {:.0f} times a second, and each costs its thread {:.0f} µs. It was "
+            "recorded in bursts, {:.1f} % of the time, whose values are shown",
+            name, budget.hits_per_second(),
+            static_cast<double>(events_[tag].cost_ns) / kMicrosecond, 100 * budget.open_share()));
+      }
+    }
   }
 
   void ask_names() {
@@ -135,6 +212,7 @@ class Run {
 
   void do_at_times(Nanoseconds now_ns) {
     session_.adapt_leaving(kMostLeaving);
+    session_.adapt_events(kMostOfEvent);
     if (now_ns >= next_jitter_ns_) {
       session_.jitter();
       next_jitter_ns_ = now_ns + kJitterEvery;
@@ -181,6 +259,10 @@ class Run {
   const Settings& settings_;
   const Hooks& hooks_;
   Recording& recording_;
+  std::vector<WatchedEvent> events_;
+  std::vector<CostBudget> budgets_;  // of each event
+  std::vector<std::uint64_t> seen_;  // how often it was seen in the thread that has it most
+  std::vector<bool> is_open_;
   perf::Session session_;
   unwind::Unwinder unwinder_;
   Places places_;

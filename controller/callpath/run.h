@@ -4,8 +4,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/base/types.h"
+#include "controller/callpath/event_spec.h"
 #include "controller/callpath/recording.h"
 #include "controller/callpath/thread_groups.h"
 
@@ -15,7 +17,10 @@ struct Settings {
   std::optional<Nanoseconds> duration_ns;  // nullopt: until it is interrupted or the target ends
   Nanoseconds period_ns = kMillisecond;    // CPU time of a thread from one sample to the next
   bool waits = true;                       // where threads wait, too
+  bool wakers = false;                     // and who ends their waits; needs `waits`
   Grouping grouping = Grouping::all;
+  std::vector<EventSpec> events;  // sampled besides
+  double most_slowdown = 0.03;    // share of a thread's time that uprobes of `events` may cost
   std::optional<Nanoseconds> epoch_ns;  // length of an epoch; nullopt: the run is one
   std::uint64_t seed = 1;
 };

@@ -20,6 +20,7 @@ void Waits::pass(ThreadId id, Thread& thread, Nanoseconds time_ns) {
   if (thread.state == State::blocked) {
     times.blocked_ns += passed_ns;
     thread.blocked_ns += passed_ns;
+    thread.whole_blocked_ns += passed_ns;
   }
   if (thread.state == State::runnable) {
     times.runnable_ns += passed_ns;
@@ -36,8 +37,11 @@ void Waits::begin(ThreadId id, Nanoseconds time_ns, bool blocked) {
   times_.try_emplace(id);
 }
 
-void Waits::leaving(ThreadId id, NodeId path) {
-  if (Thread* thread = find(id)) thread->next_path = path;
+void Waits::leaving(ThreadId id, NodeId path, bool is_complete) {
+  Thread* thread = find(id);
+  if (thread == nullptr) return;
+  thread->next_path = path;
+  thread->next_is_complete = is_complete;
 }
 
 void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
@@ -46,13 +50,24 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
   pass(id, *thread, time_ns);
   thread->state = preempted ? State::runnable : State::blocked;
   thread->path = std::exchange(thread->next_path, std::nullopt);
+  thread->is_complete = std::exchange(thread->next_is_complete, false);
+  thread->whole_blocked_ns = 0;
+  thread->waker = Waker::unseen;
+  thread->waker_path.reset();
 }
 
-void Waits::wake(Tid tid, Nanoseconds time_ns) {
+void Waits::wake(Tid tid, Nanoseconds time_ns, Waker waker) {
   const auto known = threads_.find(tid);
   if (known == threads_.end() || known->second.thread.state != State::blocked) return;
   pass(known->second.id, known->second.thread, time_ns);
   known->second.thread.state = State::runnable;
+  known->second.thread.waker = waker;
+}
+
+void Waits::woken_by(Tid tid, NodeId path) {
+  const auto known = threads_.find(tid);
+  if (known == threads_.end() || known->second.thread.state == State::running) return;
+  if (!known->second.thread.waker_path) known->second.thread.waker_path = path;
 }
 
 std::optional<Wait> Waits::come(ThreadId id, Nanoseconds time_ns) {
@@ -80,8 +95,19 @@ std::vector<Wait> Waits::cut(Nanoseconds time_ns) {
 }
 
 Wait Waits::take(ThreadId id, Thread& thread, bool over) {
-  return {id, thread.path, std::exchange(thread.blocked_ns, 0),
-          std::exchange(thread.runnable_ns, 0), over};
+  Wait wait;
+  wait.thread = id;
+  wait.path = thread.path;
+  wait.blocked_ns = std::exchange(thread.blocked_ns, 0);
+  wait.runnable_ns = std::exchange(thread.runnable_ns, 0);
+  wait.is_complete = thread.is_complete;
+  wait.over = over;
+  if (over) {
+    wait.whole_blocked_ns = thread.whole_blocked_ns;
+    wait.waker = thread.waker;
+    wait.waker_path = thread.waker_path;
+  }
+  return wait;
 }
 
 }  // namespace causalctl::callpath

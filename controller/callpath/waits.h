@@ -6,6 +6,7 @@
 // or by a device) the whole wait counts as one for something.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -22,23 +23,38 @@ struct ThreadTimes {
   Nanoseconds runnable_ns = 0;
 };
 
+// What is known of a wake-up.
+enum class Waker : std::uint8_t {
+  unseen,     // no thread of the process made it: another process, a timer, or a device
+  interrupt,  // it came in an interrupt of a thread of the process
+  thread      // a thread of the process made it
+};
+
 // A wait that is over, or the part of one up to now.
 struct Wait {
   ThreadId thread;
   std::optional<NodeId> path;  // where the thread was; nullopt if that was not sampled
   Nanoseconds blocked_ns = 0;
   Nanoseconds runnable_ns = 0;
+  bool is_complete = false;  // the path reaches the outermost frame
   bool over = true;
+  // Of a wait that is over: how long it was blocked, with the parts that were told before, and who
+  // ended it, with the path if that was sampled.
+  Nanoseconds whole_blocked_ns = 0;
+  Waker waker = Waker::unseen;
+  std::optional<NodeId> waker_path{};
 };
 
 class Waits {
  public:
   // A thread is seen from this time on. Of one that is `blocked`, no path is known.
   void begin(ThreadId thread, Nanoseconds time_ns, bool blocked);
-  // The path of the switch that comes next.
-  void leaving(ThreadId thread, NodeId path);
+  // The path of the switch that comes next, and whether it reaches the outermost frame.
+  void leaving(ThreadId thread, NodeId path, bool is_complete = true);
   void leave(ThreadId thread, Nanoseconds time_ns, bool preempted);
-  void wake(Tid thread, Nanoseconds time_ns);
+  void wake(Tid thread, Nanoseconds time_ns, Waker waker = Waker::thread);
+  // The path of a wake-up, shortly before it or after it.
+  void woken_by(Tid thread, NodeId path);
   std::optional<Wait> come(ThreadId thread, Nanoseconds time_ns);
   std::optional<Wait> end(ThreadId thread, Nanoseconds time_ns);
   // Cuts all waits at this time, so that what they have lasted is counted, and they go on.
@@ -51,11 +67,16 @@ class Waits {
   enum class State { running, blocked, runnable };
   struct Thread {
     State state = State::running;
-    Nanoseconds since_ns = 0;         // of the state, or of the last cut
-    Nanoseconds blocked_ns = 0;       // of this wait, since the last cut
-    Nanoseconds runnable_ns = 0;      // the same
-    std::optional<NodeId> next_path;  // of the switch that comes
-    std::optional<NodeId> path;       // of this wait
+    Nanoseconds since_ns = 0;     // of the state, or of the last cut
+    Nanoseconds blocked_ns = 0;   // of this wait, since the last cut
+    Nanoseconds runnable_ns = 0;  // the same
+    bool next_is_complete = false;
+    bool is_complete = false;
+    std::optional<NodeId> next_path;   // of the switch that comes
+    std::optional<NodeId> path;        // of this wait
+    Nanoseconds whole_blocked_ns = 0;  // of this wait
+    Waker waker = Waker::unseen;
+    std::optional<NodeId> waker_path;
   };
   struct Known {
     ThreadId id;

@@ -16,6 +16,8 @@
 #include "config/text.h"
 #include "controller/base/error.h"
 #include "controller/base/number.h"
+#include "controller/base/printable.h"
+#include "controller/callpath/event_spec.h"
 #include "controller/callpath/log.h"
 #include "controller/callpath/run.h"
 #include "controller/commands/callpath_report.h"
@@ -42,6 +44,8 @@ struct CallpathArguments {
   std::vector<std::string> target;  // a PID, or a command
   std::string duration, period = "auto", threads = "all", epoch;
   std::vector<std::string> events;
+  std::string slowdown = "3";
+  bool wakers = false;
   std::string log = "callpath.jsonl";
   ReportOptions report;
   ConsoleOptions console;
@@ -65,6 +69,14 @@ Nanoseconds period_of(const std::string& text) {
   return period_ns;
 }
 
+double slowdown_of(const std::string& text) {
+  constexpr double kMost = 1000;
+  const auto percent = parse_number<double>(text);
+  if (percent && *percent > 0 && *percent <= kMost) return *percent / 100;
+  throw UsageError(fmt::format("--max-slowdown {}: not a percentage above 0", printable(text)),
+                   "3 is usual");
+}
+
 callpath::Settings settings_of(const CallpathArguments& arguments) {
   callpath::Settings settings;
   if (!arguments.duration.empty()) {
@@ -79,10 +91,17 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
   settings.grouping = value_of<callpath::Grouping>(arguments.threads);
   if (!arguments.events.empty()) settings.waits = false;
   for (const std::string& event : arguments.events) {
-    if (event != "cpu" && event != "offcpu") {
-      throw UsageError(fmt::format("--event {}: unknown", event), "one of cpu, offcpu");
-    }
     if (event == "offcpu") settings.waits = true;
+    if (event == "cpu" || event == "offcpu") continue;
+    settings.events.push_back(callpath::parse_event(event));
+  }
+  if (settings.events.size() > callpath::kMostEvents) {
+    throw UsageError(fmt::format("--event: at most {} can be recorded", callpath::kMostEvents));
+  }
+  settings.most_slowdown = slowdown_of(arguments.slowdown);
+  settings.wakers = arguments.wakers;
+  if (settings.wakers && !settings.waits) {
+    throw UsageError("--wakers: waits are not recorded", "add --event offcpu");
   }
   if (!arguments.epoch.empty()) {
     if (!arguments.epoch.starts_with(kEvery)) {
@@ -134,7 +153,9 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
   status.clear();
   recording.ended = true;
   write([&] { log->end(recording); });
-  write_callpath_report({&recording, 1}, {}, arguments.report);
+  CallpathView view;
+  view.wakers = settings.wakers && !recording.wakers.empty();
+  write_callpath_report({&recording, 1}, {}, arguments.report, view);
   if (!recording.log_failure.empty()) {
     throw Error(recording.log_failure + ": the log is not complete",
                 "what was recorded is in the report above; choose another --output");
@@ -182,8 +203,14 @@ void add_callpath(CLI::App& app, Command& selected) {
                   "how long it records, as in 90s or 5m [until Ctrl-C or the target's end]");
   recording.value("--period", arguments->period, "auto|TIME",
                   "CPU time of a thread from one of its samples to the next [auto: 1ms]");
-  recording.list("--event", arguments->events, "cpu|offcpu",
-                 "what is recorded: time on a core, time spent waiting [both]");
+  recording.list("--event", arguments->events, callpath::kEventForms,
+                 "what is recorded: time on a core, time spent waiting [both], and events by path: "
+                 "page faults, a system call, calls of a function, cycles");
+  recording.flag("--wakers", arguments->wakers,
+                 "record, and show at the end, who ended the time in which threads were blocked");
+  recording.value(
+      "--max-slowdown", arguments->slowdown, "PERCENT",
+      "what uprobes of --event may cost a thread; dearer ones are recorded in bursts [3]");
   recording.value("--threads", arguments->threads, "all|by-name|each",
                   "which threads are told apart [all are one group]");
   recording.value("--epoch", arguments->epoch, "every TIME",

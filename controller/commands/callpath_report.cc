@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
@@ -42,6 +43,20 @@ model::By by_of(const std::string& name) {
   return model::By::overview;
 }
 
+// Puts the column in front that the user chose.
+void choose_metric(const std::string& name, model::Profile& profile) {
+  if (name.empty()) return;
+  std::vector<std::string> names;
+  for (const model::Column& column : profile.columns) names.push_back(column.name);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw UsageError(fmt::format("--metric {}: the recording has no such column", printable(name)),
+                     fmt::format("it has {}", fmt::join(names, ", ")));
+  }
+  profile = model::ranked_by(std::move(profile), static_cast<std::size_t>(found - names.begin()));
+  profile.first_only = true;
+}
+
 }  // namespace
 
 void check_callpath_format(const std::string& format, const std::string& path) {
@@ -70,8 +85,9 @@ void check_callpath_view(const CallpathView& view, const std::string& format) {
 void write_callpath_report(std::span<const callpath::Recording> runs,
                            const std::vector<Warning>& warnings, const ReportOptions& options,
                            const CallpathView& view) {
-  model::Profile profile = callpath::present(runs);
+  model::Profile profile = view.wakers ? callpath::present_wakers(runs) : callpath::present(runs);
   callpath::apply(view.filters, profile);
+  choose_metric(view.metric, profile);
   for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);
   const bool to_stdout = options.path.empty() || options.path == "-";
   if (const Format* format = format_named(options.format); format != nullptr) {

@@ -19,13 +19,16 @@ inline constexpr const char* kCallpathFormats =
 struct CallpathView {
   std::string by;  // "function", "line", "path"; empty for the overview
   std::vector<callpath::Filter> filters;
+  bool wakers = false;  // who ended waits
+  std::string metric;   // the column by which paths are ranked; empty for the first one
 };
 
 // Throws UsageError. `path` is where the report goes: no binary format goes to a terminal.
 void check_callpath_format(const std::string& format, const std::string& path);
 void check_callpath_view(const CallpathView& view, const std::string& format);
 
-// `warnings` are about the logs as a whole. Throws UsageError as callpath::apply() does. REQUIRES:
+// `warnings` are about the logs as a whole. Throws UsageError as callpath::apply() does, and if no
+// column has the metric's name. REQUIRES:
 // at least one run; options and view were checked.
 void write_callpath_report(std::span<const callpath::Recording> runs,
                            const std::vector<Warning>& warnings, const ReportOptions& options,

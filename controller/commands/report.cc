@@ -46,9 +46,11 @@ void choose(std::vector<causal::RunGroup>& groups, const std::string& wanted) {
 
 ExitCode report_causal(const ReportArguments& arguments, const std::vector<LogText>& logs) {
   config::check_format(arguments.options.format, "--format");
-  if (!arguments.view.by.empty() || !arguments.view.filters.empty()) {
-    throw UsageError("--by, --through, --under and --not are for logs of call paths",
-                     fmt::format("{} is an experiment log", logs.front().name));
+  if (!arguments.view.by.empty() || !arguments.view.filters.empty() ||
+      !arguments.view.metric.empty() || arguments.view.wakers) {
+    throw UsageError(
+        "--by, --metric, --wakers, --through, --under and --not are for logs of call paths",
+        fmt::format("{} is an experiment log", logs.front().name));
   }
   causal::ReadLog log = causal::parse_logs(logs);
   if (log.runs.empty()) {
@@ -180,6 +182,10 @@ void add_report(CLI::App& app, Command& selected) {
   OptionGroup paths(sub, "Call paths");
   paths.value("--by", arguments->view.by, "function|line|path",
               "a table by function or source line, or the whole tree [an overview]");
+  paths.value("--metric", arguments->view.metric, "COLUMN",
+              "rank the paths by this column: cpu, blocked, an event … [each that was asked for]");
+  paths.flag("--wakers", arguments->view.wakers,
+             "who ended the time in which threads were blocked, below each path that waited");
   paths.list("--through", arguments->through, "FUNCTION", "keep paths with this function");
   paths.list("--under", arguments->under, "FUNCTION",
              "keep paths with this function, and cut off what is above it");

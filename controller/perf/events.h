@@ -21,8 +21,9 @@ struct UserStack {
   bool truncated = false;  // true if the copy was full, or empty
 };
 
-// Why a sample was taken: CPU time has passed, or the thread leaves its core.
-enum class SampleReason : std::uint8_t { cpu_time, leaving };
+// Why a sample was taken: CPU time has passed, the thread leaves its core, an event of
+// SessionOptions::events happened, or the thread wakes another one.
+enum class SampleReason : std::uint8_t { cpu_time, leaving, event, waking };
 
 struct SampleEvent {
   ThreadId thread;
@@ -34,6 +35,10 @@ struct SampleEvent {
   UserStack user;                // registers is empty if they were not copied
   Address stack_pointer = 0;     // in user code; 0 if there is none
   SampleReason reason = SampleReason::cpu_time;
+  std::uint32_t tag = 0;     // of the event
+  std::uint64_t events = 0;  // how many events the sample stands for
+  std::int64_t number = 0;   // that the event's record has (EventTemplate::number_offset)
+  Tid woken = 0;             // the thread that is woken
 };
 
 enum class SwitchKind : std::uint8_t { in, out_blocked, out_preempted };

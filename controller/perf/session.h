@@ -59,6 +59,7 @@ class Session final : public EventSource {
   // Makes threads that leave their cores more often than `most` times since the last call sampled
   // at only some of these times.
   void adapt_leaving(unsigned most);
+  void adapt_events(unsigned most);  // the same of each of SessionOptions::events
   // Leaves the other threads alone, because setting a period interrupts the core on which the
   // thread last ran.
   void jitter() override;
@@ -67,6 +68,12 @@ class Session final : public EventSource {
   // Returns the exact number of hits so far, dead threads included, whatever records were lost. A
   // new thread's hits count from when the drain after its birth has opened its events.
   std::uint64_t count(std::uint32_t tag) const;
+  // Returns how often an event of SessionOptions::events had happened at the last sample of it, in
+  // the thread in which it did most often, since it was opened.
+  std::uint64_t events_seen(std::uint32_t tag) const;
+  // Closes an event in all threads, and opens it again.
+  void close_events(std::uint32_t tag);
+  void open_events(const std::vector<EventTemplate>& events);
 
   bool target_alive() const override { return alive_; }
   std::vector<ThreadId> threads() const;
@@ -91,6 +98,7 @@ class Session final : public EventSource {
   void read(ThreadEvents& events);
   void handle(ThreadEvents& events, const Record& record);
   void handle_sample(ThreadEvents& events, const SampleRecord& record);
+  void handle_event(SampledEvent& event, ThreadId thread, const SampleRecord& record);
   void handle_wake(ThreadId thread, const SampleRecord& record);
   void handle_exec(ThreadEvents& events, const CommRecord& comm);
   void move_renamed();

@@ -1,7 +1,10 @@
 #include "controller/perf/session_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "controller/base/error.h"
 #include "controller/perf/event.h"
@@ -29,6 +32,29 @@ bool in_vain(const SessionOptions& options, Facility facility, std::string& reas
   if (trial == options.tried.end()) return false;
   reason = trial->finding;
   return true;
+}
+
+// An event of which we may only see what happens in user code is sampled there.
+void plan_events(const SessionOptions& options, SessionPlan& session) {
+  for (EventTemplate event : options.events) {
+    std::string reason;
+    const bool has_part = event.attr.type < PERF_TYPE_TRACEPOINT;
+    if (has_part &&
+        !permitted(event_attr(event, options.stack_bytes, 1), event.what.c_str(), reason)) {
+      event.attr.exclude_kernel = 1;
+      session.limits.reasons.push_back(
+          fmt::format("{} in the kernel are not recorded: {}", event.what, reason));
+    }
+    session.threads.events.push_back(std::move(event));
+  }
+  if (!options.wakers || !session.threads.waking) return;
+  EventTemplate wakes;
+  wakes.attr.type = PERF_TYPE_TRACEPOINT;
+  wakes.attr.config = session.waking.id;
+  wakes.what = "sampling of wake-ups";
+  wakes.wakes = true;
+  wakes.first_every = 1;
+  session.threads.events.push_back(std::move(wakes));
 }
 
 }  // namespace
@@ -66,6 +92,7 @@ SessionPlan plan_session(const SessionOptions& options) {
       limits.reasons.push_back("wake edges are not recorded: " + reason);
     }
   }
+  plan_events(options, session);
   limits.kernel_samples = plan.sampling.kernel;
   limits.wake_edges = plan.waking.has_value();
   return session;

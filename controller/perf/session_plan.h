@@ -22,9 +22,12 @@ struct SessionOptions {
   unsigned call_chain_depth = 32;  // 0: address only
   unsigned stack_bytes = 0;        // > 0: copy registers and this much stack (multiple of 8)
   bool leaving = false;            // sample threads that leave their core; needs stack_bytes
-  std::uint64_t seed = 1;          // of the jitter
-  bool peers = true;               // see peers.h; needs wake edges
-  std::set<Pid> ours = {};         // not followed as peers, though the target wakes them
+  std::vector<EventTemplate> events = {};  // sampled besides; they need stack_bytes
+  // Sample wake-ups that the threads make, too (SampleReason::waking); needs wake edges.
+  bool wakers = false;
+  std::uint64_t seed = 1;   // of the jitter
+  bool peers = true;        // see peers.h; needs wake edges
+  std::set<Pid> ours = {};  // not followed as peers, though the target wakes them
   // What was tried on ourselves in vain (trials.h) is not used, and limits() says why.
   std::vector<Trial> tried = {};
 };

@@ -62,6 +62,7 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
     if (!event) return std::nullopt;
     events.commit_visit(std::move(*event), visit.tag, plan.running);
   }
+  if (!events.open_sampled_events(plan.events, plan)) return std::nullopt;
   events.update_layouts();
   return events;
 }
@@ -95,6 +96,33 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   return true;
 }
 
+bool ThreadEvents::open_sampled_events(const std::vector<EventTemplate>& events,
+                                       const ThreadPlan& plan) {
+  const std::size_t before = sampled_events_.size();
+  for (const EventTemplate& each : events) {
+    auto event = SampledEvent::open(each, thread_.tid, plan.sampling.stack_bytes, sampling_);
+    if (!event) return false;
+    sampled_events_.push_back(std::move(*event));
+  }
+  update_layouts();  // must precede the first record
+  if (plan.running && plan.sampling_on) {
+    for (std::size_t i = before; i < sampled_events_.size(); ++i) {
+      sampled_events_[i].event().enable();
+    }
+  }
+  return true;
+}
+
+std::vector<EventFd> ThreadEvents::take_sampled_events(std::uint32_t tag) {
+  std::vector<EventFd> taken;
+  for (SampledEvent& each : sampled_events_) {
+    if (each.tag() == tag && !each.wakes()) taken.push_back(each.take());
+  }
+  std::erase_if(sampled_events_, [](const auto& each) { return !each.event(); });
+  update_layouts();
+  return taken;
+}
+
 std::optional<EventFd> ThreadEvents::open_visit(const VisitTemplate& visit) const {
   return EventFd::open(visit.attr, thread_.tid, visit.what, &owner_);
 }
@@ -115,6 +143,7 @@ void ThreadEvents::update_layouts() {
   add(leaving_);
   add(waking_);
   for (const auto& [tag, event] : visits_) add(event);
+  for (const SampledEvent& each : sampled_events_) add(each.event());
 }
 
 std::optional<std::uint32_t> ThreadEvents::visit_tag(const SampleRecord& record) const {
@@ -122,6 +151,13 @@ std::optional<std::uint32_t> ThreadEvents::visit_tag(const SampleRecord& record)
     return each.second.id() == record.common.id;
   });
   return visit == visits_.end() ? std::nullopt : std::optional(visit->first);
+}
+
+SampledEvent* ThreadEvents::sampled_event(const SampleRecord& record) {
+  const auto event =
+      std::find_if(sampled_events_.begin(), sampled_events_.end(),
+                   [&](const auto& each) { return each.event().id() == record.common.id; });
+  return event == sampled_events_.end() ? nullptr : &*event;
 }
 
 Throttling::Worth ThreadEvents::sample_worth(const SampleRecord& record) {
@@ -147,6 +183,9 @@ void ThreadEvents::start(const ThreadPlan& plan) {
 void ThreadEvents::enable_sampling(bool on) {
   if (sampling_) on ? sampling_.enable() : sampling_.disable();
   if (leaving_) on ? leaving_.enable() : leaving_.disable();
+  for (const SampledEvent& each : sampled_events_) {
+    on ? each.event().enable() : each.event().disable();
+  }
 }
 
 void ThreadEvents::adapt_leaving(unsigned most, std::uint64_t random) {
@@ -159,6 +198,10 @@ void ThreadEvents::adapt_leaving(unsigned most, std::uint64_t random) {
   const std::uint64_t half = leaves_every_ / 2;
   leaving_.set_period(static_cast<Nanoseconds>(
       std::max<std::uint64_t>(1, leaves_every_ - half / 2 + random % (half + 1))));
+}
+
+void ThreadEvents::adapt_events(unsigned most, std::uint64_t random) {
+  for (SampledEvent& each : sampled_events_) each.adapt(most, random);
 }
 
 void ThreadEvents::set_period(Nanoseconds period_ns, Nanoseconds now_ns) {
@@ -183,6 +226,10 @@ std::vector<EventFd> ThreadEvents::take_uprobes() {
     if (event.attr().type >= PERF_TYPE_MAX) taken.push_back(std::move(event));
   }
   std::erase_if(visits_, [](const auto& visit) { return !visit.second; });
+  for (SampledEvent& each : sampled_events_) {
+    if (each.event().attr().type >= PERF_TYPE_MAX) taken.push_back(each.take());
+  }
+  std::erase_if(sampled_events_, [](const auto& each) { return !each.event(); });
   return taken;
 }
 

@@ -14,6 +14,7 @@
 #include "controller/perf/event.h"
 #include "controller/perf/record.h"
 #include "controller/perf/ring.h"
+#include "controller/perf/sampled_event.h"
 #include "controller/perf/throttling.h"
 
 namespace causalctl::perf {
@@ -27,6 +28,7 @@ struct ThreadPlan {
   bool leaving = false;  // samples of threads that leave their core (needs stack_bytes)
   std::optional<perf_event_attr> waking;
   std::vector<VisitTemplate> visits;  // with the fields that the session adds
+  std::vector<EventTemplate> events;  // they need sampling with stack_bytes
   unsigned ring_pages = 32;
   unsigned stack_ring_limit = 256;  // pages of the ring for samples with stacks
   bool running = false;             // records flow
@@ -68,6 +70,8 @@ class ThreadEvents {
     return waking_ && record.common.id == waking_.id();
   }
   std::optional<std::uint32_t> visit_tag(const SampleRecord& record) const;
+  // Returns the event of which the record is a sample, or null.
+  SampledEvent* sampled_event(const SampleRecord& record);
 
   // Returns the CPU time since the thread's previous sample. Records carry the period that the
   // event was opened with, whatever it was changed to (measured: Linux 6.18), so the event's own
@@ -80,6 +84,7 @@ class ThreadEvents {
   // more if there were few. `random` jitters, so that sampling does not follow a pattern of
   // switches.
   void adapt_leaving(unsigned most, std::uint64_t random);
+  void adapt_events(unsigned most, std::uint64_t random);  // the same of each sampled event
 
   // nullopt: the thread is gone. Not armed until commit.
   [[nodiscard]] std::optional<EventFd> open_visit(const VisitTemplate& visit) const;
@@ -97,7 +102,12 @@ class ThreadEvents {
   void see_exit() { exit_seen_ = true; }
   std::uint64_t count(std::uint32_t tag) const;
   const std::vector<std::pair<std::uint32_t, EventFd>>& visits() const { return visits_; }
-  // Takes those visit events that the kernel takes long to close, so that another thread can close
+  const std::vector<SampledEvent>& sampled_events() const { return sampled_events_; }
+  // Opens those of `events` that are not open yet. Returns false if the thread is gone.
+  bool open_sampled_events(const std::vector<EventTemplate>& events, const ThreadPlan& plan);
+  // REQUIRES: the rings have been read since they were disabled.
+  std::vector<EventFd> take_sampled_events(std::uint32_t tag);
+  // Takes those events that the kernel takes long to close, so that another thread can close
   // them.
   std::vector<EventFd> take_uprobes();
 
@@ -114,6 +124,7 @@ class ThreadEvents {
   EventFd leaving_;
   EventFd waking_;
   std::vector<std::pair<std::uint32_t, EventFd>> visits_;  // tag, event
+  std::vector<SampledEvent> sampled_events_;
   std::vector<SampleLayout> layouts_;
 
   unsigned leaves_seen_ = 0;  // since adapt_leaving()

@@ -187,21 +187,10 @@ class Arming {
 
 Armed Arming::by_uprobe(const Point& point, std::uint32_t tag,
                         const std::vector<std::uint64_t>& semaphores) {
-  require_uprobes(point);
-  const std::size_t first = uprobes_.size();
-  for (std::size_t i = 0; i < point.places.size(); ++i) {
-    perf::UprobePlace place = uprobe(point, tag, target_, i, semaphores[i]);
-    // One uprobe counts in all copies of its file (dlmopen).
-    const bool stands =
-        std::any_of(uprobes_.begin() + static_cast<std::ptrdiff_t>(first), uprobes_.end(),
-                    [&](const auto& each) { return same_place(each, place); });
-    if (stands) continue;
-    uprobes_.push_back(std::move(place));
-    waiting_.push_back({&point, i});
-  }
-  require_code_of_file(point, target_);
-  if (!has_its_files(point, target_)) throw_unloaded(point);
-  return {CountedBy::uprobe, point.places.size(), uprobe_cost_ns(point, target_), true};
+  UprobePlan plan = plan_uprobes(point, target_, tag, semaphores);
+  for (const std::size_t place : plan.of) waiting_.push_back({&point, place});
+  uprobes_.insert(uprobes_.end(), plan.places.begin(), plan.places.end());
+  return {CountedBy::uprobe, point.places.size(), plan.visit_cost_ns, true};
 }
 
 void Arming::add_uprobes() {
@@ -341,6 +330,25 @@ std::vector<std::size_t> order_of_arming(const std::vector<Point>& points, Pid t
 }
 
 }  // namespace
+
+UprobePlan plan_uprobes(const Point& point, Pid target, std::uint32_t tag,
+                        const std::vector<std::uint64_t>& semaphores) {
+  require_uprobes(point);
+  UprobePlan plan;
+  for (std::size_t i = 0; i < point.places.size(); ++i) {
+    perf::UprobePlace place = uprobe(point, tag, target, i, semaphores.empty() ? 0 : semaphores[i]);
+    // One uprobe counts in all copies of its file (dlmopen).
+    const bool stands = std::any_of(plan.places.begin(), plan.places.end(),
+                                    [&](const auto& each) { return same_place(each, place); });
+    if (stands) continue;
+    plan.places.push_back(std::move(place));
+    plan.of.push_back(i);
+  }
+  require_code_of_file(point, target);
+  if (!has_its_files(point, target)) throw_unloaded(point);
+  plan.visit_cost_ns = uprobe_cost_ns(point, target);
+  return plan;
+}
 
 std::string text_of(const Armed& armed) {
   const auto places = [&armed](const char* kind) {

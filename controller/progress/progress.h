@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "controller/base/types.h"
 #include "controller/perf/session.h"
+#include "controller/perf/uprobe_place.h"
 #include "controller/progress/armed.h"
 #include "controller/progress/counters.h"
 #include "controller/progress/image.h"
@@ -95,6 +96,18 @@ std::vector<std::pair<std::string, std::uint32_t>> sampled_points(const CountedP
 // arm nothing. Throws Error with a hint.
 std::vector<Armed> arm(const std::vector<Point>& points, Pid target, config::CountBy count_by,
                        perf::Session& session, std::uint32_t first_tag = 0);
+
+// Uprobes for all places of a point in code, each once.
+struct UprobePlan {
+  std::vector<perf::UprobePlace> places;
+  std::vector<std::size_t> of;    // for each, the index of the point's place
+  Nanoseconds visit_cost_ns = 0;  // what one visit costs its thread, as measured on this machine
+};
+
+// `semaphores`: by place of the point, offsets in the file; none if empty. Throws Error as arm()
+// does where no uprobe can or may stand on a place. REQUIRES: the point is in code.
+UprobePlan plan_uprobes(const Point& point, Pid target, std::uint32_t tag,
+                        const std::vector<std::uint64_t>& semaphores = {});
 
 // Returns what could serve as a progress point, for `causalctl points`: USDT probes in the target.
 std::vector<UsdtSpec> usdt_probes(Pid target);

@@ -2,6 +2,7 @@
 // Documentation/trace/events.rst.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,16 @@ Tracefs tracefs_of_calls();
 // the kernel calls newNAME (newstat) or NAME64 (sendfile64). Throws Error if it may not be read.
 std::optional<std::uint64_t> syscall_tracepoint(const std::string& tracefs,
                                                 const std::string& name);
+
+// The tracepoint of the return from a system call: its id, and where its data has the result, 64
+// bits.
+struct CallResult {
+  std::uint64_t id = 0;
+  std::size_t offset = 0;
+};
+// Returns nullopt as syscall_tracepoint() does, or if the tracepoint tells no result.
+std::optional<CallResult> syscall_result(const std::string& tracefs, const std::string& name);
+
 std::vector<std::string> syscall_names(const std::string& tracefs);
 
 }  // namespace causalctl::progress

@@ -3,6 +3,7 @@
 // samples; each edge says 1.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -59,6 +60,14 @@ class Names {
   std::map<std::string, std::size_t> numbers_;
 };
 
+// The format takes a ':' for the end of a name.
+std::string event_name(std::string name) {
+  for (char& each : name) {
+    if (std::isalnum(static_cast<unsigned char>(each)) == 0) each = '_';
+  }
+  return name;
+}
+
 }  // namespace
 
 std::string render_callgrind(const Profile& profile) {
@@ -67,7 +76,7 @@ std::string render_callgrind(const Profile& profile) {
   Costs sums;
   std::string units;
   for (std::size_t column = 0; column < profile.columns.size(); ++column) {
-    events.push_back(profile.columns[column].name);
+    events.push_back(event_name(profile.columns[column].name));
     sums.push_back(totals(profile, column)[0]);
     units += fmt::format("desc: {}: {} ({})\n", events.back(), profile.columns[column].title,
                          profile.columns[column].unit);

@@ -12,9 +12,10 @@
 namespace causalctl::report::callpath {
 
 struct Column {
-  std::string name;   // "cpu", "blocked", "samples"
-  std::string unit;   // "nanoseconds", "samples", "calls", "bytes"
-  std::string title;  // for people: "CPU time"
+  std::string name;       // "cpu", "blocked", "samples"
+  std::string unit;       // "nanoseconds", "samples", "calls", "bytes"
+  std::string title;      // for people: "CPU time"
+  bool is_event = false;  // that the user asked for
 };
 
 struct Frame {
@@ -53,6 +54,7 @@ struct Profile {
   Nanoseconds period_ns = 0;
   Chains chains;
   std::vector<Column> columns;  // the first one is what the paths are ranked by
+  bool first_only = false;      // the text shows the tree of no other column
   std::vector<Frame> frames;
   std::vector<Node> nodes;  // a parent comes before its children; the first one is the root
   // What each node has itself, without its children: own[column][node].
@@ -62,6 +64,9 @@ struct Profile {
   std::vector<std::string> notes;      // what was lost and what is not known, a sentence each
   std::vector<std::string> warnings;
 };
+
+// Returns the profile with another column in front.
+Profile ranked_by(Profile profile, std::size_t column);
 
 // Returns for each node the sum over it and all nodes below it. REQUIRES: one value for each node.
 std::vector<std::uint64_t> totals(const Profile& profile, std::size_t column);

@@ -105,7 +105,8 @@ std::int64_t Writer::string(const std::string& text) {
 void Writer::value_type(int field, const std::string& type, const std::string& unit) {
   pbf_writer message(out_, static_cast<protozero::pbf_tag_type>(field));
   message.add_int64(value_type_field::type, string(type));
-  message.add_int64(value_type_field::unit, string(unit == "nanoseconds" ? unit : "count"));
+  message.add_int64(value_type_field::unit,
+                    string(unit == "nanoseconds" || unit == "bytes" ? unit : "count"));
 }
 
 std::uint64_t Writer::location(const std::vector<std::uint32_t>& frames) {

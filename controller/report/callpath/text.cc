@@ -27,6 +27,8 @@ constexpr double kShownInTable = 0.001;
 constexpr std::size_t kFunctions = 20;  // most functions in the overview
 constexpr std::size_t kCallers = 3;
 constexpr std::size_t kValueWidth = 10;  // of a column besides the first
+constexpr std::size_t kFirstWidth = 34;  // of the first column and what belongs to it
+constexpr std::size_t kNameRoom = 24;    // columns of events must leave as much for names
 
 double share(std::uint64_t part, std::uint64_t all) {
   return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
@@ -56,11 +58,22 @@ void paragraph(const std::string& text, Text& out) {
   out.line("{}", line);
 }
 
-// The columns that are shown as values: all but the first and the samples.
-std::vector<std::size_t> value_columns(const Profile& profile) {
+std::size_t width_of(const Column& column) {
+  return std::max(kValueWidth, columns(column.name) + 2);
+}
+
+// The columns that are shown as values: all but the first and the samples; of those of events, and
+// beside an event's, as many as fit.
+std::vector<std::size_t> value_columns(const Profile& profile, std::size_t width) {
   std::vector<std::size_t> columns;
+  std::size_t used = kFirstWidth;
   for (std::size_t i = 1; i < profile.columns.size(); ++i) {
-    if (profile.columns[i].name != "samples") columns.push_back(i);
+    const Column& column = profile.columns[i];
+    if (column.name == "samples") continue;
+    const bool may_be_left_out = column.is_event || profile.columns[0].is_event;
+    if (may_be_left_out && used + width_of(column) + kNameRoom > width) continue;
+    columns.push_back(i);
+    used += width_of(column);
   }
   return columns;
 }
@@ -82,13 +95,13 @@ class Table {
       : profile_(profile),
         all_(tree.total),
         samples_(samples_column(profile)),
-        values_(value_columns(profile)),
+        values_(value_columns(profile, out.width())),
         out_(out) {}
 
   void head(std::string_view first, std::string_view second, std::string_view name) {
     std::string text = fmt::format("{:>8}  {:<13} {:>8}", first, samples_ ? "[95 %]" : "", second);
     for (const std::size_t column : values_) {
-      text += right_aligned(profile_.columns[column].name, kValueWidth);
+      text += right_aligned(profile_.columns[column].name, width_of(profile_.columns[column]));
     }
     out_.line("{}", out_.colored(text + "  " + std::string(name), kDim));
   }
@@ -104,7 +117,7 @@ class Table {
                        share_words(second[0][row]);
     for (const std::size_t column : values_) {
       text += right_aligned(value_words(values[column][row], profile_.columns[column].unit),
-                            kValueWidth);
+                            width_of(profile_.columns[column]));
     }
     text += "  " + prefix;
     const std::string shown = shortened(printable(name), room(columns(text)));
@@ -115,7 +128,11 @@ class Table {
   std::size_t room(std::size_t used) const {
     return std::max<std::size_t>(12, out_.width() > used ? out_.width() - used : 0);
   }
-  std::size_t width_before_names() const { return 34 + kValueWidth * values_.size(); }
+  std::size_t width_before_names() const {
+    std::size_t width = kFirstWidth;
+    for (const std::size_t column : values_) width += width_of(profile_.columns[column]);
+    return width;
+  }
 
  private:
   std::string share_words(std::uint64_t value) const {
@@ -312,8 +329,12 @@ void write_table(const Profile& profile, const Labels& labels, std::string_view 
 }
 
 void write_header(const Profile& profile, Text& out) {
-  const auto samples = samples_column(profile);
-  const std::uint64_t count = samples ? totals(profile, *samples)[0] : 0;
+  const auto samples = std::find_if(profile.columns.begin(), profile.columns.end(),
+                                    [](const Column& each) { return each.name == "samples"; });
+  const std::uint64_t count =
+      samples == profile.columns.end()
+          ? profile.chains.complete + profile.chains.incomplete
+          : totals(profile, static_cast<std::size_t>(samples - profile.columns.begin()))[0];
   std::string what = printable(base_name(profile.program));
   if (profile.pid != 0) what += fmt::format(" (process {})", profile.pid);
   if (profile.runs > 1) what += fmt::format(" in {} runs", profile.runs);
@@ -338,18 +359,6 @@ void write_header(const Profile& profile, Text& out) {
     paragraph(text + ".", out);
   }
   for (const std::string& note : profile.notes) paragraph(printable(note), out);
-}
-
-// Returns the profile with another column in front, by which its paths are ranked.
-Profile ranked_by(Profile profile, std::size_t column) {
-  const auto to_front = [&](auto& list) {
-    const auto begin = list.begin();
-    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(column),
-                begin + static_cast<std::ptrdiff_t>(column) + 1);
-  };
-  to_front(profile.columns);
-  to_front(profile.own);
-  return profile;
 }
 
 // Writes what the first column says.
@@ -377,7 +386,9 @@ std::string render_text(const Profile& profile, By by, bool color, int width) {
   write_header(profile, out);
   bool any = false;
   for (std::size_t column = 0; column < profile.columns.size(); ++column) {
-    if (column > 0 && profile.columns[column].name != "blocked") continue;
+    const Column& each = profile.columns[column];
+    if (column > 0 && profile.first_only) break;
+    if (column > 0 && each.name != "blocked" && !each.is_event) continue;
     if (totals(profile, column)[0] == 0) continue;
     any = true;
     write_ranked(ranked_by(profile, column), by, out);

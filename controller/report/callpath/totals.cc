@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "controller/base/error.h"
 #include "controller/report/callpath/model.h"
 
@@ -8,6 +10,17 @@ std::vector<std::uint64_t> totals(const Profile& profile, std::size_t column) {
   INVARIANT(sums.size() == profile.nodes.size());
   for (std::size_t node = sums.size(); node-- > 1;) sums[profile.nodes[node].parent] += sums[node];
   return sums;
+}
+
+Profile ranked_by(Profile profile, std::size_t column) {
+  const auto to_front = [&](auto& list) {
+    const auto begin = list.begin();
+    std::rotate(begin, begin + static_cast<std::ptrdiff_t>(column),
+                begin + static_cast<std::ptrdiff_t>(column) + 1);
+  };
+  to_front(profile.columns);
+  to_front(profile.own);
+  return profile;
 }
 
 }  // namespace causalctl::report::callpath

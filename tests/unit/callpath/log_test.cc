@@ -19,7 +19,7 @@ std::map<std::string, std::uint64_t> values(const Recording& r) {
   for (const auto& [key, slice] : r.slices) {
     for (const auto& [node, value] : slice) {
       std::string path = fmt::format("{} {} {}", r.epochs.at(key.epoch).reason,
-                                     r.groups.at(key.group).name, name_of(key.metric));
+                                     r.groups.at(key.group).name, r.name_of_metric(key.metric));
       for (NodeId at = node; at != kRoot; at = r.tree.node(at).parent) {
         const Location& l = r.locations.at(r.tree.node(at).location);
         path +=
@@ -53,6 +53,12 @@ std::vector<Recording> growing() {
   for (auto& [key, slice] : half.slices) {
     for (auto& [node, value] : slice) value /= 2;
   }
+  half.events = whole.events = {{"page-faults", "faults", "Page faults"},
+                                {"uprobe:f", "calls", "Calls of f"}};
+  half.add({0, 0, metric_of_event(1)}, 2, 4);
+  half.wakers = {{0, {{{2, 3}, 50}}}};
+  whole.wakers = {{0, {{{2, 3}, 80}, {{1, 3}, 9}}}};
+  whole.add({0, 0, metric_of_event(1)}, 2, 6);
   whole.groups.push_back({"worker (thread 12)"});
   whole.epochs.push_back({500, "dlopen of libz.so.1"});
   whole.add({1, 1, Metric::blocked_ns}, 2, 77);
@@ -80,6 +86,10 @@ TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
   const Recording& r = read.runs[0];
   const Recording& whole = states.back();
   CHECK(values(r) == values(whole));
+  CHECK(r.wakers == whole.wakers);
+  REQUIRE(r.events.size() == 2);
+  CHECK(r.events[1].unit == "calls");
+  CHECK(r.events[1].title == "Calls of f");
   CHECK(r.id == "run-1");
   CHECK(r.executable == whole.executable);
   CHECK(r.config_json == whole.config_json);

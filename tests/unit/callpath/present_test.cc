@@ -46,6 +46,32 @@ constexpr auto kNot = Filter::Kind::without;
 
 }  // namespace
 
+TEST_CASE("an event is a column of all runs that have one of its name", "[callpath][present]") {
+  std::array runs{small_recording(), small_recording()};
+  runs[0].events = {{"page-faults", "faults", "Page faults"}};
+  runs[1].events = {{"uprobe:f", "calls", "Calls of f"}, {"page-faults", "faults", "Page faults"}};
+  const NodeId node = 1;  // main, line 10
+  runs[0].add({0, 0, metric_of_event(0)}, node, 3);
+  runs[1].add({0, 0, metric_of_event(1)}, node, 4);
+  const Profile profile = present(runs);
+  REQUIRE(profile.columns.size() == 4);
+  CHECK(profile.columns[2].name == "page-faults");
+  CHECK(profile.columns[2].is_event);
+  CHECK(paths(profile, 2) == Paths{{"main:10", 7}});
+  CHECK(profile.columns[3].name == "uprobe:f");
+  CHECK(paths(profile, 3).empty());
+}
+
+TEST_CASE("who ended a wait stands below its path, the innermost function first",
+          "[callpath][present]") {
+  Recording run = small_recording();
+  CHECK_THROWS_AS(present_wakers(std::array{run}), UsageError);
+  run.wakers = {{0, {{{1, 3}, 80}}}};  // main; main a(int) b(int) c
+  const Profile profile = present_wakers(std::array{run});
+  REQUIRE(profile.columns.size() == 1);
+  CHECK(paths(profile, 0) == Paths{{"main:10 [woken by] c:40 b(int):30 a(int):21 main:10", 80}});
+}
+
 TEST_CASE("inlined functions are frames of their own, outermost first", "[callpath][present]") {
   const Profile profile = small();
   REQUIRE(profile.columns.size() == 2);

@@ -31,7 +31,12 @@ struct Fixture {
                   [](Address address, bool is_call) {
                     return static_cast<callpath::LocationId>(address + (is_call ? 1000 : 0));
                   },
-                  [](Tid thread) { return "name" + std::to_string(thread); }},
+                  [](Tid thread) { return "name" + std::to_string(thread); },
+                  [](const perf::SampleEvent& sample) { return sample.events * 10; },
+                  [this](const char* name) {
+                    outside.emplace_back(name);
+                    return static_cast<callpath::LocationId>(5000 + outside.size());
+                  }},
                  grouping, true, with_epoch(recording)) {
     recorder.take(perf::ThreadStartEvent{kOne, {}, 0, false});
     recorder.take(perf::ThreadStartEvent{kTwo, {}, 0, false});
@@ -59,6 +64,7 @@ struct Fixture {
 
   Recording recording;
   unwind::Chain chain;
+  std::vector<std::string> outside;
   unwind::ChainEnd end = unwind::ChainEnd::outermost;
   Recorder recorder;
 };
@@ -119,6 +125,55 @@ TEST_CASE("threads are grouped by the name that they have", "[callpath]") {
   CHECK(fixture.recording.groups[1].name == "worker");
   CHECK(fixture.value(Metric::cpu_ns, {1}, 0) == 10);
   CHECK(fixture.value(Metric::cpu_ns, {1}, 1) == 20);
+}
+
+TEST_CASE("an event's values are summed by path, and never beyond what a log holds", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  fixture.recording.events = {{"a", "calls", "A"}, {"b", "calls", "B"}};
+  perf::SampleEvent event;
+  event.thread = kOne;
+  event.callers = {1, 2};
+  event.reason = perf::SampleReason::event;
+  event.tag = 1;
+  event.events = 7;
+  fixture.recorder.take(event);
+  fixture.recorder.take(event);
+  CHECK(fixture.value(callpath::metric_of_event(1), {1002, 1}) == 140);
+  CHECK(fixture.value(Metric::samples, {1002, 1}) == 0);
+  CHECK(fixture.recorder.event_sum(0) == 0);
+  event.events = UINT64_MAX / 10;
+  for (int i = 0; i < 5; ++i) fixture.recorder.take(event);
+  CHECK(fixture.recorder.event_sum(1) == 1ULL << 60U);
+}
+
+TEST_CASE("a wait has the path that ended it, and one that lasted long has it whole",
+          "[callpath]") {
+  Fixture fixture(Grouping::all);
+  fixture.recorder.record_wakers();
+  REQUIRE(fixture.outside.size() == 3);
+  const auto wait = [&](Nanoseconds time_ns, bool woken) {
+    fixture.sample(kOne, {1, 2}, 0);
+    fixture.recorder.take(perf::SwitchEvent{kOne, time_ns, 0, perf::SwitchKind::out_blocked});
+    fixture.recorder.settle(time_ns + 50);
+    if (woken) {
+      perf::SampleEvent waking;
+      waking.thread = kTwo;
+      waking.callers = {3, 4};
+      waking.reason = perf::SampleReason::waking;
+      waking.woken = kOne.tid;
+      fixture.recorder.take(waking);
+      fixture.recorder.take(perf::WakeEvent{kTwo, kOne.tid, time_ns + 100});
+    }
+    fixture.recorder.take(perf::SwitchEvent{kOne, time_ns + 120, 0, perf::SwitchKind::in});
+  };
+  wait(0, true);
+  wait(1000, false);
+  fixture.recorder.settle(2000);
+  auto& tree = fixture.recording.tree;
+  const auto node = [&](std::vector<callpath::LocationId> path) { return tree.path(path); };
+  CHECK(fixture.recording.wakers.at(0) ==
+        callpath::WakerSums{{{node({1002, 1}), node({1004, 3})}, 100},
+                            {{node({1002, 1}), node({5001})}, 120}});
 }
 
 TEST_CASE("an epoch ends what came before it", "[callpath]") {

@@ -110,6 +110,18 @@ TEST_CASE("text reports of call paths are as in the golden files", "[report][cal
       "callpath/empty.txt");
 }
 
+TEST_CASE("events have trees of their own, or the one that was chosen has", "[report][callpath]") {
+  Profile profile = small();
+  profile.columns.push_back({"syscall:write:bytes", "bytes", "Bytes of write", true});
+  profile.columns.push_back({"page-faults", "faults", "Page faults", true});
+  profile.own.emplace_back(profile.nodes.size()).back() = 4096;
+  profile.own.emplace_back(profile.nodes.size());
+  check_golden(render_text(profile, By::overview, false, 90), "callpath/events.txt");
+  profile = ranked_by(profile, 2);
+  profile.first_only = true;
+  check_golden(render_text(profile, By::function, false, 90), "callpath/metric.txt");
+}
+
 TEST_CASE("text reports fit their width and obey nobody", "[report][callpath]") {
   causalctl::callpath::Recording r = causalctl::callpath::small_recording();
   // A deep path that branches at each level.

@@ -1,0 +1,36 @@
+// What `--event` asks for, besides time on a core and waits (csprof §2.1). Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace causalctl::callpath {
+
+// A general register of the processor, or its lower half.
+struct Register {
+  unsigned bit = 0;  // in the order of asm/perf_regs.h
+  unsigned bits = 64;
+};
+
+struct EventSpec {
+  enum class Kind : std::uint8_t { page_faults, cycles, system_call, function };
+  Kind kind = Kind::page_faults;
+  std::string text;                    // as the user wrote it
+  std::string name;                    // of the system call; of the function as a progress point's
+  bool bytes = false;                  // what the system call returns is summed
+  std::optional<Register> argument{};  // the register whose value at the call is summed
+};
+
+inline constexpr const char* kEventForms =
+    "cpu|offcpu|page-faults|syscall:NAME[:bytes]|uprobe:FUNCTION[:REGISTER]|cycles";
+
+// Throws UsageError, which lists the forms.
+EventSpec parse_event(const std::string& text);
+
+// Returns the register with this name ("rdi", "edi"), or nullopt.
+std::optional<Register> register_named(const std::string& name);
+std::vector<std::string> register_names();
+
+}  // namespace causalctl::callpath

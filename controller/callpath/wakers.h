@@ -1,0 +1,43 @@
+// Who ended the waits of one thread: sums of blocked time by the path that waited and the path that
+// woke it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "controller/callpath/call_tree.h"
+#include "controller/callpath/waits.h"
+
+namespace causalctl::callpath {
+
+using WakerSums = std::map<std::pair<NodeId, NodeId>, std::uint64_t>;  // by waiter and waker
+
+// The nodes that stand for wakers without a path.
+struct WakersWithoutPath {
+  NodeId outside = kRoot;      // Waker::unseen
+  NodeId interrupt = kRoot;    // Waker::interrupt
+  NodeId not_sampled = kRoot;  // a thread of the process, of which no path is known
+};
+
+class Wakers {
+ public:
+  void add(const Wait& wait);  // that is over
+  // Returns the sums, and begins anew. A waker whose path was not sampled is like the sampled ones
+  // of the same waiting path, and waits whose path was not sampled are like the others of the
+  // thread.
+  WakerSums take(const WakersWithoutPath& nodes);
+
+ private:
+  struct Sums {
+    std::map<NodeId, std::uint64_t> sampled;  // by the path of the waker
+    std::uint64_t not_sampled = 0;
+    std::uint64_t interrupt = 0;
+    std::uint64_t outside = 0;
+  };
+  std::map<NodeId, Sums> by_path_;
+  std::uint64_t others_ = 0;  // of waits whose path was not sampled
+};
+
+}  // namespace causalctl::callpath

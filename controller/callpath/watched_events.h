@@ -1,0 +1,32 @@
+// The events that the user asks for, found in one target and on this machine.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "controller/base/types.h"
+#include "controller/callpath/event_spec.h"
+#include "controller/callpath/recording.h"
+#include "controller/perf/events.h"
+#include "controller/perf/sampled_event.h"
+#include "unwind/symbolizer.h"
+
+namespace causalctl::callpath {
+
+struct WatchedEvent {
+  EventMetric metric;
+  EventSpec spec;
+  std::vector<perf::EventTemplate> templates;  // one for each place of a function
+  Nanoseconds cost_ns = 0;  // what each event costs its thread, sampled or not; 0: next to nothing
+};
+
+// The tag of an event is its index. Throws UsageError, which tells the nearest names, if there is
+// no such system call, function or register; Error with a hint if the event cannot be had here.
+std::vector<WatchedEvent> watch_events(const std::vector<EventSpec>& specs, Pid target,
+                                       unwind::Symbolizer& symbolizer);
+
+// Returns what a sample of the event adds to its sum: the number of events, or for each of them
+// what the sampled one has. What is negative, an error or no size, is nothing. Pure.
+std::uint64_t value_of(const WatchedEvent& event, const perf::SampleEvent& sample);
+
+}  // namespace causalctl::callpath

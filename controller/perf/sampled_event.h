@@ -1,0 +1,86 @@
+// Events of which some are sampled with registers and stack, beside the samples of CPU time: page
+// faults, system calls, calls of a function, wake-ups, cycles.
+//
+// Every n-th event of a thread is sampled. n follows the rate of the events, and is a prime number
+// that is drawn anew, so that it does not follow a pattern of the program. How many events a sample
+// stands for is told by the event's own count, which goes on where samples were lost.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "controller/base/types.h"
+#include "controller/perf/event.h"
+#include "controller/perf/record.h"
+
+namespace causalctl::perf {
+
+struct EventTemplate {
+  // type, config and what a uprobe needs. What it points to must live as long as the session.
+  perf_event_attr attr{};
+  std::uint32_t tag = 0;
+  std::string what;                // for messages: "page faults"
+  std::uint64_t first_every = 31;  // of how many events one is sampled at the beginning
+  std::uint64_t fewest_every = 1;  // and at the least
+  bool wakes = false;              // the event is sched:sched_waking
+  // Where in the tracepoint's data a 64-bit number is, such as the result of a system call.
+  std::optional<std::size_t> number_offset{};
+};
+
+// A sample of each `every`-th event with registers and stack.
+perf_event_attr event_attr(const EventTemplate& event, unsigned stack_bytes, std::uint64_t every);
+
+// Returns whether the processor's cycles are counted here: a hypervisor may allow the event to be
+// opened that then never counts. If not, `reason` says what was seen.
+bool counts_cycles(std::string& reason);
+
+// Of one thread.
+class SampledEvent {
+ public:
+  // Opens it, disabled. Its samples go to the ring of `output`. Returns nullopt if the thread is
+  // gone.
+  [[nodiscard]] static std::optional<SampledEvent> open(const EventTemplate& event, Tid tid,
+                                                        unsigned stack_bytes,
+                                                        const EventFd& output);
+
+  const EventFd& event() const { return event_; }
+  EventFd take() { return std::move(event_); }
+  std::uint32_t tag() const { return tag_; }
+  bool wakes() const { return wakes_; }
+  std::uint64_t last_count() const { return last_count_; }  // at the last sample
+
+  // Returns how many events the sample stands for: those since the thread's sample before it.
+  // Returns nullopt if the sample came out of its turn, because the period was just set: the next
+  // ones stand for its events, too.
+  std::optional<std::uint64_t> worth(const SampleRecord& record);
+  std::int64_t number(const SampleRecord& record) const;  // 0 if it has none
+  // Samples fewer of the events if there were more than `most` samples since the last call, and
+  // more if there were none.
+  void adapt(unsigned most, std::uint64_t random);
+
+ private:
+  SampledEvent(EventFd event, const EventTemplate& from);
+
+  EventFd event_;
+  std::uint32_t tag_;
+  bool wakes_;
+  std::optional<std::size_t> number_offset_;
+  std::uint64_t fewest_every_;
+  std::uint64_t every_;
+  unsigned seen_ = 0;  // samples since adapt()
+  std::uint64_t last_count_ = 0;
+  std::uint64_t skipped_ = 0;  // samples that are still to be left out
+  std::uint64_t owed_ = 0;     // events of such samples, for which the next ones stand
+  // A sample with a count above the first and up to the second came out of its turn.
+  std::uint64_t set_after_ = 0;
+  std::uint64_t set_before_ = 0;
+};
+
+// Returns the least prime number that is not below `number`. Pure.
+std::uint64_t prime_from(std::uint64_t number);
+
+}  // namespace causalctl::perf

@@ -1,0 +1,111 @@
+"""`callpath --event`: page faults, system calls and calls of a function by path, of a program that has
+three times as much of them on one path as on another, and what is refused."""
+
+import contextlib
+import json
+import os
+
+import pytest
+
+from test_callpath import Tree, recorded, run
+from test_modules import compiled, running
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("events"), "path_events.c", "events")
+
+
+@contextlib.contextmanager
+def working(program, *words):
+    with running(program, *words) as pid:
+        yield pid
+        os.kill(pid, 0)
+
+
+def check_share(report, event, low=0.70, high=0.80):
+    """Returns the sum over both paths, of which three quarters are one's."""
+    tree = Tree(report)
+    little, much = (tree.sum(event, "main", name, "work") for name in ("little", "much"))
+    assert low < much / (little + much) < high, (little, much, report["warnings"])
+    return little + much
+
+
+def test_page_faults(options, program, tmp_path):
+    with working(program, "pages", "200") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "3s", "--event", "page-faults")
+    assert check_share(report, "page-faults") > 10_000
+    assert Tree(report).sum("page-faults", "work", "touches") > 10_000
+    assert "blocked" not in [column["name"] for column in report["columns"]]
+    text = run(options, "report", "callpath.jsonl", folder=tmp_path).stdout
+    assert "\nPage faults: " in text, text
+
+
+def test_few_page_faults_are_all_counted(options, program, tmp_path):
+    with working(program, "pages", "50000") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "2s", "--event", "page-faults")
+    rounds = Tree(report).sum("page-faults", "touches") / 256
+    assert 10 < rounds < 40, rounds
+
+
+def test_bytes_and_calls_of_a_system_call(options, program, tmp_path):
+    with working(program, "writes", "100") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "3s", "--event", "syscall:write:bytes",
+                          "--event", "syscall:write", "--event", "offcpu")
+    size = check_share(report, "syscall:write:bytes")
+    calls = check_share(report, "syscall:write", 0.45, 0.55)
+    assert 1900 < size / calls < 2100, (size, calls)
+    units = {column["name"]: column["unit"] for column in report["columns"]}
+    assert units["syscall:write:bytes"] == "bytes" and units["syscall:write"] == "calls"
+    assert "blocked" in units
+    for name in ("folded", "speedscope", "firefox", "callgrind", "hatchet"):
+        done = run(options, "report", "callpath.jsonl", "--format", name, folder=tmp_path)
+        assert done.returncode == 0 and "main" in done.stdout, (name, done.stderr)
+
+
+def test_bytes_of_malloc(options, program, tmp_path):
+    with working(program, "mallocs", "10000") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "3s", "--event", "uprobe:malloc:rdi",
+                          "--event", "uprobe:allocates:edi")
+    size = check_share(report, "uprobe:malloc:rdi")
+    assert size == pytest.approx(check_share(report, "uprobe:allocates:edi"), rel=0.05)
+    assert not [text for text in report["warnings"] if "bursts" in text], report["warnings"]
+
+
+def test_a_dear_function_is_recorded_in_bursts(options, program, tmp_path):
+    with working(program, "mallocs") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "3s", "--event", "uprobe:malloc:rdi")
+    check_share(report, "uprobe:malloc:rdi")
+    assert [text for text in report["warnings"] if "in bursts" in text], report["warnings"]
+
+
+def test_an_event_that_does_not_happen_is_told(options, program, tmp_path):
+    with working(program, "mallocs", "1000") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "1s", "--event", "syscall:rename")
+    assert "no event seen of --event syscall:rename" in report["warnings"]
+
+
+@pytest.mark.parametrize("event, status, message", [
+    ("page-fault", 2, "--event page-fault: unknown"),
+    ("syscall:", 2, "no system call is named"),
+    ("uprobe:", 2, "no function is named"),
+    ("syscall:wirte", 2, "the kernel has no such system call; nearest: syscall:write"),
+    ("uprobe:alocates", 2, "no such function; nearest: allocates"),
+    ("uprobe:malloc:rdj", 2, "no register is called rdj; nearest: rdi"),
+    ("uprobe:usdt:a:b", 2, "USDT"),
+])
+def test_refused(options, program, tmp_path, event, status, message):
+    with working(program, "mallocs", "1000") as pid:
+        done = run(options, "callpath", pid, "--event", event, "--duration", "1s", folder=tmp_path)
+    assert (done.returncode, message in done.stderr) == (status, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cycles_where_they_are_counted(options, program, tmp_path):
+    with working(program, "mallocs") as pid:
+        done = run(options, "callpath", pid, "--event", "cycles", "--duration", "1s", "--format", "json",
+                   folder=tmp_path)
+    if done.returncode == 1:
+        assert "--event cycles: " in done.stderr and "virtual machines" in done.stderr, done.stderr
+        pytest.skip("no cycles are counted here: " + done.stderr.splitlines()[0])
+    assert Tree(json.loads(done.stdout[done.stdout.index("{"):])).sum("cycles", "main") > 0

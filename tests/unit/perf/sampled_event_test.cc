@@ -1,0 +1,26 @@
+#include "controller/perf/sampled_event.h"
+
+#include <catch2/catch.hpp>
+
+namespace causalctl::perf {
+
+TEST_CASE("the least prime number from a number on", "[perf]") {
+  CHECK(prime_from(0) == 2);
+  CHECK(prime_from(2) == 2);
+  CHECK(prime_from(24) == 29);
+  CHECK(prime_from(4'000'000) == 4'000'037);
+}
+
+TEST_CASE("an event's samples have what its values need", "[perf]") {
+  EventTemplate event;
+  event.attr.type = PERF_TYPE_TRACEPOINT;
+  const auto plain = event_attr(event, 1024, 31);
+  CHECK(plain.sample_period == 31);
+  CHECK(plain.sample_stack_user == 1024);
+  CHECK((plain.sample_type & PERF_SAMPLE_READ) != 0);
+  CHECK((plain.sample_type & PERF_SAMPLE_RAW) == 0);
+  event.number_offset = 16;
+  CHECK((event_attr(event, 1024, 31).sample_type & PERF_SAMPLE_RAW) != 0);
+}
+
+}  // namespace causalctl::perf
