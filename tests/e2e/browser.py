@@ -24,7 +24,7 @@ class Browser:
         self._read, from_browser = os.pipe()
         # Descriptors 3 and 4 must be the browser's, whatever numbers the pipes have here.
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "sh", path(), "--headless=new",
+            ["bash", "-c", f'exec "$@" 3<&{to_browser} 4>&{from_browser}', "bash", path(), "--headless=new",
              "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
              "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={profile}",
              f"--window-size={width},{height}", "about:blank"],
@@ -94,6 +94,8 @@ class Browser:
 
     def load(self, file):
         """Loads a file and returns after how many seconds it had been loaded and drawn."""
+        self.call("Page.navigate", url="about:blank")  # or the next wait might see this file as it was
+        self.wait("location.href === 'about:blank'")
         begin = time.monotonic()
         self.call("Page.navigate", url=f"file://{file}")
         self.wait(f"location.pathname === {json.dumps(str(file))} && document.readyState === 'complete'")
@@ -148,6 +150,7 @@ class Browser:
                 said.append(given)
             elif method == "Page.javascriptDialogOpening":
                 said.append(given["message"])
-            elif method == "Network.requestWillBeSent" and not given["request"]["url"].startswith("file://"):
-                said.append(given["request"]["url"])
+            elif method == "Network.requestWillBeSent":
+                if not given["request"]["url"].startswith(("file://", "about:")):
+                    said.append(given["request"]["url"])
         return said

@@ -55,8 +55,8 @@ TEST_CASE("a page has its head and its data", "[report][callpath][page]") {
   profile.notes = {"The kernel's rings were full; records lost: 7."};
   profile.warnings = {"<b>&\x01"};
   const std::string html = callpath::render_html(profile);
-  test::check_golden("callpath/page.txt",
-                     between(html, "<header>", "</header>") + "\n" + data_of(html) + "\n");
+  test::check_golden(between(html, "<header>", "</header>") + "\n" + data_of(html) + "\n",
+                     "callpath/page.txt");
 }
 
 TEST_CASE("the data of a page has what the other formats have", "[report][callpath][page]") {

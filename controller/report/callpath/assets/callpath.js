@@ -41,8 +41,8 @@
       ...(state.from_callees ? [] : [element("td", {}, both(causal.Paths.own(node, number), number))]),
       element("td", {}, both(node.total[number], number)));
     return [
-      element("b", {}, node.function < 0 ? "all paths" : functions.name[node.function]),
-      ...(module < 0 ? [] : [element("span", { className: "dim" }, modules[module])]),
+      element("b", {}, ...causal.name(node.function < 0 ? "all paths" : functions.name[node.function])),
+      ...(module < 0 ? [] : [element("span", { className: "dim" }, ...causal.name(modules[module]))]),
       ...(lines.length > 0 ? [element("span", {}, lines.slice(0, 3).join(", ") + more)] : []),
       element("table", {},
         element("thead", {}, element("tr", {}, element("th"),
@@ -52,9 +52,14 @@
   };
 
   const pointed = (node) => {
-    if (!node) { elements.details.textContent = ""; return; }
+    elements.details.classList.toggle("dim", !node);
+    if (!node) {
+      elements.details.textContent = flame ? "Point at a frame to see its values." : "";
+      return;
+    }
     const own = state.from_callees ? "" : `, own ${both(causal.Paths.own(node, state.column), state.column)}`;
-    elements.details.textContent = `${node.name}: ${both(node.total[state.column], state.column)}${own}`;
+    elements.details.replaceChildren(...causal.name(node.name),
+      `: ${both(node.total[state.column], state.column)}${own}`);
   };
 
   const drawn = (count) => {
@@ -161,7 +166,7 @@
       flame.found = search_graph();
       flame.show(shown, state.column, state.mode);
     }
-    const order = state.from_callees ? "below each function are its callers" : "below each function is what it calls";
+    const order = state.from_callees ? "each function with its callers" : "each function with what it calls";
     elements["graph-title"].textContent = `${columns[state.column].title}: ${order}`;
     legend();
   };

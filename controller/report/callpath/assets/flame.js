@@ -21,6 +21,7 @@ causal.Flame = class {
       .resetHeightOnZoom(true)
       .getName((drawing) => drawing.data.name)
       .getValue((node) => node.total[this.column])
+      .label(() => "")  // of the library's own details, which the page does not use
       .tooltip(this.tooltip())
       .onClick((drawing) => { this.current = drawing.data; this.after(); })
       .setColorMapper((drawing) => this.color(drawing.data));

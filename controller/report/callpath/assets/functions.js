@@ -11,15 +11,15 @@ causal.functions_table = (elements, data, { chosen, is_chosen }) => {
     const share = columns[column].total > 0 ? value / columns[column].total : 0;
     const interval = columns[column].sampled && intervals ? causal.interval(intervals[number]) : "";
     return [
-      causal.percent(share),
+      `${causal.percent(share)} `,
+      causal.element("span", { className: "dim", title: "95 % interval of the share" }, interval),
       causal.element("small", {}, causal.value(value, columns[column].unit)),
-      ...(interval ? [causal.element("small", { title: "95 % interval of the share" }, interval)] : []),
     ];
   };
   const name_cell = (number) => {
     const module = functions.module[number];
     return [
-      causal.element("span", { className: "function" }, functions.name[number]),
+      causal.element("span", {}, ...causal.name(functions.name[number])),
       causal.element("small", {}, module < 0 ? "" : modules[module].split("/").pop()),
     ];
   };

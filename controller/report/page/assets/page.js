@@ -14,6 +14,10 @@ causal.element = (tag, properties = {}, ...children) => {
   return element;
 };
 
+// A name as children of an element: lines may end after `::`, `<`, `(`, `,`, `/`, `_` and `+`.
+causal.name = (text) => text.split(/(?<=::|[<(,/_+])/u)
+  .flatMap((part, number) => (number === 0 ? [part] : [causal.element("wbr"), part]));
+
 causal.percent = (fraction) => `${(100 * fraction).toFixed(1)} %`;
 
 causal.interval = ([low, high]) => `[${(100 * low).toFixed(1)}, ${(100 * high).toFixed(1)}]`;
