@@ -55,6 +55,13 @@ def page_of(options, log, page):
     return page
 
 
+def settle(page):
+    """Waits until the frames have grown to their widths and have their names."""
+    page.wait(f"{FRAMES}.length > 0 && {FRAMES}.every((frame) => "
+              "frame.querySelector('rect').getAttribute('width') === frame.getAttribute('width') && "
+              "(frame.querySelector('div').textContent !== '' || frame.getAttribute('width') < 35))")
+
+
 @pytest.fixture(scope="module")
 def opened(options, tmp_path_factory):
     if not browser.path():
@@ -74,8 +81,7 @@ def page(opened):
     chromium, file = opened
     chromium.size(1400, 900)
     chromium.load(file)
-    # The library gives frames their widths a moment after it makes them.
-    chromium.wait(f"{FRAMES}.length > 0 && {FRAMES}.every((f) => f.querySelector('rect').hasAttribute('width'))")
+    settle(chromium)
     yield chromium
     assert chromium.complaints() == []
 
@@ -95,8 +101,7 @@ def frame(name, number=0):
 
 def width(page, name, number=0):
     """Returns the share of the graph's width that a frame has."""
-    page.wait(f"{FRAMES}.every((frame) => frame.querySelector('div').textContent !== '' || "
-              "frame.getAttribute('width') < 35)")
+    settle(page)
     return page.run(f"{frame(name, number)}.getAttribute('width') / "
                     "document.querySelector('#flame svg').getAttribute('width')")
 

@@ -200,6 +200,7 @@
     });
   };
 
+  elements.flame.hidden = !flame;
   elements.missing.hidden = typeof flamegraph !== "undefined";
   elements.empty.hidden = columns[state.column].total > 0;
   for (const id of ["detail", "roots", "direction", "colors", "reset"]) elements[id].disabled = !flame;
