@@ -2,14 +2,14 @@
 zooms, switches and sorts what it shows."""
 
 import json
-import pathlib
 import subprocess
 
 import pytest
 
 import browser
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+# It needs Chromium, 400 MB that nothing else needs. What needs no browser is in tests/unit/report/page_test.cc.
+pytestmark = pytest.mark.full
 HOSTILE = "</script><script>alert(1)</script>"
 IMAGE = "<img src=x onerror=alert(1)>"
 FRAMES = "[...document.querySelectorAll('#flame g.frame')]"
@@ -258,6 +258,19 @@ def test_fits_and_is_legible(page, size, theme):
       return Math.min(...texts, ...frames);
     })()""")
     assert contrast >= 4.5
+
+
+def test_build_without_libraries_has_the_table(opened, tmp_path):
+    chromium, file = opened
+    html = file.read_text()
+    begin = html.index("<script>", html.index('id="data">'))
+    bare = tmp_path / "bare.html"
+    bare.write_text(html[:begin] + html[html.index("<script>", begin + 1):])
+    chromium.load(bare)
+    assert chromium.run("document.getElementById('missing').offsetHeight") > 0
+    assert "copy" in chromium.run(ROW_NAMES)
+    search(chromium, "pars", "30 ms (30.0 %)")
+    assert chromium.complaints() == []
 
 
 def test_big_profile_opens_and_stays_usable(opened, tmp_path):
