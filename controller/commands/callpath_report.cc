@@ -27,7 +27,7 @@ constexpr Format kFormats[] = {
     {"json", model::render_json},       {"folded", model::render_folded},
     {"pprof", model::render_pprof},     {"speedscope", model::render_speedscope},
     {"firefox", model::render_firefox}, {"callgrind", model::render_callgrind},
-    {"hatchet", model::render_hatchet},
+    {"hatchet", model::render_hatchet}, {"html", model::render_html},
 };
 
 const Format* format_named(const std::string& name) {

@@ -13,7 +13,7 @@
 namespace causalctl::commands {
 
 inline constexpr const char* kCallpathFormats =
-    "text|json|folded|pprof|speedscope|firefox|callgrind|hatchet";
+    "text|json|folded|pprof|speedscope|firefox|callgrind|hatchet|html";
 
 // What of the paths is shown.
 struct CallpathView {

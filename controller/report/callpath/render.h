@@ -24,6 +24,8 @@ std::string render_speedscope(const Profile& profile);
 std::string render_firefox(const Profile& profile);
 std::string render_callgrind(const Profile& profile);
 std::string render_hatchet(const Profile& profile);
+// One page with a flame graph and a table of functions, which needs no other file.
+std::string render_html(const Profile& profile);
 std::string render_pprof(const Profile& profile);  // gzip-compressed
 
 }  // namespace causalctl::report::callpath

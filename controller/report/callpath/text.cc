@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "controller/base/proportion.h"
+#include "controller/report/callpath/head.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/callpath/render.h"
 
@@ -29,10 +30,6 @@ constexpr std::size_t kCallers = 3;
 constexpr std::size_t kValueWidth = 10;  // of a column besides the first
 constexpr std::size_t kFirstWidth = 34;  // of the first column and what belongs to it
 constexpr std::size_t kNameRoom = 24;    // columns of events must leave as much for names
-
-double share(std::uint64_t part, std::uint64_t all) {
-  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
-}
 
 std::string value_words(std::uint64_t value, const std::string& unit) {
   if (value == 0) return "·";
@@ -76,16 +73,6 @@ std::vector<std::size_t> value_columns(const Profile& profile, std::size_t width
     used += width_of(column);
   }
   return columns;
-}
-
-// Returns the column of the samples if the first column is what they sample.
-std::optional<std::size_t> samples_column(const Profile& profile) {
-  if (profile.columns.empty()) return std::nullopt;
-  if (profile.columns[0].name != "cpu" && profile.columns[0].name != "samples") return std::nullopt;
-  for (std::size_t i = 0; i < profile.columns.size(); ++i) {
-    if (profile.columns[i].name == "samples") return i;
-  }
-  return std::nullopt;
 }
 
 // Writes tables whose rows end with a name.
@@ -329,35 +316,9 @@ void write_table(const Profile& profile, const Labels& labels, std::string_view 
 }
 
 void write_header(const Profile& profile, Text& out) {
-  const auto samples = std::find_if(profile.columns.begin(), profile.columns.end(),
-                                    [](const Column& each) { return each.name == "samples"; });
-  const std::uint64_t count =
-      samples == profile.columns.end()
-          ? profile.chains.complete + profile.chains.incomplete
-          : totals(profile, static_cast<std::size_t>(samples - profile.columns.begin()))[0];
-  std::string what = printable(base_name(profile.program));
-  if (profile.pid != 0) what += fmt::format(" (process {})", profile.pid);
-  if (profile.runs > 1) what += fmt::format(" in {} runs", profile.runs);
-  std::string text =
-      fmt::format("{}: {} samples in {}", what, grouped(count), duration(profile.wall_ns));
-  if (profile.period_ns > 0) {
-    text += fmt::format(", one each {} of CPU time", duration(profile.period_ns));
-  }
-  out.line("{}", out.colored(text, kBold));
-  const Chains& chains = profile.chains;
-  const std::uint64_t all = chains.complete + chains.incomplete;
-  if (all > 0) {
-    text =
-        fmt::format("{} % of the call chains are complete", percent(share(chains.complete, all)));
-    if (chains.incomplete > 0)
-      text += fmt::format("; {} {} not", grouped(chains.incomplete),
-                          chains.incomplete == 1 ? "is" : "are");
-    for (const Chains::Reason& reason : chains.reasons) {
-      text += fmt::format("{}{} ended {}", &reason == &chains.reasons.front() ? ": " : ", ",
-                          grouped(reason.count), reason.text);
-    }
-    paragraph(text + ".", out);
-  }
+  out.line("{}", out.colored(fmt::format("{}: {}", program_words(profile), sampling_words(profile)),
+                             kBold));
+  if (const std::string chains = chain_words(profile); !chains.empty()) paragraph(chains, out);
   for (const std::string& note : profile.notes) paragraph(printable(note), out);
 }
 

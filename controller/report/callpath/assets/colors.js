@@ -1,0 +1,56 @@
+// How frames are coloured. A mode is {name, title, color: (node) => CSS colour, legend: () => list of
+// {color, text, functions}}; a value for each function or node is one more mode.
+"use strict";
+
+causal.colors = (() => {
+  // Light enough for dark text. Neighbours are told apart by people who see few colours, too.
+  const PALETTE = ["#f6b26b", "#8ab8f0", "#a8d08d", "#e6a5c9", "#f5dd72", "#8fd3cf", "#c4b0ea",
+    "#f0a08c", "#c9c5a3"];
+  const REST = "#c3c8ce";
+  const GROUP = "#dfe3e8";
+  const MARKED = "#e66cf5";
+
+  // FNV-1a
+  const hash = (text) => {
+    let value = 2166136261;
+    for (let i = 0; i < text.length; ++i) value = Math.imul(value ^ text.charCodeAt(i), 16777619);
+    return value >>> 0;
+  };
+
+  // A colour for each module; the ninth and those after it, by own value, share one.
+  const by_module = ({ functions, modules }) => {
+    const own = new Float64Array(modules.length);
+    functions.module.forEach((module, number) => {
+      if (module >= 0) own[module] += functions.own[0]?.[number] ?? 0;
+    });
+    const ranked = [...own.keys()].sort((a, b) => own[b] - own[a]);
+    const color = new Map(ranked.map((module, rank) => [module, PALETTE[rank] ?? REST]));
+    const of = (number) => functions.name.map((_, i) => i).filter((i) => functions.module[i] === number);
+    return {
+      name: "module",
+      title: "module",
+      color: (node) => color.get(functions.module[node.function]) ?? GROUP,
+      legend: () => ranked.slice(0, PALETTE.length).map((module) => ({
+        color: color.get(module), text: modules[module].split("/").pop(), functions: of(module),
+      })),
+    };
+  };
+
+  const by_function = () => ({
+    name: "function",
+    title: "function",
+    color: (node) => {
+      if (node.function < 0) return GROUP;
+      const value = hash(node.name);
+      return `hsl(${10 + value % 45} ${65 + (value >> 8) % 25}% ${66 + (value >> 16) % 12}%)`;
+    },
+    legend: () => [],
+  });
+
+  return {
+    modes: (data) => [by_module(data), by_function()],
+    marked: MARKED,
+    // While something is searched, what is not found steps back.
+    pale: (color) => `color-mix(in srgb, ${color} 35%, ${REST})`,
+  };
+})();

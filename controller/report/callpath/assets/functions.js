@@ -1,0 +1,57 @@
+// The table of functions: what each has itself and in all, with the shares' intervals where the
+// column is what samples measure.
+"use strict";
+
+causal.functions_table = (elements, data, { chosen, is_chosen }) => {
+  const { functions, modules, columns } = data;
+  let column = 0;
+
+  const cell = (values, intervals, number) => {
+    const value = values[column][number];
+    const share = columns[column].total > 0 ? value / columns[column].total : 0;
+    const interval = columns[column].sampled && intervals ? causal.interval(intervals[number]) : "";
+    return [
+      `${causal.percent(share)} `,
+      causal.element("span", { className: "dim", title: "95 % interval of the share" }, interval),
+      causal.element("small", {}, causal.value(value, columns[column].unit)),
+    ];
+  };
+  const name_cell = (number) => {
+    const module = functions.module[number];
+    return [
+      causal.element("span", {}, ...causal.name(functions.name[number])),
+      causal.element("small", {}, module < 0 ? "" : modules[module].split("/").pop()),
+    ];
+  };
+  const by_value = (values) => (a, b) => values[column][a] - values[column][b] || b - a;
+  const table = new causal.Table(elements.functions, {
+    columns: [
+      { title: "own", hint: "without what it calls", css: "number", first: -1,
+        order: by_value(functions.own), cell: (row) => cell(functions.own, functions.own_interval, row) },
+      { title: "total", hint: "with all that it calls; a path on which it occurs several times counts once",
+        css: "number", first: -1, order: by_value(functions.total),
+        cell: (row) => cell(functions.total, functions.total_interval, row) },
+      { title: "function", hint: "by name", css: "name", first: 1,
+        order: (a, b) => functions.name[a].localeCompare(functions.name[b], "en"), cell: name_cell },
+    ],
+    sorted_by: 0,
+    most: 100,
+    chosen,
+    is_chosen,
+    more: elements.more,
+  });
+
+  return {
+    // Shows the functions that have something of the column, and are in `found`, if that is a set.
+    show: (shown_column, found) => {
+      column = shown_column;
+      const all = [...functions.name.keys()].filter((number) => functions.total[column][number] > 0);
+      const rows = found ? all.filter((number) => found.has(number)) : all;
+      const count = found ? `${causal.grouped(rows.length)} of ${causal.grouped(all.length)}`
+        : causal.grouped(all.length);
+      elements.counted.textContent = `${columns[column].title}: ${count} functions`;
+      table.show(rows);
+    },
+    mark: () => table.mark(),
+  };
+};

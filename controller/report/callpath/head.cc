@@ -1,0 +1,60 @@
+#include "controller/report/callpath/head.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controller/base/printable.h"
+#include "controller/report/callpath/labels.h"
+#include "controller/report/text.h"
+
+namespace causalctl::report::callpath {
+
+std::optional<std::size_t> samples_column(const Profile& profile) {
+  if (profile.columns.empty()) return std::nullopt;
+  if (profile.columns[0].name != "cpu" && profile.columns[0].name != "samples") return std::nullopt;
+  for (std::size_t i = 0; i < profile.columns.size(); ++i) {
+    if (profile.columns[i].name == "samples") return i;
+  }
+  return std::nullopt;
+}
+
+std::string program_words(const Profile& profile) {
+  std::string text = printable(base_name(profile.program));
+  if (profile.pid != 0) text += fmt::format(" (process {})", profile.pid);
+  if (profile.runs > 1) text += fmt::format(" in {} runs", profile.runs);
+  return text;
+}
+
+std::string sampling_words(const Profile& profile) {
+  const auto samples = std::find_if(profile.columns.begin(), profile.columns.end(),
+                                    [](const Column& each) { return each.name == "samples"; });
+  const std::uint64_t count =
+      samples == profile.columns.end()
+          ? profile.chains.complete + profile.chains.incomplete
+          : totals(profile, static_cast<std::size_t>(samples - profile.columns.begin()))[0];
+  std::string text = fmt::format("{} samples in {}", grouped(count), duration(profile.wall_ns));
+  if (profile.period_ns > 0) {
+    text += fmt::format(", one each {} of CPU time", duration(profile.period_ns));
+  }
+  return text;
+}
+
+std::string chain_words(const Profile& profile) {
+  const Chains& chains = profile.chains;
+  const std::uint64_t all = chains.complete + chains.incomplete;
+  if (all == 0) return "";
+  std::string text =
+      fmt::format("{} % of the call chains are complete", percent(share(chains.complete, all)));
+  if (chains.incomplete > 0) {
+    text += fmt::format("; {} {} not", grouped(chains.incomplete),
+                        chains.incomplete == 1 ? "is" : "are");
+  }
+  for (const Chains::Reason& reason : chains.reasons) {
+    text += fmt::format("{}{} ended {}", &reason == &chains.reasons.front() ? ": " : ", ",
+                        grouped(reason.count), reason.text);
+  }
+  return text + ".";
+}
+
+}  // namespace causalctl::report::callpath

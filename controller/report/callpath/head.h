@@ -1,0 +1,27 @@
+// What the reports for people say before their tables. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "controller/report/callpath/model.h"
+
+namespace causalctl::report::callpath {
+
+inline double share(std::uint64_t part, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+// Returns the column of the samples if the first column is what they sample.
+std::optional<std::size_t> samples_column(const Profile& profile);
+
+// "server (process 4711)"; printable.
+std::string program_words(const Profile& profile);
+// "1,200 samples in 2.0 s, one each 1 ms of CPU time"
+std::string sampling_words(const Profile& profile);
+// How the call chains ended, as a sentence; empty if there were none.
+std::string chain_words(const Profile& profile);
+
+}  // namespace causalctl::report::callpath

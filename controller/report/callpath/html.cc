@@ -1,0 +1,174 @@
+// Renders call paths as a page (docs/callpath.md, "A page"): the shell of controller/report/page/
+// around a flame graph and a table of functions, which the scripts in assets/ make of the data
+// here.
+//
+// The data is one JSON object of columns rather than of rows, because a profile may have a hundred
+// thousand nodes: `columns`, `modules`, `files`, `functions` (name, module, own and total by
+// column, intervals), `places` (function, file, line) and `nodes` (up: the node's number less its
+// parent's; place; own by column). Modules and files are numbers, -1 where there is none.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <iterator>
+#include <map>
+
+#include "controller/base/printable.h"
+#include "controller/base/proportion.h"
+#include "controller/report/callpath/head.h"
+#include "controller/report/callpath/json_text.h"
+#include "controller/report/callpath/labels.h"
+#include "controller/report/callpath/render.h"
+#include "controller/report/page/page.h"
+
+namespace causalctl::report::callpath {
+namespace {
+
+constexpr Nanoseconds kSecondNs = 1'000'000'000;
+
+// Numbers texts in the order in which they come; the empty one is -1.
+class Texts {
+ public:
+  long number_of(const std::string& text) {
+    if (text.empty()) return -1;
+    const auto [entry, is_new] = numbers_.emplace(text, static_cast<long>(quoted_.size()));
+    if (is_new) quoted_.push_back(quoted(printable(text)));
+    return entry->second;
+  }
+  std::string json() const { return fmt::format("[{}]", fmt::join(quoted_, ",")); }
+
+ private:
+  std::map<std::string, long> numbers_;
+  std::vector<std::string> quoted_;
+};
+
+template <class Values>
+std::string numbers(const Values& values) {
+  return fmt::format("[{}]", fmt::join(values, ","));
+}
+
+std::string by_column(const std::vector<std::vector<std::uint64_t>>& columns) {
+  std::string json;
+  for (const auto& column : columns) json += (json.empty() ? "" : ",") + numbers(column);
+  return "[" + json + "]";
+}
+
+// The intervals of the shares of samples.
+std::string intervals(const std::vector<std::uint64_t>& counts, std::uint64_t all) {
+  std::string json;
+  for (const std::uint64_t count : counts) {
+    const Interval share = share_of(count, all);
+    fmt::format_to(std::back_inserter(json), "{}[{:.4f},{:.4f}]", json.empty() ? "" : ",",
+                   share.low, share.high);
+  }
+  return "[" + json + "]";
+}
+
+std::string columns_json(const Profile& profile, const LabelTree& tree) {
+  const auto samples = samples_column(profile);
+  std::string json;
+  for (std::size_t i = 0; i < profile.columns.size(); ++i) {
+    const Column& column = profile.columns[i];
+    fmt::format_to(std::back_inserter(json),
+                   "{}{{\"name\":{},\"unit\":{},\"title\":{},\"total\":{},\"sampled\":{}}}",
+                   i == 0 ? "" : ",", quoted(column.name), quoted(column.unit),
+                   quoted(column.title), tree.total[i][0], samples && (i == 0 || i == *samples));
+  }
+  return "[" + json + "]";
+}
+
+std::string functions_json(const Profile& profile, const Labels& functions, Texts& modules) {
+  const LabelTree tree = merged(profile, functions);
+  const LabelValues values = values_of(tree, Children(tree), functions);
+  std::vector<std::string> names;
+  std::vector<long> module_numbers;
+  for (const Labels::Label& label : functions.all) {
+    names.push_back(quoted(printable(label.name)));
+    module_numbers.push_back(modules.number_of(profile.frames[label.frame].module));
+  }
+  std::string json =
+      fmt::format("{{\"name\":{},\"module\":{},\"own\":{},\"total\":{}", numbers(names),
+                  numbers(module_numbers), by_column(values.own), by_column(values.total));
+  if (const auto samples = samples_column(profile); samples) {
+    const std::uint64_t all = tree.total[*samples][0];
+    json +=
+        fmt::format(",\"own_interval\":{},\"total_interval\":{}",
+                    intervals(values.own[*samples], all), intervals(values.total[*samples], all));
+  }
+  return json + "}";
+}
+
+std::string places_json(const Profile& profile, const Labels& places, const Labels& functions,
+                        Texts& files) {
+  std::vector<std::uint32_t> function;
+  std::vector<long> file;
+  std::vector<int> line;
+  for (const Labels::Label& label : places.all) {
+    const Frame& frame = profile.frames[label.frame];
+    function.push_back(functions.of_frame[label.frame]);
+    file.push_back(files.number_of(frame.file));
+    line.push_back(frame.line);
+  }
+  return fmt::format("{{\"function\":{},\"file\":{},\"line\":{}}}", numbers(function),
+                     numbers(file), numbers(line));
+}
+
+std::string nodes_json(const LabelTree& tree) {
+  std::vector<std::size_t> up;
+  std::vector<std::uint32_t> place;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    up.push_back(i - tree.nodes[i].parent);
+    place.push_back(tree.nodes[i].label);
+  }
+  return fmt::format("{{\"up\":{},\"place\":{},\"own\":{}}}", numbers(up), numbers(place),
+                     by_column(tree.own));
+}
+
+std::string data_json(const Profile& profile) {
+  const Labels functions = by_function(profile);
+  const Labels places = by_line(profile);
+  const LabelTree tree = merged(profile, places);
+  Texts modules;
+  Texts files;
+  const std::string function_part = functions_json(profile, functions, modules);
+  const std::string place_part = places_json(profile, places, functions, files);
+  return fmt::format(
+      "{{\"columns\":{},\n\"modules\":{},\n\"files\":{},\n\"functions\":{},\n"
+      "\"places\":{},\n\"nodes\":{}}}",
+      columns_json(profile, tree), modules.json(), files.json(), function_part, place_part,
+      nodes_json(tree));
+}
+
+std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
+  std::vector<std::pair<std::string, std::string>> list = {{"program", profile.program}};
+  if (!profile.host.empty()) list.emplace_back("host", profile.host);
+  if (profile.started_ns > 0) {
+    list.emplace_back(
+        "started",
+        fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
+                    fmt::gmtime(static_cast<std::time_t>(profile.started_ns / kSecondNs))));
+  }
+  list.emplace_back("recorded", sampling_words(profile));
+  if (const std::string chains = chain_words(profile); !chains.empty()) {
+    list.emplace_back("completeness", chains);
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string render_html(const Profile& profile) {
+  page::Page page;
+  page.heading = "Call paths of " + program_words(profile);
+  page.facts = facts(profile);
+  page.notes = profile.notes;
+  page.warnings = profile.warnings;
+  page.data = data_json(profile);
+  page.body = "callpath/callpath.html";
+  page.styles = {"callpath/callpath.css"};
+  page.scripts = {"callpath/paths.js", "callpath/colors.js", "callpath/flame.js",
+                  "callpath/functions.js", "callpath/callpath.js"};
+  return page::render(page);
+}
+
+}  // namespace causalctl::report::callpath

@@ -1,0 +1,297 @@
+"""The page of a call path profile, in a headless Chromium: it opens without a complaint, and searches,
+zooms, switches and sorts what it shows."""
+
+import json
+import subprocess
+
+import pytest
+
+import browser
+
+# It needs Chromium, 400 MB that nothing else needs. What needs no browser is in tests/unit/report/page_test.cc.
+pytestmark = pytest.mark.full
+HOSTILE = "</script><script>alert(1)</script>"
+IMAGE = "<img src=x onerror=alert(1)>"
+FRAMES = "[...document.querySelectorAll('#flame g.frame')]"
+NAMES = f"{FRAMES}.map((frame) => frame.getAttribute('name'))"
+ROWS = "[...document.querySelectorAll('#functions tbody tr')]"
+ROW_NAMES = f"{ROWS}.map((row) => row.cells[2].firstChild.textContent)"
+
+
+def log_of(folder):
+    """A server whose worker calls functions with names that a page must not obey, and a wait."""
+    lines = [
+        {"type": "run", "kind": "callpath", "version": 1, "run": "5f", "host": "db1", "pid": 4711,
+         "executable": "/srv/server", "config": {}, "period_ns": 1000000},
+        {"type": "modules", "modules": [{"path": "/srv/server", "build_id": "9a"},
+                                        {"path": f"/srv/{IMAGE}.so", "build_id": "9b"}]},
+        {"type": "locations",
+         "locations": [[0, 16, 1], [0, 32, 1], [0, 48, 1], [1, 64, 0], [0, 80, 0], [0, 96, 1]]},
+        {"type": "strings", "strings": ["main", "/src/main.c", "parse", "reply", HOSTILE, "copy", "wait_for"]},
+        {"type": "frames", "frames": [[0, 1, 2, 10], [1, 3, 2, 20], [2, 4, 2, 30], [3, 5, 2, 40],
+                                      [4, 6, 2, 50], [5, 7, 2, 60]]},
+        # main: parse: copy; main: reply: copy, HOSTILE; main: wait_for
+        {"type": "nodes", "nodes": [1, 0, 1, 1, 1, 4, 3, 2, 1, 4, 2, 3, 6, 5]},
+        {"type": "groups", "groups": ["all"]},
+        {"type": "epochs", "epochs": [{"start_ns": 0, "reason": "start"}]},
+        {"type": "cells", "epoch": 0, "group": 0, "metrics": ["samples", "cpu_ns"],
+         "cells": [2, 10, 10000000, 1, 20, 20000000, 2, 30, 30000000, 1, 40, 40000000]},
+        {"type": "cells", "epoch": 0, "group": 0, "metrics": ["blocked_ns"], "cells": [7, 900000000]},
+        {"type": "end", "reason": "duration", "wall_ns": 1000000000, "period_ns": 1000000},
+    ]
+    first = {"modules": 0, "locations": 0, "strings": 1, "nodes": 1, "groups": 0, "epochs": 0}
+    for number, line in enumerate(lines):
+        line.update(run="5f", n=number)
+        if line["type"] in first:
+            line["first"] = first[line["type"]]
+    log = folder / "callpath.jsonl"
+    log.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    return log
+
+
+def page_of(options, log, page):
+    subprocess.run([options.causalctl, "report", log, "--format", "html", "-o", page], check=True,
+                   timeout=60)
+    return page
+
+
+def settle(page):
+    """Waits until the frames have grown to their widths and have their names."""
+    page.wait(f"{FRAMES}.length > 0 && {FRAMES}.every((frame) => "
+              "frame.querySelector('rect').getAttribute('width') === frame.getAttribute('width') && "
+              "(frame.querySelector('div').textContent !== '' || frame.getAttribute('width') < 35))")
+
+
+@pytest.fixture(scope="module")
+def opened(options, tmp_path_factory):
+    if not browser.path():
+        pytest.skip("Chromium is not installed (apt-get install chromium)")
+    folder = tmp_path_factory.mktemp("page")
+    page = page_of(options, log_of(folder), folder / "page.html")
+    if "d3-flame-graph" not in page.read_text():
+        pytest.skip("this build has no flame graph: run scripts/fetch_web_libraries, then scripts/build")
+    with browser.Browser(folder / "browser") as chromium:
+        chromium.call("Emulation.setEmulatedMedia",
+                      features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+        yield chromium, page
+
+
+@pytest.fixture
+def page(opened):
+    chromium, file = opened
+    chromium.size(1400, 900)
+    chromium.load(file)
+    settle(chromium)
+    yield chromium
+    assert chromium.complaints() == []
+
+
+def text(page, element):
+    return page.run(f"document.getElementById('{element}').textContent")
+
+
+def choose(page, element, value):
+    page.run(f"(() => {{ const e = document.getElementById('{element}'); e.value = '{value}';"
+             " e.dispatchEvent(new Event('change')); })()")
+
+
+def frame(name, number=0):
+    return f"{FRAMES}.filter((frame) => frame.getAttribute('name') === {json.dumps(name)})[{number}]"
+
+
+def width(page, name, number=0):
+    """Returns the share of the graph's width that a frame has."""
+    settle(page)
+    return page.run(f"{frame(name, number)}.getAttribute('width') / "
+                    "document.querySelector('#flame svg').getAttribute('width')")
+
+
+def search(page, words, result):
+    page.run("document.getElementById('search').select()")
+    page.type(words)
+    page.wait(f"document.getElementById('matched').textContent.includes({json.dumps(result)})")
+
+
+def test_shows_the_profile(page):
+    assert page.run("document.title") == "Call paths of server (process 4711)"
+    assert "100 samples in 1.0 s, one each 1 ms" in page.run("document.querySelector('dl').textContent")
+    assert sorted(page.run(NAMES)) == sorted(["all", "main", "parse", "copy", "reply", "copy", HOSTILE])
+    assert width(page, "reply") == pytest.approx(0.7, abs=0.01)
+    assert page.run(ROW_NAMES) == ["copy", HOSTILE, "parse", "main", "reply"]
+    copy = page.run(f"{ROWS}[0].innerText")
+    for words in ("50.0 % [40.4, 59.6]", "50 ms", "server"):
+        assert words in copy, copy
+
+
+def test_names_are_inert(page):
+    assert page.run("document.querySelectorAll('#functions img, #flame img, body > img').length") == 0
+    assert HOSTILE in page.run(ROW_NAMES) and HOSTILE in page.run(NAMES)
+    page.hover(frame(HOSTILE))
+    page.wait("!document.getElementById('tip').hidden")
+    assert HOSTILE in text(page, "tip") and page.run("document.querySelector('#tip img, #tip script') === null")
+    # A script that is not the page's own does not run, however it comes in.
+    page.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.ran = 1\">')")
+    page.run("document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))")
+    page.run("new Promise((done) => setTimeout(done, 100))")
+    assert page.run("window.ran === undefined")
+    complaints = [str(each) for each in page.complaints()]
+    assert complaints and all("Content Security Policy" in each for each in complaints), complaints
+
+
+def test_points_at_a_frame(page):
+    page.hover(frame("copy", 1))
+    page.wait("!document.getElementById('tip').hidden")
+    for words in ("copy", "/srv/server", "main.c:50", "CPU time", "20 ms (20.0 %)", "Time blocked"):
+        assert words in text(page, "tip"), text(page, "tip")
+    assert text(page, "details") == "copy: 20 ms (20.0 %), own 20 ms (20.0 %)"
+
+
+def test_searches(page):
+    search(page, "Pars", "Nothing matches")
+    search(page, "PARSE".lower(), "“parse” is on paths with 30 ms (30.0 %)")
+    assert page.run(ROW_NAMES) == ["parse"]
+    page.run("document.getElementById('regexp').click()")
+    search(page, "^(main|copy)$", "100 ms (100.0 %)")  # what is below main counts once
+    search(page, "^(reply|copy", "no regular expression")
+    assert page.run("document.getElementById('search').getAttribute('aria-invalid')") == "true"
+    search(page, "c.p.$", "50 ms (50.0 %)")
+    page.key("Escape")
+    page.wait("document.getElementById('matched').textContent === ''")
+    assert page.run(f"{ROWS}.length") >= 5
+
+
+def test_table_is_linked(page):
+    page.click(f"{ROWS}.find((row) => row.textContent.startsWith('4') && row.textContent.includes('alert'))")
+    page.wait("document.getElementById('matched').textContent.includes('40 ms (40.0 %)')")
+    assert page.run("document.querySelectorAll('#functions tr.chosen').length") == 1
+    marked = page.run(f"{FRAMES}.filter((f) => f.querySelector('rect').getAttribute('fill') === "
+                      "causal.colors.marked).map((f) => f.getAttribute('name'))")
+    assert marked == [HOSTILE]
+    page.click("document.querySelector('#functions tr.chosen')")
+    page.wait("document.getElementById('matched').textContent === ''")
+
+
+def test_zooms_and_resets(page):
+    page.click(frame("reply"))
+    page.wait(f"!{NAMES}.includes('parse')")
+    assert width(page, "reply") == pytest.approx(1, abs=0.01)
+    assert width(page, "main") == pytest.approx(1, abs=0.01)
+    page.run("document.getElementById('reset').click()")
+    page.wait(f"{NAMES}.includes('parse')")
+    assert width(page, "reply") == pytest.approx(0.7, abs=0.01)
+
+
+def test_keys(page):
+    page.run("document.getElementById('flame').focus()")
+    current = "document.querySelector('#flame .current')?.getAttribute('name')"
+    for key, name in (("ArrowDown", "all"), ("ArrowDown", "main"), ("ArrowDown", "reply"),
+                      ("ArrowRight", "parse"), ("ArrowUp", "main"), ("ArrowDown", "reply")):
+        page.key(key)
+        assert page.run(current) == name
+    page.key("Enter")
+    page.wait(f"!{NAMES}.includes('parse')")
+    page.key("Home")
+    page.wait(f"{NAMES}.includes('parse')")
+    page.key("/")
+    assert page.run("document.activeElement.id") == "search"
+
+
+def test_switches_what_is_shown(page):
+    choose(page, "metric", "2")
+    page.wait(f"{NAMES}.includes('wait_for')")
+    assert page.run(NAMES) == ["all", "main", "wait_for"]
+    assert "900 ms" in page.run(f"{ROWS}[0].innerText") and "[" not in page.run(f"{ROWS}[0].innerText")
+    choose(page, "metric", "0")
+    choose(page, "roots", "callees")
+    page.wait(f"{NAMES}.filter((name) => name === 'main').length > 1")
+    assert width(page, "copy") == pytest.approx(0.5, abs=0.01)
+    choose(page, "detail", "line")
+    page.wait(f"{NAMES}.includes('copy (main.c:50)')")
+    choose(page, "roots", "callers")
+    choose(page, "direction", "up")
+    page.wait("document.querySelector('#flame g.frame').getBoundingClientRect().y > "
+              "document.querySelector('#flame svg').getBoundingClientRect().y + 20")
+    choose(page, "colors", "function")
+    assert page.run("document.getElementById('legend').children.length") == 0
+
+
+def test_zoom_ends_where_it_shows_nothing(page):
+    page.click(frame("reply"))
+    page.wait(f"!{NAMES}.includes('parse')")
+    choose(page, "metric", "2")
+    page.wait(f"{NAMES}.includes('wait_for')")
+
+
+def test_sorts_the_table(page):
+    heading = "document.querySelectorAll('#functions thead button')"
+    page.click(f"{heading}[2]")
+    names = page.run(ROW_NAMES)
+    assert names == sorted(names) and len(names) >= 5
+    page.click(f"{heading}[2]")
+    assert page.run(ROW_NAMES) == names[::-1]
+    page.click(f"{heading}[1]")
+    assert page.run(ROW_NAMES)[0] == "main"
+    assert page.run("document.querySelector('th[aria-sort=descending]').textContent") == "total"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1400, 900), (700, 900), (380, 700)])
+def test_fits_and_is_legible(page, size, theme):
+    page.theme(theme)
+    page.size(*size)
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
+    # The contrast of WCAG 2.2, "Contrast (Minimum)".
+    contrast = page.run("""(() => {
+      const context = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+      const light = (color) => {
+        context.fillStyle = color;
+        context.fillRect(0, 0, 1, 1);
+        const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((each) => each / 255)
+          .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const ratio = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      const texts = [...document.querySelectorAll('h1, dt, dd, #drawn, #functions td, #functions small')].map(
+        (each) => ratio(light(getComputedStyle(each).color), light(getComputedStyle(document.body).backgroundColor)));
+      const frames = [...document.querySelectorAll('#flame g.frame')].map((each) => ratio(
+        light(getComputedStyle(each.querySelector('div')).color), light(each.querySelector('rect').getAttribute('fill'))));
+      return Math.min(...texts, ...frames);
+    })()""")
+    assert contrast >= 4.5
+
+
+def test_build_without_libraries_has_the_table(opened, tmp_path):
+    chromium, file = opened
+    html = file.read_text()
+    begin = html.index("<script>", html.index('id="data">'))
+    bare = tmp_path / "bare.html"
+    bare.write_text(html[:begin] + html[html.index("<script>", begin + 1):])
+    chromium.load(bare)
+    assert chromium.run("document.getElementById('missing').offsetHeight") > 0
+    assert "copy" in chromium.run(ROW_NAMES)
+    search(chromium, "pars", "30 ms (30.0 %)")
+    assert chromium.complaints() == []
+
+
+def test_big_profile_opens_and_stays_usable(opened, tmp_path):
+    """Nodes of the tree: 50,000. The limits are ten times what was measured."""
+    chromium, file = opened
+    html = file.read_text()
+    begin = html.index('id="data">') + len('id="data">')
+    end = html.index("</script>", begin)
+    data = json.loads(html[begin:end])
+    nodes, count = data["nodes"], 50_000
+    data["places"] = {"function": list(range(5)) * 2000, "file": [0] * 10_000, "line": list(range(1, 10_001))}
+    nodes["up"] = [0] + [1 if node % 30 else node for node in range(1, count)]
+    nodes["place"] = [node * 7919 % 10_000 for node in range(count)]
+    nodes["own"] = [[node % 13 for node in range(count)] for _ in data["columns"]]
+    for column, own in zip(data["columns"], nodes["own"]):
+        column["total"] = sum(own)
+    big = tmp_path / "big.html"
+    big.write_text(html[:begin] + json.dumps(data).replace("<", "\\u003c") + html[end:])
+    assert chromium.load(big) < 20
+    chromium.wait(f"{FRAMES}.length > 0")
+    choose(chromium, "detail", "line")
+    chromium.wait(f"{FRAMES}.length > 0")
+    assert "frames are drawn. Frames narrower than" in text(chromium, "drawn")
+    assert chromium.complaints() == []

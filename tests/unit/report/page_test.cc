@@ -1,0 +1,147 @@
+#include "controller/report/page/page.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "controller/callpath/present.h"
+#include "controller/report/callpath/render.h"
+#include "controller/report/page/assets.h"
+#include "tests/support/golden.h"
+#include "tests/unit/callpath/recordings.h"
+
+namespace causalctl::report {
+namespace {
+
+using Catch::Contains;
+using nlohmann::json;
+
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const std::size_t from = text.find(begin);
+  REQUIRE(from != std::string::npos);
+  const std::size_t until = text.find(end, from + begin.size());
+  REQUIRE(until != std::string::npos);
+  return text.substr(from + begin.size(), until - from - begin.size());
+}
+
+std::string data_of(const std::string& html) {
+  return between(html, "<script type=\"application/json\" id=\"data\">", "</script>");
+}
+
+callpath::Profile small() {
+  return causalctl::callpath::present(std::array{causalctl::callpath::small_recording()});
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("text in a page is escaped", "[report][page]") {
+  CHECK(page::escaped("a<b>&\"c\"'d'") == "a&lt;b&gt;&amp;&quot;c&quot;&#39;d&#39;");
+  CHECK(page::escaped("operator<<(std::ostream&) — ü") ==
+        "operator&lt;&lt;(std::ostream&amp;) — ü");
+}
+
+TEST_CASE("a page has its head and its data", "[report][callpath][page]") {
+  callpath::Profile profile = small();
+  profile.started_ns = 1'764'190'000'000'000'000;
+  profile.notes = {"The kernel's rings were full; records lost: 7."};
+  profile.warnings = {"<b>&\x01"};
+  const std::string html = callpath::render_html(profile);
+  test::check_golden(between(html, "<header>", "</header>") + "\n" + data_of(html) + "\n",
+                     "callpath/page.txt");
+}
+
+TEST_CASE("the data of a page has what the other formats have", "[report][callpath][page]") {
+  const callpath::Profile profile = small();
+  const json data = json::parse(data_of(callpath::render_html(profile)));
+  const json report = json::parse(callpath::render_json(profile));
+  REQUIRE(data["columns"].size() == report["columns"].size());
+  std::map<std::string, json> functions;
+  for (const json& function : report["functions"]) functions[function["name"]] = function;
+  const json& table = data["functions"];
+  REQUIRE(table["name"].size() == functions.size());
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const json& function = functions.at(table["name"][i]);
+    for (std::size_t column = 0; column < data["columns"].size(); ++column) {
+      CHECK(table["own"][column][i] == function["own"][column]);
+      CHECK(table["total"][column][i] == function["total"][column]);
+    }
+    CHECK(table["own_interval"][i][0].get<double>() ==
+          Approx(function["own_share"]["low"].get<double>()).margin(1e-4));
+    CHECK(table["total_interval"][i][1].get<double>() ==
+          Approx(function["total_share"]["high"].get<double>()).margin(1e-4));
+  }
+  std::uint64_t own = 0;
+  for (const json& value : data["nodes"]["own"][0]) own += value.get<std::uint64_t>();
+  CHECK(own == report["columns"][0]["total"]);
+  CHECK(data["nodes"]["up"][0] == 0);
+}
+
+TEST_CASE("no name can leave the place in which it stands", "[report][callpath][page]") {
+  const std::string hostile[] = {"</script><script>alert(1)</script>",
+                                 "<img src=x onerror=alert(1)>",
+                                 "<!--<script>",
+                                 "\"'`${alert(1)}\\",
+                                 "a\xff\xc3(\x01\x1b[31m\n\x7f",
+                                 "\xe2\x80\xa8\xe2\x80\xa9",
+                                 "]]>&lt;/script&gt;"};
+  const std::string harmless = callpath::render_html(small());
+  for (const std::string& text : hostile) {
+    callpath::Profile profile = small();
+    profile.program = profile.host = "/" + text;
+    profile.notes = profile.warnings = {text};
+    for (callpath::Column& column : profile.columns) column.title = text;
+    for (callpath::Frame& frame : profile.frames) {
+      frame.function = frame.file = frame.module = text + frame.function;
+    }
+    const std::string html = callpath::render_html(profile);
+    INFO(text);
+    CHECK(json::parse(data_of(html)).is_object());
+    CHECK_THAT(data_of(html), !Contains("<"));
+    for (const char* tag : {"<script", "</script", "<img", "<!--"}) {
+      CHECK(count(html, tag) == count(harmless, tag));
+    }
+    CHECK(std::all_of(html.begin(), html.end(), [](char c) {
+      return static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\t';
+    }));
+    // It is UTF-8, or this throws.
+    CHECK_NOTHROW(json(html).dump());
+  }
+}
+
+TEST_CASE("a page lets only its own scripts run, and loads nothing", "[report][callpath][page]") {
+  const std::string html = callpath::render_html(small());
+  const std::string policy =
+      between(html, "<meta http-equiv=\"Content-Security-Policy\" content=\"", "\">");
+  CHECK_THAT(policy, Contains("default-src 'none'"));
+  for (const page::Asset& asset : page::all_assets()) {
+    if (!asset.name.ends_with(".js")) continue;
+    INFO(asset.name);
+    CHECK_THAT(policy, Contains("'sha256-" + std::string(asset.sha256) + "'"));
+    CHECK_THAT(html, Contains("<script>" + std::string(asset.text) + "</script>"));
+  }
+  const std::regex loads(R"(<(link|iframe|object|embed|base|form)\b|\bsrc=|@import|url\()",
+                         std::regex::icase);
+  CHECK_FALSE(std::regex_search(between(html, "<style>", "</style>"), loads));
+  CHECK_FALSE(std::regex_search(between(html, "</style>", "<script"), loads));
+}
+
+TEST_CASE("a page of nothing is a page", "[report][callpath][page]") {
+  callpath::Profile profile;
+  profile.program = "/srv/server";
+  profile.columns = {{"samples", "samples", "Samples"}};
+  profile.nodes = {{}};
+  profile.own = {{0}};
+  const std::string html = callpath::render_html(profile);
+  CHECK(json::parse(data_of(html))["columns"][0]["total"] == 0);
+}
+
+}  // namespace causalctl::report
