@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/callpath/edges.h"
 #include "controller/callpath/recording.h"
 #include "controller/callpath/shares.h"
 #include "controller/callpath/thread_groups.h"
@@ -34,6 +35,8 @@ class Recorder {
   // Counts what waits have lasted so far, and gives those without a sampled path to other paths.
   void settle(Nanoseconds now_ns);
   void begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns);
+  // Another program was executed: what was called before is over.
+  void executed() { edges_.clear(); }
 
   const std::map<ThreadId, ThreadTimes>& times() const { return waits_.times(); }
 
@@ -47,6 +50,7 @@ class Recorder {
   void take_switch(const perf::SwitchEvent& change);
   void add(const Wait& wait);
   void flush(ThreadId thread);
+  void count_calls(const unwind::Chain& chain, const perf::SampleEvent& sample, NodeId node);
   NodeId path_of(const perf::SampleEvent& sample);
   SliceKey key(ThreadId thread, Metric metric);
 
@@ -56,6 +60,7 @@ class Recorder {
   bool with_waits_;
   Waits waits_;
   std::map<ThreadId, ThreadWaits> pending_;
+  Edges edges_;
   std::vector<LocationId> path_;  // of the present sample, outermost first
 };
 

@@ -178,7 +178,7 @@ void add_report(CLI::App& app, Command& selected) {
                "where the report goes [standard output]; a file is readable only by its owner");
   output.color(arguments->options.color);
   OptionGroup paths(sub, "Call paths");
-  paths.value("--by", arguments->view.by, "function|line|path",
+  paths.value("--by", arguments->view.by, "function|line|path|calls",
               "a table by function or source line, or the whole tree [an overview]");
   paths.list("--through", arguments->through, "FUNCTION", "keep paths with this function");
   paths.list("--under", arguments->under, "FUNCTION",
