@@ -67,6 +67,8 @@ struct Chain {
   // False if part of the stack was read from the target, which ran on since the sample: frames
   // above the copy may be those of a later time.
   bool from_copy = true;
+  // Some of it is on a stack that the program moves to other addresses when it grows (Go).
+  bool moves = false;
 
   bool complete() const { return end == ChainEnd::outermost; }
 };

@@ -31,6 +31,10 @@ struct CodeFacts {
   Kind kind = Kind::unknown;
   bool follows_call = false;  // of an address to return to
   Address function = 0;       // where the function begins; only of Go's
+
+  bool is_go() const {
+    return kind == Kind::go || kind == Kind::go_switch || kind == Kind::go_preempt;
+  }
 };
 
 class CodeCache {

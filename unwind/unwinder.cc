@@ -166,6 +166,7 @@ ChainEnd Unwinder::Impl::walk(Position at, Base base, std::size_t depth) {
   for (;;) {
     const CodeFacts facts = code.at(at.ip, at.returned);
     if (facts.kind == CodeFacts::Kind::unknown) return search(at, base, depth);
+    chain.moves = chain.moves || facts.is_go();
     if (is_on_other_stack(at, facts)) return over_go_switch(at, facts, base, depth);
     const Step step = step_from(at, facts, base);
     if (const auto end = go_to(step, depth)) return *end;
@@ -419,6 +420,7 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   chain.frames.clear();
   chain.end = ChainEnd::depth;
   chain.from_copy = true;
+  chain.moves = false;
   if (depth == 0) return chain;
   const Position at = position_of(registers);
   impl_->stack.start(at.sp, stack, impl_->stopped);

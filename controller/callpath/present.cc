@@ -36,7 +36,12 @@ constexpr Shown kShown[] = {
     {Metric::blocked_ns, "blocked", "nanoseconds", "Time blocked"},
     {Metric::runnable_ns, "runnable", "nanoseconds", "Time waiting for a core"},
     {Metric::waits, "waits", "waits", "Waits"},
+    {Metric::new_min, "new_min", report::callpath::kCalls, "Calls seen, at least"},
+    {Metric::new_max, "new_max", report::callpath::kCalls, "Calls seen, at most"},
 };
+
+// Calls belong to the function that was called, not to what was inlined into it.
+bool is_of_call(Metric metric) { return metric == Metric::new_min || metric == Metric::new_max; }
 
 // Numbers frames and modules, each once for all runs.
 class Frames {
@@ -137,6 +142,12 @@ class Expansion {
     }
     return end;
   }
+  // The same without the functions that were inlined there.
+  std::uint32_t entry(NodeId id, std::uint32_t top) {
+    if (id == kRoot) return top;
+    const CallTree::Node& at = run_.tree.node(id);
+    return tree_.child(node(at.parent, top), frames_of(at.location).front());
+  }
 
   // Returns the node of the same path from its end to its beginning, below `top`.
   std::uint32_t inverted(NodeId id, std::uint32_t top) {
@@ -219,7 +230,9 @@ void add_trees(std::span<const Recording> runs, Profile& profile) {
           has_groups ? tree.child(0, frames.of_group(run.groups[key.group].name)) : 0;
       const std::size_t column = columns.at(run.name_of_metric(key.metric));
       for (const auto& [node, value] : sorted(slice)) {
-        tree.add(expansion.node(node, top), column, value);
+        const std::uint32_t at =
+            is_of_call(key.metric) ? expansion.entry(node, top) : expansion.node(node, top);
+        tree.add(at, column, value);
       }
     }
   }

@@ -61,7 +61,24 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
   if (chain.end == unwind::ChainEnd::no_table) ++totals.no_table;
   if (chain.end == unwind::ChainEnd::copy_short) ++totals.copy_short;
   if (chain.end == unwind::ChainEnd::no_call) ++totals.no_call;
-  return recording_.tree.path(path_);
+  const NodeId node = recording_.tree.path(path_);
+  count_calls(chain, sample, node);
+  return node;
+}
+
+// Counts the calls of the chain, each on its own node.
+void Recorder::count_calls(const unwind::Chain& chain, const perf::SampleEvent& sample,
+                           NodeId node) {
+  if (chain.frames.empty()) return;
+  const std::vector<bool>& is_new =
+      edges_.take(chain, sample.stack_pointer, sample.user.stack.size());
+  Slice& most = recording_.slices[key(sample.thread, Metric::new_max)];
+  Slice& least = recording_.slices[key(sample.thread, Metric::new_min)];
+  for (std::size_t frame = 0; frame < chain.frames.size(); ++frame) {
+    ++most[node];
+    if (is_new[frame]) ++least[node];
+    node = recording_.tree.node(node).parent;
+  }
 }
 
 void Recorder::take_sample(const perf::SampleEvent& sample) {

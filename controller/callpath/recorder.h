@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/callpath/edges.h"
 #include "controller/callpath/recording.h"
 #include "controller/callpath/shares.h"
 #include "controller/callpath/thread_groups.h"
@@ -42,6 +43,8 @@ class Recorder {
   // Counts what waits have lasted so far, and gives those without a sampled path to other paths.
   void settle(Nanoseconds now_ns);
   void begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns);
+  // Another program was executed: what was called before is over.
+  void executed() { edges_.clear(); }
 
   // Returns the sum of an event's values so far.
   std::uint64_t event_sum(std::uint32_t tag) const {
@@ -63,6 +66,7 @@ class Recorder {
   void flush(ThreadId thread);
   void flush_wakers(ThreadId thread, Wakers& wakers);
   // Sets is_complete_, too.
+  void count_calls(const unwind::Chain& chain, const perf::SampleEvent& sample, NodeId node);
   NodeId path_of(const perf::SampleEvent& sample);
   SliceKey key(ThreadId thread, Metric metric);
 
@@ -73,6 +77,7 @@ class Recorder {
   std::optional<WakersWithoutPath> wakers_;  // if wakers are recorded
   Waits waits_;
   std::map<ThreadId, ThreadWaits> pending_;
+  Edges edges_;
   std::vector<std::uint64_t> event_sums_;  // of the whole recording, by event
   std::vector<LocationId> path_;           // of the present sample, outermost first
   bool is_complete_ = false;               // whether it reaches the outermost frame

@@ -53,9 +53,12 @@ enum class Metric : std::uint8_t {
   blocked_ns,   // time in which the thread waited for something
   runnable_ns,  // time in which it waited for a core
   waits,        // times at which it stopped running
+  new_min,      // calls that the samples have seen, at least (edges.h); of the last call alone
+  new_max,      // the same, at most
 };
 constexpr auto names_of(Metric) {
-  return std::array<std::string_view, 5>{"samples", "cpu_ns", "blocked_ns", "runnable_ns", "waits"};
+  return std::array<std::string_view, 7>{"samples", "cpu_ns",  "blocked_ns", "runnable_ns",
+                                         "waits",   "new_min", "new_max"};
 }
 
 // An event that the user asked for, which is summed for each path, too.

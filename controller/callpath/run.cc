@@ -156,6 +156,7 @@ class Run {
       } else if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
         recorder_.begin_epoch(exec->time_ns - begin_ns_, "another program was executed",
                               exec->time_ns);
+        recorder_.executed();
         places_.executed();
         unwinder_.refresh();
       }

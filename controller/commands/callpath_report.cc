@@ -40,6 +40,7 @@ model::By by_of(const std::string& name) {
   if (name == "function") return model::By::function;
   if (name == "line") return model::By::line;
   if (name == "path") return model::By::path;
+  if (name == "calls") return model::By::calls;
   return model::By::overview;
 }
 
@@ -74,7 +75,7 @@ void check_callpath_view(const CallpathView& view, const std::string& format) {
   if (view.by.empty()) return;
   if (by_of(view.by) == model::By::overview) {
     throw UsageError(fmt::format("--by: \"{}\" is no way to show call paths", printable(view.by)),
-                     "use function, line or path");
+                     "use function, line, path or calls");
   }
   if (format != "text") {
     throw UsageError(fmt::format("--by {} is for the text report, not for {}", view.by, format),

@@ -17,7 +17,7 @@ inline constexpr const char* kCallpathFormats =
 
 // What of the paths is shown.
 struct CallpathView {
-  std::string by;  // "function", "line", "path"; empty for the overview
+  std::string by;  // "function", "line", "path", "calls"; empty for the overview
   std::vector<callpath::Filter> filters;
   bool wakers = false;  // who ended waits
   std::string metric;   // the column by which paths are ranked; empty for the first one

@@ -89,7 +89,22 @@ def test_times_of_threads_add_up(options, program, tmp_path):
 def test_only_time_on_a_core(options, program, tmp_path):
     with running(program) as pid:
         report = recorded(options, tmp_path, pid, "--duration", "1s", "--event", "cpu")
-    assert [column["name"] for column in report["columns"]] == ["cpu", "samples"]
+    assert [column["name"] for column in report["columns"]] == ["cpu", "samples", "new_min",
+                                                                "new_max"]
+
+
+def test_bounds_of_calls(options, program, tmp_path):
+    """Samples of a long call say nothing new; each wait for a tick is a call of its own."""
+    with running(program) as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "1s")
+    tree = Tree(report)
+    assert tree.sum("new_min", "waits_for_a_tick") <= tree.sum("new_max", "waits_for_a_tick")
+    for name in ("new_min", "new_max"):
+        index = tree.columns.index(name)
+        mains = sum(own[index] for path, own in tree.paths if path[-1] == "main")
+        assert mains == 1 if name == "new_min" else mains > 100, (name, mains)
+    done = run(options, "report", "callpath.jsonl", "--by", "calls", folder=tmp_path)
+    assert re.search(r"^ +\d+ +\d+  main → a$", done.stdout, re.M), (done.stdout, done.stderr)
 
 
 def test_program_from_its_beginning(options, program, tmp_path):

@@ -1,8 +1,9 @@
 // The format of callgrind, for callgrind_annotate and KCachegrind: costs by function and line, and
-// for each call the cost of what was called. How often a function was called is not known of
-// samples; each edge says 1.
+// for each call the cost of what was called, and how often it was made, at least. Of an edge of
+// which no call is certain to be another one, it says 1.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <map>
@@ -21,6 +22,7 @@ using Costs = std::vector<std::uint64_t>;
 struct Function {
   std::map<int, Costs> own;
   std::map<std::pair<int, std::uint32_t>, Costs> calls;
+  std::map<std::pair<int, std::uint32_t>, std::uint64_t> counts;  // of calls
 };
 
 void add(Costs& sum, const std::vector<std::vector<std::uint64_t>>& values, std::size_t node) {
@@ -29,7 +31,9 @@ void add(Costs& sum, const std::vector<std::vector<std::uint64_t>>& values, std:
     sum[column] += values[column][node];
 }
 
-std::vector<Function> functions_of(const Profile& profile, const Labels& labels) {
+// `counts` are those of the calls, by node.
+std::vector<Function> functions_of(const Profile& profile, const Labels& labels,
+                                   const std::vector<std::uint64_t>& counts) {
   std::vector<std::vector<std::uint64_t>> total;
   for (std::size_t column = 0; column < profile.columns.size(); ++column) {
     total.push_back(totals(profile, column));
@@ -41,10 +45,20 @@ std::vector<Function> functions_of(const Profile& profile, const Labels& labels)
     add(functions[label].own[profile.frames[at.frame].line], profile.own, node);
     if (at.parent == 0) continue;
     const std::uint32_t caller = profile.nodes[at.parent].frame;
-    add(functions[labels.of_frame[caller]].calls[{profile.frames[caller].line, label}], total,
-        node);
+    Function& calling = functions[labels.of_frame[caller]];
+    const std::pair place(profile.frames[caller].line, label);
+    add(calling.calls[place], total, node);
+    calling.counts[place] += counts[node];
   }
   return functions;
+}
+
+// Returns how often each node's call was made, as far as it is known.
+std::vector<std::uint64_t> counts_of(const Profile& profile) {
+  for (std::size_t column = 0; column < profile.columns.size(); ++column) {
+    if (profile.columns[column].name == "new_min") return profile.own[column];
+  }
+  return std::vector<std::uint64_t>(profile.nodes.size());
 }
 
 // Writes a name with its number, which stands for it from then on.
@@ -70,7 +84,8 @@ std::string event_name(std::string name) {
 
 }  // namespace
 
-std::string render_callgrind(const Profile& profile) {
+std::string render_callgrind(const Profile& all) {
+  const Profile profile = without_calls(all);
   const Labels labels = by_function(profile);
   std::vector<std::string> events;
   Costs sums;
@@ -83,7 +98,8 @@ std::string render_callgrind(const Profile& profile) {
   }
   std::string text = fmt::format(
       "# callgrind format\nversion: 1\ncreator: causalctl\npid: {}\ncmd: {}\n"
-      "desc: Note: calls are not counted; each edge says 1\n{}positions: line\nevents: {}\n"
+      "desc: Note: calls are those that are certain, and at least 1\n{}positions: line\nevents: "
+      "{}\n"
       "summary: {}\n",
       profile.pid, printable(profile.program), units, fmt::join(events, " "), fmt::join(sums, " "));
   Names objects;
@@ -94,7 +110,7 @@ std::string render_callgrind(const Profile& profile) {
   const auto object_of = [](const Frame& frame) {
     return frame.module.empty() ? "???" : frame.module;
   };
-  const std::vector<Function> functions = functions_of(profile, labels);
+  const std::vector<Function> functions = functions_of(profile, labels, counts_of(all));
   for (std::uint32_t label = 0; label < functions.size(); ++label) {
     if (functions[label].own.empty()) continue;
     const Frame& frame = profile.frames[labels.all[label].frame];
@@ -105,10 +121,11 @@ std::string render_callgrind(const Profile& profile) {
     }
     for (const auto& [place, costs] : functions[label].calls) {
       const Frame& called = profile.frames[labels.all[place.second].frame];
-      fmt::format_to(out, "cob={}\ncfi={}\ncfn={}\ncalls=1 {}\n{} {}\n",
+      fmt::format_to(out, "cob={}\ncfi={}\ncfn={}\ncalls={} {}\n{} {}\n",
                      objects.of(object_of(called)), files.of(file_of(called)),
-                     names.of(labels.all[place.second].name), called.line, place.first,
-                     fmt::join(costs, " "));
+                     names.of(labels.all[place.second].name),
+                     std::max<std::uint64_t>(1, functions[label].counts.at(place)), called.line,
+                     place.first, fmt::join(costs, " "));
     }
   }
   return text;

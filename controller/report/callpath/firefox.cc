@@ -153,7 +153,8 @@ Json thread_of(const Profile& profile, const Labels& functions, std::size_t colu
 
 }  // namespace
 
-std::string render_firefox(const Profile& profile) {
+std::string render_firefox(const Profile& all) {
+  const Profile profile = without_calls(all);
   const Labels functions = by_function(profile);
   Json json;
   json["meta"] = {

@@ -157,7 +157,8 @@ std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
 
 }  // namespace
 
-std::string render_html(const Profile& profile) {
+std::string render_html(const Profile& all) {
+  const Profile profile = without_calls(all);
   page::Page page;
   page.heading = "Call paths of " + program_words(profile);
   page.facts = facts(profile);

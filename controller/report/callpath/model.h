@@ -11,6 +11,10 @@
 
 namespace causalctl::report::callpath {
 
+// The unit of columns that tell of each path how often its last call was made. What is below it
+// does not add to it.
+inline constexpr const char* kCalls = "calls";
+
 struct Column {
   std::string name;       // "cpu", "blocked", "samples"
   std::string unit;       // "nanoseconds", "samples", "calls", "bytes"
@@ -70,5 +74,8 @@ Profile ranked_by(Profile profile, std::size_t column);
 
 // Returns for each node the sum over it and all nodes below it. REQUIRES: one value for each node.
 std::vector<std::uint64_t> totals(const Profile& profile, std::size_t column);
+
+// Returns the profile without the columns that count calls, for formats that add up what is below.
+Profile without_calls(Profile profile);
 
 }  // namespace causalctl::report::callpath

@@ -14,15 +14,16 @@ enum class By {
   function,  // a table of functions
   line,      // a table of source lines
   path,      // the tree by source line, not folded
+  calls,     // a table of how often functions call each other
 };
 
-std::string render_text(const Profile& profile, By by, bool color, int width);
+std::string render_text(const Profile& all, By by, bool color, int width);
 std::string render_json(const Profile& profile);
 // One line a path: "main;a;b 1200", of the first column, for flame graphs.
 std::string render_folded(const Profile& profile);
-std::string render_speedscope(const Profile& profile);
-std::string render_firefox(const Profile& profile);
-std::string render_callgrind(const Profile& profile);
+std::string render_speedscope(const Profile& all);
+std::string render_firefox(const Profile& all);
+std::string render_callgrind(const Profile& all);
 std::string render_hatchet(const Profile& profile);
 // One page with a flame graph and a table of functions, which needs no other file.
 std::string render_html(const Profile& profile);

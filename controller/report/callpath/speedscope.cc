@@ -49,7 +49,8 @@ std::string profile_of(const Profile& profile, const LabelTree& tree, std::size_
 
 }  // namespace
 
-std::string render_speedscope(const Profile& profile) {
+std::string render_speedscope(const Profile& all) {
+  const Profile profile = without_calls(all);
   const Labels labels = by_function(profile);
   const LabelTree tree = merged(profile, labels);
   std::string profiles;

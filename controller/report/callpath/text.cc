@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "controller/base/proportion.h"
+#include "controller/report/callpath/calls.h"
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/callpath/render.h"
@@ -342,13 +343,15 @@ void write_ranked(const Profile& profile, By by, Text& out) {
 
 }  // namespace
 
-std::string render_text(const Profile& profile, By by, bool color, int width) {
+std::string render_text(const Profile& all, By by, bool color, int width) {
   Text out(color, width);
+  const Profile profile = without_calls(all);
   write_header(profile, out);
-  bool any = false;
+  bool any = by == By::calls;
+  if (any) write_calls(all, out);
   for (std::size_t column = 0; column < profile.columns.size(); ++column) {
     const Column& each = profile.columns[column];
-    if (column > 0 && profile.first_only) break;
+    if (by == By::calls || (column > 0 && profile.first_only)) break;
     if (column > 0 && each.name != "blocked" && !each.is_event) continue;
     if (totals(profile, column)[0] == 0) continue;
     any = true;

@@ -153,4 +153,16 @@ TEST_CASE("a filter's name that nothing has is told with the nearest ones", "[ca
   }
 }
 
+TEST_CASE("a call is that of the function with the code, not of an inlined one",
+          "[callpath][present]") {
+  Recording recording = small_recording();
+  recording.add({0, 0, Metric::new_min}, recording.tree.path(std::array<LocationId, 2>{0, 2}), 3);
+  recording.add({0, 0, Metric::new_max}, recording.tree.path(std::array<LocationId, 1>{0}), 9);
+  const Profile profile = present(std::array{recording});
+  REQUIRE(profile.columns.size() == 4);
+  CHECK(paths(profile, 2) == Paths{{"main:10 a(int):21", 3}});
+  CHECK(paths(profile, 3) == Paths{{"main:10", 9}});
+  CHECK(without_calls(profile).columns.size() == 2);
+}
+
 }  // namespace causalctl::callpath

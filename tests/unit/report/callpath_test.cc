@@ -249,4 +249,23 @@ TEST_CASE("pprof's locations have a line for each inlined function", "[report][c
   CHECK(std::find(strings.begin(), strings.end(), "abcd") != strings.end());  // the build-id
 }
 
+TEST_CASE("calls are told by caller and callee, and only where they are asked for",
+          "[report][callpath]") {
+  using causalctl::callpath::Metric;
+  causalctl::callpath::Recording r = causalctl::callpath::small_recording();
+  const std::string before = render_text(small(), By::overview, false, 80);
+  const causalctl::callpath::NodeId a = r.tree.path(std::array<std::uint32_t, 2>{0, 2});
+  r.add({0, 0, Metric::new_min}, a, 1234);
+  r.add({0, 0, Metric::new_max}, a, 5678);
+  r.add({0, 0, Metric::new_max}, r.tree.node(a).parent, 5);
+  const Profile profile = causalctl::callpath::present(std::array{r});
+  CHECK(render_text(profile, By::overview, false, 80) == before);
+  const std::string text = render_text(profile, By::calls, false, 80);
+  CHECK_THAT(text,
+             Contains("       1,234       5,678  main → a(int)\n           0           5  main\n"));
+  CHECK_THAT(text, !Contains("CPU time:"));
+  CHECK_THAT(render_callgrind(profile), Contains("calls=1234 "));
+  CHECK_THAT(render_text(small(), By::calls, false, 80), Contains("does not tell of calls"));
+}
+
 }  // namespace causalctl::report::callpath
