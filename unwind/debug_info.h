@@ -35,6 +35,7 @@ class DebugInfo {
   DebugInfo(Dwarf* dwarf, Address bias);
 
   bool has_lines() const { return has_lines_; }
+  bool describes(Address address) const { return units_by_address_.find(address) != nullptr; }
 
   // Returns frames, innermost first, or none if no unit covers the address. Names may be empty.
   std::vector<Frame> frames(Address address);

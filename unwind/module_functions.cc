@@ -3,6 +3,7 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "unwind/demangle.h"
 #include "unwind/function_name.h"
@@ -14,6 +15,11 @@ namespace causalctl::unwind {
 namespace {
 
 using Kind = FunctionSymbol::Kind;
+
+// What C's start-up code and libc_nonshared.a add to a binary, apart from reserved names.
+const std::set<std::string_view> kStartUp = {"at_quick_exit",      "atexit", "deregister_tm_clones",
+                                             "frame_dummy",        "fstat",  "lstat",
+                                             "register_tm_clones", "stat"};
 
 std::optional<Kind> kind_of(unsigned char type) {
   if (type == STT_FUNC) return Kind::function;
@@ -257,6 +263,17 @@ std::vector<std::string> ModuleIndex::names_at(Address address) {
     FunctionSymbol symbol = described(each);
     if (symbol.suffix.find(".cold") == std::string::npos)
       names.push_back(std::move(symbol.display));
+  }
+  return names;
+}
+
+std::vector<std::string> ModuleIndex::undescribed_functions() {
+  std::vector<std::string> names;
+  for (const Symbol& each : symbols()) {
+    const std::string_view name = each.name;
+    const bool reserved = name.starts_with('_') && !is_mangled(name);
+    if (each.kind != Kind::function || reserved || kStartUp.contains(name)) continue;
+    if (!debug_info().describes(each.address)) names.push_back(described(each).display);
   }
   return names;
 }

@@ -64,6 +64,8 @@ class ModuleIndex {
   // Returns the demangled names of functions that begin at the address.
   std::vector<std::string> names_at(Address address);
   std::vector<FunctionSymbol> indirect_functions();
+  // Returns functions without debug information, demangled, apart from those of C's start-up code.
+  std::vector<std::string> undescribed_functions();
   Address link_time(Address address);
   std::vector<LineMatch> find_line(const std::string& file, int line);
   // Nullopt if it is not in the module's code.

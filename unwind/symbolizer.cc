@@ -276,6 +276,12 @@ InlinedCalls Symbolizer::inlined_calls(const std::string& binary, const std::str
   return {};
 }
 
+std::vector<std::string> Symbolizer::undescribed_functions(Address in_module) {
+  LoadedModule* module = impl_->modules.at(in_module);
+  if (module == nullptr || !impl_->index(*module).debug_info().has_lines()) return {};
+  return impl_->index(*module).undescribed_functions();
+}
+
 std::optional<MissingDwo> Symbolizer::missing_dwo(Address address, bool any) {
   LoadedModule* module = impl_->modules.at(address);
   if (module == nullptr) return std::nullopt;

@@ -123,6 +123,9 @@ class Symbolizer {
   // `declared` is not empty, only that of the function whose source is there ("/src/f.c:12").
   InlinedCalls inlined_calls(const std::string& binary, const std::string& written,
                              const std::string& declared, Nanoseconds until_ns);
+  // Returns functions without debug information of a module that has some: its files were compiled
+  // differently. Without those of C's start-up code.
+  std::vector<std::string> undescribed_functions(Address in_module);
   // Returns the .dwo file that could not be read: that of the unit at the address, or with `any`
   // that of any unit of the module.
   std::optional<MissingDwo> missing_dwo(Address address, bool any);

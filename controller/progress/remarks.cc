@@ -126,6 +126,31 @@ void add_missing(const std::string& name, const std::vector<Place>& places, bool
   }
 }
 
+bool is_header(const std::string& path) {
+  static const std::set<std::string_view> kEndings = {"h",   "hh",  "hpp", "hxx", "h++", "H",
+                                                      "inl", "inc", "ipp", "tcc", "tpp"};
+  const std::string_view name = unwind::base_name(path);
+  const auto dot = name.rfind('.');
+  return dot != name.npos && kEndings.contains(name.substr(dot + 1));
+}
+
+// Code of a header may also be in files that were compiled without -g.
+void add_undescribed(const Point& point, unwind::Symbolizer& symbolizer,
+                     std::vector<std::string>& remarks) {
+  for (const Place& place : point.places) {
+    const std::string file =
+        place.declared.empty() ? place.file : place.declared.substr(0, place.declared.rfind(':'));
+    if (!is_header(file)) continue;
+    const auto names = symbolizer.undescribed_functions(place.address);
+    if (names.empty()) return;
+    remarks.push_back(
+        fmt::format("{} is of a header, and {} {} compiled without debug information: what was "
+                    "inlined there is not counted",
+                    point.name, few_of(names), names.size() == 1 ? "was" : "were"));
+    return;
+  }
+}
+
 void add_other_names(const std::string& name, const std::vector<Place>& places,
                      unwind::Symbolizer& symbolizer, std::vector<std::string>& remarks) {
   std::map<std::string, std::string> others;  // by name without prefix: the shortest
@@ -274,6 +299,7 @@ std::vector<std::string> remarks_on(const Point& point, Pid target,
   const auto* function = std::get_if<FunctionSpec>(&point.spec);
   if (function != nullptr || std::holds_alternative<LineSpec>(point.spec)) {
     add_missing(point.name, point.places, function != nullptr, symbolizer, remarks);
+    add_undescribed(point, symbolizer, remarks);
   }
   if (function != nullptr) {
     const bool is_part = function->name.find(".part.") != std::string::npos;

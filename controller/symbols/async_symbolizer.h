@@ -24,6 +24,7 @@ namespace causalctl::symbols {
 struct LineInformation {
   bool any = false;                  // at least one of them has it
   std::vector<std::string> without;  // paths of those that have none
+  std::string unused_map;            // why a perf map is not used; empty if none is passed over
 };
 
 // Where locations come from. A table of a test is the other implementation.

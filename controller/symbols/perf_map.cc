@@ -165,12 +165,14 @@ bool PerfMapFile::open() {
   Fd file = open_below(root.get(), path);
   if (!file || !may_be_read(file.get(), status->uid)) return false;
   if (is_older_than_target(file.get())) {
-    if (!std::exchange(told_old_, true)) {
-      log::note("warning: /{} is older than process {}, so its names are not used; remove it", path,
-                target_);
+    if (unused_.empty()) {
+      unused_ = fmt::format("/{} is older than process {}, so its names are not used; remove it",
+                            path, target_);
+      log::note("warning: {}", unused_);
     }
     return false;
   }
+  unused_.clear();
   file_ = std::move(file);
   return true;
 }

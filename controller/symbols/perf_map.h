@@ -66,13 +66,14 @@ class PerfMapFile {
   // shrunk is read anew.
   bool read_on();
   const PerfMap& map() const { return map_; }
+  const std::string& unused() const { return unused_; }  // why a file is not read; or empty
 
  private:
   bool open();
   bool is_older_than_target(int file);
 
   Pid target_;
-  bool told_old_ = false;
+  std::string unused_;
   Fd file_;
   std::uint64_t read_ = 0;
   PerfMap map_;
@@ -90,7 +91,11 @@ class WithPerfMap final : public LocationSource {
   }
   void refresh() override { others_->refresh(); }
   std::vector<Location> answers() override;
-  std::optional<LineInformation> lines() override { return others_->lines(); }
+  std::optional<LineInformation> lines() override {
+    auto found = others_->lines();
+    if (found) found->unused_map = file_.unused();
+    return found;
+  }
 
  private:
   void read_map();

@@ -231,7 +231,9 @@ void EarlyFindings::say_what_is_elsewhere() {
 std::vector<std::string> EarlyFindings::at_the_end(const std::vector<UnitSamples>& samples) {
   std::vector<std::string> warnings = silences();
   Attribution& attribution = parts_.attribution;
-  if (attribution.total() < kEnoughToTell || !attribution.lines()) return warnings;
+  const auto lines = attribution.lines();
+  if (attribution.total() < kEnoughToTell || !lines) return warnings;
+  if (!lines->unused_map.empty()) warnings.push_back(lines->unused_map);
   WithoutTables tables{attribution.total(), attribution.cut_off_in(), {}};
   // Of the default scope the report itself tells where samples are, also those in nameless code.
   if (!scope_.is_default()) {

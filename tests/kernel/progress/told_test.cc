@@ -130,6 +130,31 @@ TEST_CASE("where nothing tells of copies, that is told", "[progress]") {
   }
 }
 
+TEST_CASE("copies of a header's code in files without debug information are told", "[progress]") {
+  const std::string source = R"(extern volatile long truth;
+#line 1 "h.h"
+static inline void item_done(long n) { truth += n != 0;
+  truth += n == 0; }
+#line 5 "prog.c"
+void other(long n);
+#ifdef OTHER
+void other(long n) { item_done(n); item_done(n); }
+#else
+volatile long truth;
+void (*volatile indirect)(long) = item_done;
+void work(long n) { indirect(n); other(n); }
+#endif
+)";
+  Program mixed(source, "gcc -O2 -g", "-g0 -DOTHER prog.c");
+  const std::string text = "is of a header, and other";
+  CHECK_THAT(mixed.told("item_done"), Contains(text) && Contains("was inlined there is not"));
+  CHECK_THAT(mixed.told("h.h:2"), Contains(text));
+  CHECK(mixed.told("work").empty());
+  CHECK(mixed.count("item_done").visits == counted::kRounds);
+  Program all(source, "gcc -O2 -g", "-DOTHER prog.c");
+  CHECK_THAT(all.told("item_done"), Contains("also inlined"));
+}
+
 TEST_CASE("inlined destructors are told", "[progress]") {
   Program program(R"(extern "C" { volatile long truth; void work(long); }
 struct Base {

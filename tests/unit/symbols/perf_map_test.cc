@@ -109,8 +109,12 @@ TEST_CASE("a map that is older than the process is another one's", "[symbols][pe
   REQUIRE(::utimensat(AT_FDCWD, own.path().c_str(), times, 0) == 0);
   PerfMapFile file(::getpid());
   CHECK_FALSE(file.read_on());
+  CHECK(file.unused() == fmt::format("{} is older than process {}, so its names are not used; "
+                                     "remove it",
+                                     own.path(), ::getpid()));
   own.append("2000 10 b\n");
   CHECK(file.read_on());
+  CHECK(file.unused().empty());
 }
 
 TEST_CASE("links, FIFOs and files of others are no perf maps", "[symbols][perf_map]") {
