@@ -28,6 +28,7 @@ constexpr std::size_t kDepth = 2048;
 constexpr unsigned kKernelDepth = 127;  // of frame pointers, which Go's chains need
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
+constexpr Nanoseconds kLatest = 2;    // intervals of a late reader for which the rings have room
 constexpr unsigned kMostLeaving = 8;  // samples of one thread's switches between two drains
 constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
@@ -212,8 +213,12 @@ class Run {
   }
 
   void do_at_times(Nanoseconds now_ns) {
-    session_.adapt_leaving(kMostLeaving);
-    session_.adapt_events(kMostOfEvent);
+    // A reader that is late finds more, which is no reason to sample less.
+    const Nanoseconds drains = (now_ns - adapted_ns_ + kDrainEvery / 2) / kDrainEvery;
+    const auto late = static_cast<unsigned>(std::clamp<Nanoseconds>(drains, 1, kLatest));
+    adapted_ns_ = now_ns;
+    session_.adapt_leaving(kMostLeaving * late);
+    session_.adapt_events(kMostOfEvent * late);
     if (now_ns >= next_jitter_ns_) {
       session_.jitter();
       next_jitter_ns_ = now_ns + kJitterEvery;
@@ -272,6 +277,7 @@ class Run {
   Nanoseconds begin_ns_ = 0;
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come
   std::size_t asked_ = 0;       // locations whose names were asked for
+  Nanoseconds adapted_ns_ = 0;  // when it was last told how often threads may be sampled
   Nanoseconds next_jitter_ns_ = 0;
   Nanoseconds next_write_ns_ = 0;
   Nanoseconds next_epoch_ns_ = 0;

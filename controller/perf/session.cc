@@ -126,10 +126,6 @@ void Session::adapt_leaving(unsigned most) {
   for (auto& [tid, events] : threads_) events.adapt_leaving(most, random_());
 }
 
-void Session::adapt_events(unsigned most) {
-  for (auto& [tid, events] : threads_) events.adapt_events(most, random_());
-}
-
 Nanoseconds Session::draw_period() {
   const double unit = static_cast<double>(random_() >> 11) * 0x1.0p-53;
   return static_cast<Nanoseconds>(static_cast<double>(plan_.sampling.period_ns) *
@@ -168,37 +164,6 @@ std::uint64_t Session::count(std::uint32_t tag) const {
   sum += uprobes_.count(tag);
   for (const auto& [tid, events] : threads_) sum += events.count(tag);
   return sum;
-}
-
-std::uint64_t Session::events_seen(std::uint32_t tag) const {
-  std::uint64_t most = 0;
-  for (const auto& [tid, events] : threads_) {
-    std::uint64_t sum = 0;
-    for (const SampledEvent& each : events.sampled_events()) {
-      if (each.tag() == tag && !each.wakes()) sum += each.last_count();
-    }
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
-void Session::close_events(std::uint32_t tag) {
-  const auto is_meant = [tag](const auto& each) { return each.tag == tag && !each.wakes; };
-  std::erase_if(plan_.events, is_meant);
-  for (auto& [tid, events] : threads_) {
-    for (const SampledEvent& each : events.sampled_events()) {
-      if (each.tag() == tag && !each.wakes()) each.event().disable();
-    }
-    read(events);
-    closer_.close(events.take_sampled_events(tag));
-  }
-}
-
-void Session::open_events(const std::vector<EventTemplate>& events) {
-  for (auto& [tid, each] : threads_) {
-    if (!each.open_sampled_events(events, plan_)) lost_since_scan_ = true;
-  }
-  plan_.events.insert(plan_.events.end(), events.begin(), events.end());
 }
 
 std::vector<ThreadId> Session::threads() const {
@@ -343,24 +308,6 @@ void Session::handle_sample(ThreadEvents& events, const SampleRecord& record) {
   } else if (SampledEvent* event = events.sampled_event(record)) {
     handle_event(*event, thread, record);
   }
-}
-
-void Session::handle_event(SampledEvent& event, ThreadId thread, const SampleRecord& record) {
-  const auto worth = event.worth(record);
-  if (!worth) return;
-  auto sample = to_sample_event(record, thread, 0, kUserRegisters);
-  sample.tag = event.tag();
-  sample.events = *worth;
-  sample.number = event.number(record);
-  sample.reason = SampleReason::event;
-  if (event.wakes()) {
-    const auto waking = waking_.read(record);
-    if (!waking || waking->context != WakeContext::task) return;  // what ran is not the waker
-    sample.reason = SampleReason::waking;
-    sample.woken = waking->woken;
-  }
-  if (sample.user.truncated) ++losses_.stacks_copied_in_part;
-  merger_.push(std::move(sample));
 }
 
 void Session::handle_wake(ThreadId thread, const SampleRecord& record) {

@@ -193,7 +193,7 @@ void ThreadEvents::adapt_leaving(unsigned most, std::uint64_t random) {
   if (!leaving_) return;
   const std::uint64_t before = leaves_every_;
   if (seen > most) leaves_every_ = std::min(leaves_every_ * (seen / most + 1), kFewestLeaves);
-  if (seen < most / 4 && leaves_every_ > 1) leaves_every_ /= 2;
+  if (seen < most / 2 && leaves_every_ > 1) leaves_every_ /= 2;
   if (leaves_every_ == before && random % kRedrawn != 0) return;
   const std::uint64_t half = leaves_every_ / 2;
   leaving_.set_period(static_cast<Nanoseconds>(
