@@ -21,7 +21,8 @@ struct CallpathView {
   std::vector<callpath::Filter> filters;
 };
 
-// Throws UsageError. `path` is where the report goes: no binary format goes to a terminal.
+// Throws UsageError. `path` is where the report goes: no binary format and no page goes to a
+// terminal.
 void check_callpath_format(const std::string& format, const std::string& path);
 void check_callpath_view(const CallpathView& view, const std::string& format);
 
