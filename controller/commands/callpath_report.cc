@@ -62,9 +62,11 @@ void choose_metric(const std::string& name, model::Profile& profile) {
 
 void check_callpath_format(const std::string& format, const std::string& path) {
   const bool to_stdout = path.empty() || path == "-";
-  if (format == "pprof" && to_stdout && ::isatty(STDOUT_FILENO) == 1) {
-    throw UsageError("pprof is a binary format, which a terminal cannot show",
-                     "send it to a file, or take another format and run causalctl report later");
+  if ((format == "pprof" || format == "html") && to_stdout && ::isatty(STDOUT_FILENO) == 1) {
+    throw UsageError(
+        fmt::format("{}, which a terminal cannot show",
+                    format == "html" ? "html is a page for a browser" : "pprof is a binary format"),
+        "send it to a file, or take another format and run causalctl report later");
   }
   if (format == "text" || format_named(format) != nullptr) return;
   throw UsageError(fmt::format("--format: \"{}\" is not a format of call paths", printable(format)),

@@ -23,7 +23,8 @@ struct CallpathView {
   std::string metric;   // the column by which paths are ranked; empty for the first one
 };
 
-// Throws UsageError. `path` is where the report goes: no binary format goes to a terminal.
+// Throws UsageError. `path` is where the report goes: no binary format and no page goes to a
+// terminal.
 void check_callpath_format(const std::string& format, const std::string& path);
 void check_callpath_view(const CallpathView& view, const std::string& format);
 

@@ -33,6 +33,7 @@ void read_callpath_log(Bytes bytes) {
   model::render_speedscope(profile);
   model::render_firefox(profile);
   model::render_hatchet(profile);
+  model::render_html(profile);
   model::render_pprof(profile);
   try {
     callpath::apply({{callpath::Filter::Kind::under, "f"}}, profile);

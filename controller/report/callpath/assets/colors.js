@@ -42,7 +42,7 @@ causal.colors = (() => {
     color: (node) => {
       if (node.function < 0) return GROUP;
       const value = hash(node.name);
-      return `hsl(${10 + value % 45} ${65 + (value >> 8) % 25}% ${66 + (value >> 16) % 12}%)`;
+      return `hsl(${10 + value % 45} ${65 + (value >>> 8) % 25}% ${66 + (value >>> 16) % 12}%)`;
     },
     legend: () => [],
   });
