@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "controller/base/procfs.h"
 #include "controller/base/types.h"
 #include "unwind/chain.h"
 #include "unwind/registers.h"
@@ -20,6 +21,8 @@ class Unwinder {
   Unwinder& operator=(const Unwinder&) = delete;
 
   void refresh();  // call it when mappings have changed
+  // The same for one executable mapping, as a record tells of it (target_images.h).
+  void mapped(const procfs::Map& line);
   // Mends the holes of all stacks, as StackHoles::mend_all() does; call it at the attach.
   std::size_t mend_stacks();
 

@@ -8,6 +8,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
+#include "controller/callpath/missing_callers.h"
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
 #include "controller/callpath/recorder.h"
@@ -26,7 +27,8 @@ constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
 constexpr unsigned kMostLeaving = 8;  // samples of one thread's switches between two drains
 constexpr Nanoseconds kWriteEvery = kSecond;
-constexpr int kPriority = -10;  // a late reader loses records
+constexpr Nanoseconds kReadMappingsEvery = kSecond;  // at most, where records are lost
+constexpr int kPriority = -10;                       // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 
 perf::SessionOptions session_options(const Settings& settings) {
@@ -46,6 +48,18 @@ std::string thread_name(Pid target, Tid thread) {
   return status ? status->name : std::string();
 }
 
+procfs::Map line_of(const perf::MapEvent& event) {
+  procfs::Map line;
+  line.start = event.start;
+  line.end = event.start + event.length;
+  line.readable = line.executable = true;
+  line.offset = event.file_offset;
+  line.device = event.device;
+  line.inode = event.inode;
+  if (event.inode != 0) line.path = event.path;
+  return line;
+}
+
 class Run {
  public:
   Run(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording)
@@ -56,19 +70,25 @@ class Run {
         unwinder_(target),
         places_(target, recording),
         namer_(target),
+        missing_callers_(places_, namer_, recording),
         recorder_({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
                      return chain_of(sample);
                    },
                    [this](Address address, bool is_call) { return places_.at(address, is_call); },
                    [target](Tid thread) { return thread_name(target, thread); }},
-                  settings.grouping, settings.waits, recording) {}
+                  settings.grouping, settings.waits, recording),
+        epochs_(settings.epochs, recorder_, recording) {
+    epochs_.arm(target, session_);
+  }
 
   void follow() {
     hooks_.begun();
     session_.start();
+    read_mappings();  // what was mapped before records were made
     unwinder_.mend_stacks();
     hooks_.followed();
     begin_ns_ = drained_ns_ = monotonic_now();
+    epochs_.start(begin_ns_);
     const Nanoseconds cpu_ns = process_cpu_now();
     while (!is_over()) {
       sleep_until(monotonic_now() + kDrainEvery);
@@ -96,6 +116,13 @@ class Run {
            because(EndReason::duration);
   }
 
+  // Otherwise mappings are known by their records: what is mapped at present would be ahead of the
+  // samples.
+  void read_mappings() {
+    places_.read_again();
+    unwinder_.refresh();
+  }
+
   const unwind::Chain& chain_of(const perf::SampleEvent& sample) {
     static const unwind::Chain kKernelThread{{}, unwind::ChainEnd::outermost, true};
     if (sample.user.registers.empty()) return kKernelThread;
@@ -106,27 +133,40 @@ class Run {
     places_.read_compiled();
     drained_ns_ = monotonic_now();
     for (const perf::Event& event : session_.drain(drained_ns_)) {
+      epochs_.take(event);
       if (const auto* map = std::get_if<perf::MapEvent>(&event)) {
         places_.mapped(*map);
-        unwinder_.refresh();
-      } else if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
-        recorder_.begin_epoch(exec->time_ns - begin_ns_, "another program was executed",
-                              exec->time_ns);
-        places_.executed();
-        unwinder_.refresh();
+        unwinder_.mapped(line_of(*map));
+      } else if (std::holds_alternative<perf::ExecEvent>(event)) {
+        read_mappings();
       }
       recorder_.take(event);
+    }
+    // What is mapped may have been among what was lost.
+    const auto lost = session_.losses().records_lost;
+    if (lost != lost_ && drained_ns_ >= next_reading_ns_) {
+      lost_ = lost;
+      next_reading_ns_ = drained_ns_ + kReadMappingsEvery;
+      read_mappings();
     }
     ask_names();
   }
 
+  // Also asks for what tail calls have left out, whose places need names as well.
   void ask_names() {
+    ask_names_of_new();
+    missing_callers_.update();
+    ask_names_of_new();
+  }
+
+  void ask_names_of_new() {
     for (; asked_ < recording_.locations.size(); ++asked_) {
       const Location& location = recording_.locations[asked_];
       if (location.module == 0) continue;
       const unwind::ModuleFile& file = places_.file(location.module);
-      namer_.ask({static_cast<LocationId>(asked_), location.module, &file,
-                  places_.first_start(location.module), location.offset - location.is_call});
+      namer_.ask(Namer::Question{
+          static_cast<LocationId>(asked_), location.module, &file, &places_.path(location.module),
+          places_.first_start(location.module), location.offset - location.is_call});
     }
     for (Namer::Answer& answer : namer_.answers()) {
       recording_.locations[answer.id].frames = std::move(answer.frames);
@@ -139,10 +179,7 @@ class Run {
       session_.jitter();
       next_jitter_ns_ = now_ns + kJitterEvery;
     }
-    if (settings_.epoch_ns && now_ns - begin_ns_ >= next_epoch_ns_ + *settings_.epoch_ns) {
-      next_epoch_ns_ += *settings_.epoch_ns;
-      recorder_.begin_epoch(next_epoch_ns_, "time", drained_ns_);
-    }
+    epochs_.at_time(now_ns, drained_ns_);
     if (now_ns < next_write_ns_) return;
     next_write_ns_ = now_ns + kWriteEvery;
     recorder_.settle(drained_ns_);
@@ -173,8 +210,10 @@ class Run {
       hooks_.show(
           fmt::format("reading debug information: {} places to look up", namer_.open_questions()));
       sleep_until(monotonic_now() + 20 * kMillisecond);
+      ask_names();
     }
     ask_names();
+    epochs_.finish();
     session::warn_of_losses(session_, recording_);
   }
 
@@ -185,13 +224,16 @@ class Run {
   unwind::Unwinder unwinder_;
   Places places_;
   Namer namer_;
+  MissingCallers missing_callers_;
   Recorder recorder_;
+  Epochs epochs_;
   Nanoseconds begin_ns_ = 0;
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come
-  std::size_t asked_ = 0;       // locations whose names were asked for
+  Nanoseconds next_reading_ns_ = 0;
+  std::uint64_t lost_ = 0;  // records
+  std::size_t asked_ = 0;   // locations whose names were asked for
   Nanoseconds next_jitter_ns_ = 0;
   Nanoseconds next_write_ns_ = 0;
-  Nanoseconds next_epoch_ns_ = 0;
 };
 
 }  // namespace

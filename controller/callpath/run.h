@@ -6,6 +6,7 @@
 #include <string>
 
 #include "controller/base/types.h"
+#include "controller/callpath/epochs.h"
 #include "controller/callpath/recording.h"
 #include "controller/callpath/thread_groups.h"
 
@@ -16,7 +17,7 @@ struct Settings {
   Nanoseconds period_ns = kMillisecond;    // CPU time of a thread from one sample to the next
   bool waits = true;                       // where threads wait, too
   Grouping grouping = Grouping::all;
-  std::optional<Nanoseconds> epoch_ns;  // length of an epoch; nullopt: the run is one
+  EpochSettings epochs;
   std::uint64_t seed = 1;
 };
 

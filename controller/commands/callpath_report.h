@@ -19,6 +19,7 @@ inline constexpr const char* kCallpathFormats =
 struct CallpathView {
   std::string by;  // "function", "line", "path"; empty for the overview
   std::vector<callpath::Filter> filters;
+  std::string epoch;  // which epochs (callpath/epoch_choice.h); empty for all
 };
 
 // Throws UsageError. `path` is where the report goes: no binary format goes to a terminal.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "controller/base/proportion.h"
+#include "controller/report/callpath/epoch_table.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/callpath/render.h"
 
@@ -238,7 +239,9 @@ void TreeText::write() {
       continue;
     }
     table_.row(tree_.total, tree_.own, tree_.total, todo.node, fitted(todo.own_prefix),
-               labels_.all[tree_.nodes[todo.node].label].name, todo.hot);
+               labels_.all[tree_.nodes[todo.node].label].name +
+                   (tree_.nodes[todo.node].tail ? " (tail call)" : ""),
+               todo.hot);
     push_children(todo);
   }
 }
@@ -311,6 +314,18 @@ void write_table(const Profile& profile, const Labels& labels, std::string_view 
   if (rows.size() > most) out.line("… {} more: --by {}", rows.size() - most, name);
 }
 
+void write_tail_calls(const TailCalls& tails, Text& out) {
+  if (tails.found + tails.ambiguous + tails.unexplained == 0) return;
+  std::string text =
+      fmt::format("In {} % of the calls the caller ended by a jump; it is marked (tail call)",
+                  percent(share(tails.found, tails.calls)));
+  if (tails.ambiguous + tails.unexplained > 0) {
+    text += fmt::format(", or missing in {} %, where it is not certain",
+                        percent(share(tails.ambiguous + tails.unexplained, tails.calls)));
+  }
+  paragraph(text + ".", out);
+}
+
 void write_header(const Profile& profile, Text& out) {
   const auto samples = samples_column(profile);
   const std::uint64_t count = samples ? totals(profile, *samples)[0] : 0;
@@ -337,6 +352,7 @@ void write_header(const Profile& profile, Text& out) {
     }
     paragraph(text + ".", out);
   }
+  write_tail_calls(profile.tail_calls, out);
   for (const std::string& note : profile.notes) paragraph(printable(note), out);
 }
 
@@ -375,6 +391,7 @@ void write_ranked(const Profile& profile, By by, Text& out) {
 std::string render_text(const Profile& profile, By by, bool color, int width) {
   Text out(color, width);
   write_header(profile, out);
+  write_epochs(profile, out);
   bool any = false;
   for (std::size_t column = 0; column < profile.columns.size(); ++column) {
     if (column > 0 && profile.columns[column].name != "blocked") continue;

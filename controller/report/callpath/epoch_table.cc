@@ -1,0 +1,35 @@
+#include "controller/report/callpath/epoch_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace causalctl::report::callpath {
+namespace {
+
+constexpr std::size_t kEpochs = 20;
+constexpr std::size_t kValueWidth = 10;
+
+}  // namespace
+
+void write_epochs(const Profile& profile, Text& out) {
+  if (profile.epochs.size() < 2) return;
+  out.blank();
+  out.line("{}", out.colored("epoch      start     length   CPU time  reason", kDim));
+  for (std::size_t i = 0; i < std::min(kEpochs, profile.epochs.size()); ++i) {
+    const Epoch& epoch = profile.epochs[i];
+    std::string text = fmt::format("{:>5}", epoch.number);
+    for (const std::string& value : {duration(epoch.start_ns), duration(epoch.length_ns),
+                                     duration(static_cast<Nanoseconds>(epoch.cpu_ns))}) {
+      text += " " + right_aligned(value, kValueWidth);
+    }
+    out.line("{}  {}{}", text, printable(epoch.reason),
+             profile.runs > 1 ? fmt::format(" (run {})", epoch.run + 1) : "");
+  }
+  if (profile.epochs.size() > kEpochs) {
+    out.line("… {} more: --format json", profile.epochs.size() - kEpochs);
+  }
+}
+
+}  // namespace causalctl::report::callpath
