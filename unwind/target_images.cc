@@ -55,8 +55,12 @@ TargetImages::TargetImages(Pid target) : target_(target), loaded_(target) {
 
 bool TargetImages::load() {
   auto maps = procfs::maps(target_);
-  if (!maps || maps->empty()) return false;
-  maps_ = std::move(*maps);
+  return maps && load(std::move(*maps));
+}
+
+bool TargetImages::load(std::vector<procfs::Map> maps) {
+  if (maps.empty()) return false;
+  maps_ = std::move(maps);
   return take_maps();
 }
 

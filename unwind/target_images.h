@@ -72,6 +72,7 @@ class TargetImages {
 
   // Reads the maps again. Returns whether anything is different; nothing is if they cannot be read.
   bool load();
+  bool load(std::vector<procfs::Map> maps);  // that were read before
   // Takes one executable mapping, in place of what was there. It may be gone already: so addresses
   // mean what they meant at the time of a record. What was unmapped stays until something else is
   // mapped there. Returns whether anything is different.

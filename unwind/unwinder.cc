@@ -408,6 +408,10 @@ Unwinder::~Unwinder() = default;
 
 void Unwinder::refresh() { impl_->mappings_changed(impl_->images.load()); }
 
+void Unwinder::refresh(std::vector<procfs::Map> maps) {
+  impl_->mappings_changed(impl_->images.load(std::move(maps)));
+}
+
 void Unwinder::mapped(const procfs::Map& line) {
   impl_->mappings_changed(impl_->images.mapped(line));
 }

@@ -26,7 +26,11 @@ Places::Places(Pid target, Recording& recording)
 }
 
 void Places::read_again() {
-  const std::vector<unwind::MappedFile> files = loaded_.read();
+  if (const auto maps = procfs::maps(target_)) take(*maps);
+}
+
+void Places::take(const std::vector<procfs::Map>& maps) {
+  const std::vector<unwind::MappedFile> files = loaded_.read(maps);
   if (files.empty()) return;  // the target is gone
   pieces_.clear();
   for (auto& each : cache_) each.clear();

@@ -33,6 +33,7 @@ class Places {
   void mapped(const perf::MapEvent& event);  // in time order
   // Reads what is mapped again: the target runs another program, or records were lost.
   void read_again();
+  void take(const std::vector<procfs::Map>& maps);  // the same, with those that were read before
   // Reads what has been added to the names of code that the target compiles at run time, once such
   // code was met. Call it before the samples since the last call are looked up: memory of code is
   // used again, and a name holds from then on.

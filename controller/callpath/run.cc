@@ -4,10 +4,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <variant>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
+#include "controller/callpath/mappings.h"
 #include "controller/callpath/missing_callers.h"
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
@@ -27,8 +27,7 @@ constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
 constexpr unsigned kMostLeaving = 8;  // samples of one thread's switches between two drains
 constexpr Nanoseconds kWriteEvery = kSecond;
-constexpr Nanoseconds kReadMappingsEvery = kSecond;  // at most, where records are lost
-constexpr int kPriority = -10;                       // a late reader loses records
+constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 
 perf::SessionOptions session_options(const Settings& settings) {
@@ -48,18 +47,6 @@ std::string thread_name(Pid target, Tid thread) {
   return status ? status->name : std::string();
 }
 
-procfs::Map line_of(const perf::MapEvent& event) {
-  procfs::Map line;
-  line.start = event.start;
-  line.end = event.start + event.length;
-  line.readable = line.executable = true;
-  line.offset = event.file_offset;
-  line.device = event.device;
-  line.inode = event.inode;
-  if (event.inode != 0) line.path = event.path;
-  return line;
-}
-
 class Run {
  public:
   Run(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording)
@@ -69,6 +56,7 @@ class Run {
         session_(target, session_options(settings)),
         unwinder_(target),
         places_(target, recording),
+        mappings_(target, places_, unwinder_),
         namer_(target),
         missing_callers_(places_, namer_, recording),
         recorder_({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
@@ -84,7 +72,7 @@ class Run {
   void follow() {
     hooks_.begun();
     session_.start();
-    read_mappings();  // what was mapped before records were made
+    mappings_.read();  // there were no records before
     unwinder_.mend_stacks();
     hooks_.followed();
     begin_ns_ = drained_ns_ = monotonic_now();
@@ -116,13 +104,6 @@ class Run {
            because(EndReason::duration);
   }
 
-  // Otherwise mappings are known by their records: what is mapped at present would be ahead of the
-  // samples.
-  void read_mappings() {
-    places_.read_again();
-    unwinder_.refresh();
-  }
-
   const unwind::Chain& chain_of(const perf::SampleEvent& sample) {
     static const unwind::Chain kKernelThread{{}, unwind::ChainEnd::outermost, true};
     if (sample.user.registers.empty()) return kKernelThread;
@@ -134,21 +115,10 @@ class Run {
     drained_ns_ = monotonic_now();
     for (const perf::Event& event : session_.drain(drained_ns_)) {
       epochs_.take(event);
-      if (const auto* map = std::get_if<perf::MapEvent>(&event)) {
-        places_.mapped(*map);
-        unwinder_.mapped(line_of(*map));
-      } else if (std::holds_alternative<perf::ExecEvent>(event)) {
-        read_mappings();
-      }
+      mappings_.take(event);
       recorder_.take(event);
     }
-    // What is mapped may have been among what was lost.
-    const auto lost = session_.losses().records_lost;
-    if (lost != lost_ && drained_ns_ >= next_reading_ns_) {
-      lost_ = lost;
-      next_reading_ns_ = drained_ns_ + kReadMappingsEvery;
-      read_mappings();
-    }
+    mappings_.lost(session_.losses().records_lost, drained_ns_);
     ask_names();
   }
 
@@ -223,15 +193,14 @@ class Run {
   perf::Session session_;
   unwind::Unwinder unwinder_;
   Places places_;
+  Mappings mappings_;
   Namer namer_;
   MissingCallers missing_callers_;
   Recorder recorder_;
   Epochs epochs_;
   Nanoseconds begin_ns_ = 0;
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come
-  Nanoseconds next_reading_ns_ = 0;
-  std::uint64_t lost_ = 0;  // records
-  std::size_t asked_ = 0;   // locations whose names were asked for
+  std::size_t asked_ = 0;       // locations whose names were asked for
   Nanoseconds next_jitter_ns_ = 0;
   Nanoseconds next_write_ns_ = 0;
 };

@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import shutil
 
 import pytest
 
@@ -91,6 +92,20 @@ def test_refused(options, program, tmp_path, epoch, message):
         done = run(options, "callpath", pid, "--epoch", epoch, folder=tmp_path)
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_library_of_lld_that_is_loaded_later_is_named(options, tmp_path):
+    """Its code begins within a page of the file, which is mapped from the page's beginning."""
+    if shutil.which("ld.lld") is None:
+        pytest.skip("it needs lld")
+    for which in ("first", "second"):
+        compiled(tmp_path, "swapped_library.c", f"lib{which}.so", "-shared", "-fPIC",
+                 "-fuse-ld=lld", f"-DPART={which}_part")
+    with running(compiled(tmp_path, "swaps_libraries.c"), "200", cwd=tmp_path) as pid:
+        report = recorded(options, tmp_path, pid, "--event", "cpu", "--duration", "2s")
+    names = {frame["function"] for frame in report["frames"]}
+    assert {"first_part", "second_part"} <= names, names
+    assert not {"[libfirst.so]", "[libsecond.so]"} & names, names
 
 
 def test_nothing_is_misnamed_where_an_address_is_used_again(options, tmp_path):

@@ -11,6 +11,10 @@ namespace {
 constexpr std::size_t kEpochs = 20;
 constexpr std::size_t kValueWidth = 10;
 
+std::string seconds(Nanoseconds time_ns) {
+  return fmt::format("{:.3f} s", static_cast<double>(time_ns) / kSecond);
+}
+
 }  // namespace
 
 void write_epochs(const Profile& profile, Text& out) {
@@ -20,7 +24,7 @@ void write_epochs(const Profile& profile, Text& out) {
   for (std::size_t i = 0; i < std::min(kEpochs, profile.epochs.size()); ++i) {
     const Epoch& epoch = profile.epochs[i];
     std::string text = fmt::format("{:>5}", epoch.number);
-    for (const std::string& value : {duration(epoch.start_ns), duration(epoch.length_ns),
+    for (const std::string& value : {seconds(epoch.start_ns), seconds(epoch.length_ns),
                                      duration(static_cast<Nanoseconds>(epoch.cpu_ns))}) {
       text += " " + right_aligned(value, kValueWidth);
     }

@@ -5,6 +5,7 @@
 
 #include "controller/base/error.h"
 #include "controller/callpath/present.h"
+#include "controller/report/callpath/render.h"
 #include "tests/unit/callpath/recordings.h"
 
 namespace causalctl::callpath {
@@ -62,6 +63,12 @@ TEST_CASE("a report of some epochs has their time and no other", "[callpath][epo
   CHECK(all.epochs[2].length_ns == 500'000'000);
   CHECK(all.wall_ns == 2'000'000'000);
   CHECK(all.notes.empty());
+  const std::string text =
+      report::callpath::render_text(all, report::callpath::By::overview, false, 100);
+  CHECK_THAT(text, Contains("    1    0.500 s    1.000 s       7 ms  dlopen of libz.so.1\n"));
+  CHECK_THAT(report::callpath::render_text(present(std::array{small_recording()}),
+                                           report::callpath::By::overview, false, 100),
+             !Contains("epoch"));
   const auto some = present(std::array{with_epochs()}, "1");
   REQUIRE(some.epochs.size() == 1);
   CHECK(some.epochs[0].number == 1);
