@@ -1,5 +1,7 @@
 #include "controller/callpath/mappings.h"
 
+#include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -9,6 +11,7 @@ namespace causalctl::callpath {
 namespace {
 
 constexpr Nanoseconds kReadEvery = kSecond;  // at most
+constexpr int kMostReadings = 5;
 
 procfs::Map line_of(const perf::MapEvent& event) {
   procfs::Map line;
@@ -22,15 +25,37 @@ procfs::Map line_of(const perf::MapEvent& event) {
   return line;
 }
 
+bool same_code(const std::vector<procfs::Map>& a, const std::vector<procfs::Map>& b) {
+  const auto lines = [](const std::vector<procfs::Map>& maps) {
+    std::vector<std::tuple<Address, Address, std::uint64_t, std::uint64_t, std::string>> all;
+    for (const procfs::Map& map : maps) {
+      if (map.executable) all.emplace_back(map.start, map.end, map.offset, map.inode, map.path);
+    }
+    return all;
+  };
+  return lines(a) == lines(b);
+}
+
 }  // namespace
 
 void Mappings::read() {
   Snapshot fresh;
   fresh.begin_ns = monotonic_now();
-  auto maps = procfs::maps(target_);
-  fresh.end_ns = monotonic_now();
-  if (!maps || maps->empty()) return;  // the target is gone
-  fresh.maps = std::move(*maps);
+  fresh.maps = procfs::maps(target_).value_or(std::vector<procfs::Map>());
+  // What is read twice was so at the time between.
+  for (int i = 0; i < kMostReadings; ++i) {
+    fresh.end_ns = monotonic_now();
+    auto again = procfs::maps(target_).value_or(std::vector<procfs::Map>());
+    if (same_code(fresh.maps, again)) {
+      fresh.begin_ns = fresh.end_ns;
+      break;
+    }
+    fresh.begin_ns = fresh.end_ns;
+    fresh.maps = std::move(again);
+    fresh.end_ns = monotonic_now();
+  }
+  if (fresh.maps.empty()) return;  // the target is gone
+  if (known_from_ns_ == 0) known_from_ns_ = fresh.end_ns;
   snapshot_ = std::move(fresh);
   is_due_ = false;
 }

@@ -27,6 +27,8 @@ class Mappings {
   void read();  // the mappings of the present
   // Reads them if records were lost since the last time, at most once a second.
   void lost(std::uint64_t records, Nanoseconds now_ns);
+  // Whether it is known what was mapped at this time, which is from the first reading on.
+  bool known_at(Nanoseconds time_ns) const { return time_ns >= known_from_ns_; }
   // In time order, before the sample among the events is looked up.
   void take(const perf::Event& event);
 
@@ -41,6 +43,7 @@ class Mappings {
   Places& places_;
   unwind::Unwinder& unwinder_;
   std::optional<Snapshot> snapshot_;  // that is to count
+  Nanoseconds known_from_ns_ = 0;     // 0: nothing was read yet
   std::uint64_t lost_ = 0;
   bool is_due_ = false;
   Nanoseconds next_ns_ = 0;

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <variant>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
@@ -116,6 +117,11 @@ class Run {
     for (const perf::Event& event : session_.drain(drained_ns_)) {
       epochs_.take(event);
       mappings_.take(event);
+      // The recording begins with the first reading, a moment after the first samples.
+      if (std::holds_alternative<perf::SampleEvent>(event) &&
+          !mappings_.known_at(perf::time_of(event))) {
+        continue;
+      }
       recorder_.take(event);
     }
     mappings_.lost(session_.losses().records_lost, drained_ns_);

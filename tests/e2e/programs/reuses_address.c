@@ -1,5 +1,5 @@
-// Loads and unloads its two libraries in turn, at one address mostly, and works in each for a while:
-// `reuses_address MICROSECONDS`. What calls a library says which one it is.
+// Loads and unloads its two libraries in turn, at one address mostly, and works in each for a
+// while: `reuses_address MICROSECONDS`. What calls a library says which one it is.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
