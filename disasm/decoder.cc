@@ -42,6 +42,10 @@ std::optional<Instruction> Decoder::decode(std::span<const std::byte> code, Addr
   return Instruction{address, found.size, found.mnemonic, found.op_str};
 }
 
+unsigned Decoder::length(std::span<const std::byte> code, Address address) {
+  return impl_->next(code, address) ? impl_->instruction->size : 0;
+}
+
 bool Decoder::is_boundary(std::span<const std::byte> code, Address start, Address address) {
   Address at = start;
   while (at < address && at - start < code.size()) {

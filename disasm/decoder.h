@@ -30,6 +30,9 @@ class Decoder {
   // none.
   std::optional<Instruction> decode(std::span<const std::byte> code, Address address);
 
+  // Returns the size of that instruction, 0 if there is none.
+  unsigned length(std::span<const std::byte> code, Address address);
+
   // Returns whether decoding from `start` (a known boundary, such as a function's entry) reaches
   // `address` exactly. `code` has the bytes from `start` at least to the end of the instruction at
   // `address`.

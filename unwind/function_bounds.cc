@@ -91,18 +91,24 @@ std::uint64_t function_size(const ElfImage& image, Address fde,
 
 using Ranges = std::vector<RangeMap<NoValue>::Range>;
 
+// Returns where one of the two addresses of an entry leads: 0 to the function, 1 to its FDE.
+std::optional<Address> entry_address(const ElfImage& image, const UnwindTable& table,
+                                     std::uint64_t entry, unsigned which) {
+  const auto offset = image.read<std::int32_t>(table.entries + 8 * entry + 4 * which);
+  if (!offset) return std::nullopt;
+  return table.header + static_cast<Address>(std::int64_t{*offset});
+}
+
 Ranges described(const ElfImage& image) {
   Ranges ranges;
   const auto table = image.unwind_table();
   if (!table) return ranges;
   std::unordered_map<Address, std::uint8_t> encodings;
   for (std::uint64_t i = 0; i < table->count; ++i) {
-    const auto start = image.read<std::int32_t>(table->entries + 8 * i);
-    const auto fde = image.read<std::int32_t>(table->entries + 8 * i + 4);
-    if (!start || !fde) break;
-    const Address low = table->header + static_cast<Address>(std::int64_t{*start});
-    const Address at = table->header + static_cast<Address>(std::int64_t{*fde});
-    ranges.push_back({low, low + function_size(image, at, encodings), {}});
+    const auto low = entry_address(image, *table, i, 0);
+    const auto fde = entry_address(image, *table, i, 1);
+    if (!low || !fde) break;
+    ranges.push_back({*low, *low + function_size(image, *fde, encodings), {}});
   }
   return ranges;
 }
@@ -111,6 +117,29 @@ Ranges described(const ElfImage& image) {
 
 RangeMap<NoValue> described_functions(const ElfImage& image) {
   return RangeMap<NoValue>(described(image));
+}
+
+std::optional<FunctionBounds> described_function(const ElfImage& image, const UnwindTable& table,
+                                                 Address address) {
+  // The entries are sorted; the last one that begins at or before the address counts.
+  std::uint64_t first = 0, end = table.count;
+  while (first < end) {
+    const std::uint64_t middle = first + (end - first) / 2;
+    const auto low = entry_address(image, table, middle, 0);
+    if (!low) return std::nullopt;
+    if (*low <= address) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  if (first == 0) return std::nullopt;
+  const auto low = entry_address(image, table, first - 1, 0);
+  const auto fde = entry_address(image, table, first - 1, 1);
+  if (!low || !fde) return std::nullopt;
+  std::unordered_map<Address, std::uint8_t> encodings;
+  const FunctionBounds found{*low, *low + function_size(image, *fde, encodings)};
+  return address < found.high ? std::optional(found) : std::nullopt;
 }
 
 RangeMap<NoValue> function_bounds(const ElfImage& image) {

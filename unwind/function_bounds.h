@@ -6,6 +6,8 @@
 // pointers counts as part of the one before.
 #pragma once
 
+#include <optional>
+
 #include "unwind/elf_image.h"
 #include "unwind/range_map.h"
 
@@ -18,5 +20,13 @@ RangeMap<NoValue> function_bounds(const ElfImage& image);
 
 // The same by the unwind table alone.
 RangeMap<NoValue> described_functions(const ElfImage& image);
+struct FunctionBounds {
+  Address low = 0;
+  Address high = 0;
+  bool operator==(const FunctionBounds&) const = default;
+};
+// Returns the function that the unwind table describes at the address, without reading the others.
+std::optional<FunctionBounds> described_function(const ElfImage& image, const UnwindTable& table,
+                                                 Address address);
 
 }  // namespace causalctl::unwind

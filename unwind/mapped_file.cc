@@ -193,6 +193,23 @@ std::string file_path(const procfs::Map& map) {
   return map.path.substr(0, map.path.size() - suffix);
 }
 
+std::vector<procfs::Map> with_mapping(const std::vector<procfs::Map>& maps,
+                                      const procfs::Map& line) {
+  std::vector<procfs::Map> all;
+  const auto put = [&](const procfs::Map& old, Address start, Address end) {
+    if (start >= end) return;
+    procfs::Map part = old;
+    part.start = start;
+    part.end = end;
+    part.offset += start - old.start;
+    all.push_back(std::move(part));
+  };
+  for (const procfs::Map& old : maps) put(old, old.start, std::min(old.end, line.start));
+  all.push_back(line);
+  for (const procfs::Map& old : maps) put(old, std::max(old.start, line.end), old.end);
+  return all;
+}
+
 MappedFile file_of_line(const procfs::Map& map) {
   MappedFile file;
   file.path = file_path(map);

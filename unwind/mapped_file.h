@@ -68,6 +68,11 @@ std::string file_path(const procfs::Map& map);  // without " (deleted)"
 // The file of a line as if this were its only one; nothing is known of its headers.
 MappedFile file_of_line(const procfs::Map& map);
 
+// Returns the lines with one more, which replaces what was there. REQUIRES: they are sorted by
+// address and do not overlap; so is the result.
+std::vector<procfs::Map> with_mapping(const std::vector<procfs::Map>& maps,
+                                      const procfs::Map& line);
+
 inline constexpr std::size_t kLargestVdso = 1U << 20U;  // at most this many bytes of it are read
 
 // Returns them sorted by address, without files that have no code mapped (data, locale archives),

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "unwind/elf_image.h"
 #include "unwind/loaded_files.h"
 #include "unwind/target_file.h"
 
@@ -46,9 +47,10 @@ ModuleFile module_file(Fd fd, std::string path) {
 
 std::optional<Address> ModuleFile::link_address(std::uint64_t offset) const {
   for (const LoadSegment& segment : segments) {
-    if (segment.executable && offset >= segment.offset &&
-        offset - segment.offset < segment.file_size) {
-      return segment.address + (offset - segment.offset);
+    // A mapping begins at the page in which its segment does.
+    const std::uint64_t page = segment.offset - segment.offset % kPageBytes;
+    if (segment.executable && offset >= page && offset < segment.offset + segment.file_size) {
+      return segment.address + offset - segment.offset;
     }
   }
   return std::nullopt;

@@ -19,7 +19,7 @@ struct ModuleFile {
   std::string build_id;  // in hexadecimal; empty if it has none, or cannot be read
   std::vector<LoadSegment> segments;
 
-  // Returns the link-time address of a byte of the file, or nullopt if it is not loaded.
+  // Returns the link-time address of a byte of the file, or nullopt if it is not loaded as code.
   std::optional<Address> link_address(std::uint64_t offset) const;
 };
 

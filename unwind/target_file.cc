@@ -3,15 +3,20 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 
+#include "controller/base/procfs.h"
+#include "unwind/names.h"
 #include "unwind/target_memory.h"
 
 namespace causalctl::unwind {
@@ -49,6 +54,24 @@ bool is_mapped_file(int fd, const struct stat& status, Pid target, const MappedF
   return status.st_ino == file.inode || same_as_file(fd, file.first_offset, target, file.first);
 }
 
+// Returns whether the inode is that of the mapping for certain. Some file systems tell another
+// device in maps than to stat(2).
+bool is_inode_of(const struct stat& status, const MappedFile& file) {
+  const std::uint64_t device = std::uint64_t{major(status.st_dev)} << 32U | minor(status.st_dev);
+  return status.st_ino == file.inode && device == file.device;
+}
+
+// Returns whether what is opened has another name than the file: something else is mapped at its
+// addresses by now.
+bool has_other_name(int fd, const MappedFile& file) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size =
+      ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), text.data(), text.size());
+  procfs::Map line;
+  line.path = std::string(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return base_name(file_path(line)) != base_name(file.path);
+}
+
 }  // namespace
 
 bool same_as_file(int fd, std::uint64_t offset, Pid target, const MappedRange& range) {
@@ -79,6 +102,12 @@ OpenedFile open_mapped_file(Pid target, const MappedFile& file) {
   Fd mapped = open_regular(
       fmt::format("/proc/{}/map_files/{:x}-{:x}", target, file.first.start, file.first.end),
       by_mapping);
+  // A record of a mapping may be read when it is gone.
+  if (named && is_inode_of(by_name, file) && !(mapped && is_inode_of(by_mapping, file))) {
+    opened.fd = std::move(named);
+    return opened;
+  }
+  if (mapped && !is_inode_of(by_mapping, file) && has_other_name(mapped.get(), file)) mapped = Fd();
   if (mapped) {
     const bool same = by_name.st_dev == by_mapping.st_dev && by_name.st_ino == by_mapping.st_ino;
     opened.fd = named && same ? std::move(named) : std::move(mapped);

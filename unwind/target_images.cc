@@ -54,11 +54,28 @@ TargetImages::TargetImages(Pid target) : target_(target), loaded_(target) {
 }
 
 bool TargetImages::load() {
-  const auto maps = procfs::maps(target_);
-  if (!maps || maps->empty()) return false;
+  auto maps = procfs::maps(target_);
+  return maps && load(std::move(*maps));
+}
+
+bool TargetImages::load(std::vector<procfs::Map> maps) {
+  if (maps.empty()) return false;
+  maps_ = std::move(maps);
+  return take_maps();
+}
+
+bool TargetImages::mapped(const procfs::Map& line) {
+  maps_ = with_mapping(maps_, line);
+  const bool changed = take_maps();
+  // The file is opened while it has its name.
+  if (Image* image = at(line.start); changed && image != nullptr) file(*image);
+  return changed;
+}
+
+bool TargetImages::take_maps() {
   bool changed = false;
   std::vector<Image> fresh;
-  for (MappedFile& place : loaded_.read(*maps)) {
+  for (MappedFile& place : loaded_.read(maps_)) {
     const auto old = std::find_if(images_.begin(), images_.end(),
                                   [&](const Image& each) { return each.place() == place; });
     changed |= old == images_.end();
@@ -67,7 +84,7 @@ bool TargetImages::load() {
   changed |= fresh.size() != images_.size();
   images_ = std::move(fresh);
   std::vector<RangeMap<NoValue>::Range> ranges;
-  for (const procfs::Map& map : *maps) {
+  for (const procfs::Map& map : maps_) {
     if (map.executable) ranges.push_back({map.start, map.end, {}});
   }
   const auto same = [](const auto& a, const auto& b) { return a.low == b.low && a.high == b.high; };

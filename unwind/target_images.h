@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "controller/base/fd.h"
+#include "controller/base/procfs.h"
 #include "controller/base/types.h"
 #include "unwind/elf_image.h"
 #include "unwind/frame_table.h"
@@ -71,6 +72,11 @@ class TargetImages {
 
   // Reads the maps again. Returns whether anything is different; nothing is if they cannot be read.
   bool load();
+  bool load(std::vector<procfs::Map> maps);  // that were read before
+  // Takes one executable mapping, in place of what was there. It may be gone already: so addresses
+  // mean what they meant at the time of a record. What was unmapped stays until something else is
+  // mapped there. Returns whether anything is different.
+  bool mapped(const procfs::Map& line);
 
   Pid target() const { return target_; }
   Image* at(Address address);  // null where no file is mapped
@@ -89,12 +95,14 @@ class TargetImages {
     auto operator<=>(const FileKey&) const = default;
   };
 
+  bool take_maps();
   std::shared_ptr<ImageFile> open(const MappedFile& place);
 
   Pid target_;
   LoadedFiles loaded_;
-  std::vector<Image> images_;     // sorted by address
-  RangeMap<NoValue> executable_;  // includes code outside of files
+  std::vector<procfs::Map> maps_;  // sorted by address
+  std::vector<Image> images_;      // sorted by address
+  RangeMap<NoValue> executable_;   // includes code outside of files
   std::map<FileKey, std::shared_ptr<ImageFile>> files_;
 };
 

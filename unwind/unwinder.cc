@@ -82,6 +82,13 @@ Position position_of(const Registers& registers) {
 struct Unwinder::Impl {
   explicit Impl(Pid pid);
 
+  void mappings_changed(bool other_code) {
+    if (other_code) {
+      code.clear();
+      libunwind.mappings_changed();
+    }
+    holes.mappings_changed();
+  }
   bool read(Address address, std::span<std::byte> bytes);
   std::optional<Address> call_target(Address return_address);
 
@@ -400,12 +407,14 @@ ChainEnd Unwinder::Impl::search(const Position& at, const Base& base, std::size_
 Unwinder::Unwinder(Pid target) : impl_(std::make_unique<Impl>(target)) {}
 Unwinder::~Unwinder() = default;
 
-void Unwinder::refresh() {
-  if (impl_->images.load()) {
-    impl_->code.clear();
-    impl_->libunwind.mappings_changed();
-  }
-  impl_->holes.mappings_changed();
+void Unwinder::refresh() { impl_->mappings_changed(impl_->images.load()); }
+
+void Unwinder::refresh(std::vector<procfs::Map> maps) {
+  impl_->mappings_changed(impl_->images.load(std::move(maps)));
+}
+
+void Unwinder::mapped(const procfs::Map& line) {
+  impl_->mappings_changed(impl_->images.mapped(line));
 }
 
 std::size_t Unwinder::mend_stacks() { return impl_->holes.mend_all(); }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "controller/base/procfs.h"
 #include "controller/base/types.h"
 #include "unwind/chain.h"
 #include "unwind/registers.h"
@@ -19,7 +20,10 @@ class Unwinder {
   Unwinder(const Unwinder&) = delete;
   Unwinder& operator=(const Unwinder&) = delete;
 
-  void refresh();  // call it when mappings have changed
+  void refresh();                               // call it when mappings have changed
+  void refresh(std::vector<procfs::Map> maps);  // the same, with those that were read before
+  // The same for one executable mapping, as a record tells of it (target_images.h).
+  void mapped(const procfs::Map& line);
   // Mends the holes of all stacks, as StackHoles::mend_all() does; call it at the attach.
   std::size_t mend_stacks();
 

@@ -71,6 +71,7 @@ void LogWriter::update(const Recording& recording) {
   append_locations(recording);
   append_frames(recording);
   append_nodes(recording);
+  append_tails(recording);
   append_groups_and_epochs(recording);
   append_cells(recording);
   append_wakers(recording);
@@ -164,6 +165,21 @@ void LogWriter::append_nodes(const Recording& recording) {
   });
 }
 
+void LogWriter::append_tails(const Recording& recording) {
+  in_parts(tails_, recording.tails.size(), [&](std::size_t first, std::size_t last) {
+    Json line = line_of_type("tails");
+    Json& list = line["tails"] = Json::array();
+    for (std::size_t i = first; i < last; ++i) {
+      const Tail& tail = recording.tails[i];
+      Json& row = list.emplace_back(
+          Json::array({tail.call, tail.callee, static_cast<unsigned>(tail.kind)}));
+      for (const LocationId jump : tail.jumps) row.push_back(jump);
+    }
+    append(line);
+    tails_ = last;
+  });
+}
+
 void LogWriter::append_groups_and_epochs(const Recording& recording) {
   in_parts(groups_, recording.groups.size(), [&](std::size_t first, std::size_t last) {
     Json line = line_of_type("groups");
@@ -172,6 +188,16 @@ void LogWriter::append_groups_and_epochs(const Recording& recording) {
     append(line);
     groups_ = last;
   });
+  Json starts = Json::array();
+  for (; starts_ < recording.groups.size(); ++starts_) {
+    const auto& start = recording.groups[starts_].start;
+    if (start) starts.push_back({starts_, *start});
+  }
+  if (!starts.empty()) {
+    Json line = line_of_type("starts");
+    line["starts"] = std::move(starts);
+    append(line);
+  }
   in_parts(epochs_, recording.epochs.size(), [&](std::size_t first, std::size_t last) {
     Json line = line_of_type("epochs");
     line["first"] = first;

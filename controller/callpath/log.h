@@ -20,9 +20,9 @@
 namespace causalctl::callpath {
 
 inline constexpr int kLogVersion = 1;  // readers refuse a newer one
-inline constexpr std::string_view kLogTypes[] = {"run",   "modules", "strings", "locations",
-                                                 "nodes", "frames",  "groups",  "epochs",
-                                                 "cells", "wakers",  "losses",  "end"};
+inline constexpr std::string_view kLogTypes[] = {
+    "run",    "modules", "strings", "locations", "nodes",  "frames", "tails",
+    "groups", "starts",  "epochs",  "cells",     "wakers", "losses", "end"};
 inline constexpr LogKind kLogKind{
     "a log of call paths", kLogTypes, "\"kind\":\"callpath\"",
     "causalctl report reads what callpath wrote (docs/callpath-format.md)"};
@@ -62,6 +62,7 @@ class LogWriter {
   void append_locations(const Recording& recording);
   void append_frames(const Recording& recording);
   void append_nodes(const Recording& recording);
+  void append_tails(const Recording& recording);
   void append_groups_and_epochs(const Recording& recording);
   void append_cells(const Recording& recording);
   void append_rows(const SliceKey& key, const std::vector<std::string_view>& metrics,
@@ -78,7 +79,9 @@ class LogWriter {
   std::size_t modules_ = 0;
   std::size_t locations_ = 0;
   std::size_t nodes_ = 0;
+  std::size_t tails_ = 0;
   std::size_t groups_ = 0;
+  std::size_t starts_ = 0;  // groups whose start was written, if they have one
   std::size_t epochs_ = 0;
   std::vector<bool> has_frames_;  // by location: whether its frames were written
   std::unordered_map<std::string, std::size_t> strings_;

@@ -26,6 +26,7 @@ using namespace json_fields;
 constexpr const char* kHint = "name logs of call paths, as written by callpath (--output)";
 // No sum of values of one metric, over all runs, exceeds it.
 constexpr std::uint64_t kLargestSum = INT64_MAX / 2;
+constexpr std::size_t kTailKinds = static_cast<std::size_t>(TailKind::unexplained) + 1;
 
 constexpr WarningKind<std::uint64_t> kRepeated{"{} lines were given twice and count once"};
 constexpr WarningKind<std::string> kUnknownMetric{
@@ -83,7 +84,9 @@ class Reader {
   void take_locations(const Json& line, Recording& run);
   void take_frames(const Json& line, Recording& run);
   void take_nodes(const Json& line, Recording& run);
+  void take_tails(const Json& line, Recording& run);
   void take_groups(const Json& line, Recording& run);
+  void take_starts(const Json& line, Recording& run);
   void take_epochs(const Json& line, Recording& run);
   void take_cells(const Json& line, Recording& run);
   void take_wakers(const Json& line, Recording& run);
@@ -164,7 +167,9 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
   if (type == "locations") return take_locations(line, run);
   if (type == "frames") return take_frames(line, run);
   if (type == "nodes") return take_nodes(line, run);
+  if (type == "tails") return take_tails(line, run);
   if (type == "groups") return take_groups(line, run);
+  if (type == "starts") return take_starts(line, run);
   if (type == "epochs") return take_epochs(line, run);
   if (type == "cells") return take_cells(line, run);
   if (type == "wakers") return take_wakers(line, run);
@@ -235,10 +240,35 @@ void Reader::take_nodes(const Json& line, Recording& run) {
   }
 }
 
+void Reader::take_tails(const Json& line, Recording& run) {
+  const auto location = [&](const Json& value) {
+    return static_cast<LocationId>(index(value, "location", run.locations.size()));
+  };
+  for (const Json& each : list_of(line, "tails")) {
+    if (!each.is_array() || each.size() < 3) throw BadField{"a tail has not three numbers"};
+    Tail& tail = run.tails.emplace_back();
+    tail.call = location(each[0]);
+    tail.callee = location(each[1]);
+    tail.kind = static_cast<TailKind>(index(each[2], "kind of tail", kTailKinds));
+    for (std::size_t i = 3; i < each.size(); ++i) tail.jumps.push_back(location(each[i]));
+    if (tail.jumps.empty() == (tail.kind == TailKind::found)) {
+      throw BadField{"the jumps of a tail do not fit its kind"};
+    }
+  }
+}
+
 void Reader::take_groups(const Json& line, Recording& run) {
   check_first(line, run.groups.size());
   for (const Json& each : list_of(line, "groups")) {
     convert(each, "groups", run.groups.emplace_back().name);
+  }
+}
+
+void Reader::take_starts(const Json& line, Recording& run) {
+  for (const Json& each : list_of(line, "starts")) {
+    if (!each.is_array() || each.size() != 2) throw BadField{"a start has not two numbers"};
+    run.groups[index(each[0], "group", run.groups.size())].start =
+        static_cast<LocationId>(index(each[1], "location", run.locations.size()));
   }
 }
 

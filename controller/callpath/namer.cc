@@ -1,11 +1,13 @@
 #include "controller/callpath/namer.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <exception>
 
 #include "controller/base/log.h"
 #include "controller/base/thread.h"
+#include "unwind/names.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -61,7 +63,16 @@ Namer::~Namer() {
 void Namer::ask(Question question) {
   {
     const std::lock_guard lock(mutex_);
-    questions_.push_back(question);
+    work_.questions.push_back(question);
+    ++open_;
+  }
+  wake_.notify_one();
+}
+
+void Namer::ask(const TailQuestion& question) {
+  {
+    const std::lock_guard lock(mutex_);
+    work_.tails.push_back(question);
     ++open_;
   }
   wake_.notify_one();
@@ -70,6 +81,11 @@ void Namer::ask(Question question) {
 std::vector<Namer::Answer> Namer::answers() {
   const std::lock_guard lock(mutex_);
   return std::exchange(answers_, {});
+}
+
+std::vector<Namer::TailAnswer> Namer::tail_answers() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(tail_answers_, {});
 }
 
 std::size_t Namer::open_questions() {
@@ -93,25 +109,80 @@ std::vector<SourceFrame> Namer::look_up(const Question& question) {
   return source_frames(*symbolizer, question.start + question.offset);
 }
 
+void Namer::answer(const Question& question) {
+  Answer answer{question.id, {}};
+  try {
+    answer.frames = look_up(question);
+  } catch (const std::exception& error) {  // a broken file must not end the recording
+    log::verbose("debug information: {}", error.what());
+  }
+  const std::lock_guard lock(mutex_);
+  answers_.push_back(std::move(answer));
+  --open_;
+}
+
+// Returns the name of the function at an offset of a module of which something was asked.
+std::string Namer::function_at(const std::string& path, Address offset) {
+  const auto known = by_path_.find(path);
+  if (known == by_path_.end()) return {};
+  const Question& question = known->second;
+  if (question.file == nullptr || !question.file->fd) return {};
+  const auto frames = frames_in_file(*symbolizer_of(question), offset);
+  if (frames.empty()) return {};
+  // Without a symbol it is the place, which says nothing of what is a part of what.
+  const std::string& name = frames.back().function;
+  const bool is_place = name.starts_with(fmt::format("{}+0x", unwind::base_name(path)));
+  return is_place ? std::string() : name;
+}
+
+std::optional<TailCall> Namer::find_tail(const TailQuestion& question) {
+  if (!tails_) {
+    tails_.emplace(target_, [this](const std::string& path, Address offset) {
+      return function_at(path, offset);
+    });
+    mappings_ = question.mappings;
+  }
+  if (question.mappings != mappings_) tails_->refresh();
+  mappings_ = question.mappings;
+  const Address within = question.call_offset - 1;
+  if (!tails_->is_at(question.return_address - 1, *question.call_path, within) ||
+      !tails_->is_at(question.code, *question.callee_path, question.callee_offset)) {
+    return std::nullopt;
+  }
+  return tails_->find(question.return_address, question.code);
+}
+
+void Namer::answer(const TailQuestion& question) {
+  TailAnswer answer{question, {}};
+  try {
+    answer.call = find_tail(question);
+  } catch (const std::exception& error) {  // such as the end of the target
+    log::verbose("tail calls: {}", error.what());
+  }
+  const std::lock_guard lock(mutex_);
+  tail_answers_.push_back(std::move(answer));
+  --open_;
+}
+
 void Namer::work() {
   setpriority(PRIO_PROCESS, 0, 10);  // this thread only
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stop_ || !questions_.empty(); });
+    wake_.wait(lock, [this] { return stop_ || !work_.questions.empty() || !work_.tails.empty(); });
     if (stop_) return;
-    for (const Question& question : std::exchange(questions_, {})) {
+    const Work work = std::exchange(work_, {});
+    lock.unlock();
+    for (const Question& question : work.questions) by_path_.try_emplace(*question.path, question);
+    // Those of tail calls first: they need what is mapped at present.
+    for (const TailQuestion& question : work.tails) {
       if (stop_) return;
-      lock.unlock();
-      Answer answer{question.id, {}};
-      try {
-        answer.frames = look_up(question);
-      } catch (const std::exception& error) {  // a broken file must not end the recording
-        log::verbose("debug information: {}", error.what());
-      }
-      lock.lock();
-      answers_.push_back(std::move(answer));
-      --open_;
+      answer(question);
     }
+    for (const Question& question : work.questions) {
+      if (stop_) return;
+      answer(question);
+    }
+    lock.lock();
   }
 }
 

@@ -1,13 +1,16 @@
-// Looks up the names of locations, on a thread of its own and by the files of their modules: the
-// process may have unloaded them, or be gone. Reading the debug information of one file can take
+// Looks up the names of locations, and the functions that tail calls have left out, on a thread of
+// its own. Names are found by the files of the modules: the process may have unloaded them, or be
+// gone. Reading the debug information of one file can take
 // seconds.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +18,7 @@
 
 #include "controller/callpath/places.h"
 #include "controller/callpath/recording.h"
+#include "controller/callpath/tail_calls.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::callpath {
@@ -38,6 +42,7 @@ class Namer {
     LocationId id = 0;
     std::uint32_t module = 0;
     const unwind::ModuleFile* file = nullptr;  // must live as long as this object
+    const std::string* path = nullptr;         // of the module, as in the maps; lives as long, too
     Address start = 0;                         // where a module without a file is mapped
     Address offset = 0;                        // within the code of the location
   };
@@ -46,26 +51,59 @@ class Namer {
     std::vector<SourceFrame> frames;  // empty: nothing is known
   };
 
+  // Where something below a call may be missing. Both addresses are those at run time.
+  struct TailQuestion {
+    LocationId call = 0;
+    LocationId callee = 0;
+    Address return_address = 0;
+    Address code = 0;  // of the callee
+    // Of the locations. The paths are those of the modules' questions.
+    const std::string* call_path = nullptr;
+    const std::string* callee_path = nullptr;
+    Address call_offset = 0;
+    Address callee_offset = 0;
+    std::uint64_t mappings = 0;  // changes whenever what is mapped does
+    bool again = false;          // mappings had changed when it was answered first
+  };
+  struct TailAnswer {
+    TailQuestion question;
+    std::optional<TailCall> call;  // nullopt: nothing is missing, as far as can be told
+  };
+
   void ask(Question question);
+  void ask(const TailQuestion& question);
   std::vector<Answer> answers();  // since the last call
+  std::vector<TailAnswer> tail_answers();
   std::size_t open_questions();
 
  private:
+  struct Work {
+    std::vector<Question> questions;
+    std::vector<TailQuestion> tails;
+  };
   void work();
+  void answer(const Question& question);
+  void answer(const TailQuestion& question);
+  std::optional<TailCall> find_tail(const TailQuestion& question);
+  std::string function_at(const std::string& path, Address offset);
   std::vector<SourceFrame> look_up(const Question& question);
   unwind::Symbolizer* symbolizer_of(const Question& question);
 
   Pid target_;
-  // Both are used by the thread alone.
+  // These are used by the thread alone.
   std::unordered_map<std::uint32_t, std::unique_ptr<unwind::Symbolizer>> by_module_;
   std::unique_ptr<unwind::Symbolizer> live_;
+  std::unordered_map<std::string, Question> by_path_;  // one question of each module
+  std::optional<TailCalls> tails_;
+  std::uint64_t mappings_ = 0;  // that tails_ has read
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Question> questions_;  // guarded by mutex_
-  std::vector<Answer> answers_;      // guarded by mutex_
-  std::size_t open_ = 0;             // guarded by mutex_
-  bool stop_ = false;                // guarded by mutex_
-  std::thread thread_;               // last: it uses all of the above
+  Work work_;                             // guarded by mutex_
+  std::vector<Answer> answers_;           // guarded by mutex_
+  std::vector<TailAnswer> tail_answers_;  // guarded by mutex_
+  std::size_t open_ = 0;                  // guarded by mutex_
+  std::atomic<bool> stop_ = false;        // changed under mutex_
+  std::thread thread_;                    // last: it uses all of the above
 };
 
 }  // namespace causalctl::callpath

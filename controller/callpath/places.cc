@@ -22,16 +22,19 @@ Places::Places(Pid target, Recording& recording)
   unwind::MappedFile none;
   none.path = kAnonymous;
   module_of(none);  // number 0
-  read_maps();
+  read_again();
 }
 
-void Places::executed() {
+void Places::read_again() {
+  if (const auto maps = procfs::maps(target_)) take(*maps);
+}
+
+void Places::take(const std::vector<procfs::Map>& maps) {
+  const std::vector<unwind::MappedFile> files = loaded_.read(maps);
+  if (files.empty()) return;  // the target is gone
   pieces_.clear();
-  read_maps();
-}
-
-void Places::read_maps() {
-  for (const unwind::MappedFile& file : loaded_.read()) {
+  for (auto& each : cache_) each.clear();
+  for (const unwind::MappedFile& file : files) {
     const std::uint32_t module = module_of(file);
     for (const unwind::MappedRange& range : file.code) {
       put(range.start, range.end, module, file.bias.value_or(file.start));
@@ -63,7 +66,7 @@ std::uint32_t Places::module_of(const unwind::MappedFile& file) {
     const bool in_file = !file.path.empty() && file.path.front() == '/';
     auto opened = in_file ? unwind::open_module_file(target_, file) : unwind::ModuleFile();
     recording_.modules.push_back({file.path, opened.build_id});
-    files_.push_back({std::move(opened), file.start});
+    files_.push_back({std::move(opened), file.path, file.start});
   }
   return known->second;
 }
@@ -84,7 +87,19 @@ void Places::put(Address start, Address end, std::uint32_t module, Address bias)
     if (old.end > end) next = pieces_.insert({end, old}).first;
   }
   pieces_[start] = {end, module, bias};
+  ++mappings_;
   for (auto& each : cache_) each.clear();
+}
+
+std::optional<Address> Places::address_of(LocationId number) const {
+  const Location& location = recording_.locations.at(number);
+  for (const auto& [start, piece] : pieces_) {
+    const Address within = location.offset - (location.is_call ? 1 : 0) + piece.bias;
+    if (piece.module == location.module && within >= start && within < piece.end) {
+      return location.offset + piece.bias;
+    }
+  }
+  return std::nullopt;
 }
 
 LocationId Places::at(Address address, bool is_call) {

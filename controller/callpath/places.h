@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -30,7 +31,9 @@ class Places {
   Places(Pid target, Recording& recording);
 
   void mapped(const perf::MapEvent& event);  // in time order
-  void executed();                           // the target runs another program
+  // Reads what is mapped again: the target runs another program, or records were lost.
+  void read_again();
+  void take(const std::vector<procfs::Map>& maps);  // the same, with those that were read before
   // Reads what has been added to the names of code that the target compiles at run time, once such
   // code was met. Call it before the samples since the last call are looked up: memory of code is
   // used again, and a name holds from then on.
@@ -41,9 +44,14 @@ class Places {
 
   // The location that stands for what has no code in the target; `name` is in brackets.
   LocationId outside(const char* name);
+  // Where a location is now, by its number; nullopt if its module is not mapped.
+  std::optional<Address> address_of(LocationId location) const;
+  // Changes whenever what is mapped does.
+  std::uint64_t mappings() const { return mappings_; }
 
   // The file of a module; its descriptor is not open if it cannot be had.
   const unwind::ModuleFile& file(std::uint32_t module) const { return files_.at(module).file; }
+  const std::string& path(std::uint32_t module) const { return files_.at(module).path; }
   // Where the module was mapped first.
   Address first_start(std::uint32_t module) const { return files_.at(module).start; }
 
@@ -56,10 +64,10 @@ class Places {
   };
   struct File {
     unwind::ModuleFile file;
+    std::string path;
     Address start = 0;
   };
 
-  void read_maps();
   LocationId compiled(Address address, bool is_call);
   std::uint32_t module_of(const unwind::MappedFile& file);
   void put(Address start, Address end, std::uint32_t module, Address bias);
@@ -70,6 +78,7 @@ class Places {
   std::map<FileKey, std::uint32_t> modules_;
   std::deque<File> files_;           // by module; they do not move
   std::map<Address, Piece> pieces_;  // by start; they do not overlap
+  std::uint64_t mappings_ = 0;
   std::map<std::tuple<std::uint32_t, Address, bool>, LocationId> locations_;
   symbols::PerfMapFile perf_map_;
   bool met_compiled_ = false;

@@ -8,10 +8,13 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/callpath/epoch_choice.h"
 #include "controller/callpath/profile_tree.h"
+#include "controller/callpath/tail_counts.h"
 #include "unwind/names.h"
 
 namespace causalctl::callpath {
@@ -61,13 +64,15 @@ class Frames {
     return number_of(std::move(frame), 0, 0);
   }
 
-  // Returns the frames of a location, outermost first.
-  std::vector<std::uint32_t> of_location(const Recording& run, const Location& location) {
+  // Returns the frames of a location, outermost first. `tail`: they are not on the stack.
+  std::vector<std::uint32_t> of_location(const Recording& run, const Location& location,
+                                         bool tail) {
     const Module& module = run.modules[location.module];
     const std::uint32_t module_number = number_of_module(module);
     const std::string unknown = name_of_unknown(module.path);
     Frame frame;
     frame.module = module.path;
+    frame.tail = tail;
     frame.offset = location.offset - (location.is_call ? 1 : 0);
     if (location.frames.empty()) {
       frame.function = unknown;
@@ -87,9 +92,10 @@ class Frames {
   }
 
  private:
-  // Module, offset, how many functions are around it, function, file, line. What other runs know of
-  // a place may differ.
-  using Key = std::tuple<std::uint32_t, Address, std::uint32_t, std::string, std::string, int>;
+  // Module, offset, how many functions are around it, tail, function, file, line. What other runs
+  // know of a place may differ.
+  using Key =
+      std::tuple<std::uint32_t, Address, std::uint32_t, bool, std::string, std::string, int>;
 
   static std::string name_of_unknown(const std::string& path) {
     if (path.empty()) return "[unknown]";
@@ -108,9 +114,9 @@ class Frames {
   }
 
   std::uint32_t number_of(Frame frame, std::uint32_t module, std::uint32_t around) {
-    const auto [entry, is_new] =
-        frames_.emplace(Key(module, frame.offset, around, frame.function, frame.file, frame.line),
-                        static_cast<std::uint32_t>(profile_.frames.size()));
+    const auto [entry, is_new] = frames_.emplace(
+        Key(module, frame.offset, around, frame.tail, frame.function, frame.file, frame.line),
+        static_cast<std::uint32_t>(profile_.frames.size()));
     if (is_new) profile_.frames.push_back(std::move(frame));
     return entry->second;
   }
@@ -124,7 +130,11 @@ class Frames {
 class Expansion {
  public:
   Expansion(const Recording& run, Frames& frames, ProfileTree& tree)
-      : run_(run), frames_(frames), tree_(tree), of_location_(run.locations.size()) {}
+      : run_(run), frames_(frames), tree_(tree), of_location_(run.locations.size()) {
+    for (const Tail& tail : run.tails) {
+      if (tail.kind == TailKind::found) tails_[pair_of(tail.call, tail.callee)] = &tail;
+    }
+  }
 
   // Returns the profile's node for a node of the recording, below `top`.
   std::uint32_t node(NodeId id, std::uint32_t top) {
@@ -135,9 +145,9 @@ class Expansion {
     for (; known[id] == kUnknown; id = run_.tree.node(id).parent) path_.push_back(id);
     std::uint32_t end = known[id];
     for (auto each = path_.rbegin(); each != path_.rend(); ++each) {
-      for (const std::uint32_t frame : frames_of(run_.tree.node(*each).location)) {
-        end = tree_.child(end, frame);
-      }
+      const CallTree::Node& node = run_.tree.node(*each);
+      if (node.parent != kRoot) end = with_tails(node, end);
+      for (const std::uint32_t frame : frames_of(node.location)) end = tree_.child(end, frame);
       known[*each] = end;
     }
     return end;
@@ -163,16 +173,33 @@ class Expansion {
  private:
   static constexpr std::uint32_t kUnknown = UINT32_MAX;
 
+  static std::uint64_t pair_of(LocationId call, LocationId callee) {
+    return std::uint64_t{call} << 32 | callee;
+  }
+
   const std::vector<std::uint32_t>& frames_of(LocationId location) {
     std::vector<std::uint32_t>& frames = of_location_[location];
-    if (frames.empty()) frames = frames_.of_location(run_, run_.locations[location]);
+    if (frames.empty()) frames = frames_.of_location(run_, run_.locations[location], false);
     return frames;
+  }
+
+  // Returns the end of the path with the functions that are missing above the node.
+  std::uint32_t with_tails(const CallTree::Node& node, std::uint32_t end) {
+    const auto found = tails_.find(pair_of(run_.tree.node(node.parent).location, node.location));
+    if (found == tails_.end()) return end;
+    for (const LocationId jump : found->second->jumps) {
+      for (const std::uint32_t frame : frames_.of_location(run_, run_.locations[jump], true)) {
+        end = tree_.child(end, frame);
+      }
+    }
+    return end;
   }
 
   const Recording& run_;
   Frames& frames_;
   ProfileTree& tree_;
   std::vector<std::vector<std::uint32_t>> of_location_;
+  std::unordered_map<std::uint64_t, const Tail*> tails_;       // by the pair of locations
   std::map<std::uint32_t, std::vector<std::uint32_t>> nodes_;  // by `top`
   std::vector<NodeId> path_;
 };
@@ -203,10 +230,19 @@ std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> ru
   return columns;
 }
 
+// A group of threads with one start is called after the function, once its name is known.
+std::string name_of_group(const Recording& run, const Group& group) {
+  if (!group.start) return group.name;
+  const std::vector<SourceFrame>& frames = run.locations[*group.start].frames;
+  const bool known = !frames.empty() && !frames.back().function.empty();
+  return known ? frames.back().function : group.name;
+}
+
 std::set<std::string> groups_of(std::span<const Recording> runs) {
   std::set<std::string> names;
   for (const Recording& run : runs) {
-    for (const auto& [key, slice] : run.slices) names.insert(run.groups[key.group].name);
+    for (const auto& [key, slice] : run.slices)
+      names.insert(name_of_group(run, run.groups[key.group]));
   }
   return names;
 }
@@ -218,16 +254,19 @@ std::vector<std::pair<NodeId, std::uint64_t>> sorted(const Slice& slice) {
   return values;
 }
 
-void add_trees(std::span<const Recording> runs, Profile& profile) {
+void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Profile& profile) {
   const std::map<std::string_view, std::size_t> columns = columns_of(runs, profile);
   const bool has_groups = groups_of(runs).size() > 1;
   ProfileTree tree(profile.columns.size());
   Frames frames(profile);
-  for (const Recording& run : runs) {
+  for (std::size_t number = 0; number < runs.size(); ++number) {
+    const Recording& run = runs[number];
     Expansion expansion(run, frames, tree);
     for (const auto& [key, slice] : run.slices) {
+      if (!epochs.has(number, key.epoch)) continue;
       const std::uint32_t top =
-          has_groups ? tree.child(0, frames.of_group(run.groups[key.group].name)) : 0;
+          has_groups ? tree.child(0, frames.of_group(name_of_group(run, run.groups[key.group])))
+                     : 0;
       const std::size_t column = columns.at(run.name_of_metric(key.metric));
       for (const auto& [node, value] : sorted(slice)) {
         const std::uint32_t at =
@@ -243,7 +282,9 @@ void add_trees(std::span<const Recording> runs, Profile& profile) {
 void add_wakers(std::span<const Recording> runs, Profile& profile) {
   std::set<std::string> groups;
   for (const Recording& run : runs) {
-    for (const auto& [group, sums] : run.wakers) groups.insert(run.groups[group].name);
+    for (const auto& [group, sums] : run.wakers) {
+      groups.insert(name_of_group(run, run.groups[group]));
+    }
   }
   profile.columns = {{"blocked", "nanoseconds", "Time blocked, by who ended it"}};
   ProfileTree tree(profile.columns.size());
@@ -252,7 +293,8 @@ void add_wakers(std::span<const Recording> runs, Profile& profile) {
     Expansion expansion(run, frames, tree);
     for (const auto& [group, sums] : run.wakers) {
       const std::uint32_t top =
-          groups.size() > 1 ? tree.child(0, frames.of_group(run.groups[group].name)) : 0;
+          groups.size() > 1 ? tree.child(0, frames.of_group(name_of_group(run, run.groups[group])))
+                            : 0;
       for (const auto& [pair, value] : sums) {
         const std::uint32_t wake = tree.child(expansion.node(pair.first, top), frames.of_wake());
         tree.add(expansion.inverted(pair.second, wake), 0, value);
@@ -303,8 +345,7 @@ Chains chains_of(std::span<const Recording> runs) {
 }
 
 // Everything but the trees.
-Profile begin_profile(std::span<const Recording> runs) {
-  INVARIANT(!runs.empty());
+Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epochs) {
   Profile profile;
   const Recording& first = runs.front();
   profile.program = first.executable;
@@ -313,22 +354,29 @@ Profile begin_profile(std::span<const Recording> runs) {
   profile.runs = runs.size();
   profile.started_ns = first.started_ns;
   profile.chains = chains_of(runs);
+  profile.tail_calls = count_tails(runs, epochs);
+  profile.epochs = epochs.rows();
   std::uint64_t samples = 0;
   double sampled_ns = 0;
   bool one_program = true;
   const Nanoseconds longest_ns = INT64_MAX / static_cast<Nanoseconds>(runs.size());
-  for (const Recording& run : runs) {
+  for (std::size_t number = 0; number < runs.size(); ++number) {
+    const Recording& run = runs[number];
     if (run.host != first.host) profile.host.clear();
     one_program = one_program && run.executable == first.executable;
     if (run.host != first.host || run.pid != first.pid) profile.pid = 0;
     profile.started_ns = std::min(profile.started_ns, run.started_ns);
-    profile.wall_ns += std::clamp<Nanoseconds>(run.wall_ns, 0, longest_ns);
+    profile.wall_ns += std::clamp<Nanoseconds>(
+        epochs.all() ? run.wall_ns : epochs.length_ns(number), 0, longest_ns);
     samples += run.losses.samples_total;
     sampled_ns +=
         static_cast<double>(run.losses.samples_total) * static_cast<double>(run.period_ns);
     const std::string which =
         runs.size() > 1 ? fmt::format("{} (process {}): ", run.executable, run.pid) : "";
     add_notes(run, which, profile);
+  }
+  if (!epochs.all()) {
+    profile.notes.emplace_back("Only some epochs are shown; chains and losses are those of all.");
   }
   if (!one_program) profile.notes.emplace_back("The runs are of different programs.");
   profile.period_ns = samples > 0
@@ -339,9 +387,11 @@ Profile begin_profile(std::span<const Recording> runs) {
 
 }  // namespace
 
-Profile present(std::span<const Recording> runs) {
-  Profile profile = begin_profile(runs);
-  add_trees(runs, profile);
+Profile present(std::span<const Recording> runs, const std::string& epoch) {
+  INVARIANT(!runs.empty());
+  const ChosenEpochs epochs(runs, epoch);
+  Profile profile = begin_profile(runs, epochs);
+  add_trees(runs, epochs, profile);
   return profile;
 }
 
@@ -350,7 +400,7 @@ Profile present_wakers(std::span<const Recording> runs) {
     throw UsageError("--wakers: who ended waits was not recorded",
                      "record it by causalctl callpath --wakers");
   }
-  Profile profile = begin_profile(runs);
+  Profile profile = begin_profile(runs, ChosenEpochs(runs, ""));
   add_wakers(runs, profile);
   return profile;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "controller/callpath/recording.h"
@@ -11,8 +12,9 @@ namespace causalctl::callpath {
 
 // Combines the runs: what is at one place of one file counts together. Inlined functions become
 // frames of their own. If there are several groups of threads, each path begins with its group.
-// REQUIRES: at least one run.
-report::callpath::Profile present(std::span<const Recording> runs);
+// `epoch` is which epochs count (epoch_choice.h); all if it is empty. Throws UsageError as
+// ChosenEpochs does. REQUIRES: at least one run.
+report::callpath::Profile present(std::span<const Recording> runs, const std::string& epoch = "");
 
 // Returns the time in which threads were blocked, by the path that waited; below each path who
 // ended the waits, from the function that woke it outwards. Throws UsageError if no run has

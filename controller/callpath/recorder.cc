@@ -43,6 +43,10 @@ void Recorder::take(const perf::Event& event) {
   } else if (const auto* exit = std::get_if<perf::ThreadExitEvent>(&event)) {
     if (const auto wait = waits_.end(exit->thread, exit->time_ns)) add(*wait);
     flush(exit->thread);
+  } else if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
+    settle(exec->time_ns);
+    groups_.executed();
+    edges_.clear();  // what was called before is over
   } else if (const auto* name = std::get_if<perf::NameEvent>(&event)) {
     flush(name->thread);  // into the group that it leaves
     groups_.named(name->thread, name->name);
@@ -61,6 +65,10 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
   if (chain.end == unwind::ChainEnd::no_table) ++totals.no_table;
   if (chain.end == unwind::ChainEnd::copy_short) ++totals.copy_short;
   if (chain.end == unwind::ChainEnd::no_call) ++totals.no_call;
+  if (chain.complete() && !path_.empty() && groups_.wants_start(sample.thread)) {
+    flush(sample.thread);  // into the group that it leaves
+    groups_.began(sample.thread, start_of(path_, recording_));
+  }
   const NodeId node = recording_.tree.path(path_);
   count_calls(chain, sample, node);
   return node;

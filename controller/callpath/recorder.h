@@ -43,8 +43,6 @@ class Recorder {
   // Counts what waits have lasted so far, and gives those without a sampled path to other paths.
   void settle(Nanoseconds now_ns);
   void begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns);
-  // Another program was executed: what was called before is over.
-  void executed() { edges_.clear(); }
 
   // Returns the sum of an event's values so far.
   std::uint64_t event_sum(std::uint32_t tag) const {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -46,6 +47,24 @@ struct Location {
   std::vector<SourceFrame> frames;
 };
 
+// What became of a call that leads to another function than that of the frame below it
+// (tail_search.h).
+enum class TailKind : std::uint8_t {
+  found,        // the functions between are known
+  ambiguous,    // several chains of jumps lead there, or not all could be followed
+  unexplained,  // none does
+};
+
+// Wherever `callee` is below `call` in the tree.
+struct Tail {
+  LocationId call = 0;
+  LocationId callee = 0;
+  TailKind kind = TailKind::found;
+  // Where each function that is missing between them jumped on, outermost first; its beginning if
+  // it does at several places. Empty unless they were found.
+  std::vector<LocationId> jumps;
+};
+
 // What is summed for each path. Values after these are events (Recording::events).
 enum class Metric : std::uint8_t {
   samples,      // of CPU time
@@ -81,7 +100,10 @@ constexpr Metric metric_of_event(std::size_t index) {
 
 // Threads that are told apart in the report.
 struct Group {
-  std::string name;  // "all", a thread's name, or "name (thread 12)"
+  std::string name;  // "all", a thread's name, "name (thread 12)", or a place in a file
+  // Of threads that are told apart by their start: in the function with which they began, whose
+  // name is that of the group once it is known.
+  std::optional<LocationId> start = {};
 };
 
 struct Epoch {
@@ -133,6 +155,7 @@ struct Recording : session::Recording {
   std::vector<Group> groups;
   std::vector<Epoch> epochs;
   CallTree tree;
+  std::vector<Tail> tails;  // each pair of locations once
   std::map<SliceKey, Slice> slices;
   // Time blocked by group of threads, and by the paths that waited and that woke them.
   std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers;

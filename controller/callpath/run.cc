@@ -10,6 +10,8 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/callpath/event_cost.h"
+#include "controller/callpath/mappings.h"
+#include "controller/callpath/missing_callers.h"
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
 #include "controller/callpath/recorder.h"
@@ -88,7 +90,9 @@ class Run {
         session_(target, session_options(settings, events_)),
         unwinder_(target),
         places_(target, recording),
+        mappings_(target, places_, unwinder_),
         namer_(target),
+        missing_callers_(places_, namer_, recording),
         recorder_({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
                      return chain_of(sample);
                    },
@@ -98,7 +102,9 @@ class Run {
                      return value_of(events_.at(sample.tag), sample);
                    },
                    [this](const char* name) { return places_.outside(name); }},
-                  settings.grouping, settings.waits, recording) {
+                  settings.grouping, settings.waits, recording),
+        epochs_(settings.epochs, recorder_, recording) {
+    epochs_.arm(target, session_);
     if (settings.wakers) recorder_.record_wakers();
     for (const WatchedEvent& event : events_) {
       budgets_.emplace_back(event.cost_ns, settings.most_slowdown);
@@ -110,9 +116,11 @@ class Run {
   void follow() {
     hooks_.begun();
     session_.start();
+    mappings_.read();  // there were no records before
     unwinder_.mend_stacks();
     hooks_.followed();
     begin_ns_ = drained_ns_ = monotonic_now();
+    epochs_.start(begin_ns_);
     const Nanoseconds cpu_ns = process_cpu_now();
     while (!is_over()) {
       sleep_until(monotonic_now() + kDrainEvery);
@@ -151,18 +159,16 @@ class Run {
     places_.read_compiled();
     drained_ns_ = monotonic_now();
     for (const perf::Event& event : session_.drain(drained_ns_)) {
-      if (const auto* map = std::get_if<perf::MapEvent>(&event)) {
-        places_.mapped(*map);
-        unwinder_.refresh();
-      } else if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
-        recorder_.begin_epoch(exec->time_ns - begin_ns_, "another program was executed",
-                              exec->time_ns);
-        recorder_.executed();
-        places_.executed();
-        unwinder_.refresh();
+      epochs_.take(event);
+      mappings_.take(event);
+      // The recording begins with the first reading, a moment after the first samples.
+      if (std::holds_alternative<perf::SampleEvent>(event) &&
+          !mappings_.known_at(perf::time_of(event))) {
+        continue;
       }
       recorder_.take(event);
     }
+    mappings_.lost(session_.losses().records_lost, drained_ns_);
     keep_cost_small(drained_ns_ - begin_ns_);
     ask_names();
   }
@@ -199,13 +205,21 @@ class Run {
     }
   }
 
+  // Also asks for what tail calls have left out, whose places need names as well.
   void ask_names() {
+    ask_names_of_new();
+    missing_callers_.update();
+    ask_names_of_new();
+  }
+
+  void ask_names_of_new() {
     for (; asked_ < recording_.locations.size(); ++asked_) {
       const Location& location = recording_.locations[asked_];
       if (location.module == 0) continue;
       const unwind::ModuleFile& file = places_.file(location.module);
-      namer_.ask({static_cast<LocationId>(asked_), location.module, &file,
-                  places_.first_start(location.module), location.offset - location.is_call});
+      namer_.ask(Namer::Question{
+          static_cast<LocationId>(asked_), location.module, &file, &places_.path(location.module),
+          places_.first_start(location.module), location.offset - location.is_call});
     }
     for (Namer::Answer& answer : namer_.answers()) {
       recording_.locations[answer.id].frames = std::move(answer.frames);
@@ -223,10 +237,7 @@ class Run {
       session_.jitter();
       next_jitter_ns_ = now_ns + kJitterEvery;
     }
-    if (settings_.epoch_ns && now_ns - begin_ns_ >= next_epoch_ns_ + *settings_.epoch_ns) {
-      next_epoch_ns_ += *settings_.epoch_ns;
-      recorder_.begin_epoch(next_epoch_ns_, "time", drained_ns_);
-    }
+    epochs_.at_time(now_ns, drained_ns_);
     if (now_ns < next_write_ns_) return;
     next_write_ns_ = now_ns + kWriteEvery;
     recorder_.settle(drained_ns_);
@@ -257,8 +268,10 @@ class Run {
       hooks_.show(
           fmt::format("reading debug information: {} places to look up", namer_.open_questions()));
       sleep_until(monotonic_now() + 20 * kMillisecond);
+      ask_names();
     }
     ask_names();
+    epochs_.finish();
     session::warn_of_losses(session_, recording_);
   }
 
@@ -272,15 +285,17 @@ class Run {
   perf::Session session_;
   unwind::Unwinder unwinder_;
   Places places_;
+  Mappings mappings_;
   Namer namer_;
+  MissingCallers missing_callers_;
   Recorder recorder_;
+  Epochs epochs_;
   Nanoseconds begin_ns_ = 0;
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come
   std::size_t asked_ = 0;       // locations whose names were asked for
   Nanoseconds adapted_ns_ = 0;  // when it was last told how often threads may be sampled
   Nanoseconds next_jitter_ns_ = 0;
   Nanoseconds next_write_ns_ = 0;
-  Nanoseconds next_epoch_ns_ = 0;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/callpath/epochs.h"
 #include "controller/callpath/event_spec.h"
 #include "controller/callpath/recording.h"
 #include "controller/callpath/thread_groups.h"
@@ -21,7 +22,7 @@ struct Settings {
   Grouping grouping = Grouping::all;
   std::vector<EventSpec> events;  // sampled besides
   double most_slowdown = 0.03;    // share of a thread's time that uprobes of `events` may cost
-  std::optional<Nanoseconds> epoch_ns;  // length of an epoch; nullopt: the run is one
+  EpochSettings epochs;
   std::uint64_t seed = 1;
 };
 

@@ -2,7 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "unwind/names.h"
+
 namespace causalctl::callpath {
+namespace {
+
+// Beginnings of the names of files that start threads for others.
+constexpr std::array<std::string_view, 9> kRuntimes = {"libc.so",   "libc-",   "libpthread",
+                                                       "libstdc++", "libc++",  "ld-linux",
+                                                       "ld-musl",   "libgomp", "libomp"};
+
+bool is_runtime(const Recording& recording, LocationId location) {
+  const Module& module = recording.modules.at(recording.locations.at(location).module);
+  const std::string_view name = unwind::base_name(module.path);
+  return std::any_of(kRuntimes.begin(), kRuntimes.end(),
+                     [&](std::string_view each) { return name.starts_with(each); });
+}
+
+}  // namespace
+
+LocationId start_of(const std::vector<LocationId>& path, const Recording& recording) {
+  std::size_t at = 0;
+  // The first thread begins in its own file, which at once calls the C library to call main().
+  if (path.size() > 1 && !is_runtime(recording, path[0]) && is_runtime(recording, path[1])) ++at;
+  while (at < path.size() && is_runtime(recording, path[at])) ++at;
+  return at < path.size() ? path[at] : path[0];
+}
 
 ThreadGroups::ThreadGroups(Grouping grouping, Recording& recording)
     : grouping_(grouping), recording_(recording) {}
@@ -16,12 +45,34 @@ std::uint32_t ThreadGroups::group_of(ThreadId thread) {
   const auto [known, is_new] = of_thread_.try_emplace(thread, 0);
   if (!is_new) return known->second;
   std::string name = "all";
-  if (grouping_ != Grouping::all) {
+  if (grouping_ == Grouping::by_start) {
+    const auto start = starts_.find(thread);
+    if (start != starts_.end()) return known->second = group_with_start(start->second);
+    name = "[start not known]";
+  } else if (grouping_ != Grouping::all) {
     const auto named = names_.find(thread);
     name = named == names_.end() ? "[thread without a name]" : named->second;
     if (grouping_ == Grouping::each) name += fmt::format(" (thread {})", thread.tid);
   }
   return known->second = group(name);
+}
+
+std::uint32_t ThreadGroups::group_with_start(LocationId start) {
+  const Location& location = recording_.locations.at(start);
+  const std::uint32_t number = group(fmt::format(
+      "{}+{:#x}", unwind::base_name(recording_.modules.at(location.module).path), location.offset));
+  recording_.groups[number].start = start;
+  return number;
+}
+
+void ThreadGroups::began(ThreadId thread, LocationId start) {
+  starts_[thread] = start;
+  of_thread_.erase(thread);
+}
+
+void ThreadGroups::executed() {
+  starts_.clear();
+  of_thread_.clear();
 }
 
 std::uint32_t ThreadGroups::group(const std::string& name) {

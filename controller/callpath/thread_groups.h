@@ -1,5 +1,10 @@
-// Tells which group of threads a thread belongs to: all are one, those with one name are, or each
-// is its own. A thread that is renamed changes its group from then on.
+// Tells which group of threads a thread belongs to: all are one, those with one name are, each is
+// its own, or those are one that began with one function (csprof §2.5.5 keeps threads apart by
+// where they were created). A thread that is renamed changes its group from then on.
+//
+// The function with which a thread began is in each complete chain of it: outermost is the code of
+// the C library that starts threads or programs, and then comes the first code that is of no
+// run-time library. Until a thread has had a complete chain, it belongs to a group of such threads.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +18,9 @@
 
 namespace causalctl::callpath {
 
-enum class Grouping : std::uint8_t { all, by_name, each };
+enum class Grouping : std::uint8_t { all, by_name, each, by_start };
 constexpr auto names_of(Grouping) {
-  return std::array<std::string_view, 3>{"all", "by-name", "each"};
+  return std::array<std::string_view, 4>{"all", "by-name", "each", "by-start"};
 }
 
 class ThreadGroups {
@@ -26,14 +31,27 @@ class ThreadGroups {
   void named(ThreadId thread, const std::string& name);
   std::uint32_t group_of(ThreadId thread);
 
+  // Whether it matters how a thread began, and that is not known.
+  bool wants_start(ThreadId thread) const {
+    return grouping_ == Grouping::by_start && !starts_.contains(thread);
+  }
+  void began(ThreadId thread, LocationId start);
+  void executed();  // all threads run another program
+
  private:
   std::uint32_t group(const std::string& name);
+  std::uint32_t group_with_start(LocationId start);
 
   Grouping grouping_;
   Recording& recording_;
   std::map<ThreadId, std::string> names_;
+  std::map<ThreadId, LocationId> starts_;
   std::map<ThreadId, std::uint32_t> of_thread_;
   std::map<std::string, std::uint32_t> by_name_;
 };
+
+// Returns where a thread was in the function with which it began. REQUIRES: the path is complete,
+// outermost first, and not empty.
+LocationId start_of(const std::vector<LocationId>& path, const Recording& recording);
 
 }  // namespace causalctl::callpath

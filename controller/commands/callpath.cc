@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -24,6 +25,7 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
+#include "controller/progress/progress.h"
 #include "controller/session/identity.h"
 #include "controller/session/interrupts.h"
 #include "controller/session/status_line.h"
@@ -38,12 +40,15 @@ namespace {
 
 constexpr Nanoseconds kShortestPeriod = 100 * kMicrosecond;
 constexpr Nanoseconds kLongestPeriod = kSecond;
-constexpr const char* kEvery = "every ";
+constexpr Nanoseconds kShortestEpoch = 100 * kMillisecond;
+constexpr std::string_view kEvery = "every ";
+constexpr std::string_view kOn = "on ";
+constexpr std::string_view kDlopen = "dlopen";
 
 struct CallpathArguments {
   std::vector<std::string> target;  // a PID, or a command
-  std::string duration, period = "auto", threads = "all", epoch;
-  std::vector<std::string> events;
+  std::string duration, period = "auto", threads = "all";
+  std::vector<std::string> events, epochs;
   std::string slowdown = "3";
   bool wakers = false;
   std::string log = "callpath.jsonl";
@@ -77,6 +82,29 @@ double slowdown_of(const std::string& text) {
                    "3 is usual");
 }
 
+callpath::EpochSettings epochs_of(const std::vector<std::string>& options) {
+  callpath::EpochSettings settings;
+  for (const std::string& option : options) {
+    if (option == kDlopen) {
+      settings.libraries = true;
+    } else if (option.starts_with(kEvery)) {
+      settings.every_ns = config::parse_duration(option.substr(kEvery.size()), "--epoch");
+      if (*settings.every_ns < kShortestEpoch) {
+        throw UsageError(fmt::format("--epoch {}: shorter than {}", option,
+                                     config::duration_text(kShortestEpoch)),
+                         "every 10s is usual");
+      }
+    } else if (option.starts_with(kOn)) {
+      settings.points.push_back(option.substr(kOn.size()));
+      progress::parse_spec(settings.points.back());
+    } else {
+      throw UsageError(fmt::format("--epoch {}: unknown", option),
+                       "for example --epoch 'every 10s', --epoch dlopen, --epoch 'on usdt:p:n'");
+    }
+  }
+  return settings;
+}
+
 callpath::Settings settings_of(const CallpathArguments& arguments) {
   callpath::Settings settings;
   if (!arguments.duration.empty()) {
@@ -103,14 +131,7 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
   if (settings.wakers && !settings.waits) {
     throw UsageError("--wakers: waits are not recorded", "add --event offcpu");
   }
-  if (!arguments.epoch.empty()) {
-    if (!arguments.epoch.starts_with(kEvery)) {
-      throw UsageError(fmt::format("--epoch {}: unknown", arguments.epoch),
-                       "for example --epoch 'every 10s'");
-    }
-    settings.epoch_ns =
-        config::parse_duration(arguments.epoch.substr(std::string(kEvery).size()), "--epoch");
-  }
+  settings.epochs = epochs_of(arguments.epochs);
   settings.seed = std::random_device()();
   return settings;
 }
@@ -211,10 +232,11 @@ void add_callpath(CLI::App& app, Command& selected) {
   recording.value(
       "--max-slowdown", arguments->slowdown, "PERCENT",
       "what uprobes of --event may cost a thread; dearer ones are recorded in bursts [3]");
-  recording.value("--threads", arguments->threads, "all|by-name|each",
+  recording.value("--threads", arguments->threads, "all|by-name|each|by-start",
                   "which threads are told apart [all are one group]");
-  recording.value("--epoch", arguments->epoch, "every TIME",
-                  "divides the recording into epochs, which a report can compare [one]");
+  recording.list("--epoch", arguments->epochs, "every TIME|dlopen|on SPEC",
+                 "when an epoch begins, by which a report tells times apart: regularly, when "
+                 "libraries are loaded or unloaded, at a visit of a point; may be repeated [one]");
   OptionGroup output(sub, "Output");
   output.value("-o,--output", arguments->log, "FILE",
                "the log, to which the recording is appended [callpath.jsonl]");

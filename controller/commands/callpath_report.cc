@@ -88,7 +88,8 @@ void check_callpath_view(const CallpathView& view, const std::string& format) {
 void write_callpath_report(std::span<const callpath::Recording> runs,
                            const std::vector<Warning>& warnings, const ReportOptions& options,
                            const CallpathView& view) {
-  model::Profile profile = view.wakers ? callpath::present_wakers(runs) : callpath::present(runs);
+  model::Profile profile =
+      view.wakers ? callpath::present_wakers(runs) : callpath::present(runs, view.epoch);
   callpath::apply(view.filters, profile);
   choose_metric(view.metric, profile);
   for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);

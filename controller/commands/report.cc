@@ -47,9 +47,10 @@ void choose(std::vector<causal::RunGroup>& groups, const std::string& wanted) {
 ExitCode report_causal(const ReportArguments& arguments, const std::vector<LogText>& logs) {
   config::check_format(arguments.options.format, "--format");
   if (!arguments.view.by.empty() || !arguments.view.filters.empty() ||
-      !arguments.view.metric.empty() || arguments.view.wakers) {
+      !arguments.view.metric.empty() || arguments.view.wakers || !arguments.view.epoch.empty()) {
     throw UsageError(
-        "--by, --metric, --wakers, --through, --under and --not are for logs of call paths",
+        "--by, --metric, --wakers, --epoch, --through, --under and --not are for logs of call "
+        "paths",
         fmt::format("{} is an experiment log", logs.front().name));
   }
   causal::ReadLog log = causal::parse_logs(logs);
@@ -191,6 +192,8 @@ void add_report(CLI::App& app, Command& selected) {
              "keep paths with this function, and cut off what is above it");
   paths.list("--not", arguments->without, "FUNCTION",
              "drop paths with this function; these three may be repeated, and nest in order");
+  paths.value("--epoch", arguments->view.epoch, "N|N-M|REASON",
+              "only these epochs: by number, or by a part of the reason [all]");
   on_selected(sub, selected, [arguments, &sub] {
     arguments->view.filters = filters_of(sub);
     return report(*arguments);

@@ -86,6 +86,17 @@ def test_times_of_threads_add_up(options, program, tmp_path):
     assert {frame["function"] for frame in report["frames"] if frame["group"]} == {"resting", "paths"}
 
 
+def test_threads_by_their_start(options, program, tmp_path):
+    with running(program) as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "1s", "--threads", "by-start")
+    groups = {frame["function"] for frame in report["frames"] if frame["group"]}
+    assert {"main", "rest"} <= groups <= {"main", "rest", "[start not known]"}, groups
+    tree = Tree(report)
+    assert tree.sum("samples", "main", "_start") == tree.sum("samples", "_start") > 0
+    # What a thread waited before its first chain is a few ticks.
+    assert tree.sum("blocked", "[start not known]") < 0.2 * report["wall_ns"]
+
+
 def test_only_time_on_a_core(options, program, tmp_path):
     with running(program) as pid:
         report = recorded(options, tmp_path, pid, "--duration", "1s", "--event", "cpu")
@@ -132,7 +143,7 @@ def test_killed_recording_is_readable(options, program, tmp_path):
             with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet"],
                                   cwd=tmp_path) as controller:
                 log = tmp_path / "callpath.jsonl"
-                assert wait_until(lambda: log.exists() and "cells" in log.read_text(), 20)
+                assert wait_until(lambda: log.exists() and '"metrics":["samples"' in log.read_text(), 20)
                 time.sleep(0.3)
                 controller.kill()
             os.kill(pid, 0)

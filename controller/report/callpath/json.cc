@@ -49,6 +49,20 @@ Json head(const Profile& profile, const LabelTree& tree) {
   for (const Chains::Reason& reason : profile.chains.reasons) {
     json["chains"]["reasons"].push_back({{"ended", reason.text}, {"count", reason.count}});
   }
+  json["tail_calls"] = {{"calls", profile.tail_calls.calls},
+                        {"found", profile.tail_calls.found},
+                        {"ambiguous", profile.tail_calls.ambiguous},
+                        {"unexplained", profile.tail_calls.unexplained}};
+  json["epochs"] = Json::array();
+  for (const Epoch& epoch : profile.epochs) {
+    json["epochs"].push_back({{"run", epoch.run},
+                              {"number", epoch.number},
+                              {"start_ns", epoch.start_ns},
+                              {"length_ns", epoch.length_ns},
+                              {"reason", epoch.reason},
+                              {"cpu_ns", epoch.cpu_ns},
+                              {"samples", epoch.samples}});
+  }
   json["columns"] = Json::array();
   for (std::size_t i = 0; i < profile.columns.size(); ++i) {
     const Column& column = profile.columns[i];
@@ -106,9 +120,9 @@ void add_frames(const Profile& profile, std::string& text) {
     fmt::format_to(std::back_inserter(text), "{}\n{{\"function\":{},\"file\":{},\"line\":{},",
                    i == 0 ? "" : ",", quoted(frame.function), quoted(frame.file), frame.line);
     fmt::format_to(std::back_inserter(text),
-                   "\"module\":{},\"offset\":{},\"inlined\":{},\"group\":{}}}",
+                   "\"module\":{},\"offset\":{},\"inlined\":{},\"tail\":{},\"group\":{}}}",
                    module == modules.end() ? "null" : std::to_string(module->second), frame.offset,
-                   frame.inlined, frame.is_group);
+                   frame.inlined, frame.tail, frame.is_group);
   }
 }
 

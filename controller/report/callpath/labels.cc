@@ -89,6 +89,7 @@ LabelTree merged(const Profile& profile, const Labels& labels) {
         for (auto& column : tree.own) column.push_back(0);
       }
       of_node[node] = entry->second;
+      if (profile.frames[profile.nodes[node].frame].tail) tree.nodes[entry->second].tail = true;
     }
     for (std::size_t column = 0; column < tree.own.size(); ++column) {
       tree.own[column][of_node[node]] += profile.own[column][node];

@@ -32,6 +32,7 @@ struct LabelTree {
   struct Node {
     std::uint32_t parent = 0;
     std::uint32_t label = 0;  // means nothing for the root
+    bool tail = false;        // whether some of its frames were found by the code (Frame::tail)
   };
   std::vector<Node> nodes;                      // a parent comes before its children
   std::vector<std::vector<std::uint64_t>> own;  // by column and node

@@ -23,12 +23,14 @@ struct Column {
 };
 
 struct Frame {
-  std::string function;   // "[libz.so.1]", after the module, where nothing better is known
-  std::string file;       // empty without line information
-  int line = 0;           // where the call is made, or the instruction was executed; 0: unknown
-  std::string module;     // path of the file with the code
-  Address offset = 0;     // in the module, as `addr2line -e` takes it; within the call
-  bool inlined = false;   // into its caller, with which it shares module and offset
+  std::string function;  // "[libz.so.1]", after the module, where nothing better is known
+  std::string file;      // empty without line information
+  int line = 0;          // where the call is made, or the instruction was executed; 0: unknown
+  std::string module;    // path of the file with the code
+  Address offset = 0;    // in the module, as `addr2line -e` takes it; within the call
+  bool inlined = false;  // into its caller, with which it shares module and offset
+  // It has no frame on the stack, since it jumped on to what it calls. It was found by the code.
+  bool tail = false;
   bool is_group = false;  // stands for a group of threads, and has only a name
 };
 
@@ -48,6 +50,25 @@ struct Chains {
   std::vector<Reason> reasons;   // of those; not all are known
 };
 
+// Calls on the sampled paths, once for each sample.
+struct TailCalls {
+  std::uint64_t calls = 0;
+  std::uint64_t found = 0;  // of these: lead to another function over tail calls, which are frames
+  std::uint64_t ambiguous = 0;    // over tail calls of which several are possible
+  std::uint64_t unexplained = 0;  // in a way that the code does not tell
+};
+
+// Part of a run.
+struct Epoch {
+  std::size_t run = 0;  // counted from 0, as are the epochs of each run
+  std::size_t number = 0;
+  Nanoseconds start_ns = 0;  // since the start of the run
+  Nanoseconds length_ns = 0;
+  std::string reason;  // why it began: "dlopen of libz.so.1"
+  std::uint64_t cpu_ns = 0;
+  std::uint64_t samples = 0;
+};
+
 struct Profile {
   std::string program;  // path of the executable
   std::string host;     // empty if several are combined
@@ -57,6 +78,8 @@ struct Profile {
   Nanoseconds wall_ns = 0;
   Nanoseconds period_ns = 0;
   Chains chains;
+  TailCalls tail_calls;
+  std::vector<Epoch> epochs;    // those that are shown, in order
   std::vector<Column> columns;  // the first one is what the paths are ranked by
   bool first_only = false;      // the text shows the tree of no other column
   std::vector<Frame> frames;

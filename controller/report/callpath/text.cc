@@ -14,6 +14,7 @@
 
 #include "controller/base/proportion.h"
 #include "controller/report/callpath/calls.h"
+#include "controller/report/callpath/epoch_table.h"
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/callpath/render.h"
@@ -243,7 +244,9 @@ void TreeText::write() {
       continue;
     }
     table_.row(tree_.total, tree_.own, tree_.total, todo.node, fitted(todo.own_prefix),
-               labels_.all[tree_.nodes[todo.node].label].name, todo.hot);
+               labels_.all[tree_.nodes[todo.node].label].name +
+                   (tree_.nodes[todo.node].tail ? " (tail call)" : ""),
+               todo.hot);
     push_children(todo);
   }
 }
@@ -316,10 +319,23 @@ void write_table(const Profile& profile, const Labels& labels, std::string_view 
   if (rows.size() > most) out.line("… {} more: --by {}", rows.size() - most, name);
 }
 
+void write_tail_calls(const TailCalls& tails, Text& out) {
+  if (tails.found + tails.ambiguous + tails.unexplained == 0) return;
+  std::string text =
+      fmt::format("In {} % of the calls the caller ended by a jump; it is marked (tail call)",
+                  percent(share(tails.found, tails.calls)));
+  if (tails.ambiguous + tails.unexplained > 0) {
+    text += fmt::format(", or missing in {} %, where it is not certain",
+                        percent(share(tails.ambiguous + tails.unexplained, tails.calls)));
+  }
+  paragraph(text + ".", out);
+}
+
 void write_header(const Profile& profile, Text& out) {
   out.line("{}", out.colored(fmt::format("{}: {}", program_words(profile), sampling_words(profile)),
                              kBold));
   if (const std::string chains = chain_words(profile); !chains.empty()) paragraph(chains, out);
+  write_tail_calls(profile.tail_calls, out);
   for (const std::string& note : profile.notes) paragraph(printable(note), out);
 }
 
@@ -347,6 +363,7 @@ std::string render_text(const Profile& all, By by, bool color, int width) {
   Text out(color, width);
   const Profile profile = without_calls(all);
   write_header(profile, out);
+  write_epochs(profile, out);
   bool any = by == By::calls;
   if (any) write_calls(all, out);
   for (std::size_t column = 0; column < profile.columns.size(); ++column) {

@@ -59,7 +59,10 @@ std::vector<Recording> growing() {
   half.wakers = {{0, {{{2, 3}, 50}}}};
   whole.wakers = {{0, {{{2, 3}, 80}, {{1, 3}, 9}}}};
   whole.add({0, 0, metric_of_event(1)}, 2, 6);
+  half.tails = {{0, 2, TailKind::found, {4, 6}}};
+  whole.tails = {half.tails[0], {1, 4, TailKind::ambiguous, {}}};
   whole.groups.push_back({"worker (thread 12)"});
+  whole.groups.back().start = 2;
   whole.epochs.push_back({500, "dlopen of libz.so.1"});
   whole.add({1, 1, Metric::blocked_ns}, 2, 77);
   whole.add({1, 1, Metric::waits}, 3, 1);
@@ -97,6 +100,14 @@ TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
   CHECK(r.period_ns == whole.period_ns);
   CHECK(r.modules[1].build_id == "ef01");
   CHECK(r.epochs[1].start_ns == 500);
+  REQUIRE(r.groups.size() == 2);
+  CHECK(r.groups[0].start == std::nullopt);
+  CHECK(r.groups[1].start == LocationId{2});
+  REQUIRE(r.tails.size() == 2);
+  CHECK(r.tails[0].callee == 2);
+  CHECK(r.tails[0].jumps == std::vector<LocationId>{4, 6});
+  CHECK(r.tails[1].call == 1);
+  CHECK(r.tails[1].kind == TailKind::ambiguous);
   CHECK(r.chains.complete == 98);
   CHECK(r.chains.no_table == 1);
   CHECK(r.losses.samples_total == 100);
@@ -202,6 +213,27 @@ TEST_CASE("cells of a log must be of nodes that are there, and add up", "[callpa
              Contains("there twice") || Contains("parent"));
   CHECK_THAT(refusal(begin + R"({"type":"nodes","run":"a","n":6,"first":2,"nodes":[3,0]})"),
              Contains("no parent"));
+}
+
+TEST_CASE("tail calls of a log must be of locations that are there", "[callpath][log]") {
+  const std::string begin =
+      R"({"type":"run","kind":"callpath","version":1,"run":"a","n":0})"
+      "\n"
+      R"({"type":"modules","run":"a","n":1,"first":0,"modules":[{"path":"/x"}]})"
+      "\n"
+      R"({"type":"locations","run":"a","n":2,"first":0,"locations":[[0,10,1],[0,20,0]]})"
+      "\n";
+  const auto tails = [&](const std::string& list) {
+    return begin + R"({"type":"tails","run":"a","n":3,"tails":[)" + list + "]}\n";
+  };
+  CHECK(refusal(tails("[0,1,0,1]")).empty());
+  CHECK_THAT(refusal(tails("[0,1,0,2]")), Contains("no location 2"));
+  CHECK_THAT(refusal(tails("[0,1]")), Contains("three numbers"));
+  CHECK_THAT(refusal(begin + R"({"type":"starts","run":"a","n":3,"starts":[[0,1]]})"),
+             Contains("no group 0"));
+  CHECK_THAT(refusal(tails("[0,1,3]")), Contains("no kind of tail 3"));
+  CHECK_THAT(refusal(tails("[0,1,0]")), Contains("do not fit"));
+  CHECK_THAT(refusal(tails("[0,1,1,1]")), Contains("do not fit"));
 }
 
 TEST_CASE("a causal log and a log of call paths are not mixed in one file", "[callpath][log]") {

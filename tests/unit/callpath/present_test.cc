@@ -94,6 +94,25 @@ TEST_CASE("inlined functions are frames of their own, outermost first", "[callpa
   CHECK(profile.chains.reasons.size() == 2);
 }
 
+TEST_CASE("functions that tail calls left out are frames of their own", "[callpath][present]") {
+  Recording recording = small_recording();
+  // main calls d, which jumps to c.
+  const LocationId jump = add_location(recording, 0, 0x1310, false, {{"d", "/src/d.c", 51}});
+  const LocationId main_c = 1, in_c = 4, c_z = 5;
+  recording.tails = {{main_c, in_c, TailKind::found, {jump}},
+                     {main_c, c_z, TailKind::unexplained, {}}};
+  const Profile profile = present(std::array{recording});
+  CHECK(paths(profile, 1) == Paths{{"main:10 a(int):21 b(int):30 c:40", 50},
+                                   {"main:10 a(int):21 b(int):30 c:41 c:40", 20},
+                                   {"main:12 d:51 c:40", 20},
+                                   {"main:12 c:42 [libz.so.1]", 10}});
+  for (const auto& frame : profile.frames) CHECK(frame.tail == (frame.function == "d"));
+  CHECK(profile.tail_calls.calls == 50 * 2 + 20 * 3 + 20 + 10 * 2);
+  CHECK(profile.tail_calls.found == 20);
+  CHECK(profile.tail_calls.unexplained == 10);
+  CHECK(profile.tail_calls.ambiguous == 0);
+}
+
 TEST_CASE("several groups of threads are the outermost frames", "[callpath][present]") {
   Recording recording = small_recording();
   recording.groups.push_back({"worker"});

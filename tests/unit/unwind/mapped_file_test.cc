@@ -1,8 +1,11 @@
 #include "unwind/mapped_file.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "controller/base/loader.h"
+#include "unwind/module_file.h"
 
 namespace causalctl::unwind {
 
@@ -179,6 +182,39 @@ TEST_CASE("A program that the loader was started with is the executable", "[unwi
   CHECK(files[0].main);
   CHECK_FALSE(files[1].main);
   CHECK_FALSE(files[2].main);
+}
+
+TEST_CASE("A new mapping replaces what was there", "[unwind]") {
+  const auto maps = procfs::parse_maps(
+      "1000-2000 r--p 00000000 fe:01 11 /lib/a.so\n"
+      "2000-5000 r-xp 00001000 fe:01 11 /lib/a.so\n"
+      "6000-7000 rw-p 00000000 00:00 0 [heap]\n");
+  const auto with = [&](const std::string& line) {
+    std::string text;
+    for (const auto& map : with_mapping(maps, procfs::parse_maps(line).at(0))) {
+      text += fmt::format("{:x}-{:x}@{:x} {} ", map.start, map.end, map.offset, map.path);
+    }
+    return text;
+  };
+  CHECK(with("2000-5000 r-xp 00001000 fe:01 12 /lib/b.so\n") ==
+        "1000-2000@0 /lib/a.so 2000-5000@1000 /lib/b.so 6000-7000@0 [heap] ");
+  CHECK(with("3000-4000 r-xp 00000000 fe:01 12 /lib/b.so\n") ==
+        "1000-2000@0 /lib/a.so 2000-3000@1000 /lib/a.so 3000-4000@0 /lib/b.so "
+        "4000-5000@3000 /lib/a.so 6000-7000@0 [heap] ");
+  CHECK(with("4000-9000 r-xp 00000000 fe:01 12 /lib/b.so\n") ==
+        "1000-2000@0 /lib/a.so 2000-4000@1000 /lib/a.so 4000-9000@0 /lib/b.so ");
+  CHECK(with("8000-9000 r-xp 00000000 fe:01 12 /lib/b.so\n") ==
+        "1000-2000@0 /lib/a.so 2000-5000@1000 /lib/a.so 6000-7000@0 [heap] 8000-9000@0 /lib/b.so ");
+}
+
+TEST_CASE("A segment of code is mapped from the page in which it begins", "[unwind]") {
+  ModuleFile file;  // as lld makes it
+  file.segments = {{0, 0x5e4, 0, 0x5e4, 0x1000, false},
+                   {0x5f0, 0xb00, 0x15f0, 0xb00, 0x1000, true}};
+  CHECK(file.link_address(0) == 0x1000);
+  CHECK(file.link_address(0x600) == 0x1600);
+  CHECK(file.link_address(0x1000) == 0x2000);
+  CHECK(file.link_address(0x10f0) == std::nullopt);
 }
 
 }  // namespace causalctl::unwind

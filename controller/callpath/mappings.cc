@@ -1,0 +1,94 @@
+#include "controller/callpath/mappings.h"
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "controller/base/clock.h"
+
+namespace causalctl::callpath {
+namespace {
+
+constexpr Nanoseconds kReadEvery = kSecond;  // at most
+constexpr int kMostReadings = 5;
+
+procfs::Map line_of(const perf::MapEvent& event) {
+  procfs::Map line;
+  line.start = event.start;
+  line.end = event.start + event.length;
+  line.readable = line.executable = true;
+  line.offset = event.file_offset;
+  line.device = event.device;
+  line.inode = event.inode;
+  if (event.inode != 0) line.path = event.path;
+  return line;
+}
+
+bool same_code(const std::vector<procfs::Map>& a, const std::vector<procfs::Map>& b) {
+  const auto lines = [](const std::vector<procfs::Map>& maps) {
+    std::vector<std::tuple<Address, Address, std::uint64_t, std::uint64_t, std::string>> all;
+    for (const procfs::Map& map : maps) {
+      if (map.executable) all.emplace_back(map.start, map.end, map.offset, map.inode, map.path);
+    }
+    return all;
+  };
+  return lines(a) == lines(b);
+}
+
+}  // namespace
+
+void Mappings::read() {
+  Snapshot fresh;
+  fresh.begin_ns = monotonic_now();
+  fresh.maps = procfs::maps(target_).value_or(std::vector<procfs::Map>());
+  // What is read twice was so at the time between.
+  for (int i = 0; i < kMostReadings; ++i) {
+    fresh.end_ns = monotonic_now();
+    auto again = procfs::maps(target_).value_or(std::vector<procfs::Map>());
+    if (same_code(fresh.maps, again)) {
+      fresh.begin_ns = fresh.end_ns;
+      break;
+    }
+    fresh.begin_ns = fresh.end_ns;
+    fresh.maps = std::move(again);
+    fresh.end_ns = monotonic_now();
+  }
+  if (fresh.maps.empty()) return;  // the target is gone
+  if (known_from_ns_ == 0) known_from_ns_ = fresh.end_ns;
+  snapshot_ = std::move(fresh);
+  is_due_ = false;
+}
+
+void Mappings::lost(std::uint64_t records, Nanoseconds now_ns) {
+  is_due_ = is_due_ || records != lost_;
+  lost_ = records;
+  if (!is_due_ || now_ns < next_ns_) return;
+  next_ns_ = now_ns + kReadEvery;
+  read();
+}
+
+void Mappings::take(const perf::Event& event) {
+  const Nanoseconds time_ns = perf::time_of(event);
+  const auto* map = std::get_if<perf::MapEvent>(&event);
+  if (snapshot_ && map != nullptr && time_ns >= snapshot_->begin_ns &&
+      time_ns <= snapshot_->end_ns) {
+    snapshot_.reset();  // it may have this mapping, or not
+    is_due_ = true;
+  }
+  if (snapshot_ && time_ns > snapshot_->end_ns) {
+    places_.take(snapshot_->maps);
+    unwinder_.refresh(std::move(snapshot_->maps));
+    snapshot_.reset();
+  }
+  if (map != nullptr) {
+    places_.mapped(*map);
+    unwinder_.mapped(line_of(*map));
+  } else if (std::holds_alternative<perf::ExecEvent>(event)) {
+    places_.read_again();
+    unwinder_.refresh();
+    snapshot_.reset();
+  }
+}
+
+}  // namespace causalctl::callpath

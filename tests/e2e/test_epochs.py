@@ -1,0 +1,123 @@
+"""`causalctl callpath --epoch`, `report --epoch`, and code at an address that is used again."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import shutil
+
+import pytest
+
+from test_callpath import Tree, recorded, run
+from test_modules import compiled, running
+from test_modules import swapping_program  # pylint: disable=unused-import
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/callpath_reused_address"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("epochs"), "call_paths.c", "paths")
+
+
+def reasons(report):
+    return [epoch["reason"] for epoch in report["epochs"]]
+
+
+def test_epochs_of_a_time(options, program, tmp_path):
+    with running(program) as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "2s", "--epoch", "every 500ms")
+    assert reasons(report)[:4] == ["start"] + ["every 500ms"] * 3, report["epochs"]
+    text = run(options, "report", "callpath.jsonl", folder=tmp_path).stdout
+    assert "every 500ms" in text, text
+    done = run(options, "report", "callpath.jsonl", "--epoch", "1-2", "--format", "json",
+               folder=tmp_path)
+    assert '"number": 2' in done.stdout and '"number": 3' not in done.stdout, done.stderr
+    done = run(options, "report", "callpath.jsonl", "--epoch", "dlopen", folder=tmp_path)
+    assert done.returncode == 2 and "1 (every 500ms)" in done.stderr, done.stderr
+
+
+def test_epochs_at_visits_of_a_point(options, program, tmp_path):
+    with running(program) as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "2s", "--epoch",
+                          "on waits_for_a_tick")
+    # It is visited 200 times a second, and begins an epoch 10 times a second at most.
+    assert 10 <= len(report["epochs"]) <= 22, report["epochs"]
+    assert set(reasons(report)[1:]) == {"visit of waits_for_a_tick"}
+    assert any("visits began none" in warning for warning in report["warnings"]), report["warnings"]
+    starts = [epoch["start_ns"] for epoch in report["epochs"]]
+    assert starts == sorted(starts)
+    samples = sum(epoch["samples"] for epoch in report["epochs"])
+    assert samples == Tree(report).sum("samples", "main") + Tree(report).sum("samples", "rest")
+
+
+def test_epochs_of_libraries(options, swapping, tmp_path):
+    with running(swapping, "600", cwd=swapping.parent) as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "3s", "--epoch", "dlopen")
+    assert {"dlopen of libfirst.so", "dlopen of libsecond.so"} <= set(reasons(report)), report
+    done = run(options, "report", "callpath.jsonl", "--epoch", "dlopen of libfirst.so",
+               "--format", "folded", folder=tmp_path)
+    assert "first_part" in done.stdout and "second_part" not in done.stdout, done.stdout
+
+
+def test_library_that_is_unloaded_begins_an_epoch(options, tmp_path):
+    source = tmp_path / "unloads.c"
+    source.write_text("""
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <unistd.h>
+        int main(void) {
+          void* library = dlopen("./libfirst.so", RTLD_NOW);
+          puts("ready");
+          fflush(stdout);
+          sleep(1);
+          dlclose(library);
+          for (volatile long i = 0;; ++i) continue;
+        }""")
+    compiled(tmp_path, "swapped_library.c", "libfirst.so", "-shared", "-fPIC", "-DPART=first_part")
+    compiled(tmp_path, source, "unloads")
+    with running(tmp_path / "unloads", cwd=tmp_path) as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "2s", "--epoch", "dlopen")
+    assert reasons(report) == ["start", "dlclose of libfirst.so"], report["epochs"]
+    assert 0.5e9 < report["epochs"][1]["start_ns"] < 1.5e9
+
+
+@pytest.mark.parametrize("epoch, message", [
+    ("every 1ms", "shorter than 100ms"),
+    ("on", "unknown"),
+    ("on nosuch_function", "nosuch_function"),
+    ("sometimes", "--epoch dlopen"),
+])
+def test_refused(options, program, tmp_path, epoch, message):
+    with running(program) as pid:
+        done = run(options, "callpath", pid, "--epoch", epoch, folder=tmp_path)
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_library_of_lld_that_is_loaded_later_is_named(options, tmp_path):
+    """Its code begins within a page of the file, which is mapped from the page's beginning."""
+    if shutil.which("ld.lld") is None:
+        pytest.skip("it needs lld")
+    for which in ("first", "second"):
+        compiled(tmp_path, "swapped_library.c", f"lib{which}.so", "-shared", "-fPIC",
+                 "-fuse-ld=lld", f"-DPART={which}_part")
+    with running(compiled(tmp_path, "swaps_libraries.c"), "200", cwd=tmp_path) as pid:
+        report = recorded(options, tmp_path, pid, "--event", "cpu", "--duration", "2s")
+    names = {frame["function"] for frame in report["frames"]}
+    assert {"first_part", "second_part"} <= names, names
+    assert not {"[libfirst.so]", "[libsecond.so]"} & names, names
+
+
+def test_nothing_is_misnamed_where_an_address_is_used_again(options, tmp_path):
+    """scripts/callpath_reused_address does the same with 100,000 samples."""
+    loader = importlib.machinery.SourceFileLoader("reused", str(SCRIPT))
+    reused = importlib.util.module_from_spec(importlib.util.spec_from_loader("reused", loader))
+    loader.exec_module(reused)
+    program = reused.compiled(tmp_path)
+    with running(program, "2000", cwd=tmp_path) as pid:
+        report = recorded(options, tmp_path, pid, "--event", "cpu", "--period", "200us",
+                          "--duration", "2s")
+    inside, wrong = reused.check(report)
+    assert inside > 300 and not wrong, (inside, wrong)
+    chains = report["chains"]
+    assert chains["incomplete"] <= 0.01 * (chains["complete"] + inside), chains

@@ -1,0 +1,74 @@
+#include "controller/callpath/mappings.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "controller/base/clock.h"
+
+namespace causalctl::callpath {
+namespace {
+
+constexpr Address kFree = 0x10000000;  // nothing is mapped there
+
+struct Fixture {
+  std::string module_at(Address address) {
+    return recording.modules.at(recording.locations.at(places.at(address, false)).module).path;
+  }
+  void map(const std::string& path, Nanoseconds time_ns) {
+    perf::MapEvent event;
+    event.start = kFree;
+    event.length = 0x1000;
+    event.inode = 77;
+    event.path = path;
+    event.time_ns = time_ns;
+    mappings.take(event);
+  }
+  void sample(Nanoseconds time_ns) {
+    perf::SampleEvent event;
+    event.time_ns = time_ns;
+    mappings.take(event);
+  }
+
+  Recording recording;
+  Places places{getpid(), recording};
+  unwind::Unwinder unwinder{getpid()};
+  Mappings mappings{getpid(), places, unwinder};
+};
+
+}  // namespace
+
+TEST_CASE("what is read counts once events reach its time", "[callpath][mappings]") {
+  Fixture fixture;
+  const Nanoseconds before_ns = monotonic_now();
+  fixture.map("/nowhere/a.so", before_ns);
+  CHECK(fixture.module_at(kFree) == "/nowhere/a.so");
+  fixture.mappings.read();
+  CHECK_FALSE(fixture.mappings.known_at(before_ns));
+  fixture.sample(before_ns);
+  CHECK(fixture.module_at(kFree) == "/nowhere/a.so");
+  const Nanoseconds after_ns = monotonic_now() + 1;
+  CHECK(fixture.mappings.known_at(after_ns));
+  fixture.sample(after_ns);
+  CHECK(fixture.module_at(kFree) == kAnonymous);
+  fixture.map("/nowhere/b.so", after_ns + 1);
+  CHECK(fixture.module_at(kFree) == "/nowhere/b.so");
+}
+
+TEST_CASE("mappings are read again when records were lost, once a second", "[callpath][mappings]") {
+  Fixture fixture;
+  const auto is_read = [&](std::uint64_t lost, Nanoseconds now_ns) {
+    fixture.map("/nowhere/a.so", 1);
+    fixture.mappings.lost(lost, now_ns);
+    fixture.sample(INT64_MAX);
+    return fixture.module_at(kFree) == kAnonymous;
+  };
+  CHECK_FALSE(is_read(0, kSecond));
+  CHECK(is_read(3, kSecond));
+  CHECK_FALSE(is_read(3, 3 * kSecond));
+  CHECK(is_read(4, 3 * kSecond));
+  CHECK_FALSE(is_read(5, 3 * kSecond + 1));
+  CHECK(is_read(5, 4 * kSecond));
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,65 @@
+#include "controller/callpath/thread_groups.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+
+#include "controller/callpath/present.h"
+#include "tests/unit/callpath/recordings.h"
+
+namespace causalctl::callpath {
+namespace {
+
+constexpr ThreadId kOne{100, 1};
+constexpr ThreadId kTwo{101, 2};
+constexpr ThreadId kThree{102, 3};
+
+}  // namespace
+
+TEST_CASE("a thread began with the first function of no run-time library", "[callpath]") {
+  Recording r;
+  r.modules = {{"/srv/prog", ""}, {"/lib/libc.so.6", ""}, {"/lib/libstdc++.so.6", ""}};
+  const LocationId prog = add_location(r, 0, 0x10, true, {});
+  const LocationId other = add_location(r, 0, 0x20, true, {});
+  const LocationId libc = add_location(r, 1, 0x30, true, {});
+  const LocationId cxx = add_location(r, 2, 0x40, true, {});
+  CHECK(start_of({libc, libc, other, prog, libc}, r) == other);
+  CHECK(start_of({libc, cxx, other}, r) == other);
+  CHECK(start_of({prog, libc, libc, other, prog}, r) == other);  // _start, …, main
+  CHECK(start_of({prog, other, libc}, r) == prog);
+  CHECK(start_of({libc, libc}, r) == libc);
+  CHECK(start_of({prog}, r) == prog);
+}
+
+TEST_CASE("threads with one start are a group, with the name of the function", "[callpath]") {
+  Recording r = small_recording();
+  r.groups.clear();
+  ThreadGroups groups(Grouping::by_start, r);
+  CHECK(groups.wants_start(kOne));
+  const std::uint32_t unknown = groups.group_of(kOne);
+  CHECK(r.groups[unknown].name == "[start not known]");
+  groups.began(kOne, 0);
+  groups.began(kTwo, 2);
+  CHECK_FALSE(groups.wants_start(kOne));
+  const std::uint32_t main = groups.group_of(kOne);
+  const std::uint32_t worker = groups.group_of(kTwo);
+  CHECK(main != worker);
+  CHECK(groups.group_of(kThree) == unknown);
+  groups.began(kThree, 2);
+  CHECK(groups.group_of(kThree) == worker);
+  CHECK(r.groups[worker].start == LocationId{2});
+  CHECK(r.groups[worker].name == "server+0x1110");
+
+  r.slices.clear();
+  r.add({0, main, Metric::samples}, 1, 1);
+  r.add({0, worker, Metric::samples}, 1, 1);
+  std::vector<std::string> names;
+  for (const auto& frame : present(std::array{r}).frames) {
+    if (frame.is_group) names.push_back(frame.function);
+  }
+  CHECK(names == std::vector<std::string>{"main", "a(int)"});
+  groups.executed();
+  CHECK(groups.wants_start(kOne));
+  CHECK(groups.group_of(kOne) == unknown);
+}
+
+}  // namespace causalctl::callpath
