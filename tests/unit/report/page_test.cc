@@ -1,7 +1,9 @@
 #include "controller/report/page/page.h"
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 
