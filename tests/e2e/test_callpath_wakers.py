@@ -37,7 +37,9 @@ def test_the_waker_is_named(options, program, tmp_path, what, waiter, waker):
     assert whole > 0.1 * report["wall_ns"], (whole, report["wall_ns"])  # beside a load it waits for a core
     assert blocked(report, waiter, waker, "main") >= 0.95 * whole
     usual = run(options, "report", "callpath.jsonl", "--format", "json", folder=tmp_path)
-    assert whole == pytest.approx(Tree(json.loads(usual.stdout)).sum("blocked", waiter), rel=0.05)
+    # A wait of which a record was lost is not known to be over.
+    if not any("records lost" in note for note in report["notes"]):
+        assert whole == pytest.approx(Tree(json.loads(usual.stdout)).sum("blocked", waiter), rel=0.05)
     text = run(options, "report", "callpath.jsonl", "--wakers", folder=tmp_path).stdout
     assert WOKEN in text and waker in text, text
 

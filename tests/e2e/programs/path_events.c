@@ -1,6 +1,6 @@
-// What happens on the path through much() happens three times as much as through little(): it touches
-// fresh pages, writes bytes, or allocates memory, as the first argument says. The second one is the
-// pause between two rounds in microseconds.
+// What happens on the path through much() happens three times as much as through little(): it
+// touches fresh pages, writes bytes, or allocates memory, as the first argument says. The second
+// one is the pause between two rounds in microseconds.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@ static int file;
 static volatile unsigned long sink;
 
 KEPT static void touches(unsigned long count) {
-  char* memory = mmap(NULL, count * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* memory =
+      mmap(NULL, count * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   madvise(memory, count * page, MADV_NOHUGEPAGE);
   for (unsigned long i = 0; i < count; i++) memory[i * page] = 1;
   munmap(memory, count * page);

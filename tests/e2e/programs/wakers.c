@@ -1,5 +1,5 @@
-// A consumer waits, and one function wakes it: of a queue with a condition variable, of a pipe, or of a
-// barrier, as the argument says. Of "sleep" a timer wakes it.
+// A consumer waits, and one function wakes it: of a queue with a condition variable, of a pipe, or
+// of a barrier, as the argument says. Of "sleep" a timer wakes it.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
