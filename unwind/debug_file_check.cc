@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::size_t kMostSymbols = 50'000;  // compared; a file with more has shown enough
 
-struct Section {
+struct CheckedSection {
   GElf_Addr address = 0;
   GElf_Xword size = 0;
 };
 
 // Returns the allocated sections, without those whose name is not unique.
-std::map<std::string, Section> allocated_sections(Elf* elf) {
-  std::map<std::string, Section> sections;
+std::map<std::string, CheckedSection> allocated_sections(Elf* elf) {
+  std::map<std::string, CheckedSection> sections;
   std::map<std::string, int> counts;
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return sections;

@@ -50,8 +50,8 @@ const char* die_string(Dwarf_Die& die, unsigned attribute);
 // The file that the DIE, or what it is a copy of, is declared in; nullptr if unknown; owned by
 // libdw. dwarf_decl_file() would abort where a unit of split DWARF has no table of files.
 const char* die_declared_file(Dwarf_Die& die);
-// Returns the offset of the unit whose own source file the DIE, or what it is a copy of, is declared
-// in; 0 if that is a header.
+// Returns the offset of the unit whose own source file the DIE, or what it is a copy of, is
+// declared in; 0 if that is a header.
 Dwarf_Off die_own_unit(Dwarf_Die& die);
 std::string die_function_name(Dwarf_Die& die);  // demangled; empty if unknown
 

@@ -3,6 +3,7 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 namespace causalctl::unwind {
@@ -11,10 +12,10 @@ namespace {
 // No compiler writes more than this before the name of a function.
 constexpr std::ptrdiff_t kMostBefore = 96;
 
-using Bytes = const std::uint8_t*;
+using EntryBytes = const std::uint8_t*;
 
 // Reads a LEB128 number and moves `at` behind it. Returns nullopt if it does not end before `end`.
-std::optional<std::uint64_t> read_number(Bytes& at, Bytes end) {
+std::optional<std::uint64_t> read_number(EntryBytes& at, EntryBytes end) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; at < end && shift < 64; shift += 7) {
     const std::uint8_t byte = *at++;
@@ -71,7 +72,7 @@ std::optional<std::ptrdiff_t> fixed_size(unsigned form, int address_size, int of
 
 // Moves `at` behind a value of the form. Returns false if it does not end before `end`, or if the
 // size of such values is not known.
-bool skip(unsigned form, int address_size, int offset_size, Bytes& at, Bytes end) {
+bool skip(unsigned form, int address_size, int offset_size, EntryBytes& at, EntryBytes end) {
   std::ptrdiff_t size = 0;
   if (const auto fixed = fixed_size(form, address_size, offset_size)) {
     size = *fixed;
@@ -132,15 +133,39 @@ bool forms_before_name(Dwarf_Abbrev* abbreviation, std::vector<unsigned>& forms)
   return has_name && may_be_origin;
 }
 
+// Returns whether entries with this abbreviation refer to their origin, if they do, by its offset
+// in the unit, as gcc's and clang's do.
+bool origin_is_offset(Dwarf_Abbrev* abbreviation) {
+  std::size_t count = 0;
+  dwarf_getattrcnt(abbreviation, &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    unsigned name = 0;
+    unsigned form = 0;
+    if (dwarf_getabbrevattr(abbreviation, i, &name, &form, nullptr) != 0) break;
+    const bool is_origin = name == DW_AT_abstract_origin || name == DW_AT_specification;
+    if (is_origin && form != DW_FORM_ref4) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 NameEntries::NameEntries(Dwarf_Die& unit)
-    : begin_(static_cast<Bytes>(unit.addr)), begin_offset_(dwarf_dieoffset(&unit)) {
+    : begin_(static_cast<EntryBytes>(unit.addr)), begin_offset_(dwarf_dieoffset(&unit)) {
   Dwarf_Die root;
   if (dwarf_cu_die(unit.cu, &root, nullptr, nullptr, &address_size_, &offset_size_, nullptr,
-                   nullptr) == nullptr) {
+                   nullptr) == nullptr ||
+      offset_size_ != 4) {
     return;
   }
+  header_ = begin_ - dwarf_cuoffset(&unit);
+  std::uint32_t length = 0;
+  std::memcpy(&length, header_, sizeof length);
+  end_ = header_ + sizeof length + length;
+  read_abbreviations(unit);
+}
+
+void NameEntries::read_abbreviations(Dwarf_Die& unit) {
   Dwarf_Off at = 0;
   for (;;) {
     std::size_t length = 0;
@@ -148,6 +173,7 @@ NameEntries::NameEntries(Dwarf_Die& unit)
     if (abbreviation == nullptr) return;
     if (abbreviation == DWARF_END_ABBREV) break;
     at += length;
+    refers_by_offset_ = refers_by_offset_ && origin_is_offset(abbreviation);
     std::vector<unsigned> forms;
     if (dwarf_getabbrevtag(abbreviation) != DW_TAG_subprogram) continue;
     if (!forms_before_name(abbreviation, forms)) continue;
@@ -157,17 +183,24 @@ NameEntries::NameEntries(Dwarf_Die& unit)
   readable_ = true;
 }
 
-bool NameEntries::may_name(Dwarf_Off mention) const {
+bool NameEntries::may_name(Dwarf_Off mention, bool referred_to) const {
   if (!readable_ || mention < begin_offset_) return true;
-  const Bytes at = begin_ + (mention - begin_offset_);
-  for (Bytes entry = at - std::min(at - begin_, kMostBefore); entry < at; ++entry) {
-    if (names_at(entry, at)) return true;
+  const EntryBytes at = begin_ + (mention - begin_offset_);
+  if (at >= end_) return true;
+  for (EntryBytes entry = at - std::min(at - begin_, kMostBefore); entry < at; ++entry) {
+    if (names_at(entry, at) && (!referred_to || is_referred_to(entry))) return true;
   }
   return false;
 }
 
+bool NameEntries::is_referred_to(EntryBytes entry) const {
+  if (!refers_by_offset_) return true;
+  const auto offset = static_cast<std::uint32_t>(entry - header_);
+  return memmem(begin_, static_cast<std::size_t>(end_ - begin_), &offset, sizeof offset) != nullptr;
+}
+
 // Returns whether the name of an entry that began there would stand at `mention`.
-bool NameEntries::names_at(Bytes entry, Bytes mention) const {
+bool NameEntries::names_at(EntryBytes entry, EntryBytes mention) const {
   const auto code = read_number(entry, mention);
   const auto found = code ? before_.find(*code) : before_.end();
   if (found == before_.end()) return false;

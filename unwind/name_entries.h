@@ -19,18 +19,24 @@ class NameEntries {
   explicit NameEntries(Dwarf_Die& unit);
 
   // Returns whether an entry can begin before the offset in .debug_info, which is within the unit,
-  // whose name would stand there. True as well where this cannot be told.
-  bool may_name(Dwarf_Off mention) const;
+  // whose name would stand there. With `referred_to`, the unit must also refer to that entry, as it
+  // does to the origin of a copy. True as well where this cannot be told.
+  bool may_name(Dwarf_Off mention, bool referred_to) const;
 
  private:
+  void read_abbreviations(Dwarf_Die& unit);
   bool names_at(const std::uint8_t* entry, const std::uint8_t* mention) const;
+  bool is_referred_to(const std::uint8_t* entry) const;
 
   std::unordered_map<std::uint64_t, std::vector<unsigned>> before_;  // forms before the name
+  const std::uint8_t* header_ = nullptr;                             // of the unit
   const std::uint8_t* begin_ = nullptr;                              // of the unit's first entry
+  const std::uint8_t* end_ = nullptr;                                // of the unit
   Dwarf_Off begin_offset_ = 0;
   std::uint8_t address_size_ = 8;
   std::uint8_t offset_size_ = 4;
   bool readable_ = false;
+  bool refers_by_offset_ = true;  // in the unit, in four bytes
 };
 
 }  // namespace causalctl::unwind

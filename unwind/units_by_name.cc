@@ -18,6 +18,7 @@ namespace causalctl::unwind {
 namespace {
 
 constexpr std::size_t kMostOrigins = 4;  // each takes a search through .debug_info
+constexpr int kMostSearches = 1000;      // through a unit each, of those that may name a function
 
 std::optional<Dwarf_Off> offsets_base(Dwarf_Die& unit) {
   Dwarf_Attribute value;
@@ -118,8 +119,12 @@ std::vector<DebugInfo::Unit*> DebugInfo::units_that_mention(const std::string& n
   std::vector<Named> queue;  // whose functions others may refer to
   std::set<void*> seen;
   std::map<void*, NameEntries> entries;  // by unit
+  int searches = 0;
   const auto can_name = [&](Named& unit, Dwarf_Off offset) {
-    return entries.try_emplace(unit.die.addr, unit.die).first->second.may_name(offset);
+    if (seen.contains(unit.die.addr)) return true;
+    const bool referred_to = searches < kMostSearches && borrowing_units().empty();
+    if (referred_to) ++searches;
+    return entries.try_emplace(unit.die.addr, unit.die).first->second.may_name(offset, referred_to);
   };
   const auto take = [&](const std::vector<Dwarf_Off>& offsets, std::vector<Named>& units,
                         bool are_names = false) {

@@ -36,7 +36,7 @@ constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 
-constexpr unsigned kMostOfEvent = 4;  // samples of an event of one thread between two drains
+constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
 constexpr std::size_t kMostUprobeEvents = 64;
 
 perf::SessionOptions session_options(const Settings& settings,
@@ -232,7 +232,7 @@ class Run {
     const auto late = static_cast<unsigned>(std::clamp<Nanoseconds>(drains, 1, kLatest));
     adapted_ns_ = now_ns;
     session_.adapt_leaving(kMostLeaving * late);
-    session_.adapt_events(kMostOfEvent * late);
+    session_.adapt_events(kMostEventSamples * late);
     if (now_ns >= next_jitter_ns_) {
       session_.jitter();
       next_jitter_ns_ = now_ns + kJitterEvery;

@@ -22,7 +22,7 @@ using Kind = EventSpec::Kind;
 
 constexpr std::uint64_t kFirstCycles = 4'000'000;  // from one sample to the next
 constexpr std::uint64_t kFewestCycles = 1'000'000;
-constexpr std::size_t kSuggestions = 5;
+constexpr std::size_t kEventSuggestions = 5;
 
 perf::EventTemplate template_of(std::uint32_t type, std::uint64_t config, std::uint32_t tag,
                                 const std::string& what) {
@@ -94,7 +94,7 @@ progress::Point resolve(const EventSpec& spec, Pid target, unwind::Symbolizer& s
     throw UsageError(
         fmt::format(
             "--event {}: no register is called {}{}", spec.text, name,
-            progress::nearest_clause(unwind::nearest(name, register_names(), kSuggestions))),
+            progress::nearest_clause(unwind::nearest(name, register_names(), kEventSuggestions))),
         "the arguments of a function are in rdi, rsi, rdx, rcx, r8, r9; edi is the lower half of "
         "rdi");
   }

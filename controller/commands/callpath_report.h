@@ -21,7 +21,7 @@ struct CallpathView {
   std::vector<callpath::Filter> filters;
   bool wakers = false;  // who ended waits
   std::string metric;   // the column by which paths are ranked; empty for the first one
-  std::string epoch;  // which epochs (callpath/epoch_choice.h); empty for all
+  std::string epoch;    // which epochs (callpath/epoch_choice.h); empty for all
 };
 
 // Throws UsageError. `path` is where the report goes: no binary format and no page goes to a

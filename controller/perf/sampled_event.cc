@@ -14,7 +14,7 @@ namespace causalctl::perf {
 namespace {
 
 constexpr std::uint64_t kMostEvery = 1ULL << 32;
-constexpr std::uint64_t kRedrawn = 16;  // once in so many calls a period is drawn without need
+constexpr std::uint64_t kEventRedrawn = 16;  // once in so many calls a period is drawn without need
 // Calls in a row without a sample, after which more events are sampled: events that come in bursts
 // would otherwise fill the ring each time.
 constexpr unsigned kQuiet = 8;
@@ -111,11 +111,11 @@ void SampledEvent::adapt(unsigned most, std::uint64_t random) {
     quiet_ = 0;
     every_ = std::max(every_ / 2, fewest_every_);
   }
-  const bool redraws = seen > 0 && every_ > 1 && random % kRedrawn == 0;
+  const bool redraws = seen > 0 && every_ > 1 && random % kEventRedrawn == 0;
   if (every_ == before && !redraws) return;
   const std::uint64_t half = every_ / 2;
   const std::uint64_t period =
-      every_ == 1 ? 1 : prime_from(every_ - half / 2 + (random / kRedrawn) % (half + 1));
+      every_ == 1 ? 1 : prime_from(every_ - half / 2 + (random / kEventRedrawn) % (half + 1));
   skipped_ = period == 1 ? 0 : (random >> 32U) % (kMostSkipped + 1);
   set_after_ = event_.read_count();
   event_.set_period(static_cast<Nanoseconds>(period));

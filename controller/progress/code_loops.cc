@@ -8,7 +8,7 @@
 namespace causalctl::progress {
 namespace {
 
-constexpr std::size_t kMostSteps = 20'000;
+constexpr std::size_t kMostGraphSteps = 20'000;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 // Where each step leads, by its index.
@@ -131,7 +131,7 @@ class Dominators {
 
 std::vector<CodeLoop> loops_of(const std::vector<CodeStep>& steps) {
   std::vector<CodeLoop> loops;
-  if (steps.empty() || steps.size() > kMostSteps) return loops;
+  if (steps.empty() || steps.size() > kMostGraphSteps) return loops;
   const Graph graph(steps);
   const Dominators dominators(graph);
   std::map<std::size_t, std::vector<std::size_t>> jumps_back;  // by head

@@ -18,17 +18,17 @@ namespace {
 
 using unwind::Place;
 
-constexpr std::size_t kMostFunctions = 32;  // decoded for one point
-constexpr std::size_t kMostSteps = 8192;    // of loops of one function that are looked at
+constexpr std::size_t kMostLoopHeads = 32;    // decoded for one point
+constexpr std::size_t kMostLoopSteps = 8192;  // of loops of one function that are looked at
 
-bool is_move(std::string_view name) {
+bool is_plain_move(std::string_view name) {
   return name.find("mov") != name.npos || name == "lea" || name.starts_with("nop") ||
          name == "push" || name == "pop";
 }
 
-class Function {
+class LoopFunction {
  public:
-  Function(std::vector<CodeStep> steps, const Place& place, unwind::Symbolizer& symbolizer)
+  LoopFunction(std::vector<CodeStep> steps, const Place& place, unwind::Symbolizer& symbolizer)
       : steps_(std::move(steps)),
         loops_(loops_of(steps_)),
         place_(place),
@@ -57,7 +57,7 @@ class Function {
       });
       if (has_place) continue;
       looked_at += loop.steps.size();
-      if (looked_at > kMostSteps) break;
+      if (looked_at > kMostLoopSteps) break;
       if (has_line(loop) && leads_to(steps_, counted, loop.entered_from)) smallest = &loop;
     }
     if (smallest == nullptr) return std::nullopt;
@@ -70,7 +70,7 @@ class Function {
   bool has_line(const CodeLoop& loop) {
     return std::any_of(loop.steps.begin(), loop.steps.end(), [&](std::size_t index) {
       const CodeStep& step = steps_[index];
-      if (is_move(step.mnemonic)) return false;
+      if (is_plain_move(step.mnemonic)) return false;
       const auto frames = symbolizer_.frames(step.address);
       return !frames.empty() && frames.front().line == place_.line &&
              frames.front().file == place_.file;
@@ -80,7 +80,7 @@ class Function {
   std::set<int> lines_of(const CodeLoop& loop) {
     std::set<int> lines;
     for (const std::size_t index : loop.steps) {
-      if (is_move(steps_[index].mnemonic)) continue;
+      if (is_plain_move(steps_[index].mnemonic)) continue;
       for (const unwind::Frame& frame : symbolizer_.frames(steps_[index].address)) {
         if (frame.line <= 0 || frame.file != place_.file || frame.function != place_.function) {
           continue;
@@ -103,11 +103,12 @@ class Function {
 std::optional<std::string> counted_before_loop(const std::string& name,
                                                const std::vector<Place>& places, Pid target,
                                                unwind::Symbolizer& symbolizer) {
-  std::vector<Function> functions;
+  std::vector<LoopFunction> functions;
   for (const Place& place : places) {
-    if (functions.size() == kMostFunctions) break;
-    const bool known = std::any_of(functions.begin(), functions.end(),
-                                   [&](const Function& each) { return each.holds(place.address); });
+    if (functions.size() == kMostLoopHeads) break;
+    const bool known =
+        std::any_of(functions.begin(), functions.end(),
+                    [&](const LoopFunction& each) { return each.holds(place.address); });
     if (known) continue;
     functions.emplace_back(steps_of(place.address, target, symbolizer), place, symbolizer);
     const auto lines = functions.back().lines_of_loop(places);

@@ -44,8 +44,11 @@ std::string chain_words(const Profile& profile) {
   const Chains& chains = profile.chains;
   const std::uint64_t all = chains.complete + chains.incomplete;
   if (all == 0) return "";
+  // "100.0 %" would contradict that some are not.
+  const double complete = share(chains.complete, all);
+  const bool nearly = chains.incomplete > 0 && complete >= 0.9995;
   std::string text =
-      fmt::format("{} % of the call chains are complete", percent(share(chains.complete, all)));
+      fmt::format("{} % of the call chains are complete", nearly ? "over 99.9" : percent(complete));
   if (chains.incomplete > 0) {
     text += fmt::format("; {} {} not", grouped(chains.incomplete),
                         chains.incomplete == 1 ? "is" : "are");
