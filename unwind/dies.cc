@@ -14,6 +14,15 @@ namespace {
 constexpr int kMostRanges = 100'000;  // of one DIE; a file with more is damaged
 }
 
+std::optional<unsigned> origin_form(Dwarf_Abbrev* abbreviation) {
+  std::optional<unsigned> found;
+  for_each_attribute(abbreviation, [&](unsigned name, unsigned form) {
+    if (name == DW_AT_abstract_origin || name == DW_AT_specification) found = form;
+    return !found;
+  });
+  return found;
+}
+
 std::vector<std::pair<Address, Address>> die_ranges(Dwarf_Die& die) {
   std::vector<std::pair<Address, Address>> ranges;
   Dwarf_Addr base = 0;

@@ -3,6 +3,7 @@
 
 #include <elfutils/libdw.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,6 +39,37 @@ class DieWalk {
  private:
   Dwarf_Off reached_ = 0;
 };
+
+// Calls visit(abbreviation) for the abbreviations of a unit until it returns false. Returns whether
+// it came to their end, which a damaged table does not have.
+template <typename Visit>
+bool for_each_abbreviation(Dwarf_Die& unit, Visit visit) {
+  std::size_t length = 0;
+  for (Dwarf_Off at = 0;; at += length) {
+    Dwarf_Abbrev* abbreviation = dwarf_getabbrev(&unit, at, &length);
+    if (abbreviation == nullptr) return false;
+    if (abbreviation == DWARF_END_ABBREV) return true;
+    if (!visit(abbreviation)) return false;
+  }
+}
+
+// Calls visit(name, form) for the attributes of an abbreviation until it returns false.
+template <typename Visit>
+void for_each_attribute(Dwarf_Abbrev* abbreviation, Visit visit) {
+  std::size_t count = 0;
+  dwarf_getattrcnt(abbreviation, &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    unsigned name = 0;
+    unsigned form = 0;
+    // libdw 0.188 counts too many attributes where constants are in the abbreviation.
+    if (dwarf_getabbrevattr(abbreviation, i, &name, &form, nullptr) != 0) return;
+    if (!visit(name, form)) return;
+  }
+}
+
+// Returns the form of the reference from entries with this abbreviation to what they are a copy or
+// the definition of; nullopt if they have none.
+std::optional<unsigned> origin_form(Dwarf_Abbrev* abbreviation);
 
 // Returns the link-time ranges [low, high) of the DIE without those that the linker dropped
 // (address 0).

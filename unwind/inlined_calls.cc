@@ -331,7 +331,7 @@ InlinedCalls DebugInfo::inlined_calls(const Place& wanted, const std::string& wr
   const auto place_of_own = std::find(units.begin(), units.end(), own);
   if (place_of_own != units.end()) {
     std::iter_swap(units.begin(), place_of_own);
-  } else if (own != nullptr && dwarf_hasattr(&die, DW_AT_abstract_origin) != 0) {
+  } else if (function != nullptr && dwarf_hasattr(&die, DW_AT_abstract_origin) != 0) {
     units.insert(units.begin(), own);
   }
   for (Unit* unit : units) search.search(*unit);

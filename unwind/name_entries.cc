@@ -6,6 +6,8 @@
 #include <cstring>
 #include <optional>
 
+#include "unwind/dies.h"
+
 namespace causalctl::unwind {
 namespace {
 
@@ -116,71 +118,49 @@ bool is_known(unsigned form) {
 // the origin of a copy: its name is no offset in .debug_str, or it is neither a function that was
 // inlined (DW_AT_inline) nor the declaration of one.
 bool forms_before_name(Dwarf_Abbrev* abbreviation, std::vector<unsigned>& forms) {
-  std::size_t count = 0;
-  dwarf_getattrcnt(abbreviation, &count);
   bool has_name = false;
+  bool is_offset = false;
   bool may_be_origin = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    unsigned name = 0;
-    unsigned form = 0;
-    // libdw 0.188 counts too many attributes where constants are in the abbreviation.
-    if (dwarf_getabbrevattr(abbreviation, i, &name, &form, nullptr) != 0) break;
-    if (name == DW_AT_name && form != DW_FORM_strp) return false;
+  for_each_attribute(abbreviation, [&](unsigned name, unsigned form) {
+    if (name == DW_AT_name) is_offset = form == DW_FORM_strp;
     has_name = has_name || name == DW_AT_name;
     may_be_origin = may_be_origin || name == DW_AT_inline || name == DW_AT_declaration;
     if (!has_name) forms.push_back(form);
-  }
-  return has_name && may_be_origin;
-}
-
-// Returns whether entries with this abbreviation refer to their origin, if they do, by its offset
-// in the unit, as gcc's and clang's do.
-bool origin_is_offset(Dwarf_Abbrev* abbreviation) {
-  std::size_t count = 0;
-  dwarf_getattrcnt(abbreviation, &count);
-  for (std::size_t i = 0; i < count; ++i) {
-    unsigned name = 0;
-    unsigned form = 0;
-    if (dwarf_getabbrevattr(abbreviation, i, &name, &form, nullptr) != 0) break;
-    const bool is_origin = name == DW_AT_abstract_origin || name == DW_AT_specification;
-    if (is_origin && form != DW_FORM_ref4) return false;
-  }
-  return true;
+    return true;
+  });
+  return is_offset && may_be_origin;
 }
 
 }  // namespace
 
-NameEntries::NameEntries(Dwarf_Die& unit)
+NameEntries::NameEntries(Dwarf_Die& unit, std::size_t info_size)
     : begin_(static_cast<EntryBytes>(unit.addr)), begin_offset_(dwarf_dieoffset(&unit)) {
   Dwarf_Die root;
+  const Dwarf_Off to_header = dwarf_cuoffset(&unit);
+  std::uint32_t length = 0;
   if (dwarf_cu_die(unit.cu, &root, nullptr, nullptr, &address_size_, &offset_size_, nullptr,
                    nullptr) == nullptr ||
-      offset_size_ != 4) {
+      offset_size_ != sizeof length || begin_offset_ > info_size) {
     return;
   }
-  header_ = begin_ - dwarf_cuoffset(&unit);
-  std::uint32_t length = 0;
+  header_ = begin_ - to_header;
   std::memcpy(&length, header_, sizeof length);
-  end_ = header_ + sizeof length + length;
-  read_abbreviations(unit);
+  const std::size_t room = info_size - (begin_offset_ - to_header);
+  end_ = header_ + std::min(sizeof length + length, room);  // a damaged file may claim more
+  readable_ = read_abbreviations(unit);
 }
 
-void NameEntries::read_abbreviations(Dwarf_Die& unit) {
-  Dwarf_Off at = 0;
-  for (;;) {
-    std::size_t length = 0;
-    Dwarf_Abbrev* abbreviation = dwarf_getabbrev(&unit, at, &length);
-    if (abbreviation == nullptr) return;
-    if (abbreviation == DWARF_END_ABBREV) break;
-    at += length;
-    refers_by_offset_ = refers_by_offset_ && origin_is_offset(abbreviation);
+// Returns false if an entry may have what cannot be skipped before its name.
+bool NameEntries::read_abbreviations(Dwarf_Die& unit) {
+  return for_each_abbreviation(unit, [this](Dwarf_Abbrev* abbreviation) {
+    if (origin_form(abbreviation).value_or(DW_FORM_ref4) != DW_FORM_ref4) refers_by_offset_ = false;
     std::vector<unsigned> forms;
-    if (dwarf_getabbrevtag(abbreviation) != DW_TAG_subprogram) continue;
-    if (!forms_before_name(abbreviation, forms)) continue;
-    if (!std::all_of(forms.begin(), forms.end(), is_known)) return;
+    if (dwarf_getabbrevtag(abbreviation) != DW_TAG_subprogram) return true;
+    if (!forms_before_name(abbreviation, forms)) return true;
+    if (!std::all_of(forms.begin(), forms.end(), is_known)) return false;
     before_[dwarf_getabbrevcode(abbreviation)] = std::move(forms);
-  }
-  readable_ = true;
+    return true;
+  });
 }
 
 bool NameEntries::may_name(Dwarf_Off mention, bool referred_to) const {

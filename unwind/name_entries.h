@@ -15,8 +15,8 @@ namespace causalctl::unwind {
 // .debug_str.
 class NameEntries {
  public:
-  // Reads the unit's table of abbreviations. `unit` must outlive this.
-  explicit NameEntries(Dwarf_Die& unit);
+  // Reads the unit's table of abbreviations. `info_size` is that of .debug_info.
+  NameEntries(Dwarf_Die& unit, std::size_t info_size);
 
   // Returns whether an entry can begin before the offset in .debug_info, which is within the unit,
   // whose name would stand there. With `referred_to`, the unit must also refer to that entry, as it
@@ -24,7 +24,7 @@ class NameEntries {
   bool may_name(Dwarf_Off mention, bool referred_to) const;
 
  private:
-  void read_abbreviations(Dwarf_Die& unit);
+  bool read_abbreviations(Dwarf_Die& unit);
   bool names_at(const std::uint8_t* entry, const std::uint8_t* mention) const;
   bool is_referred_to(const std::uint8_t* entry) const;
 

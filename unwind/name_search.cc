@@ -87,6 +87,7 @@ std::optional<Mentions> find_mentions(Dwarf* dwarf, std::string_view name) {
   const auto texts = texts_of(section(dwarf, ".debug_str"), name);
   if (info.empty() || texts.size() > kMostTexts) return std::nullopt;
   Mentions mentions;
+  mentions.info_size = info.size();
   for (const std::uint32_t text : texts) {
     add_matches(info, bytes_of(text), mentions.in_info);
     add_matches(offsets, bytes_of(text), mentions.in_offsets);

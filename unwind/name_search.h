@@ -8,6 +8,7 @@
 
 #include <elfutils/libdw.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ struct Mentions {
   std::vector<Dwarf_Off> in_info;     // of offsets of the name in .debug_str
   std::vector<Dwarf_Off> as_text;     // of the name itself
   std::vector<Dwarf_Off> in_offsets;  // offsets in .debug_str_offsets, ascending
+  std::size_t info_size = 0;          // of .debug_info
 };
 
 // Looks for names that are `name`, or begin with it and have template arguments, or end with it

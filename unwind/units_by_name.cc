@@ -31,24 +31,15 @@ std::optional<Dwarf_Off> offsets_base(Dwarf_Die& unit) {
 
 // Returns whether the unit has functions, or copies of them, that another unit or file describes.
 bool refers_to_other_units(Dwarf_Die& unit) {
-  Dwarf_Off at = 0;
-  for (;;) {
-    std::size_t length = 0;
-    Dwarf_Abbrev* abbreviation = dwarf_getabbrev(&unit, at, &length);
-    if (abbreviation == nullptr || abbreviation == DWARF_END_ABBREV) return false;
-    at += length;
+  bool refers = false;
+  for_each_abbreviation(unit, [&](Dwarf_Abbrev* abbreviation) {
     const unsigned tag = dwarf_getabbrevtag(abbreviation);
-    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-    std::size_t count = 0;
-    dwarf_getattrcnt(abbreviation, &count);
-    for (std::size_t i = 0; i < count; ++i) {
-      unsigned name = 0;
-      unsigned form = 0;
-      if (dwarf_getabbrevattr(abbreviation, i, &name, &form, nullptr) != 0) break;
-      const bool origin = name == DW_AT_abstract_origin || name == DW_AT_specification;
-      if (origin && (form == DW_FORM_ref_addr || form == DW_FORM_GNU_ref_alt)) return true;
-    }
-  }
+    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) return true;
+    const auto form = origin_form(abbreviation);
+    refers = form == DW_FORM_ref_addr || form == DW_FORM_GNU_ref_alt;
+    return !refers;
+  });
+  return refers;
 }
 
 // Collects the offsets of the functions with this simple name.
@@ -124,7 +115,8 @@ std::vector<DebugInfo::Unit*> DebugInfo::units_that_mention(const std::string& n
     if (seen.contains(unit.die.addr)) return true;
     const bool referred_to = searches < kMostSearches && borrowing_units().empty();
     if (referred_to) ++searches;
-    return entries.try_emplace(unit.die.addr, unit.die).first->second.may_name(offset, referred_to);
+    const auto known = entries.try_emplace(unit.die.addr, unit.die, mentions->info_size).first;
+    return known->second.may_name(offset, referred_to);
   };
   const auto take = [&](const std::vector<Dwarf_Off>& offsets, std::vector<Named>& units,
                         bool are_names = false) {

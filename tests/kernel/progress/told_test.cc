@@ -83,6 +83,26 @@ void work(long n) {
 #endif
 )";
 
+// A file that dwz has made smaller: `how` is the command in the program's folder.
+Program by_dwz(const std::string& how) {
+  const std::string source = R"(#ifndef PART
+#define PART 3
+#endif
+extern "C" { extern volatile long truth; void work(long); }
+inline void item_done(long x) { truth++; for (volatile long i = 0; i < x % 3; i++); }
+void other(long n);
+#if PART & 1
+extern "C" { volatile long truth; }
+void (*volatile indirect)(long) = item_done;
+void other(long n) { item_done(n); item_done(n + 1); }
+#endif
+#if PART & 2
+void work(long n) { other(n); item_done(n); }
+#endif
+)";
+  return of_two_units(source, "g++ -O2 -g", "", how);
+}
+
 }  // namespace
 
 TEST_CASE("copies are told whatever unit describes the function", "[progress]") {
@@ -102,23 +122,20 @@ TEST_CASE("copies are told whatever unit describes the function", "[progress]") 
 
 TEST_CASE("copies are told where dwz has moved their function", "[progress]") {
   if (!counted::has("dwz")) return;
-  const std::string source = R"(#ifndef PART
-#define PART 3
-#endif
-extern "C" { extern volatile long truth; void work(long); }
-inline void item_done(long x) { truth++; for (volatile long i = 0; i < x % 3; i++); }
-void other(long n);
-#if PART & 1
-extern "C" { volatile long truth; }
-void (*volatile indirect)(long) = item_done;
-void other(long n) { item_done(n); item_done(n + 1); }
-#endif
-#if PART & 2
-void work(long n) { other(n); item_done(n); }
-#endif
-)";
-  Program program = of_two_units(source, "g++ -O2 -g", "", "dwz prog");
+  Program program = by_dwz("dwz prog");
   CHECK_THAT(program.told("item_done"), Contains("is also inlined, at prog.cc:10, prog.cc:13"));
+}
+
+TEST_CASE("that dwz's supplementary file is missing is told", "[progress]") {
+  if (!counted::has("dwz")) return;
+  Program program = by_dwz("cp prog other && dwz -m common.debug prog other && rm common.debug");
+  CHECK_THAT(program.told("item_done"), Contains("no debug information of inlined copies"));
+}
+
+TEST_CASE("a function that only a symbol tells of has no copies", "[progress]") {
+  if (!counted::has("clang")) return;
+  Program program = of_two_units(kTwoUnits, "clang -O2 -g1", "");
+  CHECK(program.told("work").empty());
 }
 
 TEST_CASE("where nothing tells of copies, that is told", "[progress]") {

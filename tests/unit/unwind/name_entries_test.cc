@@ -59,7 +59,7 @@ TEST_CASE("names of inlined functions are told from other bytes") {
        at = next, ++units) {
     Dwarf_Die unit;
     REQUIRE(dwarf_offdie(dwarf, at + header, &unit) != nullptr);
-    const NameEntries entries(unit);
+    const NameEntries entries(unit, next);
     check_origins(unit, unit, entries, counts);
     const Dwarf_Off end = std::min<Dwarf_Off>(next, at + 2'000);
     for (Dwarf_Off place = at + header; place < end; ++place) {
