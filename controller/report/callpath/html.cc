@@ -24,8 +24,6 @@
 namespace causalctl::report::callpath {
 namespace {
 
-constexpr Nanoseconds kSecondNs = 1'000'000'000;
-
 // Numbers texts in the order in which they come; the empty one is -1.
 class Texts {
  public:
@@ -146,7 +144,7 @@ std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
     list.emplace_back(
         "started",
         fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
-                    fmt::gmtime(static_cast<std::time_t>(profile.started_ns / kSecondNs))));
+                    fmt::gmtime(static_cast<std::time_t>(profile.started_ns / kSecond))));
   }
   list.emplace_back("recorded", sampling_words(profile));
   if (const std::string chains = chain_words(profile); !chains.empty()) {
