@@ -21,7 +21,8 @@ struct Fixture {
       : recorder({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
                     chain = {};
                     for (const Address address : sample.callers) {
-                      chain.frames.push_back({address, 0,
+                      const Address cfa = stack == 0 ? 0 : stack + 16 * (chain.frames.size() + 1);
+                      chain.frames.push_back({address, cfa,
                                               chain.frames.empty() ? unwind::FrameHow::instruction
                                                                    : unwind::FrameHow::table});
                     }
@@ -51,6 +52,8 @@ struct Fixture {
     event.thread = thread;
     event.callers = std::move(chain);
     event.period_ns = worth;
+    event.stack_pointer = stack;
+    event.user.stack.resize(256);
     if (worth == 0) event.reason = perf::SampleReason::leaving;
     recorder.take(event);
   }
@@ -64,6 +67,7 @@ struct Fixture {
 
   Recording recording;
   unwind::Chain chain;
+  Address stack = 0;  // where frames begin; 0: not known
   std::vector<std::string> outside;
   unwind::ChainEnd end = unwind::ChainEnd::outermost;
   Recorder recorder;
@@ -82,6 +86,19 @@ TEST_CASE("a sample's time is its path's, outermost call first", "[callpath]") {
   fixture.sample(kTwo, {1}, 1100);
   CHECK(fixture.recording.chains.incomplete == 1);
   CHECK(fixture.recording.chains.copy_short == 1);
+}
+
+TEST_CASE("a call is counted once, and anew in another program", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  fixture.stack = 0x7000;
+  fixture.sample(kOne, {1, 2, 3}, 1000);
+  fixture.sample(kOne, {1, 2, 3}, 1000);
+  CHECK(fixture.value(Metric::new_min, {1003, 1002, 1}) == 1);
+  CHECK(fixture.value(Metric::new_max, {1003, 1002, 1}) == 2);
+  fixture.recorder.take(perf::ExecEvent{kOne, 10});
+  fixture.sample(kOne, {1, 2, 3}, 1000);
+  CHECK(fixture.value(Metric::new_min, {1003, 1002, 1}) == 2);
+  CHECK(fixture.value(Metric::new_max, {1003, 1002, 1}) == 3);
 }
 
 TEST_CASE("a wait is its path's, and one that goes on is counted when it is settled",

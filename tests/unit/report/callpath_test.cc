@@ -96,6 +96,16 @@ TEST_CASE("functions of one name in two modules are told apart", "[report][callp
   CHECK(labels.all[2].name == "f");
 }
 
+TEST_CASE("chains are not all complete if one is not", "[report][callpath]") {
+  Profile profile = small();
+  profile.chains = {99'999, 1, {}};
+  CHECK_THAT(render_text(profile, By::overview, false, 100),
+             Contains("over 99.9 % of the call chains are complete; 1 is not."));
+  profile.chains = {99'999, 0, {}};
+  CHECK_THAT(render_text(profile, By::overview, false, 100),
+             Contains("100.0 % of the call chains are complete."));
+}
+
 TEST_CASE("text reports of call paths are as in the golden files", "[report][callpath]") {
   check_golden(render_text(small(), By::overview, false, 100), "callpath/overview.txt");
   check_golden(render_text(small(), By::overview, true, 100), "callpath/overview_color.txt");
