@@ -101,7 +101,6 @@ struct ReadLog {
 // warning. A line that is not of a log, or that names what no line before it has, throws an Error
 // with file and line. A run without its end is kept. A line that was read before (as when a log is
 // given twice) counts once.
-ReadLog read_logs(const std::vector<std::string>& paths);
 ReadLog parse_logs(const std::vector<LogText>& logs);
 inline ReadLog parse_log(const std::string& text, const std::string& name) {
   return parse_logs({{name, text}});
