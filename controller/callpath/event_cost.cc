@@ -2,11 +2,6 @@
 
 namespace causalctl::callpath {
 
-double share_of_cost(std::uint64_t hits, Nanoseconds cost_ns, Nanoseconds time_ns) {
-  if (time_ns <= 0) return 0;
-  return static_cast<double>(hits) * static_cast<double>(cost_ns) / static_cast<double>(time_ns);
-}
-
 bool CostBudget::may_go_on(std::uint64_t hits, Nanoseconds time_ns) {
   hits_ += hits;
   if (open_) open_ns_ += time_ns - last_ns_;

@@ -8,9 +8,6 @@
 
 namespace causalctl::callpath {
 
-// Returns which share of a thread's time goes to `hits` events in `time_ns`.
-double share_of_cost(std::uint64_t hits, Nanoseconds cost_ns, Nanoseconds time_ns);
-
 // Lets events happen in bursts, so that on average they cost a thread at most a share of its time.
 // A burst ends when it has cost kBurst more than was allowed up to then, and the next one begins
 // when the average is kept again. Events that are rare enough are never interrupted.

@@ -210,7 +210,7 @@ void LogWriter::append_groups_and_epochs(const Recording& recording) {
 }
 
 void LogWriter::append_cells(const Recording& recording) {
-  auto slice = recording.slices.begin();
+  auto slice = recording.slices.lower_bound({first_growing_, 0, Metric::samples});
   while (slice != recording.slices.end()) {
     const SliceKey key = slice->first;
     std::vector<std::string_view> metrics;
@@ -228,6 +228,9 @@ void LogWriter::append_cells(const Recording& recording) {
               [](const Growth& a, const Growth& b) { return a.node < b.node; });
     append_rows(key, metrics, growth);
   }
+  // Values of the epochs before the last one do not grow any more.
+  if (epochs_ > 0) first_growing_ = static_cast<std::uint32_t>(epochs_ - 1);
+  written_.erase(written_.begin(), written_.lower_bound({first_growing_, 0, Metric::samples}));
 }
 
 // Each row has a node and the growth of each metric. REQUIRES: `growth` is sorted by node.

@@ -39,7 +39,8 @@ class LogWriter {
   // Appends the first line of the run. Call it once, before the others.
   void begin(const Recording& recording);
   // Appends what is new since the last call. REQUIRES: nothing that was written has changed, except
-  // that values grew, locations got their frames, and totals changed.
+  // that values grew of what was the last epoch then, locations got their frames, and totals
+  // changed.
   void update(const Recording& recording);
   // Appends what is new, and the last line.
   void end(const Recording& recording);
@@ -85,7 +86,8 @@ class LogWriter {
   std::size_t epochs_ = 0;
   std::vector<bool> has_frames_;  // by location: whether its frames were written
   std::unordered_map<std::string, std::size_t> strings_;
-  std::map<SliceKey, std::vector<std::uint64_t>> written_;  // values by node
+  std::uint32_t first_growing_ = 0;                         // the first epoch that is not over
+  std::map<SliceKey, std::vector<std::uint64_t>> written_;  // its values and later ones, by node
   std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers_;  // written
   std::string losses_;  // the last such line, without its number
 };
@@ -99,7 +101,6 @@ struct ReadLog {
 // warning. A line that is not of a log, or that names what no line before it has, throws an Error
 // with file and line. A run without its end is kept. A line that was read before (as when a log is
 // given twice) counts once.
-ReadLog read_logs(const std::vector<std::string>& paths);
 ReadLog parse_logs(const std::vector<LogText>& logs);
 inline ReadLog parse_log(const std::string& text, const std::string& name) {
   return parse_logs({{name, text}});

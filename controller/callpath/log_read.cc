@@ -1,5 +1,4 @@
-// Reads logs of call paths (docs/callpath-format.md). parse_logs is pure; read_logs only adds the
-// files.
+// Reads logs of call paths (docs/callpath-format.md). Pure.
 //
 // The reader tolerates a log that is merely incomplete, or newer in small things. It refuses one
 // where guessing would falsify results: the lines of a run build on each other, so that none may be
@@ -23,7 +22,6 @@ namespace {
 
 using namespace json_fields;
 
-constexpr const char* kHint = "name logs of call paths, as written by callpath (--output)";
 // No sum of values of one metric, over all runs, exceeds it.
 constexpr std::uint64_t kLargestSum = INT64_MAX / 2;
 constexpr std::size_t kTailKinds = static_cast<std::size_t>(TailKind::unexplained) + 1;
@@ -349,10 +347,6 @@ ReadLog Reader::take() {
 }
 
 }  // namespace
-
-ReadLog read_logs(const std::vector<std::string>& paths) {
-  return parse_logs(read_files(paths, kHint));
-}
 
 ReadLog parse_logs(const std::vector<LogText>& logs) { return read_each<Reader>(logs); }
 

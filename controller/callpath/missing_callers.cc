@@ -9,7 +9,7 @@ void MissingCallers::update() {
     const CallTree::Node& node = recording_.tree.node(static_cast<NodeId>(asked_));
     if (node.parent == kRoot) continue;
     const LocationId call = recording_.tree.node(node.parent).location;
-    const bool is_new = pairs_.insert(std::uint64_t{call} << 32 | node.location).second;
+    const bool is_new = pairs_.insert(pair_of(call, node.location)).second;
     if (is_new && recording_.locations[call].is_call) ask(call, node.location, false);
   }
   for (const Namer::TailAnswer& answer : namer_.tail_answers()) take(answer);

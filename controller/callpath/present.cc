@@ -173,10 +173,6 @@ class Expansion {
  private:
   static constexpr std::uint32_t kUnknown = UINT32_MAX;
 
-  static std::uint64_t pair_of(LocationId call, LocationId callee) {
-    return std::uint64_t{call} << 32 | callee;
-  }
-
   const std::vector<std::uint32_t>& frames_of(LocationId location) {
     std::vector<std::uint32_t>& frames = of_location_[location];
     if (frames.empty()) frames = frames_.of_location(run_, run_.locations[location], false);

@@ -1,5 +1,5 @@
 // Turns the stream of events into the recording: samples become values of paths, switches become
-// waits. Pure, but for what the two functions do that it is given.
+// waits. Pure, but for what the functions do that it is given.
 #pragma once
 
 #include <functional>
@@ -48,7 +48,6 @@ class Recorder {
   std::uint64_t event_sum(std::uint32_t tag) const {
     return tag < event_sums_.size() ? event_sums_[tag] : 0;
   }
-  const std::map<ThreadId, ThreadTimes>& times() const { return waits_.times(); }
 
  private:
   struct ThreadWaits {

@@ -65,6 +65,11 @@ struct Tail {
   std::vector<LocationId> jumps;
 };
 
+// Returns one number for a call and what is below it, by which a tail is found.
+constexpr std::uint64_t pair_of(LocationId call, LocationId callee) {
+  return std::uint64_t{call} << 32 | callee;
+}
+
 // What is summed for each path. Values after these are events (Recording::events).
 enum class Metric : std::uint8_t {
   samples,      // of CPU time

@@ -30,7 +30,7 @@ report::callpath::TailCalls count_tails(std::span<const Recording> runs,
     const Recording& run = runs[number];
     std::unordered_map<std::uint64_t, TailKind> kinds;
     for (const Tail& tail : run.tails) {
-      kinds.emplace(std::uint64_t{tail.call} << 32 | tail.callee, tail.kind);
+      kinds.emplace(pair_of(tail.call, tail.callee), tail.kind);
     }
     const std::vector<std::uint64_t> samples = samples_below(run, number, epochs);
     for (std::size_t i = 1; i < samples.size(); ++i) {
@@ -38,7 +38,7 @@ report::callpath::TailCalls count_tails(std::span<const Recording> runs,
       if (node.parent == kRoot) continue;
       const LocationId call = run.tree.node(node.parent).location;
       counts.calls += samples[i];
-      const auto kind = kinds.find(std::uint64_t{call} << 32 | node.location);
+      const auto kind = kinds.find(pair_of(call, node.location));
       if (kind == kinds.end()) continue;
       if (kind->second == TailKind::found) counts.found += samples[i];
       if (kind->second == TailKind::ambiguous) counts.ambiguous += samples[i];

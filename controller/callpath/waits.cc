@@ -13,9 +13,9 @@ Waits::Thread* Waits::find(ThreadId thread) {
 
 // Counts the time since the last change. Records of several rings may be out of order by some
 // nanoseconds.
-void Waits::pass(ThreadId id, Thread& thread, Nanoseconds time_ns) {
+void Waits::pass(Thread& thread, Nanoseconds time_ns) {
   const Nanoseconds passed_ns = std::max<Nanoseconds>(0, time_ns - thread.since_ns);
-  ThreadTimes& times = times_[id];
+  ThreadTimes& times = thread.times;
   if (thread.state == State::running) times.on_core_ns += passed_ns;
   if (thread.state == State::blocked) {
     times.blocked_ns += passed_ns;
@@ -34,7 +34,6 @@ void Waits::begin(ThreadId id, Nanoseconds time_ns, bool blocked) {
   thread.state = blocked ? State::blocked : State::running;
   thread.since_ns = time_ns;
   threads_.insert_or_assign(id.tid, Known{id, thread});
-  times_.try_emplace(id);
 }
 
 void Waits::leaving(ThreadId id, NodeId path, bool is_complete) {
@@ -47,7 +46,7 @@ void Waits::leaving(ThreadId id, NodeId path, bool is_complete) {
 void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
   Thread* thread = find(id);
   if (thread == nullptr) return;
-  pass(id, *thread, time_ns);
+  pass(*thread, time_ns);
   thread->state = preempted ? State::runnable : State::blocked;
   thread->path = std::exchange(thread->next_path, std::nullopt);
   thread->is_complete = std::exchange(thread->next_is_complete, false);
@@ -59,7 +58,7 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
 void Waits::wake(Tid tid, Nanoseconds time_ns, Waker waker) {
   const auto known = threads_.find(tid);
   if (known == threads_.end() || known->second.thread.state != State::blocked) return;
-  pass(known->second.id, known->second.thread, time_ns);
+  pass(known->second.thread, time_ns);
   known->second.thread.state = State::runnable;
   known->second.thread.waker = waker;
 }
@@ -73,7 +72,7 @@ void Waits::woken_by(Tid tid, NodeId path) {
 std::optional<Wait> Waits::come(ThreadId id, Nanoseconds time_ns) {
   Thread* thread = find(id);
   if (thread == nullptr) return std::nullopt;
-  pass(id, *thread, time_ns);
+  pass(*thread, time_ns);
   const bool waited = std::exchange(thread->state, State::running) != State::running;
   return waited ? std::optional(take(id, *thread, true)) : std::nullopt;
 }
@@ -87,7 +86,7 @@ std::optional<Wait> Waits::end(ThreadId id, Nanoseconds time_ns) {
 std::vector<Wait> Waits::cut(Nanoseconds time_ns) {
   std::vector<Wait> waits;
   for (auto& [tid, known] : threads_) {
-    pass(known.id, known.thread, time_ns);
+    pass(known.thread, time_ns);
     if (known.thread.state == State::running) continue;
     waits.push_back(take(known.id, known.thread, false));
   }

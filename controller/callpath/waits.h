@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -60,12 +59,13 @@ class Waits {
   // Cuts all waits at this time, so that what they have lasted is counted, and they go on.
   std::vector<Wait> cut(Nanoseconds time_ns);
 
-  // Of all threads that were ever seen.
-  const std::map<ThreadId, ThreadTimes>& times() const { return times_; }
+  // Returns the times of a thread that has begun and not ended, for tests.
+  const ThreadTimes& times(ThreadId thread) { return find(thread)->times; }
 
  private:
   enum class State { running, blocked, runnable };
   struct Thread {
+    ThreadTimes times;  // since it began
     State state = State::running;
     Nanoseconds since_ns = 0;     // of the state, or of the last cut
     Nanoseconds blocked_ns = 0;   // of this wait, since the last cut
@@ -84,11 +84,10 @@ class Waits {
   };
 
   Thread* find(ThreadId thread);
-  void pass(ThreadId id, Thread& thread, Nanoseconds time_ns);
+  static void pass(Thread& thread, Nanoseconds time_ns);
   static Wait take(ThreadId id, Thread& thread, bool over);
 
   std::unordered_map<Tid, Known> threads_;
-  std::map<ThreadId, ThreadTimes> times_;
 };
 
 }  // namespace causalctl::callpath

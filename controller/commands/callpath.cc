@@ -129,7 +129,8 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
   settings.most_slowdown = slowdown_of(arguments.slowdown);
   settings.wakers = arguments.wakers;
   if (settings.wakers && !settings.waits) {
-    throw UsageError("--wakers: waits are not recorded", "add --event offcpu");
+    throw UsageError("--wakers: waits are not recorded, as no --event is offcpu",
+                     "add --event offcpu");
   }
   settings.epochs = epochs_of(arguments.epochs);
   settings.seed = std::random_device()();

@@ -69,6 +69,13 @@ std::vector<Recording> growing() {
   return {half, whole};
 }
 
+// The first lines of a run.
+const std::string kRunLine = R"({"type":"run","kind":"callpath","version":1,"run":"a","n":0})"
+                             "\n";
+const std::string kModuleLine =
+    R"({"type":"modules","run":"a","n":1,"first":0,"modules":[{"path":"/x"}]})"
+    "\n";
+
 std::string refusal(const std::string& text) {
   try {
     parse_log(text, "l");
@@ -153,12 +160,10 @@ TEST_CASE("a log of call paths that is given twice counts once", "[callpath][log
 }
 
 TEST_CASE("a log of call paths that is damaged is refused with its line", "[callpath][log]") {
-  const std::string run = R"({"type":"run","kind":"callpath","version":1,"run":"a","n":0})"
-                          "\n";
   const auto line = [&](const std::string& type, const std::string& rest) {
-    return run + R"({"type":")" + type + R"(","run":"a","n":1,"first":0,)" + rest + "}\n";
+    return kRunLine + R"({"type":")" + type + R"(","run":"a","n":1,"first":0,)" + rest + "}\n";
   };
-  CHECK(refusal(run).empty());
+  CHECK(refusal(kRunLine).empty());
   CHECK_THAT(refusal("hello\n"), Contains("l:1: not a line of a log of call paths"));
   CHECK_THAT(refusal(R"({"type":"run","version":1,"run":"a"})"),
              Contains("l:1") && Contains("not a recording"));
@@ -182,10 +187,7 @@ TEST_CASE("a log of call paths that is damaged is refused with its line", "[call
 
 TEST_CASE("cells of a log must be of nodes that are there, and add up", "[callpath][log]") {
   const std::string begin =
-      R"({"type":"run","kind":"callpath","version":1,"run":"a","n":0})"
-      "\n"
-      R"({"type":"modules","run":"a","n":1,"first":0,"modules":[{"path":"/x"}]})"
-      "\n"
+      kRunLine + kModuleLine +
       R"({"type":"locations","run":"a","n":2,"first":0,"locations":[[0,18446744073709551615,0]]})"
       "\n"
       R"({"type":"nodes","run":"a","n":3,"first":1,"nodes":[1,0]})"
@@ -217,10 +219,7 @@ TEST_CASE("cells of a log must be of nodes that are there, and add up", "[callpa
 
 TEST_CASE("tail calls of a log must be of locations that are there", "[callpath][log]") {
   const std::string begin =
-      R"({"type":"run","kind":"callpath","version":1,"run":"a","n":0})"
-      "\n"
-      R"({"type":"modules","run":"a","n":1,"first":0,"modules":[{"path":"/x"}]})"
-      "\n"
+      kRunLine + kModuleLine +
       R"({"type":"locations","run":"a","n":2,"first":0,"locations":[[0,10,1],[0,20,0]]})"
       "\n";
   const auto tails = [&](const std::string& list) {

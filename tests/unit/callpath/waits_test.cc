@@ -35,7 +35,7 @@ TEST_CASE("a wait is for something until the wake-up, then for a core", "[callpa
   CHECK(wait->blocked_ns == 300);
   CHECK(wait->runnable_ns == 300);
   CHECK(wait->over);
-  CHECK(waits.times().at(kOne).on_core_ns == 500);
+  CHECK(waits.times(kOne).on_core_ns == 500);
 }
 
 TEST_CASE("a preempted thread waits for a core", "[callpath]") {
@@ -115,7 +115,7 @@ TEST_CASE("times of a thread add up to its life, whatever comes", "[callpath]") 
       }
     }
     for (const auto& wait : waits.cut(now)) waited += wait.blocked_ns + wait.runnable_ns;
-    const auto& times = waits.times().at(kOne);
+    const auto& times = waits.times(kOne);
     REQUIRE(sum(times) == now - 1000);
     REQUIRE(waited == times.blocked_ns + times.runnable_ns);
   }
