@@ -74,6 +74,9 @@ void check_callpath_format(const std::string& format, const std::string& path) {
 }
 
 void check_callpath_view(const CallpathView& view, const std::string& format) {
+  if (view.wakers && !view.epoch.empty()) {
+    throw UsageError("--wakers: who ended waits is not recorded by epoch", "leave out --epoch");
+  }
   if (view.by.empty()) return;
   if (by_of(view.by) == model::By::overview) {
     throw UsageError(fmt::format("--by: \"{}\" is no way to show call paths", printable(view.by)),

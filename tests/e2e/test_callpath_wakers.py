@@ -59,3 +59,5 @@ def test_wakers_that_were_not_recorded(options, program, tmp_path):
         recorded(options, tmp_path, pid, "--duration", "1s")
     done = run(options, "report", "callpath.jsonl", "--wakers", folder=tmp_path)
     assert done.returncode == 2 and "was not recorded" in done.stderr, done.stderr
+    done = run(options, "report", "callpath.jsonl", "--wakers", "--epoch", "0", folder=tmp_path)
+    assert done.returncode == 2 and "not recorded by epoch" in done.stderr, done.stderr
