@@ -148,12 +148,12 @@ std::vector<CodeLoop> loops_of(const std::vector<CodeStep>& steps) {
   return loops;
 }
 
-bool leads_to(const std::vector<CodeStep>& steps, const std::vector<std::size_t>& from,
-              const std::vector<std::size_t>& to) {
+std::vector<bool> reached_from(const std::vector<CodeStep>& steps,
+                               const std::vector<std::size_t>& from) {
   const Graph graph(steps);
   std::vector<bool> reached(steps.size());
   for (const std::size_t each : from) graph.reach(each, reached);
-  return std::any_of(to.begin(), to.end(), [&](std::size_t each) { return reached[each]; });
+  return reached;
 }
 
 }  // namespace causalctl::progress

@@ -32,13 +32,13 @@ class LoopFunction {
   // Returns the lines of the smallest loop that has code of the line, is entered from one of the
   // places and has none in it; nullopt if there is no such loop.
   std::optional<std::set<int>> lines_of_loop(const std::vector<Place>& places) {
+    if (loops_.empty()) return std::nullopt;
     std::vector<std::size_t> counted;
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const bool is_place = std::any_of(places.begin(), places.end(), [&](const Place& each) {
-        return each.address == steps_[i].address;
-      });
-      if (is_place) counted.push_back(i);
+    for (const Place& each : places) {
+      const auto step = step_at(steps_, each.address);
+      if (step != steps_.end()) counted.push_back(static_cast<std::size_t>(step - steps_.begin()));
     }
+    const std::vector<bool> reached = reached_from(steps_, counted);
     const CodeLoop* smallest = nullptr;
     std::size_t looked_at = 0;
     for (const CodeLoop& loop : loops_) {
@@ -49,7 +49,9 @@ class LoopFunction {
       if (has_place) continue;
       looked_at += loop.steps.size();
       if (looked_at > kMostLoopSteps) break;
-      if (has_line(loop) && leads_to(steps_, counted, loop.entered_from)) smallest = &loop;
+      const bool is_entered = std::any_of(loop.entered_from.begin(), loop.entered_from.end(),
+                                          [&](std::size_t each) { return reached[each]; });
+      if (is_entered && has_line(loop)) smallest = &loop;
     }
     if (smallest == nullptr) return std::nullopt;
     std::set<int> lines = lines_of(*smallest);
