@@ -1,6 +1,5 @@
 #include "unwind/debug_file_search.h"
 
-#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -14,20 +13,11 @@
 #include <utility>
 
 #include "controller/base/log.h"
+#include "unwind/build_id.h"
 #include "unwind/debug_file_check.h"
 
 namespace causalctl::unwind {
 namespace {
-
-std::string build_id_of(Elf* elf) {
-  std::string id;
-  const void* bytes = nullptr;
-  const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
-  for (ssize_t i = 0; i < size; ++i) {
-    id += fmt::format("{:02x}", static_cast<const unsigned char*>(bytes)[i]);
-  }
-  return id;
-}
 
 // Below an absolute directory the binary's directory is looked for, then with ever fewer of its
 // leading parts.
@@ -50,8 +40,7 @@ std::vector<std::string> candidates(const std::string& id, const std::string& fi
   std::vector<std::string> files;
   for (const std::string& directory : directories) {
     if (!directory.starts_with('/')) continue;
-    files.push_back(
-        fmt::format("{}/.build-id/{}/{}.debug", directory, id.substr(0, 2), id.substr(2)));
+    files.push_back(debug_file_by_id(directory, id));
   }
   const std::filesystem::path path = file;
   const std::string name = link != nullptr ? link : path.filename().string() + ".debug";

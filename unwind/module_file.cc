@@ -1,14 +1,12 @@
 #include "unwind/module_file.h"
 
-#include <elfutils/libdwelf.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <libelf.h>
 #include <sys/stat.h>
 
-#include <span>
 #include <utility>
 
+#include "unwind/build_id.h"
 #include "unwind/elf_image.h"
 #include "unwind/loaded_files.h"
 #include "unwind/target_file.h"
@@ -16,21 +14,13 @@
 namespace causalctl::unwind {
 namespace {
 
-std::string build_id_of(int fd) {
+std::string build_id_of_file(int fd) {
   elf_version(EV_CURRENT);
   Elf* elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
   if (elf == nullptr) return {};
-  const void* bytes = nullptr;
-  const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
-  std::string text;
-  if (size > 0) {
-    for (const auto byte :
-         std::span(static_cast<const unsigned char*>(bytes), static_cast<std::size_t>(size))) {
-      text += fmt::format("{:02x}", byte);
-    }
-  }
+  std::string id = build_id_of(elf);
   elf_end(elf);
-  return text;
+  return id;
 }
 
 ModuleFile module_file(Fd fd, std::string path) {
@@ -38,7 +28,7 @@ ModuleFile module_file(Fd fd, std::string path) {
   module.path = std::move(path);
   if (!fd) return module;
   module.segments = load_segments(fd.get());
-  module.build_id = build_id_of(fd.get());
+  module.build_id = build_id_of_file(fd.get());
   module.fd = std::move(fd);
   return module;
 }

@@ -18,6 +18,7 @@
 #include "controller/base/fd.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "unwind/build_id.h"
 #include "unwind/loaded_files.h"
 #include "unwind/target_file.h"
 
@@ -75,14 +76,8 @@ Obstacle cannot_be_read(Pid target, const MappedFile& file, int error) {
 // without a search.
 std::vector<std::string> debug_files(Elf* elf, const std::string& path) {
   std::vector<std::string> files;
-  const void* id = nullptr;
-  if (const ssize_t size = dwelf_elf_gnu_build_id(elf, &id); size > 1) {
-    std::string name;
-    for (ssize_t i = 0; i < size; ++i) {
-      name += fmt::format("{:02x}{}", static_cast<const unsigned char*>(id)[i], i == 0 ? "/" : "");
-    }
-    files.push_back(fmt::format("/usr/lib/debug/.build-id/{}.debug", name));
-  }
+  const std::string id = build_id_of(elf);
+  if (id.size() > 2) files.push_back(debug_file_by_id("/usr/lib/debug", id));
   GElf_Word checksum = 0;
   if (const char* link = dwelf_elf_gnu_debuglink(elf, &checksum); link != nullptr) {
     const std::string folder = path.substr(0, path.rfind('/'));

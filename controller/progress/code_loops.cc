@@ -21,8 +21,8 @@ class Graph {
       const CodeStep& step = steps[i];
       if (step.continues && i + 1 < steps.size()) add(i, i + 1);
       if (step.is_call) continue;
-      const std::size_t to = step.to == 0 ? kNone : index(steps, step.to);
-      if (to != kNone) add(i, to);
+      const auto to = step.to == 0 ? steps.end() : step_at(steps, step.to);
+      if (to != steps.end()) add(i, static_cast<std::size_t>(to - steps.begin()));
       if (step.to == 0 && step.mnemonic.ends_with("jmp")) computed.push_back(i);
     }
     std::vector<bool> reached(steps.size());
@@ -33,15 +33,6 @@ class Graph {
       for (const std::size_t jump : computed) add(jump, i);
       reach(i, reached);
     }
-  }
-
-  static std::size_t index(const std::vector<CodeStep>& steps, Address address) {
-    const auto step = std::lower_bound(
-        steps.begin(), steps.end(), address,
-        [](const CodeStep& each, Address wanted) { return each.address < wanted; });
-    return step != steps.end() && step->address == address
-               ? static_cast<std::size_t>(step - steps.begin())
-               : kNone;
   }
 
   // Marks what the step leads to, and itself.
@@ -157,12 +148,12 @@ std::vector<CodeLoop> loops_of(const std::vector<CodeStep>& steps) {
   return loops;
 }
 
-bool leads_to(const std::vector<CodeStep>& steps, const std::vector<std::size_t>& from,
-              const std::vector<std::size_t>& to) {
+std::vector<bool> reached_from(const std::vector<CodeStep>& steps,
+                               const std::vector<std::size_t>& from) {
   const Graph graph(steps);
   std::vector<bool> reached(steps.size());
   for (const std::size_t each : from) graph.reach(each, reached);
-  return std::any_of(to.begin(), to.end(), [&](std::size_t each) { return reached[each]; });
+  return reached;
 }
 
 }  // namespace causalctl::progress

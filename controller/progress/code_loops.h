@@ -1,9 +1,9 @@
 // Finds the loops of a decoded function. Pure.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
-#include "controller/base/types.h"
 #include "controller/progress/code_steps.h"
 
 namespace causalctl::progress {
@@ -19,8 +19,8 @@ struct CodeLoop {
 // address that is computed is taken to lead to all code that nothing else leads to.
 std::vector<CodeLoop> loops_of(const std::vector<CodeStep>& steps);
 
-// Returns whether one of the steps `to` is reached from one of `from`.
-bool leads_to(const std::vector<CodeStep>& steps, const std::vector<std::size_t>& from,
-              const std::vector<std::size_t>& to);
+// Returns for each step whether it is one of `from`, or one of these leads to it.
+std::vector<bool> reached_from(const std::vector<CodeStep>& steps,
+                               const std::vector<std::size_t>& from);
 
 }  // namespace causalctl::progress

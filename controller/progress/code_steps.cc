@@ -65,4 +65,21 @@ std::vector<CodeStep> steps_of(Address address, Pid target, unwind::Symbolizer& 
   return steps;
 }
 
+bool is_within(const std::vector<CodeStep>& steps, Address address) {
+  return !steps.empty() && address >= steps.front().address && address < steps.back().next;
+}
+
+std::vector<CodeStep>::const_iterator step_at(const std::vector<CodeStep>& steps, Address address) {
+  const auto step =
+      std::lower_bound(steps.begin(), steps.end(), address,
+                       [](const CodeStep& each, Address wanted) { return each.address < wanted; });
+  return step != steps.end() && step->address == address ? step : steps.end();
+}
+
+bool is_move(const CodeStep& step) {
+  const std::string_view name = step.mnemonic;
+  return name.find("mov") != name.npos || name == "lea" || name.starts_with("nop") ||
+         name == "push" || name == "pop";
+}
+
 }  // namespace causalctl::progress

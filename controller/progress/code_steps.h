@@ -1,6 +1,7 @@
 // Decodes a function of the target into where its instructions lead.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "unwind/symbolizer.h"
 
 namespace causalctl::progress {
+
+inline constexpr std::size_t kMostDecodedFunctions = 32;  // for one remark on a point
 
 struct CodeStep {  // an instruction
   Address address = 0;
@@ -23,5 +26,12 @@ struct CodeStep {  // an instruction
 // Returns the instructions of the function that contains the address, in the order of their
 // addresses, as far as they can be decoded; none of a function that is very long.
 std::vector<CodeStep> steps_of(Address address, Pid target, unwind::Symbolizer& symbolizer);
+
+// Returns whether the address is in the function whose instructions these are.
+bool is_within(const std::vector<CodeStep>& steps, Address address);
+// Returns the instruction that begins at the address, or the end.
+std::vector<CodeStep>::const_iterator step_at(const std::vector<CodeStep>& steps, Address address);
+// Returns whether the instruction only moves data, or does nothing.
+bool is_move(const CodeStep& step);
 
 }  // namespace causalctl::progress

@@ -18,7 +18,6 @@ namespace {
 using unwind::Place;
 
 constexpr std::size_t kMostInRun = 1024;        // instructions that are looked at
-constexpr std::size_t kMostFunctions = 32;      // decoded for one point
 constexpr std::size_t kRegisterOperations = 4;  // of one kind and column, are copies
 
 struct Event {
@@ -49,10 +48,9 @@ bool is_vector(std::string_view name) {
   return false;
 }
 
-bool is_move(std::string_view name) {
-  return name.find("mov") != name.npos || name == "lea" || name.starts_with("nop") ||
-         name == "push" || name == "pop" || name.starts_with('j') || name.starts_with("cmp") ||
-         name == "test" || name.starts_with("set");
+bool is_comparison_or_jump(std::string_view name) {
+  return name.starts_with('j') || name.starts_with("cmp") || name == "test" ||
+         name.starts_with("set");
 }
 
 class Function {
@@ -66,16 +64,14 @@ class Function {
     }
   }
 
-  bool holds(Address address) const {
-    return !steps_.empty() && address >= steps_.front().address && address < steps_.back().next;
-  }
+  bool holds(Address address) const { return is_within(steps_, address); }
 
   Run run(Address start, const std::set<Address>& starts) const {
     Run run;
     run.start = start;
     std::map<std::tuple<int, std::string, Address>, std::size_t> operations;
     std::size_t left = kMostInRun;
-    for (auto step = at(start); step != steps_.end() && left > 0; ++step, --left) {
+    for (auto step = step_at(steps_, start); step != steps_.end() && left > 0; ++step, --left) {
       if (step->address > start && starts.contains(step->address)) break;
       const auto column = own_column(step->address);
       if (!column) break;
@@ -86,7 +82,7 @@ class Function {
         run.events.insert({*column, is_call, is_call ? step->to : 0});
       }
       run.is_vector = run.is_vector || is_vector(step->mnemonic);
-      if (!is_call && is_move(step->mnemonic)) continue;
+      if (!is_call && (is_move(*step) || is_comparison_or_jump(step->mnemonic))) continue;
       auto& count = operations[{*column, step->mnemonic, is_call ? step->to : 0}];
       ++count;
       const bool certain = is_call ? step->to != 0 : step->reads_or_writes;
@@ -97,7 +93,8 @@ class Function {
 
   // Returns whether what runs from `first` always comes to `second` and nothing else leads there.
   bool in_one_block(Address first, Address second) const {
-    for (auto step = at(first); step != steps_.end() && step->address < second; ++step) {
+    for (auto step = step_at(steps_, first); step != steps_.end() && step->address < second;
+         ++step) {
       if (!step->continues || (!step->is_call && step->to != 0)) return false;
       if (targets_.contains(step->next)) return false;
     }
@@ -107,13 +104,6 @@ class Function {
   int column(Address address) const { return own_column(address).value_or(-1); }
 
  private:
-  std::vector<CodeStep>::const_iterator at(Address address) const {
-    const auto step = std::lower_bound(
-        steps_.begin(), steps_.end(), address,
-        [](const CodeStep& each, Address wanted) { return each.address < wanted; });
-    return step != steps_.end() && step->address == address ? step : steps_.end();
-  }
-
   // Returns -1 for code of the compiler, and of what was inlined from the line; nullopt for code of
   // another line.
   std::optional<int> own_column(Address address) const {
@@ -223,7 +213,7 @@ std::optional<std::string> uncounted_copies(const std::string& name,
     auto function = std::find_if(functions.begin(), functions.end(),
                                  [&](const auto& each) { return each.holds(place.address); });
     if (function == functions.end()) {
-      if (functions.size() == kMostFunctions) break;
+      if (functions.size() == kMostDecodedFunctions) break;
       function = functions.emplace(functions.end(), place, target, symbolizer);
     }
     const Run run = function->run(place.address, starts);

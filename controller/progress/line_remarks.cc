@@ -18,7 +18,6 @@ namespace {
 using unwind::Place;
 
 constexpr std::string_view kLambda = "operator()";  // as debug information names it, without scope
-constexpr std::size_t kMostLoopFunctions = 32;      // decoded for one point
 constexpr std::size_t kMostStepsRound = 4096;       // instructions of one loop that are looked at
 
 // The code of one function, and which of it is of the line.
@@ -35,9 +34,7 @@ class LineCode {
     }
   }
 
-  bool holds(Address address) const {
-    return !steps_.empty() && address >= steps_.front().address && address < steps_.back().next;
-  }
+  bool holds(Address address) const { return is_within(steps_, address); }
   bool is_in_loop(Address address) const {
     return std::any_of(loops_.begin(), loops_.end(), [&](const auto& loop) {
       return loop.first <= address && address <= loop.second;
@@ -78,10 +75,8 @@ class LineCode {
       open.pop_back();
       if (address == jump.address) return true;
       if (!seen.insert(address).second || whose(address) == Whose::other) continue;
-      const auto step = std::lower_bound(
-          steps_.begin(), steps_.end(), address,
-          [](const CodeStep& each, Address wanted) { return each.address < wanted; });
-      if (step == steps_.end() || step->address != address) continue;
+      const auto step = step_at(steps_, address);
+      if (step == steps_.end()) continue;
       if (step->continues) open.push_back(step->next);
       if (!step->is_call && step->to != 0) open.push_back(step->to);
     }
@@ -105,7 +100,7 @@ std::optional<std::string> loop_on_line(const std::string& name, const std::vect
     auto code = std::find_if(functions.begin(), functions.end(),
                              [&](const LineCode& each) { return each.holds(place.address); });
     if (code == functions.end()) {
-      if (functions.size() == kMostLoopFunctions) break;
+      if (functions.size() == kMostDecodedFunctions) break;
       functions.emplace_back(steps_of(place.address, target, symbolizer), place, symbolizer);
       code = functions.end() - 1;
     }

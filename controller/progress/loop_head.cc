@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "controller/progress/code_loops.h"
@@ -18,13 +17,7 @@ namespace {
 
 using unwind::Place;
 
-constexpr std::size_t kMostLoopHeads = 32;    // decoded for one point
 constexpr std::size_t kMostLoopSteps = 8192;  // of loops of one function that are looked at
-
-bool is_plain_move(std::string_view name) {
-  return name.find("mov") != name.npos || name == "lea" || name.starts_with("nop") ||
-         name == "push" || name == "pop";
-}
 
 class LoopFunction {
  public:
@@ -34,20 +27,18 @@ class LoopFunction {
         place_(place),
         symbolizer_(symbolizer) {}
 
-  bool holds(Address address) const {
-    return !steps_.empty() && address >= steps_.front().address && address < steps_.back().next;
-  }
+  bool holds(Address address) const { return is_within(steps_, address); }
 
   // Returns the lines of the smallest loop that has code of the line, is entered from one of the
   // places and has none in it; nullopt if there is no such loop.
   std::optional<std::set<int>> lines_of_loop(const std::vector<Place>& places) {
+    if (loops_.empty()) return std::nullopt;
     std::vector<std::size_t> counted;
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const bool is_place = std::any_of(places.begin(), places.end(), [&](const Place& each) {
-        return each.address == steps_[i].address;
-      });
-      if (is_place) counted.push_back(i);
+    for (const Place& each : places) {
+      const auto step = step_at(steps_, each.address);
+      if (step != steps_.end()) counted.push_back(static_cast<std::size_t>(step - steps_.begin()));
     }
+    const std::vector<bool> reached = reached_from(steps_, counted);
     const CodeLoop* smallest = nullptr;
     std::size_t looked_at = 0;
     for (const CodeLoop& loop : loops_) {
@@ -58,7 +49,9 @@ class LoopFunction {
       if (has_place) continue;
       looked_at += loop.steps.size();
       if (looked_at > kMostLoopSteps) break;
-      if (has_line(loop) && leads_to(steps_, counted, loop.entered_from)) smallest = &loop;
+      const bool is_entered = std::any_of(loop.entered_from.begin(), loop.entered_from.end(),
+                                          [&](std::size_t each) { return reached[each]; });
+      if (is_entered && has_line(loop)) smallest = &loop;
     }
     if (smallest == nullptr) return std::nullopt;
     std::set<int> lines = lines_of(*smallest);
@@ -70,7 +63,7 @@ class LoopFunction {
   bool has_line(const CodeLoop& loop) {
     return std::any_of(loop.steps.begin(), loop.steps.end(), [&](std::size_t index) {
       const CodeStep& step = steps_[index];
-      if (is_plain_move(step.mnemonic)) return false;
+      if (is_move(step)) return false;
       const auto frames = symbolizer_.frames(step.address);
       return !frames.empty() && frames.front().line == place_.line &&
              frames.front().file == place_.file;
@@ -80,7 +73,7 @@ class LoopFunction {
   std::set<int> lines_of(const CodeLoop& loop) {
     std::set<int> lines;
     for (const std::size_t index : loop.steps) {
-      if (is_plain_move(steps_[index].mnemonic)) continue;
+      if (is_move(steps_[index])) continue;
       for (const unwind::Frame& frame : symbolizer_.frames(steps_[index].address)) {
         if (frame.line <= 0 || frame.file != place_.file || frame.function != place_.function) {
           continue;
@@ -105,7 +98,7 @@ std::optional<std::string> counted_before_loop(const std::string& name,
                                                unwind::Symbolizer& symbolizer) {
   std::vector<LoopFunction> functions;
   for (const Place& place : places) {
-    if (functions.size() == kMostLoopHeads) break;
+    if (functions.size() == kMostDecodedFunctions) break;
     const bool known =
         std::any_of(functions.begin(), functions.end(),
                     [&](const LoopFunction& each) { return each.holds(place.address); });

@@ -3,11 +3,10 @@ three times as much of them on one path as on another, and what is refused."""
 
 import contextlib
 import json
-import os
 
 import pytest
 
-from test_callpath import Tree, recorded, run
+from test_callpath import Tree, check_alive, recorded, run
 from test_modules import compiled, running
 
 
@@ -20,7 +19,7 @@ def program(tmp_path_factory):
 def working(program, *words):
     with running(program, *words) as pid:
         yield pid
-        os.kill(pid, 0)
+        check_alive(pid)
 
 
 def check_share(report, event, low=0.70, high=0.80):

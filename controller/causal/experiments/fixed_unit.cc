@@ -40,8 +40,9 @@ std::string scope_text(const config::Scope& scope) {
   return fmt::format("--scope-binary {}", fmt::join(scope.binaries, ", "));
 }
 
-void check_line(const std::string& file, int line, const Question& question) {
-  auto places = question.symbolizer.find_line(file, line);
+// `places` are those of the line.
+void check_line(std::vector<unwind::Place> places, const std::string& file, int line,
+                const Question& question) {
   const auto files = progress::files_meant(places, file);
   if (files.size() > 1) {
     throw UsageError(
@@ -194,9 +195,11 @@ std::string fixed_unit(const std::string& name, const config::Scope& scope,
   const Question question = {name, scope, symbolizer};
   const auto colon = name.rfind(':');
   const int line = colon == std::string::npos ? 0 : std::atoi(name.c_str() + colon + 1);
-  const bool is_line = line > 0 && !symbolizer.find_line(name.substr(0, colon), line).empty();
-  if (line <= 0 || (!is_line && is_whole_name(question))) return check_function(question);
-  check_line(name.substr(0, colon), line, question);
+  if (line <= 0) return check_function(question);
+  const std::string file = name.substr(0, colon);
+  auto places = symbolizer.find_line(file, line);
+  if (places.empty() && is_whole_name(question)) return check_function(question);
+  check_line(std::move(places), file, line, question);
   return "";
 }
 
