@@ -50,5 +50,9 @@ def test_jumped_calls_of_figure_1(options, program, tmp_path):
 def test_ways_to_a_callee(options, program, tmp_path, way, path, kind):
     paths, counts = paths_of(options, program, tmp_path, way)
     assert paths.get(path, 0) > 0.95 * sum(paths.values()), paths
-    for name in ("found", "ambiguous", "unexplained"):
+    for name in ("ambiguous", "unexplained"):
         assert (counts[name] > 0) == (name == kind), counts
+    # A sample in a function that is about to jump on is itself below a jump, to which one way leads.
+    marked = [each for each in paths if "~" in each and each.endswith(" d")]
+    assert bool(marked) == (kind == "found"), paths
+    assert counts["found"] > 0 or kind != "found", counts
