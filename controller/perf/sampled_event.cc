@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::uint64_t kMostEvery = 1ULL << 32;
 constexpr std::uint64_t kEventRedrawn = 16;  // once in so many calls a period is drawn without need
-// Calls in a row without a sample, after which more events are sampled: events that come in bursts
-// would otherwise fill the ring each time.
-constexpr unsigned kQuiet = 8;
+// Calls after which more events are sampled, if there were few samples in all of them: events that
+// come in bursts would otherwise fill the ring each time.
+constexpr unsigned kEventCalls = 8;
 constexpr std::uint64_t kMostSkipped = 3;
 constexpr std::uint64_t kOwedParts = 8;
 constexpr std::uint16_t kChainDepth = 127;  // of frame pointers, which Go's chains need
@@ -106,10 +106,10 @@ void SampledEvent::adapt(unsigned most, std::uint64_t random) {
   const unsigned seen = std::exchange(seen_, 0);
   const std::uint64_t before = every_;
   if (seen > most) every_ = std::min(every_ * (seen / most + 1), kMostEvery);
-  quiet_ = seen == 0 ? quiet_ + 1 : 0;
-  if (quiet_ >= kQuiet) {
-    quiet_ = 0;
-    every_ = std::max(every_ / 2, fewest_every_);
+  recent_ += seen;
+  if (++calls_ == kEventCalls) {
+    calls_ = 0;
+    if (std::exchange(recent_, 0) <= most * kEventCalls / 2) every_ = std::max(every_ / 2, fewest_every_);
   }
   const bool redraws = seen > 0 && every_ > 1 && random % kEventRedrawn == 0;
   if (every_ == before && !redraws) return;

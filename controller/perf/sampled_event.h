@@ -59,7 +59,7 @@ class SampledEvent {
   std::optional<std::uint64_t> worth(const SampleRecord& record);
   std::int64_t number(const SampleRecord& record) const;  // 0 if it has none
   // Samples fewer of the events if there were more than `most` samples since the last call, and
-  // more if there were none for a while.
+  // more if there were no more than that in a few calls.
   void adapt(unsigned most, std::uint64_t random);
 
  private:
@@ -71,8 +71,10 @@ class SampledEvent {
   std::optional<std::size_t> number_offset_;
   std::uint64_t fewest_every_;
   std::uint64_t every_;
-  unsigned seen_ = 0;   // samples since adapt()
-  unsigned quiet_ = 0;  // calls of adapt() since the last sample
+  unsigned seen_ = 0;  // samples since adapt()
+  // Calls of adapt(), and samples in them, since the rate was last looked at.
+  unsigned calls_ = 0;
+  unsigned recent_ = 0;
   std::uint64_t last_count_ = 0;
   std::uint64_t skipped_ = 0;  // samples that are still to be left out
   std::uint64_t owed_ = 0;     // events of such samples, for which the next ones stand

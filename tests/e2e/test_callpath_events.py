@@ -32,7 +32,7 @@ def check_share(report, event, low=0.70, high=0.80):
 
 def test_page_faults(options, program, tmp_path):
     with working(program, "pages", "200") as pid:
-        report = recorded(options, tmp_path, pid, "--duration", "3s", "--event", "page-faults")
+        report = recorded(options, tmp_path, pid, "--duration", "6s", "--event", "page-faults")
     assert check_share(report, "page-faults") > 10_000
     assert Tree(report).sum("page-faults", "work", "touches") > 10_000
     assert "blocked" not in [column["name"] for column in report["columns"]]
