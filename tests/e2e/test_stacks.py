@@ -13,12 +13,15 @@ import subprocess
 import sys
 import time
 
+import jsonschema
 import pytest
 
 from fixture import wait_until
 from test_modules import compiled, running
 
 NOBODY = 65534
+SCHEMA = json.loads(
+    (pathlib.Path(__file__).parents[2] / "docs/stacks-schema.json").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +39,9 @@ def run(options, *words, **more):
 def taken(options, pid, *words):
     done = run(options, pid, "--format", "json", *words)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    process = json.loads(done.stdout)
+    jsonschema.validate(process, SCHEMA)
+    return process
 
 
 def thread_with(process, function):
