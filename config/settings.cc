@@ -163,7 +163,8 @@ void add_experiment(std::vector<Setting>& rows) {
       .add("seed", &Experiment::seed, Seed(),
            {{experiments, 8, "--seed", "makes the plan repeatable; default: random, recorded"}})
       .add("fixed", &Experiment::fixed_unit, Text(),
-           {{scope, 4, "--fixed", "only this unit, instead of the random plan", "UNIT"}})
+           {{scope, 4, "--fixed", "only this unit: FILE:LINE, FUNCTION or 'CALLEE < CALLER'",
+             "UNIT"}})
       .add("speedup", &Experiment::fixed_speedup_percent, WholePercent(),
            {{scope, 5, "--speedup", "with --fixed: only this speedup against its baseline"}});
 }

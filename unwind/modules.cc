@@ -127,14 +127,14 @@ int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwar
 
 }  // namespace
 
-Modules::Modules(Pid target) : target_(target), loaded_(target) {
-  auto files = loaded_.read();
+Modules::Modules(Pid target) : target_(target), followed_(target) {
+  auto files = followed_.take(procfs::maps(target).value_or(std::vector<procfs::Map>()));
   if (files.empty()) throw_unreadable(target);
   begin_session();
   report(std::move(files), {});
 }
 
-Modules::Modules(const std::string& file, const std::string& name) : loaded_(0) {
+Modules::Modules(const std::string& file, const std::string& name) : followed_(0) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) {
     throw Error::from_errno(fmt::format("stat({})", file), errno);
@@ -168,7 +168,15 @@ void Modules::begin_session() {
 
 void Modules::refresh() {
   if (target_ == 0) return;
-  if (auto files = loaded_.read(); !files.empty()) report(std::move(files), {});
+  if (auto maps = procfs::maps(target_)) refresh(std::move(*maps));
+}
+
+void Modules::refresh(std::vector<procfs::Map> maps) {
+  if (auto files = followed_.take(std::move(maps)); !files.empty()) report(std::move(files), {});
+}
+
+void Modules::mapped(const procfs::Map& line) {
+  if (auto files = followed_.mapped(line); !files.empty()) report(std::move(files), {});
 }
 
 void Modules::report(std::vector<MappedFile> files, const std::string& host_path) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
-#include "unwind/loaded_files.h"
+#include "unwind/followed_files.h"
 #include "unwind/mapped_file.h"
 
 namespace causalctl::unwind {
@@ -43,6 +43,9 @@ class Modules {
   // Reads the mappings again. Modules that still exist keep what was loaded for them; pointers to
   // others become invalid. Does nothing if the target is gone.
   void refresh();
+  void refresh(std::vector<procfs::Map> maps);  // the same, with those that were read before
+  // The same for one executable mapping, as a record tells of it (followed_files.h).
+  void mapped(const procfs::Map& line);
 
   const std::vector<std::unique_ptr<LoadedModule>>& all() const { return modules_; }
   LoadedModule* at(Address address) const;  // nullptr if it is in no module
@@ -52,7 +55,7 @@ class Modules {
   void report(std::vector<MappedFile> files, const std::string& host_path);
 
   Pid target_ = 0;
-  LoadedFiles loaded_;
+  FollowedFiles followed_;
   std::string debug_path_;
   char* debug_path_text_ = nullptr;  // libdwfl needs a char**
   Dwfl_Callbacks callbacks_{};

@@ -38,6 +38,13 @@ struct Symbolizer::Impl {
     return *known;
   }
 
+  void modules_changed() {
+    cache.clear();
+    std::set<std::uint64_t> alive;
+    for (const auto& each : modules.all()) alive.insert(each->serial);
+    std::erase_if(indexes, [&](const auto& each) { return !alive.contains(each.first); });
+  }
+
   // The page comes with the first hit, and no perf event tells of it.
   std::optional<Module> uprobe_page(Address address) {
     if (address < kLowestUprobePage) return std::nullopt;
@@ -137,11 +144,18 @@ Symbolizer::Symbolizer(const ModuleFile& file)
 Symbolizer::~Symbolizer() = default;
 
 void Symbolizer::refresh() {
-  impl_->cache.clear();
   impl_->modules.refresh();
-  std::set<std::uint64_t> alive;
-  for (const auto& each : impl_->modules.all()) alive.insert(each->serial);
-  std::erase_if(impl_->indexes, [&](const auto& each) { return !alive.contains(each.first); });
+  impl_->modules_changed();
+}
+
+void Symbolizer::refresh(std::vector<procfs::Map> maps) {
+  impl_->modules.refresh(std::move(maps));
+  impl_->modules_changed();
+}
+
+void Symbolizer::mapped(const procfs::Map& line) {
+  impl_->modules.mapped(line);
+  impl_->modules_changed();
 }
 
 std::vector<Module> Symbolizer::modules() {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/base/procfs.h"
 #include "controller/base/types.h"
 
 namespace causalctl::unwind {
@@ -85,7 +86,10 @@ class Symbolizer {
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;
 
-  void refresh();  // call it when mappings have changed
+  void refresh();                               // call it when mappings have changed
+  void refresh(std::vector<procfs::Map> maps);  // the same, with those that were read before
+  // The same for one executable mapping, as a record tells of it (followed_files.h).
+  void mapped(const procfs::Map& line);
 
   std::vector<Module> modules();
   std::optional<Module> module_at(Address address);

@@ -49,7 +49,7 @@ Address ImageFile::last_call_target(Address address) {
   return after == call_targets_->begin() ? 0 : *std::prev(after);
 }
 
-TargetImages::TargetImages(Pid target) : target_(target), loaded_(target) {
+TargetImages::TargetImages(Pid target) : target_(target), followed_(target) {
   if (!load()) procfs::throw_unreadable(target, "maps");
 }
 
@@ -60,22 +60,20 @@ bool TargetImages::load() {
 
 bool TargetImages::load(std::vector<procfs::Map> maps) {
   if (maps.empty()) return false;
-  maps_ = std::move(maps);
-  return take_maps();
+  return take(followed_.take(std::move(maps)));
 }
 
 bool TargetImages::mapped(const procfs::Map& line) {
-  maps_ = with_mapping(maps_, line);
-  const bool changed = take_maps();
+  const bool changed = take(followed_.mapped(line));
   // The file is opened while it has its name.
   if (Image* image = at(line.start); changed && image != nullptr) file(*image);
   return changed;
 }
 
-bool TargetImages::take_maps() {
+bool TargetImages::take(std::vector<MappedFile> files) {
   bool changed = false;
   std::vector<Image> fresh;
-  for (MappedFile& place : loaded_.read(maps_)) {
+  for (MappedFile& place : files) {
     const auto old = std::find_if(images_.begin(), images_.end(),
                                   [&](const Image& each) { return each.place() == place; });
     changed |= old == images_.end();
@@ -84,7 +82,7 @@ bool TargetImages::take_maps() {
   changed |= fresh.size() != images_.size();
   images_ = std::move(fresh);
   std::vector<RangeMap<NoValue>::Range> ranges;
-  for (const procfs::Map& map : maps_) {
+  for (const procfs::Map& map : followed_.maps()) {
     if (map.executable) ranges.push_back({map.start, map.end, {}});
   }
   const auto same = [](const auto& a, const auto& b) { return a.low == b.low && a.high == b.high; };

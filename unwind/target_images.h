@@ -18,10 +18,10 @@
 #include "controller/base/procfs.h"
 #include "controller/base/types.h"
 #include "unwind/elf_image.h"
+#include "unwind/followed_files.h"
 #include "unwind/frame_table.h"
 #include "unwind/function_bounds.h"
 #include "unwind/go_table.h"
-#include "unwind/loaded_files.h"
 #include "unwind/mapped_file.h"
 #include "unwind/range_map.h"
 
@@ -95,14 +95,13 @@ class TargetImages {
     auto operator<=>(const FileKey&) const = default;
   };
 
-  bool take_maps();
+  bool take(std::vector<MappedFile> files);
   std::shared_ptr<ImageFile> open(const MappedFile& place);
 
   Pid target_;
-  LoadedFiles loaded_;
-  std::vector<procfs::Map> maps_;  // sorted by address
-  std::vector<Image> images_;      // sorted by address
-  RangeMap<NoValue> executable_;   // includes code outside of files
+  FollowedFiles followed_;
+  std::vector<Image> images_;     // sorted by address
+  RangeMap<NoValue> executable_;  // includes code outside of files
   std::map<FileKey, std::shared_ptr<ImageFile>> files_;
 };
 

@@ -1,7 +1,6 @@
 #include "controller/callpath/places.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace causalctl::callpath {
@@ -71,31 +70,17 @@ std::uint32_t Places::module_of(const unwind::MappedFile& file) {
   return known->second;
 }
 
-// Cuts what was there.
 void Places::put(Address start, Address end, std::uint32_t module, Address bias) {
-  auto next = pieces_.lower_bound(start);
-  if (next != pieces_.begin()) {
-    const auto before = std::prev(next);
-    if (const Piece old = before->second; old.end > start) {
-      before->second.end = start;
-      if (old.end > end) pieces_.insert({end, old});
-    }
-  }
-  while (next != pieces_.end() && next->first < end) {
-    const Piece old = next->second;
-    next = pieces_.erase(next);
-    if (old.end > end) next = pieces_.insert({end, old}).first;
-  }
-  pieces_[start] = {end, module, bias};
+  pieces_.put(start, {end, module, bias});
   ++mappings_;
   for (auto& each : cache_) each.clear();
 }
 
 std::optional<Address> Places::address_of(LocationId number) const {
   const Location& location = recording_.locations.at(number);
-  for (const auto& [start, piece] : pieces_) {
+  for (const auto& [start, piece] : pieces_.all()) {
     const Address within = location.offset - (location.is_call ? 1 : 0) + piece.bias;
-    if (piece.module == location.module && within >= start && within < piece.end) {
+    if (piece.file == location.module && within >= start && within < piece.end) {
       return location.offset + piece.bias;
     }
   }
@@ -109,12 +94,9 @@ LocationId Places::at(Address address, bool is_call) {
   Address offset = address;
   // A return address may be the first byte behind the code.
   const Address within = is_call ? address - 1 : address;
-  if (const auto after = pieces_.upper_bound(within); after != pieces_.begin()) {
-    const Piece& piece = std::prev(after)->second;
-    if (within < piece.end) {
-      module = piece.module;
-      offset = address - piece.bias;
-    }
+  if (const auto* piece = pieces_.find(within)) {
+    module = piece->file;
+    offset = address - piece->bias;
   }
   if (module == 0) return compiled(address, is_call);
   const auto [place, is_new] = locations_.try_emplace(

@@ -16,7 +16,9 @@
 #include "controller/base/types.h"
 #include "controller/callpath/recording.h"
 #include "controller/perf/events.h"
+#include "controller/symbols/mappings.h"
 #include "controller/symbols/perf_map.h"
+#include "controller/symbols/pieces.h"
 #include "unwind/loaded_files.h"
 #include "unwind/module_file.h"
 
@@ -25,15 +27,14 @@ namespace causalctl::callpath {
 // The module of code that is in no file, such as what the target compiles at run time.
 inline constexpr const char* kAnonymous = "[anonymous]";
 
-class Places {
+class Places final : public symbols::MappingFollower {
  public:
   // Reads what is mapped. It adds to the recording's modules and locations, and to nothing else.
   Places(Pid target, Recording& recording);
 
-  void mapped(const perf::MapEvent& event);  // in time order
-  // Reads what is mapped again: the target runs another program, or records were lost.
-  void read_again();
-  void take(const std::vector<procfs::Map>& maps);  // the same, with those that were read before
+  void take(const std::vector<procfs::Map>& maps) override;
+  void mapped(const perf::MapEvent& event) override;
+  void read_again() override;
   // Reads what has been added to the names of code that the target compiles at run time, once such
   // code was met. Call it before the samples since the last call are looked up: memory of code is
   // used again, and a name holds from then on.
@@ -57,11 +58,6 @@ class Places {
 
  private:
   using FileKey = std::tuple<std::uint64_t, std::uint64_t, std::string>;  // device, inode, path
-  struct Piece {
-    Address end = 0;
-    std::uint32_t module = 0;
-    Address bias = 0;  // address at run time - offset of the location
-  };
   struct File {
     unwind::ModuleFile file;
     std::string path;
@@ -76,8 +72,8 @@ class Places {
   Recording& recording_;
   unwind::LoadedFiles loaded_;
   std::map<FileKey, std::uint32_t> modules_;
-  std::deque<File> files_;           // by module; they do not move
-  std::map<Address, Piece> pieces_;  // by start; they do not overlap
+  std::deque<File> files_;  // by module; they do not move
+  symbols::Pieces pieces_;  // their files are modules, their places offsets of locations
   std::uint64_t mappings_ = 0;
   std::map<std::tuple<std::uint32_t, Address, bool>, LocationId> locations_;
   symbols::PerfMapFile perf_map_;

@@ -10,7 +10,6 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/callpath/event_cost.h"
-#include "controller/callpath/mappings.h"
 #include "controller/callpath/missing_callers.h"
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
@@ -19,6 +18,7 @@
 #include "controller/perf/session.h"
 #include "controller/session/losses.h"
 #include "controller/symbols/call_chain.h"
+#include "controller/symbols/mappings.h"
 #include "unwind/symbolizer.h"
 #include "unwind/unwinder.h"
 
@@ -90,7 +90,8 @@ class Run {
         session_(target, session_options(settings, events_)),
         unwinder_(target),
         places_(target, recording),
-        mappings_(target, places_, unwinder_),
+        following_(unwinder_),
+        mappings_(target, {&places_, &following_}),
         namer_(target),
         missing_callers_(places_, namer_, recording),
         recorder_({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
@@ -285,7 +286,8 @@ class Run {
   perf::Session session_;
   unwind::Unwinder unwinder_;
   Places places_;
-  Mappings mappings_;
+  symbols::Following<unwind::Unwinder> following_;
+  symbols::Mappings mappings_;
   Namer namer_;
   MissingCallers missing_callers_;
   Recorder recorder_;

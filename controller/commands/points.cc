@@ -52,7 +52,8 @@ struct Function {
 
 struct Findings {
   std::uint64_t samples = 0;
-  std::map<Address, Function> functions;                       // by entry
+  // By entry and name: a library may be loaded where another one was.
+  std::map<std::pair<Address, std::string>, Function> functions;
   std::map<std::pair<std::string, int>, std::uint64_t> lines;  // samples by file and line
 };
 
@@ -78,7 +79,7 @@ void count_chain(const std::vector<Address>& chain, unwind::Symbolizer& symboliz
     }
     const auto& physical = frames.back();
     if (physical.entry == 0 || !seen.insert(physical.entry).second) continue;
-    auto& function = findings.functions[physical.entry];
+    auto& function = findings.functions[{physical.entry, physical.function}];
     function.name = physical.function;
     function.entry = physical.entry;
     ++function.under;
@@ -90,7 +91,8 @@ Findings sample(Pid target, unwind::Symbolizer& symbolizer, session::StatusLine&
   Findings findings;
   session::ChainHooks hooks;
   hooks.take = [&](const std::vector<Address>& chain) { count_chain(chain, symbolizer, findings); };
-  hooks.mappings_changed = [&] { symbolizer.refresh(); };
+  symbols::Following following(symbolizer);
+  hooks.follower = &following;
   hooks.waits = [&] {
     status.show(fmt::format("sampling, reading debug information: {} samples", findings.samples));
   };
@@ -168,7 +170,7 @@ struct Candidate {
 std::vector<Candidate> candidates_of(const Findings& findings, Namer& namer,
                                      session::StatusLine& status) {
   std::vector<Function> ranked;
-  for (const auto& [entry, function] : findings.functions) ranked.push_back(function);
+  for (const auto& [key, function] : findings.functions) ranked.push_back(function);
   std::stable_sort(ranked.begin(), ranked.end(), by_samples<Function>);
   ranked.resize(std::min(ranked.size(), kMostTried));
   std::vector<Candidate> candidates;
@@ -182,8 +184,8 @@ std::vector<Candidate> candidates_of(const Findings& findings, Namer& namer,
     auto point = namer.function(function);
     if (!point) continue;
     Candidate candidate;
-    for (const auto& [entry, each] : findings.functions) {
-      if (!stands_at(*point, entry)) continue;
+    for (const auto& [key, each] : findings.functions) {
+      if (each.name != function.name || !stands_at(*point, each.entry)) continue;
       candidate.own += each.own;
       candidate.under += each.under;
     }

@@ -66,7 +66,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   run.config_json = config_json(config);
   run.seed = config.experiment.seed ? *config.experiment.seed : std::random_device()();
   unwind::Symbolizer& symbolizer = attachment.symbolizer();
-  const std::string fixed =
+  causal::FixedUnit fixed =
       causal::fixed_unit(config.experiment.fixed_unit, config.scope, symbolizer);
   // Only the first run of the program says this.
   if (!work.pause_cost_ns) {
@@ -88,7 +88,11 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
               attachment.take_symbolizer(), symbols::wanted_by(config.scope), work.symbolizing),
           target, config.scope),
       std::make_unique<unwind::Unwinder>(target), config.scope);
-  if (!fixed.empty()) attribution.call(fixed, config.experiment.fixed_unit);
+  attribution.follow(target);
+  if (!fixed.identity.empty()) {
+    attribution.call(fixed.identity, config.experiment.fixed_unit);
+  }
+  if (fixed.path) attribution.call_path(std::move(*fixed.path));
   CoreRotation clock(run.seed);
   const std::vector<int> cores = tracee::usable_cores(target);
   const auto idle_ns = [&cores] {

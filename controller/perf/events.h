@@ -89,6 +89,7 @@ struct MapEvent {  // an executable mapping appeared (PERF_RECORD_MMAP2)
   std::uint64_t inode = 0;   // 0: no file
   std::string path;
   Nanoseconds time_ns = 0;
+  std::uint64_t generation = 0;  // of the inode, whose number may be given again
 };
 
 struct ExecEvent {  // the target replaced its program

@@ -146,7 +146,7 @@ std::optional<Record> read_other(const perf_event_header& header, Bytes body) {
       const std::uint64_t numbers = in.word();  // of the device: major, then minor
       map.device = numbers << 32U | numbers >> 32U;
       map.inode = in.word();
-      in.word();  // generation of the inode
+      map.generation = in.word();
       in.word();  // protection, flags
       map.path = in.text();
       return checked(map);

@@ -87,6 +87,7 @@ struct MmapRecord {
   std::uint64_t file_offset = 0;
   std::uint64_t device = 0;  // its major number in the upper 32 bits
   std::uint64_t inode = 0;
+  std::uint64_t generation = 0;  // of the inode, whose number may be given again
   std::string_view path;
 };
 struct CommRecord {

@@ -270,7 +270,7 @@ void Session::handle(ThreadEvents& events, const Record& record) {
     exits_.push_back(thread);
   } else if (const auto* map = std::get_if<MmapRecord>(&record)) {
     merger_.push(MapEvent{map->start, map->length, map->file_offset, map->device, map->inode,
-                          std::string(map->path), map->common.time_ns});
+                          std::string(map->path), map->common.time_ns, map->generation});
   } else if (const auto* comm = std::get_if<CommRecord>(&record)) {
     if (comm->exec) handle_exec(events, *comm);
     merger_.push(NameEvent{events.thread(), comm->common.time_ns, std::string(comm->name)});

@@ -7,6 +7,7 @@
 #include "controller/base/clock.h"
 #include "controller/perf/session.h"
 #include "controller/symbols/call_chain.h"
+#include "controller/symbols/mappings.h"
 #include "unwind/unwinder.h"
 
 namespace causalctl::session {
@@ -24,7 +25,12 @@ void sample_chains(Pid target, const ChainSampling& sampling, const ChainHooks& 
   options.stack_bytes = symbols::kStackBytes;
   perf::Session session(target, options);
   unwind::Unwinder unwinder(target);
+  symbols::Following following(unwinder);
+  std::vector<symbols::MappingFollower*> followers = {&following};
+  if (hooks.follower != nullptr) followers.push_back(hooks.follower);
+  symbols::Mappings mappings(target, std::move(followers));
   session.start();
+  mappings.read();
   const Nanoseconds end_ns = monotonic_now() + sampling.length_ns;
   std::size_t taken = 0;
   const auto enough = [&] { return sampling.most > 0 && taken >= sampling.most; };
@@ -32,15 +38,14 @@ void sample_chains(Pid target, const ChainSampling& sampling, const ChainHooks& 
     hooks.waits();
     sleep_until(std::min(end_ns, monotonic_now() + kDrainEvery));
     for (const perf::Event& event : session.drain(monotonic_now())) {
-      if (std::holds_alternative<perf::MapEvent>(event)) {
-        unwinder.refresh();
-        hooks.mappings_changed();
-      } else if (const auto* sample = std::get_if<perf::SampleEvent>(&event)) {
+      mappings.take(event);
+      if (const auto* sample = std::get_if<perf::SampleEvent>(&event)) {
         if (enough()) break;
         ++taken;
         hooks.take(symbols::chain_of(*sample, unwinder));
       }
     }
+    mappings.lost(session.losses().records_lost, monotonic_now());
   }
 }
 

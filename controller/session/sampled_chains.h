@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/base/types.h"
+#include "controller/symbols/mappings.h"
 
 namespace causalctl::session {
 
@@ -20,8 +21,8 @@ struct ChainHooks {
   // Gets each chain as symbols::chain_of() returns it, empty for a kernel thread that works for the
   // process.
   std::function<void(std::vector<Address> chain)> take;
-  std::function<void()> mappings_changed = [] {};
-  std::function<void()> waits = [] {};  // called some times a second
+  symbols::MappingFollower* follower = nullptr;  // is told of mappings in step with the chains
+  std::function<void()> waits = [] {};           // called some times a second
 };
 
 // Returns when the time is over, when there are enough samples, or when the target has ended.

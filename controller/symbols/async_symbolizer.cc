@@ -39,13 +39,15 @@ AsyncSymbolizer::~AsyncSymbolizer() {
   thread_.join();
 }
 
-void AsyncSymbolizer::ask(Address address) {
+void AsyncSymbolizer::give(Order order) {
   {
     const std::lock_guard lock(mutex_);
-    questions_.push_back(address);
+    orders_.push_back(std::move(order));
   }
   wake_.notify_one();
 }
+
+void AsyncSymbolizer::ask(Address address) { give(address); }
 
 void AsyncSymbolizer::ask_later(const std::function<void(unwind::Symbolizer&)>& job) {
   {
@@ -53,11 +55,6 @@ void AsyncSymbolizer::ask_later(const std::function<void(unwind::Symbolizer&)>& 
     jobs_.push_back(job);
   }
   wake_.notify_one();
-}
-
-void AsyncSymbolizer::refresh() {
-  const std::lock_guard lock(mutex_);
-  refresh_ = true;
 }
 
 std::vector<Location> AsyncSymbolizer::answers() {
@@ -106,26 +103,35 @@ void AsyncSymbolizer::work() {
   std::unique_lock lock(mutex_);
   lines_ = std::move(found);
   while (true) {
-    wake_.wait(lock, [this] { return stop_ || !questions_.empty() || !jobs_.empty(); });
+    wake_.wait(lock, [this] { return stop_ || !orders_.empty() || !jobs_.empty(); });
     if (stop_) return;
-    const std::vector<Address> questions = std::exchange(questions_, {});
+    std::vector<Order> orders = std::exchange(orders_, {});
     const auto jobs = std::exchange(jobs_, {});
-    const bool refresh = !questions.empty() && std::exchange(refresh_, false);
-    for (const Address address : questions) {
+    for (Order& order : orders) {
       if (stop_) return;
       lock.unlock();
-      if (refresh && address == questions.front()) {
-        attempt([this] { symbolizer_->refresh(); });
-      }
-      Location location = answer(address);
+      attempt([&] { carry_out(order); });
       lock.lock();
-      answers_.push_back(std::move(location));
     }
     lock.unlock();
     for (const auto& job : jobs) {
       attempt([&] { job(*symbolizer_); });
     }
     lock.lock();
+  }
+}
+
+void AsyncSymbolizer::carry_out(Order& order) {
+  if (const auto* line = std::get_if<procfs::Map>(&order)) {
+    symbolizer_->mapped(*line);
+  } else if (auto* maps = std::get_if<std::vector<procfs::Map>>(&order)) {
+    symbolizer_->refresh(std::move(*maps));
+  } else if (const auto* address = std::get_if<Address>(&order)) {
+    Location location = answer(*address);
+    const std::lock_guard lock(mutex_);
+    answers_.push_back(std::move(location));
+  } else {
+    symbolizer_->refresh();
   }
 }
 

@@ -12,10 +12,13 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
+#include "controller/base/procfs.h"
 #include "controller/base/types.h"
 #include "controller/symbols/location.h"
+#include "controller/symbols/mappings.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::symbols {
@@ -28,16 +31,19 @@ struct LineInformation {
 };
 
 // Where locations come from. A table of a test is the other implementation.
-class LocationSource {
+class LocationSource : public MappingFollower {
  public:
-  virtual ~LocationSource() = default;
-
+  // Asks what is at the address by the mappings that it was told of so far. Answers to questions of
+  // one address come in their order.
   virtual void ask(Address address) = 0;
   // Does `job` where the symbolizer is, after the questions that are there; maybe never.
   virtual void ask_later(const std::function<void(unwind::Symbolizer&)>& /*job*/) {}
-  virtual void refresh() = 0;                          // mappings changed
   virtual std::vector<Location> answers() = 0;         // since the last call; never blocks for long
   virtual std::optional<LineInformation> lines() = 0;  // nullopt: not known yet
+
+  void take(const std::vector<procfs::Map>& /*maps*/) override {}
+  void mapped(const perf::MapEvent& /*event*/) override {}
+  void read_again() override {}
 };
 
 // At a low priority a target that runs meanwhile comes first. In a run that lasts less than a
@@ -55,13 +61,21 @@ class AsyncSymbolizer final : public LocationSource {
 
   void ask(Address address) override;
   void ask_later(const std::function<void(unwind::Symbolizer&)>& job) override;
-  void refresh() override;
+  void take(const std::vector<procfs::Map>& maps) override { give(maps); }
+  void mapped(const perf::MapEvent& event) override { give(line_of(event)); }
+  void read_again() override { give(ReadAgain()); }
   // A location whose debug information is broken has no frames.
   std::vector<Location> answers() override;
   std::optional<LineInformation> lines() override;
 
  private:
+  struct ReadAgain {};
+  // In the order in which they came, so that each question is answered by the mappings of its time.
+  using Order = std::variant<Address, ReadAgain, std::vector<procfs::Map>, procfs::Map>;
+
+  void give(Order order);
   void work();
+  void carry_out(Order& order);
   Location answer(Address address);
   LineInformation find_lines();
 
@@ -71,11 +85,10 @@ class AsyncSymbolizer final : public LocationSource {
   Haste haste_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Address> questions_;                              // guarded by mutex_
+  std::vector<Order> orders_;                                   // guarded by mutex_
   std::vector<Location> answers_;                               // guarded by mutex_
   std::vector<std::function<void(unwind::Symbolizer&)>> jobs_;  // guarded by mutex_
   std::optional<LineInformation> lines_;                        // guarded by mutex_
-  bool refresh_ = false;                                        // guarded by mutex_
   bool stop_ = false;                                           // guarded by mutex_
   std::thread thread_;                                          // last: it uses all of the above
 };

@@ -89,7 +89,9 @@ class WithPerfMap final : public LocationSource {
   void ask_later(const std::function<void(unwind::Symbolizer&)>& job) override {
     others_->ask_later(job);
   }
-  void refresh() override { others_->refresh(); }
+  void take(const std::vector<procfs::Map>& maps) override { others_->take(maps); }
+  void mapped(const perf::MapEvent& event) override { others_->mapped(event); }
+  void read_again() override { others_->read_again(); }
   std::vector<Location> answers() override;
   std::optional<LineInformation> lines() override {
     auto found = others_->lines();

@@ -112,7 +112,7 @@ def well_formed(outcome):
 
 def problems_of_unit(unit):
     name = unit["unit"]
-    problems = expect(unit["kind"] in ("line", "function"), f"{name}: kind {unit['kind']}")
+    problems = expect(unit["kind"] in ("line", "function", "path"), f"{name}: kind {unit['kind']}")
     problems += expect(unit["verdict"] in ("optimise", "no-effect", "contention",
                                            "not-enough-data"), f"{name}: {unit['verdict']}")
     problems += expect(0 <= unit["sample_share"] <= 1, f"{name}: share {unit['sample_share']}")

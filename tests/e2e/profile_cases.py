@@ -65,6 +65,21 @@ def given_cost(outcome):
     return expect(found == 150_000, f"a pause costs {found} ns, not what was given")
 
 
+def called_by_often(outcome):
+    """Checks the share of the samples of work() that often() calls it with, which is 3/4. The samples
+    are independent: the check is six standard deviations wide."""
+    units = {unit["unit"]: unit for unit in outcome.report()["progress"][0]["units"]}
+    path = units["work < often"]
+    samples, callee = path["samples"], path["callee"]
+    deviation = (0.75 * 0.25 / max(1, callee["samples"])) ** 0.5
+    share = samples / max(1, callee["samples"])
+    return (expect(path["kind"] == "path" and path["function"] == "work", f"no path: {path}") +
+            expect(callee["samples"] >= 40, f"only {callee['samples']} samples in work()") +
+            expect(abs(share - 0.75) < 6 * deviation + 0.02, f"{share} of the samples by often()") +
+            expect(callee["unknown_callers"] <= 2 + 0.02 * callee["samples"],
+                   f"{callee['unknown_callers']} of {callee['samples']} callers are unknown"))
+
+
 # --- what must happen before a case ---
 
 def wait_for_handler(world):
@@ -191,6 +206,11 @@ CASES = [
              checks=(well_formed, units_are("function"), units_include("a"))),
     profiled("attach_fixed", attach_json("--fixed", A_LINE, "--speedup", "50"), FIGURE1,
              checks=(well_formed, experiments_only(A_LINE, (0, 0.5)))),
+    profiled("attach_call_path",
+             attach_json("--fixed", "work < often", "--speedup", "50"),
+             ("{targets}/callers", "--round-ms", "10"),
+             checks=(well_formed, digest_same, experiments_only("work < often", (0, 0.5)),
+                     called_by_often)),
     profiled("attach_scope_file", attach_json("--scope-file", "*figure1.c"), FIGURE1,
              checks=(well_formed, in_file("figure1.c"), units_include(A_LINE))),
     profiled("attach_toml", ("attach", "{pid}", "--config", "{dir}/c.toml"), FIGURE1,

@@ -12,7 +12,14 @@ from test_callpath import Tree, recorded, run
 from test_modules import compiled, running
 from test_modules import swapping_program  # pylint: disable=unused-import
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/callpath_reused_address"
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+
+
+def script(name):
+    loader = importlib.machinery.SourceFileLoader(name, str(SCRIPTS / name))
+    loaded = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(loaded)
+    return loaded
 
 
 @pytest.fixture(scope="module")
@@ -126,9 +133,7 @@ def test_library_of_lld_that_is_loaded_later_is_named(options, tmp_path):
 
 def test_nothing_is_misnamed_where_an_address_is_used_again(options, tmp_path):
     """scripts/callpath_reused_address does the same with 100,000 samples."""
-    loader = importlib.machinery.SourceFileLoader("reused", str(SCRIPT))
-    reused = importlib.util.module_from_spec(importlib.util.spec_from_loader("reused", loader))
-    loader.exec_module(reused)
+    reused = script("callpath_reused_address")
     program = reused.compiled(tmp_path)
     with running(program, "2000", cwd=tmp_path) as pid:
         report = recorded(options, tmp_path, pid, "--event", "cpu", "--period", "200us",
@@ -137,3 +142,13 @@ def test_nothing_is_misnamed_where_an_address_is_used_again(options, tmp_path):
     assert inside > 300 and not wrong, (inside, wrong)
     chains = report["chains"]
     assert chains["incomplete"] <= 0.01 * (chains["complete"] + inside), chains
+
+
+def test_a_causal_profile_charges_what_was_mapped_then(options, tmp_path):
+    """Without mappings in step with the samples the error is nine standard deviations or more, and a
+    sixth of the samples have no unit."""
+    reused = script("causal_reused_address")
+    truth, log = reused.profile(options.causalctl, reused.compiled(tmp_path), 8, 1000)
+    share, inside, error, unknown = reused.shares(truth, log)
+    assert inside > 300 and abs(error) < 6, (truth, share, inside)
+    assert unknown < 0.1, (unknown, log[-1])

@@ -65,7 +65,6 @@ bool read_code(const Machine& machine, Address address, std::span<std::byte> byt
 class LineTable final : public symbols::LocationSource {
  public:
   void ask(Address address) override;
-  void refresh() override {}
   std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
   std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
 

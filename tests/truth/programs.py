@@ -9,13 +9,15 @@ SPEEDUPS = (25, 50, 100)
 
 @dataclasses.dataclass
 class Unit:
-    """A line of a target. `factor` is the option that multiplies its work. `zero` says that by the
-    program's construction nothing is gained there, and that a report must say `no effect`."""
+    """A line of a target, which has the mark, or a call path. `factor` is the option that multiplies
+    its work. `zero` says that by the program's construction nothing is gained there, and that a
+    report must say `no effect`."""
 
     name: str
     mark: str
     factor: str
     zero: bool = False
+    path: str = ""
 
 
 @dataclasses.dataclass
@@ -33,6 +35,8 @@ class Program:
         return f"{self.target}.c"
 
     def line(self, unit):
+        if unit.path:
+            return unit.path
         return f"{self.source()}:{case.line_of(self.source(), unit.mark)}"
 
 
@@ -53,6 +57,8 @@ POOL = (second_line("task", "--task-factor"), first_line("take", "--take-factor"
 DECOY = (CHAIN[1], Unit("decoy", "z < iterations", "--decoy-factor", zero=True))
 SERVICE = (first_line("answer", "--answer-factor"), second_line("after", "--after-factor"))
 PACED = (first_line("answer", "--answer-factor", zero=True),)
+CALLERS = (Unit("often", "", "--often-factor", path="work < often"),
+           Unit("rarely", "", "--rarely-factor", path="work < rarely"))
 HIDDEN = (SERVICE[0], second_line("after", "--after-factor", zero=True))
 
 
@@ -76,6 +82,7 @@ def queue(via):
 # speedup can see").
 PROGRAMS = (
     Program("serial", "chain", "round_done", CHAIN),
+    Program("callers", "callers", "round_done", CALLERS),
     pair("barrier-2", "--round-ms", "2"),
     pair("barrier-5", "--round-ms", "5"),
     pair("barrier-25", "--round-ms", "25"),

@@ -87,6 +87,9 @@ UnitResult result_of(const UnitTotals& totals, const CleanUnit& unit, const Poin
   UnitResult result;
   result.unit = totals.unit.name;
   result.is_line = totals.unit.is_line;
+  result.is_path = !totals.unit.path.empty();
+  result.in_callee = totals.in_callee;
+  result.unknown_callers = totals.unknown_callers;
   result.function = totals.unit.function;
   result.file = totals.unit.file;
   result.line = totals.unit.line;

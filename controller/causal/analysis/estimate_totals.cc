@@ -71,6 +71,8 @@ void add_presence(const Run& run, Totals& totals) {
     unit.samples += samples.count;
     unit.inherited += samples.inherited;
     unit.by_one_call += samples.by_one_call;
+    unit.in_callee += samples.in_callee;
+    unit.unknown_callers += samples.unknown_callers;
     const auto in_baselines = static_cast<double>(samples.baseline_count);
     const double cpu_ns = in_baselines * static_cast<double>(run.overhead.period_ns);
     const Presence here = {waits.busy_ns(cpu_ns, baselines_ns), baselines_ns,

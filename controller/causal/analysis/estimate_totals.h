@@ -33,8 +33,10 @@ struct UnitTotals {
   std::uint64_t samples = 0;      // over whole runs whose samples are known
   std::uint64_t inherited = 0;    // those that it got as the caller of code out of scope
   std::uint64_t by_one_call = 0;  // those of `inherited` in which the calls below it were the same
-  std::uint64_t samples_in_all = 0;  // in all experiments of the unit, those of cut-off runs too
-  std::uint64_t runs = 0;            // runs with a treatment of the unit that counts
+  std::uint64_t in_callee = 0;    // of a call path, as in UnitSamples
+  std::uint64_t unknown_callers = 0;  // the same
+  std::uint64_t samples_in_all = 0;   // in all experiments of the unit, those of cut-off runs too
+  std::uint64_t runs = 0;             // runs with a treatment of the unit that counts
   report::Tested tested;
   Presence where_tried;
   Presence anywhere;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/shell_quotes.h"
 #include "controller/causal/analysis/estimate.h"
 #include "controller/causal/analysis/estimate_compare.h"
 #include "controller/causal/analysis/estimate_effect.h"
@@ -68,7 +69,9 @@ std::string list(const std::set<std::string>& names) {
   throw UsageError(
       fmt::format("predict: the profile has too few experiments with {} near {:.0f} % for {}", unit,
                   100 * speedup, point),
-      fmt::format("profile with --fixed {} --speedup {:.0f}", unit, 100 * speedup));
+      fmt::format("profile with --fixed {} --speedup {:.0f}",
+                  unit.find(' ') == std::string::npos ? unit : in_single_quotes(unit),
+                  100 * speedup));
 }
 
 bool tried(const RunGroup& group, const std::string& point, const std::string& unit) {

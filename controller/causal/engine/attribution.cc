@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kRecent = 256;
 constexpr std::size_t kMaxPending = 4096;  // beyond this, the oldest samples become `unknown`
 constexpr std::size_t kChainDepth = 32;
+constexpr std::size_t kPathDepth = 256;  // of chains in which a call path is looked for
 constexpr std::size_t kLatestStacks = 64;
 constexpr std::size_t kMostCallsBelow = 64;  // of a unit; one that has more has no call of them all
 
@@ -38,7 +39,32 @@ bool on_chain(const std::vector<Address>& chain, const std::vector<CodeRange>& c
 
 Attribution::Attribution(std::unique_ptr<symbols::LocationSource> symbols,
                          std::unique_ptr<unwind::Unwinder> unwinder, config::Scope scope)
-    : unwinder_(std::move(unwinder)), symbols_(std::move(symbols)), scope_(std::move(scope)) {}
+    : unwinder_(std::move(unwinder)), symbols_(std::move(symbols)), scope_(std::move(scope)) {
+  followers_ = {&spots_, symbols_.get()};
+  if (unwinder_) followers_.push_back(&unwinder_follows_.emplace(*unwinder_));
+}
+
+void Attribution::follow(Pid target) { mappings_.emplace(target, followers_); }
+
+void Attribution::read_mappings() {
+  if (mappings_) mappings_->read();
+}
+
+void Attribution::lost(std::uint64_t records, Nanoseconds now_ns) {
+  if (mappings_) mappings_->lost(records, now_ns);
+}
+
+void Attribution::pass(const perf::Event& event) {
+  const auto* map = std::get_if<perf::MapEvent>(&event);
+  if (map != nullptr && map->inode == 0) {  // other code may be compiled to there
+    std::erase_if(known_, [&](const auto& entry) {
+      return entry.first.file == 0 && entry.first.offset - map->start < map->length;
+    });
+  }
+  if (mappings_) return mappings_->take(event);
+  if (map == nullptr) return;
+  for (symbols::MappingFollower* each : followers_) each->mapped(*map);
+}
 
 // In a call that does not return the next two calls do not either, unlike those in a function that
 // works: the code of a launcher, or of a main loop, is everywhere in what these call.
@@ -49,53 +75,102 @@ void Attribution::CallsBelow::count(const std::vector<Address>& chain, std::size
   most_ = std::max(most_, ++calls_[below]);
 }
 
-Attribution::Charge Attribution::charge_chain(const std::vector<Address>& chain) {
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    const Address address = symbols::code_at(chain, i);
-    const auto known = known_.find(address);
-    if (known == known_.end()) {
-      if (asked_.emplace(address, true).second) symbols_->ask(address);
-      return {Outcome::pending, 0};
-    }
-    if (known->second.unit) return {Outcome::unit, *known->second.unit, i};
-    // The chain of an instruction that was copied to another place begins with a wrong caller.
-    if (known->second.binary == kUprobePage) break;
+void Attribution::find_spots(Calls& calls) const {
+  calls.spots.clear();
+  for (std::size_t i = 0; i < calls.chain.size(); ++i) {
+    calls.spots.push_back(spots_.at(symbols::code_at(calls.chain, i)));
   }
-  return {Outcome::out_of_scope, 0};
+}
+
+void Attribution::ask(Address address, const symbols::CodeSpot& spot) {
+  auto& open = asked_[address];
+  if (std::find(open.begin(), open.end(), spot) != open.end()) return;
+  open.push_back(spot);
+  symbols_->ask(address);
+}
+
+// Returns what is known of an entry of the chain, or nullptr after asking for it. The pointer is
+// valid until absorb().
+const Attribution::Known* Attribution::find_known(const Calls& calls, std::size_t index) {
+  const auto known = known_.find(calls.spots[index]);
+  if (known != known_.end()) return &known->second;
+  ask(symbols::code_at(calls.chain, index), calls.spots[index]);
+  return nullptr;
+}
+
+Attribution::Charge Attribution::charge_chain(const Calls& calls) {
+  for (std::size_t i = 0; i < calls.chain.size(); ++i) {
+    const Known* known = find_known(calls, i);
+    if (known == nullptr) return {Outcome::pending};
+    if (known->unit) {
+      const Charge charge{Outcome::unit, *known->unit, i, *known->unit};
+      return path_ ? charge_path(calls, charge) : charge;
+    }
+    // The chain of an instruction that was copied to another place begins with a wrong caller.
+    if (known->binary == kUprobePage) break;
+  }
+  return {Outcome::out_of_scope};
+}
+
+// Leaves in path_ what decides, for count().
+Attribution::Charge Attribution::charge_path(const Calls& calls, const Charge& charge) {
+  if (!path_->begin(known_.at(calls.spots[charge.depth]).path)) return charge;
+  for (std::size_t i = charge.depth + 1; calls.certain && i < calls.chain.size(); ++i) {
+    if (!path_->is_open()) break;
+    const Known* known = find_known(calls, i);
+    if (known == nullptr) return {Outcome::pending};
+    path_->add(known->path);
+  }
+  Charge on_path = charge;
+  on_path.in_callee = true;
+  on_path.path = path_->decide(calls.certain && calls.complete);
+  if (on_path.path == OnPath::yes) on_path.unit = path_->id();
+  return on_path;
+}
+
+// Without a call path only samples whose place is known to be out of scope need callers.
+bool Attribution::needs_callers(const perf::SampleEvent& sample, const Known* own) const {
+  if (sample.callers.empty() || sample.user.registers.empty() || !unwinder_) return false;
+  if (own == nullptr) return path_.has_value();
+  if (!own->unit) return true;
+  return path_ && own->path.callee() < own->path.steps.size();
 }
 
 Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   ++total_;
   count_watched(sample);
-  const std::vector<Address>* chain = &sample.callers;
-  Charge charge = charge_chain(*chain);
-  std::vector<Address> unwound;
-  bool complete = true;
-  const auto own = sample.callers.empty() ? known_.end() : known_.find(sample.callers.front());
-  const bool comparable = own != known_.end() && !sample.user.registers.empty();
-  if (comparable && own->second.unit) ++caller_check_.samples;
-  if (comparable && !own->second.unit) {
-    if (std::exchange(unwinder_is_stale_, false)) unwinder_->refresh();
-    unwound = symbols::unwound(sample.user, *unwinder_, kChainDepth, sample.callers);
+  Calls calls{sample.callers};
+  calls.certain = false;
+  find_spots(calls);
+  const auto found = calls.spots.empty() ? known_.end() : known_.find(calls.spots.front());
+  const Known* own = found == known_.end() ? nullptr : &found->second;
+  Charge charge = charge_chain(calls);
+  const bool comparable = own != nullptr && !sample.user.registers.empty();
+  if (comparable && own->unit) ++caller_check_.samples;
+  if (needs_callers(sample, own)) {
+    Calls unwound{symbols::unwound(sample.user, *unwinder_, path_ ? kPathDepth : kChainDepth,
+                                   sample.callers)};
+    unwound.complete = unwinder_->last_complete();
+    find_spots(unwound);
     // In a system call the registers are those of its entry, so the chain starts at the same place.
     const Charge exact = charge_chain(unwound);
-    complete = unwinder_->last_complete();
-    if (exact.outcome != Outcome::pending && charge.outcome != Outcome::pending) {
+    if (comparable && !own->unit && exact.outcome != Outcome::pending &&
+        charge.outcome != Outcome::pending) {
       ++caller_check_.samples;
       ++caller_check_.needed_caller;
       if (exact.outcome != charge.outcome || exact.unit != charge.unit) ++caller_check_.disagreed;
     }
     charge = exact;
-    chain = &unwound;
+    calls = std::move(unwound);
   }
   if (charge.outcome == Outcome::pending) {
     if (pending_.size() == kMaxPending) {
       pending_.pop_front();
       ++unknown_;
     }
-    pending_.push_back({*chain, complete});
+    pending_.push_back(std::move(calls));
   } else {
-    count(charge, *chain, complete);
+    count(charge, calls);
   }
   return charge;
 }
@@ -132,15 +207,15 @@ void Attribution::count_cut_off(const Known& own) {
   ++cut_off_[own.place];
 }
 
-void Attribution::count(const Charge& charge, const std::vector<Address>& chain, bool complete) {
-  const auto own = chain.empty() ? known_.end() : known_.find(chain.front());
+void Attribution::count(const Charge& charge, const Calls& calls) {
+  const auto own = calls.spots.empty() ? known_.end() : known_.find(calls.spots.front());
   const bool own_unit = own != known_.end() && own->second.unit;
   if (own != known_.end() && !own_unit) ++elsewhere_[own->second.place];
   if (own != known_.end() && own->second.nameless) ++nameless_in_[own->second.binary];
   if (charge.outcome == Outcome::out_of_scope) {
     if (own != known_.end()) {
       ++unclaimed_[own->second.place];
-      if (!complete) count_cut_off(own->second);
+      if (!calls.complete) count_cut_off(own->second);
     }
     ++unknown_;
     return;
@@ -148,8 +223,9 @@ void Attribution::count(const Charge& charge, const std::vector<Address>& chain,
   ++counts_[charge.unit];
   if (!own_unit) {
     ++inherited_[charge.unit];
-    calls_below_[charge.unit].count(chain, charge.depth);
+    calls_below_[charge.unit].count(calls.chain, charge.depth);
   }
+  if (charge.in_callee) path_->count(charge.path);
   recent_.push_back(charge.unit);
   if (recent_.size() > kRecent) recent_.pop_front();
 }
@@ -164,50 +240,75 @@ UnitId Attribution::intern(Unit unit) {
   const auto id = static_cast<UnitId>(units_.size());
   by_identity_[identity] = id;
   by_name_.emplace(unit.name, id);
+  add_unit(std::move(unit));
+  return id;
+}
+
+void Attribution::add_unit(Unit unit) {
   units_.push_back(std::move(unit));
   counts_.push_back(0);
   inherited_.push_back(0);
   calls_below_.emplace_back();
-  return id;
+}
+
+symbols::CodeSpot Attribution::answered_spot(Address address) {
+  const auto open = asked_.find(address);
+  // No question: code that was compiled has another name now.
+  if (open == asked_.end()) return {0, address};
+  const symbols::CodeSpot spot = open->second.front();
+  open->second.pop_front();
+  if (open->second.empty()) asked_.erase(open);
+  return spot;
+}
+
+Attribution::Known Attribution::known_of(const symbols::Location& location) {
+  auto unit = unit_of(location, scope_);
+  Known known;
+  if (!unit) {
+    known.place = place_of(location);
+    known.binary = unwind::base_name(location.module);
+    known.nameless = is_nameless(location);
+  }
+  if (path_) {
+    known.path = path_frames(location, unit ? charged_frame(location, scope_) : 0, path_->path());
+  }
+  if (unit) known.unit = intern(std::move(*unit));
+  return known;
 }
 
 void Attribution::absorb() {
   const auto answers = symbols_->answers();
   if (answers.empty()) return;
   for (const symbols::Location& location : answers) {
-    asked_.erase(location.address);
-    auto unit = unit_of(location, scope_);
-    known_[location.address] =
-        unit ? Known{intern(std::move(*unit)), {}, {}, false}
-             : Known{std::nullopt, place_of(location),
-                     std::string(unwind::base_name(location.module)), is_nameless(location)};
+    known_[answered_spot(location.address)] = known_of(location);
   }
-  std::deque<Waiting> waiting;
+  std::deque<Calls> waiting;
   std::swap(waiting, pending_);
-  for (Waiting& each : waiting) {
-    const Charge charge = charge_chain(each.chain);
+  for (Calls& each : waiting) {
+    const Charge charge = charge_chain(each);
     if (charge.outcome == Outcome::pending) {
       pending_.push_back(std::move(each));
     } else {
-      count(charge, each.chain, each.complete);
+      count(charge, each);
     }
   }
 }
 
-void Attribution::mapped(Address start, Address end) {
-  // An address outside every module may be inside one. What was known of the range is known of a
-  // file that was there before.
-  std::erase_if(known_, [&](const auto& entry) {
-    return !entry.second.unit || (entry.first >= start && entry.first < end);
-  });
-  unwinder_is_stale_ = true;
-  symbols_->refresh();
+void Attribution::call_path(CallPath path) {
+  const auto id = static_cast<UnitId>(units_.size());
+  by_identity_[identity_of(path.unit)] = id;
+  by_name_.emplace(path.unit.name, id);
+  add_unit(path.unit);
+  path_.emplace(std::move(path), id);
 }
 
 std::vector<UnitSamples> Attribution::samples() const {
   std::vector<UnitSamples> all;
   for (UnitId id = 0; id < units_.size(); ++id) {
     all.push_back({units_[id], counts_[id], 0, inherited_[id], calls_below_[id].most()});
+    if (!path_ || path_->id() != id) continue;
+    all.back().in_callee = path_->counts().in_callee;
+    all.back().unknown_callers = path_->counts().unknown_callers;
   }
   return all;
 }
@@ -231,6 +332,12 @@ void Attribution::call(std::string identity, std::string name) {
 }
 
 std::optional<UnitId> Attribution::find(const std::string& name) const {
+  const auto unit = named(name);
+  const bool is_unseen = path_ && unit == path_->id() && path_->counts().on_path == 0;
+  return is_unseen ? std::nullopt : unit;
+}
+
+std::optional<UnitId> Attribution::named(const std::string& name) const {
   if (!called_.empty() && name == called_) {
     const auto found = by_identity_.find(identity_of_called_);
     return found == by_identity_.end() ? std::nullopt : std::optional(found->second);

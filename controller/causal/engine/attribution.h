@@ -4,8 +4,12 @@
 //
 // Symbolizing an address takes microseconds to seconds (the first one of a module reads its debug
 // information), so a thread of its own does it. The main loop only reads a table of known
-// addresses. A sample whose addresses are not all known yet is `pending`: it earns nothing, and is
-// counted when they are known. That is rare after the first second of a run.
+// places. A sample whose places are not all known yet is `pending`: it earns nothing, and is
+// counted when they are known. That is rare after the first second of a run. Places are those of
+// the sample's time (symbols/code_spots.h), whatever is mapped at their addresses later.
+//
+// A unit may also be a call path (path_unit.h). It gets the samples of its callee on that path,
+// which are then in no other unit.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +23,14 @@
 #include <vector>
 
 #include "config/config.h"
+#include "controller/causal/engine/path_unit.h"
+#include "controller/causal/record/call_path.h"
 #include "controller/causal/record/evidence.h"
 #include "controller/causal/record/experiment.h"
 #include "controller/perf/events.h"
 #include "controller/symbols/async_symbolizer.h"
+#include "controller/symbols/code_spots.h"
+#include "controller/symbols/mappings.h"
 #include "unwind/unwinder.h"
 
 namespace causalctl::causal {
@@ -35,19 +43,32 @@ class Attribution {
   // `unwinder` may be null if no sample comes with a copied stack.
   Attribution(std::unique_ptr<symbols::LocationSource> symbols,
               std::unique_ptr<unwind::Unwinder> unwinder, config::Scope scope = {});
+  Attribution(const Attribution&) = delete;
+  Attribution& operator=(const Attribution&) = delete;
 
   enum class Outcome : std::uint8_t { unit, out_of_scope, pending };
   struct Charge {
     Outcome outcome = Outcome::pending;
     UnitId unit = 0;
-    std::size_t depth = 0;  // index in the chain of the entry that is in the unit
+    std::size_t depth = 0;     // index in the chain of the entry that is in the unit
+    UnitId code_unit = 0;      // that of the code there: `unit`, unless that is a call path
+    bool in_callee = false;    // the sample is in the callee of the call path
+    OnPath path = OnPath::no;  // if it is: on the path
   };
   Charge charge(const perf::SampleEvent& sample);
 
   // Takes in what has been resolved since the last call, and counts the samples that waited for it.
   // It is cheap.
   void absorb();
-  void mapped(Address start, Address end);  // something is mapped there
+
+  // Follows the mappings of the target from now on. Without it only records tell of mappings.
+  void follow(Pid target);
+  void read_mappings();  // once the session has started
+  // Call it with each event, in time order, before a sample is charged.
+  void pass(const perf::Event& event);
+  // Reads the mappings again if more records were lost than at the last call.
+  void lost(std::uint64_t records, Nanoseconds now_ns);
+
   std::optional<symbols::LineInformation> lines() { return symbols_->lines(); }
 
   // Does what LocationSource::ask_later() does.
@@ -71,6 +92,11 @@ class Attribution {
 
   // From now on find(name) returns the unit of this identity (unit_names.h), and no other.
   void call(std::string identity, std::string name);
+  // Makes a unit of the call path, which find() returns by its name once it has a sample. Call it
+  // once, before the first sample, and have stacks copied with all samples.
+  void call_path(CallPath path);
+  const std::optional<PathUnit>& path_unit() const { return path_; }
+
   // From now on counts, for each of these pieces of code, the samples whose chain, as the kernel
   // gives it, contains it. Results are by index. For code without frame pointers only the innermost
   // address of a chain is certain.
@@ -123,25 +149,44 @@ class Attribution {
     std::string place;           // set if out of scope
     std::string binary;          // the same
     bool nameless = false;       // no function and no line is known, though the binary is in scope
+    PathFrames path{};           // to the call path, if there is one
   };
+  // A call chain, with the places of its addresses.
+  struct Calls {
+    std::vector<Address> chain;
+    std::vector<symbols::CodeSpot> spots{};
+    bool complete = true;  // false if the unwinder could not go on
+    bool certain = true;   // false if frame pointers tell of it, which many programs do not keep
+  };
+  using KnownSpots = std::unordered_map<symbols::CodeSpot, Known, symbols::HashOfSpot>;
 
-  Charge charge_chain(const std::vector<Address>& chain);
-  void count(const Charge& charge, const std::vector<Address>& chain, bool complete);
+  const Known* find_known(const Calls& calls, std::size_t index);
+  void find_spots(Calls& calls) const;
+  bool needs_callers(const perf::SampleEvent& sample, const Known* own) const;
+  Charge charge_chain(const Calls& calls);
+  Charge charge_path(const Calls& calls, const Charge& charge);
+  void ask(Address address, const symbols::CodeSpot& spot);
+  symbols::CodeSpot answered_spot(Address address);
+  Known known_of(const symbols::Location& location);
+  void count(const Charge& charge, const Calls& calls);
   void count_cut_off(const Known& own);
   void count_watched(const perf::SampleEvent& sample);
+  std::optional<UnitId> named(const std::string& name) const;
   UnitId intern(Unit unit);
+  void add_unit(Unit unit);
 
   std::unique_ptr<unwind::Unwinder> unwinder_;
-  bool unwinder_is_stale_ = false;
+  std::optional<symbols::Following<unwind::Unwinder>> unwinder_follows_;
   std::unique_ptr<symbols::LocationSource> symbols_;
   config::Scope scope_;
-  std::unordered_map<Address, Known> known_;
-  std::unordered_map<Address, bool> asked_;
-  struct Waiting {
-    std::vector<Address> chain;
-    bool complete = true;  // false if the unwinder could not go on
-  };
-  std::deque<Waiting> pending_;
+  symbols::CodeSpots spots_;
+  std::vector<symbols::MappingFollower*> followers_;
+  std::optional<symbols::Mappings> mappings_;
+  KnownSpots known_;
+  // Questions that are open: by address, the spots that it was, in their order.
+  std::unordered_map<Address, std::deque<symbols::CodeSpot>> asked_;
+  std::optional<PathUnit> path_;
+  std::deque<Calls> pending_;
   std::vector<Unit> units_;
   std::vector<std::uint64_t> counts_;
   std::vector<std::uint64_t> inherited_;  // by unit

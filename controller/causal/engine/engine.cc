@@ -63,6 +63,7 @@ void Engine::step() {
   };
   for (const perf::Event& event : events) {
     pay_until(perf::time_of(event));
+    parts_.attribution.pass(event);
     std::visit([this](const auto& each) { apply(each); }, event);
   }
   pay_until(now_ns + kSecond);
@@ -77,6 +78,7 @@ void Engine::redraw_periods() {
   const Nanoseconds now_ns = parts_.clock.now();
   if (now_ns - drawn_at_ns_ <= kDrawEvery) return;
   parts_.session.jitter();
+  parts_.attribution.lost(parts_.session.losses().records_lost, now_ns);
   drawn_at_ns_ = now_ns;
 }
 

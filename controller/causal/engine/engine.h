@@ -118,7 +118,7 @@ class Engine {
   void apply(const perf::VisitEvent& event);
   void apply(const perf::ThreadStartEvent& event);
   void apply(const perf::ThreadExitEvent& event);
-  void apply(const perf::MapEvent& event);
+  void apply(const perf::MapEvent&) {}
   void apply(const perf::ExecEvent& event);
   void apply(const perf::NameEvent&) {}
   void switched_in(const perf::SwitchEvent& event);

@@ -33,7 +33,7 @@ void Engine::apply(const perf::SampleEvent& event) {
     ledger_.spun(tid, event.period_ns);
   }
   if (known && !parts_.sampled_points.empty()) {
-    visit_sampled_points(parts_.attribution.unit(charge.unit), event);
+    visit_sampled_points(parts_.attribution.unit(charge.code_unit), event);
   }
 }
 
@@ -176,10 +176,6 @@ void Engine::apply(const perf::ThreadExitEvent& event) {
   credit_.end_thread(event.thread.tid);
   parts_.pauser.remove_thread(event.thread.tid);
   parts_.counters.thread_ended(event.thread.tid);
-}
-
-void Engine::apply(const perf::MapEvent& event) {
-  parts_.attribution.mapped(event.start, event.start + event.length);
 }
 
 void Engine::apply(const perf::ExecEvent& /*event*/) { executed_ = true; }

@@ -29,24 +29,35 @@ std::string first_name(Iterator frame, Iterator end) {
   return named != end ? named->function : std::string();
 }
 
+// Returns the index of the first frame whose line is in scope; that of the end if none is.
+std::size_t frame_in_scope(const symbols::Location& location, const config::Scope& scope) {
+  const auto& frames = location.frames;
+  if (!location.has_lines) return frames.size();
+  const auto frame = std::find_if(frames.begin(), frames.end(), [&](const unwind::Frame& each) {
+    return each.line > 0 && symbols::file_in_scope(each.file, scope, location.module);
+  });
+  return static_cast<std::size_t>(frame - frames.begin());
+}
+
 }  // namespace
+
+std::size_t charged_frame(const symbols::Location& location, const config::Scope& scope) {
+  return std::min(frame_in_scope(location, scope), location.frames.size() - 1);
+}
 
 std::optional<Unit> unit_of(const symbols::Location& location, const config::Scope& scope) {
   const auto& frames = location.frames;
   if (frames.empty()) return std::nullopt;
-  if (location.has_lines) {
-    const auto frame = std::find_if(frames.begin(), frames.end(), [&](const unwind::Frame& each) {
-      return each.line > 0 && symbols::file_in_scope(each.file, scope, location.module);
-    });
-    if (frame != frames.end()) {
-      if (scope.unit == config::Unit::function) return function_unit(location);
-      return Unit{fmt::format("{}:{}", unwind::base_name(frame->file), frame->line),
-                  true,
-                  first_name(frame, frames.end()),
-                  frame->file,
-                  frame->line,
-                  std::string(unwind::base_name(location.module))};
-    }
+  const std::size_t in_scope = frame_in_scope(location, scope);
+  if (in_scope < frames.size()) {
+    if (scope.unit == config::Unit::function) return function_unit(location);
+    const auto frame = frames.begin() + static_cast<std::ptrdiff_t>(in_scope);
+    return Unit{fmt::format("{}:{}", unwind::base_name(frame->file), frame->line),
+                true,
+                first_name(frame, frames.end()),
+                frame->file,
+                frame->line,
+                std::string(unwind::base_name(location.module))};
   }
   if (!scope.files.empty() || scope.unit == config::Unit::line) return std::nullopt;
   const bool is_of_library =

@@ -18,6 +18,10 @@ namespace causalctl::causal {
 // scope.
 std::optional<Unit> unit_of(const symbols::Location& location, const config::Scope& scope);
 
+// Returns which of the location's frames a sample there is charged to. REQUIRES: unit_of() has a
+// unit of it.
+std::size_t charged_frame(const symbols::Location& location, const config::Scope& scope);
+
 // Returns what a user would call the place of code out of scope: the directory of a library's
 // files, with a '/' at its end, or the file name of the binary; empty for code in no file.
 std::string place_of(const symbols::Location& location);

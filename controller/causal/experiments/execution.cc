@@ -170,6 +170,7 @@ void run_execution(const Settings& settings, const EngineParts& parts, const Run
   parts.session.set_period(period_ns);
   parts.session.enable_sampling(true);
   parts.session.start();
+  parts.attribution.read_mappings();
   engine.begin_counting();
   if (hooks.followed) hooks.followed();
   const Nanoseconds cpu_start_ns = process_cpu_now();

@@ -38,6 +38,19 @@ EngineOptions options_of(const Settings& settings) {
   return options;
 }
 
+// Returns what to name instead of a unit that gets no sample.
+std::string what_runs(const Attribution& attribution) {
+  const auto& path = attribution.path_unit();
+  if (path && path->counts().in_callee > 0) {
+    return fmt::format("{} samples fell in {}, called by: {}", path->counts().in_callee,
+                       path->path().unit.function, path->callers_text());
+  }
+  const auto hottest = attribution.hottest(8);
+  return hottest.empty()
+             ? "no code in scope was executed at all; see --scope-binary"
+             : fmt::format("the hottest units are:\n    {}", fmt::join(hottest, "\n    "));
+}
+
 class ExperimentLoop {
  public:
   ExperimentLoop(const Settings& settings, const EngineParts& parts, const RunHooks& hooks,
@@ -144,6 +157,7 @@ void ExperimentLoop::survey() {
 // until enough samples tell, because a target may sleep through the survey, and reading its debug
 // information may take longer. Called only between experiments.
 void ExperimentLoop::decide_stacks() {
+  if (parts_.attribution.path_unit()) return;  // which needs the callers of its samples
   const auto& check = parts_.attribution.caller_check();
   if (stacks_decided_ || check.samples < kCallersEnough) return;
   stacks_decided_ = true;
@@ -162,12 +176,9 @@ std::vector<UnitId> ExperimentLoop::candidates() {
   // Time in which debug information is still being read does not count.
   if (!fixed_ && !parts_.attribution.lines()) named_at_ns_ = parts_.clock.now();
   if (!fixed_ && parts_.clock.now() - named_at_ns_ > kFixedUnitPatience) {
-    const auto hottest = parts_.attribution.hottest(8);
     throw UsageError(fmt::format("no sample fell in the unit {} within {} s",
                                  settings_.experiment.fixed_unit, kFixedUnitPatience / kSecond),
-                     hottest.empty() ? "no code in scope was executed at all; see --scope-binary"
-                                     : fmt::format("the hottest units are:\n    {}",
-                                                   fmt::join(hottest, "\n    ")));
+                     what_runs(parts_.attribution));
   }
   return fixed_ ? std::vector<UnitId>{*fixed_} : std::vector<UnitId>{};
 }
@@ -329,6 +340,7 @@ void ExperimentLoop::run() {
   early_.begin(start_ns_);
   cpu_start_ns_ = process_cpu_now();
   parts_.session.start();
+  parts_.attribution.read_mappings();
   if (hooks_.followed) hooks_.followed();
   survey();
   warn_of_intrusion();

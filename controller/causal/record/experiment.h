@@ -31,6 +31,9 @@ struct Unit {
   std::string file;
   int line = 0;
   std::string module{};  // file name of the binary; empty if not known
+  // Of a call path (call_path.h): the identities of its steps, as it could be written, too; the
+  // fields above are of the function that is called. Otherwise empty.
+  std::string path{};
 
   static constexpr auto fields() {
     return std::tuple{Field("unit", &Unit::name),
@@ -38,7 +41,8 @@ struct Unit {
                       Field("function", &Unit::function, kIfSet),
                       Field("file", &Unit::file, kIfSet),
                       Field("line", &Unit::line, kIfSet),
-                      Field("module", &Unit::module, kIfSet)};
+                      Field("module", &Unit::module, kIfSet),
+                      Field("path", &Unit::path, kIfSet)};
   }
 };
 
@@ -97,12 +101,19 @@ struct UnitSamples {
   // Those of `inherited` in which the calls below the unit were the ones that most often are: many
   // of them tell of a call that does not return.
   std::uint64_t by_one_call = 0;
+  // Of a call path: the samples of its callee on any path, and those of them whose callers are not
+  // known.
+  std::uint64_t in_callee = 0;
+  std::uint64_t unknown_callers = 0;
 
   static constexpr auto fields() {
-    return std::tuple{Field("", &UnitSamples::unit), Field("count", &UnitSamples::count),
+    return std::tuple{Field("", &UnitSamples::unit),
+                      Field("count", &UnitSamples::count),
                       Field("baseline_count", &UnitSamples::baseline_count),
                       Field("inherited", &UnitSamples::inherited),
-                      Field("by_one_call", &UnitSamples::by_one_call, kIfSet)};
+                      Field("by_one_call", &UnitSamples::by_one_call, kIfSet),
+                      Field("in_callee", &UnitSamples::in_callee, kIfSet),
+                      Field("unknown_callers", &UnitSamples::unknown_callers, kIfSet)};
   }
 };
 

@@ -15,7 +15,7 @@ using json_fields::Json;
 // A unit's kind is a word in the log.
 void to_written(Json& line) {
   if (const auto kind = line.find("kind"); kind != line.end()) {
-    *kind = *kind == true ? "line" : "function";
+    *kind = line.contains("path") ? "path" : *kind == true ? "line" : "function";
     if (line.contains("file")) line.erase("module");  // the source file says more
   }
   json_fields::config_to_object(line);

@@ -118,11 +118,13 @@ void Joining::rename(std::vector<Run>& runs) const {
 }  // namespace
 
 std::string identity_of(const Unit& unit) {
+  if (!unit.path.empty()) return unit.path;
   const std::string& place = place_of(unit);
   return place.empty() ? unit.name : place + ":" + name_in(unit);
 }
 
 std::vector<std::string> names_of(const Unit& unit) {
+  if (!unit.path.empty()) return {unit.name, unit.path};
   const std::string& place = place_of(unit);
   if (place.empty()) return {unit.name};
   std::vector<std::string> names;
@@ -133,7 +135,8 @@ std::vector<std::string> names_of(const Unit& unit) {
 
 bool may_be_called(const Unit& unit, const std::string& name) {
   const std::vector<std::string> names = names_of(unit);
-  const bool in_module = !unit.is_line && unit.module + ":" + name_in(unit) == name;
+  const bool in_module =
+      !unit.is_line && unit.path.empty() && unit.module + ":" + name_in(unit) == name;
   return in_module || std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -162,6 +165,7 @@ void learn(Unit& known, const Unit& unit) {
   if (!unit.file.empty()) known.file = unit.file;
   if (unit.line != 0) known.line = unit.line;
   if (!unit.module.empty()) known.module = unit.module;
+  if (!unit.path.empty()) known.path = unit.path;
 }
 
 void join_units(std::vector<Run>& runs) { Joining(runs).rename(runs); }

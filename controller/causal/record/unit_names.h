@@ -3,7 +3,8 @@
 // A line is identified by its file and number; a function by its name and its file (its binary, if
 // there is no line information), so that two static functions of one name are two units. The names
 // that are shown are the shortest that tell all units apart: `util.c:10`, `lib/util.c:10`; `parse`,
-// `json.c:parse`, `libjson.so:parse`.
+// `json.c:parse`, `libjson.so:parse`. A call path is identified by what its steps are identified
+// by.
 #pragma once
 
 #include <functional>

@@ -52,9 +52,11 @@ Json tested_json(const Tested& tested) {
           {"samples", tested.samples}};
 }
 
-Json unit_json(const UnitResult& unit) {
+Json unit_fields(const UnitResult& unit) {
   return {{"unit", unit.unit},
-          {"kind", unit.is_line ? "line" : "function"},
+          {"kind", unit.is_path   ? "path"
+                   : unit.is_line ? "line"
+                                  : "function"},
           {"function", unit.function},
           {"file", unit.file},
           {"line", unit.line},
@@ -74,6 +76,14 @@ Json unit_json(const UnitResult& unit) {
           {"ceiling", json_number(unit.ceiling)},
           {"curve", curve_json(unit.curve)},
           {"summary", curve_json(unit.summary)}};
+}
+
+Json unit_json(const UnitResult& unit) {
+  Json json = unit_fields(unit);
+  if (unit.is_path) {
+    json["callee"] = {{"samples", unit.in_callee}, {"unknown_callers", unit.unknown_callers}};
+  }
+  return json;
 }
 
 Json progress_json(const ProgressResult& point) {

@@ -40,10 +40,15 @@ constexpr auto names_of(Verdict) {
 struct UnitResult {
   std::string unit;
   bool is_line = false;
+  bool is_path = false;  // a call path; then `function` is its callee
   std::string function;
   std::string file;
   int line = 0;
   std::uint64_t samples = 0;
+  // Of a call path: the samples of its callee on any path, and those of them whose callers are not
+  // known. These are not in the unit.
+  std::uint64_t in_callee = 0;
+  std::uint64_t unknown_callers = 0;
   double sample_share = 0;
   std::uint64_t runs = 0;  // runs that tried it
   Tested tested;

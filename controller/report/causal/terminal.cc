@@ -118,6 +118,14 @@ void write_unit(std::size_t rank, const UnitResult& unit, std::uint64_t runs,
            padded(shortened(printable(unit.unit), unit_width), unit_width),
            padded(shortened(printable(unit.function), function_width), function_width),
            100 * unit.sample_share, shown);
+  if (unit.is_path && unit.in_callee > 0) {
+    const auto share = [&](std::uint64_t samples) {
+      return 100 * static_cast<double>(samples) / static_cast<double>(unit.in_callee);
+    };
+    out.line("  {:.1f} % of the {} samples in {}; of {:.1f} % the callers are unknown",
+             share(unit.samples), grouped(unit.in_callee), printable(unit.function),
+             share(unit.unknown_callers));
+  }
   if (!unit.slope) return;
   const Interval& slope = *unit.slope;
   out.line("  {} {} {} {} {}",

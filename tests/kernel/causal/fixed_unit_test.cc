@@ -47,7 +47,9 @@ using Catch::Matchers::EndsWith;
 class Asked {
  public:
   Asked() { scope.unit = config::Unit::function; }
-  std::string operator()(const std::string& name) { return fixed_unit(name, scope, symbolizer_); }
+  std::string operator()(const std::string& name) {
+    return fixed_unit(name, scope, symbolizer_).identity;
+  }
   std::string refusal(const std::string& name) {
     try {
       (*this)(name);

@@ -23,7 +23,7 @@ void work(long n) { if (n % 2) return; f1(); f2(); f3(); f4(); f5(); f6(); f7();
        {"foo:bar", "foo+0x10", "gr\303\274n@home$1", "a:b:c", "line.c:12", "usdt:a:b", "3d"}) {
     CAPTURE(name);
     CHECK(program.count(name).visits == kRounds / 2);
-    CHECK_FALSE(causalctl::causal::fixed_unit(name, scope, program.symbolizer()).empty());
+    CHECK_FALSE(causalctl::causal::fixed_unit(name, scope, program.symbolizer()).identity.empty());
   }
   CHECK_THAT(program.told("foo:baz"), Catch::Matchers::Contains("no binary 'foo'"));
   CHECK_THAT(program.told("a:b:d"), Catch::Matchers::Contains("a ':' too many"));

@@ -18,7 +18,6 @@ namespace {
 class Answering : public symbols::LocationSource {
  public:
   void ask(Address address) override { answers_.push_back(location_of(address)); }
-  void refresh() override {}
   std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
   std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
 
@@ -117,31 +116,83 @@ TEST_CASE("a sample in the page for uprobes goes to no unit", "[causal]") {
   CHECK(attribution.elsewhere().at("[uprobes]") == 3);
 }
 
-// Another function at the same address after each look-up.
+// A library at 0x1000, then another one in its place; each knows its own function.
 class Swapped final : public Answering {
+ public:
+  void mapped(const perf::MapEvent& event) override { path_ = event.path; }
+
+ private:
   symbols::Location location_of(Address address) const override {
-    const char* name = ++lookups_ % 2 == 1 ? "alpha" : "beta";
-    return {address, "/lib/libx.so", {{name, "", 0}}};
+    return {address, path_, {{path_ == "/lib/a.so" ? "alpha" : "beta", "", 0}}};
   }
-  mutable int lookups_ = 0;
+  std::string path_;
 };
 
-TEST_CASE("what is mapped over a unit's code is looked up again", "[causal]") {
-  Attribution attribution(std::make_unique<Swapped>(), nullptr);
+perf::MapEvent library(const std::string& path, std::uint64_t inode, Address start = 0x1000) {
+  perf::MapEvent event;
+  event.start = start;
+  event.length = 0x1000;
+  event.inode = inode;
+  event.path = path;
+  return event;
+}
+
+perf::SampleEvent at(Address address) {
   perf::SampleEvent sample;
-  sample.callers = {0x1100};
-  const auto charge = [&] {
-    attribution.charge(sample);
-    attribution.absorb();
-  };
-  charge();
-  attribution.mapped(0x5000, 0x6000);
-  charge();
-  REQUIRE(attribution.units() == 1);
-  attribution.mapped(0x1000, 0x2000);
-  charge();
-  REQUIRE(attribution.units() == 2);
-  CHECK(attribution.count(attribution.find("beta").value()) == 1);
+  sample.callers = {address};
+  return sample;
+}
+
+TEST_CASE("a sample is charged to what was mapped at its address then", "[causal]") {
+  Attribution attribution(std::make_unique<Swapped>(), nullptr);
+  attribution.pass(library("/lib/a.so", 1));
+  attribution.charge(at(0x1100));
+  // Its name is not known yet when another library takes the place.
+  attribution.pass(library("/lib/b.so", 2));
+  attribution.charge(at(0x1100));
+  attribution.charge(at(0x1100));
+  CHECK(attribution.pending() == 3);
+  attribution.absorb();
+  CHECK(attribution.pending() == 0);
+  CHECK(attribution.count(attribution.find("alpha").value()) == 1);
+  CHECK(attribution.count(attribution.find("beta").value()) == 2);
+}
+
+TEST_CASE("a library that comes back is known, wherever it is", "[causal]") {
+  Attribution attribution(std::make_unique<Swapped>(), nullptr);
+  attribution.pass(library("/lib/a.so", 1));
+  attribution.charge(at(0x1100));
+  attribution.absorb();
+  attribution.pass(library("/lib/b.so", 2));
+  attribution.pass(library("/lib/a.so", 1, 0x5000));
+  attribution.charge(at(0x5100));
+  CHECK(attribution.pending() == 0);
+  CHECK(attribution.count(attribution.find("alpha").value()) == 2);
+}
+
+TEST_CASE("a new file that got the number of an old one is another file", "[causal]") {
+  Attribution attribution(std::make_unique<Swapped>(), nullptr);
+  auto event = library("/lib/a.so", 1);
+  attribution.pass(event);
+  attribution.charge(at(0x1100));
+  attribution.absorb();
+  event.generation = 7;
+  attribution.pass(event);
+  attribution.charge(at(0x1100));
+  CHECK(attribution.pending() == 1);
+}
+
+TEST_CASE("code that is compiled over other code is looked up again", "[causal]") {
+  Attribution attribution(std::make_unique<TwoFiles>(), nullptr);
+  attribution.charge(at(1));
+  attribution.absorb();
+  attribution.charge(at(1));
+  CHECK(attribution.pending() == 0);
+  perf::MapEvent anonymous;
+  anonymous.length = 0x1000;
+  attribution.pass(anonymous);
+  attribution.charge(at(1));
+  CHECK(attribution.pending() == 1);
 }
 
 TEST_CASE("a copied stack tells something once the callers that it needs are known", "[causal]") {

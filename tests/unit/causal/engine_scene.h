@@ -121,7 +121,6 @@ class TwoUnits final : public symbols::LocationSource {
     const int line = address == kUnitAddress ? 1 : 2;
     answers_.push_back({address, "", {{"f", "/src/unit.c", line}}, true});
   }
-  void refresh() override {}
   std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
   std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
 

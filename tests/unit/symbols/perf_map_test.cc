@@ -140,7 +140,6 @@ class OneLibrary final : public LocationSource {
     if (address >= 0x100 && address < 0x200) location.module = "/lib/libx.so";
     answers_.push_back(std::move(location));
   }
-  void refresh() override {}
   std::vector<Location> answers() override { return std::exchange(answers_, {}); }
   std::optional<LineInformation> lines() override { return LineInformation{}; }
 

@@ -1,13 +1,17 @@
-#include "controller/callpath/mappings.h"
+#include "controller/symbols/mappings.h"
 
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 
 #include "controller/base/clock.h"
+#include "controller/callpath/places.h"
+#include "unwind/unwinder.h"
 
-namespace causalctl::callpath {
+namespace causalctl::symbols {
 namespace {
+
+using callpath::kAnonymous;
 
 constexpr Address kFree = 0x10000000;  // nothing is mapped there
 
@@ -30,15 +34,16 @@ struct Fixture {
     mappings.take(event);
   }
 
-  Recording recording;
-  Places places{getpid(), recording};
+  callpath::Recording recording;
+  callpath::Places places{getpid(), recording};
   unwind::Unwinder unwinder{getpid()};
-  Mappings mappings{getpid(), places, unwinder};
+  Following<unwind::Unwinder> following{unwinder};
+  Mappings mappings{getpid(), {&places, &following}};
 };
 
 }  // namespace
 
-TEST_CASE("what is read counts once events reach its time", "[callpath][mappings]") {
+TEST_CASE("what is read counts once events reach its time", "[symbols][mappings]") {
   Fixture fixture;
   const Nanoseconds before_ns = monotonic_now();
   fixture.map("/nowhere/a.so", before_ns);
@@ -55,7 +60,7 @@ TEST_CASE("what is read counts once events reach its time", "[callpath][mappings
   CHECK(fixture.module_at(kFree) == "/nowhere/b.so");
 }
 
-TEST_CASE("mappings are read again when records were lost, once a second", "[callpath][mappings]") {
+TEST_CASE("mappings are read again when records were lost, once a second", "[symbols][mappings]") {
   Fixture fixture;
   const auto is_read = [&](std::uint64_t lost, Nanoseconds now_ns) {
     fixture.map("/nowhere/a.so", 1);
@@ -71,4 +76,4 @@ TEST_CASE("mappings are read again when records were lost, once a second", "[cal
   CHECK(is_read(5, 4 * kSecond));
 }
 
-}  // namespace causalctl::callpath
+}  // namespace causalctl::symbols

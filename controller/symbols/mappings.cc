@@ -1,4 +1,4 @@
-#include "controller/callpath/mappings.h"
+#include "controller/symbols/mappings.h"
 
 #include <string>
 #include <tuple>
@@ -7,23 +7,11 @@
 
 #include "controller/base/clock.h"
 
-namespace causalctl::callpath {
+namespace causalctl::symbols {
 namespace {
 
 constexpr Nanoseconds kReadEvery = kSecond;  // at most
 constexpr int kMostReadings = 5;
-
-procfs::Map line_of(const perf::MapEvent& event) {
-  procfs::Map line;
-  line.start = event.start;
-  line.end = event.start + event.length;
-  line.readable = line.executable = true;
-  line.offset = event.file_offset;
-  line.device = event.device;
-  line.inode = event.inode;
-  if (event.inode != 0) line.path = event.path;
-  return line;
-}
 
 bool same_code(const std::vector<procfs::Map>& a, const std::vector<procfs::Map>& b) {
   const auto lines = [](const std::vector<procfs::Map>& maps) {
@@ -37,6 +25,18 @@ bool same_code(const std::vector<procfs::Map>& a, const std::vector<procfs::Map>
 }
 
 }  // namespace
+
+procfs::Map line_of(const perf::MapEvent& event) {
+  procfs::Map line;
+  line.start = event.start;
+  line.end = event.start + event.length;
+  line.readable = line.executable = true;
+  line.offset = event.file_offset;
+  line.device = event.device;
+  line.inode = event.inode;
+  if (event.inode != 0) line.path = event.path;
+  return line;
+}
 
 void Mappings::read() {
   Snapshot fresh;
@@ -77,18 +77,15 @@ void Mappings::take(const perf::Event& event) {
     is_due_ = true;
   }
   if (snapshot_ && time_ns > snapshot_->end_ns) {
-    places_.take(snapshot_->maps);
-    unwinder_.refresh(std::move(snapshot_->maps));
+    for (MappingFollower* each : followers_) each->take(snapshot_->maps);
     snapshot_.reset();
   }
   if (map != nullptr) {
-    places_.mapped(*map);
-    unwinder_.mapped(line_of(*map));
+    for (MappingFollower* each : followers_) each->mapped(*map);
   } else if (std::holds_alternative<perf::ExecEvent>(event)) {
-    places_.read_again();
-    unwinder_.refresh();
+    for (MappingFollower* each : followers_) each->read_again();
     snapshot_.reset();
   }
 }
 
-}  // namespace causalctl::callpath
+}  // namespace causalctl::symbols

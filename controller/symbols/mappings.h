@@ -8,21 +8,46 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "controller/base/procfs.h"
 #include "controller/base/types.h"
-#include "controller/callpath/places.h"
 #include "controller/perf/events.h"
-#include "unwind/unwinder.h"
 
-namespace causalctl::callpath {
+namespace causalctl::symbols {
+
+// What knows of mappings.
+class MappingFollower {
+ public:
+  virtual ~MappingFollower() = default;
+
+  virtual void take(const std::vector<procfs::Map>& maps) = 0;  // all mappings, anew
+  virtual void mapped(const perf::MapEvent& event) = 0;         // one executable mapping more
+  virtual void read_again() = 0;  // reads what is mapped: the target runs another program
+};
+
+procfs::Map line_of(const perf::MapEvent& event);  // the line of /proc/PID/maps
+
+// An Unwinder or a Symbolizer as a follower. `followed` must live as long as this object.
+template <class Followed>
+class Following final : public MappingFollower {
+ public:
+  explicit Following(Followed& followed) : followed_(followed) {}
+
+  void take(const std::vector<procfs::Map>& maps) override { followed_.refresh(maps); }
+  void mapped(const perf::MapEvent& event) override { followed_.mapped(line_of(event)); }
+  void read_again() override { followed_.refresh(); }
+
+ private:
+  Followed& followed_;
+};
 
 class Mappings {
  public:
-  // Both must live as long as this object.
-  Mappings(Pid target, Places& places, unwind::Unwinder& unwinder)
-      : target_(target), places_(places), unwinder_(unwinder) {}
+  // The followers must live as long as this object.
+  Mappings(Pid target, std::vector<MappingFollower*> followers)
+      : target_(target), followers_(std::move(followers)) {}
 
   void read();  // the mappings of the present
   // Reads them if records were lost since the last time, at most once a second.
@@ -40,8 +65,7 @@ class Mappings {
   };
 
   Pid target_;
-  Places& places_;
-  unwind::Unwinder& unwinder_;
+  std::vector<MappingFollower*> followers_;
   std::optional<Snapshot> snapshot_;  // that is to count
   Nanoseconds known_from_ns_ = 0;     // 0: nothing was read yet
   std::uint64_t lost_ = 0;
@@ -49,4 +73,4 @@ class Mappings {
   Nanoseconds next_ns_ = 0;
 };
 
-}  // namespace causalctl::callpath
+}  // namespace causalctl::symbols

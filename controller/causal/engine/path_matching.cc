@@ -1,0 +1,73 @@
+#include "controller/causal/engine/path_matching.h"
+
+#include <algorithm>
+
+#include "unwind/function_name.h"
+#include "unwind/names.h"
+
+namespace causalctl::causal {
+namespace {
+
+constexpr StepSet bit(std::size_t step) { return StepSet{1} << step; }
+
+bool is_step(const PathStep& wanted, const std::string& function, bool is_inlined) {
+  if (!wanted.only_inlined) return function == wanted.function;
+  return is_inlined && !function.empty() &&
+         unwind::WrittenName(wanted.function).fit(function, function) != unwind::Fit::none;
+}
+
+OnPath match(std::span<const StepSet> callers, std::size_t step, const CallPath& path,
+             bool complete) {
+  if (step == path.steps.size()) return OnPath::yes;
+  const OnPath if_missing = complete ? OnPath::no : OnPath::unknown;
+  if (!path.steps[step].through) {
+    if (callers.empty()) return if_missing;
+    if ((callers[0] & bit(step)) == 0) return OnPath::no;
+    return match(callers.subspan(1), step + 1, path, complete);
+  }
+  OnPath best = if_missing;
+  for (std::size_t i = 0; i < callers.size() && best != OnPath::yes; ++i) {
+    if ((callers[i] & bit(step)) == 0) continue;
+    const OnPath rest = match(callers.subspan(i + 1), step + 1, path, complete);
+    if (rest != OnPath::no) best = rest;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::size_t PathFrames::callee() const {
+  const auto from = steps.begin() + static_cast<std::ptrdiff_t>(std::min(first, steps.size()));
+  const auto found =
+      std::find_if(from, steps.end(), [](StepSet steps) { return (steps & bit(0)) != 0; });
+  return static_cast<std::size_t>(found - steps.begin());
+}
+
+PathFrames path_frames(const symbols::Location& location, std::size_t first, const CallPath& path) {
+  if (location.frames.empty()) return {{0}, {""}, 0};
+  PathFrames result;
+  result.first = first;
+  const std::string_view module = unwind::base_name(location.module);
+  for (std::size_t i = 0; i < location.frames.size(); ++i) {
+    const unwind::Frame& frame = location.frames[i];
+    const bool is_outermost = i + 1 == location.frames.size();
+    // A function's file is where it begins; of an inlined one only a line of its code is known.
+    const std::string& file = is_outermost && location.entry ? location.entry->file : frame.file;
+    StepSet steps = 0;
+    for (std::size_t step = 0; step < path.steps.size(); ++step) {
+      const PathStep& wanted = path.steps[step];
+      if (module != wanted.module || !is_step(wanted, frame.function, !is_outermost)) continue;
+      if (wanted.file.empty() || wanted.file == file) steps |= bit(step);
+    }
+    result.steps.push_back(steps);
+    result.functions.push_back(frame.function);
+  }
+  return result;
+}
+
+OnPath on_path(std::span<const StepSet> frames, const CallPath& path, bool complete) {
+  if (frames.empty() || (frames[0] & bit(0)) == 0) return OnPath::no;
+  return match(frames.subspan(1), 1, path, complete);
+}
+
+}  // namespace causalctl::causal
