@@ -37,7 +37,8 @@ class Search {
     by_frame_pointer();
     std::size_t unlikely = 0;
     for (const Slot& slot : slots) {
-      if (slot.call.target || unlikely == kMostUnlikely) continue;
+      const bool is_first = slot.at + kWord == target_.stack_begin;  // start-up code may jump on
+      if (!is_first && (slot.call.target || unlikely == kMostUnlikely)) continue;
       if (add(slot, false)) ++unlikely;
     }
     return std::move(callers_);

@@ -24,6 +24,9 @@ struct CodeAndStack {
   std::function<bool(Address address)> is_code;
   // Returns the last place at or before the address at which a function is known to begin, or 0.
   std::function<Address(Address address)> last_entry;
+  // Where the main thread's stack began, or 0: the word below is the return address of the first
+  // call that the program made, and its caller is the outermost frame.
+  Address stack_begin = 0;
 };
 
 struct UnknownFrame {

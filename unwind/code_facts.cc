@@ -87,7 +87,8 @@ void CodeCache::fill(Entry& entry, Address ip, bool returned, std::uint64_t key)
       facts.kind = CodeFacts::Kind::context_end;
       return;
     }
-    if (returned && facts.follows_call && in_context_end(before)) {
+    const bool ends_stack = in_context_end(before) || is_thread_end(code);
+    if (returned && facts.follows_call && ends_stack) {
       facts.kind = CodeFacts::Kind::outermost;
       return;
     }

@@ -66,8 +66,8 @@ void add_slots(Elf* elf, Elf_Scn* scn, const GElf_Shdr& header, Address bias, Pi
     } else {
       continue;
     }
-    if (!read_target(target, entry.r_offset + bias,
-                     std::as_writable_bytes(std::span(&slot.value, 1)))) {
+    slot.address = entry.r_offset + bias;
+    if (!read_target(target, slot.address, std::as_writable_bytes(std::span(&slot.value, 1)))) {
       continue;
     }
     slots.push_back(std::move(slot));

@@ -13,6 +13,7 @@
 namespace causalctl::unwind {
 
 struct BoundSlot {
+  Address address = 0;   // of the slot itself
   Address resolver = 0;  // link-time address of the resolver; 0 if the slot names a symbol
   std::string symbol;    // without version; empty if the slot names a resolver
   Address value = 0;     // where calls through the slot go in this process

@@ -13,12 +13,15 @@
 // its use, and follow each other. Other compilers begin a statement wherever scheduling returned to
 // a line, as gcc does for languages other than C and C++, and with -gno-statement-frontiers. There
 // it is one place per scope, and the other beginnings are named as its returns
-// (controller/progress/line_copies.h decides about them).
+// (controller/progress/line_copies.h decides about them). LLVM begins a statement where the number
+// of the line changes, so that a line of another file with the same number begins none: the row
+// counts as a beginning (DwarfDebug::beginInstruction in LLVM's DwarfDebug.cpp).
 #include <dwarf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
@@ -37,7 +40,8 @@ struct Row {
   int column = 0;
   const char* file = nullptr;
   bool begins_statement = false;
-  bool has_code = false;  // true if the instruction at the address belongs to this line
+  bool changes_file = false;  // though not the line's number
+  bool has_code = false;      // true if the instruction at the address belongs to this line
 };
 
 // Of several rows with one address, the last one gets the instruction there.
@@ -82,11 +86,15 @@ void for_each_row(Dwarf_Die& unit, Visit visit) {
   std::size_t count = 0;
   if (dwarf_getsrclines(&unit, &lines, &count) != 0) return;
   Charged charged(lines, count);
+  Row last;
   for (std::size_t i = 0; i + 1 < count; ++i) {
     Dwarf_Line* line = dwarf_onesrcline(lines, i);
     Row row;
     bool end = false;
-    if (dwarf_lineendsequence(line, &end) != 0 || end) continue;
+    if (dwarf_lineendsequence(line, &end) != 0 || end) {
+      last = Row();
+      continue;
+    }
     if (dwarf_lineno(line, &row.line) != 0 || row.line <= 0) continue;
     if (dwarf_lineaddr(line, &row.address) != 0 || row.address == 0) continue;
     dwarf_linebeginstatement(line, &row.begins_statement);
@@ -94,6 +102,8 @@ void for_each_row(Dwarf_Die& unit, Visit visit) {
     if (row.file == nullptr) continue;
     dwarf_linecol(line, &row.column);
     row.has_code = charged.has_code(i, row);
+    row.changes_file = row.line == last.line && std::strcmp(row.file, last.file) != 0;
+    last = row;
     visit(row);
   }
 }
@@ -105,6 +115,12 @@ struct Beginning {
   bool has_code = false;
   bool goes_on = false;  // true if code of the line ran just before
 };
+
+// Returns whether gcc's back end made the unit, for whatever language.
+bool is_of_gcc(Dwarf_Die& unit) {
+  const char* producer = die_string(unit, DW_AT_producer);
+  return producer != nullptr && std::string_view(producer).starts_with("GNU ");
+}
 
 }  // namespace
 
@@ -147,9 +163,10 @@ void DebugInfo::find_line_in_unit(Unit& unit, const std::string& file, int line,
                                   std::vector<LineMatch>& matches) {
   std::map<std::pair<Address, std::string>, std::vector<Beginning>> found;  // by scope and file
   bool marks_statements = false;
+  const bool by_number = !is_of_gcc(unit.tree);
   Row before;  // the preceding statement, in the order of execution if nothing jumps
   for_each_row(unit.lines, [&](const Row& row) {
-    if (!row.begins_statement) {
+    if (!row.begins_statement && !(by_number && row.changes_file)) {
       marks_statements = true;
       return;
     }

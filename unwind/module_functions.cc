@@ -267,6 +267,14 @@ std::vector<std::string> ModuleIndex::names_at(Address address) {
   return names;
 }
 
+std::vector<std::string> ModuleIndex::symbols_at(Address address) {
+  std::vector<std::string> names;
+  for (const Symbol& each : symbols()) {
+    if (each.address == address) names.emplace_back(plain_symbol(each.name).base);
+  }
+  return names;
+}
+
 std::vector<std::string> ModuleIndex::undescribed_functions() {
   std::vector<std::string> names;
   for (const Symbol& each : symbols()) {

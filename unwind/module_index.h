@@ -63,6 +63,8 @@ class ModuleIndex {
   std::vector<BoundSlot> slots(const std::string& symbol);
   // Returns the demangled names of functions that begin at the address.
   std::vector<std::string> names_at(Address address);
+  // Returns all symbols with this address, mangled.
+  std::vector<std::string> symbols_at(Address address);
   std::vector<FunctionSymbol> indirect_functions();
   // Returns functions without debug information, demangled, apart from those of C's start-up code.
   std::vector<std::string> undescribed_functions();

@@ -21,6 +21,9 @@ constexpr std::array<std::uint8_t, 7> kShort = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
 // mov %rbx, %rsp; mov (%rsp), %rdi; test %rdi, %rdi
 constexpr std::array<std::uint8_t, 10> kContextEnd = {0x48, 0x89, 0xdc, 0x48, 0x8b,
                                                       0x3c, 0x24, 0x48, 0x85, 0xff};
+// mov %eax, %edi; then xor %eax, %eax; mov $60, %al, or mov $60, %eax; then syscall
+constexpr std::array<std::uint8_t, 8> kExit = {0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05};
+constexpr std::array<std::uint8_t, 9> kShortExit = {0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05};
 
 // Where struct sigcontext begins in struct ucontext, and the order of its registers. Source:
 // arch/x86/include/uapi/asm/{ucontext,sigcontext}.h.
@@ -38,6 +41,10 @@ bool is_signal_return(std::span<const std::byte> code) {
 }
 
 bool is_context_end(std::span<const std::byte> code) { return begins_with(code, kContextEnd); }
+
+bool is_thread_end(std::span<const std::byte> code) {
+  return begins_with(code, kExit) || begins_with(code, kShortExit);
+}
 
 std::optional<Registers> interrupted(Address sp,
                                      const std::function<std::optional<Address>(Address)>& word) {

@@ -25,6 +25,10 @@ bool is_signal_return(std::span<const std::byte> code);
 // Nothing called it, and its address on the stack follows no call.
 bool is_context_end(std::span<const std::byte> code);
 
+// Returns whether the code behind a call ends the thread by exit(2), as musl's clone() does after
+// the function that it was given: nothing called it.
+bool is_thread_end(std::span<const std::byte> code);
+
 // Returns the registers at the interrupted instruction. `sp` is the stack pointer after the return
 // from the handler.
 std::optional<Registers> interrupted(Address sp,

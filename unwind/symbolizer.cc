@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include "controller/base/error.h"
@@ -14,6 +15,7 @@
 #include "unwind/module_index.h"
 #include "unwind/modules.h"
 #include "unwind/names.h"
+#include "unwind/target_memory.h"
 
 namespace causalctl::unwind {
 namespace {
@@ -100,10 +102,10 @@ struct Symbolizer::Impl {
     return {address, frames.front().function, frames.front().file, frames.front().line};
   }
 
-  // Returns whether calls through the slot go to a version, not yet to the loader.
-  bool is_bound(const BoundSlot& slot) {
-    LoadedModule* there = modules.at(slot.value);
-    return there != nullptr && !index(*there).in_linkage_table(slot.value);
+  // Returns whether calls through a slot with this value go to a version, not yet to the loader.
+  bool is_bound(Address value) {
+    LoadedModule* there = modules.at(value);
+    return there != nullptr && !index(*there).in_linkage_table(value);
   }
 
   // Returns the entries of an indirect function that this process calls: by the slots of its own
@@ -113,13 +115,14 @@ struct Symbolizer::Impl {
     std::set<Address> entries;
     const Address resolver = module.link_time(indirect.address);
     for (const BoundSlot& slot : module.slots("")) {
-      if (slot.resolver == resolver && is_bound(slot)) entries.insert(slot.value);
+      if (slot.resolver == resolver && is_bound(slot.value)) entries.insert(slot.value);
     }
     if (entries.empty()) {
       for (const auto& other : modules.all()) {
         for (const BoundSlot& slot : index(*other).slots(indirect.symbol)) {
           const bool here = modules.at(slot.value) == modules.at(indirect.address);
-          if (slot.symbol == indirect.symbol && here && is_bound(slot)) entries.insert(slot.value);
+          if (slot.symbol == indirect.symbol && here && is_bound(slot.value))
+            entries.insert(slot.value);
         }
       }
     }
@@ -269,6 +272,26 @@ std::vector<std::string> Symbolizer::other_names(const Place& function) {
   }
   names.erase(function.function);
   return {names.begin(), names.end()};
+}
+
+bool Symbolizer::slot_leads_to(Address slot, const Place& function) {
+  Address value = 0;
+  LoadedModule* module = impl_->modules.at(slot);
+  const bool is_read =
+      module != nullptr &&
+      read_target(impl_->target, slot, std::as_writable_bytes(std::span(&value, 1)));
+  if (!is_read) return false;
+  if (value == function.address) return true;
+  if (impl_->is_bound(value)) return false;
+  LoadedModule* defines = impl_->modules.at(function.address);
+  if (defines == nullptr) return false;
+  const auto names = impl_->index(*defines).symbols_at(function.address);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const auto slots = impl_->index(*module).slots(name);
+    return std::any_of(slots.begin(), slots.end(), [&](const BoundSlot& each) {
+      return each.address == slot && each.symbol == name;
+    });
+  });
 }
 
 InlinedCalls Symbolizer::inlined_calls(const Place& function, const std::string& written,

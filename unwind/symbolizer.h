@@ -119,6 +119,9 @@ class Symbolizer {
   // Returns the demangled names of other functions that begin at the address: aliases, and what the
   // linker has folded. Of an indirect function: other indirect ones with the same version.
   std::vector<std::string> other_names(const Place& function);
+  // Returns whether a call or jump through the pointer that is stored at `slot`, which the loader
+  // sets, enters the function. If it is not set yet, its relocation tells.
+  bool slot_leads_to(Address slot, const Place& function);
   // Returns where calls of the function, which the user has written so, are inlined in its module,
   // as far as can be read until `until_ns` (CLOCK_MONOTONIC).
   InlinedCalls inlined_calls(const Place& function, const std::string& written,

@@ -10,6 +10,9 @@
 // Each return address must follow a call, or the chain ends there: what is on the stack is then not
 // what the table says.
 //
+// The chain is complete where a table, or the code itself, says that nothing called the function,
+// and where the main thread's stack begins.
+//
 // Compilers describe no restoring of registers, so that after `pop %rbp` the rule for RBP names the
 // slot that was popped. It is below the stack pointer; the register itself still has the value.
 #include "unwind/unwinder.h"
@@ -19,6 +22,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "controller/base/procfs.h"
 #include "unwind/call_site.h"
 #include "unwind/caller_search.h"
 #include "unwind/code_facts.h"
@@ -89,6 +93,8 @@ struct Unwinder::Impl {
     }
     holes.mappings_changed();
   }
+  void find_stack_begin();
+  bool is_stack_begin(Address sp) const { return sp != 0 && sp == code_and_stack.stack_begin; }
   bool read(Address address, std::span<std::byte> bytes);
   std::optional<Address> call_target(Address return_address);
 
@@ -151,6 +157,12 @@ Unwinder::Impl::Impl(Pid pid)
     if (facts.kind != CodeFacts::Kind::go || !facts.follows_call) return std::nullopt;
     return static_cast<Address>(facts.rule.cfa_offset) - kWordBytes;
   };
+  find_stack_begin();
+}
+
+void Unwinder::Impl::find_stack_begin() {
+  const auto stat = procfs::thread_stat(images.target(), images.target());
+  code_and_stack.stack_begin = stat ? procfs::parse_stack_begin(*stat) : 0;
 }
 
 bool Unwinder::Impl::read(Address address, std::span<std::byte> bytes) {
@@ -185,6 +197,8 @@ ChainEnd Unwinder::Impl::walk(Position at, Base base, std::size_t depth) {
 std::optional<ChainEnd> Unwinder::Impl::go_to(const Step& step, std::size_t depth) {
   chain.frames.back().cfa = step.cfa;
   if (step.end) return step.end;
+  // A compiler's table for the program's first function takes argc for a return address.
+  if (is_stack_begin(step.cfa - kWordBytes)) return ChainEnd::outermost;
   if (step.caller.ip == 0 && step.caller.returned) return ChainEnd::outermost;
   FrameHow how = step.how;
   if (step.caller.returned) {
@@ -373,6 +387,7 @@ ChainEnd Unwinder::Impl::splice(std::span<const Address> callers, std::size_t de
 
 // Follows the chain from its last frame, which is in code without a table.
 ChainEnd Unwinder::Impl::search(const Position& at, const Base& base, std::size_t depth) {
+  if (is_stack_begin(at.sp)) return ChainEnd::outermost;
   const UnknownFrame frame{at.returned ? at.ip - 1 : at.ip, at.sp, at.bp, !at.returned};
   const auto last = static_cast<std::ptrdiff_t>(chain.frames.size()) - 1;
   std::vector<UnwoundFrame> best;
@@ -407,10 +422,14 @@ ChainEnd Unwinder::Impl::search(const Position& at, const Base& base, std::size_
 Unwinder::Unwinder(Pid target) : impl_(std::make_unique<Impl>(target)) {}
 Unwinder::~Unwinder() = default;
 
-void Unwinder::refresh() { impl_->mappings_changed(impl_->images.load()); }
+void Unwinder::refresh() {
+  impl_->mappings_changed(impl_->images.load());
+  impl_->find_stack_begin();
+}
 
 void Unwinder::refresh(std::vector<procfs::Map> maps) {
   impl_->mappings_changed(impl_->images.load(std::move(maps)));
+  impl_->find_stack_begin();
 }
 
 void Unwinder::mapped(const procfs::Map& line) {

@@ -25,6 +25,20 @@ bool only_reads(std::string_view name) {
   return name == "bt" || name.ends_with("call");
 }
 
+// Returns the address that an operand "qword ptr [rip + 0x2cf9]" means; 0 if it is another one.
+Address slot_of(std::string_view operand, Address next) {
+  constexpr std::string_view kRelative = "[rip ";  // and "+ 0x2cf9]"
+  constexpr std::size_t kSign = 4;                 // "+ 0x"
+  const auto at = operand.find(kRelative);
+  if (at == operand.npos || !operand.ends_with(']')) return 0;
+  operand = operand.substr(at + kRelative.size());
+  operand.remove_suffix(1);
+  if (operand.size() <= kSign || operand.substr(1, kSign - 1) != " 0x") return 0;
+  const auto offset = parse_number<Address>(operand.substr(kSign), 16);
+  if (!offset) return 0;
+  return operand.front() == '-' ? next - *offset : next + *offset;
+}
+
 CodeStep step_of(const disasm::Instruction& instruction) {
   CodeStep step;
   step.address = instruction.address;
@@ -44,6 +58,7 @@ CodeStep step_of(const disasm::Instruction& instruction) {
   if (branches && operand.starts_with("0x")) {
     step.to = parse_number<Address>(operand.substr(2), 16).value_or(0);
   }
+  if (branches) step.slot = slot_of(operand, step.next);
   return step;
 }
 

@@ -16,6 +16,7 @@ struct CodeStep {  // an instruction
   Address address = 0;
   Address next = 0;  // the instruction behind it
   Address to = 0;    // of a direct call or jump; 0 if it is none
+  Address slot = 0;  // of a call or jump through a constant place of a pointer: that place
   bool is_call = false;
   bool writes = false;  // memory other than the stack frame
   std::string mnemonic;

@@ -18,6 +18,7 @@
 #include "controller/progress/line_remarks.h"
 #include "controller/progress/loop_head.h"
 #include "controller/progress/other_binaries.h"
+#include "controller/progress/wrappers.h"
 #include "disasm/decoder.h"
 #include "unwind/function_name.h"
 #include "unwind/names.h"
@@ -79,7 +80,7 @@ void add_inlined(const std::string& name, const std::string& written,
     const InlinedCalls found = symbolizer.inlined_calls(place, written, until_ns);
     calls.insert(found.calls.begin(), found.calls.end());
     of_namesakes.insert(found.of_namesakes.begin(), found.of_namesakes.end());
-    if (!place.symbol.starts_with("_ZT")) lines.insert(found.line);
+    if (!is_thunk(place)) lines.insert(found.line);
     complete = complete && found.complete;
     known = known && (found.known || !may_be_inlined(place, symbolizer));
   }
@@ -188,44 +189,6 @@ void add_unproven_copies(const std::string& name, const std::vector<Place>& plac
                   name, places.size()));
 }
 
-bool calls_one_of(const Place& place, const std::vector<Place>& places, Pid target,
-                  unwind::Symbolizer& symbolizer) {
-  const auto steps = steps_of(place.address, target, symbolizer);
-  return std::any_of(steps.begin(), steps.end(), [&](const CodeStep& step) {
-    return std::any_of(places.begin(), places.end(), [&](const Place& each) {
-      return each.address == step.to && each.symbol != place.symbol &&
-             each.function == place.function;
-    });
-  });
-}
-
-// Returns whether a thunk only corrects `this` and goes on in the function, rather than having a
-// copy of the function's body. Others can replace a library's function, so it is entered through
-// the linkage table.
-bool forwards(const Place& place, Pid target, unwind::Symbolizer& symbolizer) {
-  constexpr std::size_t kMostBytes = 64;
-  if (!place.symbol.starts_with("_ZT")) return false;
-  const auto range = symbolizer.function_range(place.address);
-  if (!range || range->second - range->first > kMostBytes) return false;
-  const auto bytes = read_code(target, range->first, range->second - 1);
-  disasm::Decoder decoder;
-  std::size_t instructions = 0;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const auto instruction = decoder.decode(std::span(bytes).subspan(at), range->first + at);
-    if (!instruction || ++instructions > 6) return false;
-    at += instruction->size;
-    if (!instruction->mnemonic.ends_with("jmp")) continue;
-    const std::string_view operand = instruction->operands;
-    if (!operand.starts_with("0x")) return true;
-    const auto to = parse_number<Address>(operand.substr(2), 16);
-    const auto frames = to ? symbolizer.frames(*to) : std::vector<unwind::Frame>();
-    if (frames.empty() || frames.back().function.empty()) return true;
-    return unwind::without_arguments(frames.back().function) ==
-           unwind::without_arguments(place.function);
-  }
-  return false;
-}
-
 // Go's functions ask for a longer stack before they do anything, and then begin anew.
 bool grows_stack(const std::vector<CodeStep>& steps, const CodeStep& jump,
                  unwind::Symbolizer& symbolizer) {
@@ -274,14 +237,15 @@ void add_thunks(const Point& point, Pid target, unwind::Symbolizer& symbolizer,
   for (const auto& [function, address] : functions) {
     const auto module = symbolizer.module_at(address);
     if (!module || function.find("::") == std::string::npos) continue;  // no virtual function
-    for (const Place& thunk : symbolizer.find_function(function, module->path)) {
+    const auto entries = symbolizer.find_function(function, module->path);
+    for (const Place& thunk : entries) {
       const auto range = symbolizer.function_range(thunk.address);
-      if (!thunk.symbol.starts_with("_ZT") || !range) continue;
+      if (!is_thunk(thunk) || !range) continue;
       const bool counted =
           std::any_of(point.places.begin(), point.places.end(), [&](const Place& each) {
             return range->first <= each.address && each.address < range->second;
           });
-      if (counted || forwards(thunk, target, symbolizer)) continue;
+      if (counted || is_wrapper(thunk, entries, target, symbolizer)) continue;
       remarks.push_back(fmt::format(
           "{} has a copy without lines, for calls through another base class, which is not "
           "counted: take {}",
@@ -338,19 +302,6 @@ std::string only_inlined(const std::string& function, unwind::Symbolizer& symbol
   return fmt::format("all its calls are inlined, at {}; {}",
                      few_of(short_places({found.calls.begin(), found.calls.end()})),
                      advice(found.line));
-}
-
-void drop_wrappers(std::vector<Place>& places, Pid target, unwind::Symbolizer& symbolizer) {
-  if (places.size() < 2) return;
-  std::vector<Place> kept;
-  for (const Place& place : places) {
-    const bool same_name = std::any_of(places.begin(), places.end(), [&](const Place& each) {
-      return each.function == place.function && each.symbol != place.symbol;
-    });
-    if (same_name && calls_one_of(place, places, target, symbolizer)) continue;
-    if (!forwards(place, target, symbolizer)) kept.push_back(place);
-  }
-  places = std::move(kept);
 }
 
 }  // namespace causalctl::progress

@@ -18,9 +18,4 @@ std::vector<std::string> remarks_on(const Point& point, Pid target, unwind::Symb
 // if it is not inlined anywhere in the executable.
 std::string only_inlined(const std::string& function, unwind::Symbolizer& symbolizer);
 
-// Drops constructors and destructors that call another one of the places, as the deleting
-// destructor of a class calls its complete one: one execution would count twice. So do thunks that
-// only lead to the function; others have a copy of its body.
-void drop_wrappers(std::vector<unwind::Place>& places, Pid target, unwind::Symbolizer& symbolizer);
-
 }  // namespace causalctl::progress

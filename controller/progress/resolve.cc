@@ -21,6 +21,7 @@
 #include "controller/progress/syscalls.h"
 #include "controller/progress/uprobe_address.h"
 #include "controller/progress/usdt.h"
+#include "controller/progress/wrappers.h"
 #include "unwind/names.h"
 
 namespace causalctl::progress {
@@ -169,7 +170,7 @@ void Resolver::require_one_function(const std::vector<Place>& places, const Func
   for (const auto& place : places) modules.insert(module_path(place));
   const bool by_unit = modules.size() == 1 && are_in_several_units(places);
   for (const auto& place : places) {
-    if (place.symbol.starts_with("_ZT") && places.size() > 1) continue;  // a thunk of another place
+    if (is_thunk(place) && places.size() > 1) continue;  // a thunk of another place
     std::string identity = identity_of(place) + (versions.size() > 1 ? place.version : "");
     if (by_unit) identity += fmt::format(" {}", place.unit);
     functions.emplace(std::move(identity), place);

@@ -129,3 +129,27 @@ void work(long n) { body(n); }
     CHECK(program.told("prog.c:9").find(kPart) == std::string::npos);
   }
 }
+
+TEST_CASE("a line is found where it has the number of the line of another file", "[progress]") {
+  if (!counted::has("clang")) return;
+  const std::string source = R"(extern volatile long truth;
+#line 3 "h.h"
+static inline void step(long n) {
+  truth += n != 0;
+  truth += n == 0; }
+#line 1 "prog.c"
+struct Node { struct Node* next; long v; };
+volatile long truth;
+static struct Node last = {0, 3}, second = {&last, 2}, first = {&second, 1};
+void each(struct Node* at) { for (; at; at = at->next) step(at->v);
+  step(9); }
+void work(long n) { each(n & 1 ? &first : &second); }
+)";
+  for (const char* compile : {"clang -O2 -g", "clang -O2 -gline-tables-only", "clang -O1 -g"}) {
+    CAPTURE(compile);
+    Program program(source, compile);
+    const auto counts = program.count("h.h:4");
+    CHECK(counts.truth > 0);
+    CHECK(counts.visits == counts.truth);
+  }
+}

@@ -8,6 +8,8 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "unwind/chain.h"
 
@@ -72,6 +74,17 @@ TEST_CASE("only addresses to return to are looked up before them", "[unwind]") {
   CHECK(code_at({0x100, 0, FrameHow::signal}) == 0x100);
   CHECK(code_at({0x100, 0, FrameHow::table}) == 0xff);
   CHECK(code_at({0x100, 0, FrameHow::guess}) == 0xff);
+}
+
+TEST_CASE("code that ends a thread behind a call is told from other code", "[unwind]") {
+  const auto ends = [](std::vector<std::uint8_t> code) {
+    return is_thread_end(std::as_bytes(std::span(code)));
+  };
+  CHECK(ends({0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05, 0xf4}));
+  CHECK(ends({0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05}));
+  CHECK_FALSE(ends({0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f}));
+  CHECK_FALSE(ends({0x89, 0xc7, 0x31, 0xc0, 0xb0, 61, 0x0f, 0x05}));  // wait4(2)
+  CHECK_FALSE(ends({}));
 }
 
 }  // namespace causalctl::unwind
