@@ -7,6 +7,7 @@
 
 #include "controller/base/warning.h"
 #include "controller/callpath/filter.h"
+#include "controller/callpath/log.h"
 #include "controller/callpath/recording.h"
 #include "controller/commands/report.h"
 
@@ -19,9 +20,11 @@ inline constexpr const char* kCallpathFormats =
 struct CallpathView {
   std::string by;  // "function", "line", "path", "calls"; empty for the overview
   std::vector<callpath::Filter> filters;
-  bool wakers = false;  // who ended waits
-  std::string metric;   // the column by which paths are ranked; empty for the first one
-  std::string epoch;    // which epochs (callpath/epoch_choice.h); empty for all
+  bool wakers = false;            // who ended waits
+  std::string metric;             // the column by which paths are ranked; empty for the first one
+  std::string epoch;              // which epochs (callpath/epoch_choice.h); empty for all
+  std::vector<std::string> diff;  // logs of the recordings with which to compare; empty for none
+  std::string per;                // what is divided by (callpath/present_sides.h); empty for shares
 };
 
 // Throws UsageError. `path` is where the report goes: no binary format and no page goes to a
@@ -34,5 +37,10 @@ void check_callpath_view(const CallpathView& view, const std::string& format);
 void write_callpath_report(std::span<const callpath::Recording> runs,
                            const std::vector<Warning>& warnings, const ReportOptions& options,
                            const CallpathView& view = {});
+
+// Writes what changed from `before` to `after`; both were read with their parts. Throws UsageError
+// as callpath::present_sides() does, too. REQUIRES: a run of each; options and view were checked.
+void write_callpath_difference(callpath::ReadLog before, callpath::ReadLog after,
+                               const ReportOptions& options, const CallpathView& view);
 
 }  // namespace causalctl::commands

@@ -47,8 +47,35 @@ causal.colors = (() => {
     legend: () => [],
   });
 
+  // How a path differs from the other recording: `difference` has what values of the first two columns
+  // (new and old) are divided by, and for each function whether it has changed for certain.
+  const by_difference = ({ difference, functions }) => {
+    const [UP, DOWN, LEAST] = ["#f08a70", "#7fb0f0", 15];
+    const { bases, changed } = difference;
+    const of = (node) => {
+      const [after, before] = bases.map((base, column) => (base > 0 ? node.total[column] / base : 0));
+      return after + before > 0 ? (after - before) / (after + before) : 0;
+    };
+    return {
+      name: "difference",
+      title: "difference",
+      color: (node) => {
+        if (!changed[node.function]) return GROUP;
+        const value = of(node);
+        const part = LEAST + (100 - LEAST) * Math.min(1, 2 * Math.abs(value));
+        return `color-mix(in srgb, ${value > 0 ? UP : DOWN} ${part.toFixed(0)}%, ${GROUP})`;
+      },
+      legend: () => [
+        { color: UP, text: "more than before", functions: [] },
+        { color: DOWN, text: "less than before", functions: [] },
+        { color: GROUP, text: "functions without a certain change",
+          functions: [...functions.name.keys()].filter((number) => !changed[number]) },
+      ],
+    };
+  };
+
   return {
-    modes: (data) => [by_module(data), by_function()],
+    modes: (data) => [...(data.difference ? [by_difference(data)] : []), by_module(data), by_function()],
     marked: MARKED,
     // While something is searched, what is not found steps back.
     pale: (color) => `color-mix(in srgb, ${color} 35%, ${REST})`,
