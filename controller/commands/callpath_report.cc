@@ -11,6 +11,7 @@
 #include "controller/base/printable.h"
 #include "controller/callpath/present.h"
 #include "controller/callpath/present_sides.h"
+#include "controller/commands/gains.h"
 #include "controller/report/callpath/difference.h"
 #include "controller/report/callpath/render.h"
 
@@ -18,8 +19,6 @@ namespace causalctl::commands {
 namespace {
 
 namespace model = report::callpath;
-
-constexpr const char* kLogHint = "the log still has everything: causalctl report LOG";
 
 struct Format {
   const char* name;
@@ -77,17 +76,6 @@ void check_difference_view(const CallpathView& view, const std::string& format) 
   }
 }
 
-// Writes a text report with the colours and the width that suit where it goes.
-template <class Render>
-void write_text(const ReportOptions& options, const Render& render) {
-  const bool to_stdout = options.path.empty() || options.path == "-";
-  const int no_terminal = -1;
-  const bool color =
-      to_stdout ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always;
-  write_output(options.path, render(color, terminal_width(to_stdout ? STDOUT_FILENO : no_terminal)),
-               kLogHint);
-}
-
 }  // namespace
 
 void check_callpath_format(const std::string& format, const std::string& path) {
@@ -105,6 +93,7 @@ void check_callpath_format(const std::string& format, const std::string& path) {
 
 void check_callpath_view(const CallpathView& view, const std::string& format) {
   check_difference_view(view, format);
+  if (!view.causal.empty()) check_gains_view(view, format);
   if (view.wakers && !view.epoch.empty()) {
     throw UsageError("--wakers: who ended waits is not recorded by epoch", "leave out --epoch");
   }
@@ -128,12 +117,12 @@ void write_callpath_report(std::span<const callpath::Recording> runs,
   choose_metric(view.metric, profile);
   for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);
   if (const Format* format = format_named(options.format); format != nullptr) {
-    write_output(options.path, format->render(profile), kLogHint);
+    write_output(options.path, format->render(profile), kCallpathLogHint);
     return;
   }
-  write_text(options, [&](bool color, int width) {
-    return model::render_text(profile, by_of(view.by), color, width);
-  });
+  const TextLook look = text_look(options);
+  write_output(options.path, model::render_text(profile, by_of(view.by), look.color, look.width),
+               kCallpathLogHint);
 }
 
 void write_callpath_difference(callpath::ReadLog before, callpath::ReadLog after,
@@ -147,14 +136,15 @@ void write_callpath_difference(callpath::ReadLog before, callpath::ReadLog after
     for (const std::string& text : texts_of(*warnings)) side->head.warnings.push_back(text);
   }
   if (options.format == "json") {
-    return write_output(options.path, model::render_difference_json(sides), kLogHint);
+    return write_output(options.path, model::render_difference_json(sides), kCallpathLogHint);
   }
   if (options.format == "html") {
-    return write_output(options.path, model::render_difference_html(sides), kLogHint);
+    return write_output(options.path, model::render_difference_html(sides), kCallpathLogHint);
   }
-  write_text(options, [&](bool color, int width) {
-    return model::render_difference_text(sides, by_of(view.by), color, width);
-  });
+  const TextLook look = text_look(options);
+  write_output(options.path,
+               model::render_difference_text(sides, by_of(view.by), look.color, look.width),
+               kCallpathLogHint);
 }
 
 }  // namespace causalctl::commands

@@ -16,6 +16,9 @@ namespace causalctl::commands {
 inline constexpr const char* kCallpathFormats =
     "text|json|folded|pprof|speedscope|firefox|callgrind|hatchet|html";
 
+inline constexpr const char* kCallpathLogHint =
+    "the log still has everything: causalctl report LOG";
+
 // What of the paths is shown.
 struct CallpathView {
   std::string by;  // "function", "line", "path", "calls"; empty for the overview
@@ -24,6 +27,7 @@ struct CallpathView {
   std::string metric;             // the column by which paths are ranked; empty for the first one
   std::string epoch;              // which epochs (callpath/epoch_choice.h); empty for all
   std::vector<std::string> diff;  // logs of the recordings with which to compare; empty for none
+  std::string causal;             // log of a causal profile, to rank paths by gain; empty for none
   std::string per;                // what is divided by (callpath/present_sides.h); empty for shares
 };
 

@@ -20,6 +20,7 @@
 #include "controller/causal/record/log.h"
 #include "controller/commands/callpath_report.h"
 #include "controller/commands/commands.h"
+#include "controller/commands/gains.h"
 #include "controller/commands/options.h"
 #include "controller/report/causal/render.h"
 
@@ -35,18 +36,9 @@ struct ReportArguments {
 };
 
 constexpr std::string CallpathView::*kPathOptions[] = {&CallpathView::by, &CallpathView::metric,
-                                                       &CallpathView::epoch, &CallpathView::per};
+                                                       &CallpathView::epoch, &CallpathView::per,
+                                                       &CallpathView::causal};
 constexpr const char* kHint = "the experiment log still has everything: causalctl report LOG";
-
-// Keeps only the group that the user chose.
-void choose(std::vector<causal::RunGroup>& groups, const std::string& wanted) {
-  const auto number = parse_number<std::size_t>(wanted, 10);
-  if (!number || *number < 1 || *number > groups.size()) {
-    throw UsageError(fmt::format("--group {}: the logs have no such group", wanted),
-                     "they have:" + causal::list_of(groups));
-  }
-  groups = {std::move(groups[*number - 1])};
-}
 
 bool asks_for_paths(const CallpathView& view) {
   return view.wakers || !view.filters.empty() || !view.diff.empty() ||
@@ -58,8 +50,8 @@ ExitCode report_causal(const ReportArguments& arguments, const std::vector<LogTe
   config::check_format(arguments.options.format, "--format");
   if (asks_for_paths(arguments.view)) {
     throw UsageError(
-        "--by, --metric, --wakers, --epoch, --through, --under, --not, --diff and --per are for "
-        "logs of call paths",
+        "--by, --metric, --wakers, --epoch, --through, --under, --not, --diff, --per and --causal "
+        "are for logs of call paths",
         fmt::format("{} is an experiment log", logs.front().name));
   }
   causal::ReadLog log = causal::parse_logs(logs);
@@ -108,12 +100,18 @@ ExitCode report_difference(const ReportArguments& arguments, const std::vector<L
 ExitCode report_callpath(const ReportArguments& arguments, const std::vector<LogText>& logs) {
   check_callpath_format(arguments.options.format, arguments.options.path);
   check_callpath_view(arguments.view, arguments.options.format);
-  if (!arguments.group.empty()) {
+  if (!arguments.group.empty() && arguments.view.causal.empty()) {
     throw UsageError("--group is for experiment logs",
                      fmt::format("{} is a log of call paths", logs.front().name));
   }
   if (!arguments.view.diff.empty()) return report_difference(arguments, logs);
   const callpath::ReadLog log = named(callpath::parse_logs(logs));
+  if (!arguments.view.causal.empty()) {
+    write_gains(log,
+                read_files({arguments.view.causal}, "--causal takes a log of causalctl attach"),
+                arguments.group, arguments.options, arguments.view);
+    return ExitCode::ok;
+  }
   write_callpath_report(log.runs, log.warnings, arguments.options, arguments.view);
   return ExitCode::ok;
 }
@@ -161,6 +159,22 @@ std::string text_of(const std::vector<causal::RunGroup>& groups,
 
 }  // namespace
 
+void choose(std::vector<causal::RunGroup>& groups, const std::string& wanted) {
+  const auto number = parse_number<std::size_t>(wanted, 10);
+  if (!number || *number < 1 || *number > groups.size()) {
+    throw UsageError(fmt::format("--group {}: the logs have no such group", wanted),
+                     "they have:" + causal::list_of(groups));
+  }
+  groups = {std::move(groups[*number - 1])};
+}
+
+TextLook text_look(const ReportOptions& options) {
+  const bool to_stdout = options.path.empty() || options.path == "-";
+  const int no_terminal = -1;
+  return {to_stdout ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always,
+          terminal_width(to_stdout ? STDOUT_FILENO : no_terminal)};
+}
+
 void write_report(const std::vector<causal::RunGroup>& groups, const std::vector<Warning>& warnings,
                   const ReportOptions& options) {
   if (options.format != "text" && groups.size() > 1) {
@@ -181,12 +195,8 @@ void write_report(const std::vector<causal::RunGroup>& groups, const std::vector
     write_output(options.path, report::render_json(report), kHint);
     return;
   }
-  const bool to_terminal = options.path.empty() || options.path == "-";
-  const bool color =
-      to_terminal ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always;
-  const int no_terminal = -1;
-  const int width = terminal_width(to_terminal ? STDOUT_FILENO : no_terminal);
-  write_output(options.path, text_of(groups, warnings, color, width), kHint);
+  const TextLook look = text_look(options);
+  write_output(options.path, text_of(groups, warnings, look.color, look.width), kHint);
 }
 
 void add_report(CLI::App& app, Command& selected) {
@@ -234,6 +244,8 @@ void add_report(CLI::App& app, Command& selected) {
              "what changed since this recording, with 95 % intervals; may be repeated");
   paths.value("--per", arguments->view.per, "second|COLUMN",
               "compare values per second, or per call of --event uprobe:F [shares]");
+  paths.value("--causal", arguments->view.causal, "PROFILE",
+              "rank paths by what the program would gain there, from an experiment log");
   on_selected(sub, selected, [arguments, &sub] {
     arguments->view.filters = filters_of(sub);
     return report(*arguments);

@@ -127,3 +127,10 @@ TEST_CASE("docs/callpath-format.md names each key of the JSON of changes", "[rep
   CHECK(keys.size() > 40);
   CHECK(missing(keys, content("../../docs/callpath-format.md")) == Keys{});
 }
+
+TEST_CASE("docs/callpath-format.md names each key of the JSON of gains", "[report][callpath]") {
+  Keys keys;
+  add_keys_of_report(nlohmann::json::parse(content("callpath/gains.json")), keys);
+  CHECK(keys.size() > 20);
+  CHECK(missing(keys, content("../../docs/callpath-format.md")) == Keys{});
+}
