@@ -79,6 +79,20 @@ Nanoseconds ChosenEpochs::length_ns(std::size_t run) const {
   return sum_ns;
 }
 
+Nanoseconds ChosenEpochs::length_between(std::size_t run, Nanoseconds begin_ns,
+                                         Nanoseconds end_ns) const {
+  if (all()) return end_ns - begin_ns;  // what came before the first epoch, too
+  Nanoseconds sum_ns = 0;
+  for (std::size_t i = 0; i < chosen_[run].size(); ++i) {
+    if (!chosen_[run][i]) continue;
+    const Nanoseconds start_ns = runs_[run].epochs[i].start_ns;
+    const Nanoseconds from_ns = std::max(begin_ns, start_ns);
+    const Nanoseconds to_ns = std::min(end_ns, start_ns + length_ns(run, i));
+    sum_ns += std::max<Nanoseconds>(0, to_ns - from_ns);
+  }
+  return sum_ns;
+}
+
 std::vector<report::callpath::Epoch> ChosenEpochs::rows() const {
   std::vector<report::callpath::Epoch> rows;
   for (std::size_t run = 0; run < runs_.size(); ++run) {

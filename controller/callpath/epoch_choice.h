@@ -24,6 +24,8 @@ class ChosenEpochs {
   bool all() const;
   // How long the chosen ones of a run lasted.
   Nanoseconds length_ns(std::size_t run) const;
+  // How much of a run's time, from `begin_ns` to `end_ns`, belongs to them.
+  Nanoseconds length_between(std::size_t run, Nanoseconds begin_ns, Nanoseconds end_ns) const;
   std::vector<report::callpath::Epoch> rows() const;
 
  private:

@@ -100,8 +100,8 @@ struct ReadLog {
 // Reads logs of any number of runs, whose lines may be mixed. A line that is cut off gives a
 // warning. A line that is not of a log, or that names what no line before it has, throws an Error
 // with file and line. A run without its end is kept. A line that was read before (as when a log is
-// given twice) counts once.
-ReadLog parse_logs(const std::vector<LogText>& logs);
+// given twice) counts once. `with_parts`: the recordings get their parts.
+ReadLog parse_logs(const std::vector<LogText>& logs, bool with_parts = false);
 inline ReadLog parse_log(const std::string& text, const std::string& name) {
   return parse_logs({{name, text}});
 }

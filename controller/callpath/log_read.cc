@@ -16,6 +16,7 @@
 #include "controller/base/json_lines.h"
 #include "controller/callpath/log.h"
 #include "controller/callpath/log_rows.h"
+#include "controller/callpath/parts.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -35,6 +36,7 @@ struct Reading {
   std::string head;  // the first line
   std::uint64_t next_line = 0;
   std::vector<std::string> strings{""};
+  Parts parts;
 };
 
 // Returns the list of a line. Throws if the field is anything else.
@@ -65,8 +67,9 @@ T at(const Json& list, std::size_t i, std::string_view what) {
 
 class Reader {
  public:
-  Reader()
-      : lines_(kLogKind, [this](Json& line, std::string_view text, const std::string& type) {
+  explicit Reader(bool with_parts)
+      : with_parts_(with_parts),
+        lines_(kLogKind, [this](Json& line, std::string_view text, const std::string& type) {
           take_line(line, text, type);
         }) {}
   void read(const std::string& text, const std::string& name) { lines_.read(text, name); }
@@ -95,6 +98,7 @@ class Reader {
   };
   std::vector<std::optional<Values>> metrics_of(const Json& line, const Recording& run);
 
+  bool with_parts_;
   std::vector<Recording> runs_;
   std::vector<Reading> readings_;              // as runs_
   std::map<std::string, std::size_t> index_;   // run id → runs_
@@ -173,10 +177,11 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
   if (type == "wakers") return take_wakers(line, run);
   if (type == "losses") {
     fields_.read(line, run, log_rows::so_far());
-    return;
+  } else {
+    fields_.read(line, run, log_rows::last());
+    run.ended = true;
   }
-  fields_.read(line, run, log_rows::last());
-  run.ended = true;
+  if (with_parts_) readings_[now_].parts.until(run.wall_ns);
 }
 
 void Reader::take_modules(const Json& line, Recording& run) {
@@ -321,6 +326,7 @@ void Reader::take_cells(const Json& line, Recording& run) {
       sum += value;
       key.metric = metrics[i]->metric;
       run.add(key, static_cast<NodeId>(node), value);
+      if (with_parts_) readings_[now_].parts.add(key, static_cast<NodeId>(node), value);
     }
   }
 }
@@ -343,11 +349,18 @@ void Reader::take_wakers(const Json& line, Recording& run) {
 
 ReadLog Reader::take() {
   if (repeated_ > 0) lines_.warnings().emplace_back(kRepeated, repeated_);
+  for (std::size_t i = 0; i < runs_.size() && with_parts_; ++i) {
+    runs_[i].parts = readings_[i].parts.take();
+  }
   return {std::move(runs_), std::move(lines_.warnings())};
 }
 
 }  // namespace
 
-ReadLog parse_logs(const std::vector<LogText>& logs) { return read_each<Reader>(logs); }
+ReadLog parse_logs(const std::vector<LogText>& logs, bool with_parts) {
+  Reader reader(with_parts);
+  for (const LogText& log : logs) reader.read(log.text, log.name);
+  return reader.take();
+}
 
 }  // namespace causalctl::callpath

@@ -3,19 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "controller/base/error.h"
 #include "controller/callpath/epoch_choice.h"
+#include "controller/callpath/expansion.h"
 #include "controller/callpath/profile_tree.h"
 #include "controller/callpath/tail_counts.h"
-#include "unwind/names.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -46,160 +44,6 @@ constexpr Shown kShown[] = {
 // Calls belong to the function that was called, not to what was inlined into it.
 bool is_of_call(Metric metric) { return metric == Metric::new_min || metric == Metric::new_max; }
 
-// Numbers frames and modules, each once for all runs.
-class Frames {
- public:
-  explicit Frames(Profile& profile) : profile_(profile) {}
-
-  std::uint32_t of_group(const std::string& name) {
-    Frame frame;
-    frame.function = name;
-    frame.is_group = true;
-    return number_of(std::move(frame), 0, 0);
-  }
-
-  std::uint32_t of_wake() {
-    Frame frame;
-    frame.function = "[woken by]";
-    return number_of(std::move(frame), 0, 0);
-  }
-
-  // Returns the frames of a location, outermost first. `tail`: they are not on the stack.
-  std::vector<std::uint32_t> of_location(const Recording& run, const Location& location,
-                                         bool tail) {
-    const Module& module = run.modules[location.module];
-    const std::uint32_t module_number = number_of_module(module);
-    const std::string unknown = name_of_unknown(module.path);
-    Frame frame;
-    frame.module = module.path;
-    frame.tail = tail;
-    frame.offset = location.offset - (location.is_call ? 1 : 0);
-    if (location.frames.empty()) {
-      frame.function = unknown;
-      return {number_of(std::move(frame), module_number, 0)};
-    }
-    std::vector<std::uint32_t> numbers;
-    for (std::size_t i = location.frames.size(); i-- > 0;) {
-      const SourceFrame& source = location.frames[i];
-      frame.function = source.function.empty() ? unknown : source.function;
-      frame.file = source.file;
-      frame.line = std::max(source.line, 0);
-      frame.inlined = !numbers.empty();
-      numbers.push_back(
-          number_of(frame, module_number, static_cast<std::uint32_t>(numbers.size()) + 1));
-    }
-    return numbers;
-  }
-
- private:
-  // Module, offset, how many functions are around it, tail, function, file, line. What other runs
-  // know of a place may differ.
-  using Key =
-      std::tuple<std::uint32_t, Address, std::uint32_t, bool, std::string, std::string, int>;
-
-  static std::string name_of_unknown(const std::string& path) {
-    if (path.empty()) return "[unknown]";
-    if (path.front() == '[') return path;
-    return fmt::format("[{}]", unwind::base_name(path));
-  }
-
-  std::uint32_t number_of_module(const Module& module) {
-    const auto [entry, is_new] = modules_.emplace(std::pair(module.path, module.build_id),
-                                                  static_cast<std::uint32_t>(modules_.size()));
-    if (is_new) {
-      profile_.modules.push_back(module.path);
-      profile_.build_ids.push_back(module.build_id);
-    }
-    return entry->second;
-  }
-
-  std::uint32_t number_of(Frame frame, std::uint32_t module, std::uint32_t around) {
-    const auto [entry, is_new] = frames_.emplace(
-        Key(module, frame.offset, around, frame.tail, frame.function, frame.file, frame.line),
-        static_cast<std::uint32_t>(profile_.frames.size()));
-    if (is_new) profile_.frames.push_back(std::move(frame));
-    return entry->second;
-  }
-
-  Profile& profile_;
-  std::map<std::pair<std::string, std::string>, std::uint32_t> modules_;
-  std::map<Key, std::uint32_t> frames_;
-};
-
-// Adds the nodes of one run, for one group of threads at a time.
-class Expansion {
- public:
-  Expansion(const Recording& run, Frames& frames, ProfileTree& tree)
-      : run_(run), frames_(frames), tree_(tree), of_location_(run.locations.size()) {
-    for (const Tail& tail : run.tails) {
-      if (tail.kind == TailKind::found) tails_[pair_of(tail.call, tail.callee)] = &tail;
-    }
-  }
-
-  // Returns the profile's node for a node of the recording, below `top`.
-  std::uint32_t node(NodeId id, std::uint32_t top) {
-    std::vector<std::uint32_t>& known = nodes_[top];
-    if (known.empty()) known.assign(run_.tree.size(), kUnknown);
-    known[kRoot] = top;
-    path_.clear();
-    for (; known[id] == kUnknown; id = run_.tree.node(id).parent) path_.push_back(id);
-    std::uint32_t end = known[id];
-    for (auto each = path_.rbegin(); each != path_.rend(); ++each) {
-      const CallTree::Node& node = run_.tree.node(*each);
-      if (node.parent != kRoot) end = with_tails(node, end);
-      for (const std::uint32_t frame : frames_of(node.location)) end = tree_.child(end, frame);
-      known[*each] = end;
-    }
-    return end;
-  }
-  // The same without the functions that were inlined there.
-  std::uint32_t entry(NodeId id, std::uint32_t top) {
-    if (id == kRoot) return top;
-    const CallTree::Node& at = run_.tree.node(id);
-    return tree_.child(node(at.parent, top), frames_of(at.location).front());
-  }
-
-  // Returns the node of the same path from its end to its beginning, below `top`.
-  std::uint32_t inverted(NodeId id, std::uint32_t top) {
-    for (; id != kRoot; id = run_.tree.node(id).parent) {
-      const std::vector<std::uint32_t>& frames = frames_of(run_.tree.node(id).location);
-      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        top = tree_.child(top, *frame);
-      }
-    }
-    return top;
-  }
-
- private:
-  static constexpr std::uint32_t kUnknown = UINT32_MAX;
-
-  const std::vector<std::uint32_t>& frames_of(LocationId location) {
-    std::vector<std::uint32_t>& frames = of_location_[location];
-    if (frames.empty()) frames = frames_.of_location(run_, run_.locations[location], false);
-    return frames;
-  }
-
-  // Returns the end of the path with the functions that are missing above the node.
-  std::uint32_t with_tails(const CallTree::Node& node, std::uint32_t end) {
-    const auto found = tails_.find(pair_of(run_.tree.node(node.parent).location, node.location));
-    if (found == tails_.end()) return end;
-    for (const LocationId jump : found->second->jumps) {
-      for (const std::uint32_t frame : frames_.of_location(run_, run_.locations[jump], true)) {
-        end = tree_.child(end, frame);
-      }
-    }
-    return end;
-  }
-
-  const Recording& run_;
-  Frames& frames_;
-  ProfileTree& tree_;
-  std::vector<std::vector<std::uint32_t>> of_location_;
-  std::unordered_map<std::uint64_t, const Tail*> tails_;       // by the pair of locations
-  std::map<std::uint32_t, std::vector<std::uint32_t>> nodes_;  // by `top`
-  std::vector<NodeId> path_;
-};
-
 // Adds the columns: of each metric that was recorded, and of each event that was asked for. Returns
 // their numbers by the metrics' names.
 std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> runs,
@@ -226,14 +70,6 @@ std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> ru
   return columns;
 }
 
-// A group of threads with one start is called after the function, once its name is known.
-std::string name_of_group(const Recording& run, const Group& group) {
-  if (!group.start) return group.name;
-  const std::vector<SourceFrame>& frames = run.locations[*group.start].frames;
-  const bool known = !frames.empty() && !frames.back().function.empty();
-  return known ? frames.back().function : group.name;
-}
-
 std::set<std::string> groups_of(std::span<const Recording> runs) {
   std::set<std::string> names;
   for (const Recording& run : runs) {
@@ -241,13 +77,6 @@ std::set<std::string> groups_of(std::span<const Recording> runs) {
       names.insert(name_of_group(run, run.groups[key.group]));
   }
   return names;
-}
-
-// The nodes of a slice in order, so that equal recordings give equal profiles.
-std::vector<std::pair<NodeId, std::uint64_t>> sorted(const Slice& slice) {
-  std::vector<std::pair<NodeId, std::uint64_t>> values(slice.begin(), slice.end());
-  std::sort(values.begin(), values.end());
-  return values;
 }
 
 void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Profile& profile) {
@@ -382,6 +211,12 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
 }
 
 }  // namespace
+
+std::string_view column_of(const Recording& run, Metric metric) {
+  const auto* shown = std::find_if(std::begin(kShown), std::end(kShown),
+                                   [&](const Shown& each) { return each.metric == metric; });
+  return shown != std::end(kShown) ? shown->name : run.name_of_metric(metric);
+}
 
 Profile present(std::span<const Recording> runs, const std::string& epoch) {
   INVARIANT(!runs.empty());

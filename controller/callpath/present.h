@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/callpath/recording.h"
@@ -20,5 +21,8 @@ report::callpath::Profile present(std::span<const Recording> runs, const std::st
 // ended the waits, from the function that woke it outwards. Throws UsageError if no run has
 // recorded that. REQUIRES: as above.
 report::callpath::Profile present_wakers(std::span<const Recording> runs);
+
+// Returns the name of the column that has the metric's values.
+std::string_view column_of(const Recording& run, Metric metric);
 
 }  // namespace causalctl::callpath

@@ -125,6 +125,13 @@ struct SliceKey {
 };
 using Slice = std::unordered_map<NodeId, std::uint64_t>;  // values that are not 0
 
+// What values have grown by in a part of the time.
+struct Part {
+  Nanoseconds begin_ns = 0;  // since the start of the run
+  Nanoseconds end_ns = 0;
+  std::map<SliceKey, Slice> slices;
+};
+
 // How a chain of samples ended.
 struct ChainTotals {
   std::uint64_t complete = 0;    // at the outermost frame
@@ -162,6 +169,8 @@ struct Recording : session::Recording {
   CallTree tree;
   std::vector<Tail> tails;  // each pair of locations once
   std::map<SliceKey, Slice> slices;
+  // The same by time, without the bounds of calls; empty unless the reader was asked for it.
+  std::vector<Part> parts;
   // Time blocked by group of threads, and by the paths that waited and that woke them.
   std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers;
   ChainTotals chains;

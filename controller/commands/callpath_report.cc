@@ -10,14 +10,15 @@
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
 #include "controller/callpath/present.h"
+#include "controller/callpath/present_sides.h"
+#include "controller/commands/gains.h"
+#include "controller/report/callpath/difference.h"
 #include "controller/report/callpath/render.h"
 
 namespace causalctl::commands {
 namespace {
 
 namespace model = report::callpath;
-
-constexpr const char* kLogHint = "the log still has everything: causalctl report LOG";
 
 struct Format {
   const char* name;
@@ -58,6 +59,23 @@ void choose_metric(const std::string& name, model::Profile& profile) {
   profile.first_only = true;
 }
 
+void check_difference_view(const CallpathView& view, const std::string& format) {
+  if (view.diff.empty()) {
+    if (view.per.empty()) return;
+    throw UsageError("--per is for comparisons", "name the recording to compare with by --diff");
+  }
+  if (format != "text" && format != "json" && format != "html") {
+    throw UsageError(fmt::format("--diff: {} has no place for two recordings", format),
+                     "use text, json or html");
+  }
+  if (view.wakers || view.by == "calls") {
+    throw UsageError(fmt::format("--diff: {} cannot be compared",
+                                 view.wakers ? "who ended waits" : "bounds of calls"),
+                     view.wakers ? "leave out --wakers; --metric blocked compares the waits"
+                                 : "count the calls by --event uprobe:FUNCTION");
+  }
+}
+
 }  // namespace
 
 void check_callpath_format(const std::string& format, const std::string& path) {
@@ -74,6 +92,8 @@ void check_callpath_format(const std::string& format, const std::string& path) {
 }
 
 void check_callpath_view(const CallpathView& view, const std::string& format) {
+  check_difference_view(view, format);
+  if (!view.causal.empty()) check_gains_view(view, format);
   if (view.wakers && !view.epoch.empty()) {
     throw UsageError("--wakers: who ended waits is not recorded by epoch", "leave out --epoch");
   }
@@ -96,16 +116,35 @@ void write_callpath_report(std::span<const callpath::Recording> runs,
   callpath::apply(view.filters, profile);
   choose_metric(view.metric, profile);
   for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);
-  const bool to_stdout = options.path.empty() || options.path == "-";
   if (const Format* format = format_named(options.format); format != nullptr) {
-    write_output(options.path, format->render(profile), kLogHint);
+    write_output(options.path, format->render(profile), kCallpathLogHint);
     return;
   }
-  const int no_terminal = -1;
-  const bool color =
-      to_stdout ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always;
-  const int width = terminal_width(to_stdout ? STDOUT_FILENO : no_terminal);
-  write_output(options.path, model::render_text(profile, by_of(view.by), color, width), kLogHint);
+  const TextLook look = text_look(options);
+  write_output(options.path, model::render_text(profile, by_of(view.by), look.color, look.width),
+               kCallpathLogHint);
+}
+
+void write_callpath_difference(callpath::ReadLog before, callpath::ReadLog after,
+                               const ReportOptions& options, const CallpathView& view) {
+  model::Sides sides = callpath::present_sides(std::move(before.runs), std::move(after.runs),
+                                               {view.epoch, view.metric, view.per});
+  callpath::apply(view.filters, sides.profile);
+  model::check_comparable(sides);
+  for (auto& [side, warnings] :
+       {std::pair(&sides.before, &before.warnings), std::pair(&sides.after, &after.warnings)}) {
+    for (const std::string& text : texts_of(*warnings)) side->head.warnings.push_back(text);
+  }
+  if (options.format == "json") {
+    return write_output(options.path, model::render_difference_json(sides), kCallpathLogHint);
+  }
+  if (options.format == "html") {
+    return write_output(options.path, model::render_difference_html(sides), kCallpathLogHint);
+  }
+  const TextLook look = text_look(options);
+  write_output(options.path,
+               model::render_difference_text(sides, by_of(view.by), look.color, look.width),
+               kCallpathLogHint);
 }
 
 }  // namespace causalctl::commands

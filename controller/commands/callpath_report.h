@@ -7,6 +7,7 @@
 
 #include "controller/base/warning.h"
 #include "controller/callpath/filter.h"
+#include "controller/callpath/log.h"
 #include "controller/callpath/recording.h"
 #include "controller/commands/report.h"
 
@@ -15,13 +16,19 @@ namespace causalctl::commands {
 inline constexpr const char* kCallpathFormats =
     "text|json|folded|pprof|speedscope|firefox|callgrind|hatchet|html";
 
+inline constexpr const char* kCallpathLogHint =
+    "the log still has everything: causalctl report LOG";
+
 // What of the paths is shown.
 struct CallpathView {
   std::string by;  // "function", "line", "path", "calls"; empty for the overview
   std::vector<callpath::Filter> filters;
-  bool wakers = false;  // who ended waits
-  std::string metric;   // the column by which paths are ranked; empty for the first one
-  std::string epoch;    // which epochs (callpath/epoch_choice.h); empty for all
+  bool wakers = false;            // who ended waits
+  std::string metric;             // the column by which paths are ranked; empty for the first one
+  std::string epoch;              // which epochs (callpath/epoch_choice.h); empty for all
+  std::vector<std::string> diff;  // logs of the recordings with which to compare; empty for none
+  std::string causal;             // log of a causal profile, to rank paths by gain; empty for none
+  std::string per;                // what is divided by (callpath/present_sides.h); empty for shares
 };
 
 // Throws UsageError. `path` is where the report goes: no binary format and no page goes to a
@@ -34,5 +41,10 @@ void check_callpath_view(const CallpathView& view, const std::string& format);
 void write_callpath_report(std::span<const callpath::Recording> runs,
                            const std::vector<Warning>& warnings, const ReportOptions& options,
                            const CallpathView& view = {});
+
+// Writes what changed from `before` to `after`; both were read with their parts. Throws UsageError
+// as callpath::present_sides() does, too. REQUIRES: a run of each; options and view were checked.
+void write_callpath_difference(callpath::ReadLog before, callpath::ReadLog after,
+                               const ReportOptions& options, const CallpathView& view);
 
 }  // namespace causalctl::commands

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -18,6 +20,7 @@
 #include "controller/causal/record/log.h"
 #include "controller/commands/callpath_report.h"
 #include "controller/commands/commands.h"
+#include "controller/commands/gains.h"
 #include "controller/commands/options.h"
 #include "controller/report/causal/render.h"
 
@@ -32,25 +35,23 @@ struct ReportArguments {
   ReportOptions options;
 };
 
+constexpr std::string CallpathView::*kPathOptions[] = {&CallpathView::by, &CallpathView::metric,
+                                                       &CallpathView::epoch, &CallpathView::per,
+                                                       &CallpathView::causal};
 constexpr const char* kHint = "the experiment log still has everything: causalctl report LOG";
 
-// Keeps only the group that the user chose.
-void choose(std::vector<causal::RunGroup>& groups, const std::string& wanted) {
-  const auto number = parse_number<std::size_t>(wanted, 10);
-  if (!number || *number < 1 || *number > groups.size()) {
-    throw UsageError(fmt::format("--group {}: the logs have no such group", wanted),
-                     "they have:" + causal::list_of(groups));
-  }
-  groups = {std::move(groups[*number - 1])};
+bool asks_for_paths(const CallpathView& view) {
+  return view.wakers || !view.filters.empty() || !view.diff.empty() ||
+         std::any_of(std::begin(kPathOptions), std::end(kPathOptions),
+                     [&](auto option) { return !(view.*option).empty(); });
 }
 
 ExitCode report_causal(const ReportArguments& arguments, const std::vector<LogText>& logs) {
   config::check_format(arguments.options.format, "--format");
-  if (!arguments.view.by.empty() || !arguments.view.filters.empty() ||
-      !arguments.view.metric.empty() || arguments.view.wakers || !arguments.view.epoch.empty()) {
+  if (asks_for_paths(arguments.view)) {
     throw UsageError(
-        "--by, --metric, --wakers, --epoch, --through, --under and --not are for logs of call "
-        "paths",
+        "--by, --metric, --wakers, --epoch, --through, --under, --not, --diff, --per and --causal "
+        "are for logs of call paths",
         fmt::format("{} is an experiment log", logs.front().name));
   }
   causal::ReadLog log = causal::parse_logs(logs);
@@ -66,21 +67,53 @@ ExitCode report_causal(const ReportArguments& arguments, const std::vector<LogTe
   return ExitCode::ok;
 }
 
-ExitCode report_callpath(const ReportArguments& arguments, const std::vector<LogText>& logs) {
-  check_callpath_format(arguments.options.format, arguments.options.path);
-  check_callpath_view(arguments.view, arguments.options.format);
-  if (!arguments.group.empty()) {
-    throw UsageError("--group is for experiment logs",
-                     fmt::format("{} is a log of call paths", logs.front().name));
-  }
-  callpath::ReadLog log = callpath::parse_logs(logs);
+bool is_of_callpaths(const LogText& log) {
+  return begins_as(callpath::kLogKind, log.text) && !begins_as(causal::kLogKind, log.text);
+}
+
+// Gives functions the names that their files tell.
+callpath::ReadLog named(callpath::ReadLog log) {
   for (callpath::Recording& recording : log.runs) callpath::name_from_files(recording);
-  write_callpath_report(log.runs, log.warnings, arguments.options, arguments.view);
+  return log;
+}
+
+ExitCode report_difference(const ReportArguments& arguments, const std::vector<LogText>& logs) {
+  const std::vector<LogText> old_logs =
+      read_files(arguments.view.diff, "--diff takes a log, as written by causalctl callpath");
+  for (const LogText& log : old_logs) {
+    if (is_of_callpaths(log)) continue;
+    throw UsageError(fmt::format("--diff {}: it is no log of call paths", log.name),
+                     "give a log that causalctl callpath wrote (--output)");
+  }
+  callpath::ReadLog before = callpath::parse_logs(old_logs, true);
+  callpath::ReadLog after = callpath::parse_logs(logs, true);
+  const auto need_runs = [](const callpath::ReadLog& log, const std::string& name) {
+    if (log.runs.empty()) throw Error(fmt::format("there is no run in {}", name));
+  };
+  need_runs(before, old_logs.front().name);
+  need_runs(after, logs.front().name);
+  write_callpath_difference(named(std::move(before)), named(std::move(after)), arguments.options,
+                            arguments.view);
   return ExitCode::ok;
 }
 
-bool is_of_callpaths(const LogText& log) {
-  return begins_as(callpath::kLogKind, log.text) && !begins_as(causal::kLogKind, log.text);
+ExitCode report_callpath(const ReportArguments& arguments, const std::vector<LogText>& logs) {
+  check_callpath_format(arguments.options.format, arguments.options.path);
+  check_callpath_view(arguments.view, arguments.options.format);
+  if (!arguments.group.empty() && arguments.view.causal.empty()) {
+    throw UsageError("--group is for experiment logs",
+                     fmt::format("{} is a log of call paths", logs.front().name));
+  }
+  if (!arguments.view.diff.empty()) return report_difference(arguments, logs);
+  const callpath::ReadLog log = named(callpath::parse_logs(logs));
+  if (!arguments.view.causal.empty()) {
+    write_gains(log,
+                read_files({arguments.view.causal}, "--causal takes a log of causalctl attach"),
+                arguments.group, arguments.options, arguments.view);
+    return ExitCode::ok;
+  }
+  write_callpath_report(log.runs, log.warnings, arguments.options, arguments.view);
+  return ExitCode::ok;
 }
 
 ExitCode report(const ReportArguments& arguments) {
@@ -126,6 +159,22 @@ std::string text_of(const std::vector<causal::RunGroup>& groups,
 
 }  // namespace
 
+void choose(std::vector<causal::RunGroup>& groups, const std::string& wanted) {
+  const auto number = parse_number<std::size_t>(wanted, 10);
+  if (!number || *number < 1 || *number > groups.size()) {
+    throw UsageError(fmt::format("--group {}: the logs have no such group", wanted),
+                     "they have:" + causal::list_of(groups));
+  }
+  groups = {std::move(groups[*number - 1])};
+}
+
+TextLook text_look(const ReportOptions& options) {
+  const bool to_stdout = options.path.empty() || options.path == "-";
+  const int no_terminal = -1;
+  return {to_stdout ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always,
+          terminal_width(to_stdout ? STDOUT_FILENO : no_terminal)};
+}
+
 void write_report(const std::vector<causal::RunGroup>& groups, const std::vector<Warning>& warnings,
                   const ReportOptions& options) {
   if (options.format != "text" && groups.size() > 1) {
@@ -146,12 +195,8 @@ void write_report(const std::vector<causal::RunGroup>& groups, const std::vector
     write_output(options.path, report::render_json(report), kHint);
     return;
   }
-  const bool to_terminal = options.path.empty() || options.path == "-";
-  const bool color =
-      to_terminal ? use_color(options.color, STDOUT_FILENO) : options.color == Color::always;
-  const int no_terminal = -1;
-  const int width = terminal_width(to_terminal ? STDOUT_FILENO : no_terminal);
-  write_output(options.path, text_of(groups, warnings, color, width), kHint);
+  const TextLook look = text_look(options);
+  write_output(options.path, text_of(groups, warnings, look.color, look.width), kHint);
 }
 
 void add_report(CLI::App& app, Command& selected) {
@@ -165,6 +210,7 @@ void add_report(CLI::App& app, Command& selected) {
       "  causalctl report profile.jsonl --format coz -o profile.coz     for Coz's own viewer\n"
       "  causalctl report callpath.jsonl --under parse --by function    of call paths, those below "
       "parse\n"
+      "  causalctl report new.jsonl --diff old.jsonl --per second       what changed\n"
       "  causalctl report callpath.jsonl --format pprof -o callpath.pb.gz");
   auto arguments = std::make_shared<ReportArguments>();
   add_words(sub, "LOG", arguments->logs, "FILE",
@@ -194,6 +240,12 @@ void add_report(CLI::App& app, Command& selected) {
              "drop paths with this function; these three may be repeated, and nest in order");
   paths.value("--epoch", arguments->view.epoch, "N|N-M|REASON",
               "only these epochs: by number, or by a part of the reason [all]");
+  paths.list("--diff", arguments->view.diff, "OLD",
+             "what changed since this recording, with 95 % intervals; may be repeated");
+  paths.value("--per", arguments->view.per, "second|COLUMN",
+              "compare values per second, or per call of --event uprobe:F [shares]");
+  paths.value("--causal", arguments->view.causal, "PROFILE",
+              "rank paths by what the program would gain there, from an experiment log");
   on_selected(sub, selected, [arguments, &sub] {
     arguments->view.filters = filters_of(sub);
     return report(*arguments);

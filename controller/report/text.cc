@@ -91,4 +91,22 @@ std::string duration(Nanoseconds time_ns) {
   return fmt::format("{:.3g} µs", seconds * 1e6);
 }
 
+void Text::paragraph(std::string_view text) {
+  std::string filled;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    if (!filled.empty() && columns(filled) + 1 + columns(word) > width()) {
+      line("{}", filled);
+      filled = "  ";
+    } else if (!filled.empty()) {
+      filled += ' ';
+    }
+    filled += word;
+    begin = end + 1;
+  }
+  line("{}", filled);
+}
+
 }  // namespace causalctl::report

@@ -55,6 +55,8 @@ class Text {
     while (!text_.empty() && text_.back() == ' ') text_.pop_back();
     text_ += '\n';
   }
+  // Writes a text in as many lines as it takes.
+  void paragraph(std::string_view text);
   void blank() { text_ += '\n'; }
   std::string colored(std::string_view text, std::string_view code) const {
     return color_ ? fmt::format("{}{}{}", code, text, kReset) : std::string(text);

@@ -18,8 +18,10 @@ ROWS = "[...document.querySelectorAll('#functions tbody tr')]"
 ROW_NAMES = f"{ROWS}.map((row) => row.cells[2].firstChild.textContent)"
 
 
-def log_of(folder):
-    """A server whose worker calls functions with names that a page must not obey, and a wait."""
+def log_of(folder, samples=(10, 20, 30, 40)):
+    """A server whose worker calls functions with names that a page must not obey, and a wait. `samples`
+    are those of parse, copy called by parse, copy called by reply, and the function with the worst name."""
+    cells = [number for node, count in zip((2, 1, 2, 1), samples) for number in (node, count, count * 1000000)]
     lines = [
         {"type": "run", "kind": "callpath", "version": 1, "run": "5f", "host": "db1", "pid": 4711,
          "executable": "/srv/server", "config": {}, "period_ns": 1000000},
@@ -35,7 +37,7 @@ def log_of(folder):
         {"type": "groups", "groups": ["all"]},
         {"type": "epochs", "epochs": [{"start_ns": 0, "reason": "start"}]},
         {"type": "cells", "epoch": 0, "group": 0, "metrics": ["samples", "cpu_ns"],
-         "cells": [2, 10, 10000000, 1, 20, 20000000, 2, 30, 30000000, 1, 40, 40000000]},
+         "cells": cells},
         {"type": "cells", "epoch": 0, "group": 0, "metrics": ["blocked_ns"], "cells": [7, 900000000]},
         {"type": "end", "reason": "duration", "wall_ns": 1000000000, "period_ns": 1000000},
     ]
@@ -49,8 +51,8 @@ def log_of(folder):
     return log
 
 
-def page_of(options, log, page):
-    subprocess.run([options.causalctl, "report", log, "--format", "html", "-o", page], check=True,
+def page_of(options, log, page, *words):
+    subprocess.run([options.causalctl, "report", log, "--format", "html", "-o", page, *words], check=True,
                    timeout=60)
     return page
 
@@ -258,6 +260,62 @@ def test_fits_and_is_legible(page, size, theme):
       return Math.min(...texts, ...frames);
     })()""")
     assert contrast >= 4.5
+
+
+def fill(page, name, number=0):
+    return page.run(f"{frame(name, number)}.querySelector('rect').getAttribute('fill')")
+
+
+def test_colours_by_what_changed(options, opened, tmp_path):
+    chromium, _ = opened
+    (tmp_path / "old").mkdir()
+    old = log_of(tmp_path / "old", (1000, 2000, 3000, 4000))
+    new = log_of(tmp_path, (1000, 2000, 9000, 4000))
+    chromium.load(page_of(options, new, tmp_path / "page.html", "--diff", old))
+    settle(chromium)
+    assert chromium.run("document.getElementById('colors').value") == "difference"
+    more, less = "#f08a70", "#7fb0f0"
+    assert more in fill(chromium, "reply") and less in fill(chromium, "parse")
+    # copy has changed as a whole; its path below parse has less of the time than before.
+    fills = [fill(chromium, "copy", number) for number in (0, 1)]
+    assert more in fills[0] and less in fills[1], fills
+    assert "color-mix" not in fill(chromium, "main")  # it has everything in both
+    assert text(chromium, "legend") == "more than beforeless than beforefunctions without a certain change"
+    choose(chromium, "metric", "1")
+    settle(chromium)
+    assert width(chromium, "reply") == pytest.approx(0.7, abs=0.01)
+    choose(chromium, "roots", "callees")
+    settle(chromium)
+    search(chromium, "copy", "copy")
+    assert chromium.complaints() == []
+
+
+def test_colours_by_slope(opened, tmp_path):
+    """What render_gains_html() adds to the data: samples, those in units that are certain, their slopes."""
+    chromium, file = opened
+    html = file.read_text()
+    begin = html.index('id="data">') + len('id="data">')
+    end = html.index("</script>", begin)
+    data = json.loads(html[begin:end])
+    own = data["nodes"]["own"][[column["name"] for column in data["columns"]].index("samples")]
+    place = data["nodes"]["place"]
+    names = [data["functions"]["name"][data["places"]["function"][each]] for each in place]
+    slope = {"copy": 0.8, "parse": 0.0}
+    known = [count if node > 0 and names[node] in slope else 0 for node, count in enumerate(own)]
+    data["causal"] = {"point": "item_done", "samples": own, "certain": known,
+                      "slopes": [slope.get(name, 0) * count for name, count in zip(names, known)]}
+    colored = tmp_path / "slope.html"
+    colored.write_text(html[:begin] + json.dumps(data).replace("<", "\\u003c") + html[end:])
+    chromium.load(colored)
+    settle(chromium)
+    assert chromium.run("document.getElementById('colors').value") == "slope"
+    gain = "#f2a33c"
+    assert f"{gain} 100%" in fill(chromium, "copy")
+    # A third of parse is its own, which gains nothing; of main 60 % is certain, 5 of 6 in copy.
+    assert f"{gain} 67%" in fill(chromium, "parse") and f"{gain} 83%" in fill(chromium, "main")
+    assert fill(chromium, HOSTILE).startswith("#")  # grey
+    assert f"{gain} 100%" not in fill(chromium, "reply") and fill(chromium, "reply").startswith("#")
+    assert chromium.complaints() == []
 
 
 def test_build_without_libraries_has_the_table(opened, tmp_path):

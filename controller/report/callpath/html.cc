@@ -5,7 +5,10 @@
 // The data is one JSON object of columns rather than of rows, because a profile may have a hundred
 // thousand nodes: `columns`, `modules`, `files`, `functions` (name, module, own and total by
 // column, intervals), `places` (function, file, line) and `nodes` (up: the node's number less its
-// parent's; place; own by column). Modules and files are numbers, -1 where there is none.
+// parent's; place; own by column). Modules and files are numbers, -1 where there is none. What else
+// there may be is told in colors.js.
+#include "controller/report/callpath/html.h"
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -19,7 +22,6 @@
 #include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/callpath/render.h"
-#include "controller/report/page/page.h"
 
 namespace causalctl::report::callpath {
 namespace {
@@ -122,7 +124,7 @@ std::string nodes_json(const LabelTree& tree) {
                      by_column(tree.own));
 }
 
-std::string data_json(const Profile& profile) {
+std::string data_json(const Profile& profile, const std::string& more) {
   const Labels functions = by_function(profile);
   const Labels places = by_line(profile);
   const LabelTree tree = merged(profile, places);
@@ -132,9 +134,9 @@ std::string data_json(const Profile& profile) {
   const std::string place_part = places_json(profile, places, functions, files);
   return fmt::format(
       "{{\"columns\":{},\n\"modules\":{},\n\"files\":{},\n\"functions\":{},\n"
-      "\"places\":{},\n\"nodes\":{}}}",
+      "\"places\":{},\n\"nodes\":{}{}}}",
       columns_json(profile, tree), modules.json(), files.json(), function_part, place_part,
-      nodes_json(tree));
+      nodes_json(tree), more);
 }
 
 std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
@@ -155,19 +157,21 @@ std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
 
 }  // namespace
 
-std::string render_html(const Profile& all) {
+page::Page page_of(const Profile& all, const std::string& more) {
   const Profile profile = without_calls(all);
   page::Page page;
   page.heading = "Call paths of " + program_words(profile);
   page.facts = facts(profile);
   page.notes = profile.notes;
   page.warnings = profile.warnings;
-  page.data = data_json(profile);
+  page.data = data_json(profile, more);
   page.body = "callpath/callpath.html";
   page.styles = {"callpath/callpath.css"};
   page.scripts = {"callpath/paths.js", "callpath/colors.js", "callpath/flame.js",
                   "callpath/functions.js", "callpath/callpath.js"};
-  return page::render(page);
+  return page;
 }
+
+std::string render_html(const Profile& all) { return page::render(page_of(all, "")); }
 
 }  // namespace causalctl::report::callpath

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "controller/report/callpath/model.h"
+#include "controller/report/callpath/sides.h"
 
 namespace causalctl::report::callpath {
 
@@ -28,5 +29,11 @@ std::string render_hatchet(const Profile& profile);
 // One page with a flame graph and a table of functions, which needs no other file.
 std::string render_html(const Profile& profile);
 std::string render_pprof(const Profile& profile);  // gzip-compressed
+
+// What changed from one recording to another. REQUIRES: check_comparable() (difference.h); `by` is
+// not `calls`.
+std::string render_difference_text(const Sides& sides, By by, bool color, int width);
+std::string render_difference_json(const Sides& sides);
+std::string render_difference_html(const Sides& sides);
 
 }  // namespace causalctl::report::callpath

@@ -38,25 +38,6 @@ std::string value_words(std::uint64_t value, const std::string& unit) {
   return unit == "nanoseconds" ? duration(static_cast<Nanoseconds>(value)) : grouped(value);
 }
 
-// Writes a text in as many lines as it takes.
-void paragraph(const std::string& text, Text& out) {
-  std::string line;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    if (!line.empty() && columns(line) + 1 + columns(word) > out.width()) {
-      out.line("{}", line);
-      line = "  ";
-      line += word;
-    } else {
-      line += (line.empty() ? "" : " ") + word;
-    }
-    begin = end + 1;
-  }
-  out.line("{}", line);
-}
-
 std::size_t width_of(const Column& column) {
   return std::max(kValueWidth, columns(column.name) + 2);
 }
@@ -328,15 +309,15 @@ void write_tail_calls(const TailCalls& tails, Text& out) {
     text += fmt::format(", or missing in {} %, where it is not certain",
                         percent(share(tails.ambiguous + tails.unexplained, tails.calls)));
   }
-  paragraph(text + ".", out);
+  out.paragraph(text + ".");
 }
 
 void write_header(const Profile& profile, Text& out) {
   out.line("{}", out.colored(fmt::format("{}: {}", program_words(profile), sampling_words(profile)),
                              kBold));
-  if (const std::string chains = chain_words(profile); !chains.empty()) paragraph(chains, out);
+  if (const std::string chains = chain_words(profile); !chains.empty()) out.paragraph(chains);
   write_tail_calls(profile.tail_calls, out);
-  for (const std::string& note : profile.notes) paragraph(printable(note), out);
+  for (const std::string& note : profile.notes) out.paragraph(printable(note));
 }
 
 // Writes what the first column says.
@@ -377,7 +358,7 @@ std::string render_text(const Profile& all, By by, bool color, int width) {
   if (!any) out.line("Nothing was sampled.");
   if (!profile.warnings.empty()) out.blank();
   for (const std::string& warning : profile.warnings) {
-    paragraph("warning: " + printable(warning), out);
+    out.paragraph("warning: " + printable(warning));
   }
   return out.take();
 }

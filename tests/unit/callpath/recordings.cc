@@ -51,4 +51,39 @@ Recording small_recording() {
   return r;
 }
 
+void cut(Recording& recording, std::size_t parts) {
+  for (std::size_t i = 0; i < parts; ++i) {
+    Part& part = recording.parts.emplace_back();
+    part.begin_ns =
+        recording.wall_ns * static_cast<Nanoseconds>(i) / static_cast<Nanoseconds>(parts);
+    part.end_ns =
+        recording.wall_ns * static_cast<Nanoseconds>(i + 1) / static_cast<Nanoseconds>(parts);
+    for (const auto& [key, slice] : recording.slices) {
+      for (const auto& [node, value] : slice) {
+        part.slices[key][node] = value * (i + 1) / parts - value * i / parts;
+      }
+    }
+  }
+}
+
+Recording other_build(std::uint64_t times) {
+  Recording r = small_recording();
+  r.id = "run-2";
+  r.pid = 4812;
+  r.executable = "/srv/v2/bin/server";
+  r.modules = {{"/usr/lib/libz.so.1.3", "99aa"}, {"/srv/v2/bin/server", "8877"}};
+  for (Location& location : r.locations) {
+    location.module = 1 - location.module;
+    location.offset += 0x730;
+    for (SourceFrame& frame : location.frames) frame.file = "/build/v2" + frame.file;
+  }
+  for (auto& [key, slice] : r.slices) {
+    for (auto& [node, value] : slice) {
+      const Location& end = r.locations[r.tree.node(node).location];
+      if (!end.frames.empty() && end.frames[0].function == "c") value *= times;
+    }
+  }
+  return r;
+}
+
 }  // namespace causalctl::callpath

@@ -12,6 +12,14 @@ namespace causalctl::callpath {
 // line 12; c calls itself. libz.so has code without symbols.
 Recording small_recording();
 
+// Gives the recording parts of equal length, in which all values grow evenly.
+void cut(Recording& recording, std::size_t parts);
+
+// The same program, from another build: in another folder, with other addresses and build-ids, and
+// a newer libz. c is dearer: its samples, and those of all that it does itself, are `times` as
+// many.
+Recording other_build(std::uint64_t times);
+
 // Returns the number of a location, which is added.
 LocationId add_location(Recording& recording, std::uint32_t module, Address offset, bool is_call,
                         std::vector<SourceFrame> frames);

@@ -120,3 +120,17 @@ TEST_CASE("docs/callpath-format.md names each key of the JSON report", "[report]
   CHECK(keys.size() > 35);
   CHECK(missing(keys, content("../../docs/callpath-format.md")) == Keys{});
 }
+
+TEST_CASE("docs/callpath-format.md names each key of the JSON of changes", "[report][callpath]") {
+  Keys keys;
+  add_keys_of_report(nlohmann::json::parse(content("callpath/difference.json")), keys);
+  CHECK(keys.size() > 40);
+  CHECK(missing(keys, content("../../docs/callpath-format.md")) == Keys{});
+}
+
+TEST_CASE("docs/callpath-format.md names each key of the JSON of gains", "[report][callpath]") {
+  Keys keys;
+  add_keys_of_report(nlohmann::json::parse(content("callpath/gains.json")), keys);
+  CHECK(keys.size() > 20);
+  CHECK(missing(keys, content("../../docs/callpath-format.md")) == Keys{});
+}

@@ -47,8 +47,70 @@ causal.colors = (() => {
     legend: () => [],
   });
 
+  // How a path differs from the other recording: `difference` has what values of the first two columns
+  // (new and old) are divided by, and for each function whether it has changed for certain.
+  const by_difference = ({ difference, functions }) => {
+    const [UP, DOWN, LEAST] = ["#f08a70", "#7fb0f0", 15];
+    const { bases, changed } = difference;
+    const of = (node) => {
+      const [after, before] = bases.map((base, column) => (base > 0 ? node.total[column] / base : 0));
+      return after + before > 0 ? (after - before) / (after + before) : 0;
+    };
+    return {
+      name: "difference",
+      title: "difference",
+      color: (node) => {
+        if (!changed[node.function]) return GROUP;
+        const value = of(node);
+        const part = LEAST + (100 - LEAST) * Math.min(1, 2 * Math.abs(value));
+        return `color-mix(in srgb, ${value > 0 ? UP : DOWN} ${part.toFixed(0)}%, ${GROUP})`;
+      },
+      legend: () => [
+        { color: UP, text: "more than before", functions: [] },
+        { color: DOWN, text: "less than before", functions: [] },
+        { color: GROUP, text: "functions without a certain change",
+          functions: [...functions.name.keys()].filter((number) => !changed[number]) },
+      ],
+    };
+  };
+
+  // How much the program gains by what is on a path, from a causal profile: `causal` has for each node
+  // how many samples end there, how many of these are in units whose slope is certain, and the sum of
+  // these slopes. A frame has the mean of what is below it; grey where less than half is certain.
+  const by_slope = ({ causal: slopes, nodes }) => {
+    const [GAIN, NONE, LOSS, FULL] = ["#f2a33c", "#b9d3e8", "#c79bd8", 0.8];
+    const summed = (own) => {
+      const sums = Float64Array.from(own);
+      for (let node = sums.length; --node > 0;) sums[node - nodes.up[node]] += sums[node];
+      return sums;
+    };
+    const [samples, certain, sums] = [slopes.samples, slopes.certain, slopes.slopes].map(summed);
+    const all = (list, node) => {
+      if (node.members.length === 0) return list[0];
+      return node.members.reduce((sum, member) => sum + list[member], 0);
+    };
+    return {
+      name: "slope",
+      title: `gain of ${slopes.point}`,
+      color: (node) => {
+        const known = all(certain, node);
+        if (known === 0 || known < 0.5 * all(samples, node)) return REST;
+        const slope = all(sums, node) / known;
+        const part = 100 * Math.min(1, Math.abs(slope) / FULL);
+        return `color-mix(in srgb, ${slope > 0 ? GAIN : LOSS} ${part.toFixed(0)}%, ${NONE})`;
+      },
+      legend: () => [
+        { color: GAIN, text: "faster code here makes the program faster", functions: [] },
+        { color: NONE, text: "it does not", functions: [] },
+        { color: LOSS, text: "it makes the program slower", functions: [] },
+        { color: REST, text: "not certain, or not tried", functions: [] },
+      ],
+    };
+  };
+
   return {
-    modes: (data) => [by_module(data), by_function()],
+    modes: (data) => [...(data.causal ? [by_slope(data)] : []), ...(data.difference ? [by_difference(data)] : []),
+      by_module(data), by_function()],
     marked: MARKED,
     // While something is searched, what is not found steps back.
     pale: (color) => `color-mix(in srgb, ${color} 35%, ${REST})`,

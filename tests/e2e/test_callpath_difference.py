@@ -1,0 +1,135 @@
+"""`causalctl report NEW --diff OLD`: two builds of one program, in the second of which a function costs
+twice as much."""
+
+import json
+import pathlib
+import shutil
+
+import pytest
+
+from test_callpath import run
+from test_modules import compiled, running
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Twice a third of the work is two quarters of it.
+OLD_SHARE, NEW_SHARE = 1 / 3, 1 / 2
+
+
+@pytest.fixture(scope="module")
+def logs(options, tmp_path_factory):
+    """Recordings of the builds, each in a folder of its own; and another one of the old build."""
+    folder = tmp_path_factory.mktemp("difference")
+    for name, flags in (("old", ()), ("new", ("-DTIMES=2", "-fno-pie", "-no-pie")), ("again", ())):
+        (folder / name).mkdir()
+        program = compiled(folder / name, "dearer.c", "server", "-fno-ipa-icf", *flags)
+        with running(program) as pid:
+            done = run(options, "callpath", pid, "--duration", "8s", "--event", "uprobe:round_done", "-o",
+                       folder / f"{name}.jsonl", "--quiet", folder=folder)
+        assert done.returncode == 0, done.stderr
+    shutil.rmtree(folder / "old")  # its names are in the log
+    return folder
+
+
+def difference(options, folder, *words, new="new", old="old"):
+    done = run(options, "report", f"{new}.jsonl", "--diff", f"{old}.jsonl", "--format", "json", *words,
+               folder=folder)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    return report, {row["name"]: row for row in report["functions"]["rows"]}
+
+
+def test_json_is_as_its_schema_says(options, logs):
+    jsonschema = pytest.importorskip("jsonschema", reason="python3-jsonschema is not installed")
+    schema = json.loads((ROOT / "docs/callpath-difference-schema.json").read_text())
+    for words in ((), ("--per", "second")):
+        report, _ = difference(options, logs, *words)
+        jsonschema.validate(report, schema)
+
+
+def holds(change, truth):
+    """An interval of four standard errors, rather than of two."""
+    middle = change["difference"]
+    return (middle - 2 * (middle - change["low"]) <= truth <= middle + 2 * (change["high"] - middle))
+
+
+def test_share_of_what_became_dearer(options, logs):
+    report, rows = difference(options, logs)
+    assert report["metric"]["name"] == "cpu" and report["per"] == "share"
+    assert min(report[side]["parts"] for side in ("old", "new")) >= 7, report["old"]
+    parse = rows["parse"]["total"]
+    assert parse["verdict"] == "more" and holds(parse, NEW_SHARE - OLD_SHARE), parse
+    assert rows["store"]["own"]["verdict"] == "less", rows["store"]
+    assert rows["main"]["total"]["verdict"] == "none"
+    paths = report["paths"]["rows"]
+    below = [(paths[row["parent"]]["function"], row["total"]["verdict"]) for row in paths
+             if row["function"] == "work"]
+    assert sorted(below) == [("parse", "more"), ("reply", "less")], paths
+
+
+def test_time_per_call_of_what_became_dearer(options, logs):
+    """Per round only the one function has changed."""
+    report, rows = difference(options, logs, "--per", "uprobe:round_done")
+    parse = rows["parse"]["total"]
+    assert parse["verdict"] == "more", parse
+    # The clock of the machine may differ from one recording to the next, by a tenth or so.
+    assert 1.6 < parse["new"] / parse["old"] < 2.4, parse
+    assert 0.8 < rows["store"]["own"]["new"] / rows["store"]["own"]["old"] < 1.25, rows["store"]
+    assert report["all"]["difference"] > 0
+
+
+def test_nothing_has_changed(options, logs):
+    report, rows = difference(options, logs, new="again")
+    for name in ("parse", "reply", "store", "work"):
+        assert holds(rows[name]["total"], 0), rows[name]
+    assert "more" not in [row["total"]["verdict"] for row in report["paths"]["rows"]], report["paths"]
+
+
+def test_only_some_paths(options, logs):
+    report, rows = difference(options, logs, "--under", "parse")
+    assert set(rows) == {"parse", "work"}
+    assert rows["work"]["own"]["verdict"] in ("none", "perhaps"), rows
+    _, rows = difference(options, logs, "--through", "reply", "--per", "second")
+    assert "parse" not in rows and rows["reply"]["total"]["verdict"] in ("less", "none", "perhaps"), rows
+
+
+def test_text_and_page(options, logs):
+    text = run(options, "report", "new.jsonl", "new.jsonl", "--diff", "old.jsonl", folder=logs).stdout
+    assert "NEW: server (process " in text and "OLD: server (process " in text, text
+    assert [line for line in text.splitlines() if line.endswith(("parse", "─ parse")) and " more " in line], text
+    for by in ("function", "line", "path"):
+        text = run(options, "report", "new.jsonl", "--diff", "old.jsonl", "--by", by, folder=logs).stdout
+        assert ("dearer.c:" in text) == (by != "function") and "more" in text, text
+    page = logs / "page.html"
+    done = run(options, "report", "new.jsonl", "--diff", "old.jsonl", "--format", "html", "-o", page, folder=logs)
+    assert done.returncode == 0 and '"difference":{' in page.read_text(), done.stderr
+
+
+@pytest.mark.parametrize("words, message", [
+    (("--diff", "nothing.jsonl"), "nothing.jsonl"),
+    (("--diff", "causal.jsonl"), "--diff causal.jsonl: it is no log of call paths"),
+    (("--diff", "old.jsonl", "--metric", "blocked"), "--metric blocked: the recording has no such column"),
+    (("--diff", "old.jsonl", "--metric", "new_min"), "bounds of calls"),
+    (("--diff", "old.jsonl", "--by", "calls"), "bounds of calls cannot be compared"),
+    (("--diff", "old.jsonl", "--wakers"), "who ended waits cannot be compared"),
+    (("--diff", "old.jsonl", "--format", "pprof"), "pprof has no place for two recordings"),
+    (("--diff", "old.jsonl", "--per", "visit"), "--per visit: the recording has no such column"),
+    (("--diff", "old.jsonl", "--under", "pars"), "the nearest are: parse"),
+    (("--per", "second"), "--per is for comparisons"),
+])
+def test_refused(options, logs, words, message):
+    (logs / "causal.jsonl").write_text('{"type":"run","version":1,"run":"a"}\n')
+    done = run(options, "report", "new.jsonl", *words, "-o", "out", folder=logs)
+    assert done.returncode in (1, 2) and message in done.stderr, done.stderr
+    assert not (logs / "out").exists()
+
+
+def test_old_recording_without_the_column(options, logs, tmp_path):
+    with running(logs / "again" / "server") as pid:
+        done = run(options, "callpath", pid, "--duration", "1s", "-o", logs / "other.jsonl", "--quiet",
+                   folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = run(options, "report", "new.jsonl", "--diff", "other.jsonl", "--metric", "uprobe:round_done",
+               folder=logs)
+    assert done.returncode == 2, done.stderr
+    assert "--metric uprobe:round_done: the recording of --diff has no such column" in done.stderr
+    assert "it has cpu, samples" in done.stderr, done.stderr
