@@ -109,7 +109,8 @@ void SampledEvent::adapt(unsigned most, std::uint64_t random) {
   recent_ += seen;
   if (++calls_ == kEventCalls) {
     calls_ = 0;
-    if (std::exchange(recent_, 0) <= most * kEventCalls / 2) every_ = std::max(every_ / 2, fewest_every_);
+    if (std::exchange(recent_, 0) <= most * kEventCalls / 2)
+      every_ = std::max(every_ / 2, fewest_every_);
   }
   const bool redraws = seen > 0 && every_ > 1 && random % kEventRedrawn == 0;
   if (every_ == before && !redraws) return;
