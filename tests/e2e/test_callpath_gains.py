@@ -1,7 +1,9 @@
 """`causalctl report CALLPATHS --causal PROFILE`: paths ranked by what the program would gain there."""
 
+import contextlib
 import json
 import pathlib
+import subprocess
 
 import pytest
 
@@ -22,7 +24,7 @@ def paths(options, tmp_path_factory):
 
 
 def profile(folder, name, *lines):
-    (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / name).write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
     return name
 
 
@@ -47,11 +49,22 @@ def test_refused(options, paths, words, message):
     assert not (paths / "out").exists()
 
 
+@contextlib.contextmanager
+def ended(process):
+    try:
+        yield
+    finally:
+        process.kill()
+
+
 @pytest.mark.full  # it profiles for half a minute
 def test_gains_of_a_pipeline(options, tmp_path):
     """The consumer sets the pace; the producer, which takes a third of the samples, gains nothing."""
     pipeline = pathlib.Path(options.causalctl).parent / "tests/targets/pipeline"
-    with running(pipeline) as pid:
+    with subprocess.Popen([pipeline], stdout=subprocess.PIPE, text=True) as process, ended(process):
+        while process.stdout.readline() != "ready\n":  # it tells its speed first
+            assert process.poll() is None
+        pid = process.pid
         for words in (("attach", pid, "--progress", "item_done", "--duration", "40s", "-o", "profile.jsonl"),
                       ("callpath", pid, "--duration", "5s")):
             done = run(options, *words, "--quiet", folder=tmp_path)
