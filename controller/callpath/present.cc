@@ -7,22 +7,20 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "controller/base/error.h"
 #include "controller/callpath/epoch_choice.h"
+#include "controller/callpath/expansion.h"
 #include "controller/callpath/profile_tree.h"
+#include "controller/callpath/scaled_counts.h"
 #include "controller/callpath/tail_counts.h"
-#include "unwind/names.h"
 
 namespace causalctl::callpath {
 namespace {
 
 using report::callpath::Chains;
 using report::callpath::Column;
-using report::callpath::Frame;
 using report::callpath::Profile;
 
 constexpr double kWaitsTold = 0.98;  // share of long waits with a path, below which it is told
@@ -45,160 +43,6 @@ constexpr Shown kShown[] = {
 
 // Calls belong to the function that was called, not to what was inlined into it.
 bool is_of_call(Metric metric) { return metric == Metric::new_min || metric == Metric::new_max; }
-
-// Numbers frames and modules, each once for all runs.
-class Frames {
- public:
-  explicit Frames(Profile& profile) : profile_(profile) {}
-
-  std::uint32_t of_group(const std::string& name) {
-    Frame frame;
-    frame.function = name;
-    frame.is_group = true;
-    return number_of(std::move(frame), 0, 0);
-  }
-
-  std::uint32_t of_wake() {
-    Frame frame;
-    frame.function = "[woken by]";
-    return number_of(std::move(frame), 0, 0);
-  }
-
-  // Returns the frames of a location, outermost first. `tail`: they are not on the stack.
-  std::vector<std::uint32_t> of_location(const Recording& run, const Location& location,
-                                         bool tail) {
-    const Module& module = run.modules[location.module];
-    const std::uint32_t module_number = number_of_module(module);
-    const std::string unknown = name_of_unknown(module.path);
-    Frame frame;
-    frame.module = module.path;
-    frame.tail = tail;
-    frame.offset = location.offset - (location.is_call ? 1 : 0);
-    if (location.frames.empty()) {
-      frame.function = unknown;
-      return {number_of(std::move(frame), module_number, 0)};
-    }
-    std::vector<std::uint32_t> numbers;
-    for (std::size_t i = location.frames.size(); i-- > 0;) {
-      const SourceFrame& source = location.frames[i];
-      frame.function = source.function.empty() ? unknown : source.function;
-      frame.file = source.file;
-      frame.line = std::max(source.line, 0);
-      frame.inlined = !numbers.empty();
-      numbers.push_back(
-          number_of(frame, module_number, static_cast<std::uint32_t>(numbers.size()) + 1));
-    }
-    return numbers;
-  }
-
- private:
-  // Module, offset, how many functions are around it, tail, function, file, line. What other runs
-  // know of a place may differ.
-  using Key =
-      std::tuple<std::uint32_t, Address, std::uint32_t, bool, std::string, std::string, int>;
-
-  static std::string name_of_unknown(const std::string& path) {
-    if (path.empty()) return "[unknown]";
-    if (path.front() == '[') return path;
-    return fmt::format("[{}]", unwind::base_name(path));
-  }
-
-  std::uint32_t number_of_module(const Module& module) {
-    const auto [entry, is_new] = modules_.emplace(std::pair(module.path, module.build_id),
-                                                  static_cast<std::uint32_t>(modules_.size()));
-    if (is_new) {
-      profile_.modules.push_back(module.path);
-      profile_.build_ids.push_back(module.build_id);
-    }
-    return entry->second;
-  }
-
-  std::uint32_t number_of(Frame frame, std::uint32_t module, std::uint32_t around) {
-    const auto [entry, is_new] = frames_.emplace(
-        Key(module, frame.offset, around, frame.tail, frame.function, frame.file, frame.line),
-        static_cast<std::uint32_t>(profile_.frames.size()));
-    if (is_new) profile_.frames.push_back(std::move(frame));
-    return entry->second;
-  }
-
-  Profile& profile_;
-  std::map<std::pair<std::string, std::string>, std::uint32_t> modules_;
-  std::map<Key, std::uint32_t> frames_;
-};
-
-// Adds the nodes of one run, for one group of threads at a time.
-class Expansion {
- public:
-  Expansion(const Recording& run, Frames& frames, ProfileTree& tree)
-      : run_(run), frames_(frames), tree_(tree), of_location_(run.locations.size()) {
-    for (const Tail& tail : run.tails) {
-      if (tail.kind == TailKind::found) tails_[pair_of(tail.call, tail.callee)] = &tail;
-    }
-  }
-
-  // Returns the profile's node for a node of the recording, below `top`.
-  std::uint32_t node(NodeId id, std::uint32_t top) {
-    std::vector<std::uint32_t>& known = nodes_[top];
-    if (known.empty()) known.assign(run_.tree.size(), kUnknown);
-    known[kRoot] = top;
-    path_.clear();
-    for (; known[id] == kUnknown; id = run_.tree.node(id).parent) path_.push_back(id);
-    std::uint32_t end = known[id];
-    for (auto each = path_.rbegin(); each != path_.rend(); ++each) {
-      const CallTree::Node& node = run_.tree.node(*each);
-      if (node.parent != kRoot) end = with_tails(node, end);
-      for (const std::uint32_t frame : frames_of(node.location)) end = tree_.child(end, frame);
-      known[*each] = end;
-    }
-    return end;
-  }
-  // The same without the functions that were inlined there.
-  std::uint32_t entry(NodeId id, std::uint32_t top) {
-    if (id == kRoot) return top;
-    const CallTree::Node& at = run_.tree.node(id);
-    return tree_.child(node(at.parent, top), frames_of(at.location).front());
-  }
-
-  // Returns the node of the same path from its end to its beginning, below `top`.
-  std::uint32_t inverted(NodeId id, std::uint32_t top) {
-    for (; id != kRoot; id = run_.tree.node(id).parent) {
-      const std::vector<std::uint32_t>& frames = frames_of(run_.tree.node(id).location);
-      for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-        top = tree_.child(top, *frame);
-      }
-    }
-    return top;
-  }
-
- private:
-  static constexpr std::uint32_t kUnknown = UINT32_MAX;
-
-  const std::vector<std::uint32_t>& frames_of(LocationId location) {
-    std::vector<std::uint32_t>& frames = of_location_[location];
-    if (frames.empty()) frames = frames_.of_location(run_, run_.locations[location], false);
-    return frames;
-  }
-
-  // Returns the end of the path with the functions that are missing above the node.
-  std::uint32_t with_tails(const CallTree::Node& node, std::uint32_t end) {
-    const auto found = tails_.find(pair_of(run_.tree.node(node.parent).location, node.location));
-    if (found == tails_.end()) return end;
-    for (const LocationId jump : found->second->jumps) {
-      for (const std::uint32_t frame : frames_.of_location(run_, run_.locations[jump], true)) {
-        end = tree_.child(end, frame);
-      }
-    }
-    return end;
-  }
-
-  const Recording& run_;
-  Frames& frames_;
-  ProfileTree& tree_;
-  std::vector<std::vector<std::uint32_t>> of_location_;
-  std::unordered_map<std::uint64_t, const Tail*> tails_;       // by the pair of locations
-  std::map<std::uint32_t, std::vector<std::uint32_t>> nodes_;  // by `top`
-  std::vector<NodeId> path_;
-};
 
 // Adds the columns: of each metric that was recorded, and of each event that was asked for. Returns
 // their numbers by the metrics' names.
@@ -258,17 +102,27 @@ void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Prof
   for (std::size_t number = 0; number < runs.size(); ++number) {
     const Recording& run = runs[number];
     Expansion expansion(run, frames, tree);
-    for (const auto& [key, slice] : run.slices) {
+    const ScaledCounts scaled = scaled_counts(run);
+    for (const auto& [key, values] : run.slices) {
       if (!epochs.has(number, key.epoch)) continue;
+      const auto counted = scaled.slices.find(key);
+      const bool is_counted = counted != scaled.slices.end();
+      const Slice& slice = is_counted ? counted->second : values;
       const std::uint32_t top =
           has_groups ? tree.child(0, frames.of_group(name_of_group(run, run.groups[key.group])))
                      : 0;
       const std::size_t column = columns.at(run.name_of_metric(key.metric));
       for (const auto& [node, value] : sorted(slice)) {
-        const std::uint32_t at =
-            is_of_call(key.metric) ? expansion.entry(node, top) : expansion.node(node, top);
+        const std::uint32_t at = is_counted               ? expansion.entry_by_jumps(node, top)
+                                 : is_of_call(key.metric) ? expansion.entry(node, top)
+                                                          : expansion.node(node, top);
         tree.add(at, column, value);
       }
+    }
+    for (const auto& [metric, calls] : scaled.unsampled) {
+      if (!epochs.all() || calls == 0) continue;
+      tree.add(tree.child(0, frames.of_words("[path not sampled]")),
+               columns.at(run.name_of_metric(metric)), calls);
     }
   }
   profile.nodes = tree.nodes();
@@ -292,7 +146,8 @@ void add_wakers(std::span<const Recording> runs, Profile& profile) {
           groups.size() > 1 ? tree.child(0, frames.of_group(name_of_group(run, run.groups[group])))
                             : 0;
       for (const auto& [pair, value] : sums) {
-        const std::uint32_t wake = tree.child(expansion.node(pair.first, top), frames.of_wake());
+        const std::uint32_t wake =
+            tree.child(expansion.node(pair.first, top), frames.of_words("[woken by]"));
         tree.add(expansion.inverted(pair.second, wake), 0, value);
       }
     }
@@ -352,6 +207,7 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
   profile.chains = chains_of(runs);
   profile.tail_calls = count_tails(runs, epochs);
   profile.epochs = epochs.rows();
+  profile.counts = counts_of(runs);
   std::uint64_t samples = 0;
   double sampled_ns = 0;
   bool one_program = true;
@@ -372,7 +228,8 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
     add_notes(run, which, profile);
   }
   if (!epochs.all()) {
-    profile.notes.emplace_back("Only some epochs are shown; chains and losses are those of all.");
+    profile.notes.emplace_back(
+        "Only some epochs are shown; chains, losses and numbers of calls are those of all.");
   }
   if (!one_program) profile.notes.emplace_back("The runs are of different programs.");
   profile.period_ns = samples > 0

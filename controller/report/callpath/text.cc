@@ -336,6 +336,7 @@ void write_header(const Profile& profile, Text& out) {
                              kBold));
   if (const std::string chains = chain_words(profile); !chains.empty()) paragraph(chains, out);
   write_tail_calls(profile.tail_calls, out);
+  for (const std::string& line : count_lines(profile)) paragraph(printable(line), out);
   for (const std::string& note : profile.notes) paragraph(printable(note), out);
 }
 

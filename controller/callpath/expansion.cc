@@ -1,0 +1,146 @@
+#include "controller/callpath/expansion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "unwind/names.h"
+
+namespace causalctl::callpath {
+namespace {
+
+using report::callpath::Frame;
+
+constexpr std::uint32_t kUnknown = UINT32_MAX;
+
+std::string name_of_unknown(const std::string& path) {
+  if (path.empty()) return "[unknown]";
+  if (path.front() == '[') return path;
+  return fmt::format("[{}]", unwind::base_name(path));
+}
+
+}  // namespace
+
+std::uint32_t Frames::of_group(const std::string& name) {
+  Frame frame;
+  frame.function = name;
+  frame.is_group = true;
+  return number_of(std::move(frame), 0, 0);
+}
+
+std::uint32_t Frames::of_words(const std::string& words) {
+  Frame frame;
+  frame.function = words;
+  return number_of(std::move(frame), 0, 0);
+}
+
+std::vector<std::uint32_t> Frames::of_location(const Recording& run, const Location& location,
+                                               bool tail) {
+  const Module& module = run.modules[location.module];
+  const std::uint32_t module_number = number_of_module(module);
+  const std::string unknown = name_of_unknown(module.path);
+  Frame frame;
+  frame.module = module.path;
+  frame.tail = tail;
+  frame.offset = location.offset - (location.is_call ? 1 : 0);
+  if (location.frames.empty()) {
+    frame.function = unknown;
+    return {number_of(std::move(frame), module_number, 0)};
+  }
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t i = location.frames.size(); i-- > 0;) {
+    const SourceFrame& source = location.frames[i];
+    frame.function = source.function.empty() ? unknown : source.function;
+    frame.file = source.file;
+    frame.line = std::max(source.line, 0);
+    frame.inlined = !numbers.empty();
+    numbers.push_back(
+        number_of(frame, module_number, static_cast<std::uint32_t>(numbers.size()) + 1));
+  }
+  return numbers;
+}
+
+std::uint32_t Frames::number_of_module(const Module& module) {
+  const auto [entry, is_new] = modules_.emplace(std::pair(module.path, module.build_id),
+                                                static_cast<std::uint32_t>(modules_.size()));
+  if (is_new) {
+    profile_.modules.push_back(module.path);
+    profile_.build_ids.push_back(module.build_id);
+  }
+  return entry->second;
+}
+
+std::uint32_t Frames::number_of(Frame frame, std::uint32_t module, std::uint32_t around) {
+  const auto [entry, is_new] = frames_.emplace(
+      Key(module, frame.offset, around, frame.tail, frame.function, frame.file, frame.line),
+      static_cast<std::uint32_t>(profile_.frames.size()));
+  if (is_new) profile_.frames.push_back(std::move(frame));
+  return entry->second;
+}
+
+Expansion::Expansion(const Recording& run, Frames& frames, ProfileTree& tree)
+    : run_(run), frames_(frames), tree_(tree), of_location_(run.locations.size()) {
+  for (const Tail& tail : run.tails) {
+    if (tail.kind == TailKind::found) tails_[pair_of(tail.call, tail.callee)] = &tail;
+  }
+}
+
+std::uint32_t Expansion::node(NodeId id, std::uint32_t top) {
+  std::vector<std::uint32_t>& known = nodes_[top];
+  if (known.empty()) known.assign(run_.tree.size(), kUnknown);
+  known[kRoot] = top;
+  path_.clear();
+  for (; known[id] == kUnknown; id = run_.tree.node(id).parent) path_.push_back(id);
+  std::uint32_t end = known[id];
+  for (auto each = path_.rbegin(); each != path_.rend(); ++each) {
+    const CallTree::Node& node = run_.tree.node(*each);
+    if (node.parent != kRoot) end = with_tails(node, end);
+    for (const std::uint32_t frame : frames_of(node.location)) end = tree_.child(end, frame);
+    known[*each] = end;
+  }
+  return end;
+}
+
+std::uint32_t Expansion::entry(NodeId id, std::uint32_t top) {
+  if (id == kRoot) return top;
+  const CallTree::Node& at = run_.tree.node(id);
+  return tree_.child(node(at.parent, top), frames_of(at.location).front());
+}
+
+std::uint32_t Expansion::entry_by_jumps(NodeId id, std::uint32_t top) {
+  if (id == kRoot) return top;
+  const CallTree::Node& at = run_.tree.node(id);
+  std::uint32_t end = node(at.parent, top);
+  if (at.parent != kRoot) end = with_tails(at, end);
+  return tree_.child(end, frames_of(at.location).front());
+}
+
+std::uint32_t Expansion::inverted(NodeId id, std::uint32_t top) {
+  for (; id != kRoot; id = run_.tree.node(id).parent) {
+    const std::vector<std::uint32_t>& frames = frames_of(run_.tree.node(id).location);
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      top = tree_.child(top, *frame);
+    }
+  }
+  return top;
+}
+
+const std::vector<std::uint32_t>& Expansion::frames_of(LocationId location) {
+  std::vector<std::uint32_t>& frames = of_location_[location];
+  if (frames.empty()) frames = frames_.of_location(run_, run_.locations[location], false);
+  return frames;
+}
+
+std::uint32_t Expansion::with_tails(const CallTree::Node& node, std::uint32_t end) {
+  const auto found = tails_.find(pair_of(run_.tree.node(node.parent).location, node.location));
+  if (found == tails_.end()) return end;
+  for (const LocationId jump : found->second->jumps) {
+    for (const std::uint32_t frame : frames_.of_location(run_, run_.locations[jump], true)) {
+      end = tree_.child(end, frame);
+    }
+  }
+  return end;
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,72 @@
+// Turns the places of recordings into the frames of a profile: inlined functions become frames of
+// their own, as do those that tail calls have left out. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "controller/callpath/profile_tree.h"
+#include "controller/callpath/recording.h"
+#include "controller/report/callpath/model.h"
+
+namespace causalctl::callpath {
+
+// Numbers frames and modules, each once for all runs.
+class Frames {
+ public:
+  explicit Frames(report::callpath::Profile& profile) : profile_(profile) {}
+
+  std::uint32_t of_group(const std::string& name);
+  std::uint32_t of_words(const std::string& words);  // "[woken by]"
+  // Returns the frames of a location, outermost first. `tail`: they are not on the stack.
+  std::vector<std::uint32_t> of_location(const Recording& run, const Location& location, bool tail);
+
+ private:
+  // Module, offset, how many functions are around it, tail, function, file, line. What other runs
+  // know of a place may differ.
+  using Key =
+      std::tuple<std::uint32_t, Address, std::uint32_t, bool, std::string, std::string, int>;
+
+  std::uint32_t number_of_module(const Module& module);
+  std::uint32_t number_of(report::callpath::Frame frame, std::uint32_t module,
+                          std::uint32_t around);
+
+  report::callpath::Profile& profile_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> modules_;
+  std::map<Key, std::uint32_t> frames_;
+};
+
+// Adds the nodes of one run, for one group of threads at a time.
+class Expansion {
+ public:
+  Expansion(const Recording& run, Frames& frames, ProfileTree& tree);
+
+  // Returns the profile's node for a node of the recording, below `top`.
+  std::uint32_t node(NodeId id, std::uint32_t top);
+  // The same without the functions that were inlined there.
+  std::uint32_t entry(NodeId id, std::uint32_t top);
+  // The same, but with the functions that tail calls have left out before it.
+  std::uint32_t entry_by_jumps(NodeId id, std::uint32_t top);
+  // Returns the node of the same path from its end to its beginning, below `top`.
+  std::uint32_t inverted(NodeId id, std::uint32_t top);
+
+ private:
+  const std::vector<std::uint32_t>& frames_of(LocationId location);
+  // Returns the end of the path with the functions that are missing above the node.
+  std::uint32_t with_tails(const CallTree::Node& node, std::uint32_t end);
+
+  const Recording& run_;
+  Frames& frames_;
+  ProfileTree& tree_;
+  std::vector<std::vector<std::uint32_t>> of_location_;
+  std::unordered_map<std::uint64_t, const Tail*> tails_;       // by the pair of locations
+  std::map<std::uint32_t, std::vector<std::uint32_t>> nodes_;  // by `top`
+  std::vector<NodeId> path_;
+};
+
+}  // namespace causalctl::callpath
