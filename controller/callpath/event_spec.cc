@@ -80,4 +80,15 @@ EventSpec parse_event(const std::string& text) {
   reject(text, "unknown");
 }
 
+EventSpec parse_count(const std::string& function) {
+  if (function.empty()) {
+    throw UsageError("--count: no function is named", "for example --count crc32");
+  }
+  EventSpec spec;
+  spec.kind = EventSpec::Kind::function;
+  spec.text = spec.name = function;
+  spec.counted = true;
+  return spec;
+}
+
 }  // namespace causalctl::callpath

@@ -1,4 +1,4 @@
-// What `--event` asks for, besides time on a core and waits (csprof §2.1). Pure.
+// What `--event` and `--count` ask for, besides time on a core and waits (csprof §2.1). Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,10 @@ struct EventSpec {
   std::string name;                    // of the system call; of the function as a progress point's
   bool bytes = false;                  // what the system call returns is summed
   std::optional<Register> argument{};  // the register whose value at the call is summed
+  bool counted = false;                // all calls of the function are counted
+
+  // As it was asked for: "--event page-faults".
+  std::string option() const { return (counted ? "--count " : "--event ") + text; }
 };
 
 inline constexpr const char* kEventForms =
@@ -28,6 +32,8 @@ inline constexpr const char* kEventForms =
 
 // Throws UsageError, which lists the forms.
 EventSpec parse_event(const std::string& text);
+// Of `--count`. Throws UsageError if no function is named.
+EventSpec parse_count(const std::string& function);
 
 // Returns the register with this name ("rdi", "edi"), or nullopt.
 std::optional<Register> register_named(const std::string& name);

@@ -28,9 +28,9 @@ std::uint32_t Frames::of_group(const std::string& name) {
   return number_of(std::move(frame), 0, 0);
 }
 
-std::uint32_t Frames::of_wake() {
+std::uint32_t Frames::of_words(const std::string& words) {
   Frame frame;
-  frame.function = "[woken by]";
+  frame.function = words;
   return number_of(std::move(frame), 0, 0);
 }
 
@@ -105,6 +105,14 @@ std::uint32_t Expansion::entry(NodeId id, std::uint32_t top) {
   if (id == kRoot) return top;
   const CallTree::Node& at = run_.tree.node(id);
   return tree_.child(node(at.parent, top), frames_of(at.location).front());
+}
+
+std::uint32_t Expansion::entry_by_jumps(NodeId id, std::uint32_t top) {
+  if (id == kRoot) return top;
+  const CallTree::Node& at = run_.tree.node(id);
+  std::uint32_t end = node(at.parent, top);
+  if (at.parent != kRoot) end = with_tails(at, end);
+  return tree_.child(end, frames_of(at.location).front());
 }
 
 std::uint32_t Expansion::inverted(NodeId id, std::uint32_t top) {

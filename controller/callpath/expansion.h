@@ -23,7 +23,7 @@ class Frames {
   explicit Frames(report::callpath::Profile& profile) : profile_(profile) {}
 
   std::uint32_t of_group(const std::string& name);
-  std::uint32_t of_wake();
+  std::uint32_t of_words(const std::string& words);  // "[woken by]"
   // Returns the frames of a location, outermost first. `tail`: they are not on the stack.
   std::vector<std::uint32_t> of_location(const Recording& run, const Location& location, bool tail);
 
@@ -51,6 +51,8 @@ class Expansion {
   std::uint32_t node(NodeId id, std::uint32_t top);
   // The same without the functions that were inlined there.
   std::uint32_t entry(NodeId id, std::uint32_t top);
+  // The same, but with the functions that tail calls have left out before it.
+  std::uint32_t entry_by_jumps(NodeId id, std::uint32_t top);
   // Returns the node of the same path from its end to its beginning, below `top`.
   std::uint32_t inverted(NodeId id, std::uint32_t top);
 

@@ -20,6 +20,7 @@ constexpr auto so_far() {
                     Field("period_ns", &Recording::period_ns, kMoment),
                     Field<Recording, Losses>("losses", &Recording::losses),
                     Field("chains", &Recording::chains),
+                    Field("counts", &Recording::counts, kIfSet),
                     Field("long_waits", &Recording::long_waits)};
 }
 
@@ -27,6 +28,7 @@ constexpr auto last() {
   return std::tuple_cat(
       session::last_rows<Recording>(),
       std::tuple{Field("period_ns", &Recording::period_ns), Field("chains", &Recording::chains),
+                 Field("counts", &Recording::counts, kIfSet),
                  Field("long_waits", &Recording::long_waits),
                  Field("controller_cpu_share", &Recording::controller_cpu_share)});
 }

@@ -13,6 +13,7 @@
 #include "controller/callpath/epoch_choice.h"
 #include "controller/callpath/expansion.h"
 #include "controller/callpath/profile_tree.h"
+#include "controller/callpath/scaled_counts.h"
 #include "controller/callpath/tail_counts.h"
 
 namespace causalctl::callpath {
@@ -20,7 +21,6 @@ namespace {
 
 using report::callpath::Chains;
 using report::callpath::Column;
-using report::callpath::Frame;
 using report::callpath::Profile;
 
 constexpr double kWaitsTold = 0.98;  // share of long waits with a path, below which it is told
@@ -87,17 +87,27 @@ void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Prof
   for (std::size_t number = 0; number < runs.size(); ++number) {
     const Recording& run = runs[number];
     Expansion expansion(run, frames, tree);
-    for (const auto& [key, slice] : run.slices) {
+    const ScaledCounts scaled = scaled_counts(run);
+    for (const auto& [key, values] : run.slices) {
       if (!epochs.has(number, key.epoch)) continue;
+      const auto counted = scaled.slices.find(key);
+      const bool is_counted = counted != scaled.slices.end();
+      const Slice& slice = is_counted ? counted->second : values;
       const std::uint32_t top =
           has_groups ? tree.child(0, frames.of_group(name_of_group(run, run.groups[key.group])))
                      : 0;
       const std::size_t column = columns.at(run.name_of_metric(key.metric));
       for (const auto& [node, value] : sorted(slice)) {
-        const std::uint32_t at =
-            is_of_call(key.metric) ? expansion.entry(node, top) : expansion.node(node, top);
+        const std::uint32_t at = is_counted               ? expansion.entry_by_jumps(node, top)
+                                 : is_of_call(key.metric) ? expansion.entry(node, top)
+                                                          : expansion.node(node, top);
         tree.add(at, column, value);
       }
+    }
+    for (const auto& [metric, calls] : scaled.unsampled) {
+      if (!epochs.all() || calls == 0) continue;
+      tree.add(tree.child(0, frames.of_words("[path not sampled]")),
+               columns.at(run.name_of_metric(metric)), calls);
     }
   }
   profile.nodes = tree.nodes();
@@ -121,7 +131,8 @@ void add_wakers(std::span<const Recording> runs, Profile& profile) {
           groups.size() > 1 ? tree.child(0, frames.of_group(name_of_group(run, run.groups[group])))
                             : 0;
       for (const auto& [pair, value] : sums) {
-        const std::uint32_t wake = tree.child(expansion.node(pair.first, top), frames.of_wake());
+        const std::uint32_t wake =
+            tree.child(expansion.node(pair.first, top), frames.of_words("[woken by]"));
         tree.add(expansion.inverted(pair.second, wake), 0, value);
       }
     }
@@ -181,6 +192,7 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
   profile.chains = chains_of(runs);
   profile.tail_calls = count_tails(runs, epochs);
   profile.epochs = epochs.rows();
+  profile.counts = counts_of(runs);
   std::uint64_t samples = 0;
   double sampled_ns = 0;
   bool one_program = true;
@@ -201,7 +213,8 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
     add_notes(run, which, profile);
   }
   if (!epochs.all()) {
-    profile.notes.emplace_back("Only some epochs are shown; chains and losses are those of all.");
+    profile.notes.emplace_back(
+        "Only some epochs are shown; chains, losses and numbers of calls are those of all.");
   }
   if (!one_program) profile.notes.emplace_back("The runs are of different programs.");
   profile.period_ns = samples > 0

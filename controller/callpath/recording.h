@@ -97,6 +97,30 @@ struct EventMetric {
   }
 };
 
+// All calls of a function, as the kernel counts them. The metric of the event says by which paths
+// the sampled ones came.
+struct FunctionCount {
+  std::string event;           // the metric
+  std::string function;        // as the user wrote it
+  std::uint64_t calls = 0;     // that were counted
+  Nanoseconds wall_ns = 0;     // of the recording so far
+  Nanoseconds counted_ns = 0;  // of this, when they were counted: less where they cost too much
+  Nanoseconds cost_ns = 0;     // what counting one costs its thread
+  double cost_share = 0;  // of the time of the thread with the most calls, while they were counted
+  std::string missing;    // if some calls are not in it: which, and why
+
+  static constexpr auto fields() {
+    return std::tuple{Field("event", &FunctionCount::event),
+                      Field("function", &FunctionCount::function),
+                      Field("calls", &FunctionCount::calls),
+                      Field("wall_ns", &FunctionCount::wall_ns),
+                      Field("counted_ns", &FunctionCount::counted_ns),
+                      Field("cost_ns", &FunctionCount::cost_ns),
+                      Field("cost_share", &FunctionCount::cost_share),
+                      Field("missing", &FunctionCount::missing, kIfSet)};
+  }
+};
+
 inline constexpr std::size_t kFixedMetrics = names_of(Metric{}).size();
 inline constexpr std::size_t kMostEvents = 32;
 constexpr Metric metric_of_event(std::size_t index) {
@@ -162,6 +186,7 @@ struct LongWaits {
 struct Recording : session::Recording {
   Nanoseconds period_ns = 0;  // mean CPU time from one sample of a thread to its next
   std::vector<EventMetric> events;
+  std::vector<FunctionCount> counts;
   std::vector<Module> modules;
   std::vector<Location> locations;
   std::vector<Group> groups;

@@ -9,6 +9,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/callpath/counts.h"
 #include "controller/callpath/event_cost.h"
 #include "controller/callpath/missing_callers.h"
 #include "controller/callpath/namer.h"
@@ -60,12 +61,21 @@ std::vector<WatchedEvent> find_events(Pid target, const Settings& settings, Reco
   if (settings.events.empty()) return {};
   unwind::Symbolizer symbolizer(target);
   std::vector<WatchedEvent> events = watch_events(settings.events, target, symbolizer);
-  std::size_t uprobes = 0;
-  for (const WatchedEvent& event : events) {
-    recording.events.push_back(event.metric);
-    if (event.spec.kind == EventSpec::Kind::function) uprobes += event.templates.size();
-  }
   const std::size_t threads = procfs::threads(target).size();
+  std::size_t uprobes = 0;
+  for (WatchedEvent& event : events) {
+    recording.events.push_back(event.metric);
+    for (const std::string& remark : event.remarks) recording.warnings.push_back(remark);
+    if (event.spec.kind != EventSpec::Kind::function) continue;
+    if (event.spec.counted && (uprobes + event.templates.size()) * threads > kMostUprobeEvents) {
+      event.templates.clear();
+      recording.warnings.push_back(
+          fmt::format("{}: by which paths the calls come is not known, as that would need {} perf "
+                      "events, of which each takes the kernel 50 ms to close",
+                      event.spec.option(), event.places.size() * threads));
+    }
+    uprobes += event.templates.size();
+  }
   if (uprobes * threads > kMostUprobeEvents) {
     throw Error(fmt::format("uprobes at {} places in {} threads need {} perf events, of which each "
                             "takes the kernel 50 ms to close; at most {} are possible",
@@ -104,7 +114,8 @@ class Run {
                    },
                    [this](const char* name) { return places_.outside(name); }},
                   settings.grouping, settings.waits, recording),
-        epochs_(settings.epochs, recorder_, recording) {
+        epochs_(settings.epochs, recorder_, recording),
+        counts_(target, events_, session_, recording) {
     epochs_.arm(target, session_);
     if (settings.wakers) recorder_.record_wakers();
     for (const WatchedEvent& event : events_) {
@@ -119,6 +130,7 @@ class Run {
     session_.start();
     mappings_.read();  // there were no records before
     unwinder_.mend_stacks();
+    counts_.start(monotonic_now());
     hooks_.followed();
     begin_ns_ = drained_ns_ = monotonic_now();
     epochs_.start(begin_ns_);
@@ -161,6 +173,7 @@ class Run {
     drained_ns_ = monotonic_now();
     for (const perf::Event& event : session_.drain(drained_ns_)) {
       epochs_.take(event);
+      notice_thread(event);
       mappings_.take(event);
       // The recording begins with the first reading, a moment after the first samples.
       if (std::holds_alternative<perf::SampleEvent>(event) &&
@@ -174,24 +187,41 @@ class Run {
     ask_names();
   }
 
+  void notice_thread(const perf::Event& event) {
+    const auto* start = std::get_if<perf::ThreadStartEvent>(&event);
+    if (start != nullptr && !start->is_peer && start->time_ns > begin_ns_) counts_.thread_began();
+  }
+
+  // How often the event happened in the thread in which it did most often.
+  std::uint64_t seen_so_far(std::uint32_t tag) const {
+    return events_[tag].templates.empty() ? counts_.calls(tag) : session_.events_seen(tag);
+  }
+
   // Closes and opens uprobes so that they do not cost more than they may.
   void keep_cost_small(Nanoseconds time_ns) {
     for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
       if (events_[tag].cost_ns == 0) continue;
-      const std::uint64_t seen = is_open_[tag] ? session_.events_seen(tag) : 0;
+      const std::uint64_t seen = is_open_[tag] ? seen_so_far(tag) : 0;
       const std::uint64_t fresh = seen > seen_[tag] ? seen - seen_[tag] : 0;
       seen_[tag] = seen;
       const bool goes_on = budgets_[tag].may_go_on(fresh, time_ns);
       if (goes_on == is_open_[tag]) continue;
-      goes_on ? session_.open_events(events_[tag].templates) : session_.close_events(tag);
+      if (goes_on) {
+        session_.open_events(events_[tag].templates);
+        counts_.open(tag, monotonic_now());
+      } else {
+        counts_.close(tag, monotonic_now());
+        session_.close_events(tag);
+      }
       is_open_[tag] = goes_on;
-      seen_[tag] = 0;
+      seen_[tag] = events_[tag].templates.empty() ? counts_.calls(tag) : 0;
     }
   }
 
   // What the report must say of the events.
   void warn_of_events() {
     for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
+      if (counts_.has(tag)) continue;
       const std::string& name = events_[tag].metric.name;
       const CostBudget& budget = budgets_[tag];
       if (recorder_.event_sum(tag) == 0) {
@@ -253,6 +283,12 @@ class Run {
   void update_losses() {
     recording_.wall_ns = drained_ns_ - begin_ns_;
     const perf::SessionLosses losses = session_.losses();
+    std::vector<double> cost_shares;
+    for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
+      cost_shares.push_back(budgets_[tag].hits_per_second() *
+                            static_cast<double>(events_[tag].cost_ns) / kSecond);
+    }
+    counts_.update(monotonic_now(), cost_shares);
     recording_.losses.records_lost = losses.records_lost;
     recording_.losses.throttles = losses.throttles;
     recording_.losses.stacks_copied_in_part = losses.stacks_copied_in_part;
@@ -292,6 +328,7 @@ class Run {
   MissingCallers missing_callers_;
   Recorder recorder_;
   Epochs epochs_;
+  Counts counts_;
   Nanoseconds begin_ns_ = 0;
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come
   std::size_t asked_ = 0;       // locations whose names were asked for

@@ -23,6 +23,9 @@ using Kind = EventSpec::Kind;
 constexpr std::uint64_t kFirstCycles = 4'000'000;  // from one sample to the next
 constexpr std::uint64_t kFewestCycles = 1'000'000;
 constexpr std::size_t kEventSuggestions = 5;
+// Of how many calls that are counted one is sampled at the beginning: few calls should have a path,
+// and the samples of many should fit into the ring.
+constexpr std::uint64_t kFirstCalls = 13;
 
 perf::EventTemplate template_of(std::uint32_t type, std::uint64_t config, std::uint32_t tag,
                                 const std::string& what) {
@@ -86,7 +89,8 @@ progress::Point resolve(const EventSpec& spec, Pid target, unwind::Symbolizer& s
     return progress::resolve(spec.name, target, symbolizer);
   } catch (const UsageError&) {
     const auto colon = spec.name.rfind(':');
-    if (spec.argument || colon == std::string::npos || colon == 0 || spec.name[colon - 1] == ':') {
+    if (spec.counted || spec.argument || colon == std::string::npos || colon == 0 ||
+        spec.name[colon - 1] == ':') {
       throw;
     }
     const std::string name = spec.name.substr(colon + 1);
@@ -106,7 +110,7 @@ void watch_function(Pid target, unwind::Symbolizer& symbolizer, std::uint32_t ta
   const progress::Point point = resolve(spec, target, symbolizer);
   if (point.places.empty() || std::holds_alternative<progress::SampledSpec>(point.spec) ||
       std::holds_alternative<progress::UsdtSpec>(point.spec)) {
-    throw UsageError(fmt::format("--event {}: not a place in code", spec.text),
+    throw UsageError(fmt::format("{}: not a place in code", spec.option()),
                      "name a function, FILE:LINE, or BINARY+0xOFFSET");
   }
   const progress::UprobePlan plan = progress::plan_uprobes(point, target, tag);
@@ -114,11 +118,15 @@ void watch_function(Pid target, unwind::Symbolizer& symbolizer, std::uint32_t ta
     perf::EventTemplate event;
     event.attr = perf::uprobe_attr(place);
     event.tag = tag;
-    event.what = fmt::format("uprobe for --event {}", spec.text);
+    event.what = "uprobe for " + spec.option();
+    if (spec.counted) event.first_every = kFirstCalls;
     watched.templates.push_back(std::move(event));
   }
   watched.cost_ns = plan.visit_cost_ns;
-  watched.metric = {spec.text, "calls", fmt::format("Calls of {}", spec.name)};
+  watched.places = plan.places;
+  watched.remarks = point.remarks;
+  watched.metric = {(spec.counted ? "count:" : "") + spec.text, "calls",
+                    fmt::format("Calls of {}", spec.name)};
   if (!spec.argument) return;
   const std::string name = spec.text.substr(spec.text.rfind(':') + 1);
   watched.metric.unit = "sum";

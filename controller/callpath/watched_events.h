@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -9,6 +10,7 @@
 #include "controller/callpath/recording.h"
 #include "controller/perf/events.h"
 #include "controller/perf/sampled_event.h"
+#include "controller/perf/uprobe_place.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::callpath {
@@ -17,6 +19,8 @@ struct WatchedEvent {
   EventMetric metric;
   EventSpec spec;
   std::vector<perf::EventTemplate> templates;  // one for each place of a function
+  std::vector<perf::UprobePlace> places;       // of a function
+  std::vector<std::string> remarks;  // what of a function is not counted, or is besides; sentences
   Nanoseconds cost_ns = 0;  // what each event costs its thread, sampled or not; 0: next to nothing
 };
 

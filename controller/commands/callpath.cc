@@ -48,7 +48,7 @@ constexpr std::string_view kDlopen = "dlopen";
 struct CallpathArguments {
   std::vector<std::string> target;  // a PID, or a command
   std::string duration, period = "auto", threads = "all";
-  std::vector<std::string> events, epochs;
+  std::vector<std::string> events, counts, epochs;
   std::string slowdown = "3";
   bool wakers = false;
   std::string log = "callpath.jsonl";
@@ -105,6 +105,12 @@ callpath::EpochSettings epochs_of(const std::vector<std::string>& options) {
   return settings;
 }
 
+void add_once(callpath::EventSpec spec, std::vector<callpath::EventSpec>& specs) {
+  const bool is_there = std::any_of(
+      specs.begin(), specs.end(), [&](const auto& each) { return each.option() == spec.option(); });
+  if (!is_there) specs.push_back(std::move(spec));
+}
+
 callpath::Settings settings_of(const CallpathArguments& arguments) {
   callpath::Settings settings;
   if (!arguments.duration.empty()) {
@@ -121,10 +127,14 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
   for (const std::string& event : arguments.events) {
     if (event == "offcpu") settings.waits = true;
     if (event == "cpu" || event == "offcpu") continue;
-    settings.events.push_back(callpath::parse_event(event));
+    add_once(callpath::parse_event(event), settings.events);
+  }
+  for (const std::string& function : arguments.counts) {
+    add_once(callpath::parse_count(function), settings.events);
   }
   if (settings.events.size() > callpath::kMostEvents) {
-    throw UsageError(fmt::format("--event: at most {} can be recorded", callpath::kMostEvents));
+    throw UsageError(
+        fmt::format("--event, --count: at most {} can be recorded", callpath::kMostEvents));
   }
   settings.most_slowdown = slowdown_of(arguments.slowdown);
   settings.wakers = arguments.wakers;
@@ -186,6 +196,14 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
   return ExitCode::ok;
 }
 
+// Whether places in code must be found, of which some may be in libraries.
+bool names_code(const callpath::Settings& settings) {
+  return !settings.epochs.points.empty() ||
+         std::any_of(settings.events.begin(), settings.events.end(), [](const auto& each) {
+           return each.kind == callpath::EventSpec::Kind::function;
+         });
+}
+
 ExitCode run(const CallpathArguments& arguments) {
   set_log_level(arguments.console);
   const callpath::Settings settings = settings_of(arguments);
@@ -201,6 +219,7 @@ ExitCode run(const CallpathArguments& arguments) {
   config::Target target;
   target.command = arguments.target;
   return with_program(target, [&](Pid pid, tracee::Guardian& guardian) {
+    if (names_code(settings)) load_libraries(guardian);
     return record_process(pid, arguments, settings, [&guardian] {
       if (guardian.is_suspended()) guardian.release();
     });
@@ -228,11 +247,15 @@ void add_callpath(CLI::App& app, Command& selected) {
   recording.list("--event", arguments->events, callpath::kEventForms,
                  "what is recorded: time on a core, time spent waiting [both], and events by path: "
                  "page faults, a system call, calls of a function, cycles");
+  recording.list(
+      "--count", arguments->counts, "FUNCTION",
+      "count all calls of a function, exactly if they are not too many; with their paths");
   recording.flag("--wakers", arguments->wakers,
                  "record, and show at the end, who ended the time in which threads were blocked");
   recording.value(
       "--max-slowdown", arguments->slowdown, "PERCENT",
-      "what uprobes of --event may cost a thread; dearer ones are recorded in bursts [3]");
+      "what uprobes of --event and --count may cost a thread; dearer ones are recorded in bursts "
+      "[3]");
   recording.value("--threads", arguments->threads, "all|by-name|each|by-start",
                   "which threads are told apart [all are one group]");
   recording.list("--epoch", arguments->epochs, "every TIME|dlopen|on SPEC",

@@ -19,6 +19,12 @@ EventCloser::~EventCloser() {
 }
 
 void EventCloser::close(std::vector<EventFd> events) {
+  std::vector<Fd> all;
+  for (EventFd& event : events) all.push_back(event.release());
+  close(std::move(all));
+}
+
+void EventCloser::close(std::vector<Fd> events) {
   if (events.empty()) return;
   if (!thread_.joinable()) {
     try {
@@ -38,7 +44,7 @@ void EventCloser::work() {
   for (;;) {
     changed_.wait(guard, [this] { return ending_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    std::vector<EventFd> now = std::exchange(waiting_, {});
+    std::vector<Fd> now = std::exchange(waiting_, {});
     guard.unlock();
     now.clear();
     guard.lock();

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "controller/base/fd.h"
 #include "controller/perf/event.h"
 
 namespace causalctl::perf {
@@ -18,14 +19,16 @@ class EventCloser {
   EventCloser(const EventCloser&) = delete;
   EventCloser& operator=(const EventCloser&) = delete;
 
-  void close(std::vector<EventFd> events);  // starts the thread at the first call with any event
+  // Each starts the thread at the first call with any event, and closes them in their order.
+  void close(std::vector<EventFd> events);
+  void close(std::vector<Fd> events);
 
  private:
   void work();
 
   std::mutex lock_;
   std::condition_variable changed_;
-  std::vector<EventFd> waiting_;
+  std::vector<Fd> waiting_;
   bool ending_ = false;
   std::thread thread_;
 };

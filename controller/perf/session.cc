@@ -227,7 +227,7 @@ void Session::finish(Tid tid, Nanoseconds exit_ns) {
   auto& events = entry->second;
   read(events);
   if (events.thread().tid != tid) return;  // it lives, by exec under another number
-  for (const auto& [tag, event] : events.visits()) finished_counts_[tag] += event.read_count();
+  keep_counts(events);
   if (!events.exit_seen()) merger_.push(ThreadExitEvent{events.thread(), exit_ns});
   closer_.close(events.take_uprobes());
   threads_.erase(entry);

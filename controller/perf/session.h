@@ -71,6 +71,10 @@ class Session final : public EventSource {
   // Returns how often an event of SessionOptions::events had happened at the last sample of it, in
   // the thread in which it did most often, since it was opened.
   std::uint64_t events_seen(std::uint32_t tag) const;
+  // Returns how often an event of SessionOptions::events has happened so far, dead threads
+  // included, while it was open. What a new thread does before the drain after its birth is not in
+  // it.
+  std::uint64_t events_counted(std::uint32_t tag) const;
   // Closes an event in all threads, and opens it again.
   void close_events(std::uint32_t tag);
   void open_events(const std::vector<EventTemplate>& events);
@@ -94,6 +98,7 @@ class Session final : public EventSource {
   bool open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns);
   void scan_until_stable();
   void finish(Tid tid, Nanoseconds exit_ns);
+  void keep_counts(const ThreadEvents& events);
 
   void read(ThreadEvents& events);
   void handle(ThreadEvents& events, const Record& record);
@@ -123,6 +128,7 @@ class Session final : public EventSource {
   std::size_t expected_threads_ = 0;
   std::uint32_t last_serial_ = 0;
   std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;  // by tag
+  std::unordered_map<std::uint32_t, std::uint64_t> closed_events_;    // counts, by tag
   std::set<Tid> refused_;   // listed in /proc, but not to be opened: a dead leader, no resources
   std::set<Tid> suspects_;  // listed at the last scan, and not known
 

@@ -23,12 +23,32 @@ std::uint64_t Session::events_seen(std::uint32_t tag) const {
   return most;
 }
 
+void Session::keep_counts(const ThreadEvents& events) {
+  for (const auto& [tag, event] : events.visits()) finished_counts_[tag] += event.read_count();
+  for (const SampledEvent& each : events.sampled_events()) {
+    if (!each.wakes()) closed_events_[each.tag()] += each.event().read_count();
+  }
+}
+
+std::uint64_t Session::events_counted(std::uint32_t tag) const {
+  const auto closed = closed_events_.find(tag);
+  std::uint64_t sum = closed == closed_events_.end() ? 0 : closed->second;
+  for (const auto& [tid, events] : threads_) {
+    for (const SampledEvent& each : events.sampled_events()) {
+      if (each.tag() == tag && !each.wakes()) sum += each.event().read_count();
+    }
+  }
+  return sum;
+}
+
 void Session::close_events(std::uint32_t tag) {
   const auto is_meant = [tag](const auto& each) { return each.tag == tag && !each.wakes; };
   std::erase_if(plan_.events, is_meant);
   for (auto& [tid, events] : threads_) {
     for (const SampledEvent& each : events.sampled_events()) {
-      if (each.tag() == tag && !each.wakes()) each.event().disable();
+      if (each.tag() != tag || each.wakes()) continue;
+      each.event().disable();
+      closed_events_[tag] += each.event().read_count();
     }
     read(events);
     closer_.close(events.take_sampled_events(tag));

@@ -5,19 +5,23 @@
 
 namespace causalctl::perf {
 
-bool UprobeVisits::make(std::string& reason) {
-  if (uprobes_) return true;
+std::optional<Uprobes> make_uprobes(Pid target, std::string& reason) {
   const UprobeTrial& trial = uprobe_trial();
   reason = trial.finding;
-  if (!trial.means) return false;
+  if (!trial.means) return std::nullopt;
   try {
-    uprobes_.emplace(target_, *trial.means);
+    return Uprobes(target, *trial.means);
   } catch (const Error& error) {
     reason = error.what();
-    return false;
+    return std::nullopt;
   }
-  if (started_) uprobes_->start();
-  return true;
+}
+
+bool UprobeVisits::make(std::string& reason) {
+  if (uprobes_) return true;
+  uprobes_ = make_uprobes(target_, reason);
+  if (uprobes_ && started_) uprobes_->start();
+  return uprobes_.has_value();
 }
 
 bool UprobeVisits::add(const std::vector<UprobePlace>& places, std::string& reason) {

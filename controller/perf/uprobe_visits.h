@@ -13,6 +13,9 @@
 
 namespace causalctl::perf {
 
+// Returns nullopt, with the `reason`, where no program can count hits here.
+std::optional<Uprobes> make_uprobes(Pid target, std::string& reason);
+
 class UprobeVisits {
  public:
   explicit UprobeVisits(Pid target) : target_(target) {}

@@ -49,7 +49,7 @@ struct LinkOfUprobes {
 struct Shared {
   std::uint64_t started = 0;
   std::uint64_t lost = 0;
-  std::array<std::uint64_t, Uprobes::kMostTags> counts{};
+  std::array<std::uint64_t, Uprobes::kMostCountedTags> counts{};
 };
 
 struct RingRecord {  // one hit in the ring
@@ -102,8 +102,9 @@ void numbers(BpfCode& code, const std::optional<Namespace>& space, BpfCode::Labe
 
 // Does this at each hit:
 //   if (!shared.started || process != target) return 0
-//   tag = the place's cookie; if (tag >= kMostTags) return 0
+//   tag = the place's cookie; if (tag >= kMostCountedTags) return 0
 //   time = now; ++shared.counts[tag]
+//   if (tag >= kMostTags) return 0
 //   record = a place in the ring; if there is none: ++shared.lost
 //   else: *record = {time, thread, tag}
 // A program that returned 1 would have the uprobe removed.
@@ -128,13 +129,14 @@ std::vector<bpf_insn> program_for(Pid target, const std::optional<Namespace>& sp
   code.move(BPF_REG_1, context);
   code.call(BPF_FUNC_get_attach_cookie);
   code.move(tag, BPF_REG_0);
-  code.jump_if(BPF_JGE | BPF_K, tag, 0, Uprobes::kMostTags, end);
+  code.jump_if(BPF_JGE | BPF_K, tag, 0, Uprobes::kMostCountedTags, end);
   code.move(BPF_REG_1, tag);
   code.shift_left(BPF_REG_1, 3);
   code.set_to_map_value(BPF_REG_2, shared);
   code.add_to(BPF_REG_2, BPF_REG_1);
   code.set(BPF_REG_3, 1);
   code.atomic_add(BPF_REG_2, offsetof(Shared, counts), BPF_REG_3);
+  code.jump_if(BPF_JGE | BPF_K, tag, 0, Uprobes::kMostTags, end);
   code.set_to_map(BPF_REG_1, ring);
   code.set(BPF_REG_2, sizeof(RingRecord));
   code.set(BPF_REG_3, 0);
@@ -258,8 +260,12 @@ Uprobes::Uprobes(Uprobes&&) noexcept = default;
 Uprobes& Uprobes::operator=(Uprobes&&) noexcept = default;
 
 void Uprobes::add(const std::vector<UprobePlace>& places) {
-  for (const UprobePlace& place : places) INVARIANT(place.tag < kMostTags);
-  for (Fd& fd : impl_->link(places)) impl_->open.push_back(std::move(fd));
+  for (Fd& fd : open(places)) impl_->open.push_back(std::move(fd));
+}
+
+std::vector<Fd> Uprobes::open(const std::vector<UprobePlace>& places) {
+  for (const UprobePlace& place : places) INVARIANT(place.tag < kMostCountedTags);
+  return impl_->link(places);
 }
 
 void Uprobes::start() { __atomic_store_n(&impl_->shared().started, 1, __ATOMIC_RELEASE); }

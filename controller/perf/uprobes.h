@@ -17,6 +17,7 @@
 #include <memory>
 #include <vector>
 
+#include "controller/base/fd.h"
 #include "controller/base/types.h"
 #include "controller/perf/uprobe_place.h"
 
@@ -32,6 +33,8 @@ class Uprobes {
  public:
   enum class Means : std::uint8_t { links, events };
   static constexpr std::uint32_t kMostTags = 256;
+  // Hits of tags from kMostTags on are counted, and not in the ring.
+  static constexpr std::uint32_t kMostCountedTags = 2 * kMostTags;
 
   // Loads the program for `target`. Throws Error with a hint if BPF is not permitted, the kernel is
   // too old, or the target's threads have other numbers here than in the kernel (pid namespaces).
@@ -42,8 +45,10 @@ class Uprobes {
 
   // Adds all of them, or, if it throws, none. Hits before start() are not counted. Throws Error
   // with error_number() kNotSupported if a uprobe cannot stand on one of the instructions.
-  // REQUIRES: each tag is below kMostTags.
+  // REQUIRES: each tag is below kMostCountedTags.
   void add(const std::vector<UprobePlace>& places);
+  // The same, but the uprobes stand until the caller closes what is returned, in its order.
+  [[nodiscard]] std::vector<Fd> open(const std::vector<UprobePlace>& places);
   void start();
 
   // Appends the hits since the last call, each thread's in order. Returns how many were lost since

@@ -1,12 +1,13 @@
 // The format of callgrind, for callgrind_annotate and KCachegrind: costs by function and line, and
 // for each call the cost of what was called, and how often it was made, at least. Of an edge of
-// which no call is certain to be another one, it says 1.
+// which no call is certain to be another one, it says 1. Calls that were all counted are exact.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "controller/base/printable.h"
@@ -53,12 +54,29 @@ std::vector<Function> functions_of(const Profile& profile, const Labels& labels,
   return functions;
 }
 
-// Returns how often each node's call was made, as far as it is known.
-std::vector<std::uint64_t> counts_of(const Profile& profile) {
-  for (std::size_t column = 0; column < profile.columns.size(); ++column) {
-    if (profile.columns[column].name == "new_min") return profile.own[column];
+// Returns how often each node's call was made, as far as it is known. Of a function whose calls
+// were all counted, it is the number of those by that path, whatever the samples of time have seen.
+std::vector<std::uint64_t> counts_of(const Profile& profile, const Labels& labels) {
+  std::vector<std::uint64_t> counts(profile.nodes.size());
+  const auto column_named = [&](const std::string& name) {
+    const auto found = std::find_if(profile.columns.begin(), profile.columns.end(),
+                                    [&](const Column& each) { return each.name == name; });
+    return found == profile.columns.end() ? nullptr : &profile.own[found - profile.columns.begin()];
+  };
+  if (const auto* seen = column_named("new_min"); seen != nullptr) counts = *seen;
+  for (const Count& count : profile.counts) {
+    const auto* calls = column_named(count.column);
+    if (calls == nullptr) continue;
+    std::set<std::uint32_t> counted;  // labels
+    for (std::size_t node = 1; node < counts.size(); ++node) {
+      if ((*calls)[node] > 0) counted.insert(labels.of_frame[profile.nodes[node].frame]);
+    }
+    for (std::size_t node = 1; node < counts.size(); ++node) {
+      if (counted.contains(labels.of_frame[profile.nodes[node].frame]))
+        counts[node] = (*calls)[node];
+    }
   }
-  return std::vector<std::uint64_t>(profile.nodes.size());
+  return counts;
 }
 
 // Writes a name with its number, which stands for it from then on.
@@ -110,7 +128,7 @@ std::string render_callgrind(const Profile& all) {
   const auto object_of = [](const Frame& frame) {
     return frame.module.empty() ? "???" : frame.module;
   };
-  const std::vector<Function> functions = functions_of(profile, labels, counts_of(all));
+  const std::vector<Function> functions = functions_of(profile, labels, counts_of(all, labels));
   for (std::uint32_t label = 0; label < functions.size(); ++label) {
     if (functions[label].own.empty()) continue;
     const Frame& frame = profile.frames[labels.all[label].frame];

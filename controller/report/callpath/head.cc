@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "controller/base/printable.h"
 #include "controller/report/callpath/labels.h"
@@ -58,6 +59,39 @@ std::string chain_words(const Profile& profile) {
                         grouped(reason.count), reason.text);
   }
   return text + ".";
+}
+
+std::vector<std::string> count_lines(const Profile& profile) {
+  const auto rate = [](double calls) {
+    return calls >= 10 ? grouped(static_cast<std::uint64_t>(std::llround(calls)))
+                       : number(calls, 1);
+  };
+  std::vector<std::string> lines;
+  for (const Count& count : profile.counts) {
+    std::string& line =
+        lines.emplace_back(fmt::format("calls of {}: {}{}", count.function,
+                                       count.exact                                  ? ""
+                                       : count.too_dear || count.counted_share >= 1 ? "at least "
+                                                                                    : "about ",
+                                       grouped(count.calls)));
+    if (count.exact) line += " (exact)";
+    if (count.calls > 0) {
+      line += fmt::format(", {}{}", count.too_dear ? "more than " : "", rate(count.per_second));
+      if (rate(count.most_per_second) != rate(count.per_second)) {
+        line += fmt::format(" to {}", rate(count.most_per_second));
+      }
+      line += " a second";
+    }
+    if (count.counted_share < 1) {
+      line += fmt::format(
+          ". They were counted {} % of the time, as each costs its thread {}: together {} % of a "
+          "thread's time while they are counted",
+          percent(count.counted_share), duration(count.cost_ns), percent(count.cost_share));
+    }
+    if (count.too_dear) line += ", too much to tell how many there are otherwise";
+    if (!count.missing.empty()) line += fmt::format(" ({})", count.missing);
+  }
+  return lines;
 }
 
 }  // namespace causalctl::report::callpath

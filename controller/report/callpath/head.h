@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/report/callpath/model.h"
 
@@ -23,5 +24,8 @@ std::string program_words(const Profile& profile);
 std::string sampling_words(const Profile& profile);
 // How the call chains ended, as a sentence; empty if there were none.
 std::string chain_words(const Profile& profile);
+
+// How often functions were called, a line each.
+std::vector<std::string> count_lines(const Profile& profile);
 
 }  // namespace causalctl::report::callpath

@@ -152,6 +152,9 @@ std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
   if (const std::string chains = chain_words(profile); !chains.empty()) {
     list.emplace_back("completeness", chains);
   }
+  for (const std::string& line : count_lines(profile)) {
+    list.emplace_back("counted", printable(line));
+  }
   return list;
 }
 

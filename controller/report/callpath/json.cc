@@ -53,6 +53,20 @@ Json head(const Profile& profile, const LabelTree& tree) {
                         {"found", profile.tail_calls.found},
                         {"ambiguous", profile.tail_calls.ambiguous},
                         {"unexplained", profile.tail_calls.unexplained}};
+  json["counts"] = Json::array();
+  for (const Count& count : profile.counts) {
+    json["counts"].push_back({{"function", count.function},
+                              {"column", count.column},
+                              {"calls", count.calls},
+                              {"exact", count.exact},
+                              {"too_dear", count.too_dear},
+                              {"per_second", json_number(count.per_second)},
+                              {"most_per_second", json_number(count.most_per_second)},
+                              {"counted_share", json_number(count.counted_share)},
+                              {"cost_ns", count.cost_ns},
+                              {"cost_share", json_number(count.cost_share)},
+                              {"missing", count.missing}});
+  }
   json["epochs"] = Json::array();
   for (const Epoch& epoch : profile.epochs) {
     json["epochs"].push_back({{"run", epoch.run},

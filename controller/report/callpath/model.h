@@ -11,8 +11,8 @@
 
 namespace causalctl::report::callpath {
 
-// The unit of columns that tell of each path how often its last call was made. What is below it
-// does not add to it.
+// The unit of columns that tell of each path how often its last call was made. Unless the column is
+// of an event, what is below it does not add to it.
 inline constexpr const char* kCalls = "calls";
 
 struct Column {
@@ -69,6 +69,23 @@ struct Epoch {
   std::uint64_t samples = 0;
 };
 
+// How often a function was called, as far as it was counted.
+struct Count {
+  std::string function;
+  std::string column;       // the column with the calls by path
+  std::uint64_t calls = 0;  // in the whole time
+  bool exact = false;       // otherwise `calls` is an estimate, or some are missing
+  // Where it was not always counted: a second, from what was seen to what it may be, as threads are
+  // slowed down while they are counted. Otherwise both are the same.
+  double per_second = 0;
+  double most_per_second = 0;
+  double counted_share = 1;  // of the time
+  bool too_dear = false;     // it is known only that there were `calls` or more
+  Nanoseconds cost_ns = 0;   // what counting one costs its thread
+  double cost_share = 0;     // of the time of the busiest thread, while it was counted
+  std::string missing;       // which calls are not in it, and why
+};
+
 struct Profile {
   std::string program;  // path of the executable
   std::string host;     // empty if several are combined
@@ -79,6 +96,7 @@ struct Profile {
   Nanoseconds period_ns = 0;
   Chains chains;
   TailCalls tail_calls;
+  std::vector<Count> counts;
   std::vector<Epoch> epochs;    // those that are shown, in order
   std::vector<Column> columns;  // the first one is what the paths are ranked by
   bool first_only = false;      // the text shows the tree of no other column
@@ -98,7 +116,8 @@ Profile ranked_by(Profile profile, std::size_t column);
 // Returns for each node the sum over it and all nodes below it. REQUIRES: one value for each node.
 std::vector<std::uint64_t> totals(const Profile& profile, std::size_t column);
 
-// Returns the profile without the columns that count calls, for formats that add up what is below.
+// Returns the profile without the columns that count calls by path only, for formats that add up
+// what is below.
 Profile without_calls(Profile profile);
 
 }  // namespace causalctl::report::callpath

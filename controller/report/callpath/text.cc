@@ -317,6 +317,7 @@ void write_header(const Profile& profile, Text& out) {
                              kBold));
   if (const std::string chains = chain_words(profile); !chains.empty()) out.paragraph(chains);
   write_tail_calls(profile.tail_calls, out);
+  for (const std::string& line : count_lines(profile)) out.paragraph(printable(line));
   for (const std::string& note : profile.notes) out.paragraph(printable(note));
 }
 

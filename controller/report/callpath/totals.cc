@@ -25,7 +25,7 @@ Profile ranked_by(Profile profile, std::size_t column) {
 
 Profile without_calls(Profile profile) {
   for (std::size_t i = profile.columns.size(); i-- > 0;) {
-    if (profile.columns[i].unit != kCalls) continue;
+    if (profile.columns[i].unit != kCalls || profile.columns[i].is_event) continue;
     profile.columns.erase(profile.columns.begin() + static_cast<std::ptrdiff_t>(i));
     profile.own.erase(profile.own.begin() + static_cast<std::ptrdiff_t>(i));
   }

@@ -67,6 +67,25 @@ TEST_CASE("Uprobes report all threads, present and future, by each means", "[per
   SECTION("an event for each place") { counts_in_all_threads(Uprobes::Means::events); }
 }
 
+TEST_CASE("Uprobes may be counted without a record, and closed", "[perf]") {
+  const auto means = GENERATE(Uprobes::Means::links, Uprobes::Means::events);
+  probed::Child child;
+  Uprobes uprobes(child.pid(), means);
+  constexpr std::uint32_t counted = Uprobes::kMostTags + 3;
+  auto open = uprobes.open({place_of(child, "probed::function_1", counted)});
+  uprobes.start();
+  child.start_thread();
+  child.hit(kHits);
+  child.hit_in_thread(kHits);
+  CHECK(uprobes.count(counted) == 2 * kHits);
+  std::vector<perf::UprobeHit> hits;
+  CHECK(uprobes.read(hits) == 0);
+  CHECK(hits.empty());
+  open.clear();
+  child.hit(kHits);
+  CHECK(uprobes.count(counted) == 2 * kHits);
+}
+
 TEST_CASE("Uprobes of which one cannot be had are none at all", "[perf]") {
   probed::Child child;
   Uprobes uprobes(child.pid(), Uprobes::Means::links);

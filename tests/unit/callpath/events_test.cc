@@ -47,6 +47,14 @@ TEST_CASE("what --event may name", "[callpath]") {
   }
 }
 
+TEST_CASE("what --count may name", "[callpath]") {
+  const EventSpec spec = parse_count("ns::f");
+  CHECK((spec.kind == Kind::function && spec.counted && spec.name == "ns::f" && !spec.argument));
+  CHECK(spec.option() == "--count ns::f");
+  CHECK(parse_event("cycles").option() == "--event cycles");
+  CHECK_THROWS_AS(parse_count(""), UsageError);
+}
+
 TEST_CASE("what a sample of an event adds", "[callpath]") {
   CHECK(value("page-faults", sample_with(7, 3, 100)) == 7);
   CHECK(value("syscall:write", sample_with(7, 3, 100)) == 7);

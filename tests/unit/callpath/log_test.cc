@@ -55,6 +55,9 @@ std::vector<Recording> growing() {
   }
   half.events = whole.events = {{"page-faults", "faults", "Page faults"},
                                 {"uprobe:f", "calls", "Calls of f"}};
+  half.counts = whole.counts = {{"uprobe:f", "f", 40, 1000, 1000, 35'000, 0.25, ""}};
+  whole.counts[0].calls = 90;
+  whole.counts[0].missing = "some";
   half.add({0, 0, metric_of_event(1)}, 2, 4);
   half.wakers = {{0, {{{2, 3}, 50}}}};
   whole.wakers = {{0, {{{2, 3}, 80}, {{1, 3}, 9}}}};
@@ -100,6 +103,14 @@ TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
   REQUIRE(r.events.size() == 2);
   CHECK(r.events[1].unit == "calls");
   CHECK(r.events[1].title == "Calls of f");
+  REQUIRE(r.counts.size() == 1);
+  CHECK(r.counts[0].event == "uprobe:f");
+  CHECK(r.counts[0].function == "f");
+  CHECK(r.counts[0].calls == 90);
+  CHECK(r.counts[0].counted_ns == 1000);
+  CHECK(r.counts[0].cost_ns == 35'000);
+  CHECK(r.counts[0].cost_share == 0.25);
+  CHECK(r.counts[0].missing == "some");
   CHECK(r.id == "run-1");
   CHECK(r.executable == whole.executable);
   CHECK(r.config_json == whole.config_json);
