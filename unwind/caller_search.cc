@@ -133,8 +133,11 @@ std::vector<PossibleCaller> possible_callers(const UnknownFrame& frame,
 }
 
 bool is_outermost(const UnknownFrame& frame, const CodeAndStack& target) {
-  if (frame.innermost) return false;
   Address saved = 0;
+  const Address beyond = frame.sp + kWordsSearched * kWord;
+  if (frame.innermost || target.read(beyond, std::as_writable_bytes(std::span(&saved, 1)))) {
+    return false;
+  }
   if (frame.bp >= frame.sp && frame.bp % kWord == 0 &&
       target.read(frame.bp, std::as_writable_bytes(std::span(&saved, 1)))) {
     return saved == 0;

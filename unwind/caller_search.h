@@ -48,7 +48,8 @@ struct PossibleCaller {
 std::vector<PossibleCaller> possible_callers(const UnknownFrame& frame, const CodeAndStack& target);
 
 // Returns whether a frame without possible callers is the outermost: the frame pointer is 0 there
-// (System V ABI for x86-64, 3.4.1), or was 0 before it.
+// (System V ABI for x86-64, 3.4.1), or was 0 before it, and the stack was searched to its end. Code
+// without a table may use RBP for anything, and have much on the stack.
 bool is_outermost(const UnknownFrame& frame, const CodeAndStack& target);
 
 }  // namespace causalctl::unwind

@@ -54,3 +54,15 @@ def test_program_without_a_library(options, tmp_path, flags):
     with running(program) as pid:
         report = recorded(options, tmp_path, pid, "--duration", "3s")
     check_chains(report, 400, lambda path: path[:2] == ("_start", "run_main"))
+
+
+def test_assembly_with_much_on_the_stack(options, tmp_path):
+    """Its caller is not found; so the chain is not complete, though RBP is 0 there."""
+    program = tmp_path / "prog"
+    subprocess.run(["gcc", "-O2", "-g", PROGRAMS / "deep_assembly.c", "-o", program], check=True)
+    with running(program) as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "2s")
+    chains = report["chains"]
+    cut = sum(count for path, count in samples_by_path(report) if "caller" not in path)
+    assert chains["complete"] + chains["incomplete"] > 400
+    assert cut <= chains["incomplete"], chains
