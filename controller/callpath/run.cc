@@ -110,7 +110,7 @@ class Run {
                    [this](Address address, bool is_call) { return places_.at(address, is_call); },
                    [target](Tid thread) { return thread_name(target, thread); },
                    [this](const perf::SampleEvent& sample) {
-                     return value_of(events_.at(sample.tag), sample);
+                     return amount_of(events_.at(sample.tag), sample);
                    },
                    [this](const char* name) { return places_.outside(name); }},
                   settings.grouping, settings.waits, recording),

@@ -162,7 +162,7 @@ std::vector<WatchedEvent> watch_events(const std::vector<EventSpec>& specs, Pid 
   return events;
 }
 
-std::uint64_t value_of(const WatchedEvent& event, const perf::SampleEvent& sample) {
+std::uint64_t amount_of(const WatchedEvent& event, const perf::SampleEvent& sample) {
   std::int64_t each = 1;
   if (event.spec.bytes) each = sample.number;
   if (event.spec.argument) {

@@ -31,6 +31,6 @@ std::vector<WatchedEvent> watch_events(const std::vector<EventSpec>& specs, Pid 
 
 // Returns what a sample of the event adds to its sum: the number of events, or for each of them
 // what the sampled one has. What is negative, an error or no size, is nothing. Pure.
-std::uint64_t value_of(const WatchedEvent& event, const perf::SampleEvent& sample);
+std::uint64_t amount_of(const WatchedEvent& event, const perf::SampleEvent& sample);
 
 }  // namespace causalctl::callpath

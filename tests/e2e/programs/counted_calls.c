@@ -1,8 +1,9 @@
 // Calls counted() a number of times that is known, one quarter of them through little() and three
-// through much(), and prints how often. The first argument says how: `once`, in one thread; `threads`,
-// in many threads, each of which calls it at once and ends soon, four at a time, while a child process
-// does so, too, whose calls are not among those that it prints; `rest`, at the speed of the second
-// argument, in microseconds from one to the next (0: without rest), until it is killed.
+// through much(), and prints how often. The first argument says how: `once`, in one thread;
+// `threads`, in many threads, each of which calls it at once and ends soon, four at a time, while a
+// child process does so, too, whose calls are not among those that it prints; `rest`, at the speed
+// of the second argument, in microseconds from one to the next (0: without rest), until it is
+// killed.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@ perf::SampleEvent sample_with(std::uint64_t events, std::int64_t number, std::ui
 std::uint64_t value(const char* spec, const perf::SampleEvent& sample) {
   WatchedEvent event;
   event.spec = parse_event(spec);
-  return value_of(event, sample);
+  return amount_of(event, sample);
 }
 
 }  // namespace
