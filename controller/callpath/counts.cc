@@ -96,8 +96,7 @@ void Counts::update(Nanoseconds now_ns, const std::vector<double>& cost_share) {
     if (uprobes_ || all_seen) continue;
     count.missing =
         "calls that threads make before causalctl sees them begin are missing, as no BPF program "
-        "can "
-        "count here, which needs root or CAP_BPF";
+        "can count here, which needs root or CAP_BPF";
   }
 }
 

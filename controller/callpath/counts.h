@@ -35,6 +35,7 @@ class Counts {
   void close(std::uint32_t tag, Nanoseconds now_ns);
   void open(std::uint32_t tag, Nanoseconds now_ns);
 
+  bool is_closing() const { return closer_.is_busy(); }  // in the background
   bool has(std::uint32_t tag) const { return function_of(tag) != nullptr; }
   std::uint64_t calls(std::uint32_t tag) const;  // so far
   // Writes the counts into the recording. `cost_share` is by tag.

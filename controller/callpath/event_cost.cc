@@ -2,7 +2,7 @@
 
 namespace causalctl::callpath {
 
-bool CostBudget::may_go_on(std::uint64_t hits, Nanoseconds time_ns) {
+bool CostBudget::may_go_on(std::uint64_t hits, Nanoseconds time_ns, bool may_begin) {
   hits_ += hits;
   if (open_) open_ns_ += time_ns - last_ns_;
   last_ns_ = time_ns;
@@ -11,7 +11,7 @@ bool CostBudget::may_go_on(std::uint64_t hits, Nanoseconds time_ns) {
   if (open_ && over_ns > static_cast<double>(kBurst)) {
     open_ = false;
     interrupted_ = true;
-  } else if (!open_ && over_ns <= 0) {
+  } else if (!open_ && may_begin && over_ns <= 0) {
     open_ = true;
   }
   return open_;

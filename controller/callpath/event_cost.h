@@ -19,8 +19,8 @@ class CostBudget {
   CostBudget(Nanoseconds cost_ns, double most_share) : cost_ns_(cost_ns), most_(most_share) {}
 
   // `hits` more events have happened in the busiest thread, and it is `time_ns` since the start.
-  // Returns whether the events may go on, or begin again.
-  bool may_go_on(std::uint64_t hits, Nanoseconds time_ns);
+  // `may_begin`: a burst may begin now. Returns whether the events may go on, or begin again.
+  bool may_go_on(std::uint64_t hits, Nanoseconds time_ns, bool may_begin = true);
 
   bool was_interrupted() const { return interrupted_; }
   double open_share() const;       // of the time so far

@@ -199,12 +199,14 @@ class Run {
 
   // Closes and opens uprobes so that they do not cost more than they may.
   void keep_cost_small(Nanoseconds time_ns) {
+    // Whoever opens a uprobe meanwhile waits for some 100 ms, in which nobody reads the rings.
+    const bool is_closing = session_.is_closing() || counts_.is_closing();
     for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
       if (events_[tag].cost_ns == 0) continue;
       const std::uint64_t seen = is_open_[tag] ? seen_so_far(tag) : 0;
       const std::uint64_t fresh = seen > seen_[tag] ? seen - seen_[tag] : 0;
       seen_[tag] = seen;
-      const bool goes_on = budgets_[tag].may_go_on(fresh, time_ns);
+      const bool goes_on = budgets_[tag].may_go_on(fresh, time_ns, !is_closing);
       if (goes_on == is_open_[tag]) continue;
       if (goes_on) {
         session_.open_events(events_[tag].templates);

@@ -39,15 +39,22 @@ void EventCloser::close(std::vector<Fd> events) {
   changed_.notify_one();
 }
 
+bool EventCloser::is_busy() const {
+  const std::lock_guard guard(lock_);
+  return closing_ || !waiting_.empty();
+}
+
 void EventCloser::work() {
   std::unique_lock guard(lock_);
   for (;;) {
     changed_.wait(guard, [this] { return ending_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
     std::vector<Fd> now = std::exchange(waiting_, {});
+    closing_ = true;
     guard.unlock();
     now.clear();
     guard.lock();
+    closing_ = false;
   }
 }
 

@@ -22,13 +22,16 @@ class EventCloser {
   // Each starts the thread at the first call with any event, and closes them in their order.
   void close(std::vector<EventFd> events);
   void close(std::vector<Fd> events);
+  // Returns whether some are not closed yet. Opening a uprobe waits for that, in the kernel.
+  bool is_busy() const;
 
  private:
   void work();
 
-  std::mutex lock_;
+  mutable std::mutex lock_;
   std::condition_variable changed_;
   std::vector<Fd> waiting_;
+  bool closing_ = false;
   bool ending_ = false;
   std::thread thread_;
 };

@@ -77,6 +77,7 @@ class Session final : public EventSource {
   std::uint64_t events_counted(std::uint32_t tag) const;
   // Closes an event in all threads, and opens it again.
   void close_events(std::uint32_t tag);
+  bool is_closing() const { return closer_.is_busy(); }  // in the background
   void open_events(const std::vector<EventTemplate>& events);
 
   bool target_alive() const override { return alive_; }

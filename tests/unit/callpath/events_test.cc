@@ -87,4 +87,14 @@ TEST_CASE("rare events are never interrupted, and dear ones come in bursts", "[c
   CHECK(dear.hits_per_second() == Approx(20'000).epsilon(0.01));
 }
 
+TEST_CASE("a burst begins when it may, and its rate is that of the time since", "[callpath]") {
+  CostBudget budget(35'000, 0.03);
+  CHECK_FALSE(budget.may_go_on(1000, 100 * kMillisecond));  // 35 ms of 100
+  CHECK_FALSE(budget.may_go_on(0, 1100 * kMillisecond));    // over until 1,167 ms
+  CHECK_FALSE(budget.may_go_on(0, 1200 * kMillisecond, false));
+  CHECK(budget.may_go_on(0, 1300 * kMillisecond));
+  CHECK_FALSE(budget.may_go_on(1000, 1400 * kMillisecond));
+  CHECK(budget.hits_per_second() == Approx(10'000));
+}
+
 }  // namespace causalctl::callpath
