@@ -75,9 +75,11 @@ void Attribution::CallsBelow::count(const std::vector<Address>& chain, std::size
   most_ = std::max(most_, ++calls_[below]);
 }
 
-void Attribution::find_spots(Calls& calls) const {
-  calls.spots.clear();
-  for (std::size_t i = 0; i < calls.chain.size(); ++i) {
+// Finds the spots of the first `count` entries, as far as the chain has them. Most samples need
+// one.
+void Attribution::find_spots(Calls& calls, std::size_t count) const {
+  count = std::min(count, calls.chain.size());
+  for (std::size_t i = calls.spots.size(); i < count; ++i) {
     calls.spots.push_back(spots_.at(symbols::code_at(calls.chain, i)));
   }
 }
@@ -91,14 +93,15 @@ void Attribution::ask(Address address, const symbols::CodeSpot& spot) {
 
 // Returns what is known of an entry of the chain, or nullptr after asking for it. The pointer is
 // valid until absorb().
-const Attribution::Known* Attribution::find_known(const Calls& calls, std::size_t index) {
+const Attribution::Known* Attribution::find_known(Calls& calls, std::size_t index) {
+  find_spots(calls, index + 1);
   const auto known = known_.find(calls.spots[index]);
   if (known != known_.end()) return &known->second;
   ask(symbols::code_at(calls.chain, index), calls.spots[index]);
   return nullptr;
 }
 
-Attribution::Charge Attribution::charge_chain(const Calls& calls) {
+Attribution::Charge Attribution::charge_chain(Calls& calls) {
   for (std::size_t i = 0; i < calls.chain.size(); ++i) {
     const Known* known = find_known(calls, i);
     if (known == nullptr) return {Outcome::pending};
@@ -113,7 +116,7 @@ Attribution::Charge Attribution::charge_chain(const Calls& calls) {
 }
 
 // Leaves in path_ what decides, for count().
-Attribution::Charge Attribution::charge_path(const Calls& calls, const Charge& charge) {
+Attribution::Charge Attribution::charge_path(Calls& calls, const Charge& charge) {
   if (!path_->begin(known_.at(calls.spots[charge.depth]).path)) return charge;
   for (std::size_t i = charge.depth + 1; calls.certain && i < calls.chain.size(); ++i) {
     if (!path_->is_open()) break;
@@ -141,7 +144,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   count_watched(sample);
   Calls calls{sample.callers};
   calls.certain = false;
-  find_spots(calls);
+  find_spots(calls, 1);
   const auto found = calls.spots.empty() ? known_.end() : known_.find(calls.spots.front());
   const Known* own = found == known_.end() ? nullptr : &found->second;
   Charge charge = charge_chain(calls);
@@ -151,7 +154,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
     Calls unwound{symbols::unwound(sample.user, *unwinder_, path_ ? kPathDepth : kChainDepth,
                                    sample.callers)};
     unwound.complete = unwinder_->last_complete();
-    find_spots(unwound);
+    find_spots(unwound, 1);
     // In a system call the registers are those of its entry, so the chain starts at the same place.
     const Charge exact = charge_chain(unwound);
     if (comparable && !own->unit && exact.outcome != Outcome::pending &&
@@ -168,6 +171,7 @@ Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
       pending_.pop_front();
       ++unknown_;
     }
+    find_spots(calls, calls.chain.size());  // while they are those of the sample's time
     pending_.push_back(std::move(calls));
   } else {
     count(charge, calls);

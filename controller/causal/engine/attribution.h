@@ -160,11 +160,11 @@ class Attribution {
   };
   using KnownSpots = std::unordered_map<symbols::CodeSpot, Known, symbols::HashOfSpot>;
 
-  const Known* find_known(const Calls& calls, std::size_t index);
-  void find_spots(Calls& calls) const;
+  const Known* find_known(Calls& calls, std::size_t index);
+  void find_spots(Calls& calls, std::size_t count) const;
   bool needs_callers(const perf::SampleEvent& sample, const Known* own) const;
-  Charge charge_chain(const Calls& calls);
-  Charge charge_path(const Calls& calls, const Charge& charge);
+  Charge charge_chain(Calls& calls);
+  Charge charge_path(Calls& calls, const Charge& charge);
   void ask(Address address, const symbols::CodeSpot& spot);
   symbols::CodeSpot answered_spot(Address address);
   Known known_of(const symbols::Location& location);

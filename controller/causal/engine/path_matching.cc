@@ -16,24 +16,6 @@ bool is_step(const PathStep& wanted, const std::string& function, bool is_inline
          unwind::WrittenName(wanted.function).fit(function, function) != unwind::Fit::none;
 }
 
-OnPath match(std::span<const StepSet> callers, std::size_t step, const CallPath& path,
-             bool complete) {
-  if (step == path.steps.size()) return OnPath::yes;
-  const OnPath if_missing = complete ? OnPath::no : OnPath::unknown;
-  if (!path.steps[step].through) {
-    if (callers.empty()) return if_missing;
-    if ((callers[0] & bit(step)) == 0) return OnPath::no;
-    return match(callers.subspan(1), step + 1, path, complete);
-  }
-  OnPath best = if_missing;
-  for (std::size_t i = 0; i < callers.size() && best != OnPath::yes; ++i) {
-    if ((callers[i] & bit(step)) == 0) continue;
-    const OnPath rest = match(callers.subspan(i + 1), step + 1, path, complete);
-    if (rest != OnPath::no) best = rest;
-  }
-  return best;
-}
-
 }  // namespace
 
 std::size_t PathFrames::callee() const {
@@ -65,9 +47,29 @@ PathFrames path_frames(const symbols::Location& location, std::size_t first, con
   return result;
 }
 
+PathMatch::PathMatch(const CallPath& path) : last_(bit(path.steps.size() - 1)) {
+  for (std::size_t step = 0; step < path.steps.size(); ++step) {
+    if (path.steps[step].through) through_ |= bit(step);
+  }
+}
+
+void PathMatch::take(StepSet frame) {
+  const StepSet here = frame & (next_ | waiting_);
+  found_ = found_ || (here & last_) != 0;
+  const StepSet following = here << 1U;
+  waiting_ |= following & through_;
+  next_ = following & ~through_;
+}
+
+OnPath PathMatch::answer(bool complete) const {
+  if (found_) return OnPath::yes;
+  return !complete && (next_ | waiting_) != 0 ? OnPath::unknown : OnPath::no;
+}
+
 OnPath on_path(std::span<const StepSet> frames, const CallPath& path, bool complete) {
-  if (frames.empty() || (frames[0] & bit(0)) == 0) return OnPath::no;
-  return match(frames.subspan(1), 1, path, complete);
+  PathMatch match(path);
+  for (const StepSet frame : frames) match.take(frame);
+  return frames.empty() ? OnPath::no : match.answer(complete);
 }
 
 }  // namespace causalctl::causal

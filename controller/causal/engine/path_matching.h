@@ -37,8 +37,26 @@ PathFrames path_frames(const symbols::Location& location, std::size_t first, con
 
 enum class OnPath : std::uint8_t { yes, no, unknown };
 
-// `frames` begin with the one that is the callee. `complete`: nothing called the last one.
-// Otherwise what is missing may decide, and the answer is unknown.
+// Follows the frames of one sample, from the callee on. Each costs the same, however many there
+// are.
+class PathMatch {
+ public:
+  explicit PathMatch(const CallPath& path);
+
+  void take(StepSet frame);
+  // `complete`: nothing called the last frame. Otherwise what is missing may decide, and the answer
+  // is unknown.
+  OnPath answer(bool complete) const;
+
+ private:
+  StepSet last_ = 0;     // the last step
+  StepSet through_ = 0;  // the steps that need not come right after the one before
+  StepSet next_ = 1;     // steps that the next frame may be
+  StepSet waiting_ = 0;  // steps that any later frame may be
+  bool found_ = false;
+};
+
+// `frames` begin with the one that is the callee; `complete` as above.
 OnPath on_path(std::span<const StepSet> frames, const CallPath& path, bool complete);
 
 }  // namespace causalctl::causal

@@ -15,23 +15,24 @@ constexpr std::size_t kMostTold = 4;
 }  // namespace
 
 bool PathUnit::begin(const PathFrames& place) {
-  frames_.clear();
+  match_ = PathMatch(path_);
   caller_.clear();
   const std::size_t callee = place.callee();
   if (callee == place.steps.size()) return false;
-  frames_.assign(place.steps.begin() + static_cast<std::ptrdiff_t>(callee), place.steps.end());
-  if (callee + 1 < place.functions.size()) caller_ = place.functions[callee + 1];
+  for (std::size_t i = callee; i < place.steps.size(); ++i) match_.take(place.steps[i]);
+  is_caller_known_ = callee + 1 < place.functions.size();
+  if (is_caller_known_) caller_ = place.functions[callee + 1];
   return true;
 }
 
 void PathUnit::add(const PathFrames& caller) {
-  if (frames_.size() == 1) caller_ = caller.functions.front();
-  frames_.insert(frames_.end(), caller.steps.begin(), caller.steps.end());
+  if (!std::exchange(is_caller_known_, true)) caller_ = caller.functions.front();
+  for (const StepSet frame : caller.steps) match_.take(frame);
 }
 
 bool PathUnit::is_open() const { return decide(false) == OnPath::unknown; }
 
-OnPath PathUnit::decide(bool complete) const { return on_path(frames_, path_, complete); }
+OnPath PathUnit::decide(bool complete) const { return match_.answer(complete); }
 
 void PathUnit::count(OnPath answer) {
   ++counts_.in_callee;

@@ -21,7 +21,7 @@ struct PathCounts {
 
 class PathUnit {
  public:
-  PathUnit(CallPath path, UnitId id) : path_(std::move(path)), id_(id) {}
+  PathUnit(CallPath path, UnitId id) : path_(std::move(path)), id_(id), match_(path_) {}
 
   const CallPath& path() const { return path_; }
   UnitId id() const { return id_; }
@@ -42,8 +42,10 @@ class PathUnit {
  private:
   CallPath path_;
   UnitId id_;
-  std::vector<StepSet> frames_;  // of the present sample, from the callee on
-  std::string caller_;           // of the callee
+  // Of the present sample:
+  PathMatch match_;
+  bool is_caller_known_ = false;
+  std::string caller_;  // of the callee
   PathCounts counts_;
   std::map<std::string, std::uint64_t> by_caller_;
 };
