@@ -80,18 +80,23 @@ model::CausalProfile causal_profile(const causal::RunGroup& group,
         fmt::format("The profile has {} progress points; the gains are those of {}.",
                     report.progress.size(), progress.name));
   }
+  std::size_t call_paths = 0;
   for (const report::UnitResult& unit : progress.units) {
+    // The slope of a function on one call path is not that of its other paths.
+    if (unit.is_path) {
+      ++call_paths;
+      continue;
+    }
     // What is on nearly all stacks has a slope that says nothing.
     const report::Verdict verdict =
         unit.everybodys_caller ? report::Verdict::not_enough_data : unit.verdict;
-    profile.units.push_back({unit.unit,
-                             unit.is_line,
-                             unit.function,
-                             unit.file,
-                             unit.line,
-                             {},
-                             unit.slope,
-                             static_cast<model::UnitVerdict>(verdict)});
+    profile.units.push_back({unit.unit, unit.is_line, unit.function, unit.file, unit.line,
+                             unit.module, unit.slope, static_cast<model::UnitVerdict>(verdict)});
+  }
+  if (call_paths > 0) {
+    profile.notes.push_back(fmt::format(
+        "{} of the profile's units {} a call path; gains are told of lines and functions.",
+        call_paths, call_paths == 1 ? "is" : "are"));
   }
   const bool same_build = std::all_of(paths.begin(), paths.end(), [&](const auto& run) {
     return run.build_id == group.basis.build_id;

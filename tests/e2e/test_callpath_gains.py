@@ -11,7 +11,6 @@ from test_callpath import run
 from test_modules import compiled, running
 
 
-
 @pytest.fixture(scope="module")
 def paths(options, tmp_path_factory):
     """A recording of call paths, and the program that it is of."""
@@ -76,6 +75,8 @@ def test_gains_of_a_pipeline(options, tmp_path):
     best = report["paths"][0]
     assert best["path"][-1] == "consumer_work" and best["unit"].startswith("pipeline.c:"), best
     assert best["gain"]["low"] > 0.3 and best["share"]["value"] > 0.9, best
+    assert not [each for each in report["paths"]
+                if each["path"][-1] == "producer_work" and each["gain"]["low"] > 0.1], report
     assert report["not_in_profile"] + report["out_of_scope"] < 0.1 * report["samples"], report
     page = tmp_path / "page.html"
     done = run(options, "report", "callpath.jsonl", "--causal", "profile.jsonl", "--format", "html", "-o", page,

@@ -90,6 +90,7 @@ UnitResult result_of(const UnitTotals& totals, const CleanUnit& unit, const Poin
   result.is_path = !totals.unit.path.empty();
   result.in_callee = totals.in_callee;
   result.unknown_callers = totals.unknown_callers;
+  result.module = totals.unit.module;
   result.function = totals.unit.function;
   result.file = totals.unit.file;
   result.line = totals.unit.line;

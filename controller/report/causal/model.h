@@ -41,6 +41,7 @@ struct UnitResult {
   std::string unit;
   bool is_line = false;
   bool is_path = false;  // a call path; then `function` is its callee
+  std::string module;    // file name of the binary with the unit; empty if it is not known
   std::string function;
   std::string file;
   int line = 0;

@@ -99,7 +99,26 @@ TEST_CASE("what has no unit is counted", "[report][callpath][gains]") {
   CHECK(gains_of(profile, charged(profile, by, scope), by).not_in_profile == 10);
   scope.files.clear();
   scope.binaries = {"libz.so.1"};
-  for (const Charge& each : charged(profile, by, scope)) CHECK(each.unit < 0);
+  for (const Charge& each : charged(profile, by, scope)) CHECK(each.unit == Charge::kOutOfScope);
+}
+
+TEST_CASE("files out of scope leave their time to their callers", "[report][callpath][gains]") {
+  const CausalUnit b{
+      "b.h:30", true, "b(int)", "/src/b.h", 30, {}, Interval{0.5, 0.4, 0.6}, UnitVerdict::optimise};
+  const Profile profile = paths();
+  CausalProfile by = causal({b});
+  config::Scope scope;
+  scope.files = {"b.h"};
+  const Gains gains = gains_of(profile, charged(profile, by, scope), by);
+  CHECK(gains.samples_of_unit == std::vector<std::uint64_t>{70});
+  CHECK(gains.out_of_scope == 30);
+}
+
+TEST_CASE("of units with one name the one of the frame's file is meant",
+          "[report][callpath][gains]") {
+  CausalUnit elsewhere = line_of_c();
+  elsewhere.file = "/other/c.c";
+  CHECK(small_gains({elsewhere, line_of_c()}).samples_of_unit == std::vector<std::uint64_t>{0, 90});
 }
 
 TEST_CASE("functions have the time of what is inlined into them", "[report][callpath][gains]") {
