@@ -149,6 +149,16 @@ std::string name_of_group(const Recording& run, const Group& group) {
   return known ? frames.back().function : group.name;
 }
 
+std::set<std::string> groups_of(std::span<const Recording> runs) {
+  std::set<std::string> names;
+  for (const Recording& run : runs) {
+    for (const auto& [key, slice] : run.slices) {
+      names.insert(name_of_group(run, run.groups[key.group]));
+    }
+  }
+  return names;
+}
+
 std::vector<std::pair<NodeId, std::uint64_t>> sorted(const Slice& slice) {
   std::vector<std::pair<NodeId, std::uint64_t>> values(slice.begin(), slice.end());
   std::sort(values.begin(), values.end());

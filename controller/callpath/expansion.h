@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -72,6 +74,9 @@ class Expansion {
 
 // A group of threads with one start is called after the function, once its name is known.
 std::string name_of_group(const Recording& run, const Group& group);
+
+// Their names.
+std::set<std::string> groups_of(std::span<const Recording> runs);
 
 // The nodes of a slice in order, so that equal recordings give equal profiles.
 std::vector<std::pair<NodeId, std::uint64_t>> sorted(const Slice& slice);

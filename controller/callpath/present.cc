@@ -70,15 +70,6 @@ std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> ru
   return columns;
 }
 
-std::set<std::string> groups_of(std::span<const Recording> runs) {
-  std::set<std::string> names;
-  for (const Recording& run : runs) {
-    for (const auto& [key, slice] : run.slices)
-      names.insert(name_of_group(run, run.groups[key.group]));
-  }
-  return names;
-}
-
 void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Profile& profile) {
   const std::map<std::string_view, std::size_t> columns = columns_of(runs, profile);
   const bool has_groups = groups_of(runs).size() > 1;

@@ -62,6 +62,14 @@ const Column& column_named(const Profile& profile, const std::string& name,
                            const std::string& option, const char* which) {
   const auto found = std::find_if(profile.columns.begin(), profile.columns.end(),
                                   [&](const Column& each) { return each.name == name; });
+  const bool is_counted =
+      std::any_of(profile.counts.begin(), profile.counts.end(),
+                  [&](const report::callpath::Count& count) { return count.column == name; });
+  // Parts of a recording have only what its samples stand for, not what was counted.
+  if (is_counted) {
+    throw UsageError(fmt::format("{} {}: counted calls cannot be compared", option, name),
+                     "record them by --event uprobe:FUNCTION in both");
+  }
   if (found != profile.columns.end()) {
     if (found->unit != report::callpath::kCalls) return *found;
     if (found->is_event) return *found;
@@ -146,16 +154,6 @@ void Builder::add(const std::vector<Recording>& runs, const std::vector<Block>& 
   }
 }
 
-std::set<std::string> group_names(std::span<const Recording> runs) {
-  std::set<std::string> names;
-  for (const Recording& run : runs) {
-    for (const auto& [key, slice] : run.slices) {
-      names.insert(name_of_group(run, run.groups[key.group]));
-    }
-  }
-  return names;
-}
-
 double complete_share(const Profile& head) {
   const auto all = static_cast<double>(head.chains.complete + head.chains.incomplete);
   return all > 0 ? static_cast<double>(head.chains.complete) / all : 1;
@@ -226,8 +224,8 @@ Sides present_sides(std::vector<Recording> old_runs, std::vector<Recording> new_
     column_named(old_head, wanted.per, "--per", "the recording of --diff");
   }
 
-  const std::set<std::string> old_groups = group_names(old_runs);
-  const std::set<std::string> new_groups = group_names(new_runs);
+  const std::set<std::string> old_groups = groups_of(old_runs);
+  const std::set<std::string> new_groups = groups_of(new_runs);
   const bool any_common = std::any_of(old_groups.begin(), old_groups.end(),
                                       [&](const auto& name) { return new_groups.contains(name); });
   const bool has_groups = any_common && (old_groups.size() > 1 || new_groups.size() > 1);

@@ -39,6 +39,13 @@ def check_alive(pid):
     assert state != "Z", f"process {pid} has ended"
 
 
+def check_refused(options, folder, message, pid, *words):
+    """Checks that a recording is refused as wrong usage, and leaves nothing behind."""
+    done = run(options, "callpath", pid, *words, "--duration", "1s", folder=folder)
+    assert done.returncode == 2 and message in done.stderr, done.stderr
+    assert list(folder.iterdir()) == []
+
+
 class Tree:
     """A JSON report by paths of function names."""
 

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from test_callpath import Tree, recorded, run
+from test_callpath import Tree, check_refused, recorded, run
 from test_modules import compiled, running
 
 # Counting may cost as much as it likes.
@@ -73,7 +73,6 @@ def test_paths_add_up_to_the_count(options, program, tmp_path):
     little, much = (tree.sum("count:counted", "main", name, "counted")
                     for name in ("little", "much"))
     assert little + much == tree.sum("count:counted", "counted") == 10000
-    assert 0.70 < much / 10000 < 0.80, much
     totals = {column["name"]: column["total"] for column in report["columns"]}
     assert totals["count:counted"] == 10000
     callgrind = run(options, "report", "callpath.jsonl", "--format", "callgrind", folder=tmp_path).stdout
@@ -114,12 +113,19 @@ def test_without_bpf_it_says_what_is_missing(options, program, tmp_path):
 
 def test_a_running_process(options, program, tmp_path):
     with running(program, "rest", "2000") as pid:
-        report = recorded(options, tmp_path, pid, "--duration", "2s", "--count", "counted",
+        report = recorded(options, tmp_path, pid, "--duration", "4s", "--count", "counted",
                           "--count", "counted")
     [count] = report["counts"]
-    assert count["exact"] and 0 < count["per_second"] < 2100, count
-    assert count["calls"] / 4 == pytest.approx(count["per_second"] * report["wall_ns"] / 4e9, rel=0.05)
+    # Four in each round, which takes 2 ms or, beside others, a few more.
+    assert count["exact"] and 400 < count["per_second"] < 2100, count
+    assert count["calls"] == pytest.approx(count["per_second"] * report["wall_ns"] / 1e9, rel=0.05)
+    tree = Tree(report)
+    little, much = (tree.sum("count:counted", "main", name, "counted") for name in ("little", "much"))
+    assert little + much == count["calls"] and 0.70 < much / count["calls"] < 0.80, (little, much)
     assert "blocked" in [column["name"] for column in report["columns"]]
+    done = run(options, "report", "callpath.jsonl", "--diff", "callpath.jsonl", "--metric", "count:counted",
+               folder=tmp_path)
+    assert done.returncode == 2 and "counted calls cannot be compared" in done.stderr, done.stderr
 
 
 def test_too_many_calls_say_what_they_cost(options, program, tmp_path):
@@ -135,14 +141,12 @@ def test_too_many_calls_say_what_they_cost(options, program, tmp_path):
     assert not [text for text in report["warnings"] if "bursts" in text], report["warnings"]
 
 
-@pytest.mark.parametrize("function, status, message", [
-    ("", 2, "--count: no function is named"),
-    ("countde", 2, "no such function; nearest: counted"),
-    ("usdt:a:b", 2, "USDT"),
-    ("syscall:write", 2, "--count syscall:write: not a place in code"),
+@pytest.mark.parametrize("function, message", [
+    ("", "--count: no function is named"),
+    ("countde", "no such function; nearest: counted"),
+    ("usdt:a:b", "USDT"),
+    ("syscall:write", "--count syscall:write: not a place in code"),
 ])
-def test_refused(options, program, tmp_path, function, status, message):
+def test_refused(options, program, tmp_path, function, message):
     with running(program, "rest", "2000") as pid:
-        done = run(options, "callpath", pid, "--count", function, "--duration", "1s", folder=tmp_path)
-    assert (done.returncode, message in done.stderr) == (status, True), done.stderr
-    assert list(tmp_path.iterdir()) == []
+        check_refused(options, tmp_path, message, pid, "--count", function)
