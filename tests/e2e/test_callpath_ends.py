@@ -6,17 +6,14 @@ import subprocess
 
 import pytest
 
-from test_callpath import recorded
+from test_callpath import Tree, recorded
 from test_modules import PROGRAMS, running
 
 
 def samples_by_path(report):
-    index = [column["name"] for column in report["columns"]].index("samples")
-    names = [()]
-    for node in report["nodes"][1:]:
-        names.append(names[node["parent"]] + (report["frames"][node["frame"]]["function"],))
-        if node["own"][index]:
-            yield names[-1], node["own"][index]
+    tree = Tree(report)
+    index = tree.columns.index("samples")
+    return [(path, own[index]) for path, own in tree.paths if own[index]]
 
 
 def check_chains(report, least, is_whole):

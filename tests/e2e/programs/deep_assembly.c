@@ -1,5 +1,6 @@
 /* Assembly without an unwind table that keeps 4 KB on the stack, more than is searched for its
-   caller, and a number in RBP, which is 0 during the call. */
+   caller, and a number in RBP, which is 0 during the call. What lies there is cleared, so that no
+   return address of an earlier call is found. */
 #include <stdio.h>
 
 volatile long sink;
@@ -12,8 +13,12 @@ __asm__(
     "  push %rbp\n"
     "  push %rbx\n"
     "  sub $0x1008, %rsp\n"
-    "  xor %ebp, %ebp\n"
     "  mov %rdi, %rbx\n"
+    "  mov %rsp, %rdi\n"
+    "  mov $0x201, %ecx\n"
+    "  xor %eax, %eax\n"
+    "  rep stosq\n"
+    "  xor %ebp, %ebp\n"
     "  call *%rbx\n"
     "  inc %rbp\n"
     "  add $0x1008, %rsp\n"

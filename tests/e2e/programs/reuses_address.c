@@ -1,5 +1,5 @@
 // Loads and unloads its two libraries in turn, at one address mostly, and works in each for a
-// while: `reuses_address MICROSECONDS [SHARE]`, at most so long in each, in the first for this
+// while: `reuses_address MICROSECONDS [SHARE]`, at most MICROSECONDS in each, in the first for this
 // share of the time (0.5). What calls a library says which one it is. On SIGTERM it prints the CPU
 // time in the first and in the second one, in seconds, and ends.
 #include <dlfcn.h>

@@ -18,7 +18,7 @@ std::uint64_t value_of_node(const Part& part, NodeId node) {
   return value == slice->second.end() ? 0 : value->second;
 }
 
-// The parts of a recording that is written each second for so long, with 1 for each.
+// The parts of a recording that is written each second, with 1 for each.
 std::vector<Part> parts_of(int seconds, Nanoseconds rest_ns) {
   Parts parts;
   parts.until(3 * kMillisecond);  // the first writing, at once
