@@ -11,15 +11,12 @@
 #include <variant>
 
 #include "controller/base/clock.h"
-#include "controller/base/number.h"
-#include "controller/progress/boundary.h"
 #include "controller/progress/code_steps.h"
 #include "controller/progress/line_copies.h"
 #include "controller/progress/line_remarks.h"
 #include "controller/progress/loop_head.h"
 #include "controller/progress/other_binaries.h"
 #include "controller/progress/wrappers.h"
-#include "disasm/decoder.h"
 #include "unwind/function_name.h"
 #include "unwind/names.h"
 
