@@ -131,52 +131,75 @@ Attribution::Charge Attribution::charge_path(Calls& calls, const Charge& charge)
   return on_path;
 }
 
-// Without a call path only samples whose place is known to be out of scope need callers.
+// Those whose place is in scope need no callers, except for a call path.
 bool Attribution::needs_callers(const perf::SampleEvent& sample, const Known* own) const {
   if (sample.callers.empty() || sample.user.registers.empty() || !unwinder_) return false;
-  if (own == nullptr) return path_.has_value();
-  if (!own->unit) return true;
+  if (own == nullptr || !own->unit) return true;
   return path_ && own->path.callee() < own->path.steps.size();
+}
+
+Attribution::Waiting Attribution::waiting_of(const perf::SampleEvent& sample) {
+  Waiting waiting{{sample.callers}};
+  waiting.calls.certain = false;
+  find_spots(waiting.calls, 1);
+  const auto& spots = waiting.calls.spots;
+  const auto own = spots.empty() ? known_.end() : known_.find(spots.front());
+  waiting.compared = !path_ && !sample.user.registers.empty() && caller_check_.samples < kCompared;
+  if (needs_callers(sample, own == known_.end() ? nullptr : &own->second)) {
+    if (waiting.compared) waiting.by_pointers = std::move(waiting.calls);
+    // In a system call the registers are those of its entry, so the chain starts at the same place.
+    waiting.calls = Calls{symbols::unwound(sample.user, *unwinder_,
+                                           path_ ? kPathDepth : kChainDepth, sample.callers)};
+    waiting.calls.complete = unwinder_->last_complete();
+  }
+  return waiting;
+}
+
+// Returns `pending` until the places that the sample needs are known.
+Attribution::Charge Attribution::charge_waiting(Waiting& waiting) {
+  const Charge charge = charge_chain(waiting.calls);
+  const Charge by_pointers = waiting.by_pointers ? charge_chain(*waiting.by_pointers) : charge;
+  if (by_pointers.outcome == Outcome::pending) return by_pointers;
+  if (waiting.compared && charge.outcome != Outcome::pending) compare(charge, by_pointers);
+  return charge;
+}
+
+void Attribution::compare(const Charge& charge, const Charge& by_pointers) {
+  --caller_check_.open;
+  if (charge.outcome == Outcome::unit && charge.depth == 0) return;
+  ++caller_check_.needed_caller;
+  if (charge.outcome != by_pointers.outcome || charge.unit != by_pointers.unit) {
+    ++caller_check_.disagreed;
+  }
 }
 
 Attribution::Charge Attribution::charge(const perf::SampleEvent& sample) {
   ++total_;
   count_watched(sample);
-  Calls calls{sample.callers};
-  calls.certain = false;
-  find_spots(calls, 1);
-  const auto found = calls.spots.empty() ? known_.end() : known_.find(calls.spots.front());
-  const Known* own = found == known_.end() ? nullptr : &found->second;
-  Charge charge = charge_chain(calls);
-  const bool comparable = own != nullptr && !sample.user.registers.empty();
-  if (comparable && own->unit) ++caller_check_.samples;
-  if (needs_callers(sample, own)) {
-    Calls unwound{symbols::unwound(sample.user, *unwinder_, path_ ? kPathDepth : kChainDepth,
-                                   sample.callers)};
-    unwound.complete = unwinder_->last_complete();
-    find_spots(unwound, 1);
-    // In a system call the registers are those of its entry, so the chain starts at the same place.
-    const Charge exact = charge_chain(unwound);
-    if (comparable && !own->unit && exact.outcome != Outcome::pending &&
-        charge.outcome != Outcome::pending) {
-      ++caller_check_.samples;
-      ++caller_check_.needed_caller;
-      if (exact.outcome != charge.outcome || exact.unit != charge.unit) ++caller_check_.disagreed;
-    }
-    charge = exact;
-    calls = std::move(unwound);
+  Waiting waiting = waiting_of(sample);
+  if (waiting.compared) {
+    ++caller_check_.samples;
+    ++caller_check_.open;
   }
+  const Charge charge = charge_waiting(waiting);
   if (charge.outcome == Outcome::pending) {
-    if (pending_.size() == kMaxPending) {
-      pending_.pop_front();
-      ++unknown_;
-    }
-    find_spots(calls, calls.chain.size());  // while they are those of the sample's time
-    pending_.push_back(std::move(calls));
+    keep(std::move(waiting));
   } else {
-    count(charge, calls);
+    count(charge, waiting.calls);
   }
   return charge;
+}
+
+void Attribution::keep(Waiting waiting) {
+  if (pending_.size() == kMaxPending) {
+    if (pending_.front().compared) --caller_check_.open;
+    pending_.pop_front();
+    ++unknown_;
+  }
+  // While they are those of the sample's time.
+  find_spots(waiting.calls, waiting.calls.chain.size());
+  if (waiting.by_pointers) find_spots(*waiting.by_pointers, waiting.by_pointers->chain.size());
+  pending_.push_back(std::move(waiting));
 }
 
 void Attribution::watch(std::vector<std::vector<CodeRange>> codes) {
@@ -286,14 +309,14 @@ void Attribution::absorb() {
   for (const symbols::Location& location : answers) {
     known_[answered_spot(location.address)] = known_of(location);
   }
-  std::deque<Calls> waiting;
+  std::deque<Waiting> waiting;
   std::swap(waiting, pending_);
-  for (Calls& each : waiting) {
-    const Charge charge = charge_chain(each);
+  for (Waiting& each : waiting) {
+    const Charge charge = charge_waiting(each);
     if (charge.outcome == Outcome::pending) {
       pending_.push_back(std::move(each));
     } else {
-      count(charge, each);
+      count(charge, each.calls);
     }
   }
 }

@@ -115,13 +115,19 @@ class Attribution {
     return recent_;
   }  // of the latest samples, at most 256
 
-  // How often the unwound chain and the frame pointers disagreed about the unit, among samples that
-  // came with a stack and needed a caller. This decides whether stacks are copied.
+  // How often the unwound chain and the frame pointers disagreed about the unit, among the first
+  // samples that came with a stack. This decides whether stacks are copied.
   struct CallerCheck {
-    std::uint64_t samples = 0;  // with a stack, whose place and needed callers were known at once
+    std::uint64_t samples = 0;
+    std::uint64_t open = 0;  // of these, whose place or needed callers are not known yet
     std::uint64_t needed_caller = 0;
     std::uint64_t disagreed = 0;
+
+    // It waits for all: places in the program itself are known long before those in a library whose
+    // debug information is read.
+    bool decided() const { return samples == kCompared && open == 0; }
   };
+  static constexpr std::uint64_t kCompared = 100;  // samples
   const CallerCheck& caller_check() const { return caller_check_; }
   // Samples that no unit got because their copied stack ended before a frame in scope.
   std::uint64_t stacks_cut_off() const { return stacks_cut_off_; }
@@ -158,12 +164,22 @@ class Attribution {
     bool complete = true;  // false if the unwinder could not go on
     bool certain = true;   // false if frame pointers tell of it, which many programs do not keep
   };
+  // A sample that is counted once its places are known.
+  struct Waiting {
+    Calls calls;
+    bool compared = false;               // it is one of caller_check()
+    std::optional<Calls> by_pointers{};  // set if it is, and `calls` was unwound
+  };
   using KnownSpots = std::unordered_map<symbols::CodeSpot, Known, symbols::HashOfSpot>;
 
   const Known* find_known(Calls& calls, std::size_t index);
   void find_spots(Calls& calls, std::size_t count) const;
   bool needs_callers(const perf::SampleEvent& sample, const Known* own) const;
   Charge charge_chain(Calls& calls);
+  Charge charge_waiting(Waiting& waiting);
+  Waiting waiting_of(const perf::SampleEvent& sample);
+  void compare(const Charge& charge, const Charge& by_pointers);
+  void keep(Waiting waiting);
   Charge charge_path(Calls& calls, const Charge& charge);
   void ask(Address address, const symbols::CodeSpot& spot);
   symbols::CodeSpot answered_spot(Address address);
@@ -186,7 +202,7 @@ class Attribution {
   // Questions that are open: by address, the spots that it was, in their order.
   std::unordered_map<Address, std::deque<symbols::CodeSpot>> asked_;
   std::optional<PathUnit> path_;
-  std::deque<Calls> pending_;
+  std::deque<Waiting> pending_;
   std::vector<Unit> units_;
   std::vector<std::uint64_t> counts_;
   std::vector<std::uint64_t> inherited_;  // by unit

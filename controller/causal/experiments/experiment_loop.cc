@@ -25,7 +25,6 @@ namespace {
 constexpr Nanoseconds kSurvey = kSecond;
 constexpr Nanoseconds kFixedUnitPatience = 10 * kSecond;
 constexpr Nanoseconds kLongestExperiment = 30 * kSecond;
-constexpr std::uint64_t kCallersEnough = 100;  // samples needed to decide on copied stacks
 constexpr double kCallersMayDiffer = 0.01;  // share of samples up to which frame pointers will do
 
 EngineOptions options_of(const Settings& settings) {
@@ -159,7 +158,7 @@ void ExperimentLoop::survey() {
 void ExperimentLoop::decide_stacks() {
   if (parts_.attribution.path_unit()) return;  // which needs the callers of its samples
   const auto& check = parts_.attribution.caller_check();
-  if (stacks_decided_ || check.samples < kCallersEnough) return;
+  if (stacks_decided_ || !check.decided()) return;
   stacks_decided_ = true;
   const bool stacks =
       static_cast<double>(check.disagreed) > kCallersMayDiffer * static_cast<double>(check.samples);
