@@ -137,8 +137,11 @@ TEST_CASE("a pace is looked for where threads queue for cores that are not alway
   CHECK(in_turn.report.progress.at(0).pacing->pace == report::Pace::of_program);
   // If cores are never idle, the target is not paused for the test.
   const Prediction busy = predicted(requests_of_pool(16, 1 / (2 * 0.99), 1, 8));
-  CHECK(busy.run.pacing.empty());
+  REQUIRE(busy.run.pacing.size() == 1);
+  CHECK_FALSE(busy.run.pacing[0].tested());
   CHECK(warned(busy));
+  REQUIRE(busy.effect);
+  CHECK(busy.effect->low <= 0);
   // On such cores the few waits for devices do not make the pace of a point doubtful.
   const Prediction pool = predicted(pool_of(8, 1, 1, 0));
   CHECK(pool.run.pacing.empty());
@@ -248,7 +251,8 @@ TEST_CASE("no pace is looked for where pauses save a quota", "[sim]") {
   };
   CHECK(predicted(100).run.pacing.size() == 1);
   const Prediction under_quota = predicted(48);
-  CHECK(under_quota.run.pacing.empty());
+  REQUIRE(under_quota.run.pacing.size() == 1);
+  CHECK_FALSE(under_quota.run.pacing[0].tested());
   CHECK(std::any_of(under_quota.run.warnings.begin(), under_quota.run.warnings.end(),
                     [](const std::string& each) {
                       return each.find("(a quota of CPU time stops it)") != each.npos;

@@ -116,6 +116,7 @@ std::string seen_of_pace(const report::Pacing& pacing) {
 
 void warn_of_pace(const ProgressResult& point, Report& report) {
   if (!point.pacing || point.pacing->pace == report::Pace::of_program) return;
+  if (point.pacing->paused_share == 0) return;  // the run says why it was not tested
   const auto& kind = point.pacing->pace == report::Pace::own ? kOwnPace : kPaceUnknown;
   report.warnings.emplace_back(kind, point.name, seen_of_pace(*point.pacing));
 }

@@ -57,6 +57,12 @@ std::optional<Pacing> pacing_of(std::string point, const std::vector<PacePair>& 
   return sound ? std::optional(std::move(pacing)) : std::nullopt;
 }
 
+Pacing untested(std::string point) {
+  Pacing pacing;
+  pacing.point = std::move(point);
+  return pacing;
+}
+
 Pace pace_of(const Pacing& pacing) {
   if (!(pacing.paused_share > 0 && pacing.paused_share < 1 && pacing.low > 0)) return Pace::unknown;
   if (pacing.cores_short) return pace_of(pacing.absorbed_low, pacing.absorbed_high, kOwnOfWaits);
@@ -77,6 +83,7 @@ std::optional<report::Pacing> described_pacing(const std::vector<Run>& runs,
     if (pacing == nullptr) continue;
     report::Pacing described{
         pace_of(*pacing), pacing->paused_share, {pacing->rate, pacing->low, pacing->high}, {}};
+    if (!pacing->tested()) described.rate = {NAN, NAN, NAN};
     if (pacing->cores_short) {
       described.absorbed = {pacing->absorbed, pacing->absorbed_low, pacing->absorbed_high};
     }
@@ -97,8 +104,8 @@ Unfelt unfelt_of(const Run& run, const std::string& point) {
   const Pace pace = pace_of(*pacing);
   if (pace == Pace::of_program) return {};
   const Unfelt all_of_it{1, 0};
-  const Unfelt anything{0.5, 0.5 / statistics::kNormal95};
-  if (pacing->cores_short) return pace == Pace::own ? all_of_it : anything;
+  const Unfelt anything{0.5, kCurved * 0.5 / statistics::kNormal95};
+  if (pacing->cores_short || !pacing->tested()) return pace == Pace::own ? all_of_it : anything;
   if (pace == Pace::own && pacing->high >= 1) return all_of_it;
   const double share = std::clamp(unfelt_at(pacing->rate, pacing->paused_share), 0.0, 1.0);
   const double low = unfelt_at(pacing->low, pacing->paused_share);

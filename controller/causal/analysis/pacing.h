@@ -31,6 +31,9 @@ inline constexpr std::size_t kFewestPairs = 3;
 std::optional<Pacing> pacing_of(std::string point, const std::vector<PacePair>& pairs,
                                 bool cores_short = false);
 
+// Returns the pacing of a point that could not be tested, which is unknown.
+Pacing untested(std::string point);
+
 // The part of the time that the program stands still which the point does not feel: 0 if it waits
 // for the program alone, 1 if it comes at its own pace.
 struct Unfelt {
@@ -52,8 +55,8 @@ std::optional<report::Pacing> described_pacing(const std::vector<Run>& runs,
 bool all_at_own_pace(const Run& run);
 
 // Returns what estimates use: nothing is unfelt if the pace is the program's. All is unfelt if the
-// pace is certainly the point's own and the interval allows all. Otherwise the share is as
-// measured, with its error.
+// pace is certainly the point's own and the interval allows all. Of what could not be tested it may
+// be anything. Otherwise the share is as measured, with its error.
 Unfelt unfelt_of(const Run& run, const std::string& point);
 
 }  // namespace causalctl::causal

@@ -19,6 +19,7 @@ namespace {
 // Few waits end by external wake-ups: at most this many a second, or this share of all waits.
 constexpr Nanoseconds kFewWaits = 10;
 constexpr double kFewOfWaits = 0.1;
+constexpr double kHardlyWaits = 0.05;  // share of the time
 
 struct SetUp {
   const Settings& settings;
@@ -37,7 +38,7 @@ struct SetUp {
   std::optional<double> idle_share() const;
   Spare spare() const;
   void test_pace() const;
-  void warn_of_unknown_pace(std::string_view why) const;
+  void leave_pace_open(std::string_view why, std::string_view advice) const;
   void calibrate_pauses() const;
 };
 
@@ -104,8 +105,11 @@ void SetUp::test_pace() const {
   if (!settings.experiment.pace_test || waits * kSecond < kFewWaits * passed_ns()) return;
   if (!test) {
     const double of_all = static_cast<double>(waits) / static_cast<double>(waits + other_waits);
-    if (of_all > kFewOfWaits) {
-      warn_of_unknown_pace(near_quota ? "a quota of CPU time stops it" : "cores are short");
+    // Requests of a program that hardly waits for them queue up, so that their pace is its own.
+    if (of_all > kFewOfWaits && spare().waiting > kHardlyWaits) {
+      near_quota ? leave_pace_open("a quota of CPU time stops it", "without the quota")
+                 : leave_pace_open("cores are short", "while the machine is less busy");
+      session::write_or_end(run, [&] { log.pacing(run); });
     }
     return;
   }
@@ -117,20 +121,22 @@ void SetUp::test_pace() const {
         pacing.point, pacing.rate, pacing.low, pacing.high, pacing.paused_share, pacing.absorbed,
         pacing.absorbed_low, pacing.absorbed_high);
   }
+  if (!stop()) {
+    leave_pace_open("it is rare, threads could not be paused, or the controller was late",
+                    "for longer");
+  }
   session::write_or_end(run, [&] { log.pacing(run); });
-  if (!stop())
-    warn_of_unknown_pace("it is rare, threads could not be paused, or the controller was late");
 }
 
-void SetUp::warn_of_unknown_pace(std::string_view why) const {
+void SetUp::leave_pace_open(std::string_view why, std::string_view advice) const {
   for (const ThroughputCount& point : parts.counters.throughput()) {
     if (find_pacing(run, point.name) != nullptr) continue;
+    run.pacing.push_back(untested(point.name));
     run.warnings.push_back(fmt::format(
-        "could not determine whether {} waits for the program or comes at its own pace ({}). If "
-        "its "
-        "source does not wait for answers, faster code does not raise its rate, and the effects do "
-        "not apply",
-        point.name, why));
+        "could not determine whether {} waits for the program or comes at its own pace ({}). The "
+        "intervals cover both cases, so also that nothing is gained. If you know that its source "
+        "waits for answers, set experiment.pace_test = false; or profile {}",
+        point.name, why, advice));
   }
 }
 

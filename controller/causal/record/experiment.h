@@ -137,7 +137,9 @@ struct PlaceSamples {
 // a part of the time and nothing is faster (pacing.h).
 struct Pacing {
   std::string point;
-  double paused_share = 0;  // the part of the time for which threads stood still
+  // The part of the time for which threads stood still; 0 if it could not be tested, although
+  // progress may come at its own pace.
+  double paused_share = 0;
   // Visits per real time in the uniform pause, divided by those without it, with its 95 % interval:
   // 1 - paused_share if progress waits for the program alone, 1 if it comes at its own pace.
   double rate = 1, low = 0, high = 1;
@@ -147,6 +149,7 @@ struct Pacing {
   // waits for the program.
   double absorbed = 0, absorbed_low = 0, absorbed_high = 0;
 
+  bool tested() const { return paused_share > 0; }
   static constexpr auto fields() {
     return std::tuple{Field("point", &Pacing::point),
                       Field("held_back", &Pacing::paused_share),

@@ -81,7 +81,7 @@ Run full_run() {
   run.stopped_calls = {3, 2, 1, 4};
   run.peers = {"client (process 35)"};
   run.elsewhere = {{"libc.so.6", 50, 7}, {"/usr/include/", 3, 0}};
-  run.pacing = {{"work", 0.2, 0.8, 0.75, 0.85, true, 0.9, 0.7, 1.1}};
+  run.pacing = {{"work", 0.2, 0.8, 0.75, 0.85, true, 0.9, 0.7, 1.1}, {"untested"}};
   run.warnings = {"w"};
   return run;
 }
@@ -168,7 +168,8 @@ TEST_CASE("a run survives the log", "[causal]") {
   CHECK(r.elsewhere[0].place == "libc.so.6");
   CHECK(r.elsewhere[0].count == 50);
   CHECK(r.elsewhere[0].unclaimed == 7);
-  REQUIRE(r.pacing.size() == 1);
+  REQUIRE(r.pacing.size() == 2);
+  CHECK_FALSE(r.pacing[1].tested());
   CHECK(r.pacing[0].point == "work");
   CHECK(r.pacing[0].paused_share == 0.2);
   CHECK(r.pacing[0].rate == 0.8);
