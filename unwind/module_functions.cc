@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "unwind/demangle.h"
 #include "unwind/function_name.h"
@@ -85,9 +86,12 @@ struct Best {
 };
 
 // Sorts by address and keeps one of several symbols of an address.
+// Of several symbols at one address one that other files can use stays: gcc makes a private alias
+// of a function (item.localalias) for the calls in its own file.
 std::vector<FunctionSymbol> each_once(std::vector<FunctionSymbol> symbols) {
-  std::stable_sort(symbols.begin(), symbols.end(),
-                   [](const auto& a, const auto& b) { return a.address < b.address; });
+  std::stable_sort(symbols.begin(), symbols.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.address, a.local) < std::tie(b.address, b.local);
+  });
   const auto same = [](const auto& a, const auto& b) { return a.address == b.address; };
   symbols.erase(std::unique(symbols.begin(), symbols.end(), same), symbols.end());
   return symbols;

@@ -294,6 +294,16 @@ bool Symbolizer::slot_leads_to(Address slot, const Place& function) {
   });
 }
 
+bool Symbolizer::is_called_in_module(const Place& function) {
+  LoadedModule* module = impl_->modules.at(function.address);
+  if (module == nullptr) return false;
+  auto slots = impl_->index(*module).slots(function.symbol);
+  std::erase_if(slots, [&](const BoundSlot& each) { return each.symbol != function.symbol; });
+  return slots.empty() || std::any_of(slots.begin(), slots.end(), [&](const BoundSlot& each) {
+           return each.value == function.address;
+         });
+}
+
 InlinedCalls Symbolizer::inlined_calls(const Place& function, const std::string& written,
                                        Nanoseconds until_ns) {
   LoadedModule* module = impl_->modules.at(function.address);

@@ -122,6 +122,9 @@ class Symbolizer {
   // Returns whether a call or jump through the pointer that is stored at `slot`, which the loader
   // sets, enters the function. If it is not set yet, its relocation tells.
   bool slot_leads_to(Address slot, const Place& function);
+  // Returns false if the function's own module calls it through a slot that leads to another one,
+  // which takes its place.
+  bool is_called_in_module(const Place& function);
   // Returns where calls of the function, which the user has written so, are inlined in its module,
   // as far as can be read until `until_ns` (CLOCK_MONOTONIC).
   InlinedCalls inlined_calls(const Place& function, const std::string& written,

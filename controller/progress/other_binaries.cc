@@ -44,9 +44,14 @@ std::vector<std::string> binaries_of(const std::vector<Place>& places,
   return shortest_unique_suffixes({paths.begin(), paths.end()});
 }
 
-bool is_same_function(const Place& place, const Place& other) {
-  if (!place.declared.empty() && !other.declared.empty()) return place.declared == other.declared;
-  return other.local && place.symbol == other.symbol && unwind::is_mangled(place.symbol);
+// A private function of another library that only has the same name is not meant. One that is
+// exported may be: the linker binds a library's calls to it with -Bsymbolic, protected visibility
+// or -fno-semantic-interposition, and the loader with RTLD_DEEPBIND.
+bool is_meant(const Place& place, const Place& other) {
+  if (!place.declared.empty() && place.declared == other.declared) return true;
+  if (place.symbol != other.symbol) return false;
+  return !other.local ||
+         (unwind::is_mangled(place.symbol) && (place.declared.empty() || other.declared.empty()));
 }
 
 std::vector<Place> find_in(const std::string& path, const Point& point,
@@ -63,8 +68,9 @@ std::vector<Place> find_in(const std::string& path, const Point& point,
     return {};
   }
   std::erase_if(found, [&](const Place& each) {
+    if (!each.local && !symbolizer.is_called_in_module(each)) return true;
     return std::none_of(point.places.begin(), point.places.end(),
-                        [&](const Place& own) { return is_same_function(own, each); });
+                        [&](const Place& own) { return is_meant(own, each); });
   });
   return found;
 }
@@ -94,9 +100,9 @@ void add_library_copies(const Point& point, unwind::Symbolizer& symbolizer,
   for (const std::string& path : all) {
     const std::string& name = names[i++];
     if (with_code.contains(path) && function != nullptr) {
-      remarks.push_back(
-          fmt::format("{} is also in {}, whose copy is not counted: add --progress {}", point.name,
-                      name, in_shell_quotes(name + ":" + function->name)));
+      remarks.push_back(fmt::format("{} is also in {}, where it is not counted: add --progress {}",
+                                    point.name, name,
+                                    in_shell_quotes(name + ":" + function->name)));
     } else if (with_code.contains(path) || with_copies.contains(path)) {
       remarks.push_back(fmt::format("{} is also {} {}, where it is not counted", point.name,
                                     function != nullptr ? "inlined in" : "in", name));

@@ -155,7 +155,7 @@ void add_other_names(const std::string& name, const std::vector<Place>& places,
   for (const Place& place : places) {
     for (std::string& other : symbolizer.other_names(place)) {
       const bool own = std::any_of(places.begin(), places.end(), [&](const Place& each) {
-        return each.function == other || is_alias(each.function, other) ||
+        return each.function == other || each.symbol == other || is_alias(each.function, other) ||
                (each.chosen && other.starts_with(each.symbol + "."));
       });
       if (own) continue;

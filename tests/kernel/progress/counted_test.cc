@@ -231,6 +231,18 @@ void work(long n) { first(); second(); if (n & 1) second(); }
   check_count(program, "first");
 }
 
+TEST_CASE("a symbol that the language makes of a function's name is no other name of it",
+          "[progress]") {
+  Program program(R"(volatile long truth;
+__attribute__((noinline)) void item(void) __asm__("item_");
+void item(void) { truth++; }
+void work(long n) { (void)n; item(); }
+)",
+                  "gcc -O1 -g");
+  CHECK_THAT(program.told("item"), !Contains("also counts"));
+  check_count(program, "item");
+}
+
 TEST_CASE("labels in code without a type are points if no function has their name", "[progress]") {
   Program program(R"(volatile long truth;
 void kernel_step(void);

@@ -323,3 +323,35 @@ void work(long n) { if (n >= 0) { item_done(); from_library(); } }
              Contains("item_done is also in libx.so") && Contains("--progress libx.so:item_done"));
   CHECK_THAT(program.told("h.h:1"), Contains("h.h:1 is also in libx.so"));
 }
+
+// The linker, or the library's compiler, decides whether the executable's function takes the place
+// of the library's.
+TEST_CASE("a function of a library that its own calls enter is told", "[progress]") {
+  const std::string source = R"(volatile long truth;
+extern void from_library(void);
+__attribute__((noinline)) void item(void) { truth++; }
+void work(long n) { if (n >= 0) { item(); from_library(); } }
+)";
+  const std::string library =
+      "volatile long others; SEEN __attribute__((noinline)) void item(void) { others++; }\n"
+      "void from_library(void) { item(); }";
+  struct Case {
+    const char* flags;
+    bool enters_own;
+  };
+  for (const auto& [flags, enters_own] :
+       {Case{"-O2 -g -DSEEN= -Wl,-Bsymbolic", true},
+        {"-O2 -DSEEN= -Wl,-Bsymbolic", true},
+        {"-O2 -g -DSEEN= -fno-semantic-interposition", true},
+        {"-O2 -g -DSEEN=__attribute__\\(\\(visibility\\(\\\"protected\\\"\\)\\)\\)", true},
+        {"-O2 -g -DSEEN=", false}}) {
+    CAPTURE(flags);
+    Program program(source, "gcc -O2 -g", "-rdynamic " + with_library(library, flags));
+    const std::string told = program.told("item");
+    CHECK((told.find("item is also in libx.so, where it is not counted") != std::string::npos) ==
+          enters_own);
+    const auto counts = program.count("item");
+    CHECK(counts.visits == counts.truth);
+    CHECK(counts.truth == (enters_own ? 1 : 2) * counted::kRounds);
+  }
+}
