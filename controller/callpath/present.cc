@@ -161,6 +161,7 @@ Chains chains_of(std::span<const Recording> runs) {
   Chains chains;
   chains.complete = all.complete;
   chains.incomplete = all.incomplete;
+  chains.searched = all.searched;
   const std::pair<const char*, std::uint64_t> reasons[] = {
       {"in code that no unwind table describes", all.no_table},
       {"where the copy of the stack ended", all.copy_short},

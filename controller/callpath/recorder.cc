@@ -62,6 +62,7 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
   ChainTotals& totals = recording_.chains;
   is_complete_ = chain.complete();
   ++(is_complete_ ? totals.complete : totals.incomplete);
+  if (is_complete_ && unwind::has_guess(chain)) ++totals.searched;
   if (chain.end == unwind::ChainEnd::no_table) ++totals.no_table;
   if (chain.end == unwind::ChainEnd::copy_short) ++totals.copy_short;
   if (chain.end == unwind::ChainEnd::no_call) ++totals.no_call;

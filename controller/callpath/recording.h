@@ -163,12 +163,16 @@ struct ChainTotals {
   std::uint64_t no_table = 0;    // of these: in code that no unwind table describes
   std::uint64_t copy_short = 0;  // of these: the stack was deeper than what was copied
   std::uint64_t no_call = 0;     // of these: a return address that follows no call
+  // Of the complete ones: a caller was searched for on the stack, and may be another.
+  std::uint64_t searched = 0;
 
   static constexpr auto fields() {
-    return std::tuple{
-        Field("complete", &ChainTotals::complete), Field("incomplete", &ChainTotals::incomplete),
-        Field("no_table", &ChainTotals::no_table), Field("copy_short", &ChainTotals::copy_short),
-        Field("no_call", &ChainTotals::no_call)};
+    return std::tuple{Field("complete", &ChainTotals::complete),
+                      Field("incomplete", &ChainTotals::incomplete),
+                      Field("no_table", &ChainTotals::no_table),
+                      Field("copy_short", &ChainTotals::copy_short),
+                      Field("no_call", &ChainTotals::no_call),
+                      Field("searched", &ChainTotals::searched, kIfSet)};
   }
 };
 

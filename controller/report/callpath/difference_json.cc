@@ -28,7 +28,9 @@ Json side_json(const Side& side, const Profile& both) {
   for (const std::size_t column : side.parts) total += sum(column);
   json["total"] = total;
   json["samples"] = side.samples ? Json(sum(*side.samples)) : Json();
-  json["chains"] = {{"complete", head.chains.complete}, {"incomplete", head.chains.incomplete}};
+  json["chains"] = {{"complete", head.chains.complete},
+                    {"incomplete", head.chains.incomplete},
+                    {"searched", head.chains.searched}};
   json["notes"] = head.notes;
   json["warnings"] = head.warnings;
   return json;

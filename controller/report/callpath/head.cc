@@ -58,7 +58,14 @@ std::string chain_words(const Profile& profile) {
     text += fmt::format("{}{} ended {}", &reason == &chains.reasons.front() ? ": " : ", ",
                         grouped(reason.count), reason.text);
   }
-  return text + ".";
+  text += ".";
+  if (chains.searched > 0) {
+    text += fmt::format(
+        " In {} of the complete ones no unwind table tells a caller: it was searched for on the "
+        "stack, and may be another function.",
+        grouped(chains.searched));
+  }
+  return text;
 }
 
 std::vector<std::string> count_lines(const Profile& profile) {

@@ -45,6 +45,7 @@ Json head(const Profile& profile, const LabelTree& tree) {
                {"period_ns", profile.period_ns}};
   json["chains"] = {{"complete", profile.chains.complete},
                     {"incomplete", profile.chains.incomplete},
+                    {"searched", profile.chains.searched},
                     {"reasons", Json::array()}};
   for (const Chains::Reason& reason : profile.chains.reasons) {
     json["chains"]["reasons"].push_back({{"ended", reason.text}, {"count", reason.count}});

@@ -48,6 +48,8 @@ struct Chains {
   std::uint64_t complete = 0;    // at the outermost frame
   std::uint64_t incomplete = 0;  // anywhere else
   std::vector<Reason> reasons;   // of those; not all are known
+  // Of the complete ones: no table tells a caller, which was searched for on the stack.
+  std::uint64_t searched = 0;
 };
 
 // Calls on the sampled paths, once for each sample.

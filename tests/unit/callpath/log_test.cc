@@ -58,6 +58,7 @@ std::vector<Recording> growing() {
   half.counts = whole.counts = {{"uprobe:f", "f", 40, 1000, 1000, 35'000, 0.25, ""}};
   whole.counts[0].calls = 90;
   whole.counts[0].missing = "some";
+  whole.chains.searched = 3;
   half.add({0, 0, metric_of_event(1)}, 2, 4);
   half.wakers = {{0, {{{2, 3}, 50}}}};
   whole.wakers = {{0, {{{2, 3}, 80}, {{1, 3}, 9}}}};
@@ -128,6 +129,7 @@ TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
   CHECK(r.tails[1].kind == TailKind::ambiguous);
   CHECK(r.chains.complete == 98);
   CHECK(r.chains.no_table == 1);
+  CHECK(r.chains.searched == 3);
   CHECK(r.losses.samples_total == 100);
   CHECK(r.wall_ns == whole.wall_ns);
   CHECK(r.controller_cpu_share == Approx(0.02));

@@ -18,27 +18,27 @@ constexpr ThreadId kTwo{101, 2};
 // A location is the address itself, plus 1000 of a call.
 struct Fixture {
   explicit Fixture(Grouping grouping)
-      : recorder({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
-                    chain = {};
-                    for (const Address address : sample.callers) {
-                      const Address cfa = stack == 0 ? 0 : stack + 16 * (chain.frames.size() + 1);
-                      chain.frames.push_back({address, cfa,
-                                              chain.frames.empty() ? unwind::FrameHow::instruction
-                                                                   : unwind::FrameHow::table});
-                    }
-                    chain.end = end;
-                    return chain;
-                  },
-                  [](Address address, bool is_call) {
-                    return static_cast<callpath::LocationId>(address + (is_call ? 1000 : 0));
-                  },
-                  [](Tid thread) { return "name" + std::to_string(thread); },
-                  [](const perf::SampleEvent& sample) { return sample.events * 10; },
-                  [this](const char* name) {
-                    outside.emplace_back(name);
-                    return static_cast<callpath::LocationId>(5000 + outside.size());
-                  }},
-                 grouping, true, with_epoch(recording)) {
+      : recorder(
+            {[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
+               chain = {};
+               for (const Address address : sample.callers) {
+                 const Address cfa = stack == 0 ? 0 : stack + 16 * (chain.frames.size() + 1);
+                 chain.frames.push_back(
+                     {address, cfa, chain.frames.empty() ? unwind::FrameHow::instruction : how});
+               }
+               chain.end = end;
+               return chain;
+             },
+             [](Address address, bool is_call) {
+               return static_cast<callpath::LocationId>(address + (is_call ? 1000 : 0));
+             },
+             [](Tid thread) { return "name" + std::to_string(thread); },
+             [](const perf::SampleEvent& sample) { return sample.events * 10; },
+             [this](const char* name) {
+               outside.emplace_back(name);
+               return static_cast<callpath::LocationId>(5000 + outside.size());
+             }},
+            grouping, true, with_epoch(recording)) {
     recorder.take(perf::ThreadStartEvent{kOne, {}, 0, false});
     recorder.take(perf::ThreadStartEvent{kTwo, {}, 0, false});
   }
@@ -70,6 +70,7 @@ struct Fixture {
   Address stack = 0;  // where frames begin; 0: not known
   std::vector<std::string> outside;
   unwind::ChainEnd end = unwind::ChainEnd::outermost;
+  unwind::FrameHow how = unwind::FrameHow::table;  // of callers
   Recorder recorder;
 };
 
@@ -86,6 +87,17 @@ TEST_CASE("a sample's time is its path's, outermost call first", "[callpath]") {
   fixture.sample(kTwo, {1}, 1100);
   CHECK(fixture.recording.chains.incomplete == 1);
   CHECK(fixture.recording.chains.copy_short == 1);
+  CHECK(fixture.recording.chains.searched == 0);
+}
+
+TEST_CASE("a complete chain with a caller that was searched for is told", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  fixture.how = unwind::FrameHow::guess;
+  fixture.sample(kOne, {1, 2, 3}, 900);
+  fixture.end = unwind::ChainEnd::no_table;
+  fixture.sample(kOne, {1, 2, 3}, 900);
+  CHECK(fixture.recording.chains.complete == 1);
+  CHECK(fixture.recording.chains.searched == 1);
 }
 
 TEST_CASE("a call is counted once, and anew in another program", "[callpath]") {

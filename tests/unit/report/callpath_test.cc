@@ -104,6 +104,9 @@ TEST_CASE("chains are not all complete if one is not", "[report][callpath]") {
   profile.chains = {99'999, 0, {}};
   CHECK_THAT(render_text(profile, By::overview, false, 100),
              Contains("100.0 % of the call chains are complete."));
+  profile.chains.searched = 1200;
+  CHECK_THAT(render_text(profile, By::overview, false, 1000),
+             Contains("complete. In 1,200 of the complete ones no unwind table tells a caller"));
 }
 
 TEST_CASE("text reports of call paths are as in the golden files", "[report][callpath]") {
