@@ -149,7 +149,7 @@ void add_ab(CLI::App& app, Command& selected) {
       "A and B may differ in anything: the binary, its options, its environment, its "
       "configuration.\n"
       "Without a progress point whole runs of the commands are timed. Ctrl-C ends the comparison,\n"
-      "ends what it has started, and prints what was measured. docs/ab.md has everything.\n"
+      "ends what it has started, and prints what was measured. docs/ab.md has everything.\n\n"
       "Examples:\n"
       "  causalctl ab --a './sort-old data' --b './sort-new data' --rounds 30\n"
       "  causalctl ab server.toml --progress handle_request --measure 2s --fail-if-slower 2%\n"

@@ -231,7 +231,7 @@ ExitCode run(const CallpathArguments& arguments) {
 void add_callpath(CLI::App& app, Command& selected) {
   CLI::App& sub =
       add_subcommand(app, "callpath", "who calls the time, and where threads wait",
-                     "Ctrl-C ends the recording and prints the report.\n"
+                     "Ctrl-C ends the recording and prints the report.\n\n"
                      "Examples:\n"
                      "  causalctl callpath 4711 --duration 30s\n"
                      "  causalctl callpath $(pidof memcached) --threads by-name --format folded\n"

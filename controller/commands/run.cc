@@ -48,7 +48,7 @@ ExitCode run(const RunArguments& arguments) {
 void add_run(CLI::App& app, Command& selected) {
   CLI::App& sub =
       add_subcommand(app, "run", "start a program and profile it from the beginning",
-                     "When the profile ends before the program does, the program gets SIGTERM.\n"
+                     "When the profile ends before the program does, the program gets SIGTERM.\n\n"
                      "Examples:\n"
                      "  causalctl run --progress item_done --duration 2m -- ./server --port 8080\n"
                      "  causalctl run --end-to-end --duration 5m -- gzip -kc big.tar\n"
