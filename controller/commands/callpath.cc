@@ -3,6 +3,7 @@
 // Nothing is put into the process: perf events see it from outside, and die with causalctl. Only a
 // program that is started has a guardian, which suspends it until everything is set up.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -31,6 +32,7 @@
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
 #include "controller/session/write_or_end.h"
+#include "controller/tracee/adoption.h"
 #include "controller/tracee/guardian/guardian.h"
 #include "unwind/obstacle.h"
 #include "unwind/symbolizer.h"
@@ -211,6 +213,7 @@ ExitCode run(const CallpathArguments& arguments) {
   callpath::check_log(arguments.log);
   if (const auto pid = pid_of(arguments.target)) {
     session::require_program(*pid);
+    tracee::check_readable(*pid, getpid());
     return record_process(*pid, arguments, settings, [] {});
   }
   if (arguments.target.empty()) {

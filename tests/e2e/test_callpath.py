@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from fixture import wait_until
+from fixture import Target, wait_until
 from test_modules import compiled, running
 
 FORMATS = ("json", "folded", "speedscope", "firefox", "callgrind", "hatchet")
@@ -233,3 +233,13 @@ def test_file_that_is_no_log_is_left_alone(options, program, tmp_path):
         done = run(options, "callpath", pid, "-o", "notes.txt", "--duration", "1s", folder=tmp_path)
     assert done.returncode == 2, done.stderr
     assert (tmp_path / "notes.txt").read_text() == "mine\n"
+
+
+def test_refuses_a_program_of_32_bits(options, tmp_path):
+    target = Target([options.targets / "bits32"])
+    try:
+        done = run(options, "callpath", target.pid, folder=tmp_path)
+    finally:
+        target.end()
+    assert (done.returncode, "is a 32-bit program" in done.stderr) == (1, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
