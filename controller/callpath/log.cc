@@ -75,6 +75,7 @@ void LogWriter::update(const Recording& recording) {
   append_groups_and_epochs(recording);
   append_cells(recording);
   append_wakers(recording);
+  append_lives(recording);
   append_losses(recording);
 }
 
@@ -276,6 +277,27 @@ void LogWriter::append_wakers(const Recording& recording) {
     line["cells"] = std::move(list);
     append(line);
   }
+}
+
+void LogWriter::append_lives(const Recording& recording) {
+  Json list = Json::array();
+  for (const WatchedCalls& each : recording.watched.calls) {
+    auto& [probes, lives] = lives_[each.call];
+    if (probes == each.probes) continue;
+    probes = each.probes;
+    const auto fresh = each.lives_ns.begin() + static_cast<std::ptrdiff_t>(lives);
+    list.push_back({{"call", each.call},
+                    {"probes", probes},
+                    {"covered", each.covered},
+                    {"lives_ns", std::vector<Nanoseconds>(fresh, each.lives_ns.end())}});
+    lives = each.lives_ns.size();
+  }
+  if (list.empty()) return;
+  Json line = line_of_type("lives");
+  line["watched_ns"] = recording.watched.watched_ns;
+  line["precision_ns"] = recording.watched.precision_ns;
+  line["calls"] = std::move(list);
+  append(line);
 }
 
 void LogWriter::append_losses(const Recording& recording) {

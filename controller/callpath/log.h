@@ -21,8 +21,8 @@ namespace causalctl::callpath {
 
 inline constexpr int kLogVersion = 1;  // readers refuse a newer one
 inline constexpr std::string_view kLogTypes[] = {
-    "run",    "modules", "strings", "locations", "nodes",  "frames", "tails",
-    "groups", "starts",  "epochs",  "cells",     "wakers", "losses", "end"};
+    "run",    "modules", "strings", "locations", "nodes", "frames", "tails", "groups",
+    "starts", "epochs",  "cells",   "wakers",    "lives", "losses", "end"};
 inline constexpr LogKind kLogKind{
     "a log of call paths", kLogTypes, "\"kind\":\"callpath\"",
     "causalctl report reads what callpath wrote (docs/callpath-format.md)"};
@@ -71,6 +71,7 @@ class LogWriter {
   static void add_growth(const Slice& slice, std::uint32_t metric,
                          std::vector<std::uint64_t>& written, std::vector<Growth>& all);
   void append_wakers(const Recording& recording);
+  void append_lives(const Recording& recording);
   void append_losses(const Recording& recording);
   std::size_t number_of(const std::string& text, std::vector<std::string>& fresh);
 
@@ -89,6 +90,7 @@ class LogWriter {
   std::uint32_t first_growing_ = 0;                         // the first epoch that is not over
   std::map<SliceKey, std::vector<std::uint64_t>> written_;  // its values and later ones, by node
   std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers_;  // written
+  std::map<NodeId, std::pair<std::uint64_t, std::size_t>> lives_;  // probes and lives, written
   std::string losses_;  // the last such line, without its number
 };
 

@@ -91,6 +91,7 @@ class Reader {
   void take_epochs(const Json& line, Recording& run);
   void take_cells(const Json& line, Recording& run);
   void take_wakers(const Json& line, Recording& run);
+  void take_lives(const Json& line, Recording& run);
   // Where the values of a line's metric go; nothing if it is not known.
   struct Values {
     Metric metric = Metric::samples;
@@ -175,6 +176,7 @@ void Reader::take_line(Json& line, std::string_view text, const std::string& typ
   if (type == "epochs") return take_epochs(line, run);
   if (type == "cells") return take_cells(line, run);
   if (type == "wakers") return take_wakers(line, run);
+  if (type == "lives") return take_lives(line, run);
   if (type == "losses") {
     fields_.read(line, run, log_rows::so_far());
   } else {
@@ -327,6 +329,26 @@ void Reader::take_cells(const Json& line, Recording& run) {
       key.metric = metrics[i]->metric;
       run.add(key, static_cast<NodeId>(node), value);
       if (with_parts_) readings_[now_].parts.add(key, static_cast<NodeId>(node), value);
+    }
+  }
+}
+
+void Reader::take_lives(const Json& line, Recording& run) {
+  AllWatchedCalls& all = run.watched;
+  get(line, "watched_ns", all.watched_ns);
+  get(line, "precision_ns", all.precision_ns);
+  for (const Json& each : items(line, "calls")) {
+    const auto call =
+        static_cast<NodeId>(index(each.value("call", Json()), "node", run.tree.size()));
+    auto place = std::find_if(all.calls.begin(), all.calls.end(),
+                              [&](const WatchedCalls& known) { return known.call == call; });
+    if (place == all.calls.end()) place = all.calls.insert(place, WatchedCalls{call});
+    get(each, "probes", place->probes);
+    get(each, "covered", place->covered);
+    for (const Json& life : list_of(each, "lives_ns")) {
+      Nanoseconds life_ns = 0;
+      convert(life, "lives_ns", life_ns);
+      place->lives_ns.push_back(life_ns);
     }
   }
 }

@@ -72,6 +72,9 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
   }
   const NodeId node = recording_.tree.path(path_);
   count_calls(chain, sample, node);
+  if (parts_.sampled && sample.reason == perf::SampleReason::cpu_time) {
+    parts_.sampled(sample, chain, node);
+  }
   return node;
 }
 

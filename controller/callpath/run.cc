@@ -4,6 +4,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <random>
 #include <variant>
 
 #include "controller/base/clock.h"
@@ -11,6 +14,7 @@
 #include "controller/base/procfs.h"
 #include "controller/callpath/counts.h"
 #include "controller/callpath/event_cost.h"
+#include "controller/callpath/lives.h"
 #include "controller/callpath/missing_callers.h"
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
@@ -104,18 +108,20 @@ class Run {
         mappings_(target, {&places_, &following_}),
         namer_(target),
         missing_callers_(places_, namer_, recording),
-        recorder_({[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
-                     return chain_of(sample);
-                   },
-                   [this](Address address, bool is_call) { return places_.at(address, is_call); },
-                   [target](Tid thread) { return thread_name(target, thread); },
-                   [this](const perf::SampleEvent& sample) {
-                     return amount_of(events_.at(sample.tag), sample);
-                   },
-                   [this](const char* name) { return places_.outside(name); }},
-                  settings.grouping, settings.waits, recording),
+        recorder_(
+            {[this](const perf::SampleEvent& sample) -> const unwind::Chain& {
+               return chain_of(sample);
+             },
+             [this](Address address, bool is_call) { return places_.at(address, is_call); },
+             [target](Tid thread) { return thread_name(target, thread); },
+             [this](const perf::SampleEvent& sample) {
+               return amount_of(events_.at(sample.tag), sample);
+             },
+             [this](const char* name) { return places_.outside(name); }, sampled_of(settings)},
+            settings.grouping, settings.waits, recording),
         epochs_(settings.epochs, recorder_, recording),
         counts_(target, events_, session_, recording) {
+    if (settings.lives) lives_.emplace(recording, settings.seed);
     epochs_.arm(target, session_);
     if (settings.wakers) recorder_.record_wakers();
     for (const WatchedEvent& event : events_) {
@@ -136,7 +142,10 @@ class Run {
     epochs_.start(begin_ns_);
     const Nanoseconds cpu_ns = process_cpu_now();
     while (!is_over()) {
-      sleep_until(monotonic_now() + kDrainEvery);
+      // The last before the sleep: on a core that shares its execution units with ours, a call
+      // would last longer while we work.
+      if (lives_) lives_->step(monotonic_now(), drained_ns_);
+      sleep_until(monotonic_now() + pause());
       take_events();
       do_at_times(monotonic_now());
     }
@@ -162,6 +171,20 @@ class Run {
            because(EndReason::duration);
   }
 
+  // Moments from which calls are watched must not follow the program's rhythm.
+  Nanoseconds pause() {
+    if (!lives_) return kDrainEvery;
+    return std::uniform_int_distribution<Nanoseconds>(kDrainEvery / 2, kDrainEvery)(random_);
+  }
+
+  std::function<void(const perf::SampleEvent&, const unwind::Chain&, NodeId)> sampled_of(
+      const Settings& settings) {
+    if (!settings.lives) return {};
+    return [this](const perf::SampleEvent& sample, const unwind::Chain& chain, NodeId node) {
+      lives_->sampled(sample, chain, node);
+    };
+  }
+
   const unwind::Chain& chain_of(const perf::SampleEvent& sample) {
     static const unwind::Chain kKernelThread{{}, unwind::ChainEnd::outermost, true};
     if (sample.user.registers.empty()) return kKernelThread;
@@ -181,6 +204,7 @@ class Run {
         continue;
       }
       recorder_.take(event);
+      if (lives_) lives_->take(event);
     }
     mappings_.lost(session_.losses().records_lost, drained_ns_);
     keep_cost_small(drained_ns_ - begin_ns_);
@@ -284,6 +308,7 @@ class Run {
   // How far the recording is, which is all that the log of a killed one tells.
   void update_losses() {
     recording_.wall_ns = drained_ns_ - begin_ns_;
+    if (lives_) lives_->update();
     const perf::SessionLosses losses = session_.losses();
     std::vector<double> cost_shares;
     for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
@@ -331,12 +356,14 @@ class Run {
   Recorder recorder_;
   Epochs epochs_;
   Counts counts_;
+  std::optional<Lives> lives_;
   Nanoseconds begin_ns_ = 0;
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come
   std::size_t asked_ = 0;       // locations whose names were asked for
   Nanoseconds adapted_ns_ = 0;  // when it was last told how often threads may be sampled
   Nanoseconds next_jitter_ns_ = 0;
   Nanoseconds next_write_ns_ = 0;
+  std::mt19937_64 random_{settings_.seed};
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ struct Settings {
   bool wakers = false;                     // and who ends their waits; needs `waits`
   Grouping grouping = Grouping::all;
   std::vector<EventSpec> events;  // sampled besides
+  bool lives = false;             // calls are watched until they return, too (lives.h)
   double most_slowdown = 0.03;    // share of a thread's time that uprobes of `events` may cost
   EpochSettings epochs;
   std::uint64_t seed = 1;

@@ -26,6 +26,7 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
+#include "controller/perf/slot_watch.h"
 #include "controller/progress/progress.h"
 #include "controller/session/identity.h"
 #include "controller/session/interrupts.h"
@@ -52,6 +53,7 @@ struct CallpathArguments {
   std::string duration, period = "auto", threads = "all";
   std::vector<std::string> events, counts, epochs;
   std::string slowdown = "3";
+  std::string sentinel = "none";
   bool wakers = false;
   std::string log = "callpath.jsonl";
   ReportOptions report;
@@ -113,6 +115,21 @@ void add_once(callpath::EventSpec spec, std::vector<callpath::EventSpec>& specs)
   if (!is_there) specs.push_back(std::move(spec));
 }
 
+// Whether calls are watched until they return.
+bool is_watching(const std::string& sentinel) {
+  if (sentinel == "none") return false;
+  if (sentinel != "watch") {
+    throw UsageError(fmt::format("--sentinel {}: unknown", printable(sentinel)),
+                     "one of watch, none");
+  }
+  const Trial trial = perf::try_slot_watch();
+  if (trial.is_seen()) return true;
+  throw Error(fmt::format("--sentinel watch is not possible here: {}", trial.finding),
+              trial.hint.empty()
+                  ? "causalctl doctor tells more; --count FUNCTION counts calls by uprobes"
+                  : trial.hint);
+}
+
 callpath::Settings settings_of(const CallpathArguments& arguments) {
   callpath::Settings settings;
   if (!arguments.duration.empty()) {
@@ -140,6 +157,7 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
   }
   settings.most_slowdown = slowdown_of(arguments.slowdown);
   settings.wakers = arguments.wakers;
+  settings.lives = is_watching(arguments.sentinel);
   if (settings.wakers && !settings.waits) {
     throw UsageError("--wakers: waits are not recorded, as no --event is offcpu",
                      "add --event offcpu");
@@ -259,6 +277,10 @@ void add_callpath(CLI::App& app, Command& selected) {
       "--max-slowdown", arguments->slowdown, "PERCENT",
       "what uprobes of --event and --count may cost a thread; dearer ones are recorded in bursts "
       "[3]");
+  recording.value(
+      "--sentinel", arguments->sentinel, "watch|none",
+      "watch: some calls are watched until they return, which tells how often such calls "
+      "are made and how long they last [none]");
   recording.value("--threads", arguments->threads, "all|by-name|each|by-start",
                   "which threads are told apart [all are one group]");
   recording.list("--epoch", arguments->epochs, "every TIME|dlopen|on SPEC",

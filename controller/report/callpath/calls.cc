@@ -1,6 +1,9 @@
 #include "controller/report/callpath/calls.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "controller/base/printable.h"
 
@@ -8,6 +11,7 @@ namespace causalctl::report::callpath {
 namespace {
 
 constexpr std::size_t kWidth = 12;  // of a column
+constexpr std::size_t kMeanWidth = 14;
 constexpr std::size_t kRows = 200;  // most rows
 
 std::string heading(const Column& column) {
@@ -45,6 +49,52 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> ca
   return edges;
 }
 
+namespace {
+
+// "… → parse → next", the innermost functions.
+std::string short_path(const std::vector<std::string>& path) {
+  constexpr std::size_t kMost = 4;
+  const std::size_t first = path.size() > kMost ? path.size() - kMost : 0;
+  std::string text = first > 0 ? "… → " : "";
+  for (std::size_t i = first; i < path.size(); ++i) text += (i > first ? " → " : "") + path[i];
+  return text;
+}
+
+std::string left_aligned(const std::string& text, std::size_t width) {
+  return fmt::format("{:<{}}", text, width);
+}
+
+// With three digits.
+std::string rounded(double rate) {
+  return rate >= 100 ? grouped(static_cast<std::uint64_t>(std::llround(rate)))
+                     : number(rate, rate >= 10 ? 1 : 2);
+}
+
+void write_rates(const Profile& profile, Text& out) {
+  if (profile.rates.empty()) return;
+  out.blank();
+  out.line("{}", out.colored(fmt::format("How often calls are made that last longer than {}",
+                                         duration(profile.rates.front().longer_than_ns)),
+                             kBold));
+  out.line("{}", out.colored(right_aligned("a second", kWidth) + "  " +
+                                 left_aligned("[95 %]", 2 * kWidth) +
+                                 left_aligned("mean, at most", kMeanWidth) + "  made in",
+                             kDim));
+  for (const CallRate& rate : profile.rates) {
+    const std::string interval = fmt::format("[{}, {}]", rounded(rate.low), rounded(rate.high));
+    const std::string mean =
+        rate.mean_ns > 0 ? duration(static_cast<Nanoseconds>(rate.mean_ns)) : std::string();
+    std::string place = short_path(rate.path);
+    if (rate.line > 0) {
+      place += fmt::format(" ({}:{})", rate.file.substr(rate.file.rfind('/') + 1), rate.line);
+    }
+    out.line("{}  {}{}  {}", right_aligned(rounded(rate.per_second), kWidth),
+             left_aligned(interval, 2 * kWidth), left_aligned(mean, kMeanWidth), printable(place));
+  }
+}
+
+}  // namespace
+
 void write_calls(const Profile& profile, Text& out) {
   const Labels functions = by_function(profile);
   const auto edges = calls_by_function(profile, functions);
@@ -70,6 +120,7 @@ void write_calls(const Profile& profile, Text& out) {
     out.line("{}  {}", text, printable(rows[i].second));
   }
   if (rows.size() > kRows) out.line("… {} more: --format json", rows.size() - kRows);
+  write_rates(profile, out);
 }
 
 }  // namespace causalctl::report::callpath

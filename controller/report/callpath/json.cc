@@ -54,6 +54,21 @@ Json head(const Profile& profile, const LabelTree& tree) {
                         {"found", profile.tail_calls.found},
                         {"ambiguous", profile.tail_calls.ambiguous},
                         {"unexplained", profile.tail_calls.unexplained}};
+  json["call_rates"] = Json::array();
+  for (const CallRate& rate : profile.rates) {
+    json["call_rates"].push_back({{"path", rate.path},
+                                  {"file", rate.file},
+                                  {"line", rate.line},
+                                  {"per_second", rate.per_second},
+                                  {"low", rate.low},
+                                  {"high", rate.high},
+                                  {"longer_than_ns", rate.longer_than_ns},
+                                  {"mean_ns", rate.mean_ns},
+                                  {"mean_low_ns", rate.shortest_mean_ns},
+                                  {"mean_high_ns", rate.longest_mean_ns},
+                                  {"covered", rate.covered},
+                                  {"returns", rate.returns}});
+  }
   json["counts"] = Json::array();
   for (const Count& count : profile.counts) {
     json["counts"].push_back({{"function", count.function},

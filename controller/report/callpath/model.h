@@ -88,6 +88,25 @@ struct Count {
   std::string missing;       // which calls are not in it, and why
 };
 
+// How often calls are made at one place, on one path, from those that were watched until they
+// returned.
+struct CallRate {
+  std::vector<std::string> path;  // functions, outermost first; the last one makes the calls
+  std::string file;               // of the place; empty if unknown
+  int line = 0;
+  double per_second = 0;  // with its 95 % interval
+  double low = 0;
+  double high = 0;
+  Nanoseconds longer_than_ns = 0;  // shorter calls are not in it
+  // The time of all calls at this place, on a core and waiting, for each of those longer ones: at
+  // most so long lasts a call on average. 0 if waits were not recorded.
+  double mean_ns = 0;
+  double shortest_mean_ns = 0;  // of the 95 % interval
+  double longest_mean_ns = 0;
+  double covered = 1;         // share of the samples of such calls whose returns could be watched
+  std::uint64_t returns = 0;  // that were seen
+};
+
 struct Profile {
   std::string program;  // path of the executable
   std::string host;     // empty if several are combined
@@ -99,6 +118,7 @@ struct Profile {
   Chains chains;
   TailCalls tail_calls;
   std::vector<Count> counts;
+  std::vector<CallRate> rates;
   std::vector<Epoch> epochs;    // those that are shown, in order
   std::vector<Column> columns;  // the first one is what the paths are ranked by
   bool first_only = false;      // the text shows the tree of no other column

@@ -59,6 +59,8 @@ std::vector<Recording> growing() {
   whole.counts[0].calls = 90;
   whole.counts[0].missing = "some";
   whole.chains.searched = 3;
+  half.watched = {14'000'000, 20'000, {{2, 10, 0.95, {70, 500}}}};
+  whole.watched = {14'000'000, 20'000, {{2, 30, 0.95, {70, 500, 90}}, {3, 30, 1, {}}}};
   half.add({0, 0, metric_of_event(1)}, 2, 4);
   half.wakers = {{0, {{{2, 3}, 50}}}};
   whole.wakers = {{0, {{{2, 3}, 80}, {{1, 3}, 9}}}};
@@ -112,6 +114,14 @@ TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
   CHECK(r.counts[0].cost_ns == 35'000);
   CHECK(r.counts[0].cost_share == 0.25);
   CHECK(r.counts[0].missing == "some");
+  CHECK(r.watched.watched_ns == 14'000'000);
+  CHECK(r.watched.precision_ns == 20'000);
+  REQUIRE(r.watched.calls.size() == 2);
+  CHECK(r.watched.calls[0].call == 2);
+  CHECK(r.watched.calls[0].probes == 30);
+  CHECK(r.watched.calls[0].covered == 0.95);
+  CHECK(r.watched.calls[0].lives_ns == std::vector<Nanoseconds>{70, 500, 90});
+  CHECK(r.watched.calls[1].lives_ns.empty());
   CHECK(r.id == "run-1");
   CHECK(r.executable == whole.executable);
   CHECK(r.config_json == whole.config_json);

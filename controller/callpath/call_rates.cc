@@ -1,0 +1,93 @@
+#include "controller/callpath/call_rates.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "controller/callpath/residual.h"
+#include "unwind/names.h"
+
+namespace causalctl::callpath {
+namespace {
+
+using Shown = report::callpath::CallRate;
+
+// Returns the time of each node and all below it: on a core, blocked, and waiting for a core.
+std::vector<double> times_below(const Recording& run) {
+  std::vector<double> times(run.tree.size());
+  for (const auto& [key, slice] : run.slices) {
+    const bool is_time = key.metric == Metric::cpu_ns || key.metric == Metric::blocked_ns ||
+                         key.metric == Metric::runnable_ns;
+    if (!is_time) continue;
+    for (const auto& [node, value] : slice) times[node] += static_cast<double>(value);
+  }
+  for (std::size_t node = times.size(); node-- > 1;) {
+    times[run.tree.node(static_cast<NodeId>(node)).parent] += times[node];
+  }
+  return times;
+}
+
+bool has_waits(const Recording& run) {
+  return std::any_of(run.slices.begin(), run.slices.end(), [](const auto& slice) {
+    return slice.first.metric == Metric::blocked_ns || slice.first.metric == Metric::waits;
+  });
+}
+
+std::string name_of_module(const Location& location, const Recording& run) {
+  return "[" + std::string(unwind::base_name(run.modules[location.module].path)) + "]";
+}
+
+// The functions down to the call, outermost first, inlined ones included.
+std::vector<std::string> names_down_to(NodeId node, const Recording& run) {
+  std::vector<std::string> names;
+  for (; node != kRoot; node = run.tree.node(node).parent) {
+    const Location& location = run.locations[run.tree.node(node).location];
+    if (location.frames.empty()) names.push_back(name_of_module(location, run));
+    for (const SourceFrame& frame : location.frames) {
+      names.push_back(frame.function.empty() ? name_of_module(location, run) : frame.function);
+    }
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+std::vector<report::callpath::CallRate> call_rates(const Recording& run) {
+  const std::vector<double> times = times_below(run);
+  const bool waits = has_waits(run);
+  std::vector<std::pair<double, Shown>> found;
+  for (const WatchedCalls& watched : run.watched.calls) {
+    const auto rate = calls_of(
+        {watched.lives_ns, watched.probes, run.watched.watched_ns, run.watched.precision_ns});
+    if (!rate || run.wall_ns <= 0) continue;
+    Shown shown;
+    shown.path = names_down_to(watched.call, run);
+    const Location& location = run.locations[run.tree.node(watched.call).location];
+    if (!location.frames.empty()) {
+      shown.file = location.frames.front().file;
+      shown.line = location.frames.front().line;
+    }
+    shown.per_second = rate->per_second;
+    shown.low = rate->low;
+    shown.high = rate->high;
+    shown.longer_than_ns = rate->from_ns;
+    shown.covered = watched.covered;
+    shown.returns = watched.lives_ns.size();
+    const double seconds = static_cast<double>(run.wall_ns) / static_cast<double>(kSecond);
+    const double per_second_ns = times[watched.call] / seconds;
+    if (waits) {
+      shown.mean_ns = per_second_ns / rate->per_second;
+      shown.shortest_mean_ns = per_second_ns / rate->high;
+      shown.longest_mean_ns = per_second_ns / rate->low;
+    }
+    found.emplace_back(times[watched.call], std::move(shown));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Shown> rates;
+  for (auto& [time, rate] : found) rates.push_back(std::move(rate));
+  return rates;
+}
+
+}  // namespace causalctl::callpath

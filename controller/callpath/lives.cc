@@ -1,0 +1,129 @@
+#include "controller/callpath/lives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "controller/base/error.h"
+
+namespace causalctl::callpath {
+namespace {
+
+constexpr Nanoseconds kSurvey = 2 * kSecond;
+constexpr std::uint64_t kSurveySamples = 200;  // fewer choose nothing
+constexpr std::size_t kMostTargets = 24;       // so that each is watched some ten times a second
+constexpr std::size_t kMostAtOnce = 3;         // threads of which a word is watched at one time
+constexpr Nanoseconds kWatched = 14 * kMillisecond;
+// A return is seen late, by the trap and what it takes until the clock is read; so this many times
+// what that takes here counts as too short.
+constexpr Nanoseconds kDelays = 2;
+
+}  // namespace
+
+void Lives::sampled(const perf::SampleEvent& sample, const unwind::Chain& chain, NodeId node) {
+  if (!rounds_) survey_.take(sample.thread, chain, node, recording_.tree);
+}
+
+void Lives::take(const perf::Event& event) {
+  if (const auto* change = std::get_if<perf::SwitchEvent>(&event)) {
+    states_[change->thread] = change->kind;
+    const auto found = registers_.find(change->thread);
+    if (found == registers_.end() || !found->second.watched) return;
+    Watched& watched = *found->second.watched;
+    if (change->time_ns <= watched.since_ns) watched.state = change->kind;
+  } else if (const auto* exit = std::get_if<perf::ThreadExitEvent>(&event)) {
+    states_.erase(exit->thread);
+    const auto found = registers_.find(exit->thread);
+    if (found != registers_.end()) {
+      const auto& watched = found->second.watched;
+      if (watched) rounds_->done(watched->probe, LifeRounds::Found::unclear, 0);
+      registers_.erase(found);
+    }
+    if (rounds_) rounds_->thread_ended(exit->thread);
+  }
+}
+
+void Lives::step(Nanoseconds now_ns, Nanoseconds drained_ns) {
+  if (begin_ns_ == 0) begin_ns_ = now_ns;
+  if (!rounds_) {
+    if (now_ns - begin_ns_ < kSurvey || survey_.samples() < kSurveySamples) return;
+    begin();
+  }
+  std::size_t at_once = 0;
+  for (auto& [thread, each] : registers_) {
+    if (each.watched && !has_ended(each, now_ns, drained_ns)) ++at_once;
+  }
+  for (; !given_up_ && at_once < kMostAtOnce; ++at_once) {
+    const auto probe = rounds_->next([this](ThreadId thread) { return may_watch(thread); });
+    if (!probe) break;
+    watch(*probe);
+  }
+}
+
+void Lives::begin() {
+  rounds_.emplace(survey_.places(kMostTargets), seed_);
+  recording_.watched.watched_ns = kWatched;
+  recording_.watched.precision_ns = kDelays * perf::slot_watch_delay();
+}
+
+void Lives::update() {
+  if (rounds_) recording_.watched.calls = rounds_->watched();
+}
+
+// A thread that waited for a core at that moment, perhaps because causalctl had it, does not count:
+// what was left of its call would be as long as it had to wait.
+bool Lives::has_ended(Register& each, Nanoseconds now_ns, Nanoseconds drained_ns) {
+  const Watched& watched = *each.watched;
+  if (drained_ns <= watched.since_ns) return false;
+  const auto hit = each.watch.hit();
+  if (!hit && now_ns - watched.since_ns < kWatched) return false;
+  LifeRounds::Found found = LifeRounds::Found::nothing;
+  Nanoseconds life_ns = 0;
+  const LifeTarget& target = watched.probe.target;
+  if (watched.state == perf::SwitchKind::out_preempted) {
+    found = LifeRounds::Found::unclear;
+  } else if (hit && hit->ip == target.back && hit->sp == target.slot + sizeof(Address)) {
+    // It may have been armed for some microseconds when the clock was read.
+    life_ns = std::max<Nanoseconds>(0, hit->time_ns - watched.since_ns);
+    if (life_ns <= kWatched) found = LifeRounds::Found::life;
+  }
+  const LifeRounds::Probe probe = watched.probe;
+  each.watch.stop();
+  each.watched.reset();
+  rounds_->done(probe, found, life_ns);
+  return true;
+}
+
+bool Lives::may_watch(ThreadId thread) {
+  const auto found = registers_.find(thread);
+  return found == registers_.end() || !found->second.watched;
+}
+
+void Lives::watch(const LifeRounds::Probe& probe) {
+  const ThreadId thread = probe.target.thread;
+  const auto gone = [&] { rounds_->done(probe, LifeRounds::Found::unclear, 0); };
+  try {
+    auto found = registers_.find(thread);
+    if (found == registers_.end()) {
+      auto opened = perf::SlotWatch::open(thread.tid);
+      if (!opened) return gone();
+      found = registers_.emplace(thread, Register{std::move(*opened), std::nullopt}).first;
+    }
+    Watched watched{probe};
+    const auto state = states_.find(thread);
+    if (state != states_.end()) watched.state = state->second;
+    const auto since_ns = found->second.watch.watch(probe.target.slot);
+    if (!since_ns) return gone();
+    watched.since_ns = *since_ns;
+    found->second.watched = watched;
+  } catch (const Error& error) {
+    gone();
+    recording_.warnings.push_back(
+        fmt::format("--sentinel watch: calls are watched no longer: {}", error.what()));
+    given_up_ = true;
+  }
+}
+
+}  // namespace causalctl::callpath

@@ -1,0 +1,182 @@
+// Which words of the stacks are watched, in which order, and what is made of it.
+#include <catch2/catch.hpp>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controller/callpath/call_rates.h"
+#include "controller/callpath/life_rounds.h"
+#include "controller/callpath/life_survey.h"
+#include "controller/callpath/recording.h"
+
+namespace causalctl::callpath {
+namespace {
+
+constexpr ThreadId kOne{1, 1};
+constexpr ThreadId kTwo{2, 2};
+
+// Samples of main → work → step: each frame is 32 bytes, and main's is outermost.
+class Samples {
+ public:
+  // The instruction, then the return addresses, innermost first.
+  void add(ThreadId thread, std::vector<Address> addresses, Address shift = 0, int times = 1) {
+    unwind::Chain chain;
+    chain.end = unwind::ChainEnd::outermost;
+    std::vector<LocationId> path;
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      const Address cfa = 0x7000 + 0x1000 * thread.serial - 32 * (addresses.size() - 1 - i) - shift;
+      chain.frames.push_back(
+          {addresses[i], cfa, i == 0 ? unwind::FrameHow::instruction : unwind::FrameHow::table});
+      path.insert(path.begin(), static_cast<LocationId>(addresses[i]));
+    }
+    const NodeId node = tree.path(path);
+    for (int i = 0; i < times; ++i) survey.take(thread, chain, node, tree);
+  }
+  NodeId node(std::vector<LocationId> path) { return tree.path(path); }
+
+  CallTree tree;
+  LifeSurvey survey;
+};
+
+LifePlace place(NodeId call, std::vector<LifeTarget> targets) {
+  return {call, std::move(targets), 1};
+}
+
+}  // namespace
+
+TEST_CASE("calls that come and go are watched where their return address is", "[callpath][lives]") {
+  Samples samples;
+  samples.add(kOne, {100, 20, 10}, 0, 30);  // main calls work at 10, work calls step at 20
+  samples.add(kOne, {21, 10}, 0, 20);
+  samples.add(kOne, {11}, 0, 50);
+  const auto places = samples.survey.places(24);
+  REQUIRE(places.size() == 2);
+  CHECK(places[0].call == samples.node({10}));
+  REQUIRE(places[0].targets.size() == 1);
+  // Below the canonical frame address of the function that was called.
+  CHECK(places[0].targets[0] == LifeTarget{kOne, 0x8000 - 32 - 8, 10});
+  CHECK(places[0].covered == Approx(1));
+  CHECK(places[1].call == samples.node({10, 20}));
+  CHECK(places[1].targets[0].back == 20);
+  CHECK(samples.survey.places(1).size() == 1);
+}
+
+TEST_CASE("calls that are always under way are not watched", "[callpath][lives]") {
+  Samples samples;
+  samples.add(kOne, {100, 20, 10}, 0, 60);
+  samples.add(kOne, {21, 10}, 0, 40);
+  const auto places = samples.survey.places(24);
+  REQUIRE(places.size() == 1);
+  CHECK(places[0].call == samples.node({10, 20}));
+}
+
+TEST_CASE("a word that calls of two paths share is not watched", "[callpath][lives]") {
+  Samples samples;
+  samples.add(kOne, {100, 20, 10}, 0, 30);
+  samples.add(kOne, {100, 20, 12}, 0, 30);  // the same, called from another line of main
+  samples.add(kOne, {11}, 0, 40);
+  std::set<NodeId> calls;
+  for (const LifePlace& each : samples.survey.places(24)) calls.insert(each.call);
+  CHECK(calls == std::set<NodeId>{samples.node({10}), samples.node({12})});
+}
+
+TEST_CASE("a place is watched only where nearly all of its calls are", "[callpath][lives]") {
+  Samples samples;
+  samples.add(kOne, {100, 10}, 0, 50);
+  samples.add(kTwo, {100, 10}, 0, 40);
+  samples.add(kOne, {100, 10}, 64, 10);
+  samples.add(kOne, {11}, 0, 50);
+  samples.add(kTwo, {11}, 0, 50);
+  auto places = samples.survey.places(24);
+  REQUIRE(places.size() == 1);
+  CHECK(places[0].targets.size() == 2);
+  CHECK(places[0].covered == Approx(0.9));
+  for (Address shift = 128; shift < 128 + 64 * 20; shift += 64) {
+    samples.add(kOne, {100, 10}, shift, 10);
+  }
+  CHECK(samples.survey.places(24).empty());
+}
+
+TEST_CASE("each word is watched once a round", "[callpath][lives]") {
+  const LifeTarget a{kOne, 8, 10}, b{kTwo, 16, 10}, c{kOne, 24, 20};
+  LifeRounds rounds({place(3, {a, b}), place(5, {c})}, 1);
+  std::map<Address, int> watched;
+  for (int i = 0; i < 30; ++i) {
+    const auto probe = rounds.next([](ThreadId) { return true; });
+    REQUIRE(probe);
+    ++watched[probe->target.slot];
+    rounds.done(*probe, LifeRounds::Found::life, 100);
+  }
+  CHECK(watched == std::map<Address, int>{{8, 10}, {16, 10}, {24, 10}});
+  REQUIRE(rounds.watched().size() == 2);
+  CHECK(rounds.watched()[0].probes == 10);
+  CHECK(rounds.watched()[0].lives_ns.size() == 20);
+  CHECK(rounds.watched()[1].lives_ns.size() == 10);
+}
+
+TEST_CASE("a moment that does not count is made up for", "[callpath][lives]") {
+  LifeRounds rounds({place(3, {{kOne, 8, 10}}), place(5, {{kTwo, 16, 10}})}, 1);
+  const auto any = [](ThreadId) { return true; };
+  for (int i = 0; i < 3; ++i) {
+    const auto probe = rounds.next([](ThreadId thread) { return thread == kOne; });
+    REQUIRE(probe);
+    rounds.done(*probe, LifeRounds::Found::unclear, 0);
+  }
+  CHECK(rounds.watched()[0].probes == 0);
+  for (int i = 0; i < 2; ++i) rounds.done(*rounds.next(any), LifeRounds::Found::nothing, 0);
+  CHECK(rounds.watched()[0].probes == 1);
+  CHECK(rounds.watched()[1].probes == 1);
+}
+
+TEST_CASE("places of a thread that has ended keep their complete rounds", "[callpath][lives]") {
+  LifeRounds rounds({place(3, {{kOne, 8, 10}, {kTwo, 16, 10}}), place(5, {{kTwo, 24, 10}})}, 1);
+  const auto any = [](ThreadId) { return true; };
+  for (int i = 0; i < 4; ++i) rounds.done(*rounds.next(any), LifeRounds::Found::life, 100);
+  rounds.thread_ended(kOne);
+  for (int i = 0; i < 5; ++i) rounds.done(*rounds.next(any), LifeRounds::Found::life, 100);
+  CHECK(rounds.watched()[0].probes == 1);
+  CHECK(rounds.watched()[0].lives_ns.size() == 2);
+  CHECK(rounds.watched()[1].probes > 4);
+  rounds.thread_ended(kTwo);
+  CHECK_FALSE(rounds.is_watching());
+  CHECK_FALSE(rounds.next(any));
+}
+
+TEST_CASE("a place whose calls do not return is given up", "[callpath][lives]") {
+  LifeRounds rounds({place(3, {{kOne, 8, 10}})}, 1);
+  int probes = 0;
+  while (const auto probe = rounds.next([](ThreadId) { return true; })) {
+    rounds.done(*probe, LifeRounds::Found::nothing, 0);
+    REQUIRE(++probes < 100);
+  }
+  CHECK(rounds.watched()[0].probes == static_cast<std::uint64_t>(probes));
+}
+
+TEST_CASE("rates of calls come with the time that each lasts", "[callpath][lives]") {
+  Recording run;
+  run.wall_ns = 10 * kSecond;
+  run.modules = {{"/bin/prog", ""}};
+  run.locations = {{0, 10, true, {{"main", "/src/main.c", 7}}}, {0, 20, false, {{"work", "", 0}}}};
+  const NodeId call = run.tree.path(std::vector<LocationId>{0});
+  const NodeId inside = run.tree.path(std::vector<LocationId>{0, 1});
+  run.epochs.push_back({0, "start"});
+  run.groups.push_back({"all"});
+  run.add({0, 0, Metric::cpu_ns}, inside, 2 * kSecond);
+  run.add({0, 0, Metric::blocked_ns}, inside, kSecond);
+  // 1,000 calls a second of 300 µs each: a moment in a call comes in 30 %, at any time of it.
+  run.watched = {10 * kMillisecond, 0, {{call, 1000, 1, {}}}};
+  for (int i = 0; i < 300; ++i) run.watched.calls[0].lives_ns.push_back((i + 1) * kMicrosecond);
+  const auto rates = call_rates(run);
+  REQUIRE(rates.size() == 1);
+  CHECK(rates[0].path == std::vector<std::string>{"main"});
+  CHECK(rates[0].line == 7);
+  CHECK(rates[0].per_second == Approx(1000).epsilon(0.1));
+  CHECK((rates[0].low < 1000 && 1000 < rates[0].high));
+  CHECK(rates[0].mean_ns == Approx(300 * kMicrosecond).epsilon(0.1));
+  CHECK(rates[0].returns == 300);
+  run.watched.calls[0].lives_ns.resize(5);
+  CHECK(call_rates(run).empty());
+}
+
+}  // namespace causalctl::callpath
