@@ -10,8 +10,6 @@
 namespace causalctl::callpath {
 namespace {
 
-using Shown = report::callpath::CallRate;
-
 // Returns the time of each node and all below it: on a core, blocked, and waiting for a core.
 std::vector<double> times_below(const Recording& run) {
   std::vector<double> times(run.tree.size());
@@ -56,12 +54,12 @@ std::vector<std::string> names_down_to(NodeId node, const Recording& run) {
 std::vector<report::callpath::CallRate> call_rates(const Recording& run) {
   const std::vector<double> times = times_below(run);
   const bool waits = has_waits(run);
-  std::vector<std::pair<double, Shown>> found;
+  std::vector<std::pair<double, report::callpath::CallRate>> found;
   for (const WatchedCalls& watched : run.watched.calls) {
     const auto rate = calls_of(
         {watched.lives_ns, watched.probes, run.watched.watched_ns, run.watched.precision_ns});
     if (!rate || run.wall_ns <= 0) continue;
-    Shown shown;
+    report::callpath::CallRate shown;
     shown.path = names_down_to(watched.call, run);
     const Location& location = run.locations[run.tree.node(watched.call).location];
     if (!location.frames.empty()) {
@@ -85,7 +83,7 @@ std::vector<report::callpath::CallRate> call_rates(const Recording& run) {
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<Shown> rates;
+  std::vector<report::callpath::CallRate> rates;
   for (auto& [time, rate] : found) rates.push_back(std::move(rate));
   return rates;
 }

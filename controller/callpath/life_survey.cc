@@ -6,12 +6,12 @@
 namespace causalctl::callpath {
 namespace {
 
-constexpr std::uint64_t kFewest = 10;    // samples of a place that is watched
-constexpr std::size_t kMostOfPlace = 8;  // targets of one place
-constexpr double kOwn = 0.95;            // share of a target's samples that are of its place
-constexpr double kCovered = 0.9;         // share of a place's samples that have a target
-constexpr std::size_t kMostFrames = 64;  // innermost ones of a chain that are looked at
-constexpr std::size_t kMostTargets = 1U << 16U;  // that are remembered
+constexpr std::uint64_t kFewestSamples = 10;  // samples of a place that is watched
+constexpr std::size_t kMostOfPlace = 8;       // targets of one place
+constexpr double kOwnShare = 0.95;            // share of a target's samples that are of its place
+constexpr double kCovered = 0.9;              // share of a place's samples that have a target
+constexpr std::size_t kMostFrames = 64;       // innermost ones of a chain that are looked at
+constexpr std::size_t kMostRemembered = 1U << 16U;  // that are remembered
 
 struct Seen {
   LifeTarget target;
@@ -42,7 +42,7 @@ void LifeSurvey::take(ThreadId thread, const unwind::Chain& chain, NodeId node,
       continue;
     }
     const LifeTarget target{thread, slot, caller.ip};
-    if (seen_.size() == kMostTargets && !seen_.contains(target)) continue;
+    if (seen_.size() == kMostRemembered && !seen_.contains(target)) continue;
     ++seen_[target][node];
   }
 }
@@ -56,7 +56,7 @@ std::vector<LifePlace> LifeSurvey::places(std::size_t most_targets) const {
     const bool always = all == of_thread_.at(target.thread);
     for (const auto& [node, samples] : nodes) {
       totals[node] += samples;
-      const bool is_own = static_cast<double>(samples) >= kOwn * static_cast<double>(all);
+      const bool is_own = static_cast<double>(samples) >= kOwnShare * static_cast<double>(all);
       by_place[node].push_back({target, samples, is_own && !always});
     }
   }
@@ -66,7 +66,7 @@ std::vector<LifePlace> LifeSurvey::places(std::size_t most_targets) const {
   std::vector<LifePlace> places;
   std::size_t used = 0;
   for (const auto& [samples, node] : order) {
-    if (samples < kFewest) break;
+    if (samples < kFewestSamples) break;
     std::vector<Seen>& seen = by_place[node];
     std::stable_sort(seen.begin(), seen.end(),
                      [](const Seen& a, const Seen& b) { return a.samples > b.samples; });

@@ -16,7 +16,7 @@
 namespace causalctl::perf {
 namespace {
 
-constexpr unsigned kRingPages = 1;
+constexpr unsigned kSlotRingPages = 1;
 constexpr const char* kWhat = "watch of a return address";
 constexpr std::uint64_t kInstructionPointer = 1 << 8;  // asm/perf_regs.h
 alignas(8) volatile std::uint64_t some_word = 0;
@@ -47,7 +47,7 @@ std::optional<SlotWatch> SlotWatch::open(Tid tid) {
   attr.exclude_kernel = 1;
   auto owner = EventFd::open(with_common_fields(attr), tid, kWhat);
   if (!owner) return std::nullopt;
-  Ring ring(owner->map_ring(kRingPages));
+  Ring ring(owner->map_ring(kSlotRingPages));
   return SlotWatch(tid, std::move(*owner), std::move(ring));
 }
 
