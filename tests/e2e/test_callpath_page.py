@@ -57,6 +57,24 @@ def page_of(options, log, page, *words):
     return page
 
 
+def parts_of(file):
+    """Returns what is before the page's data, the data, and what is after them."""
+    html = file.read_text()
+    begin = html.index('id="data">') + len('id="data">')
+    end = html.index("</script>", begin)
+    return html[:begin], html[begin:end], html[end:]
+
+
+def data_of(file):
+    return json.loads(parts_of(file)[1])
+
+
+def with_data(file, data):
+    """Returns the page with other data."""
+    before, _, after = parts_of(file)
+    return before + json.dumps(data).replace("<", "\\u003c") + after
+
+
 def settle(page):
     """Waits until the frames have grown to their widths and have their names."""
     page.wait(f"{FRAMES}.length > 0 && {FRAMES}.every((frame) => "
@@ -293,10 +311,7 @@ def test_colours_by_what_changed(options, opened, tmp_path):
 def test_colours_by_slope(opened, tmp_path):
     """What render_gains_html() adds to the data: samples, those in units that are certain, their slopes."""
     chromium, file = opened
-    html = file.read_text()
-    begin = html.index('id="data">') + len('id="data">')
-    end = html.index("</script>", begin)
-    data = json.loads(html[begin:end])
+    data = data_of(file)
     own = data["nodes"]["own"][[column["name"] for column in data["columns"]].index("samples")]
     place = data["nodes"]["place"]
     names = [data["functions"]["name"][data["places"]["function"][each]] for each in place]
@@ -305,7 +320,7 @@ def test_colours_by_slope(opened, tmp_path):
     data["causal"] = {"point": "item_done", "samples": own, "certain": known,
                       "slopes": [slope.get(name, 0) * count for name, count in zip(names, known)]}
     colored = tmp_path / "slope.html"
-    colored.write_text(html[:begin] + json.dumps(data).replace("<", "\\u003c") + html[end:])
+    colored.write_text(with_data(file, data))
     chromium.load(colored)
     settle(chromium)
     assert chromium.run("document.getElementById('colors').value") == "slope"
@@ -334,10 +349,7 @@ def test_build_without_libraries_has_the_table(opened, tmp_path):
 def test_big_profile_opens_and_stays_usable(opened, tmp_path):
     """Nodes of the tree: 50,000. The limits are ten times what was measured."""
     chromium, file = opened
-    html = file.read_text()
-    begin = html.index('id="data">') + len('id="data">')
-    end = html.index("</script>", begin)
-    data = json.loads(html[begin:end])
+    data = data_of(file)
     nodes, count = data["nodes"], 50_000
     data["places"] = {"function": list(range(5)) * 2000, "file": [0] * 10_000, "line": list(range(1, 10_001))}
     nodes["up"] = [0] + [1 if node % 30 else node for node in range(1, count)]
@@ -346,7 +358,7 @@ def test_big_profile_opens_and_stays_usable(opened, tmp_path):
     for column, own in zip(data["columns"], nodes["own"]):
         column["total"] = sum(own)
     big = tmp_path / "big.html"
-    big.write_text(html[:begin] + json.dumps(data).replace("<", "\\u003c") + html[end:])
+    big.write_text(with_data(file, data))
     assert chromium.load(big) < 20
     chromium.wait(f"{FRAMES}.length > 0")
     choose(chromium, "detail", "line")
