@@ -109,7 +109,6 @@ void SetUp::test_pace() const {
     if (of_all > kFewOfWaits && spare().waiting > kHardlyWaits) {
       near_quota ? leave_pace_open("a quota of CPU time stops it", "without the quota")
                  : leave_pace_open("cores are short", "while the machine is less busy");
-      session::write_or_end(run, [&] { log.pacing(run); });
     }
     return;
   }
@@ -125,7 +124,6 @@ void SetUp::test_pace() const {
     leave_pace_open("it is rare, threads could not be paused, or the controller was late",
                     "for longer");
   }
-  session::write_or_end(run, [&] { log.pacing(run); });
 }
 
 void SetUp::leave_pace_open(std::string_view why, std::string_view advice) const {
@@ -176,6 +174,7 @@ void set_up(const Settings& settings, const EngineParts& parts, Engine& engine,
   const SetUp steps{settings, parts, engine, since, log, run, limit, stop};
   steps.choose_period();
   steps.test_pace();
+  session::write_or_end(run, [&] { log.pacing(run); });
   steps.calibrate_pauses();
 }
 
