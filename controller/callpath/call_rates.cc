@@ -1,11 +1,11 @@
 #include "controller/callpath/call_rates.h"
 
 #include <algorithm>
-#include <string>
+#include <cstdint>
 #include <utility>
 
+#include "controller/callpath/expansion.h"
 #include "controller/callpath/residual.h"
-#include "unwind/names.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -31,40 +31,35 @@ bool has_waits(const Recording& run) {
   });
 }
 
-std::string name_of_module(const Location& location, const Recording& run) {
-  return "[" + std::string(unwind::base_name(run.modules[location.module].path)) + "]";
-}
-
-// The functions down to the call, outermost first, inlined ones included.
-std::vector<std::string> names_down_to(NodeId node, const Recording& run) {
-  std::vector<std::string> names;
+// The frames down to the call, outermost first, inlined functions included.
+std::vector<std::uint32_t> frames_down_to(NodeId node, const Recording& run, Frames& frames) {
+  std::vector<std::uint32_t> inside_out;
   for (; node != kRoot; node = run.tree.node(node).parent) {
-    const Location& location = run.locations[run.tree.node(node).location];
-    if (location.frames.empty()) names.push_back(name_of_module(location, run));
-    for (const SourceFrame& frame : location.frames) {
-      names.push_back(frame.function.empty() ? name_of_module(location, run) : frame.function);
-    }
+    const auto at = frames.of_location(run, run.locations[run.tree.node(node).location], false);
+    inside_out.insert(inside_out.end(), at.rbegin(), at.rend());
   }
-  std::reverse(names.begin(), names.end());
-  return names;
+  return {inside_out.rbegin(), inside_out.rend()};
 }
 
 }  // namespace
 
 std::vector<report::callpath::CallRate> call_rates(const Recording& run) {
+  if (run.watched.calls.empty()) return {};
   const std::vector<double> times = times_below(run);
   const bool waits = has_waits(run);
+  report::callpath::Profile named;  // for its frames
+  Frames frames(named);
   std::vector<std::pair<double, report::callpath::CallRate>> found;
   for (const WatchedCalls& watched : run.watched.calls) {
     const auto rate = calls_of(
         {watched.lives_ns, watched.probes, run.watched.watched_ns, run.watched.precision_ns});
     if (!rate || run.wall_ns <= 0) continue;
     report::callpath::CallRate shown;
-    shown.path = names_down_to(watched.call, run);
-    const Location& location = run.locations[run.tree.node(watched.call).location];
-    if (!location.frames.empty()) {
-      shown.file = location.frames.front().file;
-      shown.line = location.frames.front().line;
+    for (const std::uint32_t number : frames_down_to(watched.call, run, frames)) {
+      const report::callpath::Frame& frame = named.frames[number];
+      shown.path.push_back(frame.function);
+      shown.file = frame.file;  // in the end, that of the call
+      shown.line = frame.line;
     }
     shown.per_second = rate->per_second;
     shown.low = rate->low;

@@ -66,6 +66,7 @@ void Lives::begin() {
   rounds_.emplace(survey_.places(kMostTargets), seed_);
   recording_.watched.watched_ns = kWatched;
   recording_.watched.precision_ns = kDelays * perf::slot_watch_delay();
+  survey_ = {};
 }
 
 void Lives::update() {

@@ -52,8 +52,8 @@ std::optional<SlotWatch> SlotWatch::open(Tid tid) {
 }
 
 std::optional<Nanoseconds> SlotWatch::watch(Address slot) {
-  event_ = EventFd();  // gives its register back
-  read();
+  stop();
+  ring_.consume([](Bytes) {});  // what came after the last hit()
   hit_.reset();
   auto event = EventFd::open(slot_attr(slot), tid_, kWhat, &owner_);
   if (!event) return std::nullopt;
@@ -63,20 +63,15 @@ std::optional<Nanoseconds> SlotWatch::watch(Address slot) {
 }
 
 std::optional<SlotWatch::Hit> SlotWatch::hit() {
-  read();
-  return hit_;
-}
-
-// Records of earlier watches have other ids.
-void SlotWatch::read() {
-  const SampleLayout layout{event_ ? event_.id() : 0, event_ ? event_.attr().sample_type : 0,
-                            event_ ? event_.attr().sample_regs_user : 0};
+  if (!event_) return hit_;
+  const SampleLayout layout{event_.id(), event_.attr().sample_type, event_.attr().sample_regs_user};
   ring_.consume([&](Bytes bytes) {
     const auto record = decode(bytes, {&layout, 1});
     const auto* sample = record ? std::get_if<SampleRecord>(&*record) : nullptr;
-    if (!event_ || hit_ || sample == nullptr || sample->registers.size() < 2) return;
+    if (hit_ || sample == nullptr || sample->registers.size() < 2) return;
     hit_ = Hit{sample->common.time_ns, sample->registers[1], sample->registers[0]};
   });
+  return hit_;
 }
 
 Trial try_slot_watch() {

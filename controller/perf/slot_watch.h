@@ -36,11 +36,10 @@ class SlotWatch {
   std::optional<Nanoseconds> watch(Address slot);
   // Returns the first access by the thread itself since watch().
   std::optional<Hit> hit();
-  void stop() { event_ = EventFd(); }
+  void stop() { event_ = EventFd(); }  // gives the register back
 
  private:
   SlotWatch(Tid tid, EventFd owner, Ring ring);
-  void read();
 
   Tid tid_;
   EventFd owner_;  // of the ring
