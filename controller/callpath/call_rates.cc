@@ -41,19 +41,35 @@ std::vector<std::uint32_t> frames_down_to(NodeId node, const Recording& run, Fra
   return {inside_out.rbegin(), inside_out.rend()};
 }
 
+// A place without a rate. `calls` is how many of its calls are under way at a time, on average.
+// Returns whether returns would have been seen, if its calls mostly were as long as can be told.
+bool is_out_of_range(const WatchedCalls& watched, double calls) {
+  const double found = static_cast<double>(watched.probes) * watched.covered * calls;
+  return found >= 2 * static_cast<double>(kFewestLives);
+}
+
 }  // namespace
 
-std::vector<report::callpath::CallRate> call_rates(const Recording& run) {
-  if (run.watched.calls.empty()) return {};
+report::callpath::WatchedPlaces call_rates(const Recording& run) {
+  report::callpath::WatchedPlaces places;
+  if (run.watched.calls.empty() || run.wall_ns <= 0) return places;
+  const auto wall_ns = static_cast<double>(run.wall_ns);
+  places.longer_than_ns = run.watched.precision_ns;
+  places.shorter_than_ns = run.watched.watched_ns;
   const std::vector<double> times = times_below(run);
   const bool waits = has_waits(run);
   report::callpath::Profile named;  // for its frames
   Frames frames(named);
   std::vector<std::pair<double, report::callpath::CallRate>> found;
   for (const WatchedCalls& watched : run.watched.calls) {
-    const auto rate = calls_of(
-        {watched.lives_ns, watched.probes, run.watched.watched_ns, run.watched.precision_ns});
-    if (!rate || run.wall_ns <= 0) continue;
+    const ResidualLives lives{watched.lives_ns, watched.probes, run.watched.watched_ns,
+                              run.watched.precision_ns};
+    const auto rate = calls_of(lives);
+    if (!rate) {
+      ++(is_out_of_range(watched, times[watched.call] / wall_ns) ? places.out_of_range
+                                                                 : places.few_returns);
+      continue;
+    }
     report::callpath::CallRate shown;
     for (const std::uint32_t number : frames_down_to(watched.call, run, frames)) {
       const report::callpath::Frame& frame = named.frames[number];
@@ -65,10 +81,12 @@ std::vector<report::callpath::CallRate> call_rates(const Recording& run) {
     shown.low = rate->low;
     shown.high = rate->high;
     shown.longer_than_ns = rate->from_ns;
+    for (const LongerCalls& each : rate->longer) {
+      shown.longer.push_back({each.than_ns, each.low, each.high});
+    }
     shown.covered = watched.covered;
     shown.returns = watched.lives_ns.size();
-    const double seconds = static_cast<double>(run.wall_ns) / static_cast<double>(kSecond);
-    const double per_second_ns = times[watched.call] / seconds;
+    const double per_second_ns = times[watched.call] / (wall_ns / static_cast<double>(kSecond));
     if (waits) {
       shown.mean_ns = per_second_ns / rate->per_second;
       shown.shortest_mean_ns = per_second_ns / rate->high;
@@ -78,9 +96,8 @@ std::vector<report::callpath::CallRate> call_rates(const Recording& run) {
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<report::callpath::CallRate> rates;
-  for (auto& [time, rate] : found) rates.push_back(std::move(rate));
-  return rates;
+  for (auto& [time, rate] : found) places.rates.push_back(std::move(rate));
+  return places;
 }
 
 }  // namespace causalctl::callpath

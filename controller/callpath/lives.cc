@@ -55,7 +55,7 @@ void Lives::step(Nanoseconds now_ns, Nanoseconds drained_ns) {
   for (auto& [thread, each] : registers_) {
     if (each.watched && !has_ended(each, now_ns, drained_ns)) ++at_once;
   }
-  for (; !given_up_ && at_once < kMostAtOnce; ++at_once) {
+  for (; at_once < kMostAtOnce; ++at_once) {
     const auto probe = rounds_->next([this](ThreadId thread) { return may_watch(thread); });
     if (!probe) break;
     watch(*probe);
@@ -71,6 +71,19 @@ void Lives::begin() {
 
 void Lives::update() {
   if (rounds_) recording_.watched.calls = rounds_->watched();
+}
+
+void Lives::finish() {
+  if (!rounds_) {
+    recording_.warnings.push_back(
+        fmt::format("--sentinel watch: no calls were watched: they are chosen from the samples of "
+                    "{} s, at least {}, and there were {}",
+                    kSurvey / kSecond, kSurveySamples, survey_.samples()));
+  } else if (rounds_->watched().empty()) {
+    recording_.warnings.push_back(
+        "--sentinel watch: no calls were watched, as none was found that comes and goes, and "
+        "mostly has its return address at the same place of the stack");
+  }
 }
 
 // A thread that waited for a core at that moment, perhaps because causalctl had it, does not count:
@@ -121,9 +134,13 @@ void Lives::watch(const LifeRounds::Probe& probe) {
     found->second.watched = watched;
   } catch (const Error& error) {
     gone();
-    recording_.warnings.push_back(
-        fmt::format("--sentinel watch: calls are watched no longer: {}", error.what()));
-    given_up_ = true;
+    rounds_->thread_ended(thread);
+    registers_.erase(thread);
+    if (!std::exchange(told_, true)) {
+      recording_.warnings.push_back(
+          fmt::format("--sentinel watch: calls of thread {} are watched no longer: {}", thread.tid,
+                      error.what()));
+    }
   }
 }
 

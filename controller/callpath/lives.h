@@ -34,6 +34,7 @@ class Lives {
   // Looks at what was watched, and watches other words. All events up to `drained_ns` were taken.
   void step(Nanoseconds now_ns, Nanoseconds drained_ns);
   void update();  // writes what was found so far into the recording
+  void finish();  // tells if no calls were watched
 
  private:
   struct Watched {  // a word of a thread's stack
@@ -60,7 +61,7 @@ class Lives {
   std::optional<LifeRounds> rounds_;
   std::map<ThreadId, Register> registers_;
   std::map<ThreadId, perf::SwitchKind> states_;
-  bool given_up_ = false;  // no word can be watched any more
+  bool told_ = false;  // that words of some thread cannot be watched
 };
 
 }  // namespace causalctl::callpath

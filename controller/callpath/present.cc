@@ -186,7 +186,7 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
   profile.tail_calls = count_tails(runs, epochs);
   profile.epochs = epochs.rows();
   profile.counts = counts_of(runs);
-  if (runs.size() == 1 && epochs.all()) profile.rates = call_rates(first);
+  if (runs.size() == 1 && epochs.all()) profile.watched = call_rates(first);
   std::uint64_t samples = 0;
   double sampled_ns = 0;
   bool one_program = true;

@@ -336,6 +336,7 @@ class Run {
     }
     ask_names();
     epochs_.finish();
+    if (lives_) lives_->finish();
     session::warn_of_losses(session_, recording_);
   }
 

@@ -55,7 +55,11 @@ Json head(const Profile& profile, const LabelTree& tree) {
                         {"ambiguous", profile.tail_calls.ambiguous},
                         {"unexplained", profile.tail_calls.unexplained}};
   json["call_rates"] = Json::array();
-  for (const CallRate& rate : profile.rates) {
+  for (const CallRate& rate : profile.watched.rates) {
+    Json longer = Json::array();
+    for (const LongerCalls& each : rate.longer) {
+      longer.push_back({{"than_ns", each.than_ns}, {"low", each.low}, {"high", each.high}});
+    }
     json["call_rates"].push_back({{"path", rate.path},
                                   {"file", rate.file},
                                   {"line", rate.line},
@@ -66,9 +70,15 @@ Json head(const Profile& profile, const LabelTree& tree) {
                                   {"mean_ns", rate.mean_ns},
                                   {"mean_low_ns", rate.shortest_mean_ns},
                                   {"mean_high_ns", rate.longest_mean_ns},
+                                  {"longer", std::move(longer)},
                                   {"covered", rate.covered},
                                   {"returns", rate.returns}});
   }
+  json["watched_places"] = {{"count", profile.watched.count()},
+                            {"few_returns", profile.watched.few_returns},
+                            {"out_of_range", profile.watched.out_of_range},
+                            {"longer_than_ns", profile.watched.longer_than_ns},
+                            {"shorter_than_ns", profile.watched.shorter_than_ns}};
   json["counts"] = Json::array();
   for (const Count& count : profile.counts) {
     json["counts"].push_back({{"function", count.function},

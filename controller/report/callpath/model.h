@@ -88,6 +88,12 @@ struct Count {
   std::string missing;       // which calls are not in it, and why
 };
 
+struct LongerCalls {  // calls a second that last longer than a time, a 95 % interval
+  Nanoseconds than_ns = 0;
+  double low = 0;
+  double high = 0;
+};
+
 // How often calls are made at one place, on one path, from those that were watched until they
 // returned.
 struct CallRate {
@@ -103,8 +109,20 @@ struct CallRate {
   double mean_ns = 0;
   double shortest_mean_ns = 0;  // of the 95 % interval
   double longest_mean_ns = 0;
+  std::vector<LongerCalls> longer{};  // how the durations are distributed
   double covered = 1;         // share of the samples of such calls whose returns could be watched
   std::uint64_t returns = 0;  // that were seen
+};
+
+// Places in the program whose calls were watched until they returned, each on one path.
+struct WatchedPlaces {
+  std::vector<CallRate> rates;     // those with the most time first
+  std::uint64_t few_returns = 0;   // places without a rate, as too few returns were seen
+  std::uint64_t out_of_range = 0;  // and those whose calls mostly are shorter or longer than these
+  Nanoseconds longer_than_ns = 0;
+  Nanoseconds shorter_than_ns = 0;
+
+  std::uint64_t count() const { return rates.size() + few_returns + out_of_range; }
 };
 
 struct Profile {
@@ -118,7 +136,7 @@ struct Profile {
   Chains chains;
   TailCalls tail_calls;
   std::vector<Count> counts;
-  std::vector<CallRate> rates;
+  WatchedPlaces watched;
   std::vector<Epoch> epochs;    // those that are shown, in order
   std::vector<Column> columns;  // the first one is what the paths are ranked by
   bool first_only = false;      // the text shows the tree of no other column

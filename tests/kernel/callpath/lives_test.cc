@@ -89,7 +89,7 @@ TEST_CASE("how often a function is called is told by what is left of its calls",
                        (static_cast<double>(recording.wall_ns) / static_cast<double>(kSecond));
   stop = true;
   worker.join();
-  const auto rates = call_rates(recording);
+  const auto rates = call_rates(recording).rates;
   const auto of_loop = std::find_if(rates.begin(), rates.end(), [](const auto& rate) {
     return rate.path.back().find("watched_loop") != std::string::npos;
   });

@@ -167,7 +167,7 @@ TEST_CASE("rates of calls come with the time that each lasts", "[callpath][lives
   // 1,000 calls a second of 300 µs each: a moment in a call comes in 30 %, at any time of it.
   run.watched = {10 * kMillisecond, 0, {{call, 1000, 1, {}}}};
   for (int i = 0; i < 300; ++i) run.watched.calls[0].lives_ns.push_back((i + 1) * kMicrosecond);
-  const auto rates = call_rates(run);
+  const auto rates = call_rates(run).rates;
   REQUIRE(rates.size() == 1);
   CHECK(rates[0].path == std::vector<std::string>{"main"});
   CHECK(rates[0].line == 7);
@@ -175,8 +175,31 @@ TEST_CASE("rates of calls come with the time that each lasts", "[callpath][lives
   CHECK((rates[0].low < 1000 && 1000 < rates[0].high));
   CHECK(rates[0].mean_ns == Approx(300 * kMicrosecond).epsilon(0.1));
   CHECK(rates[0].returns == 300);
-  run.watched.calls[0].lives_ns.resize(5);
-  CHECK(call_rates(run).empty());
+}
+
+TEST_CASE("it is told why places have no rate", "[callpath][lives]") {
+  Recording run;
+  run.wall_ns = 10 * kSecond;
+  run.modules = {{"/bin/prog", ""}};
+  run.locations = {{0, 10, true, {{"main", "/src/main.c", 7}}}};
+  const NodeId call = run.tree.path(std::vector<LocationId>{0});
+  run.epochs.push_back({0, "start"});
+  run.groups.push_back({"all"});
+  run.add({0, 0, Metric::cpu_ns}, call, 4 * kSecond);  // a call is under way in 40 % of all moments
+  const auto watched = [&](std::uint64_t probes, std::vector<Nanoseconds> lives_ns) {
+    run.watched = {10 * kMillisecond, 50 * kMicrosecond, {{call, probes, 1, std::move(lives_ns)}}};
+    return call_rates(run);
+  };
+  auto places = watched(300, std::vector<Nanoseconds>(63, 100 * kMicrosecond));
+  CHECK((places.few_returns == 1 && places.out_of_range == 0 && places.rates.empty()));
+  CHECK((places.longer_than_ns == 50 * kMicrosecond && places.shorter_than_ns == 10'000'000));
+  // 160 returns were to be seen.
+  places = watched(400, std::vector<Nanoseconds>(2, 100 * kMicrosecond));
+  CHECK((places.few_returns == 0 && places.out_of_range == 1));
+  places = watched(400, std::vector<Nanoseconds>(160, 40 * kMicrosecond));
+  CHECK((places.few_returns == 0 && places.out_of_range == 1));
+  places = watched(300, std::vector<Nanoseconds>(64, 100 * kMicrosecond));
+  CHECK((places.count() == 1 && places.rates.size() == 1));
 }
 
 }  // namespace causalctl::callpath
