@@ -1,7 +1,5 @@
-// A chain is followed by the rules of the files' unwind tables (code_facts.h), which need three
-// registers: RIP, RSP and RBP. For a rule that needs more, libunwind follows the chain anew from
-// the last frame of which all registers are known, up to the frame in question. Signal frames are
-// read as the kernel wrote them (signal_frame.h), and Go's by Go's own table (go_stack.h).
+// A chain is followed from frame to frame (frame_steps.h), and over Go's changes of stacks
+// (go_stack.h).
 //
 // For code without a table the caller is searched for on the stack (caller_search.h): of the
 // callers that are possible, the first from which the chain is complete is taken, or else the
@@ -12,12 +10,7 @@
 //
 // The chain is complete where a table, or the code itself, says that nothing called the function,
 // and where the main thread's stack begins.
-//
-// Compilers describe no restoring of registers, so that after `pop %rbp` the rule for RBP names the
-// slot that was popped. It is below the stack pointer; the register itself still has the value.
 #include "unwind/unwinder.h"
-
-#include <asm/perf_regs.h>
 
 #include <algorithm>
 #include <optional>
@@ -26,10 +19,9 @@
 #include "unwind/call_site.h"
 #include "unwind/caller_search.h"
 #include "unwind/code_facts.h"
+#include "unwind/frame_steps.h"
 #include "unwind/go_stack.h"
-#include "unwind/libunwind_steps.h"
 #include "unwind/sampled_stack.h"
-#include "unwind/signal_frame.h"
 #include "unwind/stack_holes.h"
 #include "unwind/target_images.h"
 #include "unwind/target_memory.h"
@@ -38,48 +30,9 @@ namespace causalctl::unwind {
 namespace {
 
 constexpr Address kWordBytes = sizeof(Address);
-constexpr Address kLargestUserStack = 1U << 30U;
 constexpr Address kFarAway = 1U << 16U;  // more than a Go function's frame: another stack
 constexpr int kMostAlternatives = 8;     // further callers that are tried for one sample
 constexpr std::size_t kShortJump = 16;   // of a function that only jumps on
-
-struct Position {
-  Address ip = 0;
-  Address sp = 0;
-  Address bp = 0;
-  bool returned = false;  // ip is an address to return to
-};
-
-struct Step {
-  Position caller;
-  Address cfa = 0;  // of the frame that was left; 0 if it is not known
-  FrameHow how = FrameHow::table;
-  std::optional<ChainEnd> end;  // set if there is no caller
-};
-
-Step ended(ChainEnd end) {
-  Step step;
-  step.end = end;
-  return step;
-}
-
-// The registers from which libunwind can follow the chain.
-struct Base {
-  Registers registers;
-  std::size_t steps = 0;  // how many frames the present one is above it
-
-  void move_to(const Position& at) {
-    registers.values[PERF_REG_X86_IP] = at.returned ? at.ip - 1 : at.ip;
-    registers.values[PERF_REG_X86_SP] = at.sp;
-    registers.values[PERF_REG_X86_BP] = at.bp;
-    steps = 0;
-  }
-};
-
-Position position_of(const Registers& registers) {
-  return {registers.values[PERF_REG_X86_IP], registers.values[PERF_REG_X86_SP],
-          registers.values[PERF_REG_X86_BP], false};
-}
 
 }  // namespace
 
@@ -98,24 +51,20 @@ struct Unwinder::Impl {
   bool read(Address address, std::span<std::byte> bytes);
   std::optional<Address> call_target(Address return_address);
 
-  ChainEnd walk(Position at, Base base, std::size_t depth);
-  std::optional<ChainEnd> go_to(const Step& step, std::size_t depth);
-  ChainEnd search(const Position& at, const Base& base, std::size_t depth);
+  ChainEnd walk(FramePosition at, FrameBase base, std::size_t depth);
+  std::optional<ChainEnd> go_to(const FrameStep& step, std::size_t depth);
+  ChainEnd search(const FramePosition& at, const FrameBase& base, std::size_t depth);
 
-  Step step_from(const Position& at, const CodeFacts& facts, Base& base);
-  Step by_rule(const Position& at, const FrameRule& rule);
-  Step by_libunwind(Base& base);
-  Step by_signal(const Position& at, Base& base);
-  Step by_go_table(const Position& at, const CodeFacts& facts);
-  bool is_on_other_stack(const Position& at, const CodeFacts& facts);
-  ChainEnd over_go_switch(const Position& at, const CodeFacts& facts, Base base, std::size_t depth);
+  bool is_on_other_stack(const FramePosition& at, const CodeFacts& facts);
+  ChainEnd over_go_switch(const FramePosition& at, const CodeFacts& facts, FrameBase base,
+                          std::size_t depth);
   ChainEnd splice(std::span<const Address> callers, std::size_t depth);
-  Step cut_off(Address address) const;
 
   TargetImages images;
   CodeCache code;
   SampledStack stack;
   LibunwindSteps libunwind;
+  FrameSteps steps;
   StackHoles holes;
   CodeAndStack code_and_stack;
   GoCode go_code;
@@ -133,6 +82,7 @@ Unwinder::Impl::Impl(Pid pid)
       stack(pid),
       libunwind(images, [this](Address address,
                                std::span<std::byte> bytes) { return read(address, bytes); }),
+      steps(stack, libunwind),
       holes(pid) {
   code_and_stack.read = [this](Address address, std::span<std::byte> bytes) {
     return read(address, bytes);
@@ -181,20 +131,20 @@ std::optional<Address> Unwinder::Impl::call_target(Address return_address) {
 }
 
 // Follows the chain from its last frame, which is at `at`.
-ChainEnd Unwinder::Impl::walk(Position at, Base base, std::size_t depth) {
+ChainEnd Unwinder::Impl::walk(FramePosition at, FrameBase base, std::size_t depth) {
   for (;;) {
     const CodeFacts facts = code.at(at.ip, at.returned);
     if (facts.kind == CodeFacts::Kind::unknown) return search(at, base, depth);
     chain.moves = chain.moves || facts.is_go();
     if (is_on_other_stack(at, facts)) return over_go_switch(at, facts, base, depth);
-    const Step step = step_from(at, facts, base);
+    const FrameStep step = steps.from(at, facts, base);
     if (const auto end = go_to(step, depth)) return *end;
     at = step.caller;
   }
 }
 
 // Appends the frame that the step leads to. Returns how the chain ends if it does so.
-std::optional<ChainEnd> Unwinder::Impl::go_to(const Step& step, std::size_t depth) {
+std::optional<ChainEnd> Unwinder::Impl::go_to(const FrameStep& step, std::size_t depth) {
   chain.frames.back().cfa = step.cfa;
   if (step.end) return step.end;
   // A compiler's table for the program's first function takes argc for a return address.
@@ -216,111 +166,9 @@ std::optional<ChainEnd> Unwinder::Impl::go_to(const Step& step, std::size_t dept
   return std::nullopt;
 }
 
-Step Unwinder::Impl::step_from(const Position& at, const CodeFacts& facts, Base& base) {
-  Step step;
-  switch (facts.kind) {
-    case CodeFacts::Kind::table:
-      if (facts.rule.kind == FrameRule::Kind::other) return by_libunwind(base);
-      ++base.steps;
-      return by_rule(at, facts.rule);
-    case CodeFacts::Kind::signal_return:
-      return by_signal(at, base);
-    case CodeFacts::Kind::go:
-    case CodeFacts::Kind::go_switch:
-    case CodeFacts::Kind::go_preempt:
-      step = by_go_table(at, facts);
-      base.move_to(step.caller);
-      return step;
-    case CodeFacts::Kind::outermost:
-    case CodeFacts::Kind::context_end:
-    case CodeFacts::Kind::unknown:
-      break;
-  }
-  return ended(ChainEnd::outermost);
-}
-
-// How a chain ends whose next word is at an address that cannot be read.
-Step Unwinder::Impl::cut_off(Address address) const {
-  const bool on_stack = address >= stack.sp() && address - stack.sp() < kLargestUserStack;
-  return ended(on_stack || stack.left() ? ChainEnd::copy_short : ChainEnd::unreadable);
-}
-
-Step Unwinder::Impl::by_rule(const Position& at, const FrameRule& rule) {
-  const auto offset = [](std::int32_t bytes) { return static_cast<Address>(std::int64_t{bytes}); };
-  Step step;
-  switch (rule.cfa) {
-    case FrameRule::Cfa::sp:
-      step.cfa = at.sp + offset(rule.cfa_offset);
-      break;
-    case FrameRule::Cfa::bp:
-      step.cfa = at.bp + offset(rule.cfa_offset);
-      break;
-    case FrameRule::Cfa::at_bp:
-      step.cfa = stack.word(at.bp + offset(rule.cfa_offset)).value_or(0);
-      break;
-    case FrameRule::Cfa::plt:
-      step.cfa = at.sp + offset(rule.cfa_offset) + (at.ip % 16 >= rule.plt_from ? kWordBytes : 0);
-      break;
-  }
-  if (step.cfa <= at.sp) return ended(ChainEnd::unreadable);
-  const auto return_address = stack.word(step.cfa - kWordBytes);
-  if (!return_address) return cut_off(step.cfa - kWordBytes);
-  stack.has_return_address(step.cfa - kWordBytes, *return_address);
-  const auto saved = [&](Address slot) {
-    return slot < at.sp ? at.bp : stack.word(slot).value_or(0);
-  };
-  Address bp = at.bp;
-  if (rule.bp == FrameRule::Bp::saved) bp = saved(step.cfa + offset(rule.bp_offset));
-  if (rule.bp == FrameRule::Bp::at_bp) bp = saved(at.bp + offset(rule.bp_offset));
-  if (rule.bp == FrameRule::Bp::lost) bp = 0;
-  step.caller = {*return_address, step.cfa, bp, true};
-  return step;
-}
-
-Step Unwinder::Impl::by_libunwind(Base& base) {
-  const auto steps = libunwind.follow(base.registers, ++base.steps);
-  const auto found = steps.size() == base.steps ? steps.back() : LibunwindSteps::Step();
-  if (found.outcome == LibunwindSteps::Outcome::outermost) return ended(ChainEnd::outermost);
-  if (found.outcome == LibunwindSteps::Outcome::failed) {
-    return ended(stack.failed_live() ? ChainEnd::copy_short : ChainEnd::unreadable);
-  }
-  Step step;
-  step.caller = {found.ip, found.sp, found.bp, !found.signal};
-  step.cfa = found.sp;
-  step.how = found.signal ? FrameHow::signal : FrameHow::libunwind;
-  return step;
-}
-
-Step Unwinder::Impl::by_signal(const Position& at, Base& base) {
-  const auto registers =
-      interrupted(at.sp, [this](Address address) { return stack.word(address); });
-  if (!registers) return cut_off(at.sp);
-  base = Base{*registers, 0};
-  Step step;
-  step.caller = position_of(*registers);
-  // A handler on an alternate stack: what it interrupted is known, but not who had called that.
-  if (!stack.has(step.caller.sp)) stack.leave();
-  step.cfa = step.caller.sp;
-  step.how = FrameHow::signal;
-  return step;
-}
-
-Step Unwinder::Impl::by_go_table(const Position& at, const CodeFacts& facts) {
-  Step step = by_rule(at, facts.rule);
-  if (step.end) return step;
-  // The table tells where the frame pointer is saved, but not from which instruction on.
-  const bool has_frame = at.returned || at.bp == step.cfa - 2 * kWordBytes;
-  if (!has_frame) step.caller.bp = at.bp;
-  if (facts.kind == CodeFacts::Kind::go_preempt) {
-    step.caller.returned = false;
-    step.how = FrameHow::signal;
-  }
-  return step;
-}
-
 // Returns whether a function of Go's has gone on to the system stack of its thread, so that its
 // caller is on another stack than it is.
-bool Unwinder::Impl::is_on_other_stack(const Position& at, const CodeFacts& facts) {
+bool Unwinder::Impl::is_on_other_stack(const FramePosition& at, const CodeFacts& facts) {
   if (facts.kind == CodeFacts::Kind::go) {
     // nanotime does so to call the vdso. RBP still points to where this frame saved it.
     const bool may_be = at.returned && facts.rule.bp == FrameRule::Bp::saved && at.bp != 0 &&
@@ -329,7 +177,7 @@ bool Unwinder::Impl::is_on_other_stack(const Position& at, const CodeFacts& fact
     return return_address && code.at(*return_address, true).follows_call;
   }
   if (facts.kind != CodeFacts::Kind::go_switch) return false;
-  const Step step = by_rule(at, facts.rule);
+  const FrameStep step = steps.by_rule(at, facts.rule);
   const auto target = step.end ? std::nullopt : call_target(step.caller.ip);
   return !target || !go_code.enters(*target, facts.function);
 }
@@ -337,8 +185,8 @@ bool Unwinder::Impl::is_on_other_stack(const Position& at, const CodeFacts& fact
 // The goroutine's stack is in no copy, and the goroutine runs on. Its callers are those that the
 // kernel found by frame pointers when it took the sample. These lack the function that called the
 // switching one if that keeps no frame pointer; it is taken from the stack if that has not changed.
-ChainEnd Unwinder::Impl::over_go_switch(const Position& at, const CodeFacts& facts, Base base,
-                                        std::size_t depth) {
+ChainEnd Unwinder::Impl::over_go_switch(const FramePosition& at, const CodeFacts& facts,
+                                        FrameBase base, std::size_t depth) {
   std::optional<GoCaller> caller;
   if (facts.kind == CodeFacts::Kind::go_switch) {
     caller = go_caller_on_other_stack(facts.function, at.bp, go_code);
@@ -352,7 +200,7 @@ ChainEnd Unwinder::Impl::over_go_switch(const Position& at, const CodeFacts& fac
   }
   const bool has_kernels = kernel_chain.end() - known > 1;
   if (!caller && !has_kernels) return ChainEnd::unreadable;
-  Step step;
+  FrameStep step;
   step.how = FrameHow::frame_pointer;
   if (caller) {
     step.cfa = caller->sp;
@@ -375,7 +223,7 @@ ChainEnd Unwinder::Impl::over_go_switch(const Position& at, const CodeFacts& fac
 ChainEnd Unwinder::Impl::splice(std::span<const Address> callers, std::size_t depth) {
   spliced = true;
   for (const Address each : callers) {
-    Step step;
+    FrameStep step;
     step.cfa = chain.frames.back().cfa;
     step.caller = {each, 0, 0, true};
     step.how = FrameHow::frame_pointer;
@@ -386,7 +234,7 @@ ChainEnd Unwinder::Impl::splice(std::span<const Address> callers, std::size_t de
 }
 
 // Follows the chain from its last frame, which is in code without a table.
-ChainEnd Unwinder::Impl::search(const Position& at, const Base& base, std::size_t depth) {
+ChainEnd Unwinder::Impl::search(const FramePosition& at, const FrameBase& base, std::size_t depth) {
   if (is_stack_begin(at.sp)) return ChainEnd::outermost;
   const UnknownFrame frame{at.returned ? at.ip - 1 : at.ip, at.sp, at.bp, !at.returned};
   const auto last = static_cast<std::ptrdiff_t>(chain.frames.size()) - 1;
@@ -397,8 +245,8 @@ ChainEnd Unwinder::Impl::search(const Position& at, const Base& base, std::size_
     if (!first && alternatives-- <= 0) break;
     chain.frames.back().cfa = caller.sp;
     if (chain.frames.size() == depth) return ChainEnd::depth;
-    const Position there{caller.return_address, caller.sp, caller.bp, true};
-    Base from = base;
+    const FramePosition there{caller.return_address, caller.sp, caller.bp, true};
+    FrameBase from = base;
     from.move_to(there);
     stack.has_return_address(caller.sp - kWordBytes, caller.return_address);
     chain.frames.push_back({there.ip, 0, FrameHow::guess});
@@ -450,7 +298,7 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   chain.from_copy = true;
   chain.moves = false;
   if (depth == 0) return chain;
-  const Position at = position_of(registers);
+  const FramePosition at = position_of(registers);
   impl_->stack.start(at.sp, stack, impl_->stopped);
   impl_->kernel_chain = kernel_chain;
   impl_->alternatives = kMostAlternatives;
@@ -458,7 +306,7 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   impl_->spliced = false;
   impl_->from_copy = 1;
   chain.frames.push_back({at.ip, 0, FrameHow::instruction});
-  chain.end = impl_->walk(at, Base{registers, 0}, depth);
+  chain.end = impl_->walk(at, FrameBase{registers, 0}, depth);
   chain.from_copy = !impl_->stack.read_live();
   if (!chain.from_copy && !impl_->spliced && !impl_->stack.is_still_unchanged()) {
     chain.frames.resize(std::min(impl_->from_copy, chain.frames.size()));
