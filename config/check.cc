@@ -109,16 +109,14 @@ void check_times(const Ab& ab) {
 void check_format_of(std::string_view format, std::string_view what, std::string_view thing,
                      std::string_view third) {
   if (format == "text" || format == "json" || format == third) return;
-  const bool later = format == "html" || format == "csv";
-  throw UsageError(fmt::format("{}\"{}\" is not {}", lead_in(what), printable(format),
-                               later ? "available yet" : thing),
+  throw UsageError(fmt::format("{}\"{}\" is not {}", lead_in(what), printable(format), thing),
                    fmt::format("use text, json or {}", third));
 }
 
 }  // namespace
 
 void check_format(std::string_view format, std::string_view what) {
-  check_format_of(format, what, "a format", "coz");
+  check_format_of(format, what, "a format here", "coz");
 }
 
 void check_ab_format(std::string_view format, std::string_view what) {

@@ -306,7 +306,7 @@ def make_cases():
              stderr=patterns("process id 1 in its output is of no process"), alone=True),
         Case("ab_unknown_point", ab(*SHORT, "--ready", "^ready", "--progress", "no_such_function"),
              exit=USAGE, stderr=patterns("no_such_function"), alone=True),
-        Case("ab_html", ab("--format", "html"), exit=USAGE, stderr=patterns("not available yet")),
+        Case("ab_html", ab("--format", "html"), exit=USAGE, stderr=patterns("not a format of ab")),
         Case("ab_measure_of_nothing", ab("--measure", "1s"), exit=USAGE,
              stderr=patterns("measure needs a progress point")),
         Case("ab_unknown_key", ("ab", "{dir}/ab.toml"),

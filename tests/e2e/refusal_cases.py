@@ -137,5 +137,5 @@ CASES = [
          exit=(2,), stderr=patterns(r"--scope-binary 'nosuch\*' matches no binary that is loaded",
                                     "nearest that are: .*figure1")),
     Case("html_later", attach("--duration", "2s", "--format", "html"), FIGURE1, exit=(2,),
-         stderr=patterns("html.*not available yet")),
+         stderr=patterns("html.*not a format")),
 ]

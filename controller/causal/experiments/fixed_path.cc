@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -26,11 +25,6 @@ struct FoundStep {
   PathStep step;
   Unit unit;
 };
-
-bool is_line(const std::string& name) {
-  const auto colon = name.rfind(':');
-  return colon != std::string::npos && std::atoi(name.c_str() + colon + 1) > 0;
-}
 
 FoundStep step_of(const NamedFunction& function, const Question& question, bool is_callee) {
   const Unit& unit = function.unit;
@@ -62,7 +56,7 @@ FoundStep find_step(const Question& question, bool is_callee) {
   if (question.name.empty()) {
     throw UsageError(fmt::format("--fixed {}: a function is missing", question.asked), kForm);
   }
-  if (is_line(question.name)) {
+  if (named_line(question.name)) {
     refuse(question, "it is a line, but a call path is made of functions", kForm);
   }
   if (const auto function = find_named(question)) return step_of(*function, question, is_callee);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -79,13 +78,11 @@ FixedUnit fixed_unit(const std::string& name, const config::Scope& scope,
     return {std::move(identity), std::move(path)};
   }
   const Question question = {name, name, scope, symbolizer};
-  const auto colon = name.rfind(':');
-  const int line = colon == std::string::npos ? 0 : std::atoi(name.c_str() + colon + 1);
-  if (line <= 0) return {check_function(question), {}};
-  const std::string file = name.substr(0, colon);
-  auto places = symbolizer.find_line(file, line);
+  const auto line = named_line(name);
+  if (!line) return {check_function(question), {}};
+  auto places = symbolizer.find_line(line->file, line->number);
   if (places.empty() && is_whole_name(question)) return {check_function(question), {}};
-  check_line(std::move(places), file, line, question);
+  check_line(std::move(places), line->file, line->number, question);
   return {};
 }
 

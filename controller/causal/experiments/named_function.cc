@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include "controller/base/brackets.h"
 #include "controller/base/error.h"
+#include "controller/base/number.h"
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/progress/naming.h"
@@ -113,6 +115,14 @@ bool is_whole_name(const Question& question) {
   const auto all = functions({"", question.name}, question);
   return std::any_of(all.begin(), all.end(),
                      [&](const NamedFunction& one) { return one.unit.function == question.name; });
+}
+
+std::optional<NamedLine> named_line(const std::string& name) {
+  const auto colon = name.rfind(':');
+  if (colon == std::string::npos || colon == 0) return std::nullopt;
+  const auto number = parse_number<int>(std::string_view(name).substr(colon + 1));
+  if (!number || *number < 1) return std::nullopt;
+  return NamedLine{name.substr(0, colon), *number};
 }
 
 std::optional<NamedFunction> find_named(const Question& question) {

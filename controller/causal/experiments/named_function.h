@@ -31,6 +31,13 @@ struct NamedFunction {
 // Throws the UsageError that this cannot be a unit.
 [[noreturn]] void refuse(const Question& question, std::string_view why, std::string hint);
 
+struct NamedLine {
+  std::string file;
+  int number = 0;  // from 1 on
+};
+// Returns nullopt if this is no FILE:LINE.
+std::optional<NamedLine> named_line(const std::string& name);
+
 std::string scope_text(const config::Scope& scope);  // "--scope-binary MAIN"
 
 // Returns the one function in scope that is meant; nullopt if none is there. Throws UsageError if

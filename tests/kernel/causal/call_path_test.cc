@@ -212,6 +212,7 @@ TEST_CASE("a call path is refused if a function of it cannot be meant", "[causal
   CHECK_THAT(refusal("call_path_test::path_callee < "), Contains("a function is missing"));
   CHECK_THAT(refusal("call_path_test::path_callee < ..."), Contains("a function is missing"));
   CHECK_THAT(refusal("call_path_test.cc:40 < path_often"), Contains("is a line"));
+  CHECK_THAT(refusal("call_path_test.cc:40x"), Contains("no such function"));
   CHECK_THAT(refusal("hcreate < path_often"), Contains("not in scope"));
   CHECK_THAT(refusal("path_callee < fixed_unit_test::work_twice"), Contains("is ambiguous"));
   config::Scope later;

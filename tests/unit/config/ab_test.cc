@@ -124,7 +124,7 @@ TEST_CASE("what makes no comparison is refused", "[config]") {
        "take 10m together, time_limit is 5m"},
       {sides + "[progress]\nend_to_end = true\n", "no meaning for ab"},
       {sides + "[output]\nformat = \"coz\"\n", "is not a format of ab"},
-      {sides + "[output]\nformat = \"html\"\n", "not available yet"},
+      {sides + "[output]\nformat = \"html\"\n", "is not a format"},
   }));
   INFO(text);
   const std::string faults = faults_of(text);

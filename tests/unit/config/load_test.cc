@@ -133,7 +133,7 @@ TEST_CASE("all faults are told at once, each with its place", "[config]") {
         "c.toml:6:16: must be from 0 to 100, not 101\n"
         "c.toml:7:12: must be a time such as \"10ms\", not integer\n"
         "c.toml:8:2: unknown key \"experimen\"; did you mean \"experiment\"?\n"
-        "c.toml:10:10: \"html\" is not available yet");
+        "c.toml:10:10: \"html\" is not a format here");
 }
 
 TEST_CASE("single faults", "[config]") {
