@@ -122,6 +122,11 @@ def blocks_trap(fields):
     return bool(int(fields["SigBlk"], 16) & TRAP)
 
 
+def catches(pid, number):
+    """Returns whether the process has a handler for the signal."""
+    return bool(int(status_fields(f"/proc/{pid}")["SigCgt"], 16) & 1 << (number - 1))
+
+
 class State:
     """The state that must be the same afterwards."""
 

@@ -2,6 +2,7 @@
 scripts."""
 
 import re
+import signal
 import subprocess
 import time
 
@@ -31,6 +32,8 @@ def said(pattern, within=WITHIN):
             raise RuntimeError(f"not said within {time.monotonic() - begin:.0f} s: {pattern!r}")
         if world.process.poll() is not None:
             raise RuntimeError("it was said only at the end")
+        # What is said while the program is inspected comes before causalctl handles interrupts.
+        fixture.wait_until(lambda: fixture.catches(world.process.pid, signal.SIGINT), within, 0.1)
         end(world)
     return wait
 

@@ -1,13 +1,10 @@
 """`causalctl report CALLPATHS --causal PROFILE`: paths ranked by what the program would gain there."""
 
-import contextlib
 import json
-import pathlib
-import subprocess
 
 import pytest
 
-from test_callpath import run
+from test_callpath import run, running_target
 from test_modules import compiled, running
 
 
@@ -48,22 +45,10 @@ def test_refused(options, paths, words, message):
     assert not (paths / "out").exists()
 
 
-@contextlib.contextmanager
-def ended(process):
-    try:
-        yield
-    finally:
-        process.kill()
-
-
 @pytest.mark.full  # it profiles for half a minute
 def test_gains_of_a_pipeline(options, tmp_path):
     """The consumer sets the pace; the producer, which takes a third of the samples, gains nothing."""
-    pipeline = pathlib.Path(options.causalctl).parent / "tests/targets/pipeline"
-    with subprocess.Popen([pipeline], stdout=subprocess.PIPE, text=True) as process, ended(process):
-        while process.stdout.readline() != "ready\n":  # it tells its speed first
-            assert process.poll() is None
-        pid = process.pid
+    with running_target(options, "pipeline") as pid:
         for words in (("attach", pid, "--progress", "item_done", "--duration", "40s", "-o", "profile.jsonl"),
                       ("callpath", pid, "--duration", "5s")):
             done = run(options, *words, "--quiet", folder=tmp_path)

@@ -65,6 +65,7 @@ def literals(content):
 
 def source(assets):
     out = ['// Written by controller/report/page/embed.py.\n#include "controller/report/page/assets.h"\n',
+           "#pragma GCC diagnostic ignored \"-Woverlength-strings\"  // a compiler need not take more than 64 KiB\n",
            "namespace causalctl::report::page {\n", "const std::vector<Asset>& all_assets() {",
            "  static const std::vector<Asset> all = {"]
     for name, text in assets.items():
