@@ -29,6 +29,7 @@ constexpr const char* kFooter =
     "  causalctl run --progress commit --duration 5m -- ./server --port 8080\n"
     "  causalctl ab --a ./old --b ./new                          which is faster, and by how much\n"
     "  causalctl report profile.jsonl --format json -o report.json\n"
+    "  causalctl callpath 4711 --duration 30s                    who calls the time\n"
     "  causalctl stacks 4711                                     where its threads stand\n"
     "  causalctl doctor 4711                                     can it be profiled here?\n"
     "\n"
@@ -97,7 +98,7 @@ int run(int argc, char** argv) {
   if (!selected) {
     throw causalctl::UsageError(
         "no subcommand is given",
-        "attach, run, ab, report, points, stacks or doctor; causalctl --help");
+        "attach, run, ab, report, callpath, points, stacks or doctor; causalctl --help");
   }
   return static_cast<int>(selected());
 }

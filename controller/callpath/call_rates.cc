@@ -10,6 +10,9 @@
 namespace causalctl::callpath {
 namespace {
 
+// Moments at which a call must have been under way so that one without any return tells something.
+constexpr std::size_t kEnoughWithout = 8;
+
 // Returns the time of each node and all below it: on a core, blocked, and waiting for a core.
 std::vector<double> times_below(const Recording& run) {
   std::vector<double> times(run.tree.size());
@@ -41,11 +44,20 @@ std::vector<std::uint32_t> frames_down_to(NodeId node, const Recording& run, Fra
   return {inside_out.rbegin(), inside_out.rend()};
 }
 
+// What the rate of the watched words, in the moments that count, is multiplied by to get that of
+// all calls at all times. Moments at which the thread waited for a core do not count.
+double scale_of(const WatchedCalls& watched) {
+  const auto clear = static_cast<double>(watched.clear);
+  const double counted = clear > 0 ? clear / (clear + static_cast<double>(watched.unclear)) : 1;
+  return counted / (watched.covered > 0 ? watched.covered : 1);
+}
+
 // A place without a rate. `calls` is how many of its calls are under way at a time, on average.
 // Returns whether returns would have been seen, if its calls mostly were as long as can be told.
 bool is_out_of_range(const WatchedCalls& watched, double calls) {
   const double found = static_cast<double>(watched.probes) * watched.covered * calls;
-  return found >= 2 * static_cast<double>(kFewestLives);
+  const std::size_t enough = watched.lives_ns.empty() ? kEnoughWithout : 2 * kFewestLives;
+  return found >= static_cast<double>(enough);
 }
 
 }  // namespace
@@ -77,21 +89,23 @@ report::callpath::WatchedPlaces call_rates(const Recording& run) {
       shown.file = frame.file;  // in the end, that of the call
       shown.line = frame.line;
     }
-    shown.per_second = rate->per_second;
-    shown.low = rate->low;
-    shown.high = rate->high;
+    const double scale = scale_of(watched);
+    shown.per_second = rate->per_second * scale;
+    shown.low = rate->low * scale;
+    shown.high = rate->high * scale;
     shown.longer_than_ns = rate->from_ns;
     for (const LongerCalls& each : rate->longer) {
-      shown.longer.push_back({each.than_ns, each.low, each.high});
+      shown.longer.push_back({each.than_ns, each.low * scale, each.high * scale});
     }
     shown.covered = watched.covered;
     shown.returns = watched.lives_ns.size();
     const double per_second_ns = times[watched.call] / (wall_ns / static_cast<double>(kSecond));
-    if (waits) {
-      shown.mean_ns = per_second_ns / rate->per_second;
-      shown.shortest_mean_ns = per_second_ns / rate->high;
-      shown.longest_mean_ns = per_second_ns / rate->low;
+    if (waits && !watched.stopped) {  // or the time is of more calls than the rate
+      shown.mean_ns = per_second_ns / shown.per_second;
+      shown.shortest_mean_ns = per_second_ns / shown.high;
+      shown.longest_mean_ns = per_second_ns / shown.low;
     }
+    shown.stopped = watched.stopped;
     found.emplace_back(times[watched.call], std::move(shown));
   }
   std::stable_sort(found.begin(), found.end(),

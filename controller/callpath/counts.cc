@@ -1,5 +1,7 @@
 #include "controller/callpath/counts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -19,10 +21,19 @@ Counts::Counts(Pid target, const std::vector<WatchedEvent>& events, const perf::
     count.event = events[tag].metric.name;
     count.function = events[tag].spec.name;
     count.cost_ns = events[tag].cost_ns;
+    count.cost_of_all = events[tag].templates.empty();
   }
   if (functions_.empty()) return;
   std::string reason;
   uprobes_ = perf::make_uprobes(target, reason);
+  for (const Function& function : functions_) {
+    if (uprobes_ || !events[function.tag].templates.empty()) continue;
+    throw Error(
+        fmt::format("--count {}: no BPF program can count here ({}), and there are too many "
+                    "threads and places for perf events",
+                    events[function.tag].spec.name, reason),
+        "give root's rights or CAP_BPF, or count in a process with fewer threads");
+  }
   for (Function& function : functions_) arm(function);
 }
 

@@ -41,6 +41,7 @@ std::vector<std::uint32_t> Frames::of_location(const Recording& run, const Locat
   const std::string unknown = name_of_unknown(module.path);
   Frame frame;
   frame.module = module.path;
+  frame.module_number = module_number;
   frame.tail = tail;
   frame.offset = location.offset - (location.is_call ? 1 : 0);
   if (location.frames.empty()) {
@@ -86,6 +87,7 @@ Expansion::Expansion(const Recording& run, Frames& frames, ProfileTree& tree)
 }
 
 std::uint32_t Expansion::node(NodeId id, std::uint32_t top) {
+  if (id == kRoot) return tree_.child(top, frames_.of_words("[no call chain]"));
   std::vector<std::uint32_t>& known = nodes_[top];
   if (known.empty()) known.assign(run_.tree.size(), kNotExpanded);
   known[kRoot] = top;
@@ -101,16 +103,20 @@ std::uint32_t Expansion::node(NodeId id, std::uint32_t top) {
   return end;
 }
 
+std::uint32_t Expansion::above(const CallTree::Node& at, std::uint32_t top) {
+  return at.parent == kRoot ? top : node(at.parent, top);
+}
+
 std::uint32_t Expansion::entry(NodeId id, std::uint32_t top) {
-  if (id == kRoot) return top;
+  if (id == kRoot) return node(id, top);
   const CallTree::Node& at = run_.tree.node(id);
-  return tree_.child(node(at.parent, top), frames_of(at.location).front());
+  return tree_.child(above(at, top), frames_of(at.location).front());
 }
 
 std::uint32_t Expansion::entry_by_jumps(NodeId id, std::uint32_t top) {
-  if (id == kRoot) return top;
+  if (id == kRoot) return node(id, top);
   const CallTree::Node& at = run_.tree.node(id);
-  std::uint32_t end = node(at.parent, top);
+  std::uint32_t end = above(at, top);
   if (at.parent != kRoot) end = with_tails(at, end);
   return tree_.child(end, frames_of(at.location).front());
 }

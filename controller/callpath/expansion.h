@@ -49,7 +49,8 @@ class Expansion {
  public:
   Expansion(const Recording& run, Frames& frames, ProfileTree& tree);
 
-  // Returns the profile's node for a node of the recording, below `top`.
+  // Returns the profile's node for a node of the recording, below `top`. What has no call chain has
+  // a node that says so.
   std::uint32_t node(NodeId id, std::uint32_t top);
   // The same without the functions that were inlined there.
   std::uint32_t entry(NodeId id, std::uint32_t top);
@@ -60,6 +61,7 @@ class Expansion {
 
  private:
   const std::vector<std::uint32_t>& frames_of(LocationId location);
+  std::uint32_t above(const CallTree::Node& at, std::uint32_t top);  // the node of its caller
   // Returns the end of the path with the functions that are missing above the node.
   std::uint32_t with_tails(const CallTree::Node& node, std::uint32_t end);
 

@@ -7,45 +7,61 @@ namespace causalctl::callpath {
 namespace {
 
 constexpr unsigned kMostUnclear = 50;  // in a row, of one place
-constexpr std::uint64_t kInVain = 16;  // rounds after which a place without a return is given up
+// Samples that find a call of a place under way, as many as the rounds so far would have, after
+// which a place without a return is given up.
+constexpr double kInVain = 8;
 
 }  // namespace
 
 LifeRounds::LifeRounds(std::vector<LifePlace> places, std::uint64_t seed) : random_(seed) {
   for (LifePlace& place : places) {
-    watched_.push_back({place.call, 0, place.covered, {}});
-    places_.push_back({std::move(place.targets)});
+    WatchedCalls& watched = watched_.emplace_back();
+    watched.call = place.call;
+    watched.covered = place.covered;
+    places_.push_back({std::move(place.targets), place.share});
+    begin_round(places_.back());
   }
-  begin_round();
 }
 
-bool LifeRounds::is_watching() const { return !queue_.empty() || under_way_ > 0; }
+bool LifeRounds::is_watching() const {
+  return std::any_of(places_.begin(), places_.end(),
+                     [](const Place& each) { return !each.left.empty() || each.under_way > 0; });
+}
 
 std::optional<LifeRounds::Probe> LifeRounds::next(const std::function<bool(ThreadId)>& may_watch) {
-  const auto free = std::find_if(queue_.begin(), queue_.end(),
-                                 [&](const Probe& each) { return may_watch(each.target.thread); });
-  if (free == queue_.end()) return std::nullopt;
-  Probe probe = *free;
-  queue_.erase(free);
-  ++under_way_;
+  Place* next = nullptr;
+  std::size_t target = 0;
+  for (Place& place : places_) {
+    if (next != nullptr && next->turns <= place.turns) continue;
+    for (std::size_t i = place.left.size(); i-- > 0;) {
+      if (!may_watch(place.left[i].thread)) continue;
+      next = &place;
+      target = i;
+      break;
+    }
+  }
+  if (next == nullptr) return std::nullopt;
+  const Probe probe{static_cast<std::size_t>(next - places_.data()), next->left[target]};
+  next->left.erase(next->left.begin() + static_cast<std::ptrdiff_t>(target));
+  ++next->under_way;
+  ++next->turns;
   return probe;
 }
 
 void LifeRounds::done(const Probe& probe, Found found, Nanoseconds life_ns) {
-  --under_way_;
   Place& place = places_[probe.place];
-  if (place.open && found == Found::unclear) {
-    if (++place.unclear < kMostUnclear) {
-      queue_.push_back(probe);
-      return;
-    }
-    stop(place);
+  --place.under_way;
+  if (!place.open) return;
+  if (found == Found::unclear) {
+    ++watched_of(place).unclear;
+    if (++place.unclear == kMostUnclear) return stop(place);
+    place.left.insert(place.left.begin(), probe.target);
+    return;
   }
-  if (place.open) {
-    place.unclear = 0;
-    if (found == Found::life) place.lives_ns.push_back(life_ns);
-  }
-  if (queue_.empty() && under_way_ == 0) end_round();
+  ++watched_of(place).clear;
+  place.unclear = 0;
+  if (found == Found::life) place.lives_ns.push_back(life_ns);
+  if (place.left.empty() && place.under_way == 0) end_round(place);
 }
 
 void LifeRounds::thread_ended(ThreadId thread) {
@@ -55,38 +71,36 @@ void LifeRounds::thread_ended(ThreadId thread) {
       stop(place);
     }
   }
-  if (queue_.empty() && under_way_ == 0) end_round();
+}
+
+void LifeRounds::stop_all() {
+  for (Place& place : places_) stop(place);
 }
 
 // The round does not count for it, as its other words were not watched in it.
 void LifeRounds::stop(Place& place) {
+  if (place.open) watched_of(place).stopped = true;
   place.open = false;
+  place.left.clear();
   place.lives_ns.clear();
-  const auto number = static_cast<std::size_t>(&place - places_.data());
-  std::erase_if(queue_, [&](const Probe& each) { return each.place == number; });
 }
 
-void LifeRounds::end_round() {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    Place& place = places_[i];
-    if (!place.open) continue;
-    WatchedCalls& watched = watched_[i];
-    ++watched.probes;
-    watched.lives_ns.insert(watched.lives_ns.end(), place.lives_ns.begin(), place.lives_ns.end());
-    place.lives_ns.clear();
-    if (watched.probes == kInVain && watched.lives_ns.empty()) place.open = false;
+void LifeRounds::end_round(Place& place) {
+  WatchedCalls& watched = watched_of(place);
+  ++watched.probes;
+  watched.lives_ns.insert(watched.lives_ns.end(), place.lives_ns.begin(), place.lives_ns.end());
+  place.lives_ns.clear();
+  const bool in_vain = static_cast<double>(watched.probes) * place.share >= kInVain;
+  if (in_vain && watched.lives_ns.empty()) {
+    place.open = false;
+  } else {
+    begin_round(place);
   }
-  begin_round();
 }
 
-void LifeRounds::begin_round() {
-  std::vector<Probe> all;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (!places_[i].open) continue;
-    for (const LifeTarget& target : places_[i].targets) all.push_back({i, target});
-  }
-  std::shuffle(all.begin(), all.end(), random_);
-  queue_.assign(all.begin(), all.end());
+void LifeRounds::begin_round(Place& place) {
+  place.left = place.targets;
+  std::shuffle(place.left.begin(), place.left.end(), random_);
 }
 
 }  // namespace causalctl::callpath

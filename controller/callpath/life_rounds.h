@@ -1,14 +1,14 @@
 // The order in which words of the stacks are watched for the returns of calls, and what was found.
 // Pure.
 //
-// In each round every word is watched once, in random order, from a moment that does not depend on
-// what the program does. A place has as many moments as there were rounds, whichever of its words
-// were watched then, so that the lives found at all of them together are those of ResidualLives.
+// In each round of a place each of its words is watched once, in random order, from a moment that
+// does not depend on what the program does. So all its words have as many moments as there were
+// rounds, and the lives found at all of them together are those of ResidualLives. The places whose
+// thread can be watched take turns.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <random>
@@ -38,6 +38,7 @@ class LifeRounds {
   std::optional<Probe> next(const std::function<bool(ThreadId)>& may_watch);
   void done(const Probe& probe, Found found, Nanoseconds life_ns);
   void thread_ended(ThreadId thread);  // its places are not watched any more
+  void stop_all();                     // nothing is
 
   const std::vector<WatchedCalls>& watched() const { return watched_; }
   bool is_watching() const;  // false: there is nothing to do any more
@@ -45,19 +46,24 @@ class LifeRounds {
  private:
   struct Place {
     std::vector<LifeTarget> targets;
+    double share = 0;  // as LifePlace has it
     bool open = true;
     unsigned unclear = 0;                 // in a row
+    std::vector<LifeTarget> left{};       // to be watched in this round, the next one last
+    std::size_t under_way = 0;            // of this round
     std::vector<Nanoseconds> lives_ns{};  // of the round
+    std::uint64_t turns = 0;              // so far
   };
 
   void stop(Place& place);
-  void end_round();
-  void begin_round();
+  void end_round(Place& place);
+  void begin_round(Place& place);
+  WatchedCalls& watched_of(const Place& place) {
+    return watched_[static_cast<std::size_t>(&place - places_.data())];
+  }
 
   std::vector<Place> places_;
   std::vector<WatchedCalls> watched_;  // as places_
-  std::deque<Probe> queue_;
-  std::size_t under_way_ = 0;
   std::mt19937_64 random_;
 };
 

@@ -1,16 +1,18 @@
 #include "controller/callpath/life_survey.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace causalctl::callpath {
 namespace {
 
 constexpr std::uint64_t kFewestSamples = 10;  // samples of a place that is watched
-constexpr std::size_t kMostOfPlace = 8;       // targets of one place
-constexpr double kOwnShare = 0.95;            // share of a target's samples that are of its place
-constexpr double kCovered = 0.9;              // share of a place's samples that have a target
-constexpr std::size_t kMostFrames = 64;       // innermost ones of a chain that are looked at
+constexpr double kLeastShare = 0.1;      // of the samples of its threads, or few returns are seen
+constexpr std::size_t kMostOfPlace = 8;  // targets of one place
+constexpr double kOwnShare = 0.95;       // share of a target's samples that are of its place
+constexpr double kCovered = 0.9;         // share of a place's samples that have a target
+constexpr std::size_t kMostFrames = 64;  // innermost ones of a chain that are looked at
 constexpr std::size_t kMostRemembered = 1U << 16U;  // that are remembered
 
 struct Seen {
@@ -77,7 +79,16 @@ std::vector<LifePlace> LifeSurvey::places(std::size_t most_targets) const {
       place.targets.push_back(each.target);
       place.covered += static_cast<double>(each.samples) / static_cast<double>(samples);
     }
-    if (place.covered < kCovered || used + place.targets.size() > most_targets) continue;
+    std::uint64_t of_threads = 0;
+    std::set<ThreadId> threads;
+    for (const LifeTarget& target : place.targets) {
+      if (threads.insert(target.thread).second) of_threads += of_thread_.at(target.thread);
+    }
+    if (of_threads > 0)
+      place.share = static_cast<double>(samples) / static_cast<double>(of_threads);
+    if (place.share < kLeastShare || place.covered < kCovered ||
+        used + place.targets.size() > most_targets)
+      continue;
     used += place.targets.size();
     places.push_back(std::move(place));
   }

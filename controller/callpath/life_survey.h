@@ -30,6 +30,7 @@ struct LifePlace {
   NodeId call = kRoot;              // the path down to the call
   std::vector<LifeTarget> targets;  // which nearly all of its calls have
   double covered = 0;               // share of the samples of such calls that have one of these
+  double share = 1;                 // of the samples of their threads that are of such calls
 };
 
 class LifeSurvey {
@@ -39,8 +40,8 @@ class LifeSurvey {
 
   std::uint64_t samples() const { return samples_; }
   // Returns the places that most samples have, with so many targets at most, all together. Leaves
-  // out calls that are under way in all samples of their thread, and those whose targets have
-  // calls of other paths as well.
+  // out calls that are under way in all samples of their thread or in less than a tenth, and those
+  // whose targets have calls of other paths as well.
   std::vector<LifePlace> places(std::size_t most_targets) const;
 
  private:

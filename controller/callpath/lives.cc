@@ -42,7 +42,19 @@ void Lives::take(const perf::Event& event) {
       registers_.erase(found);
     }
     if (rounds_) rounds_->thread_ended(exit->thread);
+  } else if (std::holds_alternative<perf::ExecEvent>(event)) {
+    executed();
   }
+}
+
+// Another program has no call of those that are watched, and a survey of both would mix them.
+void Lives::executed() {
+  for (auto& [thread, each] : registers_) {
+    if (each.watched) rounds_->done(each.watched->probe, LifeRounds::Found::unclear, 0);
+  }
+  registers_.clear();
+  if (rounds_) rounds_->stop_all();
+  survey_ = {};
 }
 
 void Lives::step(Nanoseconds now_ns, Nanoseconds drained_ns) {

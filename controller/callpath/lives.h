@@ -50,6 +50,7 @@ class Lives {
   };
 
   void begin();
+  void executed();
   bool has_ended(Register& each, Nanoseconds now_ns, Nanoseconds drained_ns);
   bool may_watch(ThreadId thread);
   void watch(const LifeRounds::Probe& probe);

@@ -282,20 +282,21 @@ void LogWriter::append_wakers(const Recording& recording) {
 void LogWriter::append_lives(const Recording& recording) {
   Json list = Json::array();
   for (const WatchedCalls& each : recording.watched.calls) {
-    auto& [probes, lives] = lives_[each.call];
-    if (probes == each.probes) continue;
-    probes = each.probes;
-    const auto fresh = each.lives_ns.begin() + static_cast<std::ptrdiff_t>(lives);
-    list.push_back({{"call", each.call},
-                    {"probes", probes},
-                    {"covered", each.covered},
-                    {"lives_ns", std::vector<Nanoseconds>(fresh, each.lives_ns.end())}});
-    lives = each.lives_ns.size();
+    auto& [row, lives] = lives_[each.call];
+    Json fields;
+    json_fields::put(fields, each, log_rows::of_watched_place());
+    if (std::string text = fields.dump(); text != row) {
+      const auto fresh = each.lives_ns.begin() + static_cast<std::ptrdiff_t>(lives);
+      fields["call"] = each.call;
+      fields["lives_ns"] = std::vector<Nanoseconds>(fresh, each.lives_ns.end());
+      lives = each.lives_ns.size();
+      row = std::move(text);
+      list.push_back(std::move(fields));
+    }
   }
   if (list.empty()) return;
   Json line = line_of_type("lives");
-  line["watched_ns"] = recording.watched.watched_ns;
-  line["precision_ns"] = recording.watched.precision_ns;
+  json_fields::put(line, recording.watched, log_rows::of_watched());
   line["calls"] = std::move(list);
   append(line);
 }

@@ -90,7 +90,8 @@ class LogWriter {
   std::uint32_t first_growing_ = 0;                         // the first epoch that is not over
   std::map<SliceKey, std::vector<std::uint64_t>> written_;  // its values and later ones, by node
   std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers_;  // written
-  std::map<NodeId, std::pair<std::uint64_t, std::size_t>> lives_;  // probes and lives, written
+  // What was written of each watched place: its row, and how many lives.
+  std::map<NodeId, std::pair<std::string, std::size_t>> lives_;
   std::string losses_;  // the last such line, without its number
 };
 

@@ -335,16 +335,14 @@ void Reader::take_cells(const Json& line, Recording& run) {
 
 void Reader::take_lives(const Json& line, Recording& run) {
   AllWatchedCalls& all = run.watched;
-  get(line, "watched_ns", all.watched_ns);
-  get(line, "precision_ns", all.precision_ns);
+  fields_.read(line, all, log_rows::of_watched());
   for (const Json& each : items(line, "calls")) {
     const auto call =
         static_cast<NodeId>(index(each.value("call", Json()), "node", run.tree.size()));
     auto place = std::find_if(all.calls.begin(), all.calls.end(),
                               [&](const WatchedCalls& known) { return known.call == call; });
     if (place == all.calls.end()) place = all.calls.insert(place, WatchedCalls{call});
-    get(each, "probes", place->probes);
-    get(each, "covered", place->covered);
+    fields_.read(each, *place, log_rows::of_watched_place());
     for (const Json& life : list_of(each, "lives_ns")) {
       Nanoseconds life_ns = 0;
       convert(life, "lives_ns", life_ns);

@@ -173,6 +173,17 @@ Chains chains_of(std::span<const Recording> runs) {
   return chains;
 }
 
+// The build-ids of one executable in the runs, as far as it was seen there.
+std::set<std::string> builds_of(std::span<const Recording> runs, const std::string& executable) {
+  std::set<std::string> builds;
+  for (const Recording& run : runs) {
+    for (const Module& module : run.modules) {
+      if (module.path == executable) builds.insert(module.build_id);
+    }
+  }
+  return builds;
+}
+
 // Everything but the trees.
 Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epochs) {
   Profile profile;
@@ -211,6 +222,10 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
         "Only some epochs are shown; chains, losses and numbers of calls are those of all.");
   }
   if (!one_program) profile.notes.emplace_back("The runs are of different programs.");
+  if (builds_of(runs, first.executable).size() > 1) {
+    profile.notes.emplace_back(
+        "The program was built anew between the runs: what has the same name counts together.");
+  }
   profile.period_ns = samples > 0
                           ? static_cast<Nanoseconds>(sampled_ns / static_cast<double>(samples))
                           : first.period_ns;

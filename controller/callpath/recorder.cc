@@ -55,10 +55,6 @@ void Recorder::take(const perf::Event& event) {
 
 NodeId Recorder::path_of(const perf::SampleEvent& sample) {
   const unwind::Chain& chain = parts_.chain(sample);
-  path_.clear();
-  for (auto frame = chain.frames.rbegin(); frame != chain.frames.rend(); ++frame) {
-    path_.push_back(parts_.locate(frame->ip, unwind::is_return_address(*frame)));
-  }
   ChainTotals& totals = recording_.chains;
   is_complete_ = chain.complete();
   ++(is_complete_ ? totals.complete : totals.incomplete);
@@ -66,16 +62,29 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
   if (chain.end == unwind::ChainEnd::no_table) ++totals.no_table;
   if (chain.end == unwind::ChainEnd::copy_short) ++totals.copy_short;
   if (chain.end == unwind::ChainEnd::no_call) ++totals.no_call;
-  if (chain.complete() && !path_.empty() && groups_.wants_start(sample.thread)) {
-    flush(sample.thread);  // into the group that it leaves
-    groups_.began(sample.thread, start_of(path_, recording_));
-  }
-  const NodeId node = recording_.tree.path(path_);
+  const NodeId node = node_of(sample.thread, chain);
   count_calls(chain, sample, node);
   if (parts_.sampled && sample.reason == perf::SampleReason::cpu_time) {
     parts_.sampled(sample, chain, node);
   }
   return node;
+}
+
+NodeId Recorder::node_of(ThreadId thread, const unwind::Chain& chain) {
+  path_.clear();
+  for (auto frame = chain.frames.rbegin(); frame != chain.frames.rend(); ++frame) {
+    path_.push_back(parts_.locate(frame->ip, unwind::is_return_address(*frame)));
+  }
+  if (chain.complete() && !path_.empty() && groups_.wants_start(thread)) {
+    flush(thread);  // into the group that it leaves
+    groups_.began(thread, start_of(path_, recording_));
+  }
+  return recording_.tree.path(path_);
+}
+
+void Recorder::blocked_on(ThreadId thread, const unwind::Chain& chain) {
+  if (!with_waits_ || chain.frames.empty()) return;
+  waits_.blocked_on(thread, node_of(thread, chain), chain.complete());
 }
 
 // Counts the calls of the chain, each on its own node.
@@ -106,8 +115,7 @@ void Recorder::take_sample(const perf::SampleEvent& sample) {
 }
 
 void Recorder::take_event(const perf::SampleEvent& sample, NodeId node) {
-  event_sums_.resize(recording_.events.size());
-  std::uint64_t& sum = event_sums_.at(sample.tag);
+  std::uint64_t& sum = event_sums_[sample.tag];
   const std::uint64_t value = std::min(parts_.value_of(sample), kMostOfEvent - sum);
   sum += value;
   recording_.add(key(sample.thread, metric_of_event(sample.tag)), node, value);

@@ -42,14 +42,14 @@ class Recorder {
   void record_wakers();  // from now on, for which samples of wake-ups must come
 
   void take(const perf::Event& event);  // in time order
+  // The call chain of a thread that has been blocked since it was first seen. All events up to the
+  // reading of it were taken.
+  void blocked_on(ThreadId thread, const unwind::Chain& chain);
   // Counts what waits have lasted so far, and gives those without a sampled path to other paths.
   void settle(Nanoseconds now_ns);
   void begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns);
 
-  // Returns the sum of an event's values so far.
-  std::uint64_t event_sum(std::uint32_t tag) const {
-    return tag < event_sums_.size() ? event_sums_[tag] : 0;
-  }
+  bool has_seen(std::uint32_t tag) const { return event_sums_.contains(tag); }  // of an event
 
  private:
   struct ThreadWaits {
@@ -67,6 +67,8 @@ class Recorder {
   // Sets is_complete_, too.
   void count_calls(const unwind::Chain& chain, const perf::SampleEvent& sample, NodeId node);
   NodeId path_of(const perf::SampleEvent& sample);
+  // Sets path_, too. Where threads are told apart by their start, the chain may tell it.
+  NodeId node_of(ThreadId thread, const unwind::Chain& chain);
   SliceKey key(ThreadId thread, Metric metric);
 
   RecorderParts parts_;
@@ -77,9 +79,9 @@ class Recorder {
   Waits waits_;
   std::map<ThreadId, ThreadWaits> pending_;
   Edges edges_;
-  std::vector<std::uint64_t> event_sums_;  // of the whole recording, by event
-  std::vector<LocationId> path_;           // of the present sample, outermost first
-  bool is_complete_ = false;               // whether it reaches the outermost frame
+  std::map<std::uint32_t, std::uint64_t> event_sums_;  // of values in the whole recording, by tag
+  std::vector<LocationId> path_;                       // of the present sample, outermost first
+  bool is_complete_ = false;                           // whether it reaches the outermost frame
 };
 
 }  // namespace causalctl::callpath

@@ -107,16 +107,18 @@ struct FunctionCount {
   Nanoseconds counted_ns = 0;  // of this, when they were counted: less where they cost too much
   Nanoseconds cost_ns = 0;     // what counting one costs its thread
   double cost_share = 0;  // of the time of the thread with the most calls, while they were counted
-  std::string missing;    // if some calls are not in it: which, and why
+  bool cost_of_all = false;  // that is the time of all threads with such calls together
+  std::string missing;       // if some calls are not in it: which, and why
 
   static constexpr auto fields() {
     return std::tuple{Field("event", &FunctionCount::event),
                       Field("function", &FunctionCount::function),
                       Field("calls", &FunctionCount::calls),
-                      Field("wall_ns", &FunctionCount::wall_ns),
-                      Field("counted_ns", &FunctionCount::counted_ns),
-                      Field("cost_ns", &FunctionCount::cost_ns),
+                      Field("wall_ns", &FunctionCount::wall_ns, kMoment),
+                      Field("counted_ns", &FunctionCount::counted_ns, kMoment),
+                      Field("cost_ns", &FunctionCount::cost_ns, kMoment),
                       Field("cost_share", &FunctionCount::cost_share),
+                      Field("cost_of_all", &FunctionCount::cost_of_all, kIfSet),
                       Field("missing", &FunctionCount::missing, kIfSet)};
   }
 };
@@ -193,6 +195,11 @@ struct WatchedCalls {
   NodeId call = kRoot;       // the path down to the call
   std::uint64_t probes = 0;  // moments from which the words with its return addresses were watched
   double covered = 0;        // share of the samples of such calls that have one of these words
+  // Single looks at one word: those that count, and those that do not, as the thread waited for a
+  // core at that moment.
+  std::uint64_t clear = 0;
+  std::uint64_t unclear = 0;
+  bool stopped = false;  // before the end: a thread of it ended, or nothing could be told any more
   std::vector<Nanoseconds> lives_ns{};  // from such a moment to the return
 };
 struct AllWatchedCalls {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <random>
+#include <utility>
 #include <variant>
 
 #include "controller/base/clock.h"
@@ -24,6 +25,7 @@
 #include "controller/session/losses.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/mappings.h"
+#include "unwind/blocked_stack.h"
 #include "unwind/symbolizer.h"
 #include "unwind/unwinder.h"
 
@@ -38,7 +40,8 @@ constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
 constexpr Nanoseconds kLatest = 2;    // intervals of a late reader for which the rings have room
 constexpr unsigned kMostLeaving = 8;  // samples of one thread's switches between two drains
 constexpr Nanoseconds kWriteEvery = kSecond;
-constexpr int kPriority = -10;  // a late reader loses records
+constexpr std::size_t kMostBlocked = 1000;  // threads whose stack is read at the beginning
+constexpr int kPriority = -10;              // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 
 constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
@@ -97,7 +100,8 @@ std::string thread_name(Pid target, Tid thread) {
 class Run {
  public:
   Run(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording)
-      : settings_(settings),
+      : target_(target),
+        settings_(settings),
         hooks_(hooks),
         recording_(recording),
         events_(find_events(target, settings, recording)),
@@ -124,8 +128,12 @@ class Run {
     if (settings.lives) lives_.emplace(recording, settings.seed);
     epochs_.arm(target, session_);
     if (settings.wakers) recorder_.record_wakers();
+    const auto costly = std::count_if(events_.begin(), events_.end(),
+                                      [](const auto& event) { return event.cost_ns > 0; });
     for (const WatchedEvent& event : events_) {
-      budgets_.emplace_back(event.cost_ns, settings.most_slowdown);
+      budgets_.emplace_back(
+          event.cost_ns,
+          settings.most_slowdown / static_cast<double>(std::max<std::ptrdiff_t>(1, costly)));
     }
     seen_.resize(events_.size());
     is_open_.resize(events_.size(), true);
@@ -138,8 +146,11 @@ class Run {
     unwinder_.mend_stacks();
     counts_.start(monotonic_now());
     hooks_.followed();
+    const auto blocked = blocked_chains();
     begin_ns_ = drained_ns_ = monotonic_now();
     epochs_.start(begin_ns_);
+    take_events();
+    for (const auto& [thread, chain] : blocked) recorder_.blocked_on(thread, chain);
     const Nanoseconds cpu_ns = process_cpu_now();
     while (!is_over()) {
       // The last before the sleep: on a core that shares its execution units with ours, a call
@@ -169,6 +180,21 @@ class Run {
     if (hooks_.interrupts() > 0) return because(EndReason::interrupted);
     return settings_.duration_ns && monotonic_now() - begin_ns_ >= *settings_.duration_ns &&
            because(EndReason::duration);
+  }
+
+  // The call chains of threads that are blocked, which no sample tells until they run.
+  std::vector<std::pair<ThreadId, unwind::Chain>> blocked_chains() {
+    std::vector<std::pair<ThreadId, unwind::Chain>> chains;
+    const auto maps = settings_.waits ? procfs::maps(target_) : std::nullopt;
+    if (!maps) return chains;
+    for (const ThreadId thread : session_.threads()) {
+      if (chains.size() == kMostBlocked) break;
+      const auto blocked = unwind::read_blocked_stack(target_, thread.tid, *maps);
+      if (!blocked) continue;
+      chains.emplace_back(thread,
+                          unwinder_.unwind_chain(blocked->registers(), blocked->stack, kDepth));
+    }
+    return chains;
   }
 
   // Moments from which calls are watched must not follow the program's rhythm.
@@ -250,7 +276,7 @@ class Run {
       if (counts_.has(tag)) continue;
       const std::string& name = events_[tag].metric.name;
       const CostBudget& budget = budgets_[tag];
-      if (recorder_.event_sum(tag) == 0) {
+      if (!recorder_.has_seen(tag)) {
         recording_.warnings.push_back(fmt::format("no event seen of --event {}", name));
       } else if (budget.was_interrupted()) {
         recording_.warnings.push_back(fmt::format(
@@ -340,6 +366,7 @@ class Run {
     session::warn_of_losses(session_, recording_);
   }
 
+  Pid target_;
   const Settings& settings_;
   const Hooks& hooks_;
   Recording& recording_;
@@ -372,6 +399,9 @@ class Run {
 void record(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording) {
   recording.period_ns = settings.period_ns;
   if (recording.epochs.empty()) recording.epochs.push_back({0, "start"});
+  if (!settings.why_no_lives.empty()) {
+    recording.warnings.push_back("--sentinel: no calls are watched: " + settings.why_no_lives);
+  }
   setpriority(PRIO_PROCESS, 0, kPriority);  // of this thread; without the right it stays as it is
   Run(target, settings, hooks, recording).follow();
 }

@@ -22,6 +22,7 @@ struct Settings {
   Grouping grouping = Grouping::all;
   std::vector<EventSpec> events;  // sampled besides
   bool lives = false;             // calls are watched until they return, too (lives.h)
+  std::string why_no_lives{};     // although they should be if possible; empty: nothing to say
   double most_slowdown = 0.03;    // share of a thread's time that uprobes of `events` may cost
   EpochSettings epochs;
   std::uint64_t seed = 1;

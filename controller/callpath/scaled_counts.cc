@@ -77,6 +77,7 @@ std::vector<Count> counts_of(std::span<const Recording> runs) {
       at->calls += estimated_calls(each);
       at->cost_ns = std::max(at->cost_ns, each.cost_ns);
       at->cost_share = std::clamp(each.cost_share, at->cost_share, 1.0);
+      at->cost_of_all = at->cost_of_all || each.cost_of_all;
       if (at->missing.empty()) at->missing = each.missing;
       wall_s[index] += static_cast<double>(each.wall_ns) / kSecond;
       counted_s[index] += static_cast<double>(std::min(each.counted_ns, each.wall_ns)) / kSecond;

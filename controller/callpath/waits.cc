@@ -32,8 +32,16 @@ void Waits::pass(Thread& thread, Nanoseconds time_ns) {
 void Waits::begin(ThreadId id, Nanoseconds time_ns, bool blocked) {
   Thread thread;
   thread.state = blocked ? State::blocked : State::running;
+  thread.since_begin = blocked;
   thread.since_ns = time_ns;
   threads_.insert_or_assign(id.tid, Known{id, thread});
+}
+
+void Waits::blocked_on(ThreadId id, NodeId path, bool is_complete) {
+  Thread* thread = find(id);
+  if (thread == nullptr || !thread->since_begin || thread->state != State::blocked) return;
+  thread->path = path;
+  thread->is_complete = is_complete;
 }
 
 void Waits::leaving(ThreadId id, NodeId path, bool is_complete) {
@@ -48,6 +56,7 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
   if (thread == nullptr) return;
   pass(*thread, time_ns);
   thread->state = preempted ? State::runnable : State::blocked;
+  thread->since_begin = false;
   thread->path = std::exchange(thread->next_path, std::nullopt);
   thread->is_complete = std::exchange(thread->next_is_complete, false);
   thread->whole_blocked_ns = 0;

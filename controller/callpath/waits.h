@@ -46,8 +46,10 @@ struct Wait {
 
 class Waits {
  public:
-  // A thread is seen from this time on. Of one that is `blocked`, no path is known.
+  // A thread is seen from this time on. Of one that is `blocked`, no path is known yet.
   void begin(ThreadId thread, Nanoseconds time_ns, bool blocked);
+  // The path of a thread that has been blocked since it was first seen; nothing otherwise.
+  void blocked_on(ThreadId thread, NodeId path, bool is_complete);
   // The path of the switch that comes next, and whether it reaches the outermost frame.
   void leaving(ThreadId thread, NodeId path, bool is_complete = true);
   void leave(ThreadId thread, Nanoseconds time_ns, bool preempted);
@@ -67,6 +69,7 @@ class Waits {
   struct Thread {
     ThreadTimes times;  // since it began
     State state = State::running;
+    bool since_begin = false;     // the wait is that in which it was first seen
     Nanoseconds since_ns = 0;     // of the state, or of the last cut
     Nanoseconds blocked_ns = 0;   // of this wait, since the last cut
     Nanoseconds runnable_ns = 0;  // the same

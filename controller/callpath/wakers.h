@@ -36,8 +36,12 @@ class Wakers {
     std::uint64_t interrupt = 0;
     std::uint64_t outside = 0;
   };
+  static std::uint64_t sum_of(const Sums& sums);
+  // Adds the rows of one waiting path to `all`.
+  static void put(NodeId path, const Sums& sums, const WakersWithoutPath& nodes, WakerSums& all);
+
   std::map<NodeId, Sums> by_path_;
-  std::uint64_t others_ = 0;  // of waits whose path was not sampled
+  Sums without_path_;  // of waits whose path was not sampled
 };
 
 }  // namespace causalctl::callpath

@@ -12,6 +12,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -82,8 +83,9 @@ double slowdown_of(const std::string& text) {
   constexpr double kMost = 1000;
   const auto percent = parse_number<double>(text);
   if (percent && *percent > 0 && *percent <= kMost) return *percent / 100;
-  throw UsageError(fmt::format("--max-slowdown {}: not a percentage above 0", printable(text)),
-                   "3 is usual");
+  throw UsageError(
+      fmt::format("--max-slowdown {}: not a percentage above 0, and at most 1000", printable(text)),
+      "3 is usual");
 }
 
 callpath::EpochSettings epochs_of(const std::vector<std::string>& options) {
@@ -115,19 +117,33 @@ void add_once(callpath::EventSpec spec, std::vector<callpath::EventSpec>& specs)
   if (!is_there) specs.push_back(std::move(spec));
 }
 
-// Whether calls are watched until they return.
-bool is_watching(const std::string& sentinel) {
-  if (sentinel == "none") return false;
-  if (sentinel != "watch") {
+// Decides whether calls are watched until they return. Where they cannot be, `auto` goes on
+// without.
+void choose_sentinel(const std::string& sentinel, callpath::Settings& settings) {
+  if (sentinel == "none") return;
+  if (sentinel != "watch" && sentinel != "auto") {
     throw UsageError(fmt::format("--sentinel {}: unknown", printable(sentinel)),
-                     "one of watch, none");
+                     "one of auto, watch, none");
+  }
+  // What is watched while a thread waits for a core must be left out.
+  if (!settings.waits) {
+    constexpr const char* kNoWaits = "waits are not recorded, as no --event is offcpu";
+    if (sentinel == "watch") {
+      throw UsageError(fmt::format("--sentinel watch: {}", kNoWaits), "add --event offcpu");
+    }
+    settings.why_no_lives = kNoWaits;
+    return;
   }
   const Trial trial = perf::try_slot_watch();
-  if (trial.is_seen()) return true;
-  throw Error(fmt::format("--sentinel watch is not possible here: {}", trial.finding),
-              trial.hint.empty()
-                  ? "causalctl doctor tells more; --count FUNCTION counts calls by uprobes"
-                  : trial.hint);
+  settings.lives = trial.is_seen();
+  if (settings.lives) return;
+  if (sentinel == "watch") {
+    throw Error(fmt::format("--sentinel watch is not possible here: {}", trial.finding),
+                trial.hint.empty()
+                    ? "causalctl doctor tells more; --count FUNCTION counts calls by uprobes"
+                    : trial.hint);
+  }
+  settings.why_no_lives = trial.finding;
 }
 
 callpath::Settings settings_of(const CallpathArguments& arguments) {
@@ -157,11 +173,11 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
   }
   settings.most_slowdown = slowdown_of(arguments.slowdown);
   settings.wakers = arguments.wakers;
-  settings.lives = is_watching(arguments.sentinel);
   if (settings.wakers && !settings.waits) {
     throw UsageError("--wakers: waits are not recorded, as no --event is offcpu",
                      "add --event offcpu");
   }
+  choose_sentinel(arguments.sentinel, settings);
   settings.epochs = epochs_of(arguments.epochs);
   settings.seed = std::random_device()();
   return settings;
@@ -278,9 +294,9 @@ void add_callpath(CLI::App& app, Command& selected) {
       "what uprobes of --event and --count may cost a thread; dearer ones are recorded in bursts "
       "[3]");
   recording.value(
-      "--sentinel", arguments->sentinel, "watch|none",
-      "watch: some calls are watched until they return, which tells how often such calls "
-      "are made and how long they last [none]");
+      "--sentinel", arguments->sentinel, "auto|watch|none",
+      "watch: some calls are watched until they return, which tells how often such calls are made "
+      "and how long they last; auto: where breakpoint registers fire [none]");
   recording.value("--threads", arguments->threads, "all|by-name|each|by-start",
                   "which threads are told apart [all are one group]");
   recording.list("--epoch", arguments->epochs, "every TIME|dlopen|on SPEC",

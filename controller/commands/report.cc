@@ -71,6 +71,10 @@ bool is_of_callpaths(const LogText& log) {
   return begins_as(callpath::kLogKind, log.text) && !begins_as(causal::kLogKind, log.text);
 }
 
+void need_runs(const callpath::ReadLog& log, const std::string& name) {
+  if (log.runs.empty()) throw Error(fmt::format("there is no run in {}", name));
+}
+
 // Gives functions the names that their files tell.
 callpath::ReadLog named(callpath::ReadLog log) {
   for (callpath::Recording& recording : log.runs) callpath::name_from_files(recording);
@@ -87,9 +91,6 @@ ExitCode report_difference(const ReportArguments& arguments, const std::vector<L
   }
   callpath::ReadLog before = callpath::parse_logs(old_logs, true);
   callpath::ReadLog after = callpath::parse_logs(logs, true);
-  const auto need_runs = [](const callpath::ReadLog& log, const std::string& name) {
-    if (log.runs.empty()) throw Error(fmt::format("there is no run in {}", name));
-  };
   need_runs(before, old_logs.front().name);
   need_runs(after, logs.front().name);
   write_callpath_difference(named(std::move(before)), named(std::move(after)), arguments.options,
@@ -106,6 +107,7 @@ ExitCode report_callpath(const ReportArguments& arguments, const std::vector<Log
   }
   if (!arguments.view.diff.empty()) return report_difference(arguments, logs);
   const callpath::ReadLog log = named(callpath::parse_logs(logs));
+  need_runs(log, logs.front().name);
   if (!arguments.view.causal.empty()) {
     write_gains(log,
                 read_files({arguments.view.causal}, "--causal takes a log of causalctl attach"),

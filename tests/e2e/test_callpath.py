@@ -1,6 +1,7 @@
 """`causalctl callpath`: the paths and waits of a program whose paths are known, every way in which a
 recording ends, and what is refused."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -25,6 +26,15 @@ def program(tmp_path_factory):
 def run(options, *words, folder):
     return subprocess.run([options.causalctl, *map(str, words)], capture_output=True, text=True,
                           timeout=100, check=False, cwd=folder)
+
+
+@contextlib.contextmanager
+def running_target(options, name, *words):
+    target = Target((options.targets / name, *words))
+    try:
+        yield target.pid
+    finally:
+        target.end()
 
 
 def recorded(options, folder, *words):
@@ -198,6 +208,7 @@ def test_target_that_ends(options, program, tmp_path):
     (("1", "--event", "page"), 2, "--event page"),
     (("1", "--threads", "some"), 2, "--threads some"),
     (("1", "--sentinel", "some"), 2, "--sentinel some"),
+    (("1", "--sentinel", "watch", "--event", "cpu"), 2, "--sentinel watch: waits are not recorded"),
     (("1", "--epoch", "10s"), 2, "--epoch 'every 10s'"),
     (("1", "--format", "svg"), 2, "svg"),
     (("--", "/nonexistent/program"), 2, "/nonexistent/program"),
@@ -206,6 +217,24 @@ def test_refused(options, tmp_path, words, status, message):
     done = run(options, "callpath", *words, folder=tmp_path)
     assert (done.returncode, message in done.stderr) == (status, True), done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_of_which_only_a_part_of_a_line_is_left(options, program, tmp_path):
+    with running(program) as pid:
+        recorded(options, tmp_path, pid, "--duration", "1s")
+    (tmp_path / "cut.jsonl").write_bytes((tmp_path / "callpath.jsonl").read_bytes()[:100])
+    for words in ((), ("--causal", "callpath.jsonl")):
+        done = run(options, "report", "cut.jsonl", *words, folder=tmp_path)
+        assert done.returncode in (1, 2) and "there is no run in" in done.stderr, done.stderr
+
+
+def test_threads_that_waited_before_have_their_paths(options, tmp_path):
+    with running_target(options, "many_threads", "--blocked", "20", "--busy", "1") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "1s")
+    tree = Tree(report)
+    parked = tree.sum("blocked", "run_blocked")
+    assert parked > 0.95 * 20 * report["wall_ns"], (parked, report["wall_ns"])
+    assert tree.sum("blocked", "[no call chain]") < 0.02 * parked
 
 
 def test_full_disk_ends_it_with_a_report(options, program, tmp_path):

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from test_callpath import Tree, check_refused, recorded, run
+from test_callpath import Tree, check_refused, recorded, run, running_target
 from test_modules import compiled, running
 
 # Counting may cost as much as it likes.
@@ -111,6 +111,16 @@ def test_without_bpf_it_says_what_is_missing(options, program, tmp_path):
     assert "\ncalls of counted: 10,000 (exact)" in output, output
 
 
+def test_too_many_threads_without_bpf_are_refused(options, tmp_path):
+    """There would be neither a BPF program that counts, nor an event in each thread."""
+    with running_target(options, "many_threads", "--blocked", "80", "--busy", "1") as pid:
+        done = subprocess.run(
+            [options.causalctl, "callpath", str(pid), "--count", "round_done", "--duration", "1s"],
+            capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path,
+            env={**os.environ, "CAUSALCTL_PRETEND_BROKEN": "bpf"})
+    assert done.returncode == 1 and "no BPF program can count here" in done.stderr, done.stderr
+
+
 def test_a_running_process(options, program, tmp_path):
     with running(program, "rest", "2000") as pid:
         report = recorded(options, tmp_path, pid, "--duration", "4s", "--count", "counted",
@@ -126,6 +136,15 @@ def test_a_running_process(options, program, tmp_path):
     done = run(options, "report", "callpath.jsonl", "--diff", "callpath.jsonl", "--metric", "count:counted",
                folder=tmp_path)
     assert done.returncode == 2 and "counted calls cannot be compared" in done.stderr, done.stderr
+
+
+def test_several_functions_share_what_they_may_cost(options, program, tmp_path):
+    """Each may be over its part by a burst of 10 ms."""
+    with running(program, "rest", "0") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "5s", "--count", "counted",
+                          "--count", "much", "--max-slowdown", "4")
+    costs = [count["counted_share"] * count["cost_share"] for count in report["counts"]]
+    assert len(costs) == 2 and min(costs) > 0.005 and sum(costs) < 0.04 + 2 * 0.01, report["counts"]
 
 
 def test_too_many_calls_say_what_they_cost(options, program, tmp_path):

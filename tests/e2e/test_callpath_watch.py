@@ -22,7 +22,7 @@ def program(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def needs_a_watch_that_fires(request, options):
-    if "refused" in request.node.name:
+    if "where_no_watch_fires" in request.node.name:
         return
     findings = subprocess.run([options.causalctl, "doctor"], capture_output=True, text=True,
                               check=False).stdout.splitlines()
@@ -40,6 +40,15 @@ def test_refused_where_no_watch_fires(options, program, tmp_path):
         check_alive(pid)
     assert done.returncode == 1 and "--sentinel watch is not possible here" in done.stderr, done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_auto_goes_on_where_no_watch_fires(options, program, tmp_path):
+    with running(program, "long") as pid:
+        done = subprocess.run(
+            [options.causalctl, "callpath", str(pid), "--sentinel", "auto", "--duration", "1s"],
+            capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+            env={**os.environ, "CAUSALCTL_PRETEND_BROKEN": "watch"})
+    assert done.returncode == 0 and "no calls are watched: " in done.stdout, done.stdout + done.stderr
 
 
 def test_report_shows_the_rates(options, program, tmp_path):

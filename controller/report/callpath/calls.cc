@@ -79,6 +79,7 @@ void write_rate(const CallRate& rate, Text& out) {
   if (rate.line > 0) {
     place += fmt::format(" ({}:{})", rate.file.substr(rate.file.rfind('/') + 1), rate.line);
   }
+  if (rate.stopped) place += ", until a thread or the program ended";
   out.line("{}  {}{}  {}", right_aligned(rounded(rate.per_second), kWidth),
            left_aligned(interval, 2 * kWidth), left_aligned(mean, kMeanWidth), printable(place));
 }

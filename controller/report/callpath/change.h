@@ -17,7 +17,7 @@ namespace causalctl::report::callpath {
 // What one recording has of a function or path.
 struct Measured {
   std::vector<double> values;    // by part of the recording
-  std::vector<double> bases;     // what they are divided by: all of it, or time; as many, none is 0
+  std::vector<double> bases;     // what they are divided by: all of it, or time; as many, not all 0
   double samples_per_value = 0;  // how many samples stand behind a value of 1; 0 if not known
 };
 
@@ -39,7 +39,7 @@ struct Change {
 // Fewer parts tell nothing of how alike samples of one moment are.
 inline constexpr std::size_t kFewestParts = 5;
 
-// REQUIRES: both have bases.
+// REQUIRES: both have bases that are not all 0.
 Change change_of(const Measured& before, const Measured& after, Ratio ratio);
 
 }  // namespace causalctl::report::callpath

@@ -23,7 +23,7 @@ class SideValues {
       const auto value = static_cast<double>(all_[side.parts[i]]);
       sum += value;
       const double base = side.bases.empty() ? value : side.bases[i];
-      if (base <= 0) continue;
+      if (base <= 0 && value <= 0) continue;
       used_.push_back(side.parts[i]);
       bases_.push_back(base);
     }
@@ -46,7 +46,9 @@ class SideValues {
     for (const std::size_t column : side_.parts) sum += static_cast<double>(values[column][row]);
     return sum_ > 0 ? sum / sum_ : 0;
   }
-  bool has_bases() const { return !bases_.empty(); }
+  bool has_bases() const {
+    return std::any_of(bases_.begin(), bases_.end(), [](double base) { return base > 0; });
+  }
   std::size_t parts() const { return bases_.size(); }
   double sum() const { return sum_; }
 

@@ -30,10 +30,13 @@ std::string program_words(const Profile& profile) {
 std::string sampling_words(const Profile& profile) {
   const auto samples = std::find_if(profile.columns.begin(), profile.columns.end(),
                                     [](const Column& each) { return each.name == "samples"; });
+  if (samples == profile.columns.end()) {  // chains of waits and of events are among these
+    return fmt::format("{} call chains in {}",
+                       grouped(profile.chains.complete + profile.chains.incomplete),
+                       duration(profile.wall_ns));
+  }
   const std::uint64_t count =
-      samples == profile.columns.end()
-          ? profile.chains.complete + profile.chains.incomplete
-          : totals(profile, static_cast<std::size_t>(samples - profile.columns.begin()))[0];
+      totals(profile, static_cast<std::size_t>(samples - profile.columns.begin()))[0];
   std::string text = fmt::format("{} samples in {}", grouped(count), duration(profile.wall_ns));
   if (profile.period_ns > 0) {
     text += fmt::format(", one each {} of CPU time", duration(profile.period_ns));
@@ -92,8 +95,9 @@ std::vector<std::string> count_lines(const Profile& profile) {
     if (count.counted_share < 1) {
       line += fmt::format(
           ". They were counted {} % of the time, as each costs its thread {}: together {} % of a "
-          "thread's time while they are counted",
-          percent(count.counted_share), duration(count.cost_ns), percent(count.cost_share));
+          "thread's time {}while they are counted",
+          percent(count.counted_share), duration(count.cost_ns), percent(count.cost_share),
+          count.cost_of_all ? "in all threads " : "");
     }
     if (count.too_dear) line += ", too much to tell how many there are otherwise";
     if (!count.missing.empty()) line += fmt::format(" ({})", count.missing);

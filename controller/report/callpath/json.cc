@@ -71,6 +71,7 @@ Json head(const Profile& profile, const LabelTree& tree) {
                                   {"mean_low_ns", rate.shortest_mean_ns},
                                   {"mean_high_ns", rate.longest_mean_ns},
                                   {"longer", std::move(longer)},
+                                  {"stopped", rate.stopped},
                                   {"covered", rate.covered},
                                   {"returns", rate.returns}});
   }
@@ -91,6 +92,7 @@ Json head(const Profile& profile, const LabelTree& tree) {
                               {"counted_share", json_number(count.counted_share)},
                               {"cost_ns", count.cost_ns},
                               {"cost_share", json_number(count.cost_share)},
+                              {"cost_of_all", count.cost_of_all},
                               {"missing", count.missing}});
   }
   json["epochs"] = Json::array();
@@ -152,17 +154,14 @@ Json functions_json(const Profile& profile, const Labels& labels, const LabelTre
 // Frames and nodes are written one a line, without a tree of JSON values in between: there may be
 // hundreds of thousands.
 void add_frames(const Profile& profile, std::string& text) {
-  std::map<std::string, std::size_t> modules;
-  for (std::size_t i = 0; i < profile.modules.size(); ++i) modules.emplace(profile.modules[i], i);
   for (std::size_t i = 0; i < profile.frames.size(); ++i) {
     const Frame& frame = profile.frames[i];
-    const auto module = modules.find(frame.module);
     fmt::format_to(std::back_inserter(text), "{}\n{{\"function\":{},\"file\":{},\"line\":{},",
                    i == 0 ? "" : ",", quoted(frame.function), quoted(frame.file), frame.line);
     fmt::format_to(std::back_inserter(text),
                    "\"module\":{},\"offset\":{},\"inlined\":{},\"tail\":{},\"group\":{}}}",
-                   module == modules.end() ? "null" : std::to_string(module->second), frame.offset,
-                   frame.inlined, frame.tail, frame.is_group);
+                   frame.module_number == kNoModule ? "null" : std::to_string(frame.module_number),
+                   frame.offset, frame.inlined, frame.tail, frame.is_group);
   }
 }
 

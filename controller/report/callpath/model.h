@@ -22,6 +22,8 @@ struct Column {
   bool is_event = false;  // that the user asked for
 };
 
+inline constexpr std::uint32_t kNoModule = UINT32_MAX;
+
 struct Frame {
   std::string function;  // "[libz.so.1]", after the module, where nothing better is known
   std::string file;      // empty without line information
@@ -31,7 +33,8 @@ struct Frame {
   bool inlined = false;  // into its caller, with which it shares module and offset
   // It has no frame on the stack, since it jumped on to what it calls. It was found by the code.
   bool tail = false;
-  bool is_group = false;  // stands for a group of threads, and has only a name
+  bool is_group = false;                    // stands for a group of threads, and has only a name
+  std::uint32_t module_number = kNoModule;  // in Profile::modules: builds of a file have one each
 };
 
 struct Node {
@@ -85,6 +88,7 @@ struct Count {
   bool too_dear = false;     // it is known only that there were `calls` or more
   Nanoseconds cost_ns = 0;   // what counting one costs its thread
   double cost_share = 0;     // of the time of the busiest thread, while it was counted
+  bool cost_of_all = false;  // it is that of all threads together, as a share of one thread's time
   std::string missing;       // which calls are not in it, and why
 };
 
@@ -110,6 +114,7 @@ struct CallRate {
   double shortest_mean_ns = 0;  // of the 95 % interval
   double longest_mean_ns = 0;
   std::vector<LongerCalls> longer{};  // how the durations are distributed
+  bool stopped = false;               // the calls were not watched until the end, as a thread ended
   double covered = 1;         // share of the samples of such calls whose returns could be watched
   std::uint64_t returns = 0;  // that were seen
 };

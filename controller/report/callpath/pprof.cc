@@ -113,10 +113,8 @@ std::uint64_t Writer::location(const std::vector<std::uint32_t>& frames) {
   const auto [entry, is_new] = locations_.emplace(frames, locations_.size() + 1);
   if (!is_new) return entry->second;
   const Frame& outermost = profile_.frames[frames.back()];
-  std::uint64_t mapping = 0;
-  for (std::size_t i = 0; i < profile_.modules.size() && mapping == 0; ++i) {
-    if (profile_.modules[i] == outermost.module) mapping = i + 1;
-  }
+  const std::uint64_t mapping =
+      outermost.module_number == kNoModule ? 0 : outermost.module_number + 1;
   pbf_writer message(out_, profile_field::location);
   message.add_uint64(location_field::id, entry->second);
   message.add_uint64(location_field::mapping_id, mapping);
@@ -167,9 +165,8 @@ void Writer::write_samples() {
 void Writer::write_mappings() {
   std::vector<Address> end(profile_.modules.size(), 1);
   for (const Frame& frame : profile_.frames) {
-    for (std::size_t i = 0; i < end.size(); ++i) {
-      if (profile_.modules[i] == frame.module) end[i] = std::max(end[i], frame.offset + 1);
-    }
+    if (frame.module_number == kNoModule) continue;
+    end[frame.module_number] = std::max(end[frame.module_number], frame.offset + 1);
   }
   for (std::size_t i = 0; i < profile_.modules.size(); ++i) {
     pbf_writer message(out_, profile_field::mapping);

@@ -246,36 +246,48 @@ std::vector<std::uint32_t> ranked(const LabelValues& values, std::uint64_t all) 
   return rows;
 }
 
-// Returns what each caller of a function has of the time that is the function's own, as "a 70.0 %,
-// b 30.0 %". A function that calls itself is not its caller.
-std::vector<std::string> callers_by_label(const LabelTree& tree, const Labels& labels) {
-  std::vector<std::map<std::uint32_t, std::uint64_t>> sums(labels.all.size());
+// What the callers of each function have of the time that is its own.
+struct Callers {
+  std::map<std::uint32_t, std::uint64_t> sums;  // by label
+  std::uint64_t all = 0;                        // also of what has no caller
+};
+
+// A function that calls itself is not its caller.
+std::vector<Callers> callers_by_label(const LabelTree& tree, const Labels& labels) {
+  std::vector<Callers> callers(labels.all.size());
   for (std::uint32_t node = 1; node < tree.nodes.size(); ++node) {
     if (tree.own[0][node] == 0) continue;
     const std::uint32_t label = tree.nodes[node].label;
     std::uint32_t at = tree.nodes[node].parent;
     while (at != 0 && tree.nodes[at].label == label) at = tree.nodes[at].parent;
-    if (at != 0) sums[label][tree.nodes[at].label] += tree.own[0][node];
+    if (at != 0) callers[label].sums[tree.nodes[at].label] += tree.own[0][node];
+    callers[label].all += tree.own[0][node];
   }
+  return callers;
+}
+
+// "a 70.0 %, b 20.0 %, no known caller 10.0 %"
+std::string caller_words(const Callers& callers, const Labels& labels) {
+  constexpr double kTold = 0.005;  // share without a caller from which it is told
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted;
+  std::uint64_t unknown = callers.all;
+  for (const auto& [label, value] : callers.sums) {
+    sorted.emplace_back(value, label);
+    unknown -= value;
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> words;
-  for (const auto& callers : sums) {
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted;
-    std::uint64_t all = 0;
-    for (const auto& [label, value] : callers) {
-      sorted.emplace_back(value, label);
-      all += value;
-    }
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::string& text = words.emplace_back();
-    for (std::size_t i = 0; i < std::min(kCallers, sorted.size()); ++i) {
-      text += fmt::format("{}{} {} %", i == 0 ? "" : ", ",
-                          shortened(printable(labels.all[sorted[i].second].name), 40),
-                          percent(share(sorted[i].first, all)));
-    }
-    if (sorted.size() > kCallers) text += fmt::format(", {} more", sorted.size() - kCallers);
+  for (std::size_t i = 0; i < std::min(kCallers, sorted.size()); ++i) {
+    words.push_back(fmt::format("{} {} %",
+                                shortened(printable(labels.all[sorted[i].second].name), 40),
+                                percent(share(sorted[i].first, callers.all))));
   }
-  return words;
+  if (sorted.size() > kCallers) words.push_back(fmt::format("{} more", sorted.size() - kCallers));
+  if (!words.empty() && share(unknown, callers.all) >= kTold) {
+    words.push_back(fmt::format("no known caller {} %", percent(share(unknown, callers.all))));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 void write_table(const Profile& profile, const Labels& labels, std::string_view name,
@@ -286,13 +298,13 @@ void write_table(const Profile& profile, const Labels& labels, std::string_view 
   Table table(profile, tree, out);
   table.head("own", "total", name);
   const std::vector<std::uint32_t> rows = ranked(values, tree.total[0][0]);
-  std::vector<std::string> callers;
+  std::vector<Callers> callers;
   if (with_callers) callers = callers_by_label(tree, labels);
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
     table.row(values.own, values.total, values.own, rows[i], "", labels.all[rows[i]].name, false);
-    if (!with_callers || callers[rows[i]].empty() || values.own[0][rows[i]] == 0) continue;
+    std::string text = with_callers ? caller_words(callers[rows[i]], labels) : "";
+    if (text.empty()) continue;
     const std::string begin = std::string(table.width_before_names(), ' ') + "called by ";
-    std::string text = callers[rows[i]];
     if (columns(text) > table.room(columns(begin))) {
       text = cut_to(text, table.room(columns(begin)) - 1) + "…";
     }

@@ -93,6 +93,11 @@ TEST_CASE("how often a function is called is told by what is left of its calls",
   const auto of_loop = std::find_if(rates.begin(), rates.end(), [](const auto& rate) {
     return rate.path.back().find("watched_loop") != std::string::npos;
   });
+  for (const WatchedCalls& each : recording.watched.calls) {
+    UNSCOPED_INFO("watched: " << each.probes << " probes, " << each.clear << " clear, "
+                              << each.unclear << " unclear, " << each.lives_ns.size()
+                              << " lives, stopped " << each.stopped);
+  }
   REQUIRE(of_loop != rates.end());
   INFO(of_loop->per_second << " [" << of_loop->low << ", " << of_loop->high << "], truth " << truth
                            << ", " << of_loop->returns << " returns");

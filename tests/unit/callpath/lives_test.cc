@@ -39,8 +39,29 @@ class Samples {
   LifeSurvey survey;
 };
 
-LifePlace place(NodeId call, std::vector<LifeTarget> targets) {
-  return {call, std::move(targets), 1};
+LifePlace place(NodeId call, std::vector<LifeTarget> targets, double share = 1) {
+  return {call, std::move(targets), 1, share};
+}
+
+// A recording in which a call from main is under way for 0.3 s of each second.
+Recording recording_of_calls(std::vector<Nanoseconds> lives_ns) {
+  Recording run;
+  run.wall_ns = 10 * kSecond;
+  run.modules = {{"/bin/prog", ""}};
+  run.locations = {{0, 10, true, {{"main", "/src/main.c", 7}}}, {0, 20, false, {{"work", "", 0}}}};
+  const NodeId call = run.tree.path(std::vector<LocationId>{0});
+  const NodeId inside = run.tree.path(std::vector<LocationId>{0, 1});
+  run.epochs.push_back({0, "start"});
+  run.groups.push_back({"all"});
+  run.add({0, 0, Metric::cpu_ns}, inside, 2 * kSecond);
+  run.add({0, 0, Metric::blocked_ns}, inside, kSecond);
+  WatchedCalls watched;
+  watched.call = call;
+  watched.probes = watched.clear = 1000;
+  watched.covered = 1;
+  watched.lives_ns = std::move(lives_ns);
+  run.watched = {10 * kMillisecond, 0, {watched}};
+  return run;
 }
 
 }  // namespace
@@ -98,35 +119,54 @@ TEST_CASE("a place is watched only where nearly all of its calls are", "[callpat
   CHECK(samples.survey.places(24).empty());
 }
 
-TEST_CASE("each word is watched once a round", "[callpath][lives]") {
+TEST_CASE("each word is watched once a round, and places take turns", "[callpath][lives]") {
   const LifeTarget a{kOne, 8, 10}, b{kTwo, 16, 10}, c{kOne, 24, 20};
   LifeRounds rounds({place(3, {a, b}), place(5, {c})}, 1);
   std::map<Address, int> watched;
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 40; ++i) {
     const auto probe = rounds.next([](ThreadId) { return true; });
     REQUIRE(probe);
     ++watched[probe->target.slot];
     rounds.done(*probe, LifeRounds::Found::life, 100);
   }
-  CHECK(watched == std::map<Address, int>{{8, 10}, {16, 10}, {24, 10}});
+  CHECK(watched == std::map<Address, int>{{8, 10}, {16, 10}, {24, 20}});
   REQUIRE(rounds.watched().size() == 2);
   CHECK(rounds.watched()[0].probes == 10);
   CHECK(rounds.watched()[0].lives_ns.size() == 20);
-  CHECK(rounds.watched()[1].lives_ns.size() == 10);
+  CHECK(rounds.watched()[1].probes == 20);
+  CHECK(rounds.watched()[1].lives_ns.size() == 20);
+}
+
+TEST_CASE("a thread with many places does not hold up another", "[callpath][lives]") {
+  std::vector<LifePlace> places;
+  for (Address i = 1; i <= 10; ++i) places.push_back(place(3, {{kOne, 8 * i, i}}));
+  places.push_back(place(5, {{kTwo, 8, 10}}));
+  LifeRounds rounds(std::move(places), 1);
+  for (int i = 0; i < 100; ++i) {
+    const auto one = rounds.next([](ThreadId thread) { return thread == kOne; });
+    const auto two = rounds.next([](ThreadId thread) { return thread == kTwo; });
+    REQUIRE((one && two));
+    rounds.done(*one, LifeRounds::Found::life, 1);
+    rounds.done(*two, LifeRounds::Found::life, 1);
+  }
+  CHECK(rounds.watched()[0].probes == 10);
+  CHECK(rounds.watched()[10].probes == 100);
 }
 
 TEST_CASE("a moment that does not count is made up for", "[callpath][lives]") {
-  LifeRounds rounds({place(3, {{kOne, 8, 10}}), place(5, {{kTwo, 16, 10}})}, 1);
-  const auto any = [](ThreadId) { return true; };
-  for (int i = 0; i < 3; ++i) {
-    const auto probe = rounds.next([](ThreadId thread) { return thread == kOne; });
+  LifeRounds rounds({place(3, {{kOne, 8, 10}, {kTwo, 16, 10}})}, 1);
+  const auto look = [&](ThreadId at, LifeRounds::Found found) {
+    const auto probe = rounds.next([at](ThreadId thread) { return thread == at; });
     REQUIRE(probe);
-    rounds.done(*probe, LifeRounds::Found::unclear, 0);
-  }
+    rounds.done(*probe, found, 100);
+  };
+  look(kTwo, LifeRounds::Found::nothing);
+  CHECK_FALSE(rounds.next([](ThreadId thread) { return thread == kTwo; }));
+  for (int i = 0; i < 3; ++i) look(kOne, LifeRounds::Found::unclear);
   CHECK(rounds.watched()[0].probes == 0);
-  for (int i = 0; i < 2; ++i) rounds.done(*rounds.next(any), LifeRounds::Found::nothing, 0);
+  look(kOne, LifeRounds::Found::life);
   CHECK(rounds.watched()[0].probes == 1);
-  CHECK(rounds.watched()[1].probes == 1);
+  CHECK(rounds.watched()[0].lives_ns.size() == 1);
 }
 
 TEST_CASE("places of a thread that has ended keep their complete rounds", "[callpath][lives]") {
@@ -144,60 +184,87 @@ TEST_CASE("places of a thread that has ended keep their complete rounds", "[call
 }
 
 TEST_CASE("a place whose calls do not return is given up", "[callpath][lives]") {
-  LifeRounds rounds({place(3, {{kOne, 8, 10}})}, 1);
-  int probes = 0;
-  while (const auto probe = rounds.next([](ThreadId) { return true; })) {
-    rounds.done(*probe, LifeRounds::Found::nothing, 0);
-    REQUIRE(++probes < 100);
+  for (const double share : {1.0, 0.1}) {
+    LifeRounds rounds({place(3, {{kOne, 8, 10}}, share)}, 1);
+    int probes = 0;
+    while (const auto probe = rounds.next([](ThreadId) { return true; })) {
+      rounds.done(*probe, LifeRounds::Found::nothing, 0);
+      REQUIRE(++probes < 1000);
+    }
+    CHECK(probes == 8 / share);
+    CHECK(rounds.watched()[0].probes == static_cast<std::uint64_t>(probes));
+    CHECK_FALSE(rounds.watched()[0].stopped);
   }
-  CHECK(rounds.watched()[0].probes == static_cast<std::uint64_t>(probes));
+}
+
+TEST_CASE("looks that count and that do not are told apart", "[callpath][lives]") {
+  LifeRounds rounds({place(3, {{kOne, 8, 10}})}, 1);
+  const auto look = [&](LifeRounds::Found found) {
+    rounds.done(*rounds.next([](ThreadId) { return true; }), found, 100);
+  };
+  look(LifeRounds::Found::unclear);
+  look(LifeRounds::Found::life);
+  look(LifeRounds::Found::unclear);
+  look(LifeRounds::Found::nothing);
+  look(LifeRounds::Found::life);
+  CHECK(rounds.watched()[0].clear == 3);
+  CHECK(rounds.watched()[0].unclear == 2);
+  CHECK_FALSE(rounds.watched()[0].stopped);
+  rounds.stop_all();
+  CHECK(rounds.watched()[0].stopped);
+  CHECK_FALSE(rounds.is_watching());
 }
 
 TEST_CASE("rates of calls come with the time that each lasts", "[callpath][lives]") {
-  Recording run;
-  run.wall_ns = 10 * kSecond;
-  run.modules = {{"/bin/prog", ""}};
-  run.locations = {{0, 10, true, {{"main", "/src/main.c", 7}}}, {0, 20, false, {{"work", "", 0}}}};
-  const NodeId call = run.tree.path(std::vector<LocationId>{0});
-  const NodeId inside = run.tree.path(std::vector<LocationId>{0, 1});
-  run.epochs.push_back({0, "start"});
-  run.groups.push_back({"all"});
-  run.add({0, 0, Metric::cpu_ns}, inside, 2 * kSecond);
-  run.add({0, 0, Metric::blocked_ns}, inside, kSecond);
   // 1,000 calls a second of 300 µs each: a moment in a call comes in 30 %, at any time of it.
-  run.watched = {10 * kMillisecond, 0, {{call, 1000, 1, {}}}};
-  for (int i = 0; i < 300; ++i) run.watched.calls[0].lives_ns.push_back((i + 1) * kMicrosecond);
-  const auto rates = call_rates(run).rates;
-  REQUIRE(rates.size() == 1);
-  CHECK(rates[0].path == std::vector<std::string>{"main"});
-  CHECK(rates[0].line == 7);
-  CHECK(rates[0].per_second == Approx(1000).epsilon(0.1));
-  CHECK((rates[0].low < 1000 && 1000 < rates[0].high));
-  CHECK(rates[0].mean_ns == Approx(300 * kMicrosecond).epsilon(0.1));
-  CHECK(rates[0].returns == 300);
+  std::vector<Nanoseconds> lives_ns;
+  for (int i = 0; i < 300; ++i) lives_ns.push_back((i + 1) * kMicrosecond);
+  Recording run = recording_of_calls(std::move(lives_ns));
+  auto rate = call_rates(run).rates.at(0);
+  CHECK(rate.path == std::vector<std::string>{"main"});
+  CHECK(rate.line == 7);
+  CHECK(rate.per_second == Approx(1000).epsilon(0.1));
+  CHECK((rate.low < 1000 && 1000 < rate.high));
+  CHECK(rate.mean_ns == Approx(300 * kMicrosecond).epsilon(0.1));
+  CHECK(rate.returns == 300);
+  CHECK_FALSE(rate.stopped);
+  const double whole = rate.per_second;
+
+  // The thread waits for a core half of the time, in which no call begins.
+  run.watched.calls[0].unclear = 1000;
+  CHECK(call_rates(run).rates.at(0).per_second == Approx(whole / 2));
+  CHECK(call_rates(run).rates.at(0).longer.at(0).high < rate.longer.at(0).high);
+  // A tenth of the calls return by other words.
+  run.watched.calls[0].unclear = 0;
+  run.watched.calls[0].covered = 0.9;
+  CHECK(call_rates(run).rates.at(0).per_second == Approx(whole / 0.9));
+  // The time is that of the whole recording, and the rate is not.
+  run.watched.calls[0].stopped = true;
+  rate = call_rates(run).rates.at(0);
+  CHECK((rate.stopped && rate.mean_ns == 0));
 }
 
 TEST_CASE("it is told why places have no rate", "[callpath][lives]") {
-  Recording run;
-  run.wall_ns = 10 * kSecond;
-  run.modules = {{"/bin/prog", ""}};
-  run.locations = {{0, 10, true, {{"main", "/src/main.c", 7}}}};
-  const NodeId call = run.tree.path(std::vector<LocationId>{0});
-  run.epochs.push_back({0, "start"});
-  run.groups.push_back({"all"});
-  run.add({0, 0, Metric::cpu_ns}, call, 4 * kSecond);  // a call is under way in 40 % of all moments
+  Recording run = recording_of_calls({});
   const auto watched = [&](std::uint64_t probes, std::vector<Nanoseconds> lives_ns) {
-    run.watched = {10 * kMillisecond, 50 * kMicrosecond, {{call, probes, 1, std::move(lives_ns)}}};
+    run.watched.precision_ns = 50 * kMicrosecond;
+    run.watched.calls[0].probes = probes;
+    run.watched.calls[0].lives_ns = std::move(lives_ns);
     return call_rates(run);
   };
   auto places = watched(300, std::vector<Nanoseconds>(63, 100 * kMicrosecond));
   CHECK((places.few_returns == 1 && places.out_of_range == 0 && places.rates.empty()));
   CHECK((places.longer_than_ns == 50 * kMicrosecond && places.shorter_than_ns == 10'000'000));
-  // 160 returns were to be seen.
-  places = watched(400, std::vector<Nanoseconds>(2, 100 * kMicrosecond));
+  // 150 returns were to be seen.
+  places = watched(500, std::vector<Nanoseconds>(2, 100 * kMicrosecond));
   CHECK((places.few_returns == 0 && places.out_of_range == 1));
-  places = watched(400, std::vector<Nanoseconds>(160, 40 * kMicrosecond));
+  places = watched(500, std::vector<Nanoseconds>(150, 40 * kMicrosecond));
   CHECK((places.few_returns == 0 && places.out_of_range == 1));
+  // Nine were to be seen, and there was none; and one of a moment.
+  places = watched(30, {});
+  CHECK((places.few_returns == 0 && places.out_of_range == 1));
+  places = watched(3, {});
+  CHECK((places.few_returns == 1 && places.out_of_range == 0));
   places = watched(300, std::vector<Nanoseconds>(64, 100 * kMicrosecond));
   CHECK((places.count() == 1 && places.rates.size() == 1));
 }

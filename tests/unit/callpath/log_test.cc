@@ -55,12 +55,14 @@ std::vector<Recording> growing() {
   }
   half.events = whole.events = {{"page-faults", "faults", "Page faults"},
                                 {"uprobe:f", "calls", "Calls of f"}};
-  half.counts = whole.counts = {{"uprobe:f", "f", 40, 1000, 1000, 35'000, 0.25, ""}};
+  half.counts = whole.counts = {{"uprobe:f", "f", 40, 1000, 1000, 35'000, 0.25, false, ""}};
   whole.counts[0].calls = 90;
   whole.counts[0].missing = "some";
   whole.chains.searched = 3;
-  half.watched = {14'000'000, 20'000, {{2, 10, 0.95, {70, 500}}}};
-  whole.watched = {14'000'000, 20'000, {{2, 30, 0.95, {70, 500, 90}}, {3, 30, 1, {}}}};
+  half.watched = {14'000'000, 20'000, {{2, 10, 0.95, 12, 3, false, {70, 500}}}};
+  whole.watched = {14'000'000,
+                   20'000,
+                   {{2, 30, 0.95, 33, 5, true, {70, 500, 90}}, {3, 30, 1, 30, 0, false, {}}}};
   half.add({0, 0, metric_of_event(1)}, 2, 4);
   half.wakers = {{0, {{{2, 3}, 50}}}};
   whole.wakers = {{0, {{{2, 3}, 80}, {{1, 3}, 9}}}};
@@ -120,6 +122,8 @@ TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
   CHECK(r.watched.calls[0].call == 2);
   CHECK(r.watched.calls[0].probes == 30);
   CHECK(r.watched.calls[0].covered == 0.95);
+  CHECK((r.watched.calls[0].clear == 33 && r.watched.calls[0].unclear == 5));
+  CHECK((r.watched.calls[0].stopped && !r.watched.calls[1].stopped));
   CHECK(r.watched.calls[0].lives_ns == std::vector<Nanoseconds>{70, 500, 90});
   CHECK(r.watched.calls[1].lives_ns.empty());
   CHECK(r.id == "run-1");
@@ -145,6 +149,24 @@ TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
   CHECK(r.controller_cpu_share == Approx(0.02));
   CHECK(r.ended);
   CHECK(r.reason == EndReason::duration);
+}
+
+TEST_CASE("times that are told again and again are not added up", "[callpath][log]") {
+  const Folder folder;
+  const std::string path = folder.file("long.jsonl");
+  Recording run = small_recording();
+  run.counts = {{"uprobe:f", "f", 40, 0, 0, 35'000, 0.25, false, ""}};
+  LogWriter log(path);
+  log.begin(run);
+  for (Nanoseconds year = 1; year <= 9; ++year) {
+    for (int i = 0; i < 20; ++i) {
+      run.counts[0].wall_ns = run.counts[0].counted_ns = run.wall_ns =
+          year * 365 * 86400 * kSecond + i;
+      log.update(run);
+    }
+  }
+  const ReadLog read = parse_logs(std::vector<LogText>{{"long.jsonl", content(path)}});
+  CHECK(read.runs.at(0).counts.at(0).counted_ns == run.wall_ns);
 }
 
 TEST_CASE("a log of call paths is readable wherever it was cut off", "[callpath][log]") {

@@ -5,6 +5,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 
 #include "controller/base/error.h"
 #include "controller/callpath/filter.h"
@@ -122,6 +123,32 @@ TEST_CASE("several groups of threads are the outermost frames", "[callpath][pres
   CHECK(profile.columns[2].name == "waits");
   CHECK(paths(profile, 2) == Paths{{"worker main:10", 7}});
   CHECK(paths(profile, 1).count("all main:12 c:40") == 1);
+}
+
+TEST_CASE("what has no call chain is shown, and is on no function's path", "[callpath][present]") {
+  Recording recording = small_recording();
+  recording.add({0, 0, Metric::waits}, kRoot, 7);
+  Profile profile = present(std::array{recording});
+  CHECK(paths(profile, 2) == Paths{{"[no call chain]", 7}});
+  apply({{kNot, "a"}}, profile);
+  CHECK(paths(profile, 2) == Paths{{"[no call chain]", 7}});
+}
+
+TEST_CASE("builds of one file are told apart, and the user is told of them",
+          "[callpath][present]") {
+  const Recording first = small_recording();
+  Recording second = small_recording();
+  second.id = "run-2";
+  second.modules.at(second.locations.front().module).build_id = "other";
+  REQUIRE(second.modules.at(second.locations.front().module).path == second.executable);
+  const Profile profile = present(std::array{first, second});
+  std::set<std::string> builds;
+  for (const auto& frame : profile.frames) {
+    if (frame.module == first.executable) builds.insert(profile.build_ids.at(frame.module_number));
+  }
+  CHECK(builds.size() == 2);
+  REQUIRE(profile.notes.size() == 1);
+  CHECK_THAT(profile.notes[0], Contains("built anew"));
 }
 
 TEST_CASE("runs are added up, whatever their numbers are", "[callpath][present]") {

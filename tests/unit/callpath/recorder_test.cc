@@ -142,6 +142,19 @@ TEST_CASE("waits that were not sampled are like the thread's others", "[callpath
   CHECK(fixture.value(Metric::waits, {1002, 1}) == 4);
 }
 
+TEST_CASE("a thread that was blocked from the beginning has the path of its stack", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  constexpr ThreadId kParked{102, 3};
+  fixture.recorder.take(perf::ThreadStartEvent{kParked, {}, 0, true});
+  unwind::Chain chain;
+  chain.frames = {{1, 0, unwind::FrameHow::instruction}, {2, 0, unwind::FrameHow::table}};
+  chain.end = unwind::ChainEnd::outermost;
+  fixture.recorder.blocked_on(kParked, chain);
+  fixture.recorder.settle(4000);
+  CHECK(fixture.value(Metric::blocked_ns, {1002, 1}) == 4000);
+  CHECK(fixture.recording.chains.complete == 0);  // it is no sample
+}
+
 TEST_CASE("threads are grouped by the name that they have", "[callpath]") {
   Fixture fixture(Grouping::by_name);
   fixture.sample(kOne, {1}, 10);
@@ -169,10 +182,11 @@ TEST_CASE("an event's values are summed by path, and never beyond what a log hol
   fixture.recorder.take(event);
   CHECK(fixture.value(callpath::metric_of_event(1), {1002, 1}) == 140);
   CHECK(fixture.value(Metric::samples, {1002, 1}) == 0);
-  CHECK(fixture.recorder.event_sum(0) == 0);
+  CHECK_FALSE(fixture.recorder.has_seen(0));
   event.events = UINT64_MAX / 10;
   for (int i = 0; i < 5; ++i) fixture.recorder.take(event);
-  CHECK(fixture.recorder.event_sum(1) == 1ULL << 60U);
+  CHECK(fixture.recorder.has_seen(1));
+  CHECK(fixture.value(callpath::metric_of_event(1), {1002, 1}) == 1ULL << 60U);
 }
 
 TEST_CASE("a wait has the path that ended it, and one that lasted long has it whole",

@@ -38,6 +38,23 @@ TEST_CASE("a wait is for something until the wake-up, then for a core", "[callpa
   CHECK(waits.times(kOne).on_core_ns == 500);
 }
 
+TEST_CASE("a wait that began before has the path that was read then", "[callpath]") {
+  Waits waits;
+  waits.begin(kOne, 0, true);
+  waits.blocked_on(kOne, 7, true);
+  const auto wait = waits.come(kOne, 100);
+  REQUIRE(wait);
+  CHECK((wait->path == 7 && wait->is_complete && wait->blocked_ns == 100));
+  // The next one is another.
+  waits.leave(kOne, 200, false);
+  waits.blocked_on(kOne, 7, true);
+  CHECK_FALSE(waits.come(kOne, 300)->path);
+  waits.begin(kOne, 0, false);
+  waits.blocked_on(kOne, 7, true);
+  waits.leave(kOne, 200, false);
+  CHECK_FALSE(waits.come(kOne, 300)->path);
+}
+
 TEST_CASE("a preempted thread waits for a core", "[callpath]") {
   Waits waits;
   waits.begin(kOne, 0, false);

@@ -41,4 +41,12 @@ TEST_CASE("what was not sampled is like what was", "[callpath]") {
   CHECK(wakers.take(kNodes) == WakerSums{{{1, 7}, 40}, {{1, 8}, 120}, {{2, 102}, 40}});
 }
 
+TEST_CASE("waits without a path stand alone if all are so", "[callpath]") {
+  Wakers wakers;
+  wakers.add(wait_of(std::nullopt, 100, Waker::thread, 9));
+  wakers.add(wait_of(std::nullopt, 50, Waker::unseen));
+  CHECK(wakers.take(kNodes) == WakerSums{{{kRoot, 9}, 100}, {{kRoot, 100}, 50}});
+  CHECK(wakers.take(kNodes).empty());
+}
+
 }  // namespace causalctl::callpath

@@ -109,6 +109,16 @@ TEST_CASE("chains are not all complete if one is not", "[report][callpath]") {
              Contains("complete. In 1,200 of the complete ones no unwind table tells a caller"));
 }
 
+TEST_CASE("time without a known caller is no caller's", "[report][callpath]") {
+  causalctl::callpath::Recording r = causalctl::callpath::small_recording();
+  // 100 samples of c, of which half have no caller in their chain.
+  r.add({0, 0, causalctl::callpath::Metric::cpu_ns},
+        r.tree.path(std::vector<causalctl::callpath::LocationId>{4}), 90'000'000);
+  const std::string text =
+      render_text(causalctl::callpath::present(std::array{r}), By::function, false, 120);
+  CHECK_THAT(text, Contains("called by b(int) 38.9 %, main 11.1 %, no known caller 50.0 %"));
+}
+
 TEST_CASE("text reports of call paths are as in the golden files", "[report][callpath]") {
   check_golden(render_text(small(), By::overview, false, 100), "callpath/overview.txt");
   check_golden(render_text(small(), By::overview, true, 100), "callpath/overview_color.txt");

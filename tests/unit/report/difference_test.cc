@@ -152,6 +152,32 @@ TEST_CASE("a function that becomes five times as dear is found", "[report][callp
   CHECK(found >= 95);
 }
 
+TEST_CASE("parts without a call count for the cost of a call", "[report][callpath][difference]") {
+  Sides sides;
+  sides.metric = {"cpu", "nanoseconds", "CPU time"};
+  sides.per = sides.per_title = "count:round";
+  Frame frame;
+  frame.function = "work";
+  sides.profile.frames = {frame};
+  sides.profile.nodes = {{}, {0, 0}};
+  std::size_t column = 0;
+  // A call takes three parts before, and six after.
+  for (Side* side : {&sides.before, &sides.after}) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      sides.profile.own.push_back({0, 100});
+      side->parts.push_back(column++);
+      side->bases.push_back(i == 5 || (i == 2 && side == &sides.before) ? 1 : 0);
+    }
+  }
+  sides.profile.columns.assign(column, sides.metric);
+  check_comparable(sides);
+  const Change change = change_of_all(sides);
+  CHECK(change.before == Approx(300));
+  CHECK(change.after == Approx(600));
+  sides.after.bases.assign(6, 0);
+  CHECK_THROWS_WITH(check_comparable(sides), Contains("the recording has none"));
+}
+
 TEST_CASE("recordings that are too short for parts say so", "[report][callpath][difference]") {
   Recording before = causalctl::callpath::small_recording();
   Recording after = causalctl::callpath::other_build(2);
