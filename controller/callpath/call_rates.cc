@@ -13,6 +13,8 @@ namespace {
 // Moments at which a call must have been under way so that one without any return tells something.
 constexpr std::size_t kEnoughWithout = 8;
 
+constexpr double kNearlyAll = 0.95;  // of the recording; a place was watched to its end
+
 // Returns the time of each node and all below it: on a core, blocked, and waiting for a core.
 std::vector<double> times_below(const Recording& run) {
   std::vector<double> times(run.tree.size());
@@ -100,12 +102,13 @@ report::callpath::WatchedPlaces call_rates(const Recording& run) {
     shown.covered = watched.covered;
     shown.returns = watched.lives_ns.size();
     const double per_second_ns = times[watched.call] / (wall_ns / static_cast<double>(kSecond));
-    if (waits && !watched.stopped) {  // or the time is of more calls than the rate
+    shown.stopped =
+        watched.stopped_ns > 0 && static_cast<double>(watched.stopped_ns) < kNearlyAll * wall_ns;
+    if (waits && !shown.stopped) {  // or the time is of more calls than the rate
       shown.mean_ns = per_second_ns / shown.per_second;
       shown.shortest_mean_ns = per_second_ns / shown.high;
       shown.longest_mean_ns = per_second_ns / shown.low;
     }
-    shown.stopped = watched.stopped;
     found.emplace_back(times[watched.call], std::move(shown));
   }
   std::stable_sort(found.begin(), found.end(),

@@ -10,6 +10,7 @@ constexpr unsigned kMostUnclear = 50;  // in a row, of one place
 // Samples that find a call of a place under way, as many as the rounds so far would have, after
 // which a place without a return is given up.
 constexpr double kInVain = 8;
+constexpr Nanoseconds kUnknownTime = 1;  // in the recording
 
 }  // namespace
 
@@ -18,7 +19,7 @@ LifeRounds::LifeRounds(std::vector<LifePlace> places, std::uint64_t seed) : rand
     WatchedCalls& watched = watched_.emplace_back();
     watched.call = place.call;
     watched.covered = place.covered;
-    places_.push_back({std::move(place.targets), place.share});
+    places_.push_back({std::move(place.targets), place.under_way});
     begin_round(places_.back());
   }
 }
@@ -54,7 +55,7 @@ void LifeRounds::done(const Probe& probe, Found found, Nanoseconds life_ns) {
   if (!place.open) return;
   if (found == Found::unclear) {
     ++watched_of(place).unclear;
-    if (++place.unclear == kMostUnclear) return stop(place);
+    if (++place.unclear == kMostUnclear) return stop(place, kUnknownTime);
     place.left.insert(place.left.begin(), probe.target);
     return;
   }
@@ -64,22 +65,22 @@ void LifeRounds::done(const Probe& probe, Found found, Nanoseconds life_ns) {
   if (place.left.empty() && place.under_way == 0) end_round(place);
 }
 
-void LifeRounds::thread_ended(ThreadId thread) {
+void LifeRounds::thread_ended(ThreadId thread, Nanoseconds time_ns) {
   for (Place& place : places_) {
     if (std::any_of(place.targets.begin(), place.targets.end(),
                     [&](const LifeTarget& each) { return each.thread == thread; })) {
-      stop(place);
+      stop(place, time_ns);
     }
   }
 }
 
-void LifeRounds::stop_all() {
-  for (Place& place : places_) stop(place);
+void LifeRounds::stop_all(Nanoseconds time_ns) {
+  for (Place& place : places_) stop(place, time_ns);
 }
 
 // The round does not count for it, as its other words were not watched in it.
-void LifeRounds::stop(Place& place) {
-  if (place.open) watched_of(place).stopped = true;
+void LifeRounds::stop(Place& place, Nanoseconds time_ns) {
+  if (place.open) watched_of(place).stopped_ns = std::max(kUnknownTime, time_ns);
   place.open = false;
   place.left.clear();
   place.lives_ns.clear();
@@ -90,7 +91,7 @@ void LifeRounds::end_round(Place& place) {
   ++watched.probes;
   watched.lives_ns.insert(watched.lives_ns.end(), place.lives_ns.begin(), place.lives_ns.end());
   place.lives_ns.clear();
-  const bool in_vain = static_cast<double>(watched.probes) * place.share >= kInVain;
+  const bool in_vain = static_cast<double>(watched.probes) * place.under_way_share >= kInVain;
   if (in_vain && watched.lives_ns.empty()) {
     place.open = false;
   } else {

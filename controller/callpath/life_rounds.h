@@ -37,8 +37,9 @@ class LifeRounds {
   // Returns the next word that may be watched now, or nullopt. Each must be given back by done().
   std::optional<Probe> next(const std::function<bool(ThreadId)>& may_watch);
   void done(const Probe& probe, Found found, Nanoseconds life_ns);
-  void thread_ended(ThreadId thread);  // its places are not watched any more
-  void stop_all();                     // nothing is
+  // Its places are not watched any more; the time is since the start of the recording.
+  void thread_ended(ThreadId thread, Nanoseconds time_ns);
+  void stop_all(Nanoseconds time_ns);
 
   const std::vector<WatchedCalls>& watched() const { return watched_; }
   bool is_watching() const;  // false: there is nothing to do any more
@@ -46,7 +47,7 @@ class LifeRounds {
  private:
   struct Place {
     std::vector<LifeTarget> targets;
-    double share = 0;  // as LifePlace has it
+    double under_way_share = 0;  // as LifePlace has it
     bool open = true;
     unsigned unclear = 0;                 // in a row
     std::vector<LifeTarget> left{};       // to be watched in this round, the next one last
@@ -55,7 +56,7 @@ class LifeRounds {
     std::uint64_t turns = 0;              // so far
   };
 
-  void stop(Place& place);
+  void stop(Place& place, Nanoseconds time_ns);
   void end_round(Place& place);
   void begin_round(Place& place);
   WatchedCalls& watched_of(const Place& place) {

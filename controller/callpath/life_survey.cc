@@ -49,7 +49,12 @@ void LifeSurvey::take(ThreadId thread, const unwind::Chain& chain, NodeId node,
   }
 }
 
-std::vector<LifePlace> LifeSurvey::places(std::size_t most_targets) const {
+void LifeSurvey::thread_ended(ThreadId thread) {
+  of_thread_.erase(thread);
+  std::erase_if(seen_, [thread](const auto& each) { return each.first.thread == thread; });
+}
+
+std::vector<LifePlace> LifeSurvey::places(std::size_t most_targets, double moments) const {
   std::map<NodeId, std::vector<Seen>> by_place;
   std::map<NodeId, std::uint64_t> totals;
   for (const auto& [target, nodes] : seen_) {
@@ -84,9 +89,11 @@ std::vector<LifePlace> LifeSurvey::places(std::size_t most_targets) const {
     for (const LifeTarget& target : place.targets) {
       if (threads.insert(target.thread).second) of_threads += of_thread_.at(target.thread);
     }
-    if (of_threads > 0)
-      place.share = static_cast<double>(samples) / static_cast<double>(of_threads);
-    if (place.share < kLeastShare || place.covered < kCovered ||
+    const auto share =
+        static_cast<double>(samples) / static_cast<double>(std::max<std::uint64_t>(1, of_threads));
+    const double all = moments * static_cast<double>(threads.size());
+    if (all > 0) place.under_way = std::min(1.0, static_cast<double>(samples) / all);
+    if (share < kLeastShare || place.covered < kCovered ||
         used + place.targets.size() > most_targets)
       continue;
     used += place.targets.size();

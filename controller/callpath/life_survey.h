@@ -30,7 +30,7 @@ struct LifePlace {
   NodeId call = kRoot;              // the path down to the call
   std::vector<LifeTarget> targets;  // which nearly all of its calls have
   double covered = 0;               // share of the samples of such calls that have one of these
-  double share = 1;                 // of the samples of their threads that are of such calls
+  double under_way = 1;             // share of all moments at which a thread of them is seen in one
 };
 
 class LifeSurvey {
@@ -38,11 +38,13 @@ class LifeSurvey {
   // `node` is the end of the chain's path in the tree.
   void take(ThreadId thread, const unwind::Chain& chain, NodeId node, const CallTree& tree);
 
+  void thread_ended(ThreadId thread);
   std::uint64_t samples() const { return samples_; }
   // Returns the places that most samples have, with so many targets at most, all together. Leaves
   // out calls that are under way in all samples of their thread or in less than a tenth, and those
-  // whose targets have calls of other paths as well.
-  std::vector<LifePlace> places(std::size_t most_targets) const;
+  // whose targets have calls of other paths as well. A thread that was always on a core has as many
+  // samples as there were `moments`.
+  std::vector<LifePlace> places(std::size_t most_targets, double moments) const;
 
  private:
   std::uint64_t samples_ = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "controller/base/clock.h"
 #include "controller/base/error.h"
 
 namespace causalctl::callpath {
@@ -16,6 +17,7 @@ constexpr std::uint64_t kSurveySamples = 200;  // fewer choose nothing
 constexpr std::size_t kMostTargets = 24;       // so that each is watched some ten times a second
 constexpr std::size_t kMostAtOnce = 3;         // threads of which a word is watched at one time
 constexpr Nanoseconds kWatched = 14 * kMillisecond;
+constexpr Nanoseconds kStep = 8 * kMillisecond;  // the longest time between two of step()
 // A return is seen late, by the trap and what it takes until the clock is read; so this many times
 // what that takes here counts as too short.
 constexpr Nanoseconds kDelays = 2;
@@ -41,41 +43,49 @@ void Lives::take(const perf::Event& event) {
       if (watched) rounds_->done(watched->probe, LifeRounds::Found::unclear, 0);
       registers_.erase(found);
     }
-    if (rounds_) rounds_->thread_ended(exit->thread);
+    if (rounds_) {
+      rounds_->thread_ended(exit->thread, exit->time_ns - start_ns_);
+    } else {
+      survey_.thread_ended(exit->thread);
+    }
   } else if (std::holds_alternative<perf::ExecEvent>(event)) {
-    executed();
+    executed(std::get<perf::ExecEvent>(event).time_ns);
   }
 }
 
 // Another program has no call of those that are watched, and a survey of both would mix them.
-void Lives::executed() {
+void Lives::executed(Nanoseconds time_ns) {
   for (auto& [thread, each] : registers_) {
     if (each.watched) rounds_->done(each.watched->probe, LifeRounds::Found::unclear, 0);
   }
   registers_.clear();
-  if (rounds_) rounds_->stop_all();
+  if (rounds_) rounds_->stop_all(time_ns - start_ns_);
   survey_ = {};
+  begin_ns_ = 0;
 }
 
 void Lives::step(Nanoseconds now_ns, Nanoseconds drained_ns) {
   if (begin_ns_ == 0) begin_ns_ = now_ns;
   if (!rounds_) {
     if (now_ns - begin_ns_ < kSurvey || survey_.samples() < kSurveySamples) return;
-    begin();
+    begin(now_ns);
   }
   std::size_t at_once = 0;
   for (auto& [thread, each] : registers_) {
     if (each.watched && !has_ended(each, now_ns, drained_ns)) ++at_once;
   }
   for (; at_once < kMostAtOnce; ++at_once) {
-    const auto probe = rounds_->next([this](ThreadId thread) { return may_watch(thread); });
+    const auto probe =
+        rounds_->next([this, now_ns](ThreadId thread) { return may_watch(thread, now_ns); });
     if (!probe) break;
     watch(*probe);
   }
 }
 
-void Lives::begin() {
-  rounds_.emplace(survey_.places(kMostTargets), seed_);
+void Lives::begin(Nanoseconds now_ns) {
+  const Nanoseconds period_ns = std::max<Nanoseconds>(1, recording_.period_ns);
+  const double moments = static_cast<double>(now_ns - begin_ns_) / static_cast<double>(period_ns);
+  rounds_.emplace(survey_.places(kMostTargets, moments), seed_);
   recording_.watched.watched_ns = kWatched;
   recording_.watched.precision_ns = kDelays * perf::slot_watch_delay();
   survey_ = {};
@@ -122,9 +132,11 @@ bool Lives::has_ended(Register& each, Nanoseconds now_ns, Nanoseconds drained_ns
   return true;
 }
 
-bool Lives::may_watch(ThreadId thread) {
+// After each look a thread rests until the longest one would be over. Otherwise there would be more
+// looks while its calls come and go than while it does something else.
+bool Lives::may_watch(ThreadId thread, Nanoseconds now_ns) {
   const auto found = registers_.find(thread);
-  return found == registers_.end() || !found->second.watched;
+  return found == registers_.end() || (!found->second.watched && now_ns >= found->second.free_ns);
 }
 
 void Lives::watch(const LifeRounds::Probe& probe) {
@@ -135,7 +147,7 @@ void Lives::watch(const LifeRounds::Probe& probe) {
     if (found == registers_.end()) {
       auto opened = perf::SlotWatch::open(thread.tid);
       if (!opened) return gone();
-      found = registers_.emplace(thread, Register{std::move(*opened), std::nullopt}).first;
+      found = registers_.emplace(thread, Register{std::move(*opened)}).first;
     }
     Watched watched{probe};
     const auto state = states_.find(thread);
@@ -143,10 +155,11 @@ void Lives::watch(const LifeRounds::Probe& probe) {
     const auto since_ns = found->second.watch.watch(probe.target.slot);
     if (!since_ns) return gone();
     watched.since_ns = *since_ns;
+    found->second.free_ns = *since_ns + kWatched + kStep;
     found->second.watched = watched;
   } catch (const Error& error) {
     gone();
-    rounds_->thread_ended(thread);
+    rounds_->thread_ended(thread, monotonic_now() - start_ns_);
     registers_.erase(thread);
     if (!std::exchange(told_, true)) {
       recording_.warnings.push_back(

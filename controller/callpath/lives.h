@@ -28,6 +28,7 @@ class Lives {
   // The recording must outlive it.
   Lives(Recording& recording, std::uint64_t seed) : recording_(recording), seed_(seed) {}
 
+  void start(Nanoseconds time_ns) { start_ns_ = time_ns; }  // of the recording
   // A sample of CPU time; `node` is the end of its path.
   void sampled(const perf::SampleEvent& sample, const unwind::Chain& chain, NodeId node);
   void take(const perf::Event& event);  // in time order
@@ -46,17 +47,19 @@ class Lives {
   // which the life that the first one sees would be longer.
   struct Register {
     perf::SlotWatch watch;
-    std::optional<Watched> watched;
+    std::optional<Watched> watched{};
+    Nanoseconds free_ns = 0;  // from when on another word may be watched
   };
 
-  void begin();
-  void executed();
+  void begin(Nanoseconds now_ns);
+  void executed(Nanoseconds time_ns);
   bool has_ended(Register& each, Nanoseconds now_ns, Nanoseconds drained_ns);
-  bool may_watch(ThreadId thread);
+  bool may_watch(ThreadId thread, Nanoseconds now_ns);
   void watch(const LifeRounds::Probe& probe);
 
   Recording& recording_;
   std::uint64_t seed_;
+  Nanoseconds start_ns_ = 0;
   Nanoseconds begin_ns_ = 0;  // of the survey
   LifeSurvey survey_;
   std::optional<LifeRounds> rounds_;

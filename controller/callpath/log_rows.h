@@ -50,7 +50,7 @@ constexpr auto of_watched_place() {
   return std::tuple{Field("probes", &WatchedCalls::probes),
                     Field("covered", &WatchedCalls::covered), Field("clear", &WatchedCalls::clear),
                     Field("unclear", &WatchedCalls::unclear),
-                    Field("stopped", &WatchedCalls::stopped, kIfSet)};
+                    Field("stopped_ns", &WatchedCalls::stopped_ns, kMoment | kIfSet)};
 }
 
 }  // namespace causalctl::callpath::log_rows

@@ -199,7 +199,9 @@ struct WatchedCalls {
   // core at that moment.
   std::uint64_t clear = 0;
   std::uint64_t unclear = 0;
-  bool stopped = false;  // before the end: a thread of it ended, or nothing could be told any more
+  // Since the start of the recording: a thread of it ended, or nothing could be told any more. 0:
+  // it was watched to the end.
+  Nanoseconds stopped_ns = 0;
   std::vector<Nanoseconds> lives_ns{};  // from such a moment to the return
 };
 struct AllWatchedCalls {

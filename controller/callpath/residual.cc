@@ -18,7 +18,8 @@ constexpr double kSeenToFall = 2.5;      // standard errors
 constexpr double kErrors = 2.24;
 
 // Returns the quantile of the chi-squared distribution at the normal one `z` (Wilson and Hilferty,
-// "The distribution of chi-square", PNAS 17 (1931)), which is good to 0.1 % from 32 degrees on.
+// "The distribution of chi-square", PNAS 17 (1931)), which is good to 0.1 % from 32 degrees on, and
+// to 1 % from 8.
 double chi_squared(double degrees, double z) {
   const double part = 2 / (9 * degrees);
   return degrees * std::pow(1 - part + z * std::sqrt(part), 3);
@@ -48,7 +49,8 @@ std::vector<Nanoseconds> round_times(Nanoseconds from_ns, Nanoseconds to_ns) {
 // `lives_ns` are sorted.
 std::vector<LongerCalls> longer_calls(const std::vector<Nanoseconds>& lives_ns,
                                       const ResidualLives& residuals, Nanoseconds from_ns) {
-  std::vector<Nanoseconds> edges = round_times(from_ns, residuals.watched_ns);
+  // What is next to the precision would have a bound of a few moments only.
+  std::vector<Nanoseconds> edges = round_times(from_ns + from_ns / 2, residuals.watched_ns);
   edges.insert(edges.begin(), from_ns);
   edges.push_back(residuals.watched_ns);
   const auto below = [&](Nanoseconds time_ns) {

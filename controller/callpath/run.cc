@@ -41,7 +41,8 @@ constexpr Nanoseconds kLatest = 2;    // intervals of a late reader for which th
 constexpr unsigned kMostLeaving = 8;  // samples of one thread's switches between two drains
 constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr std::size_t kMostBlocked = 1000;  // threads whose stack is read at the beginning
-constexpr int kPriority = -10;              // a late reader loses records
+constexpr std::size_t kBlockedAtOnce = 32;
+constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 
 constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
@@ -146,11 +147,10 @@ class Run {
     unwinder_.mend_stacks();
     counts_.start(monotonic_now());
     hooks_.followed();
-    const auto blocked = blocked_chains();
     begin_ns_ = drained_ns_ = monotonic_now();
     epochs_.start(begin_ns_);
-    take_events();
-    for (const auto& [thread, chain] : blocked) recorder_.blocked_on(thread, chain);
+    if (lives_) lives_->start(begin_ns_);
+    read_blocked();
     const Nanoseconds cpu_ns = process_cpu_now();
     while (!is_over()) {
       // The last before the sleep: on a core that shares its execution units with ours, a call
@@ -182,19 +182,34 @@ class Run {
            because(EndReason::duration);
   }
 
-  // The call chains of threads that are blocked, which no sample tells until they run.
-  std::vector<std::pair<ThreadId, unwind::Chain>> blocked_chains() {
-    std::vector<std::pair<ThreadId, unwind::Chain>> chains;
+  // Reads the stacks of threads that are blocked, which no sample tells until they run.
+  void read_blocked() {
     const auto maps = settings_.waits ? procfs::maps(target_) : std::nullopt;
-    if (!maps) return chains;
-    for (const ThreadId thread : session_.threads()) {
-      if (chains.size() == kMostBlocked) break;
-      const auto blocked = unwind::read_blocked_stack(target_, thread.tid, *maps);
-      if (!blocked) continue;
-      chains.emplace_back(thread,
-                          unwinder_.unwind_chain(blocked->registers(), blocked->stack, kDepth));
+    if (!maps) return;
+    std::vector<ThreadId> threads = session_.threads();
+    threads.resize(std::min(threads.size(), kMostBlocked));
+    std::size_t found = 0, complete = 0;
+    for (std::size_t first = 0; first < threads.size() && !is_over(); first += kBlockedAtOnce) {
+      std::vector<std::pair<ThreadId, unwind::Chain>> chains;
+      for (std::size_t i = first; i < std::min(first + kBlockedAtOnce, threads.size()); ++i) {
+        const auto blocked = unwind::read_blocked_stack(target_, threads[i].tid, *maps);
+        if (!blocked) continue;
+        chains.emplace_back(threads[i],
+                            unwinder_.unwind_chain(blocked->registers(), blocked->stack, kDepth));
+      }
+      take_events();  // up to the reading, and so that no ring gets full
+      for (const auto& [thread, chain] : chains) {
+        recorder_.blocked_on(thread, chain);
+        ++found;
+        if (chain.complete()) ++complete;
+      }
     }
-    return chains;
+    if (complete == found) return;
+    recording_.warnings.push_back(
+        fmt::format("of {} threads that were blocked at the beginning, the stacks of {} could be "
+                    "read whole; of "
+                    "the others the outermost callers are missing until they run",
+                    found, complete));
   }
 
   // Moments from which calls are watched must not follow the program's rhythm.

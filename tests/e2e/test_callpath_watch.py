@@ -58,6 +58,7 @@ def test_report_shows_the_rates(options, program, tmp_path):
         check_alive(pid)
     places, rates = report["watched_places"], report["call_rates"]
     assert places["count"] == len(rates) + places["few_returns"] + places["out_of_range"] >= 1, places
+    assert rates or places["few_returns"], places  # these calls can be told
     assert all(rate["low"] < rate["per_second"] < rate["high"] for rate in rates), rates
     assert all(each["low"] <= each["high"] for rate in rates for each in rate["longer"]), rates
     overview = run(options, "report", "callpath.jsonl", folder=tmp_path).stdout
@@ -71,6 +72,8 @@ def test_short_calls_are_not_taken_for_long_ones(options, program, tmp_path):
     with running(program, "short") as pid:
         report = recorded(options, tmp_path, pid, *WATCH, "--duration", "8s")
     assert report["watched_places"]["count"] >= 1, report["watched_places"]
+    if report["watched_places"]["longer_than_ns"] < 10_000:
+        pytest.skip("a trap is so fast here that calls of 2 µs are long")
     assert all(rate["per_second"] < 5000 for rate in report["call_rates"]), report["call_rates"]
 
 

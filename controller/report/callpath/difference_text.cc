@@ -200,7 +200,6 @@ class ChangeTree {
       : tree_(std::move(tree)),
         scale_(scale_of(sides, largest_of(tree_.total))),
         table_(scale_, out),
-        out_(out),
         below_(tree_.tree.nodes.size()),
         children_(tree_.tree.nodes.size()) {
     const auto& nodes = tree_.tree.nodes;
@@ -227,7 +226,6 @@ class ChangeTree {
   DifferenceTree tree_;
   Scale scale_;
   ChangeTable table_;
-  Text& out_;
   std::vector<bool> below_;  // whether something is shown below a node
   std::vector<std::vector<std::uint32_t>> children_;
 };

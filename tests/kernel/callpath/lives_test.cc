@@ -96,7 +96,7 @@ TEST_CASE("how often a function is called is told by what is left of its calls",
   for (const WatchedCalls& each : recording.watched.calls) {
     UNSCOPED_INFO("watched: " << each.probes << " probes, " << each.clear << " clear, "
                               << each.unclear << " unclear, " << each.lives_ns.size()
-                              << " lives, stopped " << each.stopped);
+                              << " lives, stopped after " << each.stopped_ns << " ns");
   }
   REQUIRE(of_loop != rates.end());
   INFO(of_loop->per_second << " [" << of_loop->low << ", " << of_loop->high << "], truth " << truth

@@ -71,7 +71,7 @@ TEST_CASE("calls that come and go are watched where their return address is", "[
   samples.add(kOne, {100, 20, 10}, 0, 30);  // main calls work at 10, work calls step at 20
   samples.add(kOne, {21, 10}, 0, 20);
   samples.add(kOne, {11}, 0, 50);
-  const auto places = samples.survey.places(24);
+  const auto places = samples.survey.places(24, 100);
   REQUIRE(places.size() == 2);
   CHECK(places[0].call == samples.node({10}));
   REQUIRE(places[0].targets.size() == 1);
@@ -80,14 +80,14 @@ TEST_CASE("calls that come and go are watched where their return address is", "[
   CHECK(places[0].covered == Approx(1));
   CHECK(places[1].call == samples.node({10, 20}));
   CHECK(places[1].targets[0].back == 20);
-  CHECK(samples.survey.places(1).size() == 1);
+  CHECK(samples.survey.places(1, 100).size() == 1);
 }
 
 TEST_CASE("calls that are always under way are not watched", "[callpath][lives]") {
   Samples samples;
   samples.add(kOne, {100, 20, 10}, 0, 60);
   samples.add(kOne, {21, 10}, 0, 40);
-  const auto places = samples.survey.places(24);
+  const auto places = samples.survey.places(24, 100);
   REQUIRE(places.size() == 1);
   CHECK(places[0].call == samples.node({10, 20}));
 }
@@ -98,7 +98,7 @@ TEST_CASE("a word that calls of two paths share is not watched", "[callpath][liv
   samples.add(kOne, {100, 20, 12}, 0, 30);  // the same, called from another line of main
   samples.add(kOne, {11}, 0, 40);
   std::set<NodeId> calls;
-  for (const LifePlace& each : samples.survey.places(24)) calls.insert(each.call);
+  for (const LifePlace& each : samples.survey.places(24, 100)) calls.insert(each.call);
   CHECK(calls == std::set<NodeId>{samples.node({10}), samples.node({12})});
 }
 
@@ -109,14 +109,14 @@ TEST_CASE("a place is watched only where nearly all of its calls are", "[callpat
   samples.add(kOne, {100, 10}, 64, 10);
   samples.add(kOne, {11}, 0, 50);
   samples.add(kTwo, {11}, 0, 50);
-  auto places = samples.survey.places(24);
+  auto places = samples.survey.places(24, 100);
   REQUIRE(places.size() == 1);
   CHECK(places[0].targets.size() == 2);
   CHECK(places[0].covered == Approx(0.9));
   for (Address shift = 128; shift < 128 + 64 * 20; shift += 64) {
     samples.add(kOne, {100, 10}, shift, 10);
   }
-  CHECK(samples.survey.places(24).empty());
+  CHECK(samples.survey.places(24, 100).empty());
 }
 
 TEST_CASE("each word is watched once a round, and places take turns", "[callpath][lives]") {
@@ -173,12 +173,12 @@ TEST_CASE("places of a thread that has ended keep their complete rounds", "[call
   LifeRounds rounds({place(3, {{kOne, 8, 10}, {kTwo, 16, 10}}), place(5, {{kTwo, 24, 10}})}, 1);
   const auto any = [](ThreadId) { return true; };
   for (int i = 0; i < 4; ++i) rounds.done(*rounds.next(any), LifeRounds::Found::life, 100);
-  rounds.thread_ended(kOne);
+  rounds.thread_ended(kOne, 5);
   for (int i = 0; i < 5; ++i) rounds.done(*rounds.next(any), LifeRounds::Found::life, 100);
   CHECK(rounds.watched()[0].probes == 1);
   CHECK(rounds.watched()[0].lives_ns.size() == 2);
   CHECK(rounds.watched()[1].probes > 4);
-  rounds.thread_ended(kTwo);
+  rounds.thread_ended(kTwo, 5);
   CHECK_FALSE(rounds.is_watching());
   CHECK_FALSE(rounds.next(any));
 }
@@ -193,7 +193,7 @@ TEST_CASE("a place whose calls do not return is given up", "[callpath][lives]") 
     }
     CHECK(probes == 8 / share);
     CHECK(rounds.watched()[0].probes == static_cast<std::uint64_t>(probes));
-    CHECK_FALSE(rounds.watched()[0].stopped);
+    CHECK_FALSE(rounds.watched()[0].stopped_ns > 0);
   }
 }
 
@@ -209,9 +209,9 @@ TEST_CASE("looks that count and that do not are told apart", "[callpath][lives]"
   look(LifeRounds::Found::life);
   CHECK(rounds.watched()[0].clear == 3);
   CHECK(rounds.watched()[0].unclear == 2);
-  CHECK_FALSE(rounds.watched()[0].stopped);
-  rounds.stop_all();
-  CHECK(rounds.watched()[0].stopped);
+  CHECK_FALSE(rounds.watched()[0].stopped_ns > 0);
+  rounds.stop_all(77);
+  CHECK(rounds.watched()[0].stopped_ns > 0);
   CHECK_FALSE(rounds.is_watching());
 }
 
@@ -239,9 +239,12 @@ TEST_CASE("rates of calls come with the time that each lasts", "[callpath][lives
   run.watched.calls[0].covered = 0.9;
   CHECK(call_rates(run).rates.at(0).per_second == Approx(whole / 0.9));
   // The time is that of the whole recording, and the rate is not.
-  run.watched.calls[0].stopped = true;
+  run.watched.calls[0].stopped_ns = 5 * kSecond;
   rate = call_rates(run).rates.at(0);
   CHECK((rate.stopped && rate.mean_ns == 0));
+  run.watched.calls[0].stopped_ns = run.wall_ns - 10 * kMillisecond;  // the program ended
+  rate = call_rates(run).rates.at(0);
+  CHECK((!rate.stopped && rate.mean_ns > 0));
 }
 
 TEST_CASE("it is told why places have no rate", "[callpath][lives]") {

@@ -59,10 +59,9 @@ std::vector<Recording> growing() {
   whole.counts[0].calls = 90;
   whole.counts[0].missing = "some";
   whole.chains.searched = 3;
-  half.watched = {14'000'000, 20'000, {{2, 10, 0.95, 12, 3, false, {70, 500}}}};
-  whole.watched = {14'000'000,
-                   20'000,
-                   {{2, 30, 0.95, 33, 5, true, {70, 500, 90}}, {3, 30, 1, 30, 0, false, {}}}};
+  half.watched = {14'000'000, 20'000, {{2, 10, 0.95, 12, 3, 0, {70, 500}}}};
+  whole.watched = {
+      14'000'000, 20'000, {{2, 30, 0.95, 33, 5, 9, {70, 500, 90}}, {3, 30, 1, 30, 0, 0, {}}}};
   half.add({0, 0, metric_of_event(1)}, 2, 4);
   half.wakers = {{0, {{{2, 3}, 50}}}};
   whole.wakers = {{0, {{{2, 3}, 80}, {{1, 3}, 9}}}};
@@ -123,7 +122,7 @@ TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
   CHECK(r.watched.calls[0].probes == 30);
   CHECK(r.watched.calls[0].covered == 0.95);
   CHECK((r.watched.calls[0].clear == 33 && r.watched.calls[0].unclear == 5));
-  CHECK((r.watched.calls[0].stopped && !r.watched.calls[1].stopped));
+  CHECK((r.watched.calls[0].stopped_ns == 9 && r.watched.calls[1].stopped_ns == 0));
   CHECK(r.watched.calls[0].lives_ns == std::vector<Nanoseconds>{70, 500, 90});
   CHECK(r.watched.calls[1].lives_ns.empty());
   CHECK(r.id == "run-1");
