@@ -16,8 +16,7 @@ constexpr Nanoseconds kSurvey = 2 * kSecond;
 constexpr std::uint64_t kSurveySamples = 200;  // fewer choose nothing
 constexpr std::size_t kMostTargets = 24;       // so that each is watched some ten times a second
 constexpr std::size_t kMostAtOnce = 3;         // threads of which a word is watched at one time
-constexpr Nanoseconds kWatched = 14 * kMillisecond;
-constexpr Nanoseconds kLongestStep = 8 * kMillisecond;  // the longest time between two of step()
+constexpr Nanoseconds kWatched = 10 * kMillisecond;
 // A return is seen late, by the trap and what it takes until the clock is read; so this many times
 // what that takes here counts as too short.
 constexpr Nanoseconds kDelays = 2;
@@ -155,7 +154,7 @@ void Lives::watch(const LifeRounds::Probe& probe) {
     const auto since_ns = found->second.watch.watch(probe.target.slot);
     if (!since_ns) return gone();
     watched.since_ns = *since_ns;
-    found->second.free_ns = *since_ns + kWatched + kLongestStep;
+    found->second.free_ns = *since_ns + kWatched;
     found->second.watched = watched;
   } catch (const Error& error) {
     gone();
