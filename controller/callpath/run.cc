@@ -206,9 +206,8 @@ class Run {
     }
     if (complete == found) return;
     recording_.warnings.push_back(
-        fmt::format("of {} threads that were blocked at the beginning, the stacks of {} could be "
-                    "read whole; of "
-                    "the others the outermost callers are missing until they run",
+        fmt::format("{} threads were blocked at the beginning, and the stacks of {} could be read "
+                    "whole; the others lack their outermost callers until they run",
                     found, complete));
   }
 

@@ -119,6 +119,21 @@ TEST_CASE("a place is watched only where nearly all of its calls are", "[callpat
   CHECK(samples.survey.places(24, 100).empty());
 }
 
+TEST_CASE("a thread that has ended has no words to be watched", "[callpath][lives]") {
+  Samples samples;
+  samples.add(kOne, {100, 10}, 0, 50);
+  samples.add(kOne, {11}, 0, 50);
+  samples.add(kTwo, {100, 10}, 0, 40);
+  samples.add(kTwo, {11}, 0, 60);
+  samples.survey.thread_ended(kTwo);
+  const auto places = samples.survey.places(24, 1000);
+  REQUIRE(places.size() == 1);
+  REQUIRE(places[0].targets.size() == 1);
+  CHECK(places[0].targets[0].thread == kOne);
+  // Half of its samples are in the call, but it has samples at a tenth of all moments only.
+  CHECK(places[0].under_way == Approx(0.05));
+}
+
 TEST_CASE("each word is watched once a round, and places take turns", "[callpath][lives]") {
   const LifeTarget a{kOne, 8, 10}, b{kTwo, 16, 10}, c{kOne, 24, 20};
   LifeRounds rounds({place(3, {a, b}), place(5, {c})}, 1);
