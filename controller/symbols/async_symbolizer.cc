@@ -62,6 +62,12 @@ std::vector<Location> AsyncSymbolizer::answers() {
   return std::exchange(answers_, {});
 }
 
+std::optional<Location> AsyncSymbolizer::answer_now(Address address) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || busy_ || !orders_.empty()) return std::nullopt;
+  return answer(address);
+}
+
 std::optional<LineInformation> AsyncSymbolizer::lines() {
   const std::lock_guard lock(mutex_);
   return lines_;
@@ -103,8 +109,10 @@ void AsyncSymbolizer::work() {
   std::unique_lock lock(mutex_);
   lines_ = std::move(found);
   while (true) {
+    busy_ = false;
     wake_.wait(lock, [this] { return stop_ || !orders_.empty() || !jobs_.empty(); });
     if (stop_) return;
+    busy_ = true;
     std::vector<Order> orders = std::exchange(orders_, {});
     const auto jobs = std::exchange(jobs_, {});
     for (Order& order : orders) {

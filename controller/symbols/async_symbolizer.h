@@ -38,7 +38,10 @@ class LocationSource : public MappingFollower {
   virtual void ask(Address address) = 0;
   // Does `job` where the symbolizer is, after the questions that are there; maybe never.
   virtual void ask_later(const std::function<void(unwind::Symbolizer&)>& /*job*/) {}
-  virtual std::vector<Location> answers() = 0;         // since the last call; never blocks for long
+  virtual std::vector<Location> answers() = 0;  // since the last call; never blocks for long
+  // Answers in the caller's thread: some 10 µs, but milliseconds where debug information is read
+  // for it. Returns nullopt where earlier questions or mappings are not done yet; then ask().
+  virtual std::optional<Location> answer_now(Address /*address*/) { return std::nullopt; }
   virtual std::optional<LineInformation> lines() = 0;  // nullopt: not known yet
 
   void take(const std::vector<procfs::Map>& /*maps*/) override {}
@@ -66,6 +69,7 @@ class AsyncSymbolizer final : public LocationSource {
   void read_again() override { give(ReadAgain()); }
   // A location whose debug information is broken has no frames.
   std::vector<Location> answers() override;
+  std::optional<Location> answer_now(Address address) override;
   std::optional<LineInformation> lines() override;
 
  private:
@@ -79,7 +83,7 @@ class AsyncSymbolizer final : public LocationSource {
   Location answer(Address address);
   LineInformation find_lines();
 
-  // These three are used by the thread alone.
+  // These three are used by the thread alone while `busy_`, else by who has mutex_.
   std::unique_ptr<unwind::Symbolizer> symbolizer_;
   Wanted wanted_;
   Haste haste_;
@@ -89,6 +93,7 @@ class AsyncSymbolizer final : public LocationSource {
   std::vector<Location> answers_;                               // guarded by mutex_
   std::vector<std::function<void(unwind::Symbolizer&)>> jobs_;  // guarded by mutex_
   std::optional<LineInformation> lines_;                        // guarded by mutex_
+  bool busy_ = true;                                            // guarded by mutex_
   bool stop_ = false;                                           // guarded by mutex_
   std::thread thread_;                                          // last: it uses all of the above
 };

@@ -242,4 +242,10 @@ std::vector<Location> WithPerfMap::answers() {
   return all;
 }
 
+std::optional<Location> WithPerfMap::answer_now(Address address) {
+  std::optional<Location> location = others_->answer_now(address);
+  if (location && location->module.empty()) location = named(address);
+  return location;
+}
+
 }  // namespace causalctl::symbols

@@ -93,6 +93,7 @@ class WithPerfMap final : public LocationSource {
   void mapped(const perf::MapEvent& event) override { others_->mapped(event); }
   void read_again() override { others_->read_again(); }
   std::vector<Location> answers() override;
+  std::optional<Location> answer_now(Address address) override;
   std::optional<LineInformation> lines() override {
     auto found = others_->lines();
     if (found) found->unused_map = file_.unused();

@@ -31,9 +31,6 @@ LEFT_TO_FULL = {
     "run_ends_program": "it needs 8 seconds; run_static_pie is quick",
     "run_unwinds_through_libraries": "it needs 10 seconds",
     "run_fixed_unknown": "it needs 10 seconds",
-    "end_to_end_second_run_killed": "a run of half a second has few samples, most of them the first "
-                                    "ones at their addresses, which earn nothing; whether one run "
-                                    "counts is up to chance; end_to_end_interrupted is quick",
     "fixed_never_called_so": "it needs 12 seconds; attach_call_path is quick",
     "end_to_end_for_a_while": "it needs 8 seconds; end_to_end_interrupted is quick",
 }

@@ -97,7 +97,13 @@ const Attribution::Known* Attribution::find_known(Calls& calls, std::size_t inde
   find_spots(calls, index + 1);
   const auto known = known_.find(calls.spots[index]);
   if (known != known_.end()) return &known->second;
-  ask(symbols::code_at(calls.chain, index), calls.spots[index]);
+  const Address address = symbols::code_at(calls.chain, index);
+  if (at_once_ && !asked_.contains(address)) {
+    if (const auto location = symbols_->answer_now(address)) {
+      return &(known_[calls.spots[index]] = known_of(*location));
+    }
+  }
+  ask(address, calls.spots[index]);
   return nullptr;
 }
 

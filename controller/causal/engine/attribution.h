@@ -56,6 +56,9 @@ class Attribution {
     OnPath path = OnPath::no;  // if it is: on the path
   };
   Charge charge(const perf::SampleEvent& sample);
+  // From now on charge() finds out what is at an address that is new, where it can: in a run of a
+  // second most samples of a unit may be the first ones at their addresses.
+  void look_up_at_once() { at_once_ = true; }
 
   // Takes in what has been resolved since the last call, and counts the samples that waited for it.
   // It is cheap.
@@ -201,6 +204,7 @@ class Attribution {
   KnownSpots known_;
   // Questions that are open: by address, the spots that it was, in their order.
   std::unordered_map<Address, std::deque<symbols::CodeSpot>> asked_;
+  bool at_once_ = false;
   std::optional<PathUnit> path_;
   std::deque<Waiting> pending_;
   std::vector<Unit> units_;

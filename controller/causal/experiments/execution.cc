@@ -166,6 +166,7 @@ void run_execution(const Settings& settings, const EngineParts& parts, const Run
                         .threshold_ns = settings.pause.threshold_ns});
   engine.set_pause_cost(cost.cost_ns);
   LineCheck lines(parts.attribution, settings.scope, run.warnings);
+  parts.attribution.look_up_at_once();
   parts.session.set_stack_bytes(kStackBytes);
   parts.session.set_period(period_ns);
   parts.session.enable_sampling(true);

@@ -56,6 +56,44 @@ TEST_CASE("a unit is found by its whole path before any shorter name", "[causal]
   CHECK_FALSE(attribution.find("util.c:10").has_value());
 }
 
+// Answers at once from the second call of answer_now() on: at first it is busy.
+class AnsweringAtOnce final : public symbols::LocationSource {
+ public:
+  void ask(Address address) override { answers_.push_back(location_of(address)); }
+  std::vector<symbols::Location> answers() override { return std::exchange(answers_, {}); }
+  std::optional<symbols::Location> answer_now(Address address) override {
+    if (std::exchange(busy_, false)) return std::nullopt;
+    return location_of(address);
+  }
+  std::optional<symbols::LineInformation> lines() override { return symbols::LineInformation{}; }
+
+ private:
+  static symbols::Location location_of(Address address) {
+    return {address, "", {{"f", "/src/a.c", static_cast<int>(address)}}, true};
+  }
+
+  bool busy_ = true;
+  std::vector<symbols::Location> answers_;
+};
+
+TEST_CASE("the first sample at an address has its unit if that is looked up at once", "[causal]") {
+  Attribution attribution(std::make_unique<AnsweringAtOnce>(), nullptr);
+  attribution.look_up_at_once();
+  const auto outcome_at = [&](Address address) {
+    perf::SampleEvent sample;
+    sample.callers = {address};
+    return attribution.charge(sample).outcome;
+  };
+  CHECK(outcome_at(7) == Attribution::Outcome::pending);
+  CHECK(outcome_at(7) == Attribution::Outcome::pending);  // it is asked only once
+  CHECK(outcome_at(8) == Attribution::Outcome::unit);
+  attribution.absorb();
+  CHECK(outcome_at(7) == Attribution::Outcome::unit);
+  CHECK(attribution.pending() == 0);
+  CHECK(attribution.count(attribution.find("a.c:7").value()) == 3);
+  CHECK(attribution.count(attribution.find("a.c:8").value()) == 1);
+}
+
 // Functions of one name: in two files of the executable, and in a library without lines.
 class ThreeParsers final : public Answering {
   symbols::Location location_of(Address address) const override {
