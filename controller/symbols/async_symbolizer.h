@@ -39,8 +39,8 @@ class LocationSource : public MappingFollower {
   // Does `job` where the symbolizer is, after the questions that are there; maybe never.
   virtual void ask_later(const std::function<void(unwind::Symbolizer&)>& /*job*/) {}
   virtual std::vector<Location> answers() = 0;  // since the last call; never blocks for long
-  // Answers in the caller's thread: some 10 µs, but milliseconds where debug information is read
-  // for it. Returns nullopt where earlier questions or mappings are not done yet; then ask().
+  // Answers in the caller's thread. That takes some 10 µs, and milliseconds where debug information
+  // is read. Returns nullopt, upon which to ask(), while earlier questions or mappings are open.
   virtual std::optional<Location> answer_now(Address /*address*/) { return std::nullopt; }
   virtual std::optional<LineInformation> lines() = 0;  // nullopt: not known yet
 
@@ -83,7 +83,7 @@ class AsyncSymbolizer final : public LocationSource {
   Location answer(Address address);
   LineInformation find_lines();
 
-  // These three are used by the thread alone while `busy_`, else by who has mutex_.
+  // The thread alone uses these three while it is `busy_`, otherwise whoever holds mutex_.
   std::unique_ptr<unwind::Symbolizer> symbolizer_;
   Wanted wanted_;
   Haste haste_;

@@ -56,8 +56,8 @@ class Attribution {
     OnPath path = OnPath::no;  // if it is: on the path
   };
   Charge charge(const perf::SampleEvent& sample);
-  // From now on charge() finds out what is at an address that is new, where it can: in a run of a
-  // second most samples of a unit may be the first ones at their addresses.
+  // From now on charge() symbolizes a new address itself, unless the symbolizer is busy. Runs of a
+  // second need it: most samples of a unit may be the first ones at their addresses there.
   void look_up_at_once() { at_once_ = true; }
 
   // Takes in what has been resolved since the last call, and counts the samples that waited for it.

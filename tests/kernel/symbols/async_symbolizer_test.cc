@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "controller/base/clock.h"
@@ -69,6 +71,34 @@ TEST_CASE("an answer has the frames, and where the function begins", "[symbols]"
   REQUIRE(inside.entry);
   CHECK(inside.entry->function == inside.frames.front().function);
   CHECK(inside.has_lines);
+}
+
+TEST_CASE("an answer at once is the same, and waits for what was asked before", "[symbols]") {
+  symbolized_function();
+  AsyncSymbolizer symbolizer(std::make_unique<unwind::Symbolizer>(getpid()), only_main);
+  const Address inside = reinterpret_cast<Address>(&symbolized_function) + 4;
+  std::optional<Location> now;
+  wait_until([&] { return (now = symbolizer.answer_now(inside)).has_value(); });
+  CHECK(symbolizer.lines().has_value());  // which is read first
+  const Location asked = answer_for(symbolizer, inside);
+  REQUIRE(now->frames.size() == 1);
+  CHECK(now->address == inside);
+  CHECK(now->frames.front().line == kLineOfSymbolized);
+  CHECK(now->frames.front().function == asked.frames.front().function);
+  CHECK(now->has_lines);
+  CHECK(symbolizer.answers().empty());
+
+  std::atomic<bool> begun = false;
+  std::atomic<bool> go_on = false;
+  symbolizer.ask_later([&](unwind::Symbolizer&) {
+    begun = true;
+    while (!go_on) sleep_until(monotonic_now() + kMillisecond);
+  });
+  wait_until([&] { return begun.load(); });
+  const bool refused = !symbolizer.answer_now(inside).has_value();
+  symbolizer.ask(inside);
+  go_on = true;
+  CHECK(refused);
 }
 
 TEST_CASE("of a module that is not wanted only the file is answered", "[symbols]") {

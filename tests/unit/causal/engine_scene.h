@@ -56,12 +56,13 @@ class ScriptedSource final : public perf::EventSource {
     });
     return events;
   }
-  bool target_alive() const override { return true; }
+  bool target_alive() const override { return alive; }
   const perf::SessionLimits& limits() const override { return limits_; }
   perf::SessionLosses losses() const override { return {}; }
 
   std::vector<perf::Event> to_come;
   int redrawn = 0;
+  bool alive = true;
 
  private:
   perf::SessionLimits limits_;

@@ -363,6 +363,18 @@ TEST_CASE("only the window counts, and its gains", "[causal][engine]") {
   CHECK(scene.done().last_ns - scene.done().first_ns == 10 * kMs);
 }
 
+TEST_CASE("a time in which the controller was late tells nothing, unless the target has ended",
+          "[causal][engine]") {
+  const bool alive = GENERATE(true, false);
+  Scene scene(0.5);
+  scene.run_until(10);
+  CHECK(scene.engine.verdict(0).empty());
+  scene.source.alive = alive;
+  scene.clock.late_ns = 60 * kMs;
+  scene.engine.step();
+  CHECK(scene.engine.verdict(0) == (alive ? "controller late by 60 ms" : ""));
+}
+
 TEST_CASE("a new thread inherits, and nothing is armed after an exec", "[causal][engine]") {
   Scene scene(0.5);
   scene.samples(kFast, 1, 40);

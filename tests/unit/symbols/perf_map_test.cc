@@ -135,17 +135,40 @@ TEST_CASE("links, FIFOs and files of others are no perf maps", "[symbols][perf_m
 // Knows of one library at 100 to 200, and nothing else.
 class OneLibrary final : public LocationSource {
  public:
-  void ask(Address address) override {
-    Location location{.address = address, .module = {}};
-    if (address >= 0x100 && address < 0x200) location.module = "/lib/libx.so";
-    answers_.push_back(std::move(location));
-  }
+  void ask(Address address) override { answers_.push_back(location_of(address)); }
+  std::optional<Location> answer_now(Address address) override { return location_of(address); }
   std::vector<Location> answers() override { return std::exchange(answers_, {}); }
   std::optional<LineInformation> lines() override { return LineInformation{}; }
 
  private:
+  static Location location_of(Address address) {
+    Location location{.address = address, .module = {}};
+    if (address >= 0x100 && address < 0x200) location.module = "/lib/libx.so";
+    return location;
+  }
+
   std::vector<Location> answers_;
 };
+
+TEST_CASE("an answer at once has the map's names, and gets those that come later",
+          "[symbols][perf_map]") {
+  const OwnMap own;
+  own.append("1000 10 f\n");
+  WithPerfMap source(std::make_unique<OneLibrary>(), ::getpid(), {});
+  CHECK(source.answer_now(0x100)->module == "/lib/libx.so");
+  CHECK(source.answer_now(0x1008)->module != "/lib/libx.so");
+  std::vector<Location> later;
+  for (int i = 0; i < 5; ++i) {  // the map is read meanwhile
+    for (Location& location : source.answers()) later.push_back(std::move(location));
+  }
+  REQUIRE(later.size() == 1);
+  CHECK(later[0].address == 0x1008);
+  REQUIRE(later[0].frames.size() == 1);
+  CHECK(later[0].frames[0].function == "f");
+  const auto known = source.answer_now(0x1008);
+  REQUIRE(known->frames.size() == 1);
+  CHECK(known->frames[0].function == "f");
+}
 
 TEST_CASE("code in no file gets the names of the map, as soon as it has them",
           "[symbols][perf_map]") {
