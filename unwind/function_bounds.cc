@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,80 +11,13 @@
 namespace causalctl::unwind {
 namespace {
 
-// Returns the size in bytes of a pointer with this encoding (DW_EH_PE_…); 0 if not fixed, or
-// unknown.
-unsigned encoded_size(std::uint8_t encoding) {
-  switch (encoding & 0x0fU) {
-    case 0x00:
-    case 0x04:
-    case 0x0c:
-      return 8;
-    case 0x03:
-    case 0x0b:
-      return 4;
-    case 0x02:
-    case 0x0a:
-      return 2;
-    default:
-      return 0;
-  }
-}
-
-// Skips a LEB128 number.
-bool skip_leb(const ElfImage& image, Address& at) {
-  for (int i = 0; i < 10; ++i) {
-    const auto byte = image.read<std::uint8_t>(at++);
-    if (!byte) return false;
-    if ((*byte & 0x80U) == 0) return true;
-  }
-  return false;
-}
-
-// Returns the encoding of addresses in the FDEs of a CIE, which the letter R of its augmentation
-// names.
-std::optional<std::uint8_t> address_encoding(const ElfImage& image, Address cie) {
-  Address at = cie + 9;  // length, id, version
-  std::string letters;
-  for (;;) {
-    const auto letter = image.read<char>(at++);
-    if (!letter || letters.size() > 8) return std::nullopt;
-    if (*letter == 0) break;
-    letters += *letter;
-  }
-  if (!letters.starts_with('z')) return std::uint8_t{0};
-  // Skips code alignment, data alignment, return address register, and length of the augmentation.
-  for (int i = 0; i < 4; ++i) {
-    if (!skip_leb(image, at)) return std::nullopt;
-  }
-  for (const char letter : letters.substr(1)) {
-    const auto byte = image.read<std::uint8_t>(at);
-    if (!byte) return std::nullopt;
-    if (letter == 'R') return byte;
-    if (letter == 'L') at += 1;
-    if (letter == 'P') at += 1 + encoded_size(*byte);
-  }
-  return std::uint8_t{0};
-}
-
-// Returns the length of the function that the FDE describes; 0 if unreadable.
-std::uint64_t function_size(const ElfImage& image, Address fde,
-                            std::unordered_map<Address, std::uint8_t>& encodings) {
-  const auto length = image.read<std::uint32_t>(fde);
-  const auto to_cie = image.read<std::uint32_t>(fde + 4);
-  if (!length || *length == 0xffffffff || !to_cie) return 0;
-  const Address cie = fde + 4 - *to_cie;
-  auto known = encodings.find(cie);
-  if (known == encodings.end()) {
-    const auto encoding = address_encoding(image, cie);
-    if (!encoding) return 0;
-    known = encodings.emplace(cie, *encoding).first;
-  }
-  const unsigned size = encoded_size(known->second);
-  const Address at = fde + 8 + size;  // behind the start address
-  if (size == 8) return image.read<std::uint64_t>(at).value_or(0);
-  if (size == 4) return image.read<std::uint32_t>(at).value_or(0);
-  if (size == 2) return image.read<std::uint16_t>(at).value_or(0);
-  return 0;
+// Returns the entry whose FDE is at the address.
+std::optional<FrameEntry> entry_at(const ElfImage& image, Address fde) {
+  const auto rest = image.constant_bytes(fde);
+  if (rest.empty()) return std::nullopt;
+  // From the beginning of the file, since the FDE refers to a CIE before it.
+  const auto offset = static_cast<std::uint64_t>(rest.data() - image.file().data());
+  return frame_entry_at({image.file().first(offset + rest.size()), fde - offset}, offset);
 }
 
 using Ranges = std::vector<RangeMap<NoValue>::Range>;
@@ -103,12 +34,12 @@ Ranges described(const ElfImage& image) {
   Ranges ranges;
   const auto table = image.unwind_table();
   if (!table) return ranges;
-  std::unordered_map<Address, std::uint8_t> encodings;
   for (std::uint64_t i = 0; i < table->count; ++i) {
     const auto low = entry_address(image, *table, i, 0);
     const auto fde = entry_address(image, *table, i, 1);
     if (!low || !fde) break;
-    ranges.push_back({*low, *low + function_size(image, *fde, encodings), {}});
+    const auto entry = entry_at(image, *fde);
+    if (entry) ranges.push_back({*low, *low + (entry->high - entry->low), {}});
   }
   return ranges;
 }
@@ -119,8 +50,8 @@ RangeMap<NoValue> described_functions(const ElfImage& image) {
   return RangeMap<NoValue>(described(image));
 }
 
-std::optional<FunctionBounds> described_function(const ElfImage& image, const UnwindTable& table,
-                                                 Address address) {
+std::optional<FrameEntry> described_entry(const ElfImage& image, const UnwindTable& table,
+                                          Address address) {
   // The entries are sorted; the last one that begins at or before the address counts.
   std::uint64_t first = 0, end = table.count;
   while (first < end) {
@@ -134,12 +65,15 @@ std::optional<FunctionBounds> described_function(const ElfImage& image, const Un
     }
   }
   if (first == 0) return std::nullopt;
-  const auto low = entry_address(image, table, first - 1, 0);
   const auto fde = entry_address(image, table, first - 1, 1);
-  if (!low || !fde) return std::nullopt;
-  std::unordered_map<Address, std::uint8_t> encodings;
-  const FunctionBounds found{*low, *low + function_size(image, *fde, encodings)};
-  return address < found.high ? std::optional(found) : std::nullopt;
+  return fde ? entry_at(image, *fde) : std::nullopt;
+}
+
+std::optional<FunctionBounds> described_function(const ElfImage& image, const UnwindTable& table,
+                                                 Address address) {
+  const auto entry = described_entry(image, table, address);
+  if (!entry || address < entry->low || address >= entry->high) return std::nullopt;
+  return FunctionBounds{entry->low, entry->high};
 }
 
 RangeMap<NoValue> function_bounds(const ElfImage& image) {

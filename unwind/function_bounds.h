@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "unwind/elf_image.h"
+#include "unwind/frame_entry.h"
 #include "unwind/range_map.h"
 
 namespace causalctl::unwind {
@@ -20,11 +21,17 @@ RangeMap<NoValue> function_bounds(const ElfImage& image);
 
 // The same by the unwind table alone.
 RangeMap<NoValue> described_functions(const ElfImage& image);
+
 struct FunctionBounds {
   Address low = 0;
   Address high = 0;
   bool operator==(const FunctionBounds&) const = default;
 };
+// Returns the last entry that begins at or before the address, without reading the others; it may
+// end before the address.
+std::optional<FrameEntry> described_entry(const ElfImage& image, const UnwindTable& table,
+                                          Address address);
+
 // Returns the function that the unwind table describes at the address, without reading the others.
 std::optional<FunctionBounds> described_function(const ElfImage& image, const UnwindTable& table,
                                                  Address address);

@@ -28,7 +28,7 @@ ImageFile::ImageFile(Mapping mapping)
 ImageFile::ImageFile(std::vector<std::byte> copy) : copy_(std::move(copy)), elf_(copy_) {}
 
 FrameTable& ImageFile::frames() {
-  if (!frames_) frames_ = elf_.valid() ? FrameTable(elf_.file()) : FrameTable();
+  if (!frames_) frames_.emplace(elf_);
   return *frames_;
 }
 

@@ -1,5 +1,5 @@
-// The tables by which stacks are unwound, of a file that a target has mapped: .eh_frame, which
-// libdw evaluates, and Go's. Only our code is instrumented, as in elf_target.cc.
+// The tables by which stacks are unwound, of a file that a target has mapped: .eh_frame, of which
+// libdw reads the entries, and Go's. Only our code is instrumented, as in elf_target.cc.
 #include <algorithm>
 #include <vector>
 
@@ -28,7 +28,7 @@ void read_unwind(Bytes bytes) {
   if (bytes.size() > kLargestFile) return;
   const unwind::ElfImage image(bytes);
   if (!image.valid()) return;
-  unwind::FrameTable table(bytes);
+  unwind::FrameTable table(image);
   const unwind::GoTable go(image);
   for (const auto& code : image.code_segments()) {
     const Address step = std::max<Address>(code.bytes.size() / kLookups, 1);

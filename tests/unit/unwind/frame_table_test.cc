@@ -8,11 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
-#include <random>
+#include <string>
+#include <vector>
 
 #include "controller/base/fd.h"
 #include "tests/unit/unwind/elf_bytes.h"
+#include "tests/unit/unwind/libdw_rules.h"
+#include "unwind/function_bounds.h"
 
 // clang-format off
 asm(R"(
@@ -92,16 +96,34 @@ using Kind = FrameRule::Kind;
 using Cfa = FrameRule::Cfa;
 using Bp = FrameRule::Bp;
 
+Mapping map_file(const std::string& path) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  REQUIRE(fstat(file.get(), &status) == 0);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  return {mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0), size};
+}
+
+// The program and its shared libraries.
+std::vector<std::string> loaded_files() {
+  std::vector<std::string> paths;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        const std::string path = info->dlpi_name;
+        auto& found = *static_cast<std::vector<std::string>*>(to);
+        if (found.empty()) found.emplace_back("/proc/self/exe");
+        if (path.starts_with('/')) found.push_back(path);
+        return 0;
+      },
+      &paths);
+  return paths;
+}
+
 struct Program {
-  Mapping mapping;
+  Mapping mapping = map_file("/proc/self/exe");
   Address bias = 0;
 
   Program() {
-    const Fd file(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    struct stat status {};
-    REQUIRE(fstat(file.get(), &status) == 0);
-    const auto size = static_cast<std::size_t>(status.st_size);
-    mapping = Mapping(mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0), size);
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* to) {
           *static_cast<Address*>(to) = info->dlpi_addr;
@@ -127,7 +149,7 @@ FrameRule simple(Cfa cfa, std::int32_t offset, Bp bp = Bp::same, std::int32_t bp
 
 TEST_CASE("a row of the unwind table becomes a rule", "[unwind]") {
   const Program program;
-  FrameTable table(program.bytes());
+  FrameTable table{ElfImage(program.bytes())};
   const auto rule = [&](const char& symbol) { return table.rule_at(program.at(symbol)); };
   CHECK(rule(frame_table_test) == simple(Cfa::sp, 8));
   CHECK(rule(frame_table_test_pushed) == simple(Cfa::sp, 16, Bp::saved, -16));
@@ -150,7 +172,7 @@ TEST_CASE("a row of the unwind table becomes a rule", "[unwind]") {
 
 TEST_CASE("rows are right in whatever order they are met", "[unwind]") {
   const Program program;
-  FrameTable table(program.bytes());
+  FrameTable table{ElfImage(program.bytes())};
   const Address cold = program.at(frame_table_test_cold);
   // The row after a restored state must not hide those between it and the state.
   for (int round = 0; round < 2; ++round) {
@@ -159,15 +181,43 @@ TEST_CASE("rows are right in whatever order they are met", "[unwind]") {
     CHECK(table.rule_at(cold) == simple(Cfa::bp, 16, Bp::saved, -16));
     CHECK(table.rule_at(program.at(frame_table_test)) == simple(Cfa::sp, 8));
   }
-  CHECK(table.rows() == 4);
+  CHECK(table.rows() == 3);
+}
+
+TEST_CASE("rules are those of libdw", "[unwind]") {
+  for (const std::string& path : loaded_files()) {
+    CAPTURE(path);
+    const Mapping mapping = map_file(path);
+    const ElfImage image(std::span<const std::byte>(mapping.data(), mapping.size()));
+    FrameTable table(image);
+    LibdwRules libdw(image.file());
+    std::size_t rows = 0;
+    std::size_t different = 0;
+    const auto functions = described_functions(image);
+    for (const auto& function : functions.ranges()) {
+      for (Address at = function.low; at < function.high;) {
+        const auto row = libdw.row_at(at);
+        const auto is_same = [&](Address address) {
+          const auto rule = table.rule_at(address);
+          return row ? rule == row->rule : !rule;
+        };
+        const Address next = row ? std::min(row->high, function.high) : function.high;
+        different += is_same(at) && is_same(next - 1) ? 0 : 1;
+        at = next;
+        ++rows;
+      }
+    }
+    CHECK(rows > 20);
+    CHECK(different == 0);
+  }
 }
 
 TEST_CASE("files without a table, and damaged ones, have no rules or some", "[unwind]") {
   CHECK_FALSE(FrameTable().rule_at(0x1000));
   std::vector<std::byte> file(512);
-  CHECK_FALSE(FrameTable(file).rule_at(0x1000));
+  CHECK_FALSE(FrameTable(ElfImage(file)).rule_at(0x1000));
   put_elf_header(file, 0);
-  CHECK_FALSE(FrameTable(file).rule_at(0x1000));
+  CHECK_FALSE(FrameTable(ElfImage(file)).rule_at(0x1000));
 }
 
 }  // namespace causalctl::unwind
