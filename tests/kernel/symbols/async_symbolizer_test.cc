@@ -75,6 +75,8 @@ TEST_CASE("an answer has the frames, and where the function begins", "[symbols]"
 
 TEST_CASE("an answer at once is the same, and waits for what was asked before", "[symbols]") {
   symbolized_function();
+  std::atomic<bool> begun = false;  // they outlive the symbolizer's thread
+  std::atomic<bool> go_on = false;
   AsyncSymbolizer symbolizer(std::make_unique<unwind::Symbolizer>(getpid()), only_main);
   const Address inside = reinterpret_cast<Address>(&symbolized_function) + 4;
   std::optional<Location> now;
@@ -88,8 +90,6 @@ TEST_CASE("an answer at once is the same, and waits for what was asked before", 
   CHECK(now->has_lines);
   CHECK(symbolizer.answers().empty());
 
-  std::atomic<bool> begun = false;
-  std::atomic<bool> go_on = false;
   symbolizer.ask_later([&](unwind::Symbolizer&) {
     begun = true;
     while (!go_on) sleep_until(monotonic_now() + kMillisecond);
