@@ -19,6 +19,7 @@ using json_fields::Json;
 
 // A line holds at most as many items, so that a reader that loses one loses little.
 constexpr std::size_t kItemsPerLine = 4096;
+constexpr std::size_t kFewRows = 32;  // less is shorter with zeros than in a line of its own
 
 // Calls `write(first, last)` for each part of begin … end that fits into a line.
 template <class Write>
@@ -225,8 +226,9 @@ void LogWriter::append_cells(const Recording& recording) {
       add_growth(slice->second, metric, written_[key_of], growth);
       if (growth.size() > before) metrics.push_back(recording.name_of_metric(key_of.metric));
     }
-    std::sort(growth.begin(), growth.end(),
-              [](const Growth& a, const Growth& b) { return a.node < b.node; });
+    std::sort(growth.begin(), growth.end(), [](const Growth& a, const Growth& b) {
+      return std::pair(a.node, a.metric) < std::pair(b.node, b.metric);
+    });
     append_rows(key, metrics, growth);
   }
   // Values of the epochs before the last one do not grow any more.
@@ -234,30 +236,61 @@ void LogWriter::append_cells(const Recording& recording) {
   written_.erase(written_.begin(), written_.lower_bound({first_growing_, 0, Metric::samples}));
 }
 
-// Each row has a node and the growth of each metric. REQUIRES: `growth` is sorted by node.
+// Nodes of which the same metrics have grown are in lines of their own, without the other metrics,
+// if there are many. REQUIRES: `growth` is sorted by node.
 void LogWriter::append_rows(const SliceKey& key, const std::vector<std::string_view>& metrics,
                             const std::vector<Growth>& growth) {
-  std::size_t next = 0;
-  while (next < growth.size()) {
-    Json line = line_of_type("cells");
-    line["epoch"] = key.epoch;
-    line["group"] = key.group;
-    line["metrics"] = metrics;
-    Json& list = line["cells"] = Json::array();
-    std::vector<std::uint64_t> row(metrics.size());
-    NodeId before = kRoot;
-    for (std::size_t rows = 0; rows < kItemsPerLine && next < growth.size(); ++rows) {
-      const NodeId node = growth[next].node;
-      std::fill(row.begin(), row.end(), 0);
-      for (; next < growth.size() && growth[next].node == node; ++next) {
-        row[growth[next].metric] = growth[next].value;
-      }
-      list.push_back(node - before);
-      for (const std::uint64_t value : row) list.push_back(value);
-      before = node;
+  std::map<std::uint64_t, std::vector<std::span<const Growth>>> rows;  // by set of metrics
+  const std::span<const Growth> all(growth);
+  for (std::size_t first = 0, next = 0; next < all.size(); first = next) {
+    std::uint64_t grown = 0;
+    for (; next < all.size() && all[next].node == all[first].node; ++next) {
+      grown |= std::uint64_t{1} << all[next].metric;
     }
-    append(line);
+    rows[grown].push_back(all.subspan(first, next - first));
   }
+  std::uint64_t others = 0;
+  for (const auto& [grown, list] : rows) others |= list.size() < kFewRows ? grown : 0;
+  std::map<std::uint64_t, std::vector<std::span<const Growth>>> lines;
+  for (auto& [grown, list] : rows) {
+    auto& into = lines[list.size() < kFewRows ? others : grown];
+    into.insert(into.end(), list.begin(), list.end());
+  }
+  for (auto& [grown, list] : lines) {
+    std::sort(list.begin(), list.end(),
+              [](const auto& a, const auto& b) { return a.front().node < b.front().node; });
+    in_parts(0, list.size(), [&](std::size_t first, std::size_t last) {
+      append_cells_line(key, metrics, grown, std::span(list).subspan(first, last - first));
+    });
+  }
+}
+
+// Each row has a node and the growth of each of the metrics whose bit is set.
+void LogWriter::append_cells_line(const SliceKey& key, const std::vector<std::string_view>& metrics,
+                                  std::uint64_t grown,
+                                  std::span<const std::span<const Growth>> rows) {
+  Json line = line_of_type("cells");
+  line["epoch"] = key.epoch;
+  line["group"] = key.group;
+  std::vector<std::uint32_t> shown;
+  for (std::uint32_t metric = 0; metric < metrics.size(); ++metric) {
+    if ((grown >> metric & 1U) == 0) continue;
+    shown.push_back(metric);
+    line["metrics"].push_back(metrics[metric]);
+  }
+  Json& list = line["cells"] = Json::array();
+  NodeId before = kRoot;
+  for (const std::span<const Growth> row : rows) {
+    list.push_back(row.front().node - before);
+    before = row.front().node;
+    auto value = row.begin();  // sorted by metric
+    for (const std::uint32_t metric : shown) {
+      const bool has_grown = value != row.end() && value->metric == metric;
+      list.push_back(has_grown ? value->value : 0);
+      if (has_grown) ++value;
+    }
+  }
+  append(line);
 }
 
 void LogWriter::append_wakers(const Recording& recording) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -68,6 +69,8 @@ class LogWriter {
   void append_cells(const Recording& recording);
   void append_rows(const SliceKey& key, const std::vector<std::string_view>& metrics,
                    const std::vector<Growth>& growth);
+  void append_cells_line(const SliceKey& key, const std::vector<std::string_view>& metrics,
+                         std::uint64_t grown, std::span<const std::span<const Growth>> rows);
   static void add_growth(const Slice& slice, std::uint32_t metric,
                          std::vector<std::uint64_t>& written, std::vector<Growth>& all);
   void append_wakers(const Recording& recording);

@@ -12,8 +12,11 @@
 #include <optional>
 #include <utility>
 
+#include "controller/base/error.h"
 #include "controller/base/json_fields.h"
 #include "controller/base/json_lines.h"
+#include "controller/base/printable.h"
+#include "controller/callpath/calls_seen.h"
 #include "controller/callpath/log.h"
 #include "controller/callpath/log_rows.h"
 #include "controller/callpath/parts.h"
@@ -94,10 +97,11 @@ class Reader {
   void take_lives(const Json& line, Recording& run);
   // Where the values of a line's metric go; nothing if it is not known.
   struct Values {
-    Metric metric = Metric::samples;
+    SliceKey key;
+    Slice* slice = nullptr;
     std::uint64_t* sum = nullptr;
   };
-  std::vector<std::optional<Values>> metrics_of(const Json& line, const Recording& run);
+  std::vector<std::optional<Values>> metrics_of(const Json& line, SliceKey key, Recording& run);
 
   bool with_parts_;
   std::vector<Recording> runs_;
@@ -284,8 +288,8 @@ void Reader::take_epochs(const Json& line, Recording& run) {
   }
 }
 
-std::vector<std::optional<Reader::Values>> Reader::metrics_of(const Json& line,
-                                                              const Recording& run) {
+std::vector<std::optional<Reader::Values>> Reader::metrics_of(const Json& line, SliceKey key,
+                                                              Recording& run) {
   std::vector<std::optional<Values>> metrics;
   for (const Json& each : list_of(line, "metrics")) {
     std::string name;
@@ -296,7 +300,9 @@ std::vector<std::optional<Reader::Values>> Reader::metrics_of(const Json& line,
       known = run.events[i].name == name;
       if (known) metric = metric_of_event(i);
     }
-    metrics.push_back(known ? std::optional(Values{metric, &sums_[name]}) : std::nullopt);
+    key.metric = metric;
+    metrics.push_back(known ? std::optional(Values{key, &run.slices[key], &sums_[name]})
+                            : std::nullopt);
     if (known) continue;
     Warning warning(kUnknownMetric, name);
     auto& all = lines_.warnings();
@@ -309,7 +315,7 @@ void Reader::take_cells(const Json& line, Recording& run) {
   SliceKey key;
   key.epoch = static_cast<std::uint32_t>(index(line.at("epoch"), "epoch", run.epochs.size()));
   key.group = static_cast<std::uint32_t>(index(line.at("group"), "group", run.groups.size()));
-  const std::vector<std::optional<Values>> metrics = metrics_of(line, run);
+  const std::vector<std::optional<Values>> metrics = metrics_of(line, key, run);
   const Json& list = list_of(line, "cells");
   const std::size_t width = 1 + metrics.size();
   if (list.size() % width != 0) {
@@ -322,13 +328,14 @@ void Reader::take_cells(const Json& line, Recording& run) {
     node += step;
     for (std::size_t i = 0; i < metrics.size(); ++i) {
       const auto value = at<std::uint64_t>(list, row + 1 + i, "cells");
-      if (!metrics[i]) continue;
+      if (!metrics[i] || value == 0) continue;
       std::uint64_t& sum = *metrics[i]->sum;
       if (value > kLargestSum - sum) throw BadField{"the values add up to more than a log holds"};
       sum += value;
-      key.metric = metrics[i]->metric;
-      run.add(key, static_cast<NodeId>(node), value);
-      if (with_parts_) readings_[now_].parts.add(key, static_cast<NodeId>(node), value);
+      (*metrics[i]->slice)[static_cast<NodeId>(node)] += value;
+      if (with_parts_) {
+        readings_[now_].parts.add(metrics[i]->key, static_cast<NodeId>(node), value);
+      }
     }
   }
 }
@@ -369,8 +376,18 @@ void Reader::take_wakers(const Json& line, Recording& run) {
 
 ReadLog Reader::take() {
   if (repeated_ > 0) lines_.warnings().emplace_back(kRepeated, repeated_);
-  for (std::size_t i = 0; i < runs_.size() && with_parts_; ++i) {
-    runs_[i].parts = readings_[i].parts.take();
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    std::uint64_t& sum = sums_["new_max"];
+    if (!sum_calls(runs_[i], kLargestSum - sum)) {
+      throw Error(fmt::format("the calls of run {} add up to more than a log holds",
+                              printable(runs_[i].id)),
+                  "the log is damaged");
+    }
+    for (const auto& [key, slice] : runs_[i].slices) {
+      if (key.metric != Metric::new_max) continue;
+      for (const auto& [node, value] : slice) sum += value;
+    }
+    if (with_parts_) runs_[i].parts = readings_[i].parts.take();
   }
   return {std::move(runs_), std::move(lines_.warnings())};
 }

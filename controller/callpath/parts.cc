@@ -27,7 +27,8 @@ bool is_long(const Part& part, double share, Nanoseconds length_ns) {
 
 void Parts::add(const SliceKey& key, NodeId node, std::uint64_t value) {
   // Bounds of calls say nothing of how much there was of anything.
-  if (value == 0 || key.metric == Metric::new_min || key.metric == Metric::new_max) return;
+  const bool is_bound = key.metric >= Metric::new_min && key.metric <= Metric::new_below;
+  if (value == 0 || is_bound) return;
   open_.slices[key][node] += value;
 }
 

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "controller/base/error.h"
+#include "controller/callpath/calls_seen.h"
 
 namespace causalctl::callpath {
 namespace {
@@ -41,10 +42,11 @@ void Recorder::take(const perf::Event& event) {
     groups_.named(start->thread, parts_.name_of(start->thread.tid));
     waits_.begin(start->thread, start->time_ns, start->blocked);
   } else if (const auto* exit = std::get_if<perf::ThreadExitEvent>(&event)) {
-    if (const auto wait = waits_.end(exit->thread, exit->time_ns)) add(*wait);
-    flush(exit->thread);
+    if (const auto wait = waits_.come(exit->thread, exit->time_ns)) add(*wait);
+    flush(exit->thread, true);
+    waits_.end(exit->thread, exit->time_ns);
   } else if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
-    settle(exec->time_ns);
+    settle(exec->time_ns, true);
     groups_.executed();
     edges_.clear();  // what was called before is over
   } else if (const auto* name = std::get_if<perf::NameEvent>(&event)) {
@@ -63,7 +65,11 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
   if (chain.end == unwind::ChainEnd::copy_short) ++totals.copy_short;
   if (chain.end == unwind::ChainEnd::no_call) ++totals.no_call;
   const NodeId node = node_of(sample.thread, chain);
-  count_calls(chain, sample, node);
+  if (!chain.frames.empty()) {
+    const SliceKey at = key(sample.thread, Metric::chains);
+    count_calls(edges_.take(chain, sample.stack_pointer, sample.user.stack.size()), node, at.epoch,
+                at.group, recording_);
+  }
   if (parts_.sampled && sample.reason == perf::SampleReason::cpu_time) {
     parts_.sampled(sample, chain, node);
   }
@@ -87,21 +93,6 @@ void Recorder::blocked_on(ThreadId thread, const unwind::Chain& chain) {
   waits_.blocked_on(thread, node_of(thread, chain), chain.complete());
 }
 
-// Counts the calls of the chain, each on its own node.
-void Recorder::count_calls(const unwind::Chain& chain, const perf::SampleEvent& sample,
-                           NodeId node) {
-  if (chain.frames.empty()) return;
-  const std::vector<bool>& is_new =
-      edges_.take(chain, sample.stack_pointer, sample.user.stack.size());
-  Slice& most = recording_.slices[key(sample.thread, Metric::new_max)];
-  Slice& least = recording_.slices[key(sample.thread, Metric::new_min)];
-  for (std::size_t frame = 0; frame < chain.frames.size(); ++frame) {
-    ++most[node];
-    if (is_new[frame]) ++least[node];
-    node = recording_.tree.node(node).parent;
-  }
-}
-
 void Recorder::take_sample(const perf::SampleEvent& sample) {
   const NodeId node = path_of(sample);
   if (sample.reason == perf::SampleReason::leaving) {
@@ -109,9 +100,13 @@ void Recorder::take_sample(const perf::SampleEvent& sample) {
   }
   if (sample.reason == perf::SampleReason::waking) return waits_.woken_by(sample.woken, node);
   if (sample.reason == perf::SampleReason::event) return take_event(sample, node);
+  if (sample.time_ns < start_ns_) return;
   recording_.add(key(sample.thread, Metric::samples), node, 1);
-  recording_.add(key(sample.thread, Metric::cpu_ns), node,
-                 static_cast<std::uint64_t>(sample.period_ns));
+  const auto period_ns = static_cast<std::uint64_t>(sample.period_ns);
+  if (!with_waits_) return recording_.add(key(sample.thread, Metric::cpu_ns), node, period_ns);
+  // A thread that is sampled runs, though the record of its switch may be lost.
+  if (const auto wait = waits_.come(sample.thread, sample.time_ns)) add(*wait);
+  pending_[sample.thread].cpu_ns[node] += period_ns;
 }
 
 void Recorder::take_event(const perf::SampleEvent& sample, NodeId node) {
@@ -131,7 +126,7 @@ void Recorder::take_switch(const perf::SwitchEvent& change) {
 
 void Recorder::add(const Wait& wait) {
   if (!with_waits_) return;
-  ThreadWaits& pending = pending_[wait.thread];
+  ThreadPending& pending = pending_[wait.thread];
   WaitSums& sums = wait.path ? pending.sampled[*wait.path] : pending.others;
   sums.blocked_ns += static_cast<std::uint64_t>(wait.blocked_ns);
   sums.runnable_ns += static_cast<std::uint64_t>(wait.runnable_ns);
@@ -143,18 +138,36 @@ void Recorder::add(const Wait& wait) {
   if (wait.over && wakers_) pending.wakers.add(wait);
 }
 
-void Recorder::flush(ThreadId thread) {
-  const auto pending = pending_.find(thread);
-  if (pending == pending_.end()) return;
-  auto& [sampled, others, wakers] = pending->second;
+void Recorder::flush(ThreadId thread, bool is_last) {
+  if (!with_waits_) return;
+  const auto pending = pending_.try_emplace(thread).first;
+  auto& [cpu_ns, sampled, others, wakers] = pending->second;
+  flush_cpu(thread, cpu_ns, is_last);
   if (wakers_) flush_wakers(thread, wakers);
-  share_out(others, sampled);
+  if (!sampled.empty() || others != WaitSums()) share_out(others, sampled);
   for (const auto& [node, sums] : sampled) {
     recording_.add(key(thread, Metric::blocked_ns), node, sums.blocked_ns);
     recording_.add(key(thread, Metric::runnable_ns), node, sums.runnable_ns);
     recording_.add(key(thread, Metric::waits), node, sums.waits);
   }
   pending_.erase(pending);
+}
+
+// The switches tell how long the thread was on a core, the samples where. What it has run since the
+// last sample is kept for the next one.
+void Recorder::flush_cpu(ThreadId thread, std::map<NodeId, std::uint64_t>& sampled, bool is_last) {
+  if (sampled.empty() && !is_last) return;
+  const auto on_core_ns = waits_.take_on_core(thread);
+  if (sampled.empty() && on_core_ns.value_or(0) > 0) sampled[kRoot];
+  if (on_core_ns && !sampled.empty()) divide(static_cast<std::uint64_t>(*on_core_ns), sampled);
+  for (const auto& [node, value] : sampled) {
+    recording_.add(key(thread, Metric::cpu_ns), node, value);
+  }
+}
+
+void Recorder::start(Nanoseconds time_ns) {
+  start_ns_ = time_ns;
+  waits_.start(time_ns);
 }
 
 void Recorder::record_wakers() {
@@ -172,9 +185,10 @@ void Recorder::flush_wakers(ThreadId thread, Wakers& wakers) {
   for (const auto& [pair, value] : sums) all[pair] += value;
 }
 
-void Recorder::settle(Nanoseconds now_ns) {
+void Recorder::settle(Nanoseconds now_ns, bool is_last) {
   for (const Wait& wait : waits_.cut(now_ns)) add(wait);
-  while (!pending_.empty()) flush(pending_.begin()->first);
+  for (const ThreadId thread : waits_.threads()) flush(thread, is_last);
+  while (!pending_.empty()) flush(pending_.begin()->first, is_last);
 }
 
 void Recorder::begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns) {

@@ -39,22 +39,26 @@ class Recorder {
   // `waits`: the time in which threads waited is recorded. The recording must have an epoch.
   Recorder(RecorderParts parts, Grouping grouping, bool waits, Recording& recording);
 
+  // Only what comes later is counted; waits that have begun before have their paths all the same.
+  void start(Nanoseconds time_ns);
   void record_wakers();  // from now on, for which samples of wake-ups must come
 
   void take(const perf::Event& event);  // in time order
   // The call chain of a thread that has been blocked since it was first seen. All events up to the
   // reading of it were taken.
   void blocked_on(ThreadId thread, const unwind::Chain& chain);
-  // Counts what waits have lasted so far, and gives those without a sampled path to other paths.
-  void settle(Nanoseconds now_ns);
+  // Counts what threads have run and waited so far, and gives what has no sampled path to other
+  // paths. The last time, or before a new program, also what a thread without a sample has run.
+  void settle(Nanoseconds now_ns, bool is_last = false);
   void begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns);
 
   bool has_seen(std::uint32_t tag) const { return event_sums_.contains(tag); }  // of an event
 
  private:
-  struct ThreadWaits {
-    std::map<NodeId, WaitSums> sampled;  // since the last settle()
-    WaitSums others;                     // whose path was not sampled
+  struct ThreadPending {                     // since the last settle()
+    std::map<NodeId, std::uint64_t> cpu_ns;  // by samples
+    std::map<NodeId, WaitSums> sampled;
+    WaitSums others;  // whose path was not sampled
     Wakers wakers;
   };
 
@@ -62,10 +66,10 @@ class Recorder {
   void take_event(const perf::SampleEvent& sample, NodeId node);
   void take_switch(const perf::SwitchEvent& change);
   void add(const Wait& wait);
-  void flush(ThreadId thread);
+  void flush(ThreadId thread, bool is_last = false);
+  void flush_cpu(ThreadId thread, std::map<NodeId, std::uint64_t>& sampled, bool is_last);
   void flush_wakers(ThreadId thread, Wakers& wakers);
-  // Sets is_complete_, too.
-  void count_calls(const unwind::Chain& chain, const perf::SampleEvent& sample, NodeId node);
+  // Counts the calls of the chain and sets is_complete_, too.
   NodeId path_of(const perf::SampleEvent& sample);
   // Sets path_, too. Where threads are told apart by their start, the chain may tell it.
   NodeId node_of(ThreadId thread, const unwind::Chain& chain);
@@ -77,7 +81,8 @@ class Recorder {
   bool with_waits_;
   std::optional<WakersWithoutPath> wakers_;  // if wakers are recorded
   Waits waits_;
-  std::map<ThreadId, ThreadWaits> pending_;
+  Nanoseconds start_ns_ = 0;
+  std::map<ThreadId, ThreadPending> pending_;
   Edges edges_;
   std::map<std::uint32_t, std::uint64_t> event_sums_;  // of values in the whole recording, by tag
   std::vector<LocationId> path_;                       // of the present sample, outermost first

@@ -79,10 +79,14 @@ enum class Metric : std::uint8_t {
   waits,        // times at which it stopped running
   new_min,      // calls that the samples have seen, at least (edges.h); of the last call alone
   new_max,      // the same, at most
+  chains,       // what the log has instead of the last two (calls_seen.h)
+  new_to,
+  new_below,
 };
 constexpr auto names_of(Metric) {
-  return std::array<std::string_view, 7>{"samples", "cpu_ns",  "blocked_ns", "runnable_ns",
-                                         "waits",   "new_min", "new_max"};
+  return std::array<std::string_view, 10>{"samples", "cpu_ns",   "blocked_ns", "runnable_ns",
+                                          "waits",   "new_min",  "new_max",    "chains",
+                                          "new_to",  "new_below"};
 }
 
 // An event that the user asked for, which is summed for each path, too.

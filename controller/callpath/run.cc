@@ -148,6 +148,7 @@ class Run {
     counts_.start(monotonic_now());
     hooks_.followed();
     begin_ns_ = drained_ns_ = monotonic_now();
+    recorder_.start(begin_ns_);
     epochs_.start(begin_ns_);
     if (lives_) lives_->start(begin_ns_);
     read_blocked();
@@ -160,7 +161,7 @@ class Run {
       take_events();
       do_at_times(monotonic_now());
     }
-    recorder_.settle(drained_ns_);
+    recorder_.settle(drained_ns_, true);
     update_losses();
     warn_of_events();
     recording_.controller_cpu_share =

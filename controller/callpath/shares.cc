@@ -30,6 +30,14 @@ std::vector<std::uint64_t> divided(std::uint64_t sum, const std::vector<std::uin
   return parts;
 }
 
+void divide(std::uint64_t sum, std::map<NodeId, std::uint64_t>& values) {
+  std::vector<std::uint64_t> weights;
+  for (const auto& [node, value] : values) weights.push_back(value);
+  const auto parts = divided(sum, weights);
+  std::size_t next = 0;
+  for (auto& [node, value] : values) value = parts[next++];
+}
+
 void share_out(const WaitSums& others, std::map<NodeId, WaitSums>& sampled) {
   if (sampled.empty()) sampled[kRoot];
   std::vector<std::uint64_t> blocked, runnable, waits;

@@ -13,10 +13,14 @@ Waits::Thread* Waits::find(ThreadId thread) {
 
 // Counts the time since the last change. Records of several rings may be out of order by some
 // nanoseconds.
-void Waits::pass(Thread& thread, Nanoseconds time_ns) {
-  const Nanoseconds passed_ns = std::max<Nanoseconds>(0, time_ns - thread.since_ns);
+void Waits::pass(Thread& thread, Nanoseconds time_ns) const {
+  const Nanoseconds since_ns = std::max(thread.since_ns, start_ns_);
+  const Nanoseconds passed_ns = std::max<Nanoseconds>(0, time_ns - since_ns);
   ThreadTimes& times = thread.times;
-  if (thread.state == State::running) times.on_core_ns += passed_ns;
+  if (thread.state == State::running) {
+    times.on_core_ns += passed_ns;
+    thread.fresh_on_core_ns += passed_ns;
+  }
   if (thread.state == State::blocked) {
     times.blocked_ns += passed_ns;
     thread.blocked_ns += passed_ns;
@@ -55,6 +59,7 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
   Thread* thread = find(id);
   if (thread == nullptr) return;
   pass(*thread, time_ns);
+  has_switched_ = true;
   thread->state = preempted ? State::runnable : State::blocked;
   thread->since_begin = false;
   thread->path = std::exchange(thread->next_path, std::nullopt);
@@ -83,7 +88,7 @@ std::optional<Wait> Waits::come(ThreadId id, Nanoseconds time_ns) {
   if (thread == nullptr) return std::nullopt;
   pass(*thread, time_ns);
   const bool waited = std::exchange(thread->state, State::running) != State::running;
-  return waited ? std::optional(take(id, *thread, true)) : std::nullopt;
+  return waited && time_ns > start_ns_ ? std::optional(take(id, *thread, true)) : std::nullopt;
 }
 
 std::optional<Wait> Waits::end(ThreadId id, Nanoseconds time_ns) {
@@ -100,6 +105,18 @@ std::vector<Wait> Waits::cut(Nanoseconds time_ns) {
     waits.push_back(take(known.id, known.thread, false));
   }
   return waits;
+}
+
+std::optional<Nanoseconds> Waits::take_on_core(ThreadId id) {
+  Thread* thread = find(id);
+  if (thread == nullptr || !has_switched_) return std::nullopt;
+  return std::exchange(thread->fresh_on_core_ns, 0);
+}
+
+std::vector<ThreadId> Waits::threads() const {
+  std::vector<ThreadId> ids;
+  for (const auto& [tid, known] : threads_) ids.push_back(known.id);
+  return ids;
 }
 
 Wait Waits::take(ThreadId id, Thread& thread, bool over) {

@@ -46,6 +46,8 @@ struct Wait {
 
 class Waits {
  public:
+  // Only what comes later is counted.
+  void start(Nanoseconds time_ns) { start_ns_ = time_ns; }
   // A thread is seen from this time on. Of one that is `blocked`, no path is known yet.
   void begin(ThreadId thread, Nanoseconds time_ns, bool blocked);
   // The path of a thread that has been blocked since it was first seen; nothing otherwise.
@@ -61,13 +63,19 @@ class Waits {
   // Cuts all waits at this time, so that what they have lasted is counted, and they go on.
   std::vector<Wait> cut(Nanoseconds time_ns);
 
+  // Returns how long the thread was on a core since the last such call, up to the last change or
+  // cut; nullopt if the thread is not known, or no switch was seen of any thread.
+  std::optional<Nanoseconds> take_on_core(ThreadId thread);
+  std::vector<ThreadId> threads() const;  // that have begun and not ended
+
   // Returns the times of a thread that has begun and not ended, for tests.
   const ThreadTimes& times(ThreadId thread) { return find(thread)->times; }
 
  private:
   enum class State { running, blocked, runnable };
   struct Thread {
-    ThreadTimes times;  // since it began
+    ThreadTimes times;                 // since it began
+    Nanoseconds fresh_on_core_ns = 0;  // not yet taken
     State state = State::running;
     bool since_begin = false;     // the wait is that in which it was first seen
     Nanoseconds since_ns = 0;     // of the state, or of the last cut
@@ -87,10 +95,12 @@ class Waits {
   };
 
   Thread* find(ThreadId thread);
-  static void pass(Thread& thread, Nanoseconds time_ns);
+  void pass(Thread& thread, Nanoseconds time_ns) const;
   static Wait take(ThreadId id, Thread& thread, bool over);
 
   std::unordered_map<Tid, Known> threads_;
+  Nanoseconds start_ns_ = 0;
+  bool has_switched_ = false;  // any thread
 };
 
 }  // namespace causalctl::callpath

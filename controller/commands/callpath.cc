@@ -20,6 +20,7 @@
 #include "controller/base/error.h"
 #include "controller/base/number.h"
 #include "controller/base/printable.h"
+#include "controller/callpath/calls_seen.h"
 #include "controller/callpath/event_spec.h"
 #include "controller/callpath/log.h"
 #include "controller/callpath/run.h"
@@ -221,6 +222,7 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
   status.clear();
   recording.ended = true;
   write([&] { log->end(recording); });
+  INVARIANT(callpath::sum_calls(recording));
   CallpathView view;
   view.wakers = settings.wakers && !recording.wakers.empty();
   write_callpath_report({&recording, 1}, {}, arguments.report, view);

@@ -1,8 +1,10 @@
 #include "controller/callpath/log.h"
 
 #include <catch2/catch.hpp>
+#include <random>
 
 #include "controller/base/error.h"
+#include "controller/callpath/calls_seen.h"
 #include "tests/support/folder.h"
 #include "tests/unit/callpath/recordings.h"
 
@@ -150,6 +152,26 @@ TEST_CASE("a recording survives the log, written in steps", "[callpath][log]") {
   CHECK(r.reason == EndReason::duration);
 }
 
+TEST_CASE("the calls that samples have seen survive the log", "[callpath][log]") {
+  const Folder folder;
+  std::vector<Recording> states(3, small_recording());
+  std::mt19937 random(7);
+  for (int i = 0; i < 500; ++i) {
+    const auto node = static_cast<NodeId>(1 + random() % (states[0].tree.size() - 1));
+    std::vector<bool> is_new;
+    for (NodeId at = node; at != kRoot; at = states[0].tree.node(at).parent) {
+      is_new.push_back(random() % 2 == 0);
+    }
+    for (std::size_t state = i < 200 ? 1 : 2; state < 3; ++state) {
+      count_calls(is_new, node, 0, 0, states[state]);
+    }
+  }
+  const std::string text = written(folder, states);
+  CHECK_THAT(text, !Contains("new_min") && Contains("new_below"));
+  REQUIRE(sum_calls(states[2]));
+  CHECK(values(parse_log(text, "l").runs.at(0)) == values(states[2]));
+}
+
 TEST_CASE("times that are told again and again are not added up", "[callpath][log]") {
   const Folder folder;
   const std::string path = folder.file("long.jsonl");
@@ -255,6 +277,9 @@ TEST_CASE("cells of a log must be of nodes that are there, and add up", "[callpa
   CHECK_THAT(refusal(cells("\"samples\"", "1")), Contains("2 numbers each"));
   CHECK_THAT(refusal(cells("\"samples\"", "1,9000000000000000000")), Contains("add up"));
   CHECK_THAT(refusal(cells("\"samples\"", "1,-1")), Contains("whole number"));
+  // What only a cut or damaged log has: a part of the path that is new, but no sample of it.
+  CHECK(parse_log(cells("\"new_to\",\"new_below\"", "1,0,7"), "l").runs.at(0).slices.empty());
+  CHECK(parse_log(cells("\"new_to\"", "1,7"), "l").runs.at(0).slices.empty());
   CHECK_THAT(refusal(begin + R"({"type":"nodes","run":"a","n":6,"first":2,"nodes":[1,0,2,0]})"),
              Contains("there twice") || Contains("parent"));
   CHECK_THAT(refusal(begin + R"({"type":"nodes","run":"a","n":6,"first":2,"nodes":[3,0]})"),

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/callpath/calls_seen.h"
+
 namespace causalctl {
 
 using callpath::Grouping;
@@ -47,8 +49,10 @@ struct Fixture {
     recording.epochs.push_back({0, "start"});
     return recording;
   }
-  void sample(ThreadId thread, std::vector<Address> chain, Nanoseconds worth) {
+  void sample(ThreadId thread, std::vector<Address> chain, Nanoseconds worth,
+              Nanoseconds time_ns = 0) {
     perf::SampleEvent event;
+    event.time_ns = time_ns;
     event.thread = thread;
     event.callers = std::move(chain);
     event.period_ns = worth;
@@ -80,6 +84,7 @@ TEST_CASE("a sample's time is its path's, outermost call first", "[callpath]") {
   Fixture fixture(Grouping::all);
   fixture.sample(kOne, {1, 2, 3}, 900);
   fixture.sample(kTwo, {1, 2, 3}, 1100);
+  fixture.recorder.settle(0);
   CHECK(fixture.value(Metric::cpu_ns, {1003, 1002, 1}) == 2000);
   CHECK(fixture.value(Metric::samples, {1003, 1002, 1}) == 2);
   CHECK(fixture.recording.chains.complete == 2);
@@ -88,6 +93,40 @@ TEST_CASE("a sample's time is its path's, outermost call first", "[callpath]") {
   CHECK(fixture.recording.chains.incomplete == 1);
   CHECK(fixture.recording.chains.copy_short == 1);
   CHECK(fixture.recording.chains.searched == 0);
+}
+
+TEST_CASE("a thread's time on a core is divided like its samples", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  const auto switched = [&](Nanoseconds time_ns, perf::SwitchKind kind) {
+    fixture.recorder.take(perf::SwitchEvent{kOne, time_ns, 0, kind});
+  };
+  fixture.recorder.start(1000);
+  fixture.sample(kOne, {1}, 300, 500);  // before the start
+  fixture.sample(kOne, {1}, 300, 1400);
+  fixture.sample(kOne, {2}, 100, 1700);
+  switched(2000, perf::SwitchKind::out_blocked);
+  switched(2500, perf::SwitchKind::in);
+  fixture.recorder.settle(2500);
+  CHECK(fixture.value(Metric::samples, {1}) == 1);
+  CHECK(fixture.value(Metric::cpu_ns, {1}) == 750);
+  CHECK(fixture.value(Metric::cpu_ns, {2}) == 250);
+  // What it runs without a sample counts with the next one.
+  fixture.recorder.settle(2600);
+  CHECK(fixture.value(Metric::cpu_ns, {1}) == 750);
+  fixture.sample(kOne, {1}, 300, 2650);
+  fixture.recorder.settle(2700);
+  CHECK(fixture.value(Metric::cpu_ns, {1}) == 950);
+  // Nor is it lost if none comes.
+  switched(2720, perf::SwitchKind::out_blocked);
+  fixture.recorder.take(perf::ThreadExitEvent{kOne, 2800});
+  CHECK(fixture.value(Metric::cpu_ns, {}) == 20);
+  // A thread of which a sample comes runs, though no record said so.
+  switched(2900, perf::SwitchKind::out_blocked);
+  fixture.recorder.take(perf::SwitchEvent{kTwo, 2900, 0, perf::SwitchKind::out_blocked});
+  fixture.sample(kTwo, {2}, 100, 2950);
+  fixture.recorder.settle(3000, true);
+  CHECK(fixture.value(Metric::blocked_ns, {}) == 500 + 80 + 50);
+  CHECK(fixture.value(Metric::cpu_ns, {2}) == 250 + 1900 + 50);
 }
 
 TEST_CASE("a complete chain with a caller that was searched for is told", "[callpath]") {
@@ -105,10 +144,13 @@ TEST_CASE("a call is counted once, and anew in another program", "[callpath]") {
   fixture.stack = 0x7000;
   fixture.sample(kOne, {1, 2, 3}, 1000);
   fixture.sample(kOne, {1, 2, 3}, 1000);
-  CHECK(fixture.value(Metric::new_min, {1003, 1002, 1}) == 1);
-  CHECK(fixture.value(Metric::new_max, {1003, 1002, 1}) == 2);
+  Recording so_far = fixture.recording;
+  REQUIRE(callpath::sum_calls(so_far));
+  CHECK(so_far.slices[{0, 0, Metric::new_min}] == callpath::Slice{{1, 1}, {2, 1}, {3, 1}});
+  CHECK(so_far.slices[{0, 0, Metric::new_max}] == callpath::Slice{{1, 2}, {2, 2}, {3, 2}});
   fixture.recorder.take(perf::ExecEvent{kOne, 10});
   fixture.sample(kOne, {1, 2, 3}, 1000);
+  REQUIRE(callpath::sum_calls(fixture.recording));
   CHECK(fixture.value(Metric::new_min, {1003, 1002, 1}) == 2);
   CHECK(fixture.value(Metric::new_max, {1003, 1002, 1}) == 3);
 }
@@ -162,6 +204,7 @@ TEST_CASE("threads are grouped by the name that they have", "[callpath]") {
   fixture.recorder.take(perf::NameEvent{kTwo, 5, "worker"});
   fixture.sample(kOne, {1}, 10);
   fixture.sample(kTwo, {1}, 10);
+  fixture.recorder.settle(0);
   REQUIRE(fixture.recording.groups.size() == 2);
   CHECK(fixture.recording.groups[0].name == "name100");
   CHECK(fixture.recording.groups[1].name == "worker");
@@ -225,10 +268,10 @@ TEST_CASE("an epoch ends what came before it", "[callpath]") {
   fixture.sample(kTwo, {1, 2}, 0);
   fixture.recorder.take(perf::SwitchEvent{kTwo, 100, 0, perf::SwitchKind::out_blocked});
   fixture.recorder.begin_epoch(500, "time", 500);
-  fixture.sample(kOne, {1}, 30);
+  fixture.sample(kOne, {1}, 30, 600);
   fixture.recorder.settle(700);
-  CHECK(fixture.value(Metric::cpu_ns, {1}, 0, 0) == 10);
-  CHECK(fixture.value(Metric::cpu_ns, {1}, 0, 1) == 30);
+  CHECK(fixture.value(Metric::cpu_ns, {1}, 0, 0) == 500);
+  CHECK(fixture.value(Metric::cpu_ns, {1}, 0, 1) == 200);
   CHECK(fixture.value(Metric::blocked_ns, {1002, 1}, 0, 0) == 400);
   CHECK(fixture.value(Metric::blocked_ns, {1002, 1}, 0, 1) == 200);
 }
