@@ -19,6 +19,8 @@ perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
   return attr;
 }
 
+// A thread that waits is there to be read if its stack is deeper.
+constexpr unsigned kLeavingStackBytes = 8 * 1024;
 constexpr std::uint64_t kFewestLeaves = 1 << 20;  // sampled of so many switches at least one
 constexpr std::uint64_t kRedrawn = 8;  // once in so many calls a period is drawn without need
 
@@ -84,9 +86,9 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   if (enabled && own_ring) sampling_.enable();
   leaving_ = EventFd();
   if (plan.leaving && own_ring) {
-    auto leaving =
-        EventFd::open(enabled_if(leaving_attr(fields.stack_bytes, leaves_every_), enabled),
-                      thread_.tid, "sampling of switches", &sampling_);
+    const unsigned stack_bytes = std::min(fields.stack_bytes, kLeavingStackBytes);
+    auto leaving = EventFd::open(enabled_if(leaving_attr(stack_bytes, leaves_every_), enabled),
+                                 thread_.tid, "sampling of switches", &sampling_);
     if (!leaving) return false;
     leaving_ = std::move(*leaving);
   }
