@@ -21,6 +21,7 @@
 #include "controller/callpath/places.h"
 #include "controller/callpath/recorder.h"
 #include "controller/callpath/watched_events.h"
+#include "controller/perf/core_sampling.h"
 #include "controller/perf/session.h"
 #include "controller/session/losses.h"
 #include "controller/symbols/call_chain.h"
@@ -37,7 +38,7 @@ constexpr std::size_t kDepth = 2048;
 constexpr unsigned kKernelDepth = 127;  // of frame pointers, which Go's chains need
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
-constexpr Nanoseconds kLatest = 2;    // intervals of a late reader for which the rings have room
+constexpr Nanoseconds kLatest = 2;     // intervals of a late reader for which the rings have room
 constexpr unsigned kMostLeaving = 64;  // samples of one thread's switches between two drains
 constexpr Nanoseconds kWriteEvery = kSecond;
 constexpr std::size_t kMostBlocked = 1000;  // threads whose stack is read at the beginning
@@ -48,12 +49,13 @@ constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
 constexpr std::size_t kMostUprobeEvents = 64;
 
-perf::SessionOptions session_options(const Settings& settings,
+perf::SessionOptions session_options(Pid target, const Settings& settings,
                                      const std::vector<WatchedEvent>& events) {
   perf::SessionOptions options;
   options.period_ns = settings.period_ns;
   options.seed = settings.seed;
   options.stack_bytes = kStackBytes;
+  options.by_core = events.empty() && perf::core_sampling_pays(target, settings.period_ns);
   options.leaving = settings.waits;
   options.wake_edges = settings.waits;
   options.wakers = settings.wakers;
@@ -106,7 +108,7 @@ class Run {
         hooks_(hooks),
         recording_(recording),
         events_(find_events(target, settings, recording)),
-        session_(target, session_options(settings, events_)),
+        session_(target, session_options(target, settings, events_)),
         unwinder_(target),
         places_(target, recording),
         following_(unwinder_),

@@ -72,6 +72,22 @@ std::optional<EventFd> EventFd::open(const perf_event_attr& attr, Tid tid, std::
                           hint_for(Call::open, error_number, attr, system_facts()));
 }
 
+std::optional<EventFd> EventFd::open_on_core(const perf_event_attr& attr, int core,
+                                             std::string_view what) {
+  constexpr Tid kAnyThread = -1;
+  const auto open = [&] {
+    return static_cast<int>(
+        syscall(SYS_perf_event_open, &attr, kAnyThread, core, -1, PERF_FLAG_FD_CLOEXEC));
+  };
+  int fd = open();
+  if (fd < 0 && errno == EMFILE && raise_descriptor_limit()) fd = open();
+  if (fd >= 0) return EventFd(Fd(fd), attr, what);
+  const int error_number = errno;
+  if (error_number == ENODEV) return std::nullopt;
+  throw Error::from_errno(fmt::format("perf_event_open({}, core {})", what, core), error_number,
+                          hint_for(Call::open, error_number, attr, system_facts()));
+}
+
 EventFd::EventFd(Fd fd, const perf_event_attr& attr, std::string_view what)
     : fd_(std::move(fd)), attr_(attr), what_(what) {
   control(PERF_EVENT_IOC_ID, reinterpret_cast<unsigned long>(&id_), "ID");

@@ -33,6 +33,10 @@ class EventFd {
                                                    std::string_view what,
                                                    const EventFd* output = nullptr);
 
+  // Opens `attr` on one core, for all processes. Returns nullopt if the core is offline.
+  [[nodiscard]] static std::optional<EventFd> open_on_core(const perf_event_attr& attr, int core,
+                                                           std::string_view what);
+
   int get() const { return fd_.get(); }
   Fd release() { return std::move(fd_); }
   explicit operator bool() const { return static_cast<bool>(fd_); }

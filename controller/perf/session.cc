@@ -42,6 +42,7 @@ Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
       uprobes_(target),
       peers_(target, options.ours, plan.waking, may_lock_),
       limits_(std::move(plan.limits)) {
+  open_cores(options.seed);
   scan_until_stable();
   if (threads_.empty()) throw TargetGone(fmt::format("process {} is not there", target_));
 }
@@ -49,6 +50,7 @@ Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
 void Session::start() {
   plan_.running = true;
   for (auto& [tid, events] : threads_) events.start(plan_);
+  if (cores_ && plan_.sampling_on) cores_->enable(true);
   uprobes_.start();
   if (plan_.peers && plan_.waking) peers_.start(*plan_.waking);
   // Until now nothing told of births and deaths.
@@ -96,10 +98,11 @@ void Session::enable_sampling(bool on) {
   plan_.sampling_on = on;
   if (!plan_.running) return;
   for (auto& [tid, events] : threads_) events.enable_sampling(on);
+  if (cores_) cores_->enable(on);
 }
 
 void Session::set_stack_bytes(unsigned bytes) {
-  INVARIANT(bytes % 8 == 0 && plan_.events.empty());
+  INVARIANT(bytes % 8 == 0 && plan_.events.empty() && !plan_.by_core);
   if (bytes == plan_.sampling.stack_bytes) return;
   plan_.sampling.stack_bytes = bytes;
   for (auto& [tid, events] : threads_) {
@@ -110,13 +113,14 @@ void Session::set_stack_bytes(unsigned bytes) {
 }
 
 void Session::set_period(Nanoseconds period_ns) {
-  INVARIANT(period_ns > 0);
+  INVARIANT(period_ns > 0 && !plan_.by_core);
   plan_.sampling.period_ns = period_ns;
   for (auto& [tid, events] : threads_) events.set_period(draw_period(), monotonic_now());
 }
 
 // Randomised so that sampling does not lock onto the program's rhythm (DCPI §4.1.1).
 void Session::jitter() {
+  if (cores_) cores_->jitter();
   for (auto& [tid, events] : threads_) {
     if (events.sampled_since_set_period()) events.set_period(draw_period(), monotonic_now());
   }
@@ -140,6 +144,7 @@ std::vector<Event> Session::drain(Nanoseconds now_ns) {
   losses_.records_lost += uprobes_.read();
   give_hits(now_ns - kLongestUnknown);
   move_renamed();
+  if (cores_) read_cores();
   for (const ThreadId thread : std::exchange(exits_, {})) {
     const auto entry = threads_.find(thread.tid);
     if (entry != threads_.end() && entry->second.thread() == thread) finish(thread.tid, now_ns);

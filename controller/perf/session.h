@@ -23,6 +23,7 @@
 
 #include "controller/base/types.h"
 #include "controller/perf/attrs.h"
+#include "controller/perf/core_sampling.h"
 #include "controller/perf/event_closer.h"
 #include "controller/perf/event_source.h"
 #include "controller/perf/events.h"
@@ -94,6 +95,7 @@ class Session final : public EventSource {
   };
 
   Session(Pid target, const SessionOptions& options, SessionPlan plan);
+  void open_cores(std::uint64_t seed);
   Nanoseconds draw_period();
   bool open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns);
   bool open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns);
@@ -102,6 +104,7 @@ class Session final : public EventSource {
   void keep_counts(const ThreadEvents& events);
 
   void read(ThreadEvents& events);
+  void read_cores();
   void handle(ThreadEvents& events, const Record& record);
   void handle_sample(ThreadEvents& events, const SampleRecord& record);
   void handle_event(SampledEvent& event, ThreadId thread, const SampleRecord& record);
@@ -126,6 +129,7 @@ class Session final : public EventSource {
 
   EventCloser closer_;
   std::map<Tid, ThreadEvents> threads_;
+  std::optional<CoreSampling> cores_;  // if they sample the threads
   std::size_t expected_threads_ = 0;
   std::uint32_t last_serial_ = 0;
   std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;  // by tag

@@ -22,6 +22,8 @@ struct SessionOptions {
   unsigned call_chain_depth = 32;  // 0: address only
   unsigned stack_bytes = 0;        // > 0: copy registers and this much stack (multiple of 8)
   bool leaving = false;            // sample threads that leave their core; needs stack_bytes
+  // By the clocks of the cores, if that works here, costs less, and no `events` are sampled.
+  bool by_core = false;
   std::vector<EventTemplate> events = {};  // sampled besides; they need stack_bytes
   // Sample wake-ups that the threads make, too (SampleReason::waking); needs wake edges.
   bool wakers = false;

@@ -7,20 +7,14 @@
 namespace causalctl::perf {
 namespace {
 
-// Gives room for some 16 samples between two readings. The kernel cannot map more than it has
-// contiguous page lists for, and megabytes per thread would be a waste.
-unsigned stack_ring_pages(unsigned stack_bytes, unsigned most) {
-  constexpr unsigned kSamples = 16, kOtherBytes = 1024, kPage = 4096;
-  return std::min(most, std::bit_ceil(kSamples * (stack_bytes + kOtherBytes) / kPage));
-}
-
 perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
   attr.disabled = enabled ? 0 : 1;
   return attr;
 }
 
-// A thread that waits is there to be read if its stack is deeper.
-constexpr unsigned kLeavingStackBytes = 8 * 1024;
+// sendmsg(2) is called with 16 KB of vectors on the stack by some. A thread that waits is there to be
+// read if its stack is deeper.
+constexpr unsigned kLeavingStackBytes = 24 * 1024;
 constexpr std::uint64_t kFewestLeaves = 1 << 20;  // sampled of so many switches at least one
 constexpr std::uint64_t kRedrawn = 8;  // once in so many calls a period is drawn without need
 
@@ -28,9 +22,16 @@ constexpr std::uint64_t kRedrawn = 8;  // once in so many calls a period is draw
 
 unsigned stack_ring_limit(std::size_t threads) {
   constexpr std::size_t kAll = 1U << 15U;  // pages of all threads: 128 MiB
-  constexpr std::size_t kMost = 256, kFewest = 16;
+  constexpr std::size_t kMost = 512, kFewest = 16;
   return static_cast<unsigned>(
       std::clamp(std::bit_floor(kAll / std::max<std::size_t>(threads, 1)), kFewest, kMost));
+}
+
+// Gives room for some 16 samples between two readings. The kernel cannot map more than it has
+// contiguous page lists for, and megabytes per thread would be a waste.
+unsigned stack_ring_pages(unsigned stack_bytes, unsigned most) {
+  constexpr unsigned kSamples = 16, kOtherBytes = 1024, kPage = 4096;
+  return std::min(most, std::bit_ceil(kSamples * (stack_bytes + kOtherBytes) / kPage));
 }
 
 unsigned ring_pages(std::size_t threads, bool may_lock) {
@@ -71,6 +72,7 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
 
 bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   if (!plan.sample) return true;
+  if (plan.by_core) return reopen_leaving(plan, nullptr);
   SamplingFields fields = plan.sampling;
   fields.period_ns = period_ns_;
   const bool own_ring = fields.stack_bytes > 0;
@@ -84,16 +86,29 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
                : Ring();
   sampling_ = std::move(*event);
   if (enabled && own_ring) sampling_.enable();
-  leaving_ = EventFd();
-  if (plan.leaving && own_ring) {
-    const unsigned stack_bytes = std::min(fields.stack_bytes, kLeavingStackBytes);
-    auto leaving = EventFd::open(enabled_if(leaving_attr(stack_bytes, leaves_every_), enabled),
-                                 thread_.tid, "sampling of switches", &sampling_);
-    if (!leaving) return false;
-    leaving_ = std::move(*leaving);
-  }
+  if (!reopen_leaving(plan, own_ring ? &sampling_ : nullptr)) return false;
   kernel_ = fields.kernel;
   last_count_ = 0;
+  update_layouts();
+  return true;
+}
+
+// Writes into the ring of `output`, or into one of its own.
+bool ThreadEvents::reopen_leaving(const ThreadPlan& plan, const EventFd* output) {
+  leaving_ = EventFd();
+  const unsigned stack_bytes = std::min(plan.sampling.stack_bytes, kLeavingStackBytes);
+  if (plan.leaving && stack_bytes > 0) {
+    const bool enabled = plan.running && plan.sampling_on;
+    auto leaving = EventFd::open(
+        enabled_if(leaving_attr(stack_bytes, leaves_every_), enabled && output != nullptr),
+        thread_.tid, "sampling of switches", output);
+    if (!leaving) return false;
+    if (output == nullptr) {
+      stack_ring_ = Ring(leaving->map_ring(plan.stack_ring_limit));
+      if (enabled) leaving->enable();
+    }
+    leaving_ = std::move(*leaving);
+  }
   update_layouts();
   return true;
 }

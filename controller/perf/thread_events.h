@@ -25,6 +25,8 @@ struct ThreadPlan {
   bool switches = true;  // records of switches are wanted
   bool peers = true;     // switches of other processes are wanted, too (peers.h)
   SamplingFields sampling;
+  // The clocks of the cores sample the threads (core_sampling.h): they have none of their own.
+  bool by_core = false;
   bool leaving = false;  // samples of threads that leave their core (needs stack_bytes)
   std::optional<perf_event_attr> waking;
   std::vector<VisitTemplate> visits;  // with the fields that the session adds
@@ -40,8 +42,10 @@ struct ThreadPlan {
 // 12 MB: 512 KiB outlast a controller that is 40 ms late. A user who must not lock all memory has a
 // quota of 516 KiB for each core (perf_event_mlock_kb), of which every thread needs a part.
 unsigned ring_pages(std::size_t threads, bool may_lock);
-// Returns the most pages that the ring for samples with stacks has in each thread.
+// Returns the most pages that the ring for samples with stacks has in each thread (or core).
 unsigned stack_ring_limit(std::size_t threads);
+// Returns how many it has, if they are at most `most`.
+unsigned stack_ring_pages(unsigned stack_bytes, unsigned most);
 
 class ThreadEvents {
  public:
@@ -113,6 +117,7 @@ class ThreadEvents {
 
  private:
   ThreadEvents() = default;
+  bool reopen_leaving(const ThreadPlan& plan, const EventFd* output);
   void update_layouts();
 
   ThreadId thread_;

@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <linux/bpf.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,14 +18,14 @@
 #include "controller/base/procfs.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/bpf_code.h"
+#include "controller/perf/bpf_numbers.h"
 #include "controller/perf/bpf_program.h"
 #include "controller/perf/event.h"
 
 namespace causalctl::perf {
 namespace {
 
-constexpr unsigned kRingBytes = 1 << 20;             // 32,768 hits
-constexpr ino_t kInitialPidNamespace = 0xEFFFFFFCU;  // PROC_PID_INIT_INO of the kernel
+constexpr unsigned kRingBytes = 1 << 20;  // 32,768 hits
 
 // It is newer than the headers of Debian 12 (include/uapi/linux/bpf.h, Linux 6.6).
 constexpr int kTraceUprobeMulti = 48;
@@ -58,48 +57,6 @@ struct RingRecord {  // one hit in the ring
   std::uint64_t tag = 0;
 };
 
-// The pid namespace whose numbers the kernel must report; nullopt: the initial one.
-struct Namespace {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-};
-
-std::optional<Namespace> namespace_of_numbers(Pid target) {
-  struct stat own {};
-  if (stat("/proc/self/ns/pid", &own) != 0 || own.st_ino == kInitialPidNamespace) {
-    return std::nullopt;
-  }
-  if (procfs::in_other_namespace(target, "pid")) {
-    throw Error("the target is in another pid namespace, in which threads have other numbers",
-                "run causalctl on the host, outside of the container");
-  }
-  return Namespace{own.st_dev, own.st_ino};
-}
-
-// Sets r7 to the thread's number and r8 to its process's. Uses the stack's first word.
-void numbers(BpfCode& code, const std::optional<Namespace>& space, BpfCode::Label none) {
-  constexpr int stack = -8;
-  constexpr int half = 32;
-  if (space) {
-    code.set_long(BPF_REG_1, space->device);
-    code.set_long(BPF_REG_2, space->inode);
-    code.move(BPF_REG_3, BPF_REG_10);
-    code.add_number(BPF_REG_3, stack);
-    code.set(BPF_REG_4, 8);
-    code.call(BPF_FUNC_get_ns_current_pid_tgid);
-    code.jump_if(BPF_JNE | BPF_K, BPF_REG_0, 0, 0, none);
-    code.add(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_7, BPF_REG_10, stack, 0);      // pid: the thread's
-    code.add(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_10, stack + 4, 0);  // tgid
-    return;
-  }
-  code.call(BPF_FUNC_get_current_pid_tgid);
-  code.move(BPF_REG_7, BPF_REG_0);
-  code.shift_left(BPF_REG_7, half);
-  code.shift_right(BPF_REG_7, half);
-  code.move(BPF_REG_8, BPF_REG_0);
-  code.shift_right(BPF_REG_8, half);
-}
-
 // Does this at each hit:
 //   if (!shared.started || process != target) return 0
 //   tag = the place's cookie; if (tag >= kMostCountedTags) return 0
@@ -108,7 +65,7 @@ void numbers(BpfCode& code, const std::optional<Namespace>& space, BpfCode::Labe
 //   record = a place in the ring; if there is none: ++shared.lost
 //   else: *record = {time, thread, tag}
 // A program that returned 1 would have the uprobe removed.
-std::vector<bpf_insn> program_for(Pid target, const std::optional<Namespace>& space, int shared,
+std::vector<bpf_insn> program_for(Pid target, const std::optional<PidNamespace>& space, int shared,
                                   int ring) {
   constexpr int context = BPF_REG_6;
   constexpr int thread = BPF_REG_7;
@@ -122,7 +79,7 @@ std::vector<bpf_insn> program_for(Pid target, const std::optional<Namespace>& sp
   code.set_to_map_value(BPF_REG_1, shared);
   code.load(BPF_REG_1, BPF_REG_1, offsetof(Shared, started));
   code.jump_if(BPF_JEQ | BPF_K, BPF_REG_1, 0, 0, end);
-  numbers(code, space, end);
+  put_numbers(code, space, end);
   code.jump_if(BPF_JNE | BPF_K, process, 0, target, end);
   code.call(BPF_FUNC_ktime_get_ns);
   code.store(BPF_REG_10, time_on_stack, BPF_REG_0);

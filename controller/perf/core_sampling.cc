@@ -1,0 +1,127 @@
+#include "controller/perf/core_sampling.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/base/clock.h"
+#include "controller/base/error.h"
+#include "controller/base/procfs.h"
+#include "controller/perf/bpf_code.h"
+#include "controller/perf/bpf_numbers.h"
+#include "controller/perf/bpf_program.h"
+#include "controller/perf/thread_events.h"
+
+namespace causalctl::perf {
+namespace {
+
+// As measured in virtual machines: of a switch of a thread with a clock, and of a tick.
+constexpr double kSwitchCostNs = 7000;
+constexpr double kTickCostNs = 2000;
+constexpr Nanoseconds kLook = 50 * kMillisecond;
+constexpr Nanoseconds kTrial = 20 * kMillisecond;
+
+// Does this at each tick: keep the sample if (process == target).
+Fd program_for(Pid target) {
+  constexpr int process = BPF_REG_8;
+  BpfCode code;
+  const auto other = code.label();
+  const auto end = code.label();
+  put_numbers(code, namespace_of_numbers(target), other);
+  code.jump_if(BPF_JNE | BPF_K, process, 0, target, other);
+  code.set(BPF_REG_0, 1);
+  code.jump(end);
+  code.place(other);
+  code.set(BPF_REG_0, 0);
+  code.place(end);
+  const auto instructions = code.end();
+  return load_bpf_program(BPF_PROG_TYPE_PERF_EVENT, "causalctl_core", instructions);
+}
+
+perf_event_attr core_attr(const SamplingFields& fields) {
+  auto attr = sampling_attr(fields);
+  attr.config = PERF_COUNT_SW_CPU_CLOCK;
+  attr.exclude_idle = 1;
+  return attr;
+}
+
+std::uint64_t switches_of(Pid target) {
+  std::uint64_t sum = 0;
+  for (const Tid tid : procfs::threads(target)) {
+    const auto text = procfs::read_text(fmt::format("/proc/{}/task/{}/schedstat", target, tid));
+    if (text) sum += procfs::parse_switches_in(*text);
+  }
+  return sum;
+}
+
+long cores_online() { return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)); }
+
+}  // namespace
+
+CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, std::uint64_t seed)
+    : mean_period_ns_(fields.period_ns), random_(seed), program_(program_for(target)) {
+  const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
+  const unsigned most = stack_ring_limit(static_cast<std::size_t>(std::max(1, cores)));
+  for (int number = 0; number < cores; ++number) {
+    auto event = EventFd::open_on_core(core_attr(fields), number, "sampling of a core");
+    if (!event) continue;  // it is offline
+    event->set_program(program_.get());
+    Core core;
+    core.ring = Ring(event->map_ring(stack_ring_pages(fields.stack_bytes, most)));
+    core.layouts = {{event->id(), event->attr().sample_type, event->attr().sample_regs_user}};
+    core.event = std::move(*event);
+    core.period_ns = fields.period_ns;
+    cores_.push_back(std::move(core));
+  }
+  jitter();
+}
+
+void CoreSampling::enable(bool on) {
+  for (const Core& core : cores_) on ? core.event.enable() : core.event.disable();
+}
+
+void CoreSampling::jitter() {
+  for (Core& core : cores_) {
+    const double unit = static_cast<double>(random_() >> 11) * 0x1.0p-53;
+    core.period_ns =
+        static_cast<Nanoseconds>(static_cast<double>(mean_period_ns_) * (0.75 + 0.5 * unit));
+    core.event.set_period(core.period_ns);
+  }
+}
+
+std::optional<std::string> why_no_core_sampling() {
+  try {
+    CoreSampling cores(getpid(), {.period_ns = kMillisecond / 2, .stack_bytes = 256}, 1);
+    cores.enable(true);
+    const Nanoseconds until_ns = process_cpu_now() + kTrial;
+    bool seen = false;
+    bool foreign = false;
+    while (!seen && process_cpu_now() < until_ns) {
+      const auto use = [&](const SampleRecord& sample, Nanoseconds) {
+        (sample.common.pid == getpid() ? seen : foreign) = true;
+      };
+      cores.read(use, [](const Record&) {});
+    }
+    if (foreign) return "samples of other processes were not dropped";
+    if (!seen) return "opened, but no sample came";
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+bool core_sampling_pays(Pid target, Nanoseconds period_ns) {
+  const std::uint64_t before = switches_of(target);
+  const Nanoseconds start_ns = monotonic_now();
+  sleep_until(start_ns + kLook);
+  const double passed = static_cast<double>(monotonic_now() - start_ns) / kSecond;
+  const std::uint64_t after = switches_of(target);
+  const double switches = static_cast<double>(after - std::min(before, after)) / passed;
+  const double ticks =
+      static_cast<double>(cores_online()) * kSecond / static_cast<double>(period_ns);
+  return switches * kSwitchCostNs > ticks * kTickCostNs;
+}
+
+}  // namespace causalctl::perf

@@ -1,0 +1,39 @@
+// The part of a session that samples by the clocks of cores.
+#include <fmt/format.h>
+
+#include <variant>
+
+#include "controller/base/error.h"
+#include "controller/perf/session.h"
+#include "controller/perf/translate.h"
+
+namespace causalctl::perf {
+
+void Session::open_cores(std::uint64_t seed) {
+  if (!plan_.by_core) return;
+  try {
+    cores_.emplace(target_, plan_.sampling, seed);
+  } catch (const Error& error) {  // the target is in another pid namespace
+    plan_.by_core = false;
+    limits_.add(fmt::format("threads are not sampled by core: {}", error.what()));
+  }
+}
+
+// Before ended threads are forgotten. What a thread did before it was watched is missing.
+void Session::read_cores() {
+  const auto use = [this](const SampleRecord& record, Nanoseconds period_ns) {
+    const auto thread = threads_.find(record.common.tid);
+    if (thread == threads_.end()) return;
+    auto sample = to_sample_event(record, thread->second.thread(), period_ns, kUserRegisters);
+    if (sample.user.truncated) ++losses_.stacks_copied_in_part;
+    merger_.push(std::move(sample));
+  };
+  losses_.records_lost += cores_->read(use, [this](const Record& record) {
+    if (const auto* lost = std::get_if<LostRecord>(&record)) losses_.records_lost += lost->count;
+    if (const auto* throttle = std::get_if<ThrottleRecord>(&record)) {
+      losses_.throttles += throttle->on ? 1 : 0;
+    }
+  });
+}
+
+}  // namespace causalctl::perf

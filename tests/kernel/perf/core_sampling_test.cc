@@ -1,0 +1,86 @@
+#include "controller/perf/core_sampling.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "controller/base/clock.h"
+#include "tests/kernel/perf/child.h"
+#include "tests/support/skip.h"
+
+namespace causalctl::perf::test {
+namespace {
+
+bool cores_can_be_sampled() {
+  const auto why_not = why_no_core_sampling();
+  if (!why_not) return true;
+  causalctl::test::skip_test_case("cores cannot be sampled here: " + *why_not);
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("The clocks of cores sample the threads of one process", "[perf]") {
+  if (!perf_is_allowed() || !cores_can_be_sampled()) return;
+  Child other([] { spin_for(10 * kSecond); });
+  Child child([] {
+    std::thread(spin_for, 10 * kSecond).detach();
+    spin_for(10 * kSecond);
+  });
+  child.go();
+  other.go();
+  while (cpu_time_of(child.pid()) < 5 * kMillisecond) sleep_until(monotonic_now() + kMillisecond);
+  Session session(child.pid(), {.period_ns = 500 * kMicrosecond,
+                                .call_chain_depth = 0,
+                                .stack_bytes = 1024,
+                                .leaving = true,
+                                .by_core = true});
+  const Nanoseconds before_ns = cpu_time_of(child.pid());
+  session.start();
+  std::vector<Event> events;
+  drain_until(
+      session, events, [](const auto&) { return false; }, 500 * kMillisecond);
+  const Nanoseconds ran_ns = cpu_time_of(child.pid()) - before_ns;
+  std::set<ThreadId> sampled;
+  Nanoseconds sampled_ns = 0;
+  for (const auto& sample : only<SampleEvent>(events)) {
+    if (sample.reason != SampleReason::cpu_time) continue;
+    sampled.insert(sample.thread);
+    sampled_ns += sample.period_ns;
+    REQUIRE(sample.user.registers.size() == 20);
+    if (!sample.in_kernel) CHECK(sample.user.registers[8] == sample.callers.at(0));
+    CHECK_FALSE(sample.user.stack.empty());
+  }
+  const auto threads = session.threads();
+  CHECK(sampled == std::set<ThreadId>(threads.begin(), threads.end()));
+  CHECK(sampled.size() == 2);
+  // Ticks that come late when the machine stalls are one sample.
+  CHECK(static_cast<double>(sampled_ns) > 0.7 * static_cast<double>(ran_ns));
+  CHECK(static_cast<double>(sampled_ns) < 1.3 * static_cast<double>(ran_ns));
+  CHECK(session.losses().records_lost == 0);
+
+  session.enable_sampling(false);
+  drain_until(
+      session, events, [](const auto&) { return false; }, 5 * kMillisecond);
+  events.clear();
+  drain_until(
+      session, events, [](const auto&) { return false; }, 50 * kMillisecond);
+  CHECK(only<SampleEvent>(events).empty());
+}
+
+TEST_CASE("Clocks of cores pay for a process that switches often", "[perf]") {
+  Child busy([] { spin_for(10 * kSecond); });
+  busy.go();
+  CHECK_FALSE(core_sampling_pays(busy.pid(), kMillisecond));
+  Child sleepy([] {
+    for (;;) usleep(1);
+  });
+  sleepy.go();
+  sleep_until(monotonic_now() + 5 * kMillisecond);
+  CHECK(core_sampling_pays(sleepy.pid(), kMillisecond));
+  CHECK_FALSE(core_sampling_pays(sleepy.pid(), 10 * kMicrosecond));
+}
+
+}  // namespace causalctl::perf::test
