@@ -31,17 +31,17 @@ struct Cfa {
 };
 
 // Where a register has the value that it had in the caller.
-struct Place {
+struct RegisterPlace {
   enum class Kind : std::uint8_t { same, undefined, at_cfa, at_expression, other };
   Kind kind = Kind::same;
   std::int64_t offset = 0;  // from the CFA
   Expression expression;
 };
 
-struct State {
+struct RowState {
   Cfa cfa;
-  Place bp;
-  Place return_address;
+  RegisterPlace bp;
+  RegisterPlace return_address;
 };
 
 class Machine {
@@ -58,7 +58,7 @@ class Machine {
 
   Address low() const { return low_; }  // of the row
   Address high() const { return high_; }
-  const State& state() const { return state_; }
+  const RowState& state() const { return state_; }
 
  private:
   bool execute_all(std::span<const std::byte> instructions) {
@@ -75,7 +75,7 @@ class Machine {
       case DW_CFA_advance_loc:
         return advance(operand);
       case DW_CFA_offset:
-        set(operand, Place::Kind::at_cfa, factored(reader_.uleb()));
+        set(operand, RegisterPlace::Kind::at_cfa, factored(reader_.uleb()));
         return true;
       case DW_CFA_restore:
         return restore(operand);
@@ -150,32 +150,33 @@ class Machine {
     const std::uint64_t number = reader_.uleb();
     switch (instruction) {
       case DW_CFA_offset_extended:
-        set(number, Place::Kind::at_cfa, factored(reader_.uleb()));
+        set(number, RegisterPlace::Kind::at_cfa, factored(reader_.uleb()));
         break;
       case DW_CFA_offset_extended_sf:
-        set(number, Place::Kind::at_cfa, factored(static_cast<std::uint64_t>(reader_.sleb())));
+        set(number, RegisterPlace::Kind::at_cfa,
+            factored(static_cast<std::uint64_t>(reader_.sleb())));
         break;
       case DW_CFA_GNU_negative_offset_extended:
-        set(number, Place::Kind::at_cfa, factored(0 - reader_.uleb()));
+        set(number, RegisterPlace::Kind::at_cfa, factored(0 - reader_.uleb()));
         break;
       case DW_CFA_restore_extended:
         return restore(number);
       case DW_CFA_undefined:
-        set(number, Place::Kind::undefined);
+        set(number, RegisterPlace::Kind::undefined);
         break;
       case DW_CFA_same_value:
-        set(number, Place::Kind::same);
+        set(number, RegisterPlace::Kind::same);
         break;
       case DW_CFA_expression:
-        set(number, Place::Kind::at_expression, 0, expression());
+        set(number, RegisterPlace::Kind::at_expression, 0, expression());
         break;
       case DW_CFA_val_expression:
         expression();
-        set(number, Place::Kind::other);
+        set(number, RegisterPlace::Kind::other);
         break;
       default:  // DW_CFA_register, DW_CFA_val_offset and DW_CFA_val_offset_sf
         reader_.uleb();
-        set(number, Place::Kind::other);
+        set(number, RegisterPlace::Kind::other);
     }
     return true;
   }
@@ -203,17 +204,18 @@ class Machine {
 
   Expression expression() { return reader_.take(reader_.uleb()); }
 
-  static Place* place(State& state, std::uint64_t number) {
+  static RegisterPlace* place(RowState& state, std::uint64_t number) {
     if (number == kRbp) return &state.bp;
     return number == kReturnAddress ? &state.return_address : nullptr;
   }
 
-  void set(std::uint64_t number, Place::Kind kind, std::int64_t offset = 0, Expression bytes = {}) {
-    if (Place* changed = place(state_, number)) *changed = {kind, offset, bytes};
+  void set(std::uint64_t number, RegisterPlace::Kind kind, std::int64_t offset = 0,
+           Expression bytes = {}) {
+    if (RegisterPlace* changed = place(state_, number)) *changed = {kind, offset, bytes};
   }
 
   bool restore(std::uint64_t number) {
-    if (Place* changed = place(state_, number)) *changed = *place(initial_, number);
+    if (RegisterPlace* changed = place(state_, number)) *changed = *place(initial_, number);
     return true;
   }
 
@@ -223,9 +225,9 @@ class Machine {
   Address low_;
   Address high_;
   bool done_ = false;
-  State state_;
-  State initial_;  // after the instructions of the CIE
-  std::vector<State> remembered_;
+  RowState state_;
+  RowState initial_;  // after the instructions of the CIE
+  std::vector<RowState> remembered_;
 };
 
 bool set_offset(std::int32_t& to, std::int64_t value) {
@@ -271,38 +273,38 @@ bool set_cfa(FrameRule& rule, const Cfa& cfa) {
   return set_offset(rule.cfa_offset, cfa.offset);
 }
 
-bool set_bp(FrameRule& rule, const Place& place) {
+bool set_bp(FrameRule& rule, const RegisterPlace& place) {
   switch (place.kind) {
-    case Place::Kind::same:
+    case RegisterPlace::Kind::same:
       rule.bp = FrameRule::Bp::same;
       return true;
-    case Place::Kind::undefined:
+    case RegisterPlace::Kind::undefined:
       rule.bp = FrameRule::Bp::lost;
       return true;
-    case Place::Kind::at_cfa:
+    case RegisterPlace::Kind::at_cfa:
       rule.bp = FrameRule::Bp::saved;
       return set_offset(rule.bp_offset, place.offset);
-    case Place::Kind::at_expression: {
+    case RegisterPlace::Kind::at_expression: {
       ByteReader reader(place.expression);
       rule.bp = FrameRule::Bp::at_bp;
       return reader.byte() == DW_OP_breg6 && set_offset(rule.bp_offset, reader.sleb()) &&
              reader.at_end() && !reader.failed();
     }
-    case Place::Kind::other:
+    case RegisterPlace::Kind::other:
       break;
   }
   return false;
 }
 
-FrameRule rule_of(const FrameEntry& entry, const State& state) {
+FrameRule rule_of(const FrameEntry& entry, const RowState& state) {
   FrameRule rule;
   // The rules for a signal's frame find other registers than the three of a FrameRule.
   if (entry.signal || entry.return_address != kReturnAddress) return {};
-  if (state.return_address.kind == Place::Kind::undefined) {
+  if (state.return_address.kind == RegisterPlace::Kind::undefined) {
     rule.kind = FrameRule::Kind::outermost;
     return rule;
   }
-  const bool simple = state.return_address.kind == Place::Kind::at_cfa &&
+  const bool simple = state.return_address.kind == RegisterPlace::Kind::at_cfa &&
                       state.return_address.offset == -8 && set_cfa(rule, state.cfa) &&
                       set_bp(rule, state.bp);
   if (!simple) return {};

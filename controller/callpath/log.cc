@@ -256,7 +256,9 @@ void LogWriter::append_rows(const SliceKey& key, const std::vector<std::string_v
     auto& into = lines[list.size() < kFewRows ? others : grown];
     into.insert(into.end(), list.begin(), list.end());
   }
-  for (auto& [grown, list] : lines) {
+  for (auto& line : lines) {
+    const std::uint64_t grown = line.first;
+    auto& list = line.second;
     std::sort(list.begin(), list.end(),
               [](const auto& a, const auto& b) { return a.front().node < b.front().node; });
     in_parts(0, list.size(), [&](std::size_t first, std::size_t last) {

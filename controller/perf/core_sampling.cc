@@ -21,7 +21,7 @@ namespace {
 constexpr double kSwitchCostNs = 7000;
 constexpr double kTickCostNs = 2000;
 constexpr Nanoseconds kLook = 50 * kMillisecond;
-constexpr Nanoseconds kTrial = 20 * kMillisecond;
+constexpr Nanoseconds kOwnTrial = 20 * kMillisecond;
 
 // Does this at each tick: keep the sample if (process == target).
 Fd program_for(Pid target) {
@@ -95,7 +95,7 @@ std::optional<std::string> why_no_core_sampling() {
   try {
     CoreSampling cores(getpid(), {.period_ns = kMillisecond / 2, .stack_bytes = 256}, 1);
     cores.enable(true);
-    const Nanoseconds until_ns = process_cpu_now() + kTrial;
+    const Nanoseconds until_ns = process_cpu_now() + kOwnTrial;
     bool seen = false;
     bool foreign = false;
     while (!seen && process_cpu_now() < until_ns) {

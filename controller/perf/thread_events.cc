@@ -12,8 +12,8 @@ perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
   return attr;
 }
 
-// sendmsg(2) is called with 16 KB of vectors on the stack by some. A thread that waits is there to be
-// read if its stack is deeper.
+// sendmsg(2) is called with 16 KB of vectors on the stack by some. A thread that waits is there to
+// be read if its stack is deeper.
 constexpr unsigned kLeavingStackBytes = 24 * 1024;
 constexpr std::uint64_t kFewestLeaves = 1 << 20;  // sampled of so many switches at least one
 constexpr std::uint64_t kRedrawn = 8;  // once in so many calls a period is drawn without need
