@@ -17,14 +17,20 @@ namespace {
 constexpr unsigned char kIdent[EI_NIDENT] = {  // NOLINT(modernize-avoid-c-arrays): libdw's type
     ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
 
+constexpr std::uint32_t kLargestCie = 1U << 12U;  // each FDE has its CIE read anew
+constexpr std::uint32_t kLargestFde = 1U << 20U;
+
 // Reads one entry and moves `offset` to the next. Returns nullopt at the end, and where the entries
-// are damaged.
-std::optional<Dwarf_CFI_Entry> read_entry(const FrameBytes& frames, std::uint64_t& offset) {
+// are damaged or larger than any compiler makes.
+std::optional<Dwarf_CFI_Entry> read_entry(const FrameBytes& frames, std::uint64_t& offset,
+                                          std::uint32_t largest) {
   Elf_Data data{};
   // libelf's type is not const, but nothing is written.
   data.d_buf = const_cast<std::byte*>(frames.bytes.data());  // NOLINT
   data.d_size = frames.bytes.size();
   if (offset >= data.d_size) return std::nullopt;
+  ByteReader length(frames.bytes.subspan(offset));
+  if (length.number<std::uint32_t>() > largest) return std::nullopt;
   Dwarf_CFI_Entry entry;
   Dwarf_Off next = 0;
   if (dwarf_next_cfi(kIdent, &data, true, offset, &next, &entry) != 0) return std::nullopt;
@@ -121,7 +127,7 @@ std::optional<FrameEntry> joined(const FrameBytes& frames, const Dwarf_FDE& fde,
 std::optional<FrameEntry> described(const FrameBytes& frames, const Dwarf_CFI_Entry& entry) {
   if (dwarf_cfi_cie_p(&entry)) return std::nullopt;
   std::uint64_t cie_offset = entry.fde.CIE_pointer;
-  const auto cie = read_entry(frames, cie_offset);
+  const auto cie = read_entry(frames, cie_offset, kLargestCie);
   if (!cie || !dwarf_cfi_cie_p(&*cie)) return std::nullopt;
   return joined(frames, entry.fde, cie->cie);
 }
@@ -129,7 +135,7 @@ std::optional<FrameEntry> described(const FrameBytes& frames, const Dwarf_CFI_En
 }  // namespace
 
 std::optional<FrameEntry> frame_entry_at(const FrameBytes& frames, std::uint64_t offset) {
-  const auto entry = read_entry(frames, offset);
+  const auto entry = read_entry(frames, offset, kLargestFde);
   return entry ? described(frames, *entry) : std::nullopt;
 }
 
@@ -138,7 +144,7 @@ RangeMap<std::uint64_t> frame_entries(const FrameBytes& section) {
   std::uint64_t offset = 0;
   for (;;) {
     const std::uint64_t at = offset;
-    const auto entry = read_entry(section, offset);
+    const auto entry = read_entry(section, offset, kLargestFde);
     if (!entry) break;
     const auto function = described(section, *entry);
     if (function) found.push_back({function->low, function->high, at});

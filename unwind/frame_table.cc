@@ -13,7 +13,9 @@ constexpr std::size_t kMostRows = 1U << 18U;
 }  // namespace
 
 FrameTable::FrameTable(ElfImage image) : image_(std::move(image)), search_(image_.unwind_table()) {
-  if (search_) return;
+  // The entries may be in a part of the file that is not read here, as it can be written to.
+  if (search_ && described_entry(image_, *search_, ~Address{0})) return;
+  search_.reset();
   const auto section = image_.section(".eh_frame");
   if (!section) return;
   section_ = {section->bytes, section->address};

@@ -28,6 +28,7 @@ using namespace json_fields;
 
 // No sum of values of one metric, over all runs, exceeds it.
 constexpr std::uint64_t kLargestSum = INT64_MAX / 2;
+constexpr std::uint32_t kDeepest = 1U << 14U;  // several times what is recorded of a stack
 constexpr std::size_t kTailKinds = static_cast<std::size_t>(TailKind::unexplained) + 1;
 
 constexpr WarningKind<std::uint64_t> kRepeated{"{} lines were given twice and count once"};
@@ -39,6 +40,7 @@ struct Reading {
   std::string head;  // the first line
   std::uint64_t next_line = 0;
   std::vector<std::string> strings{""};
+  std::vector<std::uint32_t> depths{0};  // of the nodes
   Parts parts;
 };
 
@@ -246,6 +248,9 @@ void Reader::take_nodes(const Json& line, Recording& run) {
     const NodeId id =
         run.tree.child(static_cast<NodeId>(node - above), static_cast<LocationId>(location));
     if (id != node) throw BadField{fmt::format("node {} is there twice", node)};
+    std::vector<std::uint32_t>& depths = readings_[now_].depths;
+    depths.push_back(depths[node - above] + 1);
+    if (depths.back() > kDeepest) throw BadField{"a path is deeper than any that is recorded"};
   }
 }
 
@@ -376,17 +381,14 @@ void Reader::take_wakers(const Json& line, Recording& run) {
 
 ReadLog Reader::take() {
   if (repeated_ > 0) lines_.warnings().emplace_back(kRepeated, repeated_);
+  std::uint64_t calls_left = kLargestSum - sums_["new_max"];
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    std::uint64_t& sum = sums_["new_max"];
-    if (!sum_calls(runs_[i], kLargestSum - sum)) {
+    if (!sum_calls(runs_[i], calls_left)) {
       throw Error(fmt::format("the calls of run {} add up to more than a log holds",
                               printable(runs_[i].id)),
                   "the log is damaged");
     }
-    for (const auto& [key, slice] : runs_[i].slices) {
-      if (key.metric != Metric::new_max) continue;
-      for (const auto& [node, value] : slice) sum += value;
-    }
+    std::erase_if(runs_[i].slices, [](const auto& entry) { return entry.second.empty(); });
     if (with_parts_) runs_[i].parts = readings_[i].parts.take();
   }
   return {std::move(runs_), std::move(lines_.warnings())};

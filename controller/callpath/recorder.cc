@@ -42,7 +42,7 @@ void Recorder::take(const perf::Event& event) {
     groups_.named(start->thread, parts_.name_of(start->thread.tid));
     waits_.begin(start->thread, start->time_ns, start->blocked);
   } else if (const auto* exit = std::get_if<perf::ThreadExitEvent>(&event)) {
-    if (const auto wait = waits_.come(exit->thread, exit->time_ns)) add(*wait);
+    if (const auto wait = waits_.runs(exit->thread, exit->time_ns)) add(*wait);
     flush(exit->thread, true);
     waits_.end(exit->thread, exit->time_ns);
   } else if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
@@ -94,18 +94,19 @@ void Recorder::blocked_on(ThreadId thread, const unwind::Chain& chain) {
 }
 
 void Recorder::take_sample(const perf::SampleEvent& sample) {
+  const bool counts =
+      sample.reason == perf::SampleReason::cpu_time || sample.reason == perf::SampleReason::event;
+  if (counts && sample.time_ns < start_ns_) return;
   const NodeId node = path_of(sample);
   if (sample.reason == perf::SampleReason::leaving) {
     return waits_.leaving(sample.thread, node, is_complete_);
   }
   if (sample.reason == perf::SampleReason::waking) return waits_.woken_by(sample.woken, node);
   if (sample.reason == perf::SampleReason::event) return take_event(sample, node);
-  if (sample.time_ns < start_ns_) return;
   recording_.add(key(sample.thread, Metric::samples), node, 1);
   const auto period_ns = static_cast<std::uint64_t>(sample.period_ns);
   if (!with_waits_) return recording_.add(key(sample.thread, Metric::cpu_ns), node, period_ns);
-  // A thread that is sampled runs, though the record of its switch may be lost.
-  if (const auto wait = waits_.come(sample.thread, sample.time_ns)) add(*wait);
+  if (const auto wait = waits_.runs(sample.thread, sample.time_ns)) add(*wait);
   pending_[sample.thread].cpu_ns[node] += period_ns;
 }
 
@@ -153,15 +154,35 @@ void Recorder::flush(ThreadId thread, bool is_last) {
   pending_.erase(pending);
 }
 
-// The switches tell how long the thread was on a core, the samples where. What it has run since the
-// last sample is kept for the next one.
+// The switches tell how long the thread was on a core, the samples where. What it has run without a
+// sample is kept for its next one; if it ends, for the samples of its group.
 void Recorder::flush_cpu(ThreadId thread, std::map<NodeId, std::uint64_t>& sampled, bool is_last) {
   if (sampled.empty() && !is_last) return;
-  const auto on_core_ns = waits_.take_on_core(thread);
-  if (sampled.empty() && on_core_ns.value_or(0) > 0) sampled[kRoot];
-  if (on_core_ns && !sampled.empty()) divide(static_cast<std::uint64_t>(*on_core_ns), sampled);
+  const auto on_core_ns = waits_.take_on_core(thread, is_last);
+  GroupCpu& group = group_cpu_[groups_.group_of(thread)];
+  if (sampled.empty()) {
+    group.unsampled_ns += static_cast<std::uint64_t>(on_core_ns.value_or(0));
+    return;
+  }
+  if (on_core_ns) divide(static_cast<std::uint64_t>(*on_core_ns), sampled);
   for (const auto& [node, value] : sampled) {
     recording_.add(key(thread, Metric::cpu_ns), node, value);
+    group.sampled[node] += value;
+  }
+}
+
+// Gives what threads that have ended ran without a sample to the paths that their group's samples
+// had meanwhile.
+void Recorder::settle_groups(bool is_last) {
+  const auto epoch = static_cast<std::uint32_t>(recording_.epochs.size() - 1);
+  for (auto& [number, group] : group_cpu_) {
+    auto sampled = std::exchange(group.sampled, {});
+    if (group.unsampled_ns == 0 || (sampled.empty() && !is_last)) continue;
+    if (sampled.empty()) sampled[kRoot];
+    divide(std::exchange(group.unsampled_ns, 0), sampled);
+    for (const auto& [node, value] : sampled) {
+      recording_.add({epoch, number, Metric::cpu_ns}, node, value);
+    }
   }
 }
 
@@ -189,6 +210,7 @@ void Recorder::settle(Nanoseconds now_ns, bool is_last) {
   for (const Wait& wait : waits_.cut(now_ns)) add(wait);
   for (const ThreadId thread : waits_.threads()) flush(thread, is_last);
   while (!pending_.empty()) flush(pending_.begin()->first, is_last);
+  settle_groups(is_last);
 }
 
 void Recorder::begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns) {

@@ -62,11 +62,17 @@ class Recorder {
     Wakers wakers;
   };
 
+  struct GroupCpu {                           // since the last settle()
+    std::map<NodeId, std::uint64_t> sampled;  // CPU time, in ns
+    std::uint64_t unsampled_ns = 0;           // of threads that have ended
+  };
+
   void take_sample(const perf::SampleEvent& sample);
   void take_event(const perf::SampleEvent& sample, NodeId node);
   void take_switch(const perf::SwitchEvent& change);
   void add(const Wait& wait);
   void flush(ThreadId thread, bool is_last = false);
+  void settle_groups(bool is_last);
   void flush_cpu(ThreadId thread, std::map<NodeId, std::uint64_t>& sampled, bool is_last);
   void flush_wakers(ThreadId thread, Wakers& wakers);
   // Counts the calls of the chain and sets is_complete_, too.
@@ -83,6 +89,7 @@ class Recorder {
   Waits waits_;
   Nanoseconds start_ns_ = 0;
   std::map<ThreadId, ThreadPending> pending_;
+  std::map<std::uint32_t, GroupCpu> group_cpu_;
   Edges edges_;
   std::map<std::uint32_t, std::uint64_t> event_sums_;  // of values in the whole recording, by tag
   std::vector<LocationId> path_;                       // of the present sample, outermost first

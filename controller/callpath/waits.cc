@@ -20,6 +20,7 @@ void Waits::pass(Thread& thread, Nanoseconds time_ns) const {
   if (thread.state == State::running) {
     times.on_core_ns += passed_ns;
     thread.fresh_on_core_ns += passed_ns;
+    thread.unproved_ns += passed_ns;
   }
   if (thread.state == State::blocked) {
     times.blocked_ns += passed_ns;
@@ -59,7 +60,8 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
   Thread* thread = find(id);
   if (thread == nullptr) return;
   pass(*thread, time_ns);
-  has_switched_ = true;
+  thread->unproved_ns = 0;
+  thread->has_run = has_switched_ = true;
   thread->state = preempted ? State::runnable : State::blocked;
   thread->since_begin = false;
   thread->path = std::exchange(thread->next_path, std::nullopt);
@@ -83,17 +85,54 @@ void Waits::woken_by(Tid tid, NodeId path) {
   if (!known->second.thread.waker_path) known->second.thread.waker_path = path;
 }
 
+// A thread that comes to a core was not on one: the record of its leaving is lost, or it has been
+// waiting for a core, or stopped, since it was first seen.
+void Waits::doubt(Thread& thread) {
+  if (thread.state != State::running) return;
+  const Nanoseconds waited_ns = std::exchange(thread.unproved_ns, 0);
+  thread.fresh_on_core_ns -= waited_ns;
+  thread.times.on_core_ns -= waited_ns;
+  thread.state = thread.has_run ? State::blocked : State::runnable;
+  thread.path.reset();
+  thread.is_complete = false;
+  thread.waker = Waker::unseen;
+  thread.waker_path.reset();
+  Nanoseconds& part = thread.has_run ? thread.blocked_ns : thread.runnable_ns;
+  Nanoseconds& all = thread.has_run ? thread.times.blocked_ns : thread.times.runnable_ns;
+  part += waited_ns;
+  all += waited_ns;
+  thread.whole_blocked_ns = thread.has_run ? waited_ns : 0;
+}
+
 std::optional<Wait> Waits::come(ThreadId id, Nanoseconds time_ns) {
   Thread* thread = find(id);
   if (thread == nullptr) return std::nullopt;
   pass(*thread, time_ns);
-  const bool waited = std::exchange(thread->state, State::running) != State::running;
-  return waited && time_ns > start_ns_ ? std::optional(take(id, *thread, true)) : std::nullopt;
+  doubt(*thread);
+  has_switched_ = true;
+  return on_core(id, *thread, time_ns);
+}
+
+std::optional<Wait> Waits::runs(ThreadId id, Nanoseconds time_ns) {
+  Thread* thread = find(id);
+  if (thread == nullptr) return std::nullopt;
+  // A sample of before it left.
+  if (thread->state != State::running && time_ns <= thread->since_ns) return std::nullopt;
+  return on_core(id, *thread, time_ns);
+}
+
+std::optional<Wait> Waits::on_core(ThreadId id, Thread& thread, Nanoseconds time_ns) const {
+  pass(thread, time_ns);
+  thread.unproved_ns = 0;
+  thread.has_run = true;
+  const bool waited = std::exchange(thread.state, State::running) != State::running;
+  return waited && time_ns > start_ns_ ? std::optional(take(id, thread, true)) : std::nullopt;
 }
 
 std::optional<Wait> Waits::end(ThreadId id, Nanoseconds time_ns) {
-  auto wait = come(id, time_ns);
-  if (find(id) != nullptr) threads_.erase(id.tid);
+  Thread* thread = find(id);
+  auto wait = thread == nullptr ? std::nullopt : on_core(id, *thread, time_ns);
+  if (thread != nullptr) threads_.erase(id.tid);
   return wait;
 }
 
@@ -107,10 +146,12 @@ std::vector<Wait> Waits::cut(Nanoseconds time_ns) {
   return waits;
 }
 
-std::optional<Nanoseconds> Waits::take_on_core(ThreadId id) {
+std::optional<Nanoseconds> Waits::take_on_core(ThreadId id, bool is_last) {
   Thread* thread = find(id);
-  if (thread == nullptr || !has_switched_) return std::nullopt;
-  return std::exchange(thread->fresh_on_core_ns, 0);
+  if (thread == nullptr) return std::nullopt;
+  const Nanoseconds left_ns = is_last && thread->has_run ? 0 : thread->unproved_ns;
+  const Nanoseconds taken_ns = std::exchange(thread->fresh_on_core_ns, left_ns) - left_ns;
+  return has_switched_ ? std::optional(taken_ns) : std::nullopt;
 }
 
 std::vector<ThreadId> Waits::threads() const {

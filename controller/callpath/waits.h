@@ -63,9 +63,13 @@ class Waits {
   // Cuts all waits at this time, so that what they have lasted is counted, and they go on.
   std::vector<Wait> cut(Nanoseconds time_ns);
 
-  // Returns how long the thread was on a core since the last such call, up to the last change or
-  // cut; nullopt if the thread is not known, or no switch was seen of any thread.
-  std::optional<Nanoseconds> take_on_core(ThreadId thread);
+  // A sample shows that the thread runs, though the record of its switch may be lost. Returns the
+  // wait that is over.
+  std::optional<Wait> runs(ThreadId thread, Nanoseconds time_ns);
+  // Returns how long the thread was on a core since the last such call, up to what last showed that
+  // it was; with `is_last` up to the last cut, if anything ever did. nullopt if the thread is not
+  // known, or no switch was seen of any thread.
+  std::optional<Nanoseconds> take_on_core(ThreadId thread, bool is_last);
   std::vector<ThreadId> threads() const;  // that have begun and not ended
 
   // Returns the times of a thread that has begun and not ended, for tests.
@@ -76,6 +80,8 @@ class Waits {
   struct Thread {
     ThreadTimes times;                 // since it began
     Nanoseconds fresh_on_core_ns = 0;  // not yet taken
+    Nanoseconds unproved_ns = 0;       // of it: since anything showed that it runs
+    bool has_run = false;              // anything ever did
     State state = State::running;
     bool since_begin = false;     // the wait is that in which it was first seen
     Nanoseconds since_ns = 0;     // of the state, or of the last cut
@@ -96,6 +102,8 @@ class Waits {
 
   Thread* find(ThreadId thread);
   void pass(Thread& thread, Nanoseconds time_ns) const;
+  static void doubt(Thread& thread);
+  std::optional<Wait> on_core(ThreadId id, Thread& thread, Nanoseconds time_ns) const;
   static Wait take(ThreadId id, Thread& thread, bool over);
 
   std::unordered_map<Tid, Known> threads_;

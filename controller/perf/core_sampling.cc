@@ -84,6 +84,7 @@ void CoreSampling::enable(bool on) {
 
 void CoreSampling::jitter() {
   for (Core& core : cores_) {
+    if (!std::exchange(core.has_sampled, false)) continue;
     const double unit = static_cast<double>(random_() >> 11) * 0x1.0p-53;
     core.period_ns =
         static_cast<Nanoseconds>(static_cast<double>(mean_period_ns_) * (0.75 + 0.5 * unit));

@@ -27,7 +27,8 @@ class CoreSampling {
   CoreSampling(Pid target, const SamplingFields& fields, std::uint64_t seed);
 
   void enable(bool on);
-  // Draws a new period for each core.
+  // Draws a new period for each core that has sampled the process, and leaves the others alone,
+  // because setting a period interrupts a core.
   void jitter();
   // Calls use(const SampleRecord&, Nanoseconds since the core's sample before it, nominally) for
   // each sample, and use_other(const Record&) for the rest: losses and throttling. Returns how many
@@ -41,6 +42,7 @@ class CoreSampling {
     Ring ring;
     std::vector<SampleLayout> layouts;
     Nanoseconds period_ns = 0;
+    bool has_sampled = true;  // since the period was drawn
   };
 
   Nanoseconds mean_period_ns_;
@@ -65,6 +67,7 @@ std::uint64_t CoreSampling::read(Use&& use, UseOther&& use_other) {
       if (!record) {
         ++malformed;
       } else if (const auto* sample = std::get_if<SampleRecord>(&*record)) {
+        core.has_sampled = true;
         use(*sample, core.period_ns);
       } else {
         use_other(*record);

@@ -32,6 +32,7 @@ class Ring {
   bool consume(Use&& use);
 
   explicit operator bool() const { return mapping_.data() != nullptr; }
+  std::size_t bytes() const { return data_.size(); }  // for which it has room
 
  private:
   std::uint64_t head() const;

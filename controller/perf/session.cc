@@ -143,8 +143,8 @@ std::vector<Event> Session::drain(Nanoseconds now_ns) {
   // before it is forgotten.
   losses_.records_lost += uprobes_.read();
   give_hits(now_ns - kLongestUnknown);
-  move_renamed();
   if (cores_) read_cores();
+  move_renamed();
   for (const ThreadId thread : std::exchange(exits_, {})) {
     const auto entry = threads_.find(thread.tid);
     if (entry != threads_.end() && entry->second.thread() == thread) finish(thread.tid, now_ns);

@@ -23,7 +23,7 @@ void Session::open_cores(std::uint64_t seed) {
 void Session::read_cores() {
   const auto use = [this](const SampleRecord& record, Nanoseconds period_ns) {
     const auto thread = threads_.find(record.common.tid);
-    if (thread == threads_.end()) return;
+    if (thread == threads_.end() || record.common.time_ns < thread->second.opened_ns()) return;
     auto sample = to_sample_event(record, thread->second.thread(), period_ns, kUserRegisters);
     if (sample.user.truncated) ++losses_.stacks_copied_in_part;
     merger_.push(std::move(sample));

@@ -15,6 +15,7 @@ perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
 // sendmsg(2) is called with 16 KB of vectors on the stack by some. A thread that waits is there to
 // be read if its stack is deeper.
 constexpr unsigned kLeavingStackBytes = 24 * 1024;
+constexpr unsigned kOtherBytes = 1024;            // of a sample, besides the stack
 constexpr std::uint64_t kFewestLeaves = 1 << 20;  // sampled of so many switches at least one
 constexpr std::uint64_t kRedrawn = 8;  // once in so many calls a period is drawn without need
 
@@ -30,7 +31,7 @@ unsigned stack_ring_limit(std::size_t threads) {
 // Gives room for some 16 samples between two readings. The kernel cannot map more than it has
 // contiguous page lists for, and megabytes per thread would be a waste.
 unsigned stack_ring_pages(unsigned stack_bytes, unsigned most) {
-  constexpr unsigned kSamples = 16, kOtherBytes = 1024, kPage = 4096;
+  constexpr unsigned kSamples = 16, kPage = 4096;
   return std::min(most, std::bit_ceil(kSamples * (stack_bytes + kOtherBytes) / kPage));
 }
 
@@ -81,9 +82,9 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   auto event = EventFd::open(enabled_if(sampling_attr(fields), enabled && !own_ring), thread_.tid,
                              "task-clock sampling", own_ring ? nullptr : &owner_);
   if (!event) return false;
-  stack_ring_ =
-      own_ring ? Ring(event->map_ring(stack_ring_pages(fields.stack_bytes, plan.stack_ring_limit)))
-               : Ring();
+  const unsigned pages = plan.leaving ? plan.stack_ring_limit
+                                      : stack_ring_pages(fields.stack_bytes, plan.stack_ring_limit);
+  stack_ring_ = own_ring ? Ring(event->map_ring(pages)) : Ring();
   sampling_ = std::move(*event);
   if (enabled && own_ring) sampling_.enable();
   if (!reopen_leaving(plan, own_ring ? &sampling_ : nullptr)) return false;
@@ -208,6 +209,10 @@ void ThreadEvents::enable_sampling(bool on) {
 void ThreadEvents::adapt_leaving(unsigned most, std::uint64_t random) {
   const unsigned seen = std::exchange(leaves_seen_, 0);
   if (!leaving_) return;
+  // Half of the ring, so that more than that can be seen.
+  const auto room = static_cast<unsigned>(stack_ring_.bytes() / 2 /
+                                          (leaving_.attr().sample_stack_user + kOtherBytes));
+  most = std::clamp(room, 1U, std::max(1U, most));
   const std::uint64_t before = leaves_every_;
   if (seen > most) leaves_every_ = std::min(leaves_every_ * (seen / most + 1), kFewestLeaves);
   if (seen < most / 2 && leaves_every_ > 1) leaves_every_ /= 2;

@@ -39,7 +39,8 @@ TEST_CASE("values of other metrics stay, and sums are limited", "[callpath]") {
   CHECK(recording.slices.size() == 2);
   count_calls({true}, node, 0, 0, recording);
   count_calls({true}, node, 0, 0, recording);
-  CHECK_FALSE(sum_calls(recording, 1));
+  std::uint64_t left = 1;
+  CHECK_FALSE(sum_calls(recording, left));
 }
 
 }  // namespace causalctl::callpath

@@ -172,6 +172,30 @@ TEST_CASE("the calls that samples have seen survive the log", "[callpath][log]")
   CHECK(values(parse_log(text, "l").runs.at(0)) == values(states[2]));
 }
 
+TEST_CASE("values of many nodes survive the log, whichever of them grow", "[callpath][log]") {
+  const Folder folder;
+  Recording run = small_recording();
+  while (run.tree.size() < 6000) {
+    run.tree.child(static_cast<NodeId>(run.tree.size() / 3),
+                   static_cast<LocationId>(run.tree.size() % 3));
+  }
+  std::mt19937 random(9);
+  std::vector<Recording> states{run};
+  for (int step = 0; step < 3; ++step) {
+    for (NodeId node = 1; node < run.tree.size(); ++node) {
+      for (const Metric metric : {Metric::samples, Metric::cpu_ns, Metric::waits}) {
+        if (random() % 3 == 0) run.add({0, 0, metric}, node, 1 + random() % 1000);
+      }
+      if (random() % 500 == 0) run.add({0, 0, Metric::blocked_ns}, node, 7);
+    }
+    states.push_back(run);
+  }
+  const std::string text = written(folder, states);
+  CHECK(values(parse_log(text, "l").runs.at(0)) == values(run));
+  CHECK_THAT(text,
+             Contains(R"("metrics":["waits"])") && Contains(R"("metrics":["samples","waits"])"));
+}
+
 TEST_CASE("times that are told again and again are not added up", "[callpath][log]") {
   const Folder folder;
   const std::string path = folder.file("long.jsonl");
@@ -277,6 +301,8 @@ TEST_CASE("cells of a log must be of nodes that are there, and add up", "[callpa
   CHECK_THAT(refusal(cells("\"samples\"", "1")), Contains("2 numbers each"));
   CHECK_THAT(refusal(cells("\"samples\"", "1,9000000000000000000")), Contains("add up"));
   CHECK_THAT(refusal(cells("\"samples\"", "1,-1")), Contains("whole number"));
+  // Metrics without a value are none of the run's.
+  CHECK(parse_log(cells("\"waits\"", "1,0"), "l").runs.at(0).slices.empty());
   // What only a cut or damaged log has: a part of the path that is new, but no sample of it.
   CHECK(parse_log(cells("\"new_to\",\"new_below\"", "1,0,7"), "l").runs.at(0).slices.empty());
   CHECK(parse_log(cells("\"new_to\"", "1,7"), "l").runs.at(0).slices.empty());

@@ -115,18 +115,46 @@ TEST_CASE("a thread's time on a core is divided like its samples", "[callpath]")
   CHECK(fixture.value(Metric::cpu_ns, {1}) == 750);
   fixture.sample(kOne, {1}, 300, 2650);
   fixture.recorder.settle(2700);
-  CHECK(fixture.value(Metric::cpu_ns, {1}) == 950);
-  // Nor is it lost if none comes.
+  CHECK(fixture.value(Metric::cpu_ns, {1}) == 750 + 150);
+  // If none comes, it counts with the next samples of the group.
   switched(2720, perf::SwitchKind::out_blocked);
   fixture.recorder.take(perf::ThreadExitEvent{kOne, 2800});
-  CHECK(fixture.value(Metric::cpu_ns, {}) == 20);
+  fixture.recorder.settle(2800);
+  CHECK(fixture.value(Metric::cpu_ns, {1}) == 900);
   // A thread of which a sample comes runs, though no record said so.
   switched(2900, perf::SwitchKind::out_blocked);
   fixture.recorder.take(perf::SwitchEvent{kTwo, 2900, 0, perf::SwitchKind::out_blocked});
   fixture.sample(kTwo, {2}, 100, 2950);
   fixture.recorder.settle(3000, true);
   CHECK(fixture.value(Metric::blocked_ns, {}) == 500 + 80 + 50);
-  CHECK(fixture.value(Metric::cpu_ns, {2}) == 250 + 1900 + 50);
+  CHECK(fixture.value(Metric::cpu_ns, {2}) == 250 + 1900 + 50 + 70);
+}
+
+TEST_CASE("CPU time of before the first switch is counted once", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  for (Nanoseconds time_ns = 1000; time_ns <= 5000; time_ns += 1000) {
+    fixture.sample(kOne, {1}, 1000, time_ns);
+    fixture.recorder.settle(time_ns);
+  }
+  CHECK(fixture.value(Metric::cpu_ns, {1}) == 5000);
+  fixture.recorder.take(perf::SwitchEvent{kOne, 5500, 0, perf::SwitchKind::out_blocked});
+  fixture.sample(kOne, {1}, 1000, 6000);
+  fixture.recorder.settle(6000, true);
+  CHECK(fixture.value(Metric::cpu_ns, {1}) == 5500);
+}
+
+TEST_CASE("CPU time of threads that end without a sample is their group's", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  for (Tid tid = 200; tid < 210; ++tid) {
+    const ThreadId brief{tid, static_cast<std::uint32_t>(tid)};
+    fixture.recorder.take(perf::ThreadStartEvent{brief, {}, 1000, false});
+    fixture.recorder.take(perf::SwitchEvent{brief, 1300, 0, perf::SwitchKind::out_blocked});
+    if (tid == 205) fixture.sample(brief, {7}, 1000, 1200);
+    fixture.recorder.take(perf::ThreadExitEvent{brief, 1400});
+  }
+  fixture.recorder.settle(2000);
+  CHECK(fixture.value(Metric::cpu_ns, {7}) == 10 * 300);
+  CHECK(fixture.value(Metric::cpu_ns, {}) == 0);
 }
 
 TEST_CASE("a complete chain with a caller that was searched for is told", "[callpath]") {
@@ -264,13 +292,13 @@ TEST_CASE("a wait has the path that ended it, and one that lasted long has it wh
 
 TEST_CASE("an epoch ends what came before it", "[callpath]") {
   Fixture fixture(Grouping::all);
-  fixture.sample(kOne, {1}, 10);
+  fixture.sample(kOne, {1}, 10, 400);
   fixture.sample(kTwo, {1, 2}, 0);
   fixture.recorder.take(perf::SwitchEvent{kTwo, 100, 0, perf::SwitchKind::out_blocked});
   fixture.recorder.begin_epoch(500, "time", 500);
   fixture.sample(kOne, {1}, 30, 600);
   fixture.recorder.settle(700);
-  CHECK(fixture.value(Metric::cpu_ns, {1}, 0, 0) == 500);
+  CHECK(fixture.value(Metric::cpu_ns, {1}, 0, 0) == 400);
   CHECK(fixture.value(Metric::cpu_ns, {1}, 0, 1) == 200);
   CHECK(fixture.value(Metric::blocked_ns, {1002, 1}, 0, 0) == 400);
   CHECK(fixture.value(Metric::blocked_ns, {1002, 1}, 0, 1) == 200);

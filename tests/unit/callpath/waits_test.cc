@@ -102,7 +102,29 @@ TEST_CASE("a number that is used again is another thread", "[callpath]") {
   waits.begin(kOne, 0, false);
   waits.begin({kOne.tid, 9}, 50, false);
   waits.leave(kOne, 60, false);  // a late record of the first one
-  CHECK_FALSE(waits.come({kOne.tid, 9}, 70));
+  CHECK_FALSE(waits.runs({kOne.tid, 9}, 70));
+}
+
+TEST_CASE("a thread that comes to a core was not on one", "[callpath]") {
+  Waits waits;
+  waits.begin(kOne, 0, false);  // it waits for a core, or is stopped
+  waits.cut(50);
+  const auto first = waits.come(kOne, 100);
+  REQUIRE(first);
+  CHECK((first->runnable_ns == 100 && first->blocked_ns == 0));
+  CHECK(waits.take_on_core(kOne, false) == 0);
+  waits.runs(kOne, 130);
+  waits.cut(150);  // the record of its leaving is lost
+  const auto second = waits.come(kOne, 230);
+  REQUIRE(second);
+  CHECK((second->runnable_ns == 0 && second->blocked_ns == 100));
+  CHECK(second->whole_blocked_ns == 100);
+  CHECK_FALSE(second->path);
+  CHECK(waits.take_on_core(kOne, false) == 30);
+  CHECK(sum(waits.times(kOne)) == 230);
+  waits.cut(300);
+  CHECK(waits.take_on_core(kOne, false) == 0);
+  CHECK(waits.take_on_core(kOne, true) == 70);
 }
 
 TEST_CASE("times of a thread add up to its life, whatever comes", "[callpath]") {

@@ -191,6 +191,8 @@ TEST_CASE("rules are those of libdw", "[unwind]") {
     const ElfImage image(std::span<const std::byte>(mapping.data(), mapping.size()));
     FrameTable table(image);
     LibdwRules libdw(image.file());
+    REQUIRE(image.unwind_table());
+    CHECK(described_functions(image).ranges().size() + 2 >= image.unwind_table()->count);
     std::size_t rows = 0;
     std::size_t different = 0;
     const auto functions = described_functions(image);
