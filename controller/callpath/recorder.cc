@@ -178,6 +178,11 @@ void Recorder::settle_groups(bool is_last) {
   for (auto& [number, group] : group_cpu_) {
     auto sampled = std::exchange(group.sampled, {});
     if (group.unsampled_ns == 0 || (sampled.empty() && !is_last)) continue;
+    // After the last sample: like all before it.
+    if (sampled.empty()) {
+      const Slice& all = recording_.slices[{epoch, number, Metric::cpu_ns}];
+      sampled.insert(all.begin(), all.end());
+    }
     if (sampled.empty()) sampled[kRoot];
     divide(std::exchange(group.unsampled_ns, 0), sampled);
     for (const auto& [node, value] : sampled) {

@@ -154,6 +154,11 @@ TEST_CASE("CPU time of threads that end without a sample is their group's", "[ca
   }
   fixture.recorder.settle(2000);
   CHECK(fixture.value(Metric::cpu_ns, {7}) == 10 * 300);
+  const ThreadId last{210, 210};
+  fixture.recorder.take(perf::ThreadStartEvent{last, {}, 2000, false});
+  fixture.recorder.take(perf::SwitchEvent{last, 2100, 0, perf::SwitchKind::out_blocked});
+  fixture.recorder.settle(3000, true);
+  CHECK(fixture.value(Metric::cpu_ns, {7}) == 10 * 300 + 100);
   CHECK(fixture.value(Metric::cpu_ns, {}) == 0);
 }
 
