@@ -124,7 +124,7 @@ def test_too_many_threads_without_bpf_are_refused(options, tmp_path):
 def test_a_running_process(options, program, tmp_path):
     with running(program, "rest", "2000") as pid:
         report = recorded(options, tmp_path, pid, "--duration", "4s", "--count", "counted",
-                          "--count", "counted")
+                          "--count", "counted", *ALL)
     [count] = report["counts"]
     # Four in each round, which takes 2 ms or, beside others, a few more.
     assert count["exact"] and 400 < count["per_second"] < 2100, count
