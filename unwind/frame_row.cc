@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "unwind/byte_reader.h"
+#include "controller/base/byte_reader.h"
 
 namespace causalctl::unwind {
 namespace {

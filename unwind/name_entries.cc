@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 
+#include "controller/base/byte_reader.h"
 #include "unwind/dies.h"
 
 namespace causalctl::unwind {
@@ -18,13 +20,11 @@ using EntryBytes = const std::uint8_t*;
 
 // Reads a LEB128 number and moves `at` behind it. Returns nullopt if it does not end before `end`.
 std::optional<std::uint64_t> read_number(EntryBytes& at, EntryBytes end) {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; at < end && shift < 64; shift += 7) {
-    const std::uint8_t byte = *at++;
-    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-    if ((byte & 0x80) == 0) return value;
-  }
-  return std::nullopt;
+  ByteReader reader(std::as_bytes(std::span(at, end)));
+  const std::uint64_t value = reader.uleb();
+  if (reader.failed()) return std::nullopt;
+  at = end - reader.rest().size();
+  return value;
 }
 
 // Returns the size of values of a form whose size does not depend on the value.

@@ -51,9 +51,7 @@ std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> ru
                                                    Profile& profile) {
   std::set<Metric> recorded;
   for (const Recording& run : runs) {
-    for (const auto& [key, slice] : run.slices) {
-      if (!slice.empty()) recorded.insert(key.metric);
-    }
+    for (const auto& [key, slice] : run.slices) recorded.insert(key.metric);
   }
   const bool any_event = std::any_of(runs.begin(), runs.end(),
                                      [](const Recording& run) { return !run.events.empty(); });

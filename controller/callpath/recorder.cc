@@ -44,7 +44,7 @@ void Recorder::take(const perf::Event& event) {
   } else if (const auto* exit = std::get_if<perf::ThreadExitEvent>(&event)) {
     if (const auto wait = waits_.runs(exit->thread, exit->time_ns)) add(*wait);
     flush(exit->thread, true);
-    waits_.end(exit->thread, exit->time_ns);
+    waits_.end(exit->thread);
   } else if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
     settle(exec->time_ns, true);
     groups_.executed();

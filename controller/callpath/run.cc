@@ -55,7 +55,8 @@ perf::SessionOptions session_options(Pid target, const Settings& settings,
   options.period_ns = settings.period_ns;
   options.seed = settings.seed;
   options.stack_bytes = kStackBytes;
-  options.by_core = events.empty() && perf::core_sampling_pays(target, settings.period_ns);
+  options.by_core =
+      events.empty() && !settings.wakers && perf::core_sampling_pays(target, settings.period_ns);
   options.leaving = settings.waits;
   options.wake_edges = settings.waits;
   options.wakers = settings.wakers;

@@ -62,13 +62,19 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
   pass(*thread, time_ns);
   thread->unproved_ns = 0;
   thread->has_run = has_switched_ = true;
-  thread->state = preempted ? State::runnable : State::blocked;
-  thread->since_begin = false;
+  begin_wait(*thread, preempted ? State::runnable : State::blocked);
   thread->path = std::exchange(thread->next_path, std::nullopt);
   thread->is_complete = std::exchange(thread->next_is_complete, false);
-  thread->whole_blocked_ns = 0;
-  thread->waker = Waker::unseen;
-  thread->waker_path.reset();
+}
+
+void Waits::begin_wait(Thread& thread, State state) {
+  thread.state = state;
+  thread.since_begin = false;
+  thread.path.reset();
+  thread.is_complete = false;
+  thread.whole_blocked_ns = 0;
+  thread.waker = Waker::unseen;
+  thread.waker_path.reset();
 }
 
 void Waits::wake(Tid tid, Nanoseconds time_ns, Waker waker) {
@@ -87,21 +93,14 @@ void Waits::woken_by(Tid tid, NodeId path) {
 
 // A thread that comes to a core was not on one: the record of its leaving is lost, or it has been
 // waiting for a core, or stopped, since it was first seen.
-void Waits::doubt(Thread& thread) {
+void Waits::doubt(Thread& thread) const {
   if (thread.state != State::running) return;
   const Nanoseconds waited_ns = std::exchange(thread.unproved_ns, 0);
   thread.fresh_on_core_ns -= waited_ns;
   thread.times.on_core_ns -= waited_ns;
-  thread.state = thread.has_run ? State::blocked : State::runnable;
-  thread.path.reset();
-  thread.is_complete = false;
-  thread.waker = Waker::unseen;
-  thread.waker_path.reset();
-  Nanoseconds& part = thread.has_run ? thread.blocked_ns : thread.runnable_ns;
-  Nanoseconds& all = thread.has_run ? thread.times.blocked_ns : thread.times.runnable_ns;
-  part += waited_ns;
-  all += waited_ns;
-  thread.whole_blocked_ns = thread.has_run ? waited_ns : 0;
+  begin_wait(thread, thread.has_run ? State::blocked : State::runnable);
+  const Nanoseconds until_ns = std::exchange(thread.since_ns, thread.since_ns - waited_ns);
+  pass(thread, until_ns);
 }
 
 std::optional<Wait> Waits::come(ThreadId id, Nanoseconds time_ns) {
@@ -129,11 +128,8 @@ std::optional<Wait> Waits::on_core(ThreadId id, Thread& thread, Nanoseconds time
   return waited && time_ns > start_ns_ ? std::optional(take(id, thread, true)) : std::nullopt;
 }
 
-std::optional<Wait> Waits::end(ThreadId id, Nanoseconds time_ns) {
-  Thread* thread = find(id);
-  auto wait = thread == nullptr ? std::nullopt : on_core(id, *thread, time_ns);
-  if (thread != nullptr) threads_.erase(id.tid);
-  return wait;
+void Waits::end(ThreadId id) {
+  if (find(id) != nullptr) threads_.erase(id.tid);
 }
 
 std::vector<Wait> Waits::cut(Nanoseconds time_ns) {

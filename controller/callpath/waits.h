@@ -59,12 +59,12 @@ class Waits {
   // The path of a wake-up, shortly before it or after it.
   void woken_by(Tid thread, NodeId path);
   std::optional<Wait> come(ThreadId thread, Nanoseconds time_ns);
-  std::optional<Wait> end(ThreadId thread, Nanoseconds time_ns);
+  void end(ThreadId thread);
   // Cuts all waits at this time, so that what they have lasted is counted, and they go on.
   std::vector<Wait> cut(Nanoseconds time_ns);
 
-  // A sample shows that the thread runs, though the record of its switch may be lost. Returns the
-  // wait that is over.
+  // A sample, or its end, shows that the thread runs, though the record of its switch may be lost.
+  // Returns the wait that is over.
   std::optional<Wait> runs(ThreadId thread, Nanoseconds time_ns);
   // Returns how long the thread was on a core since the last such call, up to what last showed that
   // it was; with `is_last` up to the last cut, if anything ever did. nullopt if the thread is not
@@ -102,7 +102,8 @@ class Waits {
 
   Thread* find(ThreadId thread);
   void pass(Thread& thread, Nanoseconds time_ns) const;
-  static void doubt(Thread& thread);
+  static void begin_wait(Thread& thread, State state);  // whose path is not known
+  void doubt(Thread& thread) const;
   std::optional<Wait> on_core(ThreadId id, Thread& thread, Nanoseconds time_ns) const;
   static Wait take(ThreadId id, Thread& thread, bool over);
 

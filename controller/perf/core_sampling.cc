@@ -12,6 +12,7 @@
 #include "controller/perf/bpf_code.h"
 #include "controller/perf/bpf_numbers.h"
 #include "controller/perf/bpf_program.h"
+#include "controller/perf/jitter.h"
 #include "controller/perf/thread_events.h"
 
 namespace causalctl::perf {
@@ -85,9 +86,7 @@ void CoreSampling::enable(bool on) {
 void CoreSampling::jitter() {
   for (Core& core : cores_) {
     if (!std::exchange(core.has_sampled, false)) continue;
-    const double unit = static_cast<double>(random_() >> 11) * 0x1.0p-53;
-    core.period_ns =
-        static_cast<Nanoseconds>(static_cast<double>(mean_period_ns_) * (0.75 + 0.5 * unit));
+    core.period_ns = jittered(mean_period_ns_, random_);
     core.event.set_period(core.period_ns);
   }
 }

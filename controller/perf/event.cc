@@ -29,9 +29,16 @@ bool raise_descriptor_limit() {
   return true;
 }
 
-int perf_event_open(perf_event_attr attr, Tid tid, int group, unsigned long flags) {
-  constexpr int kAnyProcessor = -1;
-  return static_cast<int>(syscall(SYS_perf_event_open, &attr, tid, kAnyProcessor, group, flags));
+constexpr Tid kAnyThread = -1;
+constexpr int kAnyCore = -1;
+
+// Returns a descriptor, or -1 with errno.
+int perf_event_open(perf_event_attr attr, Tid tid, int core, int group, unsigned long flags) {
+  const auto open = [&] {
+    return static_cast<int>(syscall(SYS_perf_event_open, &attr, tid, core, group, flags));
+  };
+  const int fd = open();
+  return fd < 0 && errno == EMFILE && raise_descriptor_limit() ? open() : fd;
 }
 
 }  // namespace
@@ -60,10 +67,7 @@ std::optional<EventFd> EventFd::open(const perf_event_attr& attr, Tid tid, std::
   const unsigned long flags =
       PERF_FLAG_FD_CLOEXEC |
       (output == nullptr ? 0UL : PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP);
-  int fd = perf_event_open(attr, tid, group, flags);
-  if (fd < 0 && errno == EMFILE && raise_descriptor_limit()) {
-    fd = perf_event_open(attr, tid, group, flags);
-  }
+  const int fd = perf_event_open(attr, tid, kAnyCore, group, flags);
   if (fd >= 0) return EventFd(Fd(fd), attr, what);
   const int error_number = errno;
   // Once the thread has ended, its ring's event cannot be used as output: EINVAL or ENODEV.
@@ -74,13 +78,7 @@ std::optional<EventFd> EventFd::open(const perf_event_attr& attr, Tid tid, std::
 
 std::optional<EventFd> EventFd::open_on_core(const perf_event_attr& attr, int core,
                                              std::string_view what) {
-  constexpr Tid kAnyThread = -1;
-  const auto open = [&] {
-    return static_cast<int>(
-        syscall(SYS_perf_event_open, &attr, kAnyThread, core, -1, PERF_FLAG_FD_CLOEXEC));
-  };
-  int fd = open();
-  if (fd < 0 && errno == EMFILE && raise_descriptor_limit()) fd = open();
+  const int fd = perf_event_open(attr, kAnyThread, core, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd >= 0) return EventFd(Fd(fd), attr, what);
   const int error_number = errno;
   if (error_number == ENODEV) return std::nullopt;

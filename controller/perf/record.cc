@@ -3,61 +3,20 @@
 #include <algorithm>
 #include <bit>
 
+#include "controller/base/byte_reader.h"
 #include "controller/perf/attrs.h"
 
 namespace causalctl::perf {
 namespace {
 
-// Takes values off the front. Once a value is missing, `ok` is false and all further values are
-// missing.
-class Reader {
- public:
-  explicit Reader(Bytes bytes) : rest_(bytes) {}
+Words take_words(ByteReader& in, std::uint64_t count) {
+  constexpr std::uint64_t kMost = UINT16_MAX;  // a record has a 16-bit size
+  return Words(in.take(count > kMost ? UINT64_MAX : count * sizeof(std::uint64_t)));
+}
 
-  bool ok() const { return ok_; }
-  std::size_t left() const { return rest_.size(); }
-
-  Bytes bytes(std::uint64_t size) {
-    if (size > rest_.size()) {
-      ok_ = false;
-      rest_ = {};
-      return {};
-    }
-    const auto taken = rest_.first(size);
-    rest_ = rest_.subspan(size);
-    return taken;
-  }
-
-  template <typename T>
-  T value() {
-    T result{};
-    const auto from = bytes(sizeof(T));
-    if (!from.empty()) std::memcpy(&result, from.data(), sizeof(T));
-    return result;
-  }
-
-  std::uint64_t word() { return value<std::uint64_t>(); }
-
-  Words words(std::uint64_t count) {
-    constexpr std::uint64_t kMost = UINT16_MAX;  // a record has a 16-bit size
-    return Words(bytes(count > kMost ? UINT64_MAX : count * sizeof(std::uint64_t)));
-  }
-
-  std::string_view text() {  // up to its terminator, which must be present
-    const auto end = std::find(rest_.begin(), rest_.end(), std::byte{0});
-    if (end == rest_.end()) ok_ = false;
-    const auto* first = reinterpret_cast<const char*>(rest_.data());
-    return {first, ok_ ? static_cast<std::size_t>(end - rest_.begin()) : 0};
-  }
-
- private:
-  Bytes rest_;
-  bool ok_ = true;
-};
-
-void read_thread(Reader& in, RecordId& common) {
-  common.pid = in.value<std::int32_t>();
-  common.tid = in.value<std::int32_t>();
+void read_thread(ByteReader& in, RecordId& common) {
+  common.pid = in.number<std::int32_t>();
+  common.tid = in.number<std::int32_t>();
 }
 
 // The trailer that sample_id_all adds to all records other than samples: TID, TIME, CPU,
@@ -65,7 +24,7 @@ void read_thread(Reader& in, RecordId& common) {
 constexpr std::size_t kTrailerBytes = 4 * sizeof(std::uint64_t);
 
 RecordId read_trailer(Bytes trailer) {
-  Reader in(trailer);
+  ByteReader in(trailer);
   RecordId common;
   read_thread(in, common);
   common.time_ns = static_cast<Nanoseconds>(in.word());
@@ -74,28 +33,29 @@ RecordId read_trailer(Bytes trailer) {
   return common;
 }
 
-void read_user_state(Reader& in, const SampleLayout& layout, SampleRecord& sample) {
+void read_user_state(ByteReader& in, const SampleLayout& layout, SampleRecord& sample) {
   if ((layout.sample_type & PERF_SAMPLE_REGS_USER) != 0 && in.word() != PERF_SAMPLE_REGS_ABI_NONE) {
-    sample.registers = in.words(static_cast<std::uint64_t>(std::popcount(layout.user_registers)));
+    sample.registers =
+        take_words(in, static_cast<std::uint64_t>(std::popcount(layout.user_registers)));
   }
   if ((layout.sample_type & PERF_SAMPLE_STACK_USER) == 0) return;
   sample.stack_asked = in.word();
   if (sample.stack_asked == 0) return;
-  const auto copied = in.bytes(sample.stack_asked);
+  const auto copied = in.take(sample.stack_asked);
   const auto valid = in.word();
   sample.stack = copied.first(std::min<std::uint64_t>(valid, copied.size()));
 }
 
 std::optional<Record> read_sample(Bytes body, bool in_kernel,
                                   std::span<const SampleLayout> layouts) {
-  Reader in(body);
+  ByteReader in(body);
   SampleRecord sample;
   sample.in_kernel = in_kernel;
   sample.common.id = in.word();
   const auto layout = std::find_if(layouts.begin(), layouts.end(), [&](const SampleLayout& each) {
     return each.id == sample.common.id;
   });
-  if (!in.ok() || layout == layouts.end()) return std::nullopt;
+  if (in.failed() || layout == layouts.end()) return std::nullopt;
   const auto has = [&](std::uint64_t field) { return (layout->sample_type & field) != 0; };
   constexpr std::uint64_t kKnown = kCommonSampleType | PERF_SAMPLE_IP | PERF_SAMPLE_READ |
                                    PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER |
@@ -106,20 +66,20 @@ std::optional<Record> read_sample(Bytes body, bool in_kernel,
   sample.common.time_ns = static_cast<Nanoseconds>(in.word());
   sample.common.cpu = static_cast<std::uint32_t>(in.word());
   if (has(PERF_SAMPLE_READ)) sample.count = in.word();
-  if (has(PERF_SAMPLE_CALLCHAIN)) sample.call_chain = in.words(in.word());
-  if (has(PERF_SAMPLE_RAW)) sample.raw = in.bytes(in.value<std::uint32_t>());
+  if (has(PERF_SAMPLE_CALLCHAIN)) sample.call_chain = take_words(in, in.word());
+  if (has(PERF_SAMPLE_RAW)) sample.raw = in.take(in.number<std::uint32_t>());
   // The raw field's size includes its padding to 8 bytes, so no alignment has to be restored here.
   read_user_state(in, *layout, sample);
-  if (!in.ok()) return std::nullopt;
+  if (in.failed()) return std::nullopt;
   return sample;
 }
 
 std::optional<Record> read_other(const perf_event_header& header, Bytes body) {
   if (body.size() < kTrailerBytes) return std::nullopt;
   const RecordId common = read_trailer(body.last(kTrailerBytes));
-  Reader in(body.first(body.size() - kTrailerBytes));
+  ByteReader in(body.first(body.size() - kTrailerBytes));
   const auto checked = [&](Record record) {
-    return in.ok() ? std::optional<Record>(record) : std::nullopt;
+    return in.failed() ? std::nullopt : std::optional<Record>(record);
   };
   switch (header.type) {
     case PERF_RECORD_SWITCH:
@@ -129,10 +89,10 @@ std::optional<Record> read_other(const perf_event_header& header, Bytes body) {
     case PERF_RECORD_EXIT: {
       ForkRecord task;
       task.common = common;
-      task.pid = in.value<std::int32_t>();
-      task.parent_pid = in.value<std::int32_t>();
-      task.tid = in.value<std::int32_t>();
-      task.parent_tid = in.value<std::int32_t>();
+      task.pid = in.number<std::int32_t>();
+      task.parent_pid = in.number<std::int32_t>();
+      task.tid = in.number<std::int32_t>();
+      task.parent_tid = in.number<std::int32_t>();
       if (header.type == PERF_RECORD_FORK) return checked(task);
       return checked(ExitRecord{common, task.pid, task.tid});
     }

@@ -9,6 +9,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/perf/jitter.h"
 #include "controller/perf/translate.h"
 
 namespace causalctl::perf {
@@ -118,7 +119,6 @@ void Session::set_period(Nanoseconds period_ns) {
   for (auto& [tid, events] : threads_) events.set_period(draw_period(), monotonic_now());
 }
 
-// Randomised so that sampling does not lock onto the program's rhythm (DCPI §4.1.1).
 void Session::jitter() {
   if (cores_) cores_->jitter();
   for (auto& [tid, events] : threads_) {
@@ -130,11 +130,7 @@ void Session::adapt_leaving(unsigned most) {
   for (auto& [tid, events] : threads_) events.adapt_leaving(most, random_());
 }
 
-Nanoseconds Session::draw_period() {
-  const double unit = static_cast<double>(random_() >> 11) * 0x1.0p-53;
-  return static_cast<Nanoseconds>(static_cast<double>(plan_.sampling.period_ns) *
-                                  (0.75 + 0.5 * unit));
-}
+Nanoseconds Session::draw_period() { return jittered(plan_.sampling.period_ns, random_); }
 
 std::vector<Event> Session::drain(Nanoseconds now_ns) {
   for (auto& [tid, events] : threads_) read(events);

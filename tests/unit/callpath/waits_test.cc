@@ -90,10 +90,11 @@ TEST_CASE("a long wait is counted in parts, under its path", "[callpath]") {
     if (part.thread == kOne) CHECK(part.blocked_ns == 1000);
     if (part.thread == kTwo) CHECK(part.blocked_ns == 1010);
   }
-  const auto rest = waits.end(kOne, 1500);
+  const auto rest = waits.runs(kOne, 1500);
   REQUIRE(rest);
   CHECK(rest->path == NodeId{7});
   CHECK(rest->blocked_ns == 490);
+  waits.end(kOne);
   CHECK_FALSE(waits.come(kOne, 1600));
 }
 

@@ -1,13 +1,15 @@
-// Reads numbers from bytes that may be damaged: past the end, and after a number that is too long,
-// every read gives 0 and `failed` is true. Pure.
+// Takes values off the front of bytes that may be damaged. Once a value was missing, or a number
+// was too long, failed() is true, and all further values are 0 or empty. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 
-namespace causalctl::unwind {
+namespace causalctl {
 
 class ByteReader {
  public:
@@ -25,6 +27,7 @@ class ByteReader {
     return number;
   }
   std::uint8_t byte() { return number<std::uint8_t>(); }
+  std::uint64_t word() { return number<std::uint64_t>(); }
 
   // LEB128 numbers of at most 64 bits (DWARF 5, section 7.6).
   std::uint64_t uleb() { return leb().value; }
@@ -35,10 +38,17 @@ class ByteReader {
                                               : read.value);
   }
 
+  // Returns the text up to its terminator, which is not taken off.
+  std::string_view text() {
+    const auto end = std::find(rest_.begin(), rest_.end(), std::byte{0});
+    if (end == rest_.end()) fail();
+    return {reinterpret_cast<const char*>(rest_.data()),
+            failed_ ? 0 : static_cast<std::size_t>(end - rest_.begin())};
+  }
+
   std::span<const std::byte> take(std::uint64_t size) {
     if (size > rest_.size()) {
-      failed_ = true;
-      rest_ = {};
+      fail();
       return {};
     }
     const auto taken = rest_.first(size);
@@ -61,12 +71,17 @@ class ByteReader {
       if (read.bits < 64) read.value |= std::uint64_t{read.last & 0x7fU} << read.bits;
       read.bits += 7;
     } while ((read.last & 0x80U) != 0 && read.bits < kMostBits);
-    if ((read.last & 0x80U) != 0) failed_ = true;
+    if ((read.last & 0x80U) != 0) fail();
     return failed_ ? Leb() : read;
+  }
+
+  void fail() {
+    failed_ = true;
+    rest_ = {};
   }
 
   std::span<const std::byte> rest_;
   bool failed_ = false;
 };
 
-}  // namespace causalctl::unwind
+}  // namespace causalctl
