@@ -98,6 +98,26 @@ def test_time_is_divided_as_in_figure_1(options, program, tmp_path):
     assert tree.sum("waits", "waits_for_a_tick") > 50
 
 
+def test_threads_that_switch_often_are_sampled_by_core(options, tmp_path):
+    """It then has a BPF program; or the report says why not."""
+    source = tmp_path / "switches.c"
+    source.write_text("#include <stdio.h>\n#include <unistd.h>\n"
+                      "int main(void) { puts(\"ready\"); fflush(stdout); for (;;) usleep(1); }\n")
+    subprocess.run(["gcc", "-O2", "-g", "-o", tmp_path / "switches", source], check=True)
+    with running(tmp_path / "switches") as pid, subprocess.Popen(
+            [options.causalctl, "callpath", str(pid), "--duration", "2s", "--quiet", "--format", "json"],
+            cwd=tmp_path, stdout=subprocess.PIPE, text=True) as recorder:
+        time.sleep(1)
+        opened = pathlib.Path(f"/proc/{recorder.pid}/fd")
+        links = {os.readlink(each) for each in opened.iterdir() if each.is_symlink()}
+        output = recorder.communicate(timeout=60)[0]
+    report = json.loads(output[output.index("{"):])
+    why_not = [each for each in report["warnings"] if "sampled by a clock of its own" in each]
+    assert ("anon_inode:bpf-prog" in links) == (not why_not), (links, report["warnings"])
+    tree = Tree(report)
+    assert sum(own[tree.columns.index("samples")] for _, own in tree.paths) > 20, report["chains"]
+
+
 def test_times_of_threads_add_up(options, program, tmp_path):
     """What is not CPU time by samples is there exactly: blocked and runnable time by switches."""
     with running(program) as pid:

@@ -2,7 +2,8 @@
 
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <set>
 #include <thread>
 
@@ -21,6 +22,27 @@ bool cores_can_be_sampled() {
 }
 
 }  // namespace
+
+TEST_CASE("Samples of other processes are dropped in the kernel", "[perf]") {
+  if (!perf_is_allowed() || !cores_can_be_sampled()) return;
+  Child other([] { spin_for(10 * kSecond); });
+  Child child([] { spin_for(10 * kSecond); });
+  child.go();
+  other.go();
+  CoreSampling cores(child.pid(), {.period_ns = 500 * kMicrosecond, .stack_bytes = 256}, 1);
+  cores.enable(true);
+  int own = 0, foreign = 0;
+  const Nanoseconds end_ns = monotonic_now() + 300 * kMillisecond;
+  while (monotonic_now() < end_ns) {
+    const auto use = [&](const SampleRecord& sample, Nanoseconds) {
+      ++(sample.common.pid == child.pid() ? own : foreign);
+    };
+    cores.read(use, [](const Record&) {});
+    sleep_until(monotonic_now() + kMillisecond);
+  }
+  CHECK(own > 50);
+  CHECK(foreign == 0);
+}
 
 TEST_CASE("The clocks of cores sample the threads of one process", "[perf]") {
   if (!perf_is_allowed() || !cores_can_be_sampled()) return;
@@ -68,6 +90,48 @@ TEST_CASE("The clocks of cores sample the threads of one process", "[perf]") {
   drain_until(
       session, events, [](const auto&) { return false; }, 50 * kMillisecond);
   CHECK(only<SampleEvent>(events).empty());
+}
+
+// In a process of hundreds of threads each ring has room for few samples.
+TEST_CASE("Switches are sampled as often as a small ring has room", "[perf]") {
+  if (!perf_is_allowed()) return;
+  Child child([] {
+    for (int i = 0; i < 300; ++i) std::thread([] { pause(); }).detach();
+    await_go();
+    // As sendmsg(2) is called by some.
+    std::array<char, 16 * 1024> vectors{};
+    for (;;) {
+      asm volatile("" : : "r"(vectors.data()) : "memory");
+      usleep(1);
+    }
+  });
+  child.go();
+  Session session(child.pid(), {.call_chain_depth = 0, .stack_bytes = 32 * 1024, .leaving = true});
+  session.start();
+  child.go();
+  std::vector<Event> events;
+  const auto drain_for = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      sleep_until(monotonic_now() + 8 * kMillisecond);
+      for (Event& event : session.drain(monotonic_now())) events.push_back(std::move(event));
+      session.adapt_leaving(64);
+    }
+  };
+  drain_for(50);
+  const std::uint64_t lost_before = session.losses().records_lost;
+  events.clear();
+  drain_for(100);
+  const auto samples = only<SampleEvent>(events);
+  const auto leaving = std::count_if(samples.begin(), samples.end(), [](const auto& sample) {
+    return sample.reason == SampleReason::leaving;
+  });
+  const std::uint64_t lost = session.losses().records_lost - lost_before;
+  CAPTURE(leaving, lost, only<SwitchEvent>(events).size());
+  CHECK(leaving > 100);
+  CHECK(lost < static_cast<std::uint64_t>(leaving));
+  CHECK(std::all_of(samples.begin(), samples.end(), [](const auto& sample) {
+    return sample.reason != SampleReason::leaving || sample.user.stack.size() > 16 * 1024;
+  }));
 }
 
 TEST_CASE("Clocks of cores pay for a process that switches often", "[perf]") {

@@ -301,6 +301,17 @@ TEST_CASE("cells of a log must be of nodes that are there, and add up", "[callpa
   CHECK_THAT(refusal(cells("\"samples\"", "1")), Contains("2 numbers each"));
   CHECK_THAT(refusal(cells("\"samples\"", "1,9000000000000000000")), Contains("add up"));
   CHECK_THAT(refusal(cells("\"samples\"", "1,-1")), Contains("whole number"));
+  const std::string child = R"({"type":"nodes","run":"a","n":6,"first":2,"nodes":[1,0]})"
+                            "\n";
+  const std::string chains =
+      R"({"type":"cells","run":"a","n":7,"epoch":0,"group":0,"metrics":["chains"],"cells":[2,)";
+  CHECK(refusal(begin + child + chains + "2000000000000000000]}\n").empty());
+  CHECK_THAT(refusal(begin + child + chains + "3000000000000000000]}\n"),
+             Contains("calls of run a add up to more"));
+  std::string deep = R"({"type":"nodes","run":"a","n":6,"first":2,"nodes":[1,0)";
+  for (int i = 0; i < 16'382; ++i) deep += ",1,0";
+  CHECK(refusal(begin + deep + "]}\n").empty());
+  CHECK_THAT(refusal(begin + deep + ",1,0]}\n"), Contains("deeper"));
   // Metrics without a value are none of the run's.
   CHECK(parse_log(cells("\"waits\"", "1,0"), "l").runs.at(0).slices.empty());
   // What only a cut or damaged log has: a part of the path that is new, but no sample of it.

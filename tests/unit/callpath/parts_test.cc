@@ -33,6 +33,16 @@ std::vector<Part> parts_of(int seconds, Nanoseconds rest_ns) {
 
 }  // namespace
 
+TEST_CASE("bounds of calls are in no part", "[callpath][parts]") {
+  Parts parts;
+  for (const Metric metric :
+       {Metric::new_min, Metric::new_max, Metric::chains, Metric::new_to, Metric::new_below}) {
+    parts.add({0, 0, metric}, 1, 1);
+  }
+  parts.until(kSecond);
+  CHECK(parts.take().front().slices.empty());
+}
+
 TEST_CASE("parts of a recording are seconds, and all of it", "[callpath][parts]") {
   const std::vector<Part> parts = parts_of(8, 100 * kMillisecond);
   REQUIRE(parts.size() == 8);

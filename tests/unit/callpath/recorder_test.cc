@@ -130,6 +130,18 @@ TEST_CASE("a thread's time on a core is divided like its samples", "[callpath]")
   CHECK(fixture.value(Metric::cpu_ns, {2}) == 250 + 1900 + 50 + 70);
 }
 
+TEST_CASE("CPU time of before an exec is the old program's", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  fixture.recorder.take(perf::SwitchEvent{kTwo, 0, 0, perf::SwitchKind::out_blocked});
+  fixture.sample(kOne, {1}, 1000, 1000);
+  fixture.recorder.settle(1000);
+  fixture.recorder.take(perf::ExecEvent{kOne, 1400});
+  fixture.sample(kOne, {2}, 1000, 2000);
+  fixture.recorder.settle(2000, true);
+  CHECK(fixture.value(Metric::cpu_ns, {1}) == 1400);
+  CHECK(fixture.value(Metric::cpu_ns, {2}) == 600);
+}
+
 TEST_CASE("CPU time of before the first switch is counted once", "[callpath]") {
   Fixture fixture(Grouping::all);
   for (Nanoseconds time_ns = 1000; time_ns <= 5000; time_ns += 1000) {
@@ -259,6 +271,10 @@ TEST_CASE("an event's values are summed by path, and never beyond what a log hol
   CHECK(fixture.value(callpath::metric_of_event(1), {1002, 1}) == 140);
   CHECK(fixture.value(Metric::samples, {1002, 1}) == 0);
   CHECK_FALSE(fixture.recorder.has_seen(0));
+  fixture.recorder.start(1000);
+  fixture.recorder.take(event);  // of before the start
+  CHECK(fixture.value(callpath::metric_of_event(1), {1002, 1}) == 140);
+  event.time_ns = 1000;
   event.events = UINT64_MAX / 10;
   for (int i = 0; i < 5; ++i) fixture.recorder.take(event);
   CHECK(fixture.recorder.has_seen(1));

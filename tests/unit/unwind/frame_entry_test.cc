@@ -110,6 +110,25 @@ TEST_CASE("entries that cannot be read are none", "[unwind]") {
   CHECK_FALSE(section.entry());
 }
 
+TEST_CASE("entries larger than compilers make are none", "[unwind]") {
+  const auto with_padding = [](std::size_t cie, std::size_t fde) {
+    Section section = section_of("zR", {0x00});
+    section.bytes.insert(section.bytes.begin() + static_cast<std::ptrdiff_t>(section.fde), cie,
+                         std::byte{0});
+    put(section.bytes, 0, static_cast<std::uint32_t>(section.fde + cie - 4));
+    section.fde += cie;
+    put(section.bytes, section.fde + 4, static_cast<std::uint32_t>(section.fde + 4));
+    section = with_range<std::uint64_t>(section, 0x10, 0x10);
+    section.bytes.resize(section.bytes.size() + fde);
+    section.end_entry(section.fde);
+    return section.entry();
+  };
+  CHECK(with_padding(4000, 1000));
+  CHECK_FALSE(with_padding(4200, 1000));
+  CHECK(with_padding(0, 1'000'000));
+  CHECK_FALSE(with_padding(0, 1'100'000));
+}
+
 TEST_CASE("a section without a search table is read from its beginning", "[unwind]") {
   const auto section = with_range<std::uint64_t>(section_of("zR", {0x00}), 0x10, 0x10);
   const auto entries = frame_entries({section.bytes, kSection});

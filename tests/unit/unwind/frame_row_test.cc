@@ -109,7 +109,14 @@ TEST_CASE("offsets that a rule cannot hold are left to libunwind", "[unwind]") {
   CHECK(row(bytes({0x0e, 0xff, 0xff, 0xff, 0xff, 0x7f}))->rule.kind == Kind::other);
   CHECK(row(bytes({0x86, 0xff, 0xff, 0xff, 0xff, 0x7f}))->rule.kind == Kind::other);
   CHECK(row(bytes({0x90, 2}))->rule.kind == Kind::other);  // a return address elsewhere
-  CHECK(row({}, kLow, {})->rule.kind == Kind::other);      // no CFA
+  FrameEntry by_another_register;
+  by_another_register.low = kLow;
+  by_another_register.high = kHigh;
+  by_another_register.initial = kInitial;
+  by_another_register.data_alignment = -8;
+  by_another_register.return_address = 17;
+  CHECK(frame_row(by_another_register, kLow)->rule.kind == Kind::other);
+  CHECK(row({}, kLow, {})->rule.kind == Kind::other);  // no CFA
 }
 
 }  // namespace causalctl::unwind

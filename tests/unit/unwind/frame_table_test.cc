@@ -214,6 +214,22 @@ TEST_CASE("rules are those of libdw", "[unwind]") {
   }
 }
 
+TEST_CASE("where the search table leads to no entry, the section is read", "[unwind]") {
+  const Program program;
+  std::vector<std::byte> file(program.bytes().begin(), program.bytes().end());
+  const ElfImage whole(file);
+  const auto search = whole.unwind_table();
+  REQUIRE(search);
+  const auto entries =
+      static_cast<std::size_t>(whole.constant_bytes(search->entries).data() - file.data());
+  for (std::size_t i = 0; i < search->count; ++i) {
+    put(file, entries + 8 * i + 4, std::int32_t{0x7fffffff});
+  }
+  FrameTable table{ElfImage(file)};
+  CHECK(table.rule_at(program.at(frame_table_test)) == simple(Cfa::sp, 8));
+  CHECK(table.rule_at(program.at(frame_table_test_framed)) == simple(Cfa::bp, 16, Bp::saved, -16));
+}
+
 TEST_CASE("files without a table, and damaged ones, have no rules or some", "[unwind]") {
   CHECK_FALSE(FrameTable().rule_at(0x1000));
   std::vector<std::byte> file(512);
