@@ -86,7 +86,7 @@ def test_file_is_replaced_by_another_build(options, tmp_path):
 
 def test_run_through_the_loader(options, tmp_path):
     program = compiled(tmp_path, "mapped_again.c")
-    text = answer(options, "run", "--progress", "item_done", "--duration", "2s", "--pause-cost",
+    text = answer(options, "run", "--progress", "item_done", "--duration", "6s", "--pause-cost",
                   "150us", "--", LOADER, program)
     assert "no such function" not in text, text
     assert "item_done:" in text and "item_done: 0 visits" not in text, text
@@ -114,7 +114,7 @@ def test_two_copies_of_a_library(options, tmp_path):
         for count_by in ("breakpoint", "uprobe"):
             done = subprocess.run(
                 [options.causalctl, "attach", str(pid), "--progress", "libcopied.so:item_done",
-                 "--progress", "round_done", "--count-by", count_by, "--duration", "2s",
+                 "--progress", "round_done", "--count-by", count_by, "--duration", "4s",
                  "--format", "json", "--pause-cost", "150us"],
                 capture_output=True, text=True, timeout=100, check=False)
             assert "ambiguous" not in done.stderr, done.stderr
