@@ -101,7 +101,7 @@ std::optional<Json> JsonLines::parse(std::string_view line, bool last) {
     throw Error(fmt::format("{}: lists nested more than {} deep", where(), kDeepestNesting),
                 std::string(kind_.hint));
   }
-  Json json = Json::parse(line, nullptr, false);
+  Json json = parser_.parse(line);
   if (json.is_object()) return json;
   const bool ours = line.substr(0, kLineBegin.size()) == kLineBegin.substr(0, line.size());
   if (!ours && !(last && line.front() == '{')) {
@@ -109,7 +109,7 @@ std::optional<Json> JsonLines::parse(std::string_view line, bool last) {
   }
   const std::size_t glued = line.rfind(kLineBegin);
   if (glued != 0 && glued != std::string_view::npos) {
-    json = Json::parse(line.substr(glued), nullptr, false);
+    json = parser_.parse(line.substr(glued));
     if (json.is_object()) {
       warnings_.emplace_back(kGlued, where());
       return json;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "controller/base/json_fields.h"
+#include "controller/base/json_parser.h"
 #include "controller/base/line_file.h"
 #include "controller/base/warning.h"
 
@@ -53,6 +54,7 @@ class JsonLines {
 
   LogKind kind_;
   Take take_;
+  JsonParser parser_;
   std::vector<Warning> warnings_;
   std::vector<std::string> ignored_types_;
   std::string name_;
