@@ -10,6 +10,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "controller/base/proportion.h"
@@ -39,22 +40,43 @@ std::string value_words(std::uint64_t value, const std::string& unit) {
   return unit == "nanoseconds" ? duration(static_cast<Nanoseconds>(value)) : grouped(value);
 }
 
-std::size_t width_of(const Column& column) {
-  return std::max(kValueWidth, columns(column.name) + 2);
+// Returns how many columns the words of any value up to `most` need.
+std::size_t width_of_values(std::uint64_t most, const std::string& unit) {
+  constexpr std::uint64_t kMinute = 60 * std::uint64_t{kSecond};
+  // Fewer minutes may have more seconds.
+  if (unit == "nanoseconds" && most >= kMinute) most += 59 * (kMinute / 60) - most % kMinute;
+  return columns(value_words(most, unit));
+}
+
+// What a tree and tables show.
+struct View {
+  View(const Profile& shown, Labels by)
+      : profile(shown), labels(std::move(by)), tree(merged(profile, labels)), children(tree) {}
+
+  const Profile& profile;
+  Labels labels;
+  LabelTree tree;
+  Children children;
+};
+
+std::size_t width_of(const View& view, std::size_t column) {
+  const Column& shown = view.profile.columns[column];
+  const std::size_t widest = width_of_values(view.tree.total[column][0], shown.unit);
+  return std::max(kValueWidth, std::max(columns(shown.name), widest) + 2);
 }
 
 // The columns that are shown as values: all but the first and the samples; of those of events, and
 // beside an event's, as many as fit.
-std::vector<std::size_t> value_columns(const Profile& profile, std::size_t width) {
+std::vector<std::size_t> value_columns(const View& view, std::size_t width) {
+  const std::vector<Column>& all = view.profile.columns;
   std::vector<std::size_t> columns;
   std::size_t used = kFirstWidth;
-  for (std::size_t i = 1; i < profile.columns.size(); ++i) {
-    const Column& column = profile.columns[i];
-    if (column.name == "samples") continue;
-    const bool may_be_left_out = column.is_event || profile.columns[0].is_event;
-    if (may_be_left_out && used + width_of(column) + kNameRoom > width) continue;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].name == "samples") continue;
+    const bool may_be_left_out = all[i].is_event || all[0].is_event;
+    if (may_be_left_out && used + width_of(view, i) + kNameRoom > width) continue;
     columns.push_back(i);
-    used += width_of(column);
+    used += width_of(view, i);
   }
   return columns;
 }
@@ -62,17 +84,17 @@ std::vector<std::size_t> value_columns(const Profile& profile, std::size_t width
 // Writes tables whose rows end with a name.
 class Table {
  public:
-  Table(const Profile& profile, const LabelTree& tree, Text& out)
-      : profile_(profile),
-        all_(tree.total),
-        samples_(samples_column(profile)),
-        values_(value_columns(profile, out.width())),
+  Table(const View& view, Text& out)
+      : view_(view),
+        all_(view.tree.total),
+        samples_(samples_column(view.profile)),
+        values_(value_columns(view, out.width())),
         out_(out) {}
 
   void head(std::string_view first, std::string_view second, std::string_view name) {
     std::string text = fmt::format("{:>8}  {:<13} {:>8}", first, samples_ ? "[95 %]" : "", second);
     for (const std::size_t column : values_) {
-      text += right_aligned(profile_.columns[column].name, width_of(profile_.columns[column]));
+      text += right_aligned(view_.profile.columns[column].name, width_of(view_, column));
     }
     out_.line("{}", out_.colored(text + "  " + std::string(name), kDim));
   }
@@ -87,8 +109,8 @@ class Table {
                        padded(samples_ ? interval_words(first[0][row]) : "", 13) + " " +
                        share_words(second[0][row]);
     for (const std::size_t column : values_) {
-      text += right_aligned(value_words(values[column][row], profile_.columns[column].unit),
-                            width_of(profile_.columns[column]));
+      text += right_aligned(value_words(values[column][row], view_.profile.columns[column].unit),
+                            width_of(view_, column));
     }
     text += "  " + prefix;
     const std::string shown = shortened(printable(name), room(columns(text)));
@@ -101,7 +123,7 @@ class Table {
   }
   std::size_t width_before_names() const {
     std::size_t width = kFirstWidth;
-    for (const std::size_t column : values_) width += width_of(profile_.columns[column]);
+    for (const std::size_t column : values_) width += width_of(view_, column);
     return width;
   }
 
@@ -117,7 +139,7 @@ class Table {
     return fmt::format("[{}, {}]", percent(interval.low), percent(interval.high));
   }
 
-  const Profile& profile_;
+  const View& view_;
   const std::vector<std::vector<std::uint64_t>>& all_;
   std::optional<std::size_t> samples_;
   std::vector<std::size_t> values_;
@@ -127,12 +149,12 @@ class Table {
 // Writes the tree, folded.
 class TreeText {
  public:
-  TreeText(const Profile& profile, const Labels& labels, bool fold, Text& out)
-      : labels_(labels),
-        tree_(merged(profile, labels)),
-        children_(tree_),
+  TreeText(const View& view, bool fold, Text& out)
+      : labels_(view.labels),
+        tree_(view.tree),
+        children_(view.children),
         fold_(fold),
-        table_(profile, tree_, out),
+        table_(view, out),
         out_(out) {}
 
   void write();
@@ -152,8 +174,8 @@ class TreeText {
   std::string fitted(const std::string& prefix) const;
 
   const Labels& labels_;
-  LabelTree tree_;
-  Children children_;
+  const LabelTree& tree_;
+  const Children& children_;
   bool fold_;
   Table table_;
   Text& out_;
@@ -253,8 +275,9 @@ struct Callers {
 };
 
 // A function that calls itself is not its caller.
-std::vector<Callers> callers_by_label(const LabelTree& tree, const Labels& labels) {
-  std::vector<Callers> callers(labels.all.size());
+std::vector<Callers> callers_by_label(const View& view) {
+  const LabelTree& tree = view.tree;
+  std::vector<Callers> callers(view.labels.all.size());
   for (std::uint32_t node = 1; node < tree.nodes.size(); ++node) {
     if (tree.own[0][node] == 0) continue;
     const std::uint32_t label = tree.nodes[node].label;
@@ -290,16 +313,15 @@ std::string caller_words(const Callers& callers, const Labels& labels) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-void write_table(const Profile& profile, const Labels& labels, std::string_view name,
-                 std::size_t most, bool with_callers, Text& out) {
-  const LabelTree tree = merged(profile, labels);
-  const Children children(tree);
-  const LabelValues values = values_of(tree, children, labels);
-  Table table(profile, tree, out);
+void write_table(const View& view, std::string_view name, std::size_t most, bool with_callers,
+                 Text& out) {
+  const Labels& labels = view.labels;
+  const LabelValues values = values_of(view.tree, view.children, labels);
+  Table table(view, out);
   table.head("own", "total", name);
-  const std::vector<std::uint32_t> rows = ranked(values, tree.total[0][0]);
+  const std::vector<std::uint32_t> rows = ranked(values, view.tree.total[0][0]);
   std::vector<Callers> callers;
-  if (with_callers) callers = callers_by_label(tree, labels);
+  if (with_callers) callers = callers_by_label(view);
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
     table.row(values.own, values.total, values.own, rows[i], "", labels.all[rows[i]].name, false);
     std::string text = with_callers ? caller_words(callers[rows[i]], labels) : "";
@@ -341,15 +363,15 @@ void write_ranked(const Profile& profile, By by, Text& out) {
   out.line("{}", out.colored(fmt::format("{}: {} in all", column.title,
                                          value_words(totals(profile, 0)[0], column.unit)),
                              kBold));
-  if (by == By::line) return write_table(profile, by_line(profile), "line", SIZE_MAX, false, out);
-  if (by == By::path) return TreeText(profile, by_line(profile), false, out).write();
-  const Labels functions = by_function(profile);
+  const bool of_lines = by == By::line || by == By::path;
+  const View view(profile, of_lines ? by_line(profile) : by_function(profile));
+  if (by == By::line) return write_table(view, "line", SIZE_MAX, false, out);
+  if (by == By::path) return TreeText(view, false, out).write();
   if (by == By::overview) {
-    TreeText(profile, functions, true, out).write();
+    TreeText(view, true, out).write();
     out.blank();
   }
-  const std::size_t most = by == By::overview ? kFunctions : SIZE_MAX;
-  write_table(profile, functions, "function", most, true, out);
+  write_table(view, "function", by == By::overview ? kFunctions : SIZE_MAX, true, out);
 }
 
 }  // namespace
