@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -31,8 +32,27 @@ Words words_of(const std::string& name) {
   return {"", name};
 }
 
+// The place "memcached+0x1a2b0". A function without a name is called by where it begins.
+std::optional<unwind::Place> place_named(const std::string& name, unwind::Symbolizer& symbolizer) {
+  const auto plus = name.rfind("+0x");
+  if (plus == std::string::npos || plus == 0) return std::nullopt;
+  const auto offset = parse_number<std::uint64_t>(std::string_view(name).substr(plus + 3), 16);
+  return offset ? symbolizer.find_offset(name.substr(0, plus), *offset) : std::nullopt;
+}
+
+std::optional<NamedFunction> function_at(const std::string& name, const Question& question) {
+  const auto place = place_named(name, question.symbolizer);
+  if (!place) return std::nullopt;
+  const auto module = question.symbolizer.module_at(place->address);
+  if (!module || !symbols::module_in_scope(*module, question.scope)) return std::nullopt;
+  auto unit = function_of(symbols::location_of(place->address, question.symbolizer));
+  if (!unit) return std::nullopt;
+  return NamedFunction{std::move(*unit), place->address};
+}
+
 // Returns the functions in scope that the user may mean: those whose whole name this is or, if
-// there are none, those that have this name without parameters, template arguments or namespaces.
+// there are none, those that have this name without parameters, template arguments or namespaces;
+// or the one that is at this place.
 std::vector<NamedFunction> functions(const Words& words, const Question& question) {
   std::vector<NamedFunction> found;
   for (const std::string& glob : question.scope.binaries) {
@@ -50,6 +70,9 @@ std::vector<NamedFunction> functions(const Words& words, const Question& questio
   };
   if (std::any_of(found.begin(), found.end(), is_whole))
     std::erase_if(found, std::not_fn(is_whole));
+  if (found.empty()) {
+    if (auto function = function_at(words.function, question)) found.push_back(*function);
+  }
   return found;
 }
 
@@ -100,7 +123,8 @@ bool may_come(const Question& question) {
 
 void refuse_unknown(const Question& question) {
   const Words words = words_of(question.name);
-  if (!question.symbolizer.find_function(words.function, "").empty()) {
+  if (!question.symbolizer.find_function(words.function, "").empty() ||
+      place_named(words.function, question.symbolizer)) {
     refuse(question, "the function is not in scope, so it never gets a sample",
            "add its binary to " + scope_text(question.scope));
   }

@@ -1,5 +1,5 @@
 // Finds the function that a user names for --fixed, by its short name, or with its parameters, its
-// file or its binary, as a progress point is named.
+// file or its binary, or by a place in it, as a progress point is named.
 #pragma once
 
 #include <optional>

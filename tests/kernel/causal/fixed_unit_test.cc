@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/error.h"
+#include "tests/kernel/unwind/symbol_checks.h"
+#include "tests/kernel/unwind/target_program.h"
 
 #ifdef __clang__  // clang does not know noclone, and makes no clones
 #define CAUSALCTL_KEPT __attribute__((noinline))
@@ -123,6 +125,28 @@ TEST_CASE("--fixed takes names as progress points do, and refuses what gets no s
     asked.scope.binaries = {"libc.so.6"};
     CHECK_THAT(asked.refusal(line), Contains("not in scope"));
   }
+}
+
+// As reports call it.
+TEST_CASE("--fixed takes a function without a name by its place", "[causal][fixed]") {
+  const unwind::TemporaryDirectory directory;
+  const unwind::TargetProgram target(unwind::stripped_copy(directory, "--strip-all"));
+  unwind::Symbolizer symbolizer(target.pid());
+  const Address entry = target.entry("original");
+  const std::string name = symbolizer.frames(entry).front().function;
+  CHECK_THAT(name, Contains("+0x"));
+  config::Scope scope;
+  const auto identity = fixed_unit(name, scope, symbolizer).identity;
+  CHECK_THAT(identity, EndsWith(":" + name));
+  CHECK(fixed_unit(identity, scope, symbolizer).identity == identity);
+  const auto plus = name.rfind("+0x");
+  const auto offset = std::stoul(name.substr(plus + 3), nullptr, 16);
+  const auto inside = fmt::format("{}+{:#x}", name.substr(0, plus), offset + 1);
+  CHECK(fixed_unit(inside, scope, symbolizer).identity == identity);
+  CHECK(fixed_unit(name + " < " + name, scope, symbolizer).path);
+  scope.binaries = {"libc.so.6"};
+  CHECK_THROWS_WITH(fixed_unit(name, scope, symbolizer), Contains("not in scope"));
+  CHECK_THROWS_WITH(fixed_unit("nobody+0x10", scope, symbolizer), Contains("no such function"));
 }
 
 }  // namespace causalctl::causal
