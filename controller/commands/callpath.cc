@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "config/text.h"
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/base/number.h"
 #include "controller/base/printable.h"
 #include "controller/callpath/calls_seen.h"
@@ -29,6 +30,7 @@
 #include "controller/commands/launched.h"
 #include "controller/commands/options.h"
 #include "controller/perf/slot_watch.h"
+#include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
 #include "controller/session/identity.h"
 #include "controller/session/interrupts.h"
@@ -231,6 +233,10 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
                 "what was recorded is in the report above; choose another --output");
   }
   require_samples(recording);
+  if (arguments.report.format == "text") {
+    causalctl::log::note("to read on: causalctl report {} --by line, or --format html -o page.html",
+                         progress::in_shell_quotes(arguments.log));
+  }
   return ExitCode::ok;
 }
 
