@@ -22,6 +22,7 @@
 #include "controller/causal/experiments/fixed_unit.h"
 #include "controller/causal/experiments/point_codes.h"
 #include "controller/commands/report.h"
+#include "controller/perf/core_sampling.h"
 #include "controller/session/attachment.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_state.h"
@@ -37,11 +38,13 @@
 namespace causalctl::commands {
 namespace {
 
-perf::SessionOptions session_options(const config::Sampling& sampling, std::uint64_t seed) {
+perf::SessionOptions session_options(Pid target, const config::Sampling& sampling,
+                                     std::uint64_t seed) {
   perf::SessionOptions options;
   if (sampling.period_ns) options.period_ns = *sampling.period_ns;
   options.seed = seed;
   options.peers = sampling.peers;
+  options.by_core = perf::core_sampling_pays(target, options.period_ns);
   options.stack_bytes = symbols::kStackBytes;  // copied until it is known whether that is needed
   return options;
 }
@@ -75,7 +78,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   std::vector<causal::PointCode> point_codes = causal::codes_of(attachment.points(), symbolizer);
   attachment.try_facilities("causal profile");
   if (work.prepare) work.prepare();
-  attachment.attach(session_options(config.sampling, run.seed));
+  attachment.attach(session_options(target, config.sampling, run.seed));
   const pause::PauserChoice& pauses = attachment.open_pauses({.channel = config.pause.channel,
                                                               .longest_ns = config.pause.longest_ns,
                                                               .pause_cost_ns = work.pause_cost_ns});

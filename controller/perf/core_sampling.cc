@@ -21,6 +21,9 @@ namespace {
 // As measured in virtual machines: of a switch of a thread with a clock, and of a tick.
 constexpr double kSwitchCostNs = 7000;
 constexpr double kTickCostNs = 2000;
+// Of a ring, if there are not too many cores: it has the samples of all threads of a core, and a
+// late reader must not lose them.
+constexpr unsigned kFewestPages = 128;
 constexpr Nanoseconds kLook = 50 * kMillisecond;
 constexpr Nanoseconds kOwnTrial = 20 * kMillisecond;
 
@@ -70,7 +73,8 @@ CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, std::uint64
     if (!event) continue;  // it is offline
     event->set_program(program_.get());
     Core core;
-    core.ring = Ring(event->map_ring(stack_ring_pages(fields.stack_bytes, most)));
+    const unsigned pages = std::max(kFewestPages, stack_ring_pages(fields.stack_bytes, most));
+    core.ring = Ring(event->map_ring(std::min(pages, most)));
     core.layouts = {{event->id(), event->attr().sample_type, event->attr().sample_regs_user}};
     core.event = std::move(*event);
     core.period_ns = fields.period_ns;
@@ -81,6 +85,12 @@ CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, std::uint64
 
 void CoreSampling::enable(bool on) {
   for (const Core& core : cores_) on ? core.event.enable() : core.event.disable();
+}
+
+void CoreSampling::set_period(Nanoseconds period_ns) {
+  mean_period_ns_ = period_ns;
+  for (Core& core : cores_) core.has_sampled = true;
+  jitter();
 }
 
 void CoreSampling::jitter() {

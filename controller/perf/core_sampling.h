@@ -27,6 +27,7 @@ class CoreSampling {
   CoreSampling(Pid target, const SamplingFields& fields, std::uint64_t seed);
 
   void enable(bool on);
+  void set_period(Nanoseconds period_ns);  // the mean
   // Draws a new period for each core that has sampled the process, and leaves the others alone,
   // because setting a period interrupts a core.
   void jitter();

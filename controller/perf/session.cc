@@ -103,9 +103,10 @@ void Session::enable_sampling(bool on) {
 }
 
 void Session::set_stack_bytes(unsigned bytes) {
-  INVARIANT(bytes % 8 == 0 && plan_.events.empty() && !plan_.by_core);
+  INVARIANT(bytes % 8 == 0 && plan_.events.empty());
   if (bytes == plan_.sampling.stack_bytes) return;
   plan_.sampling.stack_bytes = bytes;
+  if (cores_) reopen_cores();
   for (auto& [tid, events] : threads_) {
     events.enable_sampling(false);
     read(events);  // these records can be decoded only by the layout that they were written with
@@ -114,8 +115,9 @@ void Session::set_stack_bytes(unsigned bytes) {
 }
 
 void Session::set_period(Nanoseconds period_ns) {
-  INVARIANT(period_ns > 0 && !plan_.by_core);
+  INVARIANT(period_ns > 0);
   plan_.sampling.period_ns = period_ns;
+  if (cores_) cores_->set_period(period_ns);
   for (auto& [tid, events] : threads_) events.set_period(draw_period(), monotonic_now());
 }
 

@@ -96,6 +96,7 @@ class Session final : public EventSource {
 
   Session(Pid target, const SessionOptions& options, SessionPlan plan);
   void open_cores(std::uint64_t seed);
+  void reopen_cores();  // after a change of SamplingFields; without them threads have their clocks
   Nanoseconds draw_period();
   bool open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns);
   bool open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns);

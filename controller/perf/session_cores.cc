@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/perf/session.h"
 #include "controller/perf/translate.h"
 
@@ -13,10 +14,18 @@ void Session::open_cores(std::uint64_t seed) {
   if (!plan_.by_core) return;
   try {
     cores_.emplace(target_, plan_.sampling, seed);
+    log::verbose("threads switch often: they are sampled by the clocks of the cores");
   } catch (const Error& error) {  // the target is in another pid namespace
     plan_.by_core = false;
     limits_.add(fmt::format("threads are not sampled by core: {}", error.what()));
   }
+}
+
+void Session::reopen_cores() {
+  read_cores();  // as with the rings of threads
+  cores_.reset();
+  open_cores(random_());
+  if (cores_ && plan_.running && plan_.sampling_on) cores_->enable(true);
 }
 
 // Before ended threads are forgotten. What a thread did before it was watched is missing.

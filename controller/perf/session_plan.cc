@@ -94,7 +94,7 @@ SessionPlan plan_session(const SessionOptions& options) {
     }
   }
   plan_events(options, session);
-  if (options.by_core && plan.sample && options.stack_bytes > 0 && plan.events.empty()) {
+  if (options.by_core && plan.sample && plan.events.empty()) {
     const auto why_not = why_no_core_sampling();
     plan.by_core = !why_not;
     if (why_not) {

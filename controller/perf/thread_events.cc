@@ -209,8 +209,8 @@ void ThreadEvents::enable_sampling(bool on) {
 void ThreadEvents::adapt_leaving(unsigned most, std::uint64_t random) {
   const unsigned seen = std::exchange(leaves_seen_, 0);
   if (!leaving_) return;
-  // Half of the ring, so that more than that can be seen.
-  const auto room = static_cast<unsigned>(stack_ring_.bytes() / 2 /
+  // Less than the ring holds, so that more than that can be seen.
+  const auto room = static_cast<unsigned>(stack_ring_.bytes() / 4 * 3 /
                                           (leaving_.attr().sample_stack_user + kOtherBytes));
   most = std::clamp(room, 1U, std::max(1U, most));
   const std::uint64_t before = leaves_every_;

@@ -98,13 +98,35 @@ def test_time_is_divided_as_in_figure_1(options, program, tmp_path):
     assert tree.sum("waits", "waits_for_a_tick") > 50
 
 
-def test_threads_that_switch_often_are_sampled_by_core(options, tmp_path):
-    """It then has a BPF program; or the report says why not."""
+@pytest.fixture
+def switches(tmp_path):
+    """A program whose thread leaves its core thousands of times a second."""
     source = tmp_path / "switches.c"
     source.write_text("#include <stdio.h>\n#include <unistd.h>\n"
                       "int main(void) { puts(\"ready\"); fflush(stdout); for (;;) usleep(1); }\n")
     subprocess.run(["gcc", "-O2", "-g", "-o", tmp_path / "switches", source], check=True)
-    with running(tmp_path / "switches") as pid, subprocess.Popen(
+    return tmp_path / "switches"
+
+
+def test_attach_samples_threads_that_switch_often_by_core(options, switches, tmp_path):
+    """Or the report says why not; in any case the samples stand for the CPU time."""
+    with running(switches) as pid:
+        done = subprocess.run([options.causalctl, "attach", str(pid), "--progress", "syscall:clock_nanosleep",
+                               "--duration", "6s", "--period", "1ms", "--format", "json", "--verbose"],
+                              cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    log = [json.loads(line) for line in (tmp_path / "profile.jsonl").read_text().splitlines()]
+    why_not = [each for each in log[-1]["warnings"] if "sampled by a clock of its own" in each]
+    assert ("sampled by the clocks of the cores" in done.stderr) == (not why_not), done.stderr
+    end = log[-1]
+    assert end["type"] == "end" and end["losses"]["samples_total"] > 100, end
+    sampled_s = end["losses"]["samples_total"] * end["overhead"]["period_ns"] / 1e9
+    assert 0.5 * end["cores"]["cpu_ns"] / 1e9 < sampled_s < 2 * end["cores"]["cpu_ns"] / 1e9, end
+
+
+def test_threads_that_switch_often_are_sampled_by_core(options, switches, tmp_path):
+    """It then has a BPF program; or the report says why not."""
+    with running(switches) as pid, subprocess.Popen(
             [options.causalctl, "callpath", str(pid), "--duration", "2s", "--quiet", "--format", "json"],
             cwd=tmp_path, stdout=subprocess.PIPE, text=True) as recorder:
         time.sleep(1)
