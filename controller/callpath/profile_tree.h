@@ -19,7 +19,7 @@ class ProfileTree {
   // Returns the child, which is made if it is not there. REQUIRES: parent < nodes().size().
   std::uint32_t child(std::uint32_t parent, std::uint32_t frame) {
     const auto fresh = static_cast<std::uint32_t>(nodes_.size());
-    const auto [entry, is_new] = children_.emplace(std::uint64_t{parent} << 32 | frame, fresh);
+    const auto [entry, is_new] = children_.try_emplace(std::uint64_t{parent} << 32 | frame, fresh);
     if (is_new) {
       nodes_.push_back({parent, frame});
       for (auto& column : columns_) column.push_back(0);

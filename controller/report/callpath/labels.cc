@@ -77,13 +77,14 @@ LabelTree merged(const Profile& profile, const Labels& labels) {
   tree.nodes.emplace_back();
   tree.own.assign(profile.columns.size(), {0});
   std::unordered_map<std::uint64_t, std::uint32_t> numbers;  // by parent and label
+  numbers.reserve(profile.nodes.size());
   std::vector<std::uint32_t> of_node(profile.nodes.size());
   for (std::size_t node = 0; node < profile.nodes.size(); ++node) {
     if (node > 0) {
       const std::uint32_t parent = of_node[profile.nodes[node].parent];
       const std::uint32_t label = labels.of_frame[profile.nodes[node].frame];
       const auto fresh = static_cast<std::uint32_t>(tree.nodes.size());
-      const auto [entry, is_new] = numbers.emplace(std::uint64_t{parent} << 32 | label, fresh);
+      const auto [entry, is_new] = numbers.try_emplace(std::uint64_t{parent} << 32 | label, fresh);
       if (is_new) {
         tree.nodes.push_back({parent, label});
         for (auto& column : tree.own) column.push_back(0);
