@@ -40,12 +40,12 @@ std::string value_words(std::uint64_t value, const std::string& unit) {
   return unit == "nanoseconds" ? duration(static_cast<Nanoseconds>(value)) : grouped(value);
 }
 
-// Returns how many columns the words of any value up to `most` need.
+// Returns how many columns the words of any value up to `most` need: "1 min 59 s" is longer than "2
+// min 5 s".
 std::size_t width_of_values(std::uint64_t most, const std::string& unit) {
-  constexpr std::uint64_t kMinute = 60 * std::uint64_t{kSecond};
-  // Fewer minutes may have more seconds.
-  if (unit == "nanoseconds" && most >= kMinute) most += 59 * (kMinute / 60) - most % kMinute;
-  return columns(value_words(most, unit));
+  const std::string words = value_words(most, unit);
+  const bool has_minutes = words.find("min") != std::string::npos;
+  return has_minutes ? words.find("min") + columns("min 59 s") : columns(words);
 }
 
 // What a tree and tables show.

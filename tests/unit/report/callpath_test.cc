@@ -109,6 +109,14 @@ TEST_CASE("chains are not all complete if one is not", "[report][callpath]") {
              Contains("complete. In 1,200 of the complete ones no unwind table tells a caller"));
 }
 
+TEST_CASE("columns have room for minutes", "[report][callpath]") {
+  causalctl::callpath::Recording r = causalctl::callpath::small_recording();
+  r.add({0, 0, causalctl::callpath::Metric::blocked_ns}, 2, 119'000'000'000);
+  r.add({0, 0, causalctl::callpath::Metric::blocked_ns}, 3, 3'600'000'000'000);
+  const auto text = render_text(causalctl::callpath::present(std::array{r}), By::line, false, 100);
+  CHECK_THAT(text, Contains("  1 min 59 s") && Contains(" %   60 min 0 s"));
+}
+
 TEST_CASE("time without a known caller is no caller's", "[report][callpath]") {
   causalctl::callpath::Recording r = causalctl::callpath::small_recording();
   // 100 samples of c, of which half have no caller in their chain.
