@@ -94,14 +94,18 @@ void JsonLines::refuse_line() const {
   throw Error(fmt::format("{}: not a line of {}", where(), kind_.name), std::string(kind_.hint));
 }
 
-// A line that a killed run left cut off may stand alone, or cat may have glued the next log's first
-// line to it.
-std::optional<Json> JsonLines::parse(std::string_view line, bool last) {
-  if (nesting(line) > kDeepestNesting) {
+Json JsonLines::parse_text(std::string_view text) {
+  if (nesting(text) > kDeepestNesting) {
     throw Error(fmt::format("{}: lists nested more than {} deep", where(), kDeepestNesting),
                 std::string(kind_.hint));
   }
-  Json json = parser_.parse(line);
+  return parser_.parse(text);
+}
+
+// A line that a killed run left cut off may stand alone, or cat may have glued the next log's first
+// line to it.
+std::optional<Json> JsonLines::parse(std::string_view line, bool last) {
+  Json json = parse_text(line);
   if (json.is_object()) return json;
   const bool ours = line.substr(0, kLineBegin.size()) == kLineBegin.substr(0, line.size());
   if (!ours && !(last && line.front() == '{')) {
@@ -109,7 +113,7 @@ std::optional<Json> JsonLines::parse(std::string_view line, bool last) {
   }
   const std::size_t glued = line.rfind(kLineBegin);
   if (glued != 0 && glued != std::string_view::npos) {
-    json = parser_.parse(line.substr(glued));
+    json = parse_text(line.substr(glued));
     if (json.is_object()) {
       warnings_.emplace_back(kGlued, where());
       return json;

@@ -50,6 +50,7 @@ class JsonLines {
  private:
   [[noreturn]] void refuse_line() const;
   std::optional<json_fields::Json> parse(std::string_view line, bool last);
+  json_fields::Json parse_text(std::string_view text);  // throws if it nests too deep
   void read_line(std::string_view line, bool last);
 
   LogKind kind_;

@@ -21,8 +21,9 @@ namespace causalctl::callpath {
 void count_calls(const std::vector<bool>& is_new, NodeId node, std::uint32_t epoch,
                  std::uint32_t group, Recording& recording);
 
-// Replaces chains, new_to and new_below by new_min and new_max. Takes all new_max from `left`, and
-// returns false if that is too little; some are replaced then.
+// Replaces chains, new_to and new_below by new_min and new_max, and takes out slices without
+// values. Takes all new_max from `left`, and returns false if that is too little; some are replaced
+// then.
 bool sum_calls(Recording& recording, std::uint64_t& left);
 inline bool sum_calls(Recording& recording) {
   std::uint64_t left = UINT64_MAX;

@@ -388,7 +388,6 @@ ReadLog Reader::take() {
                               printable(runs_[i].id)),
                   "the log is damaged");
     }
-    std::erase_if(runs_[i].slices, [](const auto& entry) { return entry.second.empty(); });
     if (with_parts_) runs_[i].parts = readings_[i].parts.take();
   }
   return {std::move(runs_), std::move(lines_.warnings())};

@@ -24,6 +24,7 @@ constexpr double kTickCostNs = 2000;
 // Of a ring, if there are not too many cores: it has the samples of all threads of a core, and a
 // late reader must not lose them.
 constexpr unsigned kFewestPages = 128;
+constexpr Nanoseconds kPeriodsBetweenDraws = 100;
 constexpr Nanoseconds kLook = 50 * kMillisecond;
 constexpr Nanoseconds kOwnTrial = 20 * kMillisecond;
 
@@ -64,7 +65,8 @@ long cores_online() { return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)); }
 
 }  // namespace
 
-CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, std::uint64_t seed)
+CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, bool large_rings,
+                           std::uint64_t seed)
     : mean_period_ns_(fields.period_ns), random_(seed), program_(program_for(target)) {
   const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
   const unsigned most = stack_ring_limit(static_cast<std::size_t>(std::max(1, cores)));
@@ -73,14 +75,15 @@ CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, std::uint64
     if (!event) continue;  // it is offline
     event->set_program(program_.get());
     Core core;
-    const unsigned pages = std::max(kFewestPages, stack_ring_pages(fields.stack_bytes, most));
+    unsigned pages = stack_ring_pages(fields.stack_bytes, most);
+    if (large_rings) pages = std::max(pages, kFewestPages);
     core.ring = Ring(event->map_ring(std::min(pages, most)));
     core.layouts = {{event->id(), event->attr().sample_type, event->attr().sample_regs_user}};
     core.event = std::move(*event);
     core.period_ns = fields.period_ns;
     cores_.push_back(std::move(core));
   }
-  jitter();
+  draw_periods();
 }
 
 void CoreSampling::enable(bool on) {
@@ -90,10 +93,15 @@ void CoreSampling::enable(bool on) {
 void CoreSampling::set_period(Nanoseconds period_ns) {
   mean_period_ns_ = period_ns;
   for (Core& core : cores_) core.has_sampled = true;
-  jitter();
+  draw_periods();
 }
 
 void CoreSampling::jitter() {
+  if (monotonic_now() - drawn_ns_ >= kPeriodsBetweenDraws * mean_period_ns_) draw_periods();
+}
+
+void CoreSampling::draw_periods() {
+  drawn_ns_ = monotonic_now();
   for (Core& core : cores_) {
     if (!std::exchange(core.has_sampled, false)) continue;
     core.period_ns = jittered(mean_period_ns_, random_);
@@ -103,7 +111,7 @@ void CoreSampling::jitter() {
 
 std::optional<std::string> why_no_core_sampling() {
   try {
-    CoreSampling cores(getpid(), {.period_ns = kMillisecond / 2, .stack_bytes = 256}, 1);
+    CoreSampling cores(getpid(), {.period_ns = kMillisecond / 2, .stack_bytes = 256}, false, 1);
     cores.enable(true);
     const Nanoseconds until_ns = process_cpu_now() + kOwnTrial;
     bool seen = false;

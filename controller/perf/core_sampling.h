@@ -23,13 +23,17 @@ namespace causalctl::perf {
 
 class CoreSampling {
  public:
-  // Opens everything, disabled. Throws Error.
-  CoreSampling(Pid target, const SamplingFields& fields, std::uint64_t seed);
+  // Opens everything, disabled. `large_rings`: they may have as much memory as they like. Throws
+  // Error.
+  CoreSampling(Pid target, const SamplingFields& fields, bool large_rings, std::uint64_t seed);
 
   void enable(bool on);
-  void set_period(Nanoseconds period_ns);  // the mean
+  // Sets the mean. REQUIRES: everything was read, as samples stand for the period at the reading.
+  void set_period(Nanoseconds period_ns);
   // Draws a new period for each core that has sampled the process, and leaves the others alone,
-  // because setting a period interrupts a core.
+  // because setting a period interrupts a core. The kernel then begins a whole period anew, so that
+  // half a period without a sample is lost on average: it is done once in 100 periods at most.
+  // REQUIRES as set_period().
   void jitter();
   // Calls use(const SampleRecord&, Nanoseconds since the core's sample before it, nominally) for
   // each sample, and use_other(const Record&) for the rest: losses and throttling. Returns how many
@@ -46,7 +50,10 @@ class CoreSampling {
     bool has_sampled = true;  // since the period was drawn
   };
 
+  void draw_periods();
+
   Nanoseconds mean_period_ns_;
+  Nanoseconds drawn_ns_ = 0;  // when the periods were drawn
   std::mt19937_64 random_;
   Fd program_;
   std::vector<Core> cores_;

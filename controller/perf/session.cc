@@ -8,6 +8,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/perf/jitter.h"
 #include "controller/perf/translate.h"
@@ -43,7 +44,10 @@ Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
       uprobes_(target),
       peers_(target, options.ours, plan.waking, may_lock_),
       limits_(std::move(plan.limits)) {
-  open_cores(options.seed);
+  if (plan_.by_core) {
+    open_cores(options.seed);
+    if (cores_) log::verbose("threads switch often: they are sampled by the clocks of the cores");
+  }
   scan_until_stable();
   if (threads_.empty()) throw TargetGone(fmt::format("process {} is not there", target_));
 }
@@ -117,12 +121,18 @@ void Session::set_stack_bytes(unsigned bytes) {
 void Session::set_period(Nanoseconds period_ns) {
   INVARIANT(period_ns > 0);
   plan_.sampling.period_ns = period_ns;
-  if (cores_) cores_->set_period(period_ns);
+  if (cores_) {
+    read_cores();
+    cores_->set_period(period_ns);
+  }
   for (auto& [tid, events] : threads_) events.set_period(draw_period(), monotonic_now());
 }
 
 void Session::jitter() {
-  if (cores_) cores_->jitter();
+  if (cores_) {
+    read_cores();
+    cores_->jitter();
+  }
   for (auto& [tid, events] : threads_) {
     if (events.sampled_since_set_period()) events.set_period(draw_period(), monotonic_now());
   }

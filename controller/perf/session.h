@@ -1,8 +1,9 @@
 // The set of perf events on all threads of one target, and the merged stream of what they report.
 //
 // Each thread has a ring, into which all of its events write (samples with copied stacks have one
-// of their own): samples (task-clock), switches, task records, wake edges (sched:sched_waking) and
-// one event per breakpoint of a progress point. Uprobes report all threads through one ring.
+// of their own): samples (task-clock; the cores have rings if their clocks sample), switches, task
+// records, wake edges (sched:sched_waking) and one event per breakpoint of a progress point.
+// Uprobes report all threads through one ring.
 //
 // A thread is known from /proc/PID/task at the start, and later from its creator's FORK record; it
 // is forgotten after its own EXIT record, the last that its ring gets. Because records can be lost,
@@ -96,7 +97,8 @@ class Session final : public EventSource {
 
   Session(Pid target, const SessionOptions& options, SessionPlan plan);
   void open_cores(std::uint64_t seed);
-  void reopen_cores();  // after a change of SamplingFields; without them threads have their clocks
+  // After a change of SamplingFields. If it fails, threads need clocks of their own from now on.
+  void reopen_cores();
   Nanoseconds draw_period();
   bool open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns);
   bool open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns);

@@ -4,20 +4,20 @@
 #include <variant>
 
 #include "controller/base/error.h"
-#include "controller/base/log.h"
 #include "controller/perf/session.h"
 #include "controller/perf/translate.h"
 
 namespace causalctl::perf {
 
 void Session::open_cores(std::uint64_t seed) {
-  if (!plan_.by_core) return;
   try {
-    cores_.emplace(target_, plan_.sampling, seed);
-    log::verbose("threads switch often: they are sampled by the clocks of the cores");
-  } catch (const Error& error) {  // the target is in another pid namespace
+    cores_.emplace(target_, plan_.sampling, may_lock_, seed);
+  } catch (const Error& error) {  // the target is in another pid namespace, or a limit is reached
     plan_.by_core = false;
-    limits_.add(fmt::format("threads are not sampled by core: {}", error.what()));
+    limits_.add(
+        fmt::format("each thread is sampled by a clock of its own, at least for a while, "
+                    "which slows down a program that switches often: {}",
+                    error.what()));
   }
 }
 

@@ -51,19 +51,20 @@ std::size_t width_of_values(std::uint64_t most, const std::string& unit) {
 // What a tree and tables show.
 struct View {
   View(const Profile& shown, Labels by)
-      : profile(shown), labels(std::move(by)), tree(merged(profile, labels)), children(tree) {}
+      : profile(shown), labels(std::move(by)), tree(merged(profile, labels)), children(tree) {
+    for (std::size_t i = 0; i < profile.columns.size(); ++i) {
+      const Column& column = profile.columns[i];
+      const std::size_t widest = width_of_values(tree.total[i][0], column.unit);
+      widths.push_back(std::max(kValueWidth, std::max(columns(column.name), widest) + 2));
+    }
+  }
 
   const Profile& profile;
   Labels labels;
   LabelTree tree;
   Children children;
+  std::vector<std::size_t> widths;  // of the columns, as characters
 };
-
-std::size_t width_of(const View& view, std::size_t column) {
-  const Column& shown = view.profile.columns[column];
-  const std::size_t widest = width_of_values(view.tree.total[column][0], shown.unit);
-  return std::max(kValueWidth, std::max(columns(shown.name), widest) + 2);
-}
 
 // The columns that are shown as values: all but the first and the samples; of those of events, and
 // beside an event's, as many as fit.
@@ -74,9 +75,9 @@ std::vector<std::size_t> value_columns(const View& view, std::size_t width) {
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (all[i].name == "samples") continue;
     const bool may_be_left_out = all[i].is_event || all[0].is_event;
-    if (may_be_left_out && used + width_of(view, i) + kNameRoom > width) continue;
+    if (may_be_left_out && used + view.widths[i] + kNameRoom > width) continue;
     columns.push_back(i);
-    used += width_of(view, i);
+    used += view.widths[i];
   }
   return columns;
 }
@@ -94,7 +95,7 @@ class Table {
   void head(std::string_view first, std::string_view second, std::string_view name) {
     std::string text = fmt::format("{:>8}  {:<13} {:>8}", first, samples_ ? "[95 %]" : "", second);
     for (const std::size_t column : values_) {
-      text += right_aligned(view_.profile.columns[column].name, width_of(view_, column));
+      text += right_aligned(view_.profile.columns[column].name, view_.widths[column]);
     }
     out_.line("{}", out_.colored(text + "  " + std::string(name), kDim));
   }
@@ -110,7 +111,7 @@ class Table {
                        share_words(second[0][row]);
     for (const std::size_t column : values_) {
       text += right_aligned(value_words(values[column][row], view_.profile.columns[column].unit),
-                            width_of(view_, column));
+                            view_.widths[column]);
     }
     text += "  " + prefix;
     const std::string shown = shortened(printable(name), room(columns(text)));
@@ -123,7 +124,7 @@ class Table {
   }
   std::size_t width_before_names() const {
     std::size_t width = kFirstWidth;
-    for (const std::size_t column : values_) width += width_of(view_, column);
+    for (const std::size_t column : values_) width += view_.widths[column];
     return width;
   }
 

@@ -144,6 +144,8 @@ TEST_CASE("--fixed takes a function without a name by its place", "[causal][fixe
   const auto inside = fmt::format("{}+{:#x}", name.substr(0, plus), offset + 1);
   CHECK(fixed_unit(inside, scope, symbolizer).identity == identity);
   CHECK(fixed_unit(name + " < " + name, scope, symbolizer).path);
+  CHECK_THROWS_WITH(fixed_unit(name.substr(0, plus) + "+0x1000", scope, symbolizer),
+                    Contains("no function is known at this place"));
   scope.binaries = {"libc.so.6"};
   CHECK_THROWS_WITH(fixed_unit(name, scope, symbolizer), Contains("not in scope"));
   CHECK_THROWS_WITH(fixed_unit("nobody+0x10", scope, symbolizer), Contains("no such function"));

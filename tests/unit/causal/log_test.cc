@@ -322,6 +322,9 @@ TEST_CASE("what the reader tolerates and what not", "[causal]") {
       {"{\"type\":\"run\",\"config\":" + std::string(100'000, '[') + std::string(100'000, ']') +
            "}",
        "nested"},
+      {"{\"type\":\"x{\"type\":\"run\",\"config\":" + std::string(100'000, '[') +
+           std::string(100'000, ']') + "}",
+       "nested"},
   }));
   INFO(line);
   try {
