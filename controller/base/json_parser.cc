@@ -3,7 +3,6 @@
 #include <simdjson.h>
 
 #include <string>
-#include <utility>
 
 namespace causalctl {
 namespace {

@@ -17,11 +17,6 @@
 namespace causalctl::causal {
 namespace {
 
-bool in_scope(Address address, const Question& question) {
-  const auto module = question.symbolizer.module_at(address);
-  return module && symbols::module_in_scope(*module, question.scope);
-}
-
 // `places` are those of the line.
 void check_line(std::vector<unwind::Place> places, const std::string& file, int line,
                 const Question& question) {
@@ -45,7 +40,7 @@ void check_line(std::vector<unwind::Place> places, const std::string& file, int 
            "name a function, or leave out --unit");
   }
   const bool any_in_scope = std::any_of(places.begin(), places.end(), [&](const auto& place) {
-    return in_scope(place.address, question);
+    return is_in_scope(place.address, question);
   });
   if (!any_in_scope) {
     refuse(question, "its code is not in scope, so it never gets a sample",

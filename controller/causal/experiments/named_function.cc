@@ -40,14 +40,9 @@ std::optional<unwind::Place> place_named(const std::string& name, unwind::Symbol
   return offset ? symbolizer.find_offset(name.substr(0, plus), *offset) : std::nullopt;
 }
 
-bool is_in_scope(const unwind::Place& place, const Question& question) {
-  const auto module = question.symbolizer.module_at(place.address);
-  return module && symbols::module_in_scope(*module, question.scope);
-}
-
 std::optional<NamedFunction> function_at(const std::string& name, const Question& question) {
   const auto place = place_named(name, question.symbolizer);
-  if (!place || !is_in_scope(*place, question)) return std::nullopt;
+  if (!place || !is_in_scope(place->address, question)) return std::nullopt;
   auto unit = function_of(symbols::location_of(place->address, question.symbolizer));
   if (!unit) return std::nullopt;
   return NamedFunction{std::move(*unit), place->address};
@@ -114,6 +109,11 @@ std::string scope_text(const config::Scope& scope) {
   return fmt::format("--scope-binary {}", fmt::join(scope.binaries, ", "));
 }
 
+bool is_in_scope(Address address, const Question& question) {
+  const auto module = question.symbolizer.module_at(address);
+  return module && symbols::module_in_scope(*module, question.scope);
+}
+
 bool may_come(const Question& question) {
   const auto modules = question.symbolizer.modules();
   return std::any_of(
@@ -127,7 +127,7 @@ bool may_come(const Question& question) {
 void refuse_unknown(const Question& question) {
   const Words words = words_of(question.name);
   const auto place = place_named(words.function, question.symbolizer);
-  if (place && is_in_scope(*place, question)) {
+  if (place && is_in_scope(place->address, question)) {
     refuse(question, "no function is known at this place", "causalctl points PID names functions");
   }
   if (place || !question.symbolizer.find_function(words.function, "").empty()) {

@@ -39,6 +39,7 @@ struct NamedLine {
 std::optional<NamedLine> named_line(const std::string& name);
 
 std::string scope_text(const config::Scope& scope);  // "--scope-binary MAIN"
+bool is_in_scope(Address address, const Question& question);
 
 // Returns the one function in scope that is meant; nullopt if none is there. Throws UsageError if
 // several are meant, or if there is none in the file or binary that the user names.
