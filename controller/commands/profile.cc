@@ -38,14 +38,13 @@
 namespace causalctl::commands {
 namespace {
 
-perf::SessionOptions session_options(Pid target, bool runs, const config::Sampling& sampling,
+perf::SessionOptions session_options(Pid target, const config::Sampling& sampling,
                                      std::uint64_t seed) {
   perf::SessionOptions options;
   if (sampling.period_ns) options.period_ns = *sampling.period_ns;
   options.seed = seed;
   options.peers = sampling.peers;
-  // A program that was just launched is stopped, and tells nothing.
-  options.by_core = runs && perf::core_sampling_pays(target, options.period_ns);
+  options.by_core = perf::core_sampling_pays(target, options.period_ns);
   options.stack_bytes = symbols::kStackBytes;  // copied until it is known whether that is needed
   return options;
 }
@@ -79,7 +78,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   std::vector<causal::PointCode> point_codes = causal::codes_of(attachment.points(), symbolizer);
   attachment.try_facilities("causal profile");
   if (work.prepare) work.prepare();
-  attachment.attach(session_options(target, !guardian.is_suspended(), config.sampling, run.seed));
+  attachment.attach(session_options(target, config.sampling, run.seed));
   const pause::PauserChoice& pauses = attachment.open_pauses({.channel = config.pause.channel,
                                                               .longest_ns = config.pause.longest_ns,
                                                               .pause_cost_ns = work.pause_cost_ns});

@@ -21,8 +21,8 @@ namespace {
 // As measured in virtual machines: of a switch of a thread with a clock, and of a tick.
 constexpr double kSwitchCostNs = 7000;
 constexpr double kTickCostNs = 2000;
-// Of a ring, if there are not too many cores: it has the samples of all threads of a core, and a
-// late reader must not lose them.
+// The smallest ring of a core, where memory is not short. It has the samples of all threads that
+// run there, so that it fills faster than a thread's ring when the reader is late.
 constexpr unsigned kFewestPages = 128;
 constexpr Nanoseconds kPeriodsBetweenDraws = 100;
 constexpr Nanoseconds kLook = 50 * kMillisecond;
@@ -131,6 +131,8 @@ std::optional<std::string> why_no_core_sampling() {
 }
 
 bool core_sampling_pays(Pid target, Nanoseconds period_ns) {
+  const auto status = procfs::thread_status(target, target);
+  if (status && (status->state == 'T' || status->state == 't')) return false;
   const std::uint64_t before = switches_of(target);
   const Nanoseconds start_ns = monotonic_now();
   sleep_until(start_ns + kLook);

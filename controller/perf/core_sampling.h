@@ -63,7 +63,8 @@ class CoreSampling {
 std::optional<std::string> why_no_core_sampling();
 
 // Returns whether the clocks of threads would cost more than those of cores, as often as the
-// threads switch now. Takes 50 ms.
+// threads switch now. Takes 50 ms, and no time if the process is stopped, as one is that was just
+// launched: how often it will switch is not known, and the answer is false.
 bool core_sampling_pays(Pid target, Nanoseconds period_ns);
 
 template <typename Use, typename UseOther>

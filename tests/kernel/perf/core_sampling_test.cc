@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <optional>
 #include <set>
 #include <thread>
@@ -225,6 +226,19 @@ TEST_CASE("Switches are sampled as often as a small ring has room", "[perf]") {
   CHECK(std::all_of(samples.begin(), samples.end(), [](const auto& sample) {
     return sample.reason != SampleReason::leaving || sample.user.stack.size() > 16 * 1024;
   }));
+}
+
+TEST_CASE("A stopped process is not looked at", "[perf]") {
+  Child child([] { spin_for(10 * kSecond); });
+  child.go();
+  REQUIRE(kill(child.pid(), SIGSTOP) == 0);
+  Nanoseconds shortest_ns = kSecond;  // the look itself takes 50 ms
+  for (int i = 0; i < 10; ++i) {
+    const Nanoseconds before_ns = monotonic_now();
+    CHECK_FALSE(core_sampling_pays(child.pid(), kMillisecond));
+    shortest_ns = std::min(shortest_ns, monotonic_now() - before_ns);
+  }
+  CHECK(shortest_ns < 50 * kMillisecond);
 }
 
 TEST_CASE("Clocks of cores pay for a process that switches often", "[perf]") {
