@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -96,6 +97,17 @@ def test_time_is_divided_as_in_figure_1(options, program, tmp_path):
     waited = tree.sum("blocked", "rest", "waits_for_a_tick")
     assert waited > 0.5 * report["wall_ns"], (waited, report["wall_ns"])
     assert tree.sum("waits", "waits_for_a_tick") > 50
+
+
+def test_a_recording_says_how_to_read_on(options, program, tmp_path):
+    with running(program) as pid:
+        done = run(options, "callpath", pid, "--duration", "1s", "-o", "my log.jsonl", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = re.search(r"to read on: causalctl (report .*), or (--format html -o page.html)$", done.stderr, re.M)
+    assert told, done.stderr
+    assert re.search(r" line$", run(options, *shlex.split(told[1]), folder=tmp_path).stdout, re.M)
+    page = [*shlex.split(told[1])[:2], *shlex.split(told[2])]
+    assert run(options, *page, folder=tmp_path).returncode == 0 and (tmp_path / "page.html").exists()
 
 
 @pytest.fixture
