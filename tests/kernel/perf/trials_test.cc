@@ -5,10 +5,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "controller/base/procfs.h"
 #include "controller/perf/session.h"
@@ -23,6 +25,14 @@ namespace {
 std::size_t open_files() {
   const std::filesystem::directory_iterator files("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+std::ptrdiff_t open_perf_events() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return std::count_if(begin(files), end(files), [](const auto& file) {
+    std::error_code closed_meanwhile;
+    return std::filesystem::read_symlink(file, closed_meanwhile) == "anon_inode:[perf_event]";
+  });
 }
 
 std::string own_name() {
@@ -59,6 +69,18 @@ TEST_CASE("what a session needs is seen to work, and nothing of the tries is lef
   CHECK(open_files() == files);
   CHECK(procfs::threads(getpid()).size() == threads);
   CHECK(own_name() == name);
+}
+
+TEST_CASE("one event of each tracepoint stays open, as the last one is dear to close", "[perf]") {
+  std::string reason;
+  const auto format = find_waking_format(reason);
+  if (!test::perf_is_allowed() || !format) return;
+  const auto open_and_close = [&] { (void)EventFd::open(waking_attr(format->id), 0, "wake-ups"); };
+  open_and_close();
+  const auto kept = open_perf_events();
+  CHECK(kept > 0);
+  open_and_close();
+  CHECK(open_perf_events() == kept);
 }
 
 TEST_CASE("what is pretended to be broken never fires, and only that", "[perf]") {
