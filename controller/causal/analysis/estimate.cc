@@ -59,13 +59,6 @@ bool can_have_no_effect(const UnitResult& unit) {
   return was_sped_up(unit.tested) || (unit.ceiling && *unit.ceiling <= kNoEffect);
 }
 
-// Returns the largest effect that baselines, in which nothing is faster, may have on each other; 0
-// if not known. An effect that is no larger may have the same cause, whatever its own interval
-// says.
-double null_bound(const std::optional<Interval>& null) {
-  return null ? std::max(std::abs(null->low), std::abs(null->high)) : 0;
-}
-
 void judge(UnitResult& unit, const std::optional<Interval>& null, double alpha) {
   if (!unit.slope) return;
   const double at_best = unit.best ? std::abs(unit.best->effect.value) : 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 namespace causalctl::causal {
@@ -23,7 +24,8 @@ struct Statement {
   double speedup = 0;
   Interval effect;
 
-  double relative_error() const { return (effect.high - effect.low) / std::abs(effect.value); }
+  double relative_error() const { return (effect.high - effect.low) / size(); }
+  double size() const { return std::abs(effect.value); }
 };
 
 // Returns whether the curve is straight. If it is not, as for a unit that saturates, the slope
@@ -37,7 +39,8 @@ bool is_straight(const UnitResult& unit) {
 
 // Returns what the measurements certainly say and what is possible: the pools and, if the curve is
 // straight, the slope. The slope is stated for a small speedup, not for the end of the curve.
-std::vector<Statement> statements(const UnitResult& unit) {
+// Effects of up to `null_bound` are passed over, if there are others.
+std::vector<Statement> statements(const UnitResult& unit, double null_bound) {
   const Interval& slope = *unit.slope;
   const Statement by_slope = {
       kSmallSpeedup,
@@ -51,13 +54,15 @@ std::vector<Statement> statements(const UnitResult& unit) {
     return !certain || (unit.ceiling && one.effect.value > *unit.ceiling * one.speedup);
   });
   if (all.empty()) all.push_back(by_slope);  // the verdict was given for the slope
+  const auto says_much = [null_bound](const Statement& one) { return one.size() > null_bound; };
+  if (std::any_of(all.begin(), all.end(), says_much)) std::erase_if(all, std::not_fn(says_much));
   return all;
 }
 
 // Returns, of the statements that are about as certain as the most certain one, that with the
 // smallest speedup, which is the easiest to reach.
-Statement best_statement(const UnitResult& unit) {
-  std::vector<Statement> all = statements(unit);
+Statement best_statement(const UnitResult& unit, double null_bound) {
+  std::vector<Statement> all = statements(unit, null_bound);
   const auto less_error = [](const Statement& a, const Statement& b) {
     return a.relative_error() < b.relative_error();
   };
@@ -70,7 +75,7 @@ Statement best_statement(const UnitResult& unit) {
 }
 
 Finding finding_of_unit(const UnitResult& unit, const ProgressResult& point) {
-  auto [speedup, effect] = best_statement(unit);
+  auto [speedup, effect] = best_statement(unit, null_bound(point.null_effect));
   // No unit can give more than its ceiling (model.h), so the interval is cut off there.
   if (unit.ceiling) {
     effect.high = std::min(effect.high, std::max(effect.value, *unit.ceiling * speedup));
@@ -95,6 +100,10 @@ bool has_verdict(const Report& report, Verdict verdict) {
 }
 
 }  // namespace
+
+double null_bound(const std::optional<Interval>& null) {
+  return null ? std::max(std::abs(null->low), std::abs(null->high)) : 0;
+}
 
 Finding finding_of(const Report& report) {
   for (const ProgressResult& point : report.progress) {

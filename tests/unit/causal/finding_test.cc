@@ -57,6 +57,16 @@ TEST_CASE("the finding is what is certain, and possible", "[causal]") {
     deflate.summary = {pool(0.2, 0.189, 0.02), pool(0.55, 0.45, 0.0125), pool(0.88, 0.511, 0.014)};
     CHECK(says(finding_of(report_of({deflate})), 0.55, 0.45, 0.4375, 0.4625));
   }
+  SECTION("nothing that baselines may differ by, too") {
+    deflate.summary = {pool(0.2, 0.17, 0.02), pool(0.55, 0.4675, 0.05)};
+    Report report = report_of({deflate});
+    report.progress[0].null_effect = Interval{0.056, 0.001, 0.108};
+    CHECK(says(finding_of(report), 0.2, 0.17, 0.15, 0.19));
+    report.progress[0].null_effect = Interval{-0.1, -0.2, 0};
+    CHECK(says(finding_of(report), 0.55, 0.4675, 0.4175, 0.5175));
+    report.progress[0].null_effect = Interval{0.056, 0.001, 0.084};
+    CHECK(says(finding_of(report), 0.1, 0.085, 0.075, 0.095));
+  }
   SECTION("no interval beyond what the unit can give") {
     deflate.slope = Interval{0.98, 0.9, 1.06};
     deflate.summary.clear();
