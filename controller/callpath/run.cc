@@ -49,14 +49,13 @@ constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
 constexpr std::size_t kMostUprobeEvents = 64;
 
-perf::SessionOptions session_options(Pid target, const Settings& settings,
+perf::SessionOptions session_options(const Settings& settings,
                                      const std::vector<WatchedEvent>& events) {
   perf::SessionOptions options;
   options.period_ns = settings.period_ns;
   options.seed = settings.seed;
   options.stack_bytes = kStackBytes;
-  options.by_core =
-      events.empty() && !settings.wakers && perf::core_sampling_pays(target, settings.period_ns);
+  options.clocks = perf::Clocks::cheaper;
   options.leaving = settings.waits;
   options.wake_edges = settings.waits;
   options.wakers = settings.wakers;
@@ -109,7 +108,7 @@ class Run {
         hooks_(hooks),
         recording_(recording),
         events_(find_events(target, settings, recording)),
-        session_(target, session_options(target, settings, events_)),
+        session_(target, session_options(settings, events_)),
         unwinder_(target),
         places_(target, recording),
         following_(unwinder_),

@@ -15,6 +15,7 @@
 
 #include "controller/base/core_rotation.h"
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/causal/analysis/run_groups.h"
 #include "controller/causal/analysis/silence.h"
@@ -23,6 +24,7 @@
 #include "controller/causal/experiments/point_codes.h"
 #include "controller/commands/report.h"
 #include "controller/perf/core_sampling.h"
+#include "controller/progress/naming.h"
 #include "controller/session/attachment.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_state.h"
@@ -38,13 +40,12 @@
 namespace causalctl::commands {
 namespace {
 
-perf::SessionOptions session_options(Pid target, const config::Sampling& sampling,
-                                     std::uint64_t seed) {
+perf::SessionOptions session_options(const config::Sampling& sampling, std::uint64_t seed) {
   perf::SessionOptions options;
   if (sampling.period_ns) options.period_ns = *sampling.period_ns;
   options.seed = seed;
   options.peers = sampling.peers;
-  options.by_core = perf::core_sampling_pays(target, options.period_ns);
+  options.clocks = perf::Clocks::cheaper;
   options.stack_bytes = symbols::kStackBytes;  // copied until it is known whether that is needed
   return options;
 }
@@ -78,7 +79,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   std::vector<causal::PointCode> point_codes = causal::codes_of(attachment.points(), symbolizer);
   attachment.try_facilities("causal profile");
   if (work.prepare) work.prepare();
-  attachment.attach(session_options(target, config.sampling, run.seed));
+  attachment.attach(session_options(config.sampling, run.seed));
   const pause::PauserChoice& pauses = attachment.open_pauses({.channel = config.pause.channel,
                                                               .longest_ns = config.pause.longest_ns,
                                                               .pause_cost_ns = work.pause_cost_ns});
@@ -151,6 +152,14 @@ void require_result(const causal::Run& run) {
   if (const auto none = causal::no_result(run)) throw Error(none->what, none->hint);
 }
 
+void tell_how_to_read_on(const config::Config& config) {
+  if (config.output.format != "text") return;
+  log::note(
+      "to read on: causalctl report {}; --fixed UNIT measures one unit alone; causalctl "
+      "callpath shows who calls it",
+      progress::in_shell_quotes(config.output.log));
+}
+
 ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& guardian,
                  const ConsoleOptions& console) {
   std::optional<causal::LogWriter> log;
@@ -183,6 +192,7 @@ ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& gua
                 "look for the out-of-memory killer in the kernel's log");
   }
   require_result(run);
+  tell_how_to_read_on(config);
   return ExitCode::ok;
 }
 

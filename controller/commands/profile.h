@@ -40,6 +40,9 @@ void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& co
 // Throws Error if there is no result (causal/analysis/silence.h). Call it after the report.
 void require_result(const causal::Run& run);
 
+// Says, below a text report, which commands show more of what it is about.
+void tell_how_to_read_on(const config::Config& config);
+
 // Attaches, makes experiments, detaches, and prints the report on standard output.
 ExitCode profile(const config::Config& config, Pid target, tracee::Guardian& guardian,
                  const ConsoleOptions& console);

@@ -67,7 +67,10 @@ long cores_online() { return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)); }
 
 CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, bool large_rings,
                            std::uint64_t seed)
-    : mean_period_ns_(fields.period_ns), random_(seed), program_(program_for(target)) {
+    : online_(cores_online()),
+      mean_period_ns_(fields.period_ns),
+      random_(seed),
+      program_(program_for(target)) {
   const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
   const unsigned most = stack_ring_limit(static_cast<std::size_t>(std::max(1, cores)));
   for (int number = 0; number < cores; ++number) {
@@ -89,6 +92,8 @@ CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, bool large_
 void CoreSampling::enable(bool on) {
   for (const Core& core : cores_) on ? core.event.enable() : core.event.disable();
 }
+
+bool CoreSampling::cores_changed() const { return cores_online() != online_; }
 
 void CoreSampling::set_period(Nanoseconds period_ns) {
   mean_period_ns_ = period_ns;
@@ -130,18 +135,21 @@ std::optional<std::string> why_no_core_sampling() {
   }
 }
 
-bool core_sampling_pays(Pid target, Nanoseconds period_ns) {
+double switches_per_second(Pid target) {
   const auto status = procfs::thread_status(target, target);
-  if (status && (status->state == 'T' || status->state == 't')) return false;
+  if (status && (status->state == 'T' || status->state == 't')) return 0;
   const std::uint64_t before = switches_of(target);
   const Nanoseconds start_ns = monotonic_now();
   sleep_until(start_ns + kLook);
   const double passed = static_cast<double>(monotonic_now() - start_ns) / kSecond;
   const std::uint64_t after = switches_of(target);
-  const double switches = static_cast<double>(after - std::min(before, after)) / passed;
+  return static_cast<double>(after - std::min(before, after)) / passed;
+}
+
+bool core_sampling_pays(double switches_per_second, Nanoseconds period_ns) {
   const double ticks =
       static_cast<double>(cores_online()) * kSecond / static_cast<double>(period_ns);
-  return switches * kSwitchCostNs > ticks * kTickCostNs;
+  return switches_per_second * kSwitchCostNs > ticks * kTickCostNs;
 }
 
 }  // namespace causalctl::perf

@@ -28,6 +28,8 @@ class CoreSampling {
   CoreSampling(Pid target, const SamplingFields& fields, bool large_rings, std::uint64_t seed);
 
   void enable(bool on);
+  // Returns whether cores came online or went offline since everything was opened.
+  bool cores_changed() const;
   // Sets the mean. REQUIRES: everything was read, as samples stand for the period at the reading.
   void set_period(Nanoseconds period_ns);
   // Draws a new period for each core that has sampled the process, and leaves the others alone,
@@ -52,6 +54,7 @@ class CoreSampling {
 
   void draw_periods();
 
+  long online_;  // cores
   Nanoseconds mean_period_ns_;
   Nanoseconds drawn_ns_ = 0;  // when the periods were drawn
   std::mt19937_64 random_;
@@ -62,10 +65,12 @@ class CoreSampling {
 // Returns nothing if core sampling was seen to work now, on ourselves; otherwise why not.
 std::optional<std::string> why_no_core_sampling();
 
-// Returns whether the clocks of threads would cost more than those of cores, as often as the
-// threads switch now. Takes 50 ms, and no time if the process is stopped, as one is that was just
-// launched: how often it will switch is not known, and the answer is false.
-bool core_sampling_pays(Pid target, Nanoseconds period_ns);
+// Returns how often the threads of a process take a core, as seen for 50 ms. If the process is
+// stopped, as one is that was just launched, this is 0 and takes no time.
+double switches_per_second(Pid target);
+
+// Returns whether the clocks of threads that switch so often cost more than those of the cores.
+bool core_sampling_pays(double switches_per_second, Nanoseconds period_ns);
 
 template <typename Use, typename UseOther>
 std::uint64_t CoreSampling::read(Use&& use, UseOther&& use_other) {

@@ -8,7 +8,6 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
-#include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/perf/jitter.h"
 #include "controller/perf/translate.h"
@@ -43,11 +42,12 @@ Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
       may_lock_(procfs::has_capability(CAP_IPC_LOCK)),
       uprobes_(target),
       peers_(target, options.ours, plan.waking, may_lock_),
-      limits_(std::move(plan.limits)) {
-  if (plan_.by_core) {
-    open_cores(options.seed);
-    if (cores_) log::verbose("threads switch often: they are sampled by the clocks of the cores");
-  }
+      limits_(std::move(plan.limits)),
+      clocks_(plan_.sample && plan_.events.empty() ? options.clocks : Clocks::threads) {
+  const bool by_core = clocks_ == Clocks::cores ||
+                       (clocks_ == Clocks::cheaper &&
+                        core_sampling_pays(switches_per_second(target), options.period_ns));
+  if (by_core) use_cores();
   scan_until_stable();
   if (threads_.empty()) throw TargetGone(fmt::format("process {} is not there", target_));
 }
@@ -111,6 +111,10 @@ void Session::set_stack_bytes(unsigned bytes) {
   if (bytes == plan_.sampling.stack_bytes) return;
   plan_.sampling.stack_bytes = bytes;
   if (cores_) reopen_cores();
+  reopen_sampling();
+}
+
+void Session::reopen_sampling() {
   for (auto& [tid, events] : threads_) {
     events.enable_sampling(false);
     read(events);  // these records can be decoded only by the layout that they were written with
@@ -272,6 +276,7 @@ void Session::handle(ThreadEvents& events, const Record& record) {
       events.throttling().leaves(common.time_ns);
     } else {
       events.throttling().comes(common.time_ns);
+      ++switches_in_;
     }
     merger_.push(SwitchEvent{thread, common.time_ns, common.cpu, switch_kind(*change)});
   } else if (const auto* fork = std::get_if<ForkRecord>(&record)) {
@@ -410,6 +415,7 @@ void Session::rescan(Nanoseconds now_ns) {
   }
   alive_ = !threads_.empty() || std::any_of(listed.begin(), listed.end(),
                                             [&](Tid tid) { return is_alive(target_, tid); });
+  consider_cores(now_ns);
   peers_.scan(now_ns, last_serial_, merger_);
   for (std::string& reason : peers_.take_reasons()) limits_.add(std::move(reason));
   suspects_ = std::move(unknown);

@@ -84,6 +84,7 @@ class Session final : public EventSource {
 
   bool target_alive() const override { return alive_; }
   std::vector<ThreadId> threads() const;
+  bool by_core() const { return cores_.has_value(); }  // the clocks of the cores sample the threads
   const SessionLimits& limits() const override { return limits_; }
   SessionLosses losses() const override { return losses_; }
   std::optional<std::uint64_t> sample_rate_limit() const override;
@@ -96,9 +97,15 @@ class Session final : public EventSource {
   };
 
   Session(Pid target, const SessionOptions& options, SessionPlan plan);
-  void open_cores(std::uint64_t seed);
-  // After a change of SamplingFields. If it fails, threads need clocks of their own from now on.
-  void reopen_cores();
+  // Takes the clocks of the cores from now on. If they do not work here, the clocks of the threads
+  // stay, and limits() says why.
+  void use_cores();
+  void open_cores();
+  void reopen_cores();  // after a change of SamplingFields; as use_cores()
+  // Takes the clocks of the cores if the threads switched often in the last second, or anew if
+  // other cores are online.
+  void consider_cores(Nanoseconds now_ns);
+  void reopen_sampling();
   Nanoseconds draw_period();
   bool open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns);
   bool open_or_refuse(Tid tid, ThreadId parent, Nanoseconds start_ns);
@@ -132,7 +139,10 @@ class Session final : public EventSource {
 
   EventCloser closer_;
   std::map<Tid, ThreadEvents> threads_;
+  Clocks clocks_;                      // threads: from now on
   std::optional<CoreSampling> cores_;  // if they sample the threads
+  std::uint64_t switches_in_ = 0;      // since counted_since_ns_
+  Nanoseconds counted_since_ns_ = 0;
   std::size_t expected_threads_ = 0;
   std::uint32_t last_serial_ = 0;
   std::unordered_map<std::uint32_t, std::uint64_t> finished_counts_;  // by tag

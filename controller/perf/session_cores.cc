@@ -1,31 +1,64 @@
 // The part of a session that samples by the clocks of cores.
 #include <fmt/format.h>
 
+#include <utility>
 #include <variant>
 
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/perf/session.h"
 #include "controller/perf/translate.h"
 
 namespace causalctl::perf {
 
-void Session::open_cores(std::uint64_t seed) {
+void Session::use_cores() {
+  if (const auto why_not = why_no_core_sampling()) {
+    clocks_ = Clocks::threads;
+    limits_.add(
+        "each thread is sampled by a clock of its own, which slows down a program that switches "
+        "often (by clocks of the cores: " +
+        *why_not + ")");
+    return;
+  }
+  plan_.by_core = true;
+  open_cores();
+  if (cores_) log::verbose("threads switch often: they are sampled by the clocks of the cores");
+}
+
+void Session::open_cores() {
   try {
-    cores_.emplace(target_, plan_.sampling, may_lock_, seed);
+    cores_.emplace(target_, plan_.sampling, may_lock_, random_());
   } catch (const Error& error) {  // the target is in another pid namespace, or a limit is reached
     plan_.by_core = false;
+    clocks_ = Clocks::threads;
     limits_.add(
         fmt::format("each thread is sampled by a clock of its own, at least for a while, "
                     "which slows down a program that switches often: {}",
                     error.what()));
+    return;
   }
+  if (plan_.running && plan_.sampling_on) cores_->enable(true);
 }
 
 void Session::reopen_cores() {
   read_cores();  // as with the rings of threads
   cores_.reset();
-  open_cores(random_());
-  if (cores_ && plan_.running && plan_.sampling_on) cores_->enable(true);
+  open_cores();
+}
+
+void Session::consider_cores(Nanoseconds now_ns) {
+  if (cores_ && cores_->cores_changed()) {
+    reopen_cores();
+    if (!cores_) reopen_sampling();
+  }
+  const Nanoseconds passed_ns = now_ns - counted_since_ns_;
+  if (clocks_ != Clocks::cheaper || cores_ || passed_ns < kSecond) return;
+  const double switches = static_cast<double>(std::exchange(switches_in_, 0)) * kSecond /
+                          static_cast<double>(passed_ns);
+  const bool whole_second = std::exchange(counted_since_ns_, now_ns) > 0;
+  if (!whole_second || !core_sampling_pays(switches, plan_.sampling.period_ns)) return;
+  use_cores();
+  if (cores_) reopen_sampling();
 }
 
 // Before ended threads are forgotten. What a thread did before it was watched is missing.

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "controller/base/error.h"
-#include "controller/perf/core_sampling.h"
 #include "controller/perf/event.h"
 
 namespace causalctl::perf {
@@ -94,16 +93,6 @@ SessionPlan plan_session(const SessionOptions& options) {
     }
   }
   plan_events(options, session);
-  if (options.by_core && plan.sample && plan.events.empty()) {
-    const auto why_not = why_no_core_sampling();
-    plan.by_core = !why_not;
-    if (why_not) {
-      limits.reasons.push_back(
-          "each thread is sampled by a clock of its own, which slows down a program that switches "
-          "often (by clocks of the cores: " +
-          *why_not + ")");
-    }
-  }
   limits.kernel_samples = plan.sampling.kernel;
   limits.wake_edges = plan.waking.has_value();
   return session;

@@ -13,6 +13,13 @@
 
 namespace causalctl::perf {
 
+// Whose clocks sample the threads.
+enum class Clocks : std::uint8_t {
+  threads,
+  cores,   // if that works here, and no events are sampled besides; otherwise those of the threads
+  cheaper  // those of the cores from when threads switch so often that they cost less
+};
+
 struct SessionOptions {
   // Where this is false, only progress points and the birth and death of threads are followed: a
   // thread costs nothing but its visits, and the options of sampling mean nothing.
@@ -22,8 +29,7 @@ struct SessionOptions {
   unsigned call_chain_depth = 32;  // 0: address only
   unsigned stack_bytes = 0;        // > 0: copy registers and this much stack (multiple of 8)
   bool leaving = false;            // sample threads that leave their core; needs stack_bytes
-  // By the clocks of the cores, if that works here, costs less, and no `events` are sampled.
-  bool by_core = false;
+  Clocks clocks = Clocks::threads;
   std::vector<EventTemplate> events = {};  // sampled besides; they need stack_bytes
   // Sample wake-ups that the threads make, too (SampleReason::waking); needs wake edges.
   bool wakers = false;

@@ -73,7 +73,11 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
 
 bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   if (!plan.sample) return true;
-  if (plan.by_core) return reopen_leaving(plan, nullptr);
+  if (plan.by_core) {
+    sampling_ = EventFd();
+    stack_ring_ = Ring();
+    return reopen_leaving(plan, nullptr);
+  }
   SamplingFields fields = plan.sampling;
   fields.period_ns = period_ns_;
   const bool own_ring = fields.stack_bytes > 0;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/base/procfs.h"
 #include "tests/kernel/perf/child.h"
 #include "tests/support/skip.h"
 
@@ -61,7 +62,7 @@ TEST_CASE("The clocks of cores sample the threads of one process", "[perf]") {
                                 .call_chain_depth = 0,
                                 .stack_bytes = 1024,
                                 .leaving = true,
-                                .by_core = true});
+                                .clocks = Clocks::cores});
   const Nanoseconds before_ns = cpu_time_of(child.pid());
   session.start();
   std::vector<Event> events;
@@ -104,8 +105,9 @@ class Sampled {
     child_.go();
     while (cpu_time_of(child_.pid()) < 5 * kMillisecond)
       sleep_until(monotonic_now() + kMillisecond);
-    session.emplace(child_.pid(),
-                    SessionOptions{.period_ns = period_ns, .stack_bytes = 1024, .by_core = true});
+    session.emplace(
+        child_.pid(),
+        SessionOptions{.period_ns = period_ns, .stack_bytes = 1024, .clocks = Clocks::cores});
     session->start();
   }
   std::vector<SampleEvent> samples_of(Nanoseconds time_ns) {
@@ -229,13 +231,16 @@ TEST_CASE("Switches are sampled as often as a small ring has room", "[perf]") {
 }
 
 TEST_CASE("A stopped process is not looked at", "[perf]") {
-  Child child([] { spin_for(10 * kSecond); });
+  Child child([] {
+    for (;;) usleep(1);
+  });
   child.go();
   REQUIRE(kill(child.pid(), SIGSTOP) == 0);
+  while (procfs::thread_status(child.pid(), child.pid())->state != 'T') std::this_thread::yield();
   Nanoseconds shortest_ns = kSecond;  // the look itself takes 50 ms
   for (int i = 0; i < 10; ++i) {
     const Nanoseconds before_ns = monotonic_now();
-    CHECK_FALSE(core_sampling_pays(child.pid(), kMillisecond));
+    CHECK(switches_per_second(child.pid()) == 0);
     shortest_ns = std::min(shortest_ns, monotonic_now() - before_ns);
   }
   CHECK(shortest_ns < 50 * kMillisecond);
@@ -244,14 +249,48 @@ TEST_CASE("A stopped process is not looked at", "[perf]") {
 TEST_CASE("Clocks of cores pay for a process that switches often", "[perf]") {
   Child busy([] { spin_for(10 * kSecond); });
   busy.go();
-  CHECK_FALSE(core_sampling_pays(busy.pid(), kMillisecond));
+  CHECK_FALSE(core_sampling_pays(switches_per_second(busy.pid()), kMillisecond));
   Child sleepy([] {
     for (;;) usleep(1);
   });
   sleepy.go();
   sleep_until(monotonic_now() + 5 * kMillisecond);
-  CHECK(core_sampling_pays(sleepy.pid(), kMillisecond));
-  CHECK_FALSE(core_sampling_pays(sleepy.pid(), 10 * kMicrosecond));
+  const double switches = switches_per_second(sleepy.pid());
+  CHECK(core_sampling_pays(switches, kMillisecond));
+  CHECK_FALSE(core_sampling_pays(switches, 10 * kMicrosecond));
+}
+
+TEST_CASE("The clocks of cores are taken once threads switch often", "[perf]") {
+  if (!perf_is_allowed() || !cores_can_be_sampled()) return;
+  Child child([] {
+    spin_for(kSecond / 2);
+    for (;;) {
+      usleep(1);
+      spin_for(200 * kMicrosecond);
+    }
+  });
+  child.go();
+  Session session(child.pid(), {.stack_bytes = 1024, .leaving = true, .clocks = Clocks::cheaper});
+  session.start();
+  CHECK_FALSE(session.by_core());
+  std::vector<Event> events;
+  drain_until(
+      session, events, [&](const auto&) { return session.by_core(); }, 10 * kSecond);
+  REQUIRE(session.by_core());
+  events.clear();
+  const Nanoseconds before_ns = cpu_time_of(child.pid());
+  drain_until(
+      session, events, [](const auto&) { return false; }, kSecond);
+  const Nanoseconds ran_ns = cpu_time_of(child.pid()) - before_ns;
+  Nanoseconds sampled_ns = 0;
+  int leaving = 0;
+  for (const auto& sample : only<SampleEvent>(events)) {
+    sampled_ns += sample.period_ns;
+    leaving += sample.reason == SampleReason::leaving ? 1 : 0;
+  }
+  CHECK(static_cast<double>(sampled_ns) > 0.5 * static_cast<double>(ran_ns));
+  CHECK(static_cast<double>(sampled_ns) < 2 * static_cast<double>(ran_ns));
+  CHECK(leaving > 100);
 }
 
 }  // namespace causalctl::perf::test
