@@ -148,7 +148,9 @@ ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& cons
   const ExitCode code = causal::run_end_to_end(config, hooks, log, run);
   if (!run.ended) return code;
   conclude(run, log, config, console);
-  if (code == ExitCode::ok) require_result(run);
+  if (code != ExitCode::ok) return code;
+  require_result(run);
+  tell_how_to_read_on(config);
   return code;
 }
 

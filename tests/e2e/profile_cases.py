@@ -221,6 +221,7 @@ CASES = [
              checks=(well_formed, visits("round_done", 10), log_complete,
                      log_ends_with("interrupted"))),
     Case("attach_toml_duration", ("attach", "{pid}", "--config", "{dir}/c.toml", *SHORT), FIGURE1,
+         stderr=patterns(r"to read on: causalctl report \S+; --fixed UNIT"),
          before=write("c.toml", '[progress]\nthroughput = ["round_done"]\n[budget]\n'
                       'duration = "4s"\n'), checks=(log_complete, log_ends_with("duration"))),
     profiled("attach_match", ("attach", "--config", "{dir}/c.toml", "--progress", "round_done",
