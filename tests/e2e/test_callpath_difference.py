@@ -59,7 +59,9 @@ def test_share_of_what_became_dearer(options, logs):
     parse = rows["parse"]["total"]
     assert parse["verdict"] == "more" and holds(parse, NEW_SHARE - OLD_SHARE), parse
     assert rows["store"]["own"]["verdict"] == "less", rows["store"]
-    assert rows["main"]["total"]["verdict"] == "none"
+    # Of what has not changed, one verdict in twenty is "perhaps".
+    main = rows["main"]["total"]
+    assert main["verdict"] in ("none", "perhaps") and holds(main, 0), main
     paths = report["paths"]["rows"]
     below = [(paths[row["parent"]]["function"], row["total"]["verdict"]) for row in paths
              if row["function"] == "work"]
