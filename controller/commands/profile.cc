@@ -23,7 +23,6 @@
 #include "controller/causal/experiments/fixed_unit.h"
 #include "controller/causal/experiments/point_codes.h"
 #include "controller/commands/report.h"
-#include "controller/perf/core_sampling.h"
 #include "controller/progress/naming.h"
 #include "controller/session/attachment.h"
 #include "controller/session/status_line.h"

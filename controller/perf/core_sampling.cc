@@ -61,13 +61,17 @@ std::uint64_t switches_of(Pid target) {
   return sum;
 }
 
+std::string list_of_cores() {
+  return procfs::read_text("/sys/devices/system/cpu/online").value_or("");
+}
+
 long cores_online() { return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)); }
 
 }  // namespace
 
 CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, bool large_rings,
                            std::uint64_t seed)
-    : online_(cores_online()),
+    : online_(list_of_cores()),
       mean_period_ns_(fields.period_ns),
       random_(seed),
       program_(program_for(target)) {
@@ -93,7 +97,7 @@ void CoreSampling::enable(bool on) {
   for (const Core& core : cores_) on ? core.event.enable() : core.event.disable();
 }
 
-bool CoreSampling::cores_changed() const { return cores_online() != online_; }
+bool CoreSampling::cores_changed() const { return list_of_cores() != online_; }
 
 void CoreSampling::set_period(Nanoseconds period_ns) {
   mean_period_ns_ = period_ns;

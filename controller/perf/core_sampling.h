@@ -28,7 +28,8 @@ class CoreSampling {
   CoreSampling(Pid target, const SamplingFields& fields, bool large_rings, std::uint64_t seed);
 
   void enable(bool on);
-  // Returns whether cores came online or went offline since everything was opened.
+  // Returns whether other cores are online than when everything was opened. A core that went
+  // offline and came back meanwhile is not noticed.
   bool cores_changed() const;
   // Sets the mean. REQUIRES: everything was read, as samples stand for the period at the reading.
   void set_period(Nanoseconds period_ns);
@@ -54,7 +55,7 @@ class CoreSampling {
 
   void draw_periods();
 
-  long online_;  // cores
+  std::string online_;  // the cores, as the kernel lists them
   Nanoseconds mean_period_ns_;
   Nanoseconds drawn_ns_ = 0;  // when the periods were drawn
   std::mt19937_64 random_;

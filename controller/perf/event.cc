@@ -10,9 +10,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdint>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "controller/base/error.h"
@@ -44,19 +41,6 @@ int perf_event_open(perf_event_attr attr, Tid tid, int core, int group, unsigned
   return fd < 0 && errno == EMFILE && raise_descriptor_limit() ? open() : fd;
 }
 
-// Keeps a disabled event of the tracepoint of `attr` open on this thread until causalctl ends,
-// unless one is open already. The kernel takes 70 ms, and now and then seconds, to close the last
-// event of a tracepoint, because it waits until no core can be in the tracepoint any more.
-void keep_tracepoint(perf_event_attr attr) {
-  static std::mutex lock;
-  static std::map<std::uint64_t, Fd> kept;  // by the tracepoint's number
-  const std::scoped_lock locked(lock);
-  if (kept.contains(attr.config)) return;
-  attr.disabled = 1;
-  const int fd = perf_event_open(attr, 0, kAnyCore, -1, PERF_FLAG_FD_CLOEXEC);
-  if (fd >= 0) kept.emplace(attr.config, Fd(fd));
-}
-
 }  // namespace
 
 void restore_descriptor_limit() {
@@ -84,10 +68,7 @@ std::optional<EventFd> EventFd::open(const perf_event_attr& attr, Tid tid, std::
       PERF_FLAG_FD_CLOEXEC |
       (output == nullptr ? 0UL : PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP);
   const int fd = perf_event_open(attr, tid, kAnyCore, group, flags);
-  if (fd >= 0) {
-    if (attr.type == PERF_TYPE_TRACEPOINT) keep_tracepoint(attr);
-    return EventFd(Fd(fd), attr, what);
-  }
+  if (fd >= 0) return EventFd(Fd(fd), attr, what);
   const int error_number = errno;
   // Once the thread has ended, its ring's event cannot be used as output: EINVAL or ENODEV.
   if (error_number == ESRCH || (output != nullptr && output->thread_ended())) return std::nullopt;

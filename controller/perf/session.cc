@@ -43,10 +43,11 @@ Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
       uprobes_(target),
       peers_(target, options.ours, plan.waking, may_lock_),
       limits_(std::move(plan.limits)),
-      clocks_(plan_.sample && plan_.events.empty() ? options.clocks : Clocks::threads) {
+      clocks_(plan_.sample && plan_.events.empty() ? options.clocks : Clocks::threads),
+      period_at_start_ns_(options.period_ns) {
   const bool by_core = clocks_ == Clocks::cores ||
                        (clocks_ == Clocks::cheaper &&
-                        core_sampling_pays(switches_per_second(target), options.period_ns));
+                        core_sampling_pays(switches_per_second(target), period_at_start_ns_));
   if (by_core) use_cores();
   scan_until_stable();
   if (threads_.empty()) throw TargetGone(fmt::format("process {} is not there", target_));
@@ -54,6 +55,7 @@ Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
 
 void Session::start() {
   plan_.running = true;
+  counted_since_ns_ = monotonic_now();
   for (auto& [tid, events] : threads_) events.start(plan_);
   if (cores_ && plan_.sampling_on) cores_->enable(true);
   uprobes_.start();
@@ -118,7 +120,12 @@ void Session::reopen_sampling() {
   for (auto& [tid, events] : threads_) {
     events.enable_sampling(false);
     read(events);  // these records can be decoded only by the layout that they were written with
-    if (!events.reopen_sampling(plan_)) lost_since_scan_ = true;
+    try {
+      if (!events.reopen_sampling(plan_)) lost_since_scan_ = true;
+    } catch (const Error& error) {
+      limits_.add(fmt::format("some threads are not sampled any more: {}",
+                              error.hint().empty() ? error.what() : error.hint()));
+    }
   }
 }
 
@@ -415,12 +422,12 @@ void Session::rescan(Nanoseconds now_ns) {
   }
   alive_ = !threads_.empty() || std::any_of(listed.begin(), listed.end(),
                                             [&](Tid tid) { return is_alive(target_, tid); });
-  consider_cores(now_ns);
   peers_.scan(now_ns, last_serial_, merger_);
   for (std::string& reason : peers_.take_reasons()) limits_.add(std::move(reason));
   suspects_ = std::move(unknown);
   lost_since_scan_ = false;
   next_scan_ns_ = now_ns + (suspects_.empty() ? kScanInterval : kScanAgain);
+  if (cores_ && cores_->cores_changed()) reopen_cores();
 }
 
 }  // namespace causalctl::perf

@@ -58,6 +58,7 @@ class Session final : public EventSource {
   void enable_sampling(bool on) override;
   void set_period(Nanoseconds period_ns) override;
   void set_stack_bytes(unsigned bytes) override;
+  void choose_clocks() override;
   // Makes threads that leave their cores more often than `most` times since the last call sampled
   // at only some of these times.
   void adapt_leaving(unsigned most);
@@ -97,14 +98,11 @@ class Session final : public EventSource {
   };
 
   Session(Pid target, const SessionOptions& options, SessionPlan plan);
-  // Takes the clocks of the cores from now on. If they do not work here, the clocks of the threads
-  // stay, and limits() says why.
+  // Takes the clocks of the cores. If they do not work here, threads keep their own for ever, and
+  // limits() says why.
   void use_cores();
-  void open_cores();
-  void reopen_cores();  // after a change of SamplingFields; as use_cores()
-  // Takes the clocks of the cores if the threads switched often in the last second, or anew if
-  // other cores are online.
-  void consider_cores(Nanoseconds now_ns);
+  void open_cores();    // or gives threads clocks of their own, as use_cores()
+  void reopen_cores();  // after a change of SamplingFields, or of the cores that are online
   void reopen_sampling();
   Nanoseconds draw_period();
   bool open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns);
@@ -139,7 +137,8 @@ class Session final : public EventSource {
 
   EventCloser closer_;
   std::map<Tid, ThreadEvents> threads_;
-  Clocks clocks_;                      // threads: from now on
+  Clocks clocks_;                      // that may be used from now on
+  Nanoseconds period_at_start_ns_;     // by which clocks are chosen
   std::optional<CoreSampling> cores_;  // if they sample the threads
   std::uint64_t switches_in_ = 0;      // since counted_since_ns_
   Nanoseconds counted_since_ns_ = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/perf/session.h"
@@ -21,6 +22,7 @@ void Session::use_cores() {
     return;
   }
   plan_.by_core = true;
+  reopen_sampling();  // before, so that nothing is sampled twice
   open_cores();
   if (cores_) log::verbose("threads switch often: they are sampled by the clocks of the cores");
 }
@@ -28,37 +30,34 @@ void Session::use_cores() {
 void Session::open_cores() {
   try {
     cores_.emplace(target_, plan_.sampling, may_lock_, random_());
+    if (plan_.running && plan_.sampling_on) cores_->enable(true);
   } catch (const Error& error) {  // the target is in another pid namespace, or a limit is reached
+    cores_.reset();
     plan_.by_core = false;
     clocks_ = Clocks::threads;
+    reopen_sampling();
     limits_.add(
-        fmt::format("each thread is sampled by a clock of its own, at least for a while, "
-                    "which slows down a program that switches often: {}",
-                    error.what()));
-    return;
+        fmt::format("each thread is sampled by a clock of its own{}, which slows down a program "
+                    "that switches often: {}",
+                    plan_.running ? " from some moment on" : "",
+                    error.hint().empty() ? error.what() : error.hint()));
   }
-  if (plan_.running && plan_.sampling_on) cores_->enable(true);
 }
 
 void Session::reopen_cores() {
+  cores_->enable(false);
   read_cores();  // as with the rings of threads
   cores_.reset();
   open_cores();
 }
 
-void Session::consider_cores(Nanoseconds now_ns) {
-  if (cores_ && cores_->cores_changed()) {
-    reopen_cores();
-    if (!cores_) reopen_sampling();
-  }
-  const Nanoseconds passed_ns = now_ns - counted_since_ns_;
-  if (clocks_ != Clocks::cheaper || cores_ || passed_ns < kSecond) return;
-  const double switches = static_cast<double>(std::exchange(switches_in_, 0)) * kSecond /
-                          static_cast<double>(passed_ns);
-  const bool whole_second = std::exchange(counted_since_ns_, now_ns) > 0;
-  if (!whole_second || !core_sampling_pays(switches, plan_.sampling.period_ns)) return;
-  use_cores();
-  if (cores_) reopen_sampling();
+void Session::choose_clocks() {
+  const Nanoseconds now_ns = monotonic_now();
+  const Nanoseconds passed_ns = now_ns - std::exchange(counted_since_ns_, now_ns);
+  const auto switches = static_cast<double>(std::exchange(switches_in_, 0));
+  if (clocks_ != Clocks::cheaper || cores_ || passed_ns <= 0) return;
+  const double a_second = switches * kSecond / static_cast<double>(passed_ns);
+  if (core_sampling_pays(a_second, period_at_start_ns_)) use_cores();
 }
 
 // Before ended threads are forgotten. What a thread did before it was watched is missing.

@@ -85,6 +85,7 @@ SessionPlan plan_session(const SessionOptions& options) {
   if (plan.sample && options.wake_edges) {
     const bool none_come = in_vain(options, Facility::wake_up, reason);
     const auto format = none_come ? std::nullopt : find_waking_format(reason);
+    if (format) keep_one_open(*format);
     if (format && permitted(waking_attr(format->id), "tracepoint sched:sched_waking", reason)) {
       waking = *format;
       plan.waking = waking_attr(format->id);

@@ -6,8 +6,11 @@
 #include <charconv>
 #include <cstring>
 
+#include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/base/tracefs.h"
+#include "controller/perf/attrs.h"
+#include "controller/perf/event.h"
 
 namespace causalctl::perf {
 namespace {
@@ -89,6 +92,16 @@ std::optional<WakingFormat> find_waking_format(std::string& reason) {
   auto format = parse_waking_format(*text);
   if (!format) reason = fmt::format("{} is not understood", path);
   return format;
+}
+
+void keep_one_open(const WakingFormat& format) {
+  static const auto kept = [&]() -> std::optional<EventFd> {
+    try {
+      return EventFd::open(waking_attr(format.id), 0, "a tracepoint");
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }();
 }
 
 }  // namespace causalctl::perf

@@ -37,6 +37,12 @@ std::optional<Waking> parse_waking(Bytes raw, const WakingFormat& format);
 // Returns nullopt with the `reason` and what to do.
 std::optional<WakingFormat> find_waking_format(std::string& reason);
 
+// Keeps a disabled event of the tracepoint open on the calling thread until causalctl ends; later
+// calls do nothing. The kernel takes 70 ms, and now and then seconds, to close the last event of a
+// tracepoint, because it waits until no core can be in the tracepoint any more. Call it before an
+// event that is only tried and closed.
+void keep_one_open(const WakingFormat& format);
+
 // Reads wake-ups, and numbers threads as records do, which is as our own pid namespace does. In a
 // container each wake-up tells the waker's two numbers; a woken thread that was never seen as a
 // waker is unknown (0).

@@ -155,6 +155,7 @@ class Sleeper {
 // ours, which its number for the waker shows (WakingReader). Then any thread may be the one that we
 // woke.
 std::optional<std::string> see_wake_ups(const WakingFormat& format) {
+  keep_one_open(format);
   ThreadPlan plan = nothing_but_bookkeeping();
   plan.waking = waking_attr(format.id);
   const Sleeper sleeper;

@@ -1,6 +1,7 @@
 // The finding is about the first unit that is worth optimising, or that hurts. It is the statement
 // with the least error relative to its effect, or one that is nearly as certain and needs less
-// speedup (docs/report-format.md, "text").
+// speedup; if possible one with a larger effect than baselines have on each other
+// (docs/report-format.md, "text").
 #include "controller/causal/analysis/finding.h"
 
 #include <algorithm>
