@@ -21,7 +21,6 @@
 #include "controller/callpath/places.h"
 #include "controller/callpath/recorder.h"
 #include "controller/callpath/watched_events.h"
-#include "controller/perf/core_sampling.h"
 #include "controller/perf/session.h"
 #include "controller/session/losses.h"
 #include "controller/symbols/call_chain.h"
@@ -34,6 +33,10 @@ namespace causalctl::callpath {
 namespace {
 
 constexpr unsigned kStackBytes = 32 * 1024;
+// Of a program whose stacks are deep: almost as much as a record holds.
+constexpr unsigned kDeepStackBytes = 60 * 1024;
+constexpr std::uint64_t kFewestChains = 500;
+constexpr std::uint64_t kOneIn = 400;  // chains may end where the copy does
 constexpr std::size_t kDepth = 2048;
 constexpr unsigned kKernelDepth = 127;  // of frame pointers, which Go's chains need
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
@@ -55,7 +58,7 @@ perf::SessionOptions session_options(const Settings& settings,
   options.period_ns = settings.period_ns;
   options.seed = settings.seed;
   options.stack_bytes = kStackBytes;
-  options.clocks = perf::Clocks::cheaper;
+  if (events.empty() && !settings.wakers) options.clocks = perf::Clocks::cheaper;
   options.leaving = settings.waits;
   options.wake_edges = settings.waits;
   options.wakers = settings.wakers;
@@ -127,7 +130,8 @@ class Run {
              [this](const char* name) { return places_.outside(name); }, sampled_of(settings)},
             settings.grouping, settings.waits, recording),
         epochs_(settings.epochs, recorder_, recording),
-        counts_(target, events_, session_, recording) {
+        counts_(target, events_, session_, recording),
+        may_copy_more_(events_.empty() && !settings.wakers) {
     if (settings.lives) lives_.emplace(recording, settings.seed);
     epochs_.arm(target, session_);
     if (settings.wakers) recorder_.record_wakers();
@@ -326,6 +330,14 @@ class Run {
     }
   }
 
+  void copy_more_if_stacks_are_deep() {
+    const ChainTotals& all = recording_.chains;
+    const std::uint64_t chains = all.complete + all.incomplete;
+    if (!may_copy_more_ || chains < kFewestChains || all.copy_short * kOneIn < chains) return;
+    may_copy_more_ = false;
+    session_.set_stack_bytes(kDeepStackBytes);
+  }
+
   void do_at_times(Nanoseconds now_ns) {
     // A reader that is late finds more, which is no reason to sample less.
     const Nanoseconds drains = (now_ns - adapted_ns_ + kDrainEvery / 2) / kDrainEvery;
@@ -333,6 +345,10 @@ class Run {
     adapted_ns_ = now_ns;
     session_.adapt_leaving(kMostLeaving * late);
     session_.adapt_events(kMostEventSamples * late);
+    if (now_ns >= next_choice_ns_) {
+      if (std::exchange(next_choice_ns_, now_ns + kSecond) > 0) session_.choose_clocks();
+      copy_more_if_stacks_are_deep();
+    }
     if (now_ns >= next_jitter_ns_) {
       session_.jitter();
       next_jitter_ns_ = now_ns + kJitterEvery;
@@ -407,6 +423,8 @@ class Run {
   std::size_t asked_ = 0;       // locations whose names were asked for
   Nanoseconds adapted_ns_ = 0;  // when it was last told how often threads may be sampled
   Nanoseconds next_jitter_ns_ = 0;
+  Nanoseconds next_choice_ns_ = 0;  // of clocks, and of the size of copies
+  bool may_copy_more_;
   Nanoseconds next_write_ns_ = 0;
   std::mt19937_64 random_{settings_.seed};
 };

@@ -327,3 +327,39 @@ def test_refuses_a_program_of_32_bits(options, tmp_path):
         target.end()
     assert (done.returncode, "is a 32-bit program" in done.stderr) == (1, True), done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+DEEP = """
+#include <stdio.h>
+static unsigned x = 1;
+static volatile unsigned sum;
+static int other(int depth);
+__attribute__((noinline)) static int one(int depth) {
+  volatile char frame[1000];
+  frame[depth] = 1;
+  x = x * 1664525 + 1013904223;
+  if (depth == 0) {
+    for (int i = 0; i < 20000; ++i) sum += i;
+    return 1;
+  }
+  return (x >> 30 ? one(depth - 1) : other(depth - 1)) + frame[depth];
+}
+__attribute__((noinline)) static int other(int depth) { return one(depth) + 1; }
+int main(void) {
+  puts("ready");
+  fflush(stdout);
+  for (;;) sum += one(45);
+}
+"""
+
+
+def test_stacks_deeper_than_the_copy_get_a_larger_one(options, tmp_path):
+    """By the time that they could be read from outside they have changed."""
+    (tmp_path / "deep.c").write_text(DEEP)
+    subprocess.run(["gcc", "-O1", "-g", "-fno-optimize-sibling-calls", "-o", tmp_path / "deep",
+                    tmp_path / "deep.c"], check=True)
+    with running(tmp_path / "deep") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "5s")
+    chains = report["chains"]
+    assert chains["complete"] > 0.6 * (chains["complete"] + chains["incomplete"]), chains
+    assert any("copy" in each["ended"] for each in chains["reasons"]), chains  # of the first second
