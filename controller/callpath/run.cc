@@ -36,7 +36,8 @@ constexpr unsigned kStackBytes = 32 * 1024;
 // Of a program whose stacks are deep: almost as much as a record holds.
 constexpr unsigned kDeepStackBytes = 60 * 1024;
 constexpr std::uint64_t kFewestChains = 500;
-constexpr std::uint64_t kOneIn = 400;  // chains may end where the copy does
+constexpr std::uint64_t kMayBeCut = 400;  // one chain in so many may end where the copy does
+constexpr std::uint64_t kMayBeLost = 20;  // for so many chains one record may be lost
 constexpr std::size_t kDepth = 2048;
 constexpr unsigned kKernelDepth = 127;  // of frame pointers, which Go's chains need
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
@@ -131,7 +132,7 @@ class Run {
             settings.grouping, settings.waits, recording),
         epochs_(settings.epochs, recorder_, recording),
         counts_(target, events_, session_, recording),
-        may_copy_more_(events_.empty() && !settings.wakers) {
+        may_copy_more_(events_.empty() && !settings.wakers && settings.period_ns >= kMillisecond) {
     if (settings.lives) lives_.emplace(recording, settings.seed);
     epochs_.arm(target, session_);
     if (settings.wakers) recorder_.record_wakers();
@@ -235,7 +236,13 @@ class Run {
   const unwind::Chain& chain_of(const perf::SampleEvent& sample) {
     static const unwind::Chain kKernelThread{{}, unwind::ChainEnd::outermost, true};
     if (sample.user.registers.empty()) return kKernelThread;
-    return symbols::unwound_chain(sample, unwinder_, kDepth);
+    const unwind::Chain& chain = symbols::unwound_chain(sample, unwinder_, kDepth);
+    if (sample.reason == perf::SampleReason::cpu_time) {
+      ++sampled_chains_;
+      const bool whole_copy = sample.user.stack.size() >= kStackBytes;
+      if (whole_copy && chain.end == unwind::ChainEnd::copy_short) ++cut_chains_;
+    }
+    return chain;
   }
 
   void take_events() {
@@ -330,12 +337,21 @@ class Run {
     }
   }
 
+  // Once in a while, for the chains since the last time.
   void copy_more_if_stacks_are_deep() {
-    const ChainTotals& all = recording_.chains;
-    const std::uint64_t chains = all.complete + all.incomplete;
-    if (!may_copy_more_ || chains < kFewestChains || all.copy_short * kOneIn < chains) return;
-    may_copy_more_ = false;
-    session_.set_stack_bytes(kDeepStackBytes);
+    if (!may_copy_more_ || sampled_chains_ < kFewestChains) return;
+    const std::uint64_t sampled = std::exchange(sampled_chains_, 0);
+    const std::uint64_t cut = std::exchange(cut_chains_, 0);
+    const std::uint64_t all_lost = session_.losses().records_lost;
+    const std::uint64_t lost = all_lost - std::exchange(lost_before_, all_lost);
+    if (copies_more_ && lost * kMayBeLost > sampled) {  // the rings hold fewer samples now
+      may_copy_more_ = false;
+      session_.set_stack_bytes(kStackBytes);
+    } else if (!copies_more_ && cut * kMayBeCut > sampled &&
+               session_.has_room_for(kDeepStackBytes)) {
+      copies_more_ = true;
+      session_.set_stack_bytes(kDeepStackBytes);
+    }
   }
 
   void do_at_times(Nanoseconds now_ns) {
@@ -425,6 +441,10 @@ class Run {
   Nanoseconds next_jitter_ns_ = 0;
   Nanoseconds next_choice_ns_ = 0;  // of clocks, and of the size of copies
   bool may_copy_more_;
+  bool copies_more_ = false;
+  std::uint64_t lost_before_ = 0;     // records
+  std::uint64_t sampled_chains_ = 0;  // of CPU time, since it was last looked at how deep they are
+  std::uint64_t cut_chains_ = 0;      // of these: they ended where the copy did
   Nanoseconds next_write_ns_ = 0;
   std::mt19937_64 random_{settings_.seed};
 };

@@ -97,7 +97,10 @@ void CoreSampling::enable(bool on) {
   for (const Core& core : cores_) on ? core.event.enable() : core.event.disable();
 }
 
-bool CoreSampling::cores_changed() const { return list_of_cores() != online_; }
+bool CoreSampling::cores_changed() const {
+  const std::string online = list_of_cores();
+  return !online.empty() && online != online_;  // it is empty if it cannot be read
+}
 
 void CoreSampling::set_period(Nanoseconds period_ns) {
   mean_period_ns_ = period_ns;

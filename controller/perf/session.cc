@@ -112,8 +112,12 @@ void Session::set_stack_bytes(unsigned bytes) {
   INVARIANT(bytes % 8 == 0 && plan_.events.empty());
   if (bytes == plan_.sampling.stack_bytes) return;
   plan_.sampling.stack_bytes = bytes;
-  if (cores_) reopen_cores();
-  reopen_sampling();
+  cores_ ? reopen_cores() : reopen_sampling();
+}
+
+bool Session::has_room_for(unsigned stack_bytes) const {
+  return may_lock_ && plan_.events.empty() &&
+         stack_ring_pages(stack_bytes, plan_.stack_ring_limit) < plan_.stack_ring_limit;
 }
 
 void Session::reopen_sampling() {
@@ -123,7 +127,9 @@ void Session::reopen_sampling() {
     try {
       if (!events.reopen_sampling(plan_)) lost_since_scan_ = true;
     } catch (const Error& error) {
-      limits_.add(fmt::format("some threads are not sampled any more: {}",
+      events.close_sampling();
+      limits_.add(fmt::format("{} of some threads are not sampled any more: {}",
+                              plan_.by_core ? "switches" : "CPU time and switches",
                               error.hint().empty() ? error.what() : error.hint()));
     }
   }

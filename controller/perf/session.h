@@ -58,6 +58,8 @@ class Session final : public EventSource {
   void enable_sampling(bool on) override;
   void set_period(Nanoseconds period_ns) override;
   void set_stack_bytes(unsigned bytes) override;
+  // Returns whether rings can hold as many samples with this much stack as they should.
+  bool has_room_for(unsigned stack_bytes) const;
   void choose_clocks() override;
   // Makes threads that leave their cores more often than `most` times since the last call sampled
   // at only some of these times.
@@ -98,10 +100,10 @@ class Session final : public EventSource {
   };
 
   Session(Pid target, const SessionOptions& options, SessionPlan plan);
-  // Takes the clocks of the cores. If they do not work here, threads keep their own for ever, and
-  // limits() says why.
+  // Takes the clocks of the cores. If they do not work here, threads have their own from then on,
+  // and limits() says why.
   void use_cores();
-  void open_cores();    // or gives threads clocks of their own, as use_cores()
+  void open_cores();    // may end in the same way
   void reopen_cores();  // after a change of SamplingFields, or of the cores that are online
   void reopen_sampling();
   Nanoseconds draw_period();

@@ -36,11 +36,10 @@ void Session::open_cores() {
     plan_.by_core = false;
     clocks_ = Clocks::threads;
     reopen_sampling();
-    limits_.add(
-        fmt::format("each thread is sampled by a clock of its own{}, which slows down a program "
-                    "that switches often: {}",
-                    plan_.running ? " from some moment on" : "",
-                    error.hint().empty() ? error.what() : error.hint()));
+    limits_.add(fmt::format(
+        "each thread is sampled by a clock of its own, at least for a while, which slows "
+        "down a program that switches often: {}",
+        error.hint().empty() ? error.what() : error.hint()));
   }
 }
 

@@ -71,13 +71,17 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
   return events;
 }
 
+void ThreadEvents::close_sampling() {
+  leaving_ = EventFd();
+  sampling_ = EventFd();
+  stack_ring_ = Ring();
+  update_layouts();
+}
+
 bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
+  close_sampling();  // first, because the memory of rings is scarce
   if (!plan.sample) return true;
-  if (plan.by_core) {
-    sampling_ = EventFd();
-    stack_ring_ = Ring();
-    return reopen_leaving(plan, nullptr);
-  }
+  if (plan.by_core) return reopen_leaving(plan, nullptr);
   SamplingFields fields = plan.sampling;
   fields.period_ns = period_ns_;
   const bool own_ring = fields.stack_bytes > 0;

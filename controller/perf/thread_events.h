@@ -98,8 +98,10 @@ class ThreadEvents {
   void enable_sampling(bool on);
   void set_period(Nanoseconds period_ns, Nanoseconds now_ns);
   bool sampled_since_set_period() const { return sampled_; }
-  // Returns false if the thread is gone. REQUIRES: the rings have been read since disable_sampling.
+  // Returns false if the thread is gone; then, and when it throws, nothing is sampled. REQUIRES:
+  // the rings have been read since disable_sampling.
   bool reopen_sampling(const ThreadPlan& plan);
+  void close_sampling();
 
   bool ended() const { return owner_.thread_ended(); }
   bool exit_seen() const { return exit_seen_; }  // true once its EXIT record has been read

@@ -264,13 +264,18 @@ TEST_CASE("The clocks of cores are taken once threads switch often", "[perf]") {
   if (!perf_is_allowed() || !cores_can_be_sampled()) return;
   Child child([] {
     spin_for(kSecond / 2);
-    std::thread([] {
-      for (;;) {
-        usleep(1);
-        spin_for(200 * kMicrosecond);
-      }
-    }).detach();
-    for (;;) std::thread(spin_for, 20 * kMillisecond).join();
+    for (long i = 0; i < sysconf(_SC_NPROCESSORS_ONLN); ++i) {
+      std::thread([] {
+        for (;;) {
+          usleep(1);
+          spin_for(200 * kMicrosecond);
+        }
+      }).detach();
+    }
+    for (;;) {
+      std::thread(spin_for, 10 * kMillisecond).join();
+      usleep(20'000);
+    }
   });
   child.go();
   Session session(child.pid(), {.stack_bytes = 1024, .leaving = true, .clocks = Clocks::cheaper});
