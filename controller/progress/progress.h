@@ -48,6 +48,8 @@ using Spec = std::variant<LineSpec, FunctionSpec, OffsetSpec, UsdtSpec, SyscallS
 
 // Throws UsageError, which lists the forms. Pure.
 Spec parse_spec(const std::string& text);
+// Returns nullopt if the text is not of the form "binary+0x1234". Pure.
+std::optional<OffsetSpec> offset_spec(const std::string& text);
 // Returns "syscall:write" for "syscal:write": corrects the word before the first ':' if it is
 // nearly usdt, syscall or sampled. Returns nullopt if it is not. Pure.
 std::optional<std::string> spelled_right(const std::string& text);

@@ -56,9 +56,9 @@ std::optional<OffsetSpec> parse_offset(const std::string& text) {
   const auto plus = text.rfind("+0x");
   if (plus == std::string::npos) return std::nullopt;
   if (plus == 0) reject(text, "no binary is named");
-  const auto offset = parse_number<std::uint64_t>(std::string_view(text).substr(plus + 3), 16);
-  if (!offset) reject(text, "the offset is not a hexadecimal number of 64 bits");
-  return OffsetSpec{text.substr(0, plus), *offset};
+  auto spec = offset_spec(text);
+  if (!spec) reject(text, "the offset is not a hexadecimal number of 64 bits");
+  return spec;
 }
 
 UsdtSpec parse_usdt(const std::string& text, std::string_view rest) {
@@ -102,6 +102,13 @@ FunctionSpec parse_function(const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<OffsetSpec> offset_spec(const std::string& text) {
+  const auto plus = text.rfind("+0x");
+  if (plus == std::string::npos || plus == 0) return std::nullopt;
+  const auto offset = parse_number<std::uint64_t>(std::string_view(text).substr(plus + 3), 16);
+  return offset ? std::optional(OffsetSpec{text.substr(0, plus), *offset}) : std::nullopt;
+}
 
 std::optional<std::string> spelled_right(const std::string& text) {
   const auto colon = text.find(':');

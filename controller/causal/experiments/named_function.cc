@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "controller/causal/engine/unit_of.h"
 #include "controller/causal/record/unit_names.h"
 #include "controller/progress/naming.h"
+#include "controller/progress/progress.h"
 #include "controller/symbols/scope.h"
 #include "unwind/names.h"
 
@@ -34,10 +34,8 @@ Words words_of(const std::string& name) {
 
 // The place "memcached+0x1a2b0". A function without a name is called by where it begins.
 std::optional<unwind::Place> place_named(const std::string& name, unwind::Symbolizer& symbolizer) {
-  const auto plus = name.rfind("+0x");
-  if (plus == std::string::npos || plus == 0) return std::nullopt;
-  const auto offset = parse_number<std::uint64_t>(std::string_view(name).substr(plus + 3), 16);
-  return offset ? symbolizer.find_offset(name.substr(0, plus), *offset) : std::nullopt;
+  const auto spec = progress::offset_spec(name);
+  return spec ? symbolizer.find_offset(spec->binary, spec->offset) : std::nullopt;
 }
 
 std::optional<NamedFunction> function_at(const std::string& name, const Question& question) {
