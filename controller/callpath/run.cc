@@ -155,6 +155,7 @@ class Run {
     counts_.start(monotonic_now());
     hooks_.followed();
     begin_ns_ = drained_ns_ = monotonic_now();
+    next_choice_ns_ = begin_ns_ + kSecond;
     recorder_.start(begin_ns_);
     epochs_.start(begin_ns_);
     if (lives_) lives_->start(begin_ns_);
@@ -362,8 +363,9 @@ class Run {
     session_.adapt_leaving(kMostLeaving * late);
     session_.adapt_events(kMostEventSamples * late);
     if (now_ns >= next_choice_ns_) {
-      if (std::exchange(next_choice_ns_, now_ns + kSecond) > 0) session_.choose_clocks();
+      session_.choose_clocks();
       copy_more_if_stacks_are_deep();
+      next_choice_ns_ = now_ns + kSecond;
     }
     if (now_ns >= next_jitter_ns_) {
       session_.jitter();

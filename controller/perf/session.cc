@@ -116,7 +116,7 @@ void Session::set_stack_bytes(unsigned bytes) {
 }
 
 bool Session::has_room_for(unsigned stack_bytes) const {
-  return may_lock_ && plan_.events.empty() &&
+  return may_lock_ &&
          stack_ring_pages(stack_bytes, plan_.stack_ring_limit) < plan_.stack_ring_limit;
 }
 

@@ -103,7 +103,8 @@ class Session final : public EventSource {
   // Takes the clocks of the cores. If they do not work here, threads have their own from then on,
   // and limits() says why.
   void use_cores();
-  void open_cores();    // may end in the same way
+  void use_threads(const std::string& why);  // not the clocks of the cores, for ever
+  void open_cores();                         // may end in the same way
   void reopen_cores();  // after a change of SamplingFields, or of the cores that are online
   void reopen_sampling();
   Nanoseconds draw_period();

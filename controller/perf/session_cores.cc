@@ -13,18 +13,19 @@
 namespace causalctl::perf {
 
 void Session::use_cores() {
-  if (const auto why_not = why_no_core_sampling()) {
-    clocks_ = Clocks::threads;
-    limits_.add(
-        "each thread is sampled by a clock of its own, which slows down a program that switches "
-        "often (by clocks of the cores: " +
-        *why_not + ")");
-    return;
-  }
+  if (const auto why_not = why_no_core_sampling()) return use_threads(*why_not);
   plan_.by_core = true;
   reopen_sampling();  // before, so that nothing is sampled twice
   open_cores();
   if (cores_) log::verbose("threads switch often: they are sampled by the clocks of the cores");
+}
+
+void Session::use_threads(const std::string& why) {
+  clocks_ = Clocks::threads;
+  limits_.add(fmt::format(
+      "each thread is sampled by a clock of its own, which slows down a program that switches "
+      "often (by clocks of the cores: {})",
+      why));
 }
 
 void Session::open_cores() {
@@ -34,12 +35,8 @@ void Session::open_cores() {
   } catch (const Error& error) {  // the target is in another pid namespace, or a limit is reached
     cores_.reset();
     plan_.by_core = false;
-    clocks_ = Clocks::threads;
     reopen_sampling();
-    limits_.add(fmt::format(
-        "each thread is sampled by a clock of its own, at least for a while, which slows "
-        "down a program that switches often: {}",
-        error.hint().empty() ? error.what() : error.hint()));
+    use_threads(error.hint().empty() ? error.what() : error.hint());
   }
 }
 

@@ -17,7 +17,7 @@ namespace causalctl::perf {
 enum class Clocks : std::uint8_t {
   threads,
   cores,   // if that works here, and no events are sampled besides; otherwise those of the threads
-  cheaper  // those of the cores from when threads switch so often that they cost less
+  cheaper  // those of the threads, until they switch so often that those of the cores cost less
 };
 
 struct SessionOptions {
