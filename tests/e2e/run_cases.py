@@ -194,6 +194,7 @@ CASES = [
              checks=(log_complete, log_ends_with("interrupted"), one_run_each)),
     Case("end_to_end_for_a_while", ("run", "--end-to-end", "--duration", "8s", "-o", "{log}", "--",
                                     *ROUNDS),
+         stderr=patterns(r"to read on: causalctl report \S+; --fixed UNIT"),
          checks=(log_complete, log_ends_with("duration"))),
     Case("end_to_end_beside_a_point", ("run", "--end-to-end", "--progress", "main", "--", "true"),
          exit=(2,), stderr=patterns("end-to-end.*nothing else")),

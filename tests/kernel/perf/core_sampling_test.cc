@@ -1,5 +1,6 @@
 #include "controller/perf/core_sampling.h"
 
+#include <linux/capability.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,6 +64,7 @@ TEST_CASE("The clocks of cores sample the threads of one process", "[perf]") {
                                 .stack_bytes = 1024,
                                 .leaving = true,
                                 .clocks = Clocks::cores});
+  CHECK(session.has_room_for(60 * 1024) == procfs::has_capability(CAP_IPC_LOCK));
   const Nanoseconds before_ns = cpu_time_of(child.pid());
   session.start();
   std::vector<Event> events;
@@ -189,7 +191,9 @@ TEST_CASE("Switches are sampled as often as a small ring has room", "[perf]") {
     }
   });
   child.go();
+  while (procfs::threads(child.pid()).size() < 301) sleep_until(monotonic_now() + kMillisecond);
   Session session(child.pid(), {.call_chain_depth = 0, .stack_bytes = 32 * 1024, .leaving = true});
+  CHECK_FALSE(session.has_room_for(60 * 1024));
   session.start();
   child.go();
   std::vector<Event> events;
