@@ -45,10 +45,6 @@ class EventSource {
   // The mean; each thread's is jittered around it.
   virtual void set_period(Nanoseconds period_ns) = 0;
   virtual void set_stack_bytes(unsigned bytes) = 0;  // reopens the sampling events
-  // Takes the clocks that cost less (SessionOptions::clocks), as often as threads have switched
-  // since the last call. Samples are different from then on, so call it where nothing is being
-  // measured.
-  virtual void choose_clocks() {}
   virtual void jitter() = 0;  // draws new periods for threads that were sampled (DCPI §4.1.1)
 
   // Returns everything that happened before now - guard, in time order, each event once. Opens new

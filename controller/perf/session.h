@@ -60,7 +60,10 @@ class Session final : public EventSource {
   void set_stack_bytes(unsigned bytes) override;
   // Returns whether rings can hold as many samples with this much stack as they should.
   bool has_room_for(unsigned stack_bytes) const;
-  void choose_clocks() override;
+  // Takes the clocks that cost less (SessionOptions::clocks), as often as threads have switched
+  // since the last call. Samples are different from then on, so call it where nothing is being
+  // measured.
+  void choose_clocks();
   // Makes threads that leave their cores more often than `most` times since the last call sampled
   // at only some of these times.
   void adapt_leaving(unsigned most);

@@ -149,7 +149,6 @@ void ExperimentLoop::survey() {
       std::max(limit_.shortest_ns(), settings_.sampling.period_ns.value_or(2 * kMillisecond)));
   parts_.session.enable_sampling(true);
   idle(kSurvey);
-  parts_.session.choose_clocks();  // before the period is chosen by what a sample costs
   decide_stacks();
 }
 
