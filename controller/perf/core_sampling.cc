@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "controller/base/clock.h"
@@ -13,7 +14,8 @@
 #include "controller/perf/bpf_numbers.h"
 #include "controller/perf/bpf_program.h"
 #include "controller/perf/jitter.h"
-#include "controller/perf/thread_events.h"
+#include "controller/perf/ring_sizes.h"
+#include "controller/perf/stack_event.h"
 
 namespace causalctl::perf {
 namespace {
@@ -65,28 +67,39 @@ std::string list_of_cores() {
   return procfs::read_text("/sys/devices/system/cpu/online").value_or("");
 }
 
+// Of the ring of each core.
+unsigned pages_of_core(std::size_t cores, const SamplingFields& fields, std::size_t lockable) {
+  const unsigned most = stack_ring_limit(cores);
+  const unsigned pages = stack_ring_pages(fields.stack_bytes, most);
+  if (lockable == kAnyMemory) return std::max(pages, std::min(kFewestPages, most));
+  return static_cast<unsigned>(
+      std::min<std::size_t>(pages, std::bit_floor(std::max<std::size_t>(1, lockable / 8 / cores))));
+}
+
 long cores_online() { return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)); }
 
 }  // namespace
 
-CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, bool large_rings,
+CoreSampling::CoreSampling(Pid target, const SamplingFields& fields, std::size_t lockable,
                            std::uint64_t seed)
     : online_(list_of_cores()),
       mean_period_ns_(fields.period_ns),
       random_(seed),
       program_(program_for(target)) {
   const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
-  const unsigned most = stack_ring_limit(static_cast<std::size_t>(std::max(1, cores)));
+  const unsigned pages =
+      pages_of_core(static_cast<std::size_t>(std::max(1, cores)), fields, lockable);
   for (int number = 0; number < cores; ++number) {
-    auto event = EventFd::open_on_core(core_attr(fields), number, "sampling of a core");
-    if (!event) continue;  // it is offline
-    event->set_program(program_.get());
+    auto opened = open_stack_event(core_attr(fields), pages, [&](const auto& attr) {
+      return EventFd::open_on_core(attr, number, "sampling of a core");
+    });
+    if (!opened) continue;  // it is offline
     Core core;
-    unsigned pages = stack_ring_pages(fields.stack_bytes, most);
-    if (large_rings) pages = std::max(pages, kFewestPages);
-    core.ring = Ring(event->map_ring(std::min(pages, most)));
-    core.layouts = {{event->id(), event->attr().sample_type, event->attr().sample_regs_user}};
-    core.event = std::move(*event);
+    core.event = std::move(opened->event);
+    core.ring = std::move(opened->ring);
+    core.event.set_program(program_.get());
+    const auto& attr = core.event.attr();
+    core.layouts = {{core.event.id(), attr.sample_type, attr.sample_regs_user}};
     core.period_ns = fields.period_ns;
     cores_.push_back(std::move(core));
   }
@@ -123,7 +136,8 @@ void CoreSampling::draw_periods() {
 
 std::optional<std::string> why_no_core_sampling() {
   try {
-    CoreSampling cores(getpid(), {.period_ns = kMillisecond / 2, .stack_bytes = 256}, false, 1);
+    CoreSampling cores(getpid(), {.period_ns = kMillisecond / 2, .stack_bytes = 256},
+                       lockable_pages(), 1);
     cores.enable(true);
     const Nanoseconds until_ns = process_cpu_now() + kOwnTrial;
     bool seen = false;

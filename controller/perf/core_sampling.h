@@ -23,9 +23,9 @@ namespace causalctl::perf {
 
 class CoreSampling {
  public:
-  // Opens everything, disabled. `large_rings`: they may have as much memory as they like. Throws
+  // Opens everything, disabled. Its rings take an eighth of the lockable_pages() at most. Throws
   // Error.
-  CoreSampling(Pid target, const SamplingFields& fields, bool large_rings, std::uint64_t seed);
+  CoreSampling(Pid target, const SamplingFields& fields, std::size_t lockable, std::uint64_t seed);
 
   void enable(bool on);
   // Returns whether other cores are online than when everything was opened. A core that went

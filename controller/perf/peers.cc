@@ -43,7 +43,7 @@ Peers::Peers(Pid target, std::set<Pid> ours, WakingFormat waking, bool may_lock)
       most_threads_(may_lock ? kMostThreads : kMostThreadsLocked) {
   none_.insert(target);
   plan_.sample = false;
-  plan_.ring_pages = may_lock ? kRingPages : kRingPagesLocked;
+  plan_.rings.pages = may_lock ? kRingPages : kRingPagesLocked;
 }
 
 void Peers::start(const perf_event_attr& waking) {
@@ -151,7 +151,7 @@ void Peers::find_candidates(Nanoseconds now_ns) {
 void Peers::try_out(Pid process, std::vector<Tid> first) {
   ThreadPlan plan = plan_;
   plan.switches = false;
-  plan.ring_pages = kRingPagesLocked;
+  plan.rings.pages = kRingPagesLocked;
   const std::vector<Tid> listed = procfs::threads(process);
   if (listed.empty()) return trials_.end(process);
   first.insert(first.end(), listed.begin(), listed.end());

@@ -1,7 +1,6 @@
 #include "controller/perf/session.h"
 
 #include <fmt/format.h>
-#include <linux/capability.h>
 
 #include <algorithm>
 #include <utility>
@@ -39,9 +38,9 @@ Session::Session(Pid target, const SessionOptions& options, SessionPlan plan)
       plan_(std::move(plan.threads)),
       waking_(plan.waking),
       random_(options.seed),
-      may_lock_(procfs::has_capability(CAP_IPC_LOCK)),
+      lockable_pages_(lockable_pages()),
       uprobes_(target),
-      peers_(target, options.ours, plan.waking, may_lock_),
+      peers_(target, options.ours, plan.waking, lockable_pages_ == kAnyMemory),
       limits_(std::move(plan.limits)),
       clocks_(plan_.sample && plan_.events.empty() ? options.clocks : Clocks::threads),
       period_at_start_ns_(options.period_ns) {
@@ -116,8 +115,8 @@ void Session::set_stack_bytes(unsigned bytes) {
 }
 
 bool Session::has_room_for(unsigned stack_bytes) const {
-  return may_lock_ &&
-         stack_ring_pages(stack_bytes, plan_.stack_ring_limit) < plan_.stack_ring_limit;
+  const unsigned most = plan_.rings.most_stack_pages;
+  return lockable_pages_ == kAnyMemory && stack_ring_pages(stack_bytes, most) < most;
 }
 
 void Session::reopen_sampling() {
@@ -180,6 +179,7 @@ std::vector<Event> Session::drain(Nanoseconds now_ns) {
   for (const auto& fork : std::exchange(forks_, {})) handle_fork(fork);
   give_hits(now_ns - kLongestUnknown);  // of threads that are known by now
   if (lost_since_scan_ || threads_.empty() || now_ns >= next_scan_ns_) rescan(now_ns);
+  leave_cores_if_throttled();
   return merger_.take_until(now_ns - kGuard);
 }
 
@@ -204,10 +204,14 @@ std::vector<ThreadId> Session::threads() const {
 
 bool Session::open_thread(Tid tid, ThreadId parent, Nanoseconds start_ns) {
   const std::size_t count = std::max(threads_.size(), expected_threads_);
-  plan_.ring_pages = ring_pages(count, may_lock_);
-  plan_.stack_ring_limit = stack_ring_limit(count);
+  plan_.rings = ring_sizes(count, lockable_pages_);
   auto events = ThreadEvents::open({tid, last_serial_ + 1}, monotonic_now(), draw_period(), plan_);
   if (!events) return false;
+  if (events->stack_bytes() < plan_.sampling.stack_bytes && lockable_pages_ != kAnyMemory) {
+    limits_.add(
+        "copies of stacks are smaller than usual, because little memory may be locked "
+        "(RLIMIT_MEMLOCK, kernel.perf_event_mlock_kb; no limit with CAP_IPC_LOCK)");
+  }
   // Both answers come from one read, because the thread may end before a second one. It comes after
   // its events are open: that it blocks later is told by a record.
   const std::string stat = procfs::thread_stat(target_, tid).value_or("");

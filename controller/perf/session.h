@@ -108,6 +108,8 @@ class Session final : public EventSource {
   void use_cores();
   void use_threads(const std::string& why);  // not the clocks of the cores, for ever
   void open_cores();                         // may end in the same way
+  void leave_cores(const std::string& why);  // for the clocks of threads
+  void leave_cores_if_throttled();
   void reopen_cores();  // after a change of SamplingFields, or of the cores that are online
   void reopen_sampling();
   Nanoseconds draw_period();
@@ -133,7 +135,7 @@ class Session final : public EventSource {
   ThreadPlan plan_;
   WakingReader waking_;
   std::mt19937_64 random_;
-  bool may_lock_;  // its rings may have as much memory as they like
+  std::size_t lockable_pages_;  // of which the rings of all threads must have room
   Merger merger_;
   UprobeVisits uprobes_;
   Peers peers_;
@@ -146,7 +148,8 @@ class Session final : public EventSource {
   Clocks clocks_;                      // that may be used from now on
   Nanoseconds period_at_start_ns_;     // by which clocks are chosen
   std::optional<CoreSampling> cores_;  // if they sample the threads
-  std::uint64_t switches_in_ = 0;      // since counted_since_ns_
+  bool cores_were_throttled_ = false;
+  std::uint64_t switches_in_ = 0;  // since counted_since_ns_
   Nanoseconds counted_since_ns_ = 0;
   std::size_t expected_threads_ = 0;
   std::uint32_t last_serial_ = 0;

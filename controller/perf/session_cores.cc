@@ -30,13 +30,29 @@ void Session::use_threads(const std::string& why) {
 
 void Session::open_cores() {
   try {
-    cores_.emplace(target_, plan_.sampling, may_lock_, random_());
+    cores_.emplace(target_, plan_.sampling, lockable_pages_, random_());
     if (plan_.running && plan_.sampling_on) cores_->enable(true);
   } catch (const Error& error) {  // the target is in another pid namespace, or a limit is reached
+    leave_cores(error.hint().empty() ? error.what() : error.hint());
+  }
+}
+
+void Session::leave_cores(const std::string& why) {
+  if (cores_) {
+    cores_->enable(false);
+    read_cores();
     cores_.reset();
-    plan_.by_core = false;
-    reopen_sampling();
-    use_threads(error.hint().empty() ? error.what() : error.hint());
+  }
+  plan_.by_core = false;
+  reopen_sampling();
+  use_threads(why);
+}
+
+// How long a core's clock was stopped is known, but not which threads ran meanwhile; of its own
+// clock a thread knows (throttling.h).
+void Session::leave_cores_if_throttled() {
+  if (cores_ && cores_were_throttled_) {
+    leave_cores("the kernel took no samples for a while, see kernel.perf_event_max_sample_rate");
   }
 }
 
@@ -69,6 +85,7 @@ void Session::read_cores() {
     if (const auto* lost = std::get_if<LostRecord>(&record)) losses_.records_lost += lost->count;
     if (const auto* throttle = std::get_if<ThrottleRecord>(&record)) {
       losses_.throttles += throttle->on ? 1 : 0;
+      cores_were_throttled_ = true;
     }
   });
 }

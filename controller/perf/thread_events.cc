@@ -1,8 +1,11 @@
 #include "controller/perf/thread_events.h"
 
 #include <algorithm>
-#include <bit>
+#include <string_view>
 #include <utility>
+
+#include "controller/perf/ring_sizes.h"
+#include "controller/perf/stack_event.h"
 
 namespace causalctl::perf {
 namespace {
@@ -15,32 +18,11 @@ perf_event_attr enabled_if(perf_event_attr attr, bool enabled) {
 // sendmsg(2) is called with 16 KB of vectors on the stack by some. A thread that waits is there to
 // be read if its stack is deeper.
 constexpr unsigned kLeavingStackBytes = 24 * 1024;
-constexpr unsigned kOtherBytes = 1024;            // of a sample, besides the stack
+constexpr std::string_view kSampling = "task-clock sampling", kLeaving = "sampling of switches";
 constexpr std::uint64_t kFewestLeaves = 1 << 20;  // sampled of so many switches at least one
 constexpr std::uint64_t kRedrawn = 8;  // once in so many calls a period is drawn without need
 
 }  // namespace
-
-unsigned stack_ring_limit(std::size_t threads) {
-  constexpr std::size_t kAll = 1U << 15U;  // pages of all threads: 128 MiB
-  constexpr std::size_t kMost = 512, kFewest = 16;
-  return static_cast<unsigned>(
-      std::clamp(std::bit_floor(kAll / std::max<std::size_t>(threads, 1)), kFewest, kMost));
-}
-
-// Gives room for some 16 samples between two readings. The kernel cannot map more than it has
-// contiguous page lists for, and megabytes per thread would be a waste.
-unsigned stack_ring_pages(unsigned stack_bytes, unsigned most) {
-  constexpr unsigned kSamples = 16, kPage = 4096;
-  return std::min(most, std::bit_ceil(kSamples * (stack_bytes + kOtherBytes) / kPage));
-}
-
-unsigned ring_pages(std::size_t threads, bool may_lock) {
-  constexpr std::size_t kFew = 16;
-  if (threads <= kFew && may_lock) return 128;
-  if (threads <= 64) return 32;
-  return threads <= 512 ? 8 : 4;
-}
 
 std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds opened_ns,
                                                Nanoseconds period_ns, const ThreadPlan& plan) {
@@ -51,7 +33,7 @@ std::optional<ThreadEvents> ThreadEvents::open(ThreadId thread, Nanoseconds open
   auto owner = EventFd::open(bookkeeping_attr(plan.switches), thread.tid, "thread bookkeeping");
   if (!owner) return std::nullopt;
   events.owner_ = std::move(*owner);
-  events.ring_ = Ring(events.owner_.map_ring(plan.ring_pages));
+  events.ring_ = Ring(events.owner_.map_ring(plan.rings.pages));
   // Comes first, so that the birth of threads is not missed.
   if (plan.running) events.owner_.enable();
   if (!events.reopen_sampling(plan)) return std::nullopt;
@@ -84,18 +66,23 @@ bool ThreadEvents::reopen_sampling(const ThreadPlan& plan) {
   if (plan.by_core) return reopen_leaving(plan, nullptr);
   SamplingFields fields = plan.sampling;
   fields.period_ns = period_ns_;
-  const bool own_ring = fields.stack_bytes > 0;
-  // An event with a ring of its own must not run before that is mapped.
   const bool enabled = plan.running && plan.sampling_on;
-  auto event = EventFd::open(enabled_if(sampling_attr(fields), enabled && !own_ring), thread_.tid,
-                             "task-clock sampling", own_ring ? nullptr : &owner_);
-  if (!event) return false;
-  const unsigned pages = plan.leaving ? plan.stack_ring_limit
-                                      : stack_ring_pages(fields.stack_bytes, plan.stack_ring_limit);
-  stack_ring_ = own_ring ? Ring(event->map_ring(pages)) : Ring();
-  sampling_ = std::move(*event);
-  if (enabled && own_ring) sampling_.enable();
-  if (!reopen_leaving(plan, own_ring ? &sampling_ : nullptr)) return false;
+  if (fields.stack_bytes == 0) {
+    auto event =
+        EventFd::open(enabled_if(sampling_attr(fields), enabled), thread_.tid, kSampling, &owner_);
+    if (!event) return false;
+    sampling_ = std::move(*event);
+  } else {
+    const unsigned most = plan.rings.most_stack_pages;
+    auto opened = open_stack_event(
+        sampling_attr(fields), plan.leaving ? most : stack_ring_pages(fields.stack_bytes, most),
+        [&](const auto& attr) { return EventFd::open(attr, thread_.tid, kSampling); });
+    if (!opened) return false;
+    sampling_ = std::move(opened->event);
+    stack_ring_ = std::move(opened->ring);
+    if (enabled) sampling_.enable();
+  }
+  if (!reopen_leaving(plan, stack_ring_ ? &sampling_ : nullptr)) return false;
   kernel_ = fields.kernel;
   last_count_ = 0;
   update_layouts();
@@ -108,15 +95,21 @@ bool ThreadEvents::reopen_leaving(const ThreadPlan& plan, const EventFd* output)
   const unsigned stack_bytes = std::min(plan.sampling.stack_bytes, kLeavingStackBytes);
   if (plan.leaving && stack_bytes > 0) {
     const bool enabled = plan.running && plan.sampling_on;
-    auto leaving = EventFd::open(
-        enabled_if(leaving_attr(stack_bytes, leaves_every_), enabled && output != nullptr),
-        thread_.tid, "sampling of switches", output);
-    if (!leaving) return false;
-    if (output == nullptr) {
-      stack_ring_ = Ring(leaving->map_ring(plan.stack_ring_limit));
-      if (enabled) leaving->enable();
+    auto attr = leaving_attr(stack_bytes, leaves_every_);
+    if (output != nullptr) {
+      attr.sample_stack_user = std::min(stack_bytes, most_stack_bytes(stack_ring_.bytes()));
+      auto leaving = EventFd::open(enabled_if(attr, enabled), thread_.tid, kLeaving, output);
+      if (!leaving) return false;
+      leaving_ = std::move(*leaving);
+    } else {
+      auto opened = open_stack_event(attr, plan.rings.most_stack_pages, [&](const auto& each) {
+        return EventFd::open(each, thread_.tid, kLeaving);
+      });
+      if (!opened) return false;
+      leaving_ = std::move(opened->event);
+      stack_ring_ = std::move(opened->ring);
+      if (enabled) leaving_.enable();
     }
-    leaving_ = std::move(*leaving);
   }
   update_layouts();
   return true;
@@ -126,7 +119,8 @@ bool ThreadEvents::open_sampled_events(const std::vector<EventTemplate>& events,
                                        const ThreadPlan& plan) {
   const std::size_t before = sampled_events_.size();
   for (const EventTemplate& each : events) {
-    auto event = SampledEvent::open(each, thread_.tid, plan.sampling.stack_bytes, sampling_);
+    auto event =
+        SampledEvent::open(each, thread_.tid, sampling_.attr().sample_stack_user, sampling_);
     if (!event) return false;
     sampled_events_.push_back(std::move(*event));
   }
@@ -219,7 +213,7 @@ void ThreadEvents::adapt_leaving(unsigned most, std::uint64_t random) {
   if (!leaving_) return;
   // Less than the ring holds, so that more than that can be seen.
   const auto room = static_cast<unsigned>(stack_ring_.bytes() / 4 * 3 /
-                                          (leaving_.attr().sample_stack_user + kOtherBytes));
+                                          (leaving_.attr().sample_stack_user + kSampleOtherBytes));
   most = std::clamp(room, 1U, std::max(1U, most));
   const std::uint64_t before = leaves_every_;
   if (seen > most) leaves_every_ = std::min(leaves_every_ * (seen / most + 1), kFewestLeaves);

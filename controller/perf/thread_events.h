@@ -14,6 +14,7 @@
 #include "controller/perf/event.h"
 #include "controller/perf/record.h"
 #include "controller/perf/ring.h"
+#include "controller/perf/ring_sizes.h"
 #include "controller/perf/sampled_event.h"
 #include "controller/perf/throttling.h"
 
@@ -31,21 +32,10 @@ struct ThreadPlan {
   std::optional<perf_event_attr> waking;
   std::vector<VisitTemplate> visits;  // with the fields that the session adds
   std::vector<EventTemplate> events;  // they need sampling with stack_bytes
-  unsigned ring_pages = 32;
-  unsigned stack_ring_limit = 256;  // pages of the ring for samples with stacks
-  bool running = false;             // records flow
-  bool sampling_on = true;          // samples flow, too
+  RingSizes rings{32, 256};
+  bool running = false;     // records flow
+  bool sampling_on = true;  // samples flow, too
 };
-
-// Returns how many pages the ring of each thread has. Many threads have fewer pages each, because
-// the rings' memory is locked. A thread that blocks and wakes another 50,000 times a second writes
-// 12 MB: 512 KiB outlast a controller that is 40 ms late. A user who must not lock all memory has a
-// quota of 516 KiB for each core (perf_event_mlock_kb), of which every thread needs a part.
-unsigned ring_pages(std::size_t threads, bool may_lock);
-// Returns the most pages that the ring for samples with stacks has in each thread (or core).
-unsigned stack_ring_limit(std::size_t threads);
-// Returns how many it has, if they are at most `most`.
-unsigned stack_ring_pages(unsigned stack_bytes, unsigned most);
 
 class ThreadEvents {
  public:
@@ -57,6 +47,7 @@ class ThreadEvents {
 
   ThreadId thread() const { return thread_; }
   Nanoseconds opened_ns() const { return opened_ns_; }
+  unsigned stack_bytes() const { return sampling_.attr().sample_stack_user; }  // of a sample
   // After exec by a thread that is not the main thread.
   void rename(ThreadId thread) { thread_ = thread; }
 

@@ -42,7 +42,7 @@ Error no_such_thread() {
 
 // Opens events on the calling thread as on a thread of the target, and lets them run.
 ThreadEvents own_events(ThreadPlan plan) {
-  plan.ring_pages = 8;
+  plan.rings.pages = 8;
   plan.running = true;
   auto events = ThreadEvents::open({gettid(), 1}, monotonic_now(), kPeriod, plan);
   if (!events) throw no_such_thread();

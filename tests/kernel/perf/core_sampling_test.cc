@@ -34,7 +34,8 @@ TEST_CASE("Samples of other processes are dropped in the kernel", "[perf]") {
   Child child([] { spin_for(10 * kSecond); });
   child.go();
   other.go();
-  CoreSampling cores(child.pid(), {.period_ns = 500 * kMicrosecond, .stack_bytes = 256}, true, 1);
+  CoreSampling cores(child.pid(), {.period_ns = 500 * kMicrosecond, .stack_bytes = 256},
+                     lockable_pages(), 1);
   cores.enable(true);
   int own = 0, foreign = 0;
   const Nanoseconds end_ns = monotonic_now() + 300 * kMillisecond;

@@ -9,11 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
@@ -81,6 +84,41 @@ int lock_too_much_as_nobody() {
   const rlimit none{0, 0};
   if (!become_nobody() || setrlimit(RLIMIT_MEMLOCK, &none) != 0) return 1;
   return open_until_refused(2, "perf_event_mlock_kb");
+}
+
+// Samples forty threads with their stacks, for whose usual rings there is no room.
+int sample_many_threads_as_nobody() {
+  const rlimit usual{8 << 20, 8 << 20};
+  if (!become_nobody() || setrlimit(RLIMIT_MEMLOCK, &usual) != 0) return 1;
+  constexpr std::size_t kThreads = 40;
+  Child child([] {
+    const auto work = [] {
+      for (;;) {
+        spin_for(3 * kMillisecond);
+        usleep(1000);
+      }
+    };
+    for (std::size_t i = 1; i < kThreads; ++i) std::thread(work).detach();
+    work();
+  });
+  child.go();
+  while (procfs::threads(child.pid()).size() < kThreads) usleep(1000);
+  Session session(child.pid(), {.stack_bytes = 32 * 1024, .leaving = true});
+  session.start();
+  std::set<ThreadId> sampled;
+  std::vector<Event> events;
+  const bool all = drain_until(session, events, [&](const auto&) {
+    for (const SampleEvent& sample : only<SampleEvent>(std::exchange(events, {}))) {
+      if (!sample.user.stack.empty()) sampled.insert(sample.thread);
+    }
+    return sampled.size() == kThreads;
+  });
+  const auto& reasons = session.limits().reasons;
+  const bool told = std::any_of(reasons.begin(), reasons.end(), [](const std::string& reason) {
+    return reason.find("copies of stacks are smaller") != reason.npos;
+  });
+  if (!all) return 2;
+  return told ? 0 : 3;
 }
 
 int open_too_many() {
@@ -189,6 +227,7 @@ TEST_CASE("Without privileges everything but kernel samples and wake edges works
   }
   REQUIRE(in_a_fork(profile_as_nobody) == 0);
   REQUIRE(in_a_fork(lock_too_much_as_nobody) == 0);
+  REQUIRE(in_a_fork(sample_many_threads_as_nobody) == 0);
 }
 
 TEST_CASE("The limit of descriptors is raised, and when that is not enough, explained", "[perf]") {

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -62,12 +63,15 @@ TEST_CASE("Throttled samples stand for all CPU time together", "[.full][throttli
   }
   constexpr Nanoseconds kBusy = kSecond;
   const bool shares = GENERATE(false, true);
-  CAPTURE(shares);
+  // Those of cores are given up for those of threads.
+  const Clocks clocks = GENERATE(Clocks::threads, Clocks::cores);
+  CAPTURE(shares, static_cast<int>(clocks));
   Child child([shares] {
     shares ? share_core() : keep_core();
     spin_for(kBusy);
   });
-  Session session(child.pid(), {});
+  Session session(child.pid(), {.clocks = clocks});
+  const bool began_by_core = session.by_core();
   const auto usual = session.sample_rate_limit();
   REQUIRE(usual);
   std::vector<Event> events;
@@ -90,6 +94,12 @@ TEST_CASE("Throttled samples stand for all CPU time together", "[.full][throttli
     CHECK(losses.throttles > 50);
     CHECK(samples.size() < 800);              // of a thousand without the limit
     CHECK(losses.unsampled_ns < kBusy / 10);  // in this kernel samples stand for nearly all of it
+    CHECK_FALSE(session.by_core());
+    const auto& reasons = session.limits().reasons;
+    const bool told = std::any_of(reasons.begin(), reasons.end(), [](const std::string& reason) {
+      return reason.find("took no samples") != reason.npos;
+    });
+    CHECK(told == began_by_core);
   }
   WARN("sampled " << sampled_ns << ", not sampled " << losses.unsampled_ns << ", throttles "
                   << losses.throttles);
