@@ -5,11 +5,29 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <system_error>
 
 #include "controller/base/error.h"
 
 namespace causalctl {
+namespace {
+
+bool is_elf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string magic(4, '\0');
+  return file.read(magic.data(), 4) && magic ==
+                                           "\x7f"
+                                           "ELF";
+}
+
+std::string hint_for(int error) {
+  if (error == ENOENT) return "give the path of the program, or a name that is in PATH";
+  if (error == ENOEXEC) return "is it a program for another kind of machine?";
+  return "is it an executable file that you may execute?";
+}
+
+}  // namespace
 
 void execute(std::vector<std::string> words, const std::map<std::string, std::string>& settings,
              const std::string& directory) {
@@ -25,11 +43,11 @@ void execute(std::vector<std::string> words, const std::map<std::string, std::st
   for (const auto& [name, value] : settings) {
     is_set = is_set && setenv(name.c_str(), value.c_str(), 1) == 0;
   }
-  if (is_set) execvp(arguments[0], arguments.data());
+  // execvp() lets a shell run what the kernel cannot, which is right for scripts only.
+  const bool is_binary = program.find('/') != program.npos && is_elf(program);
+  if (is_set) (is_binary ? execv : execvp)(arguments[0], arguments.data());
   const int error = errno;
-  throw UsageError(fmt::format("cannot run '{}': {}", program, reason(error)),
-                   error == ENOENT ? "give the path of the program, or a name that is in PATH"
-                                   : "is it an executable file that you may execute?");
+  throw UsageError(fmt::format("cannot run '{}': {}", program, reason(error)), hint_for(error));
 }
 
 }  // namespace causalctl

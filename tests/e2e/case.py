@@ -61,6 +61,7 @@ class Case:
     counts_nothing: str = ""
     # Why it needs a breakpoint register that fires. The case is skipped if none does.
     needs_breakpoint: str = ""
+    needs_32_bit: bool = False  # runs a 32-bit program, which not every kernel can
     timeout: float = 60
 
     def profiles(self):

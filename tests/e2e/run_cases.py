@@ -106,6 +106,14 @@ def write_script(world):
     script.chmod(0o755)
 
 
+def write_program_for_another_machine(world):
+    program = world.directory / "foreign"
+    header = bytearray(pathlib.Path("/bin/true").read_bytes())
+    header[18:20] = (243).to_bytes(2, "little")  # EM_RISCV, as e_machine
+    program.write_bytes(header)
+    program.chmod(0o755)
+
+
 def program_named(world, name):
     found = [pid for pid, path in fixture.processes_with(world.marker).items()
              if path.endswith("/" + name)]
@@ -232,7 +240,10 @@ CASES = [
                                   "{log}", "--", "env", "VARIABLE=1", *FIGURE1),
          exit=(1,), alone=True, stderr=patterns("executed another program")),
     Case("run_32_bit", ("run", "--progress", "syscall:write", "--", "{targets}/bits32"),
-         exit=(1,), alone=True, stderr=patterns("is a 32-bit program")),
+         needs_32_bit=True, exit=(1,), alone=True, stderr=patterns("is a 32-bit program")),
+    Case("run_for_another_machine", ("run", "--progress", "syscall:write", "--", "{dir}/foreign"),
+         before=write_program_for_another_machine, exit=(2,), alone=True,
+         stderr=patterns("cannot run '.*/foreign'.*xec format", "another kind of machine")),
     # The loader has loaded its libraries before the program begins.
     profiled("run_point_in_library",
              ("run", "--progress", "libc.so.6:pthread_barrier_wait", "--duration", ENDLESS,

@@ -15,6 +15,7 @@ import pytest
 
 from fixture import Target, wait_until
 from test_modules import compiled, running
+from world import runs_no_32_bit_programs
 
 FORMATS = ("json", "folded", "speedscope", "firefox", "callgrind", "hatchet")
 
@@ -328,6 +329,8 @@ def test_file_that_is_no_log_is_left_alone(options, program, tmp_path):
 
 
 def test_refuses_a_program_of_32_bits(options, tmp_path):
+    if reason := runs_no_32_bit_programs(options):
+        pytest.skip(reason)
     target = Target([options.targets / "bits32"])
     try:
         done = run(options, "callpath", target.pid, folder=tmp_path)

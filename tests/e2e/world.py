@@ -3,6 +3,7 @@ its state is that of before, its output at its end is right, no process of causa
 profile has counted visits of its progress points."""
 
 import dataclasses
+import errno
 import functools
 import json
 import os
@@ -282,7 +283,22 @@ def never_fires(options):
     return None
 
 
+def runs_no_32_bit_programs(options):
+    """Returns why the kernel executes none; None if it does."""
+    try:
+        process = subprocess.Popen([options.targets / "bits32"], stdout=subprocess.DEVNULL)
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        return "this machine runs no 32-bit programs"
+    process.kill()
+    process.wait()
+    return None
+
+
 def reason_to_skip(options, case):
     """Returns why this machine, or this way of counting, cannot show the case; None if it can."""
+    if case.needs_32_bit:
+        return runs_no_32_bit_programs(options)
     reason = never_fires(options) if case.needs_breakpoint else None
     return f"{reason}, and {case.needs_breakpoint}" if reason else None
