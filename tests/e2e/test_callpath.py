@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+import schemas
 from fixture import Target, wait_until
 from test_modules import compiled, running
 from world import runs_no_32_bit_programs
@@ -25,9 +26,12 @@ def program(tmp_path_factory):
     return compiled(tmp_path_factory.mktemp("paths"), "call_paths.c", "paths")
 
 
-def run(options, *words, folder):
-    return subprocess.run([options.causalctl, *map(str, words)], capture_output=True, text=True,
-                          timeout=100, check=False, cwd=folder)
+def run(options, *words, folder, env=None):
+    """Runs causalctl. What it writes must be as its schema says."""
+    done = subprocess.run([options.causalctl, *map(str, words)], capture_output=True, text=True,
+                          timeout=100, check=False, cwd=folder, env=env)
+    schemas.check_output(words, done, folder)
+    return done
 
 
 @contextlib.contextmanager
@@ -146,6 +150,7 @@ def test_threads_that_switch_often_are_sampled_by_core(options, switches, tmp_pa
         opened = pathlib.Path(f"/proc/{recorder.pid}/fd")
         links = {os.readlink(each) for each in opened.iterdir() if each.is_symlink()}
         output = recorder.communicate(timeout=60)[0]
+    schemas.check_log(tmp_path / "callpath.jsonl")
     report = json.loads(output[output.index("{"):])
     why_not = [each for each in report["warnings"] if "sampled by a clock of its own" in each]
     assert ("anon_inode:bpf-prog" in links) == (not why_not), (links, report["warnings"])
@@ -234,6 +239,7 @@ def test_killed_recording_is_readable(options, program, tmp_path):
                 time.sleep(0.3)
                 controller.kill()
             check_alive(pid)
+            schemas.check_log(log)
             done = run(options, "report", "callpath.jsonl", "--format", "json", folder=tmp_path)
             assert done.returncode == 0, done.stderr
             assert Tree(json.loads(done.stdout)).sum("samples", "main") > 0
@@ -251,6 +257,7 @@ def test_interrupt_ends_it_with_a_report(options, program, tmp_path):
             text, _ = controller.communicate(timeout=30)
         assert controller.returncode == 0 and "CPU time" in text, text
         check_alive(pid)
+    schemas.check_log(tmp_path / "callpath.jsonl")
 
 
 def test_target_that_ends(options, program, tmp_path):
@@ -261,6 +268,7 @@ def test_target_that_ends(options, program, tmp_path):
             os.kill(pid, signal.SIGKILL)
             text, _ = controller.communicate(timeout=30)
         assert controller.returncode == 0 and "CPU time" in text, text
+    schemas.check_log(tmp_path / "callpath.jsonl")
     assert '"reason":"target-exited"' in (tmp_path / "callpath.jsonl").read_text()
 
 
@@ -314,6 +322,7 @@ def test_full_disk_ends_it_with_a_report(options, program, tmp_path):
         assert done.returncode == 1 and "CPU time" in done.stdout, done.stdout
         assert "no space left on device" in done.stderr.lower(), done.stderr
         assert "log is not complete" in done.stderr, done.stderr
+        schemas.check_log(disk / "c.jsonl")
         kept = run(options, "report", disk / "c.jsonl", "--format", "json", folder=tmp_path)
         assert kept.returncode == 0, kept.stderr
     finally:

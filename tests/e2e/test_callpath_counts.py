@@ -24,9 +24,7 @@ def program(tmp_path_factory):
 def counted(options, folder, functions, *command, env=None):
     """Returns the output of the program, the report as text, and as JSON."""
     words = [word for function in functions for word in ("--count", function)]
-    done = subprocess.run(
-        [options.causalctl, "callpath", *words, *ALL, "--quiet", "--", *map(str, command)],
-        capture_output=True, text=True, timeout=100, check=False, cwd=folder, env=env)
+    done = run(options, "callpath", *words, *ALL, "--quiet", "--", *command, folder=folder, env=env)
     assert done.returncode == 0, done.stderr
     report = run(options, "report", "callpath.jsonl", "--format", "json", folder=folder)
     return done.stdout, json.loads(report.stdout)
@@ -114,10 +112,8 @@ def test_without_bpf_it_says_what_is_missing(options, program, tmp_path):
 def test_too_many_threads_without_bpf_are_refused(options, tmp_path):
     """There would be neither a BPF program that counts, nor an event in each thread."""
     with running_target(options, "many_threads", "--blocked", "80", "--busy", "1") as pid:
-        done = subprocess.run(
-            [options.causalctl, "callpath", str(pid), "--count", "round_done", "--duration", "1s"],
-            capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path,
-            env={**os.environ, "CAUSALCTL_PRETEND_BROKEN": "bpf"})
+        done = run(options, "callpath", pid, "--count", "round_done", "--duration", "1s", folder=tmp_path,
+                   env={**os.environ, "CAUSALCTL_PRETEND_BROKEN": "bpf"})
     assert done.returncode == 1 and "no BPF program can count here" in done.stderr, done.stderr
 
 

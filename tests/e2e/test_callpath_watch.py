@@ -33,10 +33,8 @@ def needs_a_watch_that_fires(request, options):
 
 def test_refused_where_no_watch_fires(options, program, tmp_path):
     with running(program, "long") as pid:
-        done = subprocess.run(
-            [options.causalctl, "callpath", str(pid), *WATCH, "--duration", "1s"],
-            capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
-            env={**os.environ, "CAUSALCTL_PRETEND_BROKEN": "watch"})
+        done = run(options, "callpath", pid, *WATCH, "--duration", "1s", folder=tmp_path,
+                   env={**os.environ, "CAUSALCTL_PRETEND_BROKEN": "watch"})
         check_alive(pid)
     assert done.returncode == 1 and "--sentinel watch is not possible here" in done.stderr, done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -44,10 +42,8 @@ def test_refused_where_no_watch_fires(options, program, tmp_path):
 
 def test_auto_goes_on_where_no_watch_fires(options, program, tmp_path):
     with running(program, "long") as pid:
-        done = subprocess.run(
-            [options.causalctl, "callpath", str(pid), "--sentinel", "auto", "--duration", "1s"],
-            capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
-            env={**os.environ, "CAUSALCTL_PRETEND_BROKEN": "watch"})
+        done = run(options, "callpath", pid, "--sentinel", "auto", "--duration", "1s", folder=tmp_path,
+                   env={**os.environ, "CAUSALCTL_PRETEND_BROKEN": "watch"})
     assert done.returncode == 0 and "no calls are watched: " in done.stdout, done.stdout + done.stderr
 
 

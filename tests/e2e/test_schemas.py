@@ -1,0 +1,158 @@
+"""The JSON Schemas of call path logs and reports describe everything that these may have, and refuse
+what has a field too few or too many. (What other tests record is held to them by `run` in
+test_callpath.py.)"""
+
+import copy
+import json
+import pathlib
+
+import pytest
+
+import schemas
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+
+FILES = {
+    "callpath-schema.json": "golden/callpath/report.json",
+    "callpath-difference-schema.json": "golden/callpath/difference.json",
+    "callpath-gains-schema.json": "golden/callpath/gains.json",
+    schemas.LOG: "schemas/callpath-log.jsonl",
+}
+# By schema: what the file lacks.
+MORE = {
+    "callpath-schema.json": {
+        "call_rates": [{
+            "path": ["main", "parse"], "file": "/src/server.c", "line": 210, "per_second": 412.4, "low": 371.0,
+            "high": 457.2, "longer_than_ns": 50000, "mean_ns": 1210000.0, "mean_low_ns": 1100000.0,
+            "mean_high_ns": 1300000.0, "longer": [{"than_ns": 100000, "low": 350.2, "high": 466.1}],
+            "stopped": False, "covered": 1.0, "returns": 90}],
+        "counts": [{
+            "function": "parse", "column": "count:parse", "calls": 90000, "exact": True, "too_dear": False,
+            "per_second": 45000.0, "most_per_second": 45000.0, "counted_share": 1.0, "cost_ns": 900,
+            "cost_share": 0.01, "cost_of_all": False, "missing": ""}],
+    },
+    "callpath-difference-schema.json": {
+        "all": {"old": 1.5, "new": 2.0, "difference": 0.5, "low": 0.4, "high": 0.6, "p_value": 0.001},
+    },
+}
+# By schema and place: the fields that may be absent. A place of the log begins with the line's type.
+MAY_BE_ABSENT = {
+    "callpath-schema.json": {"functions[]": {"own_share", "total_share"}},
+    schemas.LOG: {
+        "run": {"counting", "events"},
+        "lives.calls[]": {"stopped_ns"},
+        "losses": {"counts"},
+        "losses.chains": {"searched"},
+        "losses.counts[]": {"cost_of_all", "missing"},
+        "end": {"counts", "after_pause_ns", "paused"},
+        "end.chains": {"searched"},
+        "end.counts[]": {"cost_of_all", "missing"},
+    },
+}
+NAMES_AS_KEYS = {"run.facilities"}
+
+
+def documents(name):
+    """Returns documents that have every field together."""
+    text = (TESTS / FILES[name]).read_text(encoding="utf-8")
+    if name == schemas.LOG:
+        return [json.loads(line) for line in text.splitlines()]
+    return [{**json.loads(text), **copy.deepcopy(MORE.get(name, {}))}]
+
+
+def below(place, key):
+    return f"{place}.{key}" if place else key
+
+
+def objects(value, place):
+    """Yields each object with its place, in which all items of a list have one name."""
+    if isinstance(value, dict):
+        yield place, value
+        for key, each in value.items():
+            yield from objects(each, below(place, key))
+    elif isinstance(value, list):
+        for each in value:
+            yield from objects(each, place + "[]")
+
+
+def described(schema, root, place):
+    """Yields each place at which the schema describes an object, with its fields."""
+    if schema is True:
+        return
+    if "$ref" in schema:
+        yield from described(root["$defs"][schema["$ref"].rpartition("/")[2]], root, place)
+    for branch in schema.get("allOf", ()):  # a kind of line
+        yield from described(branch["then"], root, branch["if"]["properties"]["type"]["const"])
+    for branch in schema.get("anyOf", ()):
+        yield from described(branch, root, place)
+    if "properties" in schema and "allOf" not in schema:
+        yield place, set(schema["properties"])
+        for key, each in schema["properties"].items():
+            yield from described(each, root, below(place, key))
+    if "items" in schema:
+        yield from described(schema["items"], root, place + "[]")
+
+
+def all_objects(name):
+    """Yields each object of the documents: its document, its place, and itself."""
+    for document in documents(name):
+        for place, each in objects(document, document["type"] if name == schemas.LOG else ""):
+            yield document, place, each
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_documents_fit_and_have_every_field(name):
+    for document in documents(name):
+        schemas.check(document, name)
+    seen = {}
+    for _, place, each in all_objects(name):
+        if place not in NAMES_AS_KEYS:
+            seen.setdefault(place, set()).update(each)
+    schema = schemas.validator(name).schema
+    assert seen == dict(described(schema, schema, ""))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_field_too_few_or_too_many_is_refused(name):
+    fits = schemas.validator(name).is_valid
+    tried = set()
+    for document, place, each in all_objects(name):
+        if place in NAMES_AS_KEYS:
+            continue
+        before = copy.copy(each)
+        if place not in tried:
+            tried.add(place)
+            each["frost"] = 1
+            assert not fits(document), f"{place} may have an unknown field"
+            del each["frost"]
+        for key in before:
+            if (place, key) in tried or (place, key) == ("end", "signal"):
+                continue
+            tried.add((place, key))
+            del each[key]
+            may_be_absent = key in MAY_BE_ABSENT.get(name, {}).get(place, ())
+            assert fits(document) == may_be_absent, f"{below(place, key)}: {may_be_absent=}"
+            each.clear()
+            each.update(before)
+
+
+@pytest.mark.parametrize("line, change", [
+    ("end", {"reason": "boredom"}),
+    ("end", {"signal": "SIGKILL"}),
+    ("run", {"version": 2}),
+    ("run", {"facilities": {"sample": "perhaps"}}),
+    ("locations", {"locations": [[0, 16, 2]]}),
+    ("locations", {"locations": [[0, 16]]}),
+    ("tails", {"tails": [[0, 2, 0]]}),
+    ("tails", {"tails": [[0, 2, 1, 4]]}),
+    ("frames", {"frames": [[0]]}),
+    ("cells", {"metrics": ["frost"]}),
+    ("cells", {"cells": [1, -1]}),
+    ("nodes", {"nodes": [1.5, 0]}),
+    ("nodes", {"n": 0}),
+    ("nodes", {"type": "frost"}),
+])
+def test_wrong_values_in_a_log_are_refused(line, change):
+    document = next(each for each in documents(schemas.LOG) if each["type"] == line)
+    assert schemas.validator(schemas.LOG).is_valid(document)
+    assert not schemas.validator(schemas.LOG).is_valid({**document, **change})
