@@ -65,6 +65,7 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
   if (chain.end == unwind::ChainEnd::copy_short) ++totals.copy_short;
   if (chain.end == unwind::ChainEnd::no_call) ++totals.no_call;
   const NodeId node = node_of(sample.thread, chain);
+  table_gaps_.take(chain, path_);
   if (!chain.frames.empty()) {
     const SliceKey at = key(sample.thread, Metric::chains);
     count_calls(edges_.take(chain, sample.stack_pointer, sample.user.stack.size()), node, at.epoch,

@@ -12,6 +12,7 @@
 #include "controller/callpath/edges.h"
 #include "controller/callpath/recording.h"
 #include "controller/callpath/shares.h"
+#include "controller/callpath/table_gaps.h"
 #include "controller/callpath/thread_groups.h"
 #include "controller/callpath/waits.h"
 #include "controller/callpath/wakers.h"
@@ -52,6 +53,7 @@ class Recorder {
   void settle(Nanoseconds now_ns, bool is_last = false);
   void begin_epoch(Nanoseconds start_ns, const std::string& reason, Nanoseconds now_ns);
 
+  const TableGaps& table_gaps() const { return table_gaps_; }  // of the chains so far
   bool has_seen(std::uint32_t tag) const { return event_sums_.contains(tag); }  // of an event
 
  private:
@@ -91,6 +93,7 @@ class Recorder {
   std::map<ThreadId, ThreadPending> pending_;
   std::map<std::uint32_t, GroupCpu> group_cpu_;
   Edges edges_;
+  TableGaps table_gaps_;
   std::map<std::uint32_t, std::uint64_t> event_sums_;  // of values in the whole recording, by tag
   std::vector<LocationId> path_;                       // of the present sample, outermost first
   bool is_complete_ = false;                           // whether it reaches the outermost frame

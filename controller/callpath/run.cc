@@ -414,6 +414,9 @@ class Run {
     ask_names();
     epochs_.finish();
     if (lives_) lives_->finish();
+    for (std::string& warning : recorder_.table_gaps().warnings(recording_)) {
+      recording_.warnings.push_back(std::move(warning));
+    }
     session::warn_of_losses(session_, recording_);
   }
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from test_callpath import Tree, recorded, run
+from test_callpath import recorded, run
 from test_modules import compiled, running
 from test_modules import swapping_program  # pylint: disable=unused-import
 
@@ -54,8 +54,10 @@ def test_epochs_at_visits_of_a_point(options, program, tmp_path):
     assert any("visits began none" in warning for warning in report["warnings"]), report["warnings"]
     starts = [epoch["start_ns"] for epoch in report["epochs"]]
     assert starts == sorted(starts)
-    samples = sum(epoch["samples"] for epoch in report["epochs"])
-    assert samples == Tree(report).sum("samples", "main") + Tree(report).sum("samples", "rest")
+    # Not by function: where no breakpoint fires, the point is a uprobe, and the kernel executes the
+    # instruction that it replaces in memory of its own, which is no function's.
+    samples = next(column for column in report["columns"] if column["name"] == "samples")
+    assert sum(epoch["samples"] for epoch in report["epochs"]) == samples["total"] > 100
 
 
 def test_epochs_of_libraries(options, swapping, tmp_path):

@@ -145,7 +145,11 @@ def test_caller_that_no_table_tells(options, tmp_path):
     with running(program) as pid:
         text = answer(options, "attach", pid, "--progress", "syscall:write", "--duration", "3s",
                       "--pause-cost", "10us", "-o", tmp_path / "profile.jsonl")
+        paths = answer(options, "callpath", pid, "--duration", "2s", "-o", tmp_path / "paths.jsonl")
     assert re.search(r"belong to nobody: they are in libspin\.so", text), text
+    share = re.search(r"libspin\.so: no unwind table tells who calls its code, which ([0-9.]+) %",
+                      " ".join(paths.split()))
+    assert share and float(share[1]) > 50, paths
 
 
 def test_zstd_is_named(options, tmp_path):
