@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,7 +25,7 @@
 namespace causalctl::unwind {
 namespace {
 
-constexpr std::size_t kDepth = 1024;
+constexpr std::size_t kDepth = 2048;
 constexpr std::size_t kKept = 2000;  // samples that are unwound anew
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 
@@ -40,6 +41,7 @@ struct Figures {
   std::size_t not_from_copy = 0;
   std::array<std::size_t, names_of(ChainEnd()).size()> ends{};
   std::array<std::size_t, names_of(FrameHow()).size()> found{};
+  std::set<Address> outermost;  // where complete chains end
   Nanoseconds live_ns = 0;  // CPU time of unwinding while sampling, first meetings of code included
   std::vector<Kept> kept;
 
@@ -48,6 +50,7 @@ struct Figures {
     frames += chain.frames.size();
     not_from_copy += chain.from_copy ? 0 : 1;
     ++ends[static_cast<std::size_t>(chain.end)];
+    if (chain.complete()) outermost.insert(chain.frames.back().ip);
     for (const UnwoundFrame& frame : chain.frames) ++found[static_cast<std::size_t>(frame.how)];
   }
 };
@@ -137,22 +140,25 @@ void run(Pid pid, double seconds, unsigned stack_bytes) {
   unwinder.mend_stacks();
   const auto length_ns = static_cast<Nanoseconds>(seconds * kSecond);
   const Figures figures = sample(pid, length_ns, stack_bytes, unwinder);
-  if (figures.kept.empty()) throw Error("no sample came with a stack");
+  if (figures.samples == 0) throw Error("no sample came with a stack");
   nlohmann::json json = {{"samples", figures.samples},
                          {"frames", figures.frames},
                          {"not_from_copy", figures.not_from_copy},
-                         {"live_ns", figures.live_ns}};
+                         {"live_ns", figures.live_ns},
+                         {"outermost", figures.outermost}};
   for (std::size_t i = 0; i < figures.ends.size(); ++i) {
     json["ends"][std::string(names_of(ChainEnd())[i])] = figures.ends[i];
   }
   for (std::size_t i = 0; i < figures.found.size(); ++i) {
     json["found"][std::string(names_of(FrameHow())[i])] = figures.found[i];
   }
-  json["rules_ns_per_frame"] = by_rules(unwinder, figures.kept);
-  const Reference reference = by_libunwind(pid, unwinder, figures.kept);
-  json["libunwind_ns_per_frame"] = reference.ns_per_frame;
-  json["both"] = reference.both;
-  json["equal"] = reference.equal;
+  if (!figures.kept.empty()) {
+    json["rules_ns_per_frame"] = by_rules(unwinder, figures.kept);
+    const Reference reference = by_libunwind(pid, unwinder, figures.kept);
+    json["libunwind_ns_per_frame"] = reference.ns_per_frame;
+    json["both"] = reference.both;
+    json["equal"] = reference.equal;
+  }
   fmt::print("{}\n", json.dump());
 }
 
