@@ -151,9 +151,9 @@ def test_what_needs_a_breakpoint_is_skipped_where_none_fires(options, monkeypatc
     by_uprobes = dataclasses.replace(options, count_by="uprobe")
     assert world.reason_to_skip(by_uprobes, needy).startswith("counted by uprobes, and ")
     monkeypatch.setenv("CAUSALCTL_PRETEND_BROKEN", "breakpoint")
-    world.never_fires.cache_clear()
+    world.no_breakpoint_fires.cache_clear()
     assert world.reason_to_skip(options, needy).startswith("no breakpoint fires here, and ")
-    world.never_fires.cache_clear()
+    world.no_breakpoint_fires.cache_clear()
 
 
 def test_the_quick_tier_has_every_command_and_channel():

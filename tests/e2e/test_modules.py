@@ -14,6 +14,8 @@ import time
 
 import pytest
 
+from world import no_breakpoint_fires
+
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 
@@ -33,6 +35,11 @@ def running(*command, **more):
             yield process.pid
         finally:
             process.kill()
+
+
+def skip_without_breakpoints(options):
+    if reason := no_breakpoint_fires(options):
+        pytest.skip(reason)
 
 
 def answer(options, *words):
@@ -106,22 +113,24 @@ def test_first_thread_has_ended(options, tmp_path):
             assert "has ended while others go on" in text, text
 
 
-def test_two_copies_of_a_library(options, tmp_path):
+@pytest.mark.parametrize("count_by", ["breakpoint", "uprobe"])
+def test_two_copies_of_a_library(options, tmp_path, count_by):
     """A uprobe counts in both by itself."""
+    if count_by == "breakpoint":
+        skip_without_breakpoints(options)
     program = compiled(tmp_path, "two_copies.c")
     compiled(tmp_path, "two_copies_library.c", "libcopied.so", "-shared", "-fPIC", "-s")
     with running(program, tmp_path / "libcopied.so", cwd=tmp_path) as pid:
-        for count_by in ("breakpoint", "uprobe"):
-            done = subprocess.run(
-                [options.causalctl, "attach", str(pid), "--progress", "libcopied.so:item_done",
-                 "--progress", "round_done", "--count-by", count_by, "--duration", "4s",
-                 "--format", "json", "--pause-cost", "150us"],
-                capture_output=True, text=True, timeout=100, check=False)
-            assert "ambiguous" not in done.stderr, done.stderr
-            visits = {point["name"]: point["visits"]
-                      for point in json.loads(done.stdout)["progress"]}
-            ratio = visits["libcopied.so:item_done"] / visits["round_done"]
-            assert 1.8 < ratio < 2.2, (count_by, visits)
+        done = subprocess.run(
+            [options.causalctl, "attach", str(pid), "--progress", "libcopied.so:item_done",
+             "--progress", "round_done", "--count-by", count_by, "--duration", "4s",
+             "--format", "json", "--pause-cost", "150us"],
+            capture_output=True, text=True, timeout=100, check=False)
+        assert "ambiguous" not in done.stderr, done.stderr
+        visits = {point["name"]: point["visits"]
+                  for point in json.loads(done.stdout)["progress"]}
+        ratio = visits["libcopied.so:item_done"] / visits["round_done"]
+        assert 1.8 < ratio < 2.2, (count_by, visits)
 
 
 @pytest.mark.parametrize("flags", [("-s",), ()], ids=["stripped", "debuggable"])
@@ -229,8 +238,15 @@ def test_no_uprobe_stands_in_patched_code(options, tmp_path):
             assert re.search(r"'step[15]': the code at prog\+0x\w+ \(0x\w+\) is not that of its "
                              "file", text), text
             assert "--count-by breakpoint" in text, text
-        # The four registers go to the functions that only they can count.
-        text = attach_to_changed(options, pid, "--progress", "work", *steps[:8], "--verbose")
+
+
+def test_patched_code_is_counted_by_breakpoints(options, tmp_path):
+    """The four registers go to the functions that only they can count."""
+    skip_without_breakpoints(options)
+    program = compiled(tmp_path, "patched_entries.c", "prog", "-fcf-protection=none")
+    steps = [word for i in range(1, 5) for word in ("--progress", f"step{i}")]
+    with running(program) as pid:
+        text = attach_to_changed(options, pid, "--progress", "work", *steps, "--verbose")
         assert "work: counted by uprobe" in text, text
         assert "step4: counted by hardware breakpoint" in text, text
         assert "the target afterwards: as it was before" in text, text
@@ -241,6 +257,12 @@ def test_no_uprobe_stands_in_relocated_text(options, tmp_path):
     with running(program) as pid:
         text = attach_to_changed(options, pid, "--count-by", "uprobe", "--progress", "item_done")
         assert "is not that of its file" in text, text
+
+
+def test_relocated_text_is_counted_by_breakpoints(options, tmp_path):
+    skip_without_breakpoints(options)
+    program = compiled(tmp_path, "relocated_text.S", "prog", "-pie", "-Wl,-z,notext")
+    with running(program) as pid:
         text = attach_to_changed(options, pid, "--progress", "item_done")
         assert "the target afterwards: as it was before" in text, text
         assert "try --count-by uprobe" not in text, text
@@ -279,6 +301,7 @@ def test_another_library_is_mapped_at_the_address(options, swapping):
 
 
 def test_unloaded_library_ends_a_run_by_breakpoints(options, swapping):
+    skip_without_breakpoints(options)
     with running(swapping, "2000", cwd=swapping.parent) as pid:
         text = answer(options, "attach", pid, "--progress", "libfirst.so:first_part",
                       "--count-by", "breakpoint", "--duration", "20s", "--pause-cost", "150us")

@@ -274,13 +274,16 @@ def missing_program(case):
 
 
 @functools.cache
-def never_fires(options):
-    """Returns why no breakpoint register counts in this run; None if one does."""
-    if options.count_by == "uprobe":
-        return "counted by uprobes"
+def no_breakpoint_fires(options):
+    """Returns why none does on this machine; None if one does."""
     if subprocess.run([options.targets / "breakpoint_fires"], check=False).returncode != 0:
         return "no breakpoint fires here"
     return None
+
+
+def never_fires(options):
+    """Returns why no breakpoint register counts in this run; None if one does."""
+    return "counted by uprobes" if options.count_by == "uprobe" else no_breakpoint_fires(options)
 
 
 def runs_no_32_bit_programs(options):
