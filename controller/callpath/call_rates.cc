@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "controller/callpath/expansion.h"
 #include "controller/callpath/residual.h"
@@ -64,8 +65,8 @@ bool is_out_of_range(const WatchedCalls& watched, double calls) {
 
 }  // namespace
 
-report::callpath::WatchedPlaces call_rates(const Recording& run) {
-  report::callpath::WatchedPlaces places;
+CallRates call_rates(const Recording& run) {
+  CallRates places;
   if (run.watched.calls.empty() || run.wall_ns <= 0) return places;
   const auto wall_ns = static_cast<double>(run.wall_ns);
   places.longer_than_ns = run.watched.precision_ns;
@@ -74,7 +75,12 @@ report::callpath::WatchedPlaces call_rates(const Recording& run) {
   const bool waits = has_waits(run);
   report::callpath::Profile named;  // for its frames
   Frames frames(named);
-  std::vector<std::pair<double, report::callpath::CallRate>> found;
+  struct Found {
+    double time;
+    NodeId call;
+    report::callpath::CallRate rate;
+  };
+  std::vector<Found> found;
   for (const WatchedCalls& watched : run.watched.calls) {
     const ResidualLives lives{watched.lives_ns, watched.probes, run.watched.watched_ns,
                               run.watched.precision_ns};
@@ -109,11 +115,14 @@ report::callpath::WatchedPlaces call_rates(const Recording& run) {
       shown.shortest_mean_ns = per_second_ns / shown.high;
       shown.longest_mean_ns = per_second_ns / shown.low;
     }
-    found.emplace_back(times[watched.call], std::move(shown));
+    found.push_back({times[watched.call], watched.call, std::move(shown)});
   }
   std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (auto& [time, rate] : found) places.rates.push_back(std::move(rate));
+                   [](const auto& a, const auto& b) { return a.time > b.time; });
+  for (Found& each : found) {
+    places.rates.push_back(std::move(each.rate));
+    places.calls.push_back(each.call);
+  }
   return places;
 }
 

@@ -2,11 +2,17 @@
 // of a recording's AllWatchedCalls. Pure.
 #pragma once
 
+#include <vector>
+
 #include "controller/callpath/recording.h"
 #include "controller/report/callpath/model.h"
 
 namespace causalctl::callpath {
 
-report::callpath::WatchedPlaces call_rates(const Recording& run);
+// The nodes of the rates (CallRate::callees) are left to the one who makes the profile's tree.
+struct CallRates : report::callpath::WatchedPlaces {
+  std::vector<NodeId> calls;  // of each of `rates`: the path down to the call
+};
+CallRates call_rates(const Recording& run);
 
 }  // namespace causalctl::callpath

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "controller/base/error.h"
 #include "controller/callpath/profile_tree.h"
@@ -133,6 +135,13 @@ void apply(const std::vector<Filter>& filters, Profile& profile) {
   }
   profile.nodes = tree.nodes();
   profile.own = tree.columns();
+  for (auto& rate : profile.watched.rates) {
+    std::vector<std::uint32_t> callees;
+    for (const std::uint32_t callee : rate.callees) {
+      if (is_known[callee]) callees.push_back(kept[callee]);
+    }
+    rate.callees = std::move(callees);
+  }
 }
 
 }  // namespace causalctl::callpath

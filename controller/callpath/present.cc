@@ -45,6 +45,10 @@ constexpr Shown kShown[] = {
 // Calls belong to the function that was called, not to what was inlined into it.
 bool is_of_call(Metric metric) { return metric == Metric::new_min || metric == Metric::new_max; }
 
+void add_once(std::vector<std::uint32_t>& numbers, std::uint32_t number) {
+  if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
+}
+
 // Adds the columns: of each metric that was recorded, and of each event that was asked for. Returns
 // their numbers by the metrics' names.
 std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> runs,
@@ -71,7 +75,21 @@ std::map<std::string_view, std::size_t> columns_of(std::span<const Recording> ru
   return columns;
 }
 
-void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Profile& profile) {
+// Returns the rates of watched calls, which are those of a whole recording.
+CallRates rates_of(std::span<const Recording> runs, const ChosenEpochs& epochs) {
+  return runs.size() == 1 && epochs.all() ? call_rates(runs.front()) : CallRates();
+}
+
+// Adds the trees, and the rates with the nodes of what is called: those at which the bounds of the
+// number of calls stand. A call has several such nodes if it calls several functions, or from
+// several groups of threads.
+void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, const CallRates& rates,
+               Profile& profile) {
+  profile.watched = rates;
+  std::multimap<NodeId, report::callpath::CallRate*> rate_of_call;
+  for (std::size_t i = 0; i < rates.calls.size(); ++i) {
+    rate_of_call.emplace(rates.calls[i], &profile.watched.rates[i]);
+  }
   const std::map<std::string_view, std::size_t> columns = columns_of(runs, profile);
   const bool has_groups = groups_of(runs).size() > 1;
   ProfileTree tree(profile.columns.size());
@@ -94,6 +112,9 @@ void add_trees(std::span<const Recording> runs, const ChosenEpochs& epochs, Prof
                                  : is_of_call(key.metric) ? expansion.entry(node, top)
                                                           : expansion.node(node, top);
         tree.add(at, column, value);
+        if (key.metric != Metric::new_max || node == kRoot) continue;
+        const auto [begin, end] = rate_of_call.equal_range(run.tree.node(node).parent);
+        for (auto each = begin; each != end; ++each) add_once(each->second->callees, at);
       }
     }
     for (const auto& [metric, calls] : scaled.unsampled) {
@@ -197,7 +218,6 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
   profile.tail_calls = count_tails(runs, epochs);
   profile.epochs = epochs.rows();
   profile.counts = counts_of(runs);
-  if (runs.size() == 1 && epochs.all()) profile.watched = call_rates(first);
   std::uint64_t samples = 0;
   double sampled_ns = 0;
   bool one_program = true;
@@ -244,7 +264,7 @@ Profile present(std::span<const Recording> runs, const std::string& epoch) {
   INVARIANT(!runs.empty());
   const ChosenEpochs epochs(runs, epoch);
   Profile profile = begin_profile(runs, epochs);
-  add_trees(runs, epochs, profile);
+  add_trees(runs, epochs, rates_of(runs, epochs), profile);
   return profile;
 }
 
@@ -253,7 +273,9 @@ Profile present_wakers(std::span<const Recording> runs) {
     throw UsageError("--wakers: who ended waits was not recorded",
                      "record it by causalctl callpath --wakers");
   }
-  Profile profile = begin_profile(runs, ChosenEpochs(runs, ""));
+  const ChosenEpochs all(runs, "");
+  Profile profile = begin_profile(runs, all);
+  profile.watched = rates_of(runs, all);
   add_wakers(runs, profile);
   return profile;
 }

@@ -18,7 +18,17 @@ ROWS = "[...document.querySelectorAll('#functions tbody tr')]"
 ROW_NAMES = f"{ROWS}.map((row) => row.cells[2].firstChild.textContent)"
 
 
-def log_of(folder, samples=(10, 20, 30, 40)):
+# Of calls that the samples have seen, at least and at most, by node from main to the worst name: main is called
+# once, and calls reply five times, which calls copy thirty times.
+CALLS = [1, 1, 100, 1, 3, 30, 1, 20, 20, 1, 5, 70, 1, 30, 30, 1, 40, 40]
+# Calls of parse were watched, and of reply, of which one return was seen.
+LIVES = {"type": "lives", "watched_ns": 10000000, "precision_ns": 20000, "calls": [
+    {"call": 2, "probes": 1000, "covered": 1.0, "clear": 1000, "unclear": 0, "stopped_ns": 0,
+     "lives_ns": [1000 * number for number in range(1, 301)]},
+    {"call": 4, "probes": 10, "covered": 1.0, "clear": 10, "unclear": 0, "stopped_ns": 0, "lives_ns": [50000]}]}
+
+
+def log_of(folder, samples=(10, 20, 30, 40), with_calls=False):
     """A server whose worker calls functions with names that a page must not obey, and a wait. `samples`
     are those of parse, copy called by parse, copy called by reply, and the function with the worst name."""
     cells = [number for node, count in zip((2, 1, 2, 1), samples) for number in (node, count, count * 1000000)]
@@ -41,6 +51,9 @@ def log_of(folder, samples=(10, 20, 30, 40)):
         {"type": "cells", "epoch": 0, "group": 0, "metrics": ["blocked_ns"], "cells": [7, 900000000]},
         {"type": "end", "reason": "duration", "wall_ns": 1000000000, "period_ns": 1000000},
     ]
+    if with_calls:
+        bounds = {"type": "cells", "epoch": 0, "group": 0, "metrics": ["new_min", "new_max"], "cells": CALLS}
+        lines[-1:-1] = [bounds, {**LIVES}]
     first = {"modules": 0, "locations": 0, "strings": 1, "nodes": 1, "groups": 0, "epochs": 0}
     for number, line in enumerate(lines):
         line.update(run="5f", n=number)
@@ -233,6 +246,88 @@ def test_switches_what_is_shown(page):
               "document.querySelector('#flame svg').getBoundingClientRect().y + 20")
     choose(page, "colors", "function")
     assert page.run("document.getElementById('legend').children.length") == 0
+
+
+def choices(page, element):
+    return page.run(f"[...document.getElementById('{element}').options].map((option) => option.textContent)")
+
+
+@pytest.fixture
+def page_of_calls(options, opened, tmp_path):
+    """The page of a log that tells of calls, which shows them, and its JSON report."""
+    chromium, _ = opened
+    log = log_of(tmp_path, with_calls=True)
+    chromium.size(1400, 900)
+    chromium.load(page_of(options, log, tmp_path / "page.html"))
+    report = json.loads(subprocess.run([options.causalctl, "report", log, "--format", "json"], check=True,
+                                       capture_output=True, text=True, timeout=60).stdout)
+    names = [column["name"] for column in report["columns"]]
+    choose(chromium, "metric", str(names.index("new_min")))
+    settle(chromium)
+    yield chromium, report
+    assert chromium.complaints() == []
+
+
+def in_words(rate):
+    """A number as the page writes it."""
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.1f}" if rate >= 10 else f"{rate:.2f}"
+
+
+def test_log_without_calls_has_no_choice_of_them(page):
+    assert choices(page, "metric") == ["CPU time", "Samples", "Time blocked"]
+
+
+def test_shows_calls(page_of_calls):
+    page, report = page_of_calls
+    assert choices(page, "metric") == ["CPU time", "Samples", "Time blocked", "Calls seen, at least"]
+    # A frame is as wide as its calls and all below it: 75 of 99 for reply, of which 5 are its own.
+    assert width(page, "reply") == pytest.approx(75 / 99, abs=0.01)
+    assert width(page, "copy", 0) + width(page, "copy", 1) == pytest.approx(50 / 99, abs=0.01)
+    names = [column["name"] for column in report["columns"]]
+    of = {function["name"]: [function["own"][names.index(name)] for name in ("new_min", "new_max")]
+          for function in report["functions"]}
+    bounds = page.run(f"{ROWS}.map((row) => [row.cells[3].firstChild.textContent, row.cells[0].textContent,"
+                      " row.cells[1].textContent])")
+    assert {name: [int(low), int(high)] for name, low, high in bounds} == {
+        name: calls for name, calls in of.items() if calls[1] > 0}
+    choose(page, "roots", "callees")
+    settle(page)
+    assert width(page, "copy") == pytest.approx(50 / 99, abs=0.01)
+    assert width(page, "parse") == pytest.approx(3 / 99, abs=0.01)
+
+
+def test_shows_how_often_calls_are_made(page_of_calls):
+    page, report = page_of_calls
+    [rate] = report["call_rates"]
+    assert rate["path"] == ["main", "parse"] and report["watched_places"]["few_returns"] == 1
+    words = f"{in_words(rate['per_second'])} [{in_words(rate['low'])}, {in_words(rate['high'])}]"
+    rows = dict(page.run(f"{ROWS}.map((row) => [row.cells[3].firstChild.textContent, row.cells[2].textContent])"))
+    assert words in rows["copy"] and "from parse (main.c:20)" in rows["copy"], rows
+    assert not any(cell for name, cell in rows.items() if name != "copy"), rows
+    assert "Of 2 places whose calls were watched, 1 have no rate" in text(page, "notes")
+    below_parse = f"{FRAMES}.filter((frame) => frame.getAttribute('name') === 'copy').sort((a, b) =>" \
+        " a.getAttribute('width') - b.getAttribute('width'))"
+    page.hover(f"{below_parse}[0]")
+    page.wait("!document.getElementById('tip').hidden")
+    assert words in text(page, "tip") and "longer than" in text(page, "tip"), text(page, "tip")
+    assert "Calls seen, at most2020" in text(page, "tip"), text(page, "tip")
+    page.hover(f"{below_parse}[1]")
+    page.wait("!document.getElementById('tip').textContent.includes('calls a second')")
+
+
+def test_calls_are_searched_and_zoomed(page_of_calls):
+    page, _ = page_of_calls
+    search(page, "parse", "“parse” is on paths with 23 (23.2 %) of Calls seen, at least")
+    assert page.run(f"{ROWS}.map((row) => row.cells[3].firstChild.textContent)") == ["parse"]
+    page.key("Escape")
+    page.wait("document.getElementById('matched').textContent === ''")
+    page.click(frame("reply"))
+    page.wait(f"!{NAMES}.includes('parse')")
+    page.run("document.getElementById('reset').click()")
+    page.wait(f"{NAMES}.includes('parse')")
+    choose(page, "metric", "0")
+    settle(page)
+    assert page.run(ROW_NAMES)[0] == "copy" and text(page, "notes") == text(page, "meaning") == ""
 
 
 def test_zoom_ends_where_it_shows_nothing(page):

@@ -96,8 +96,10 @@ std::string longer_words(const CallRate& rate) {
   return words.empty() ? "" : fmt::format("longer than {}", fmt::join(words, ", "));
 }
 
-// Why some of the watched places have no rate.
+}  // namespace
+
 std::string without_rate(const WatchedPlaces& watched) {
+  if (watched.rates.size() == watched.count()) return "";
   std::vector<std::string> reasons;
   if (watched.out_of_range > 0) {
     reasons.push_back(fmt::format(
@@ -112,6 +114,8 @@ std::string without_rate(const WatchedPlaces& watched) {
   return fmt::format("Of {} places whose calls were watched, {} have no rate: {}.", watched.count(),
                      watched.out_of_range + watched.few_returns, fmt::join(reasons, "; "));
 }
+
+namespace {
 
 // The table of what the samples have seen.
 void write_seen(const Profile& profile, Text& out) {
@@ -165,7 +169,7 @@ void write_rates(const WatchedPlaces& watched, std::size_t most, bool with_durat
   if (watched.rates.size() > shown) {
     out.line("… {} more: --by calls", watched.rates.size() - shown);
   }
-  if (watched.rates.size() < watched.count()) out.paragraph(without_rate(watched));
+  if (const std::string reasons = without_rate(watched); !reasons.empty()) out.paragraph(reasons);
 }
 
 void write_calls(const Profile& profile, Text& out) {

@@ -27,6 +27,9 @@ std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> ca
 // of their durations or without, and why there are no more. Nothing if none were watched.
 void write_rates(const WatchedPlaces& watched, std::size_t most, bool with_durations, Text& out);
 
+// Says why some of the watched places have no rate. Empty if all have one.
+std::string without_rate(const WatchedPlaces& watched);
+
 // Writes the tables of `--by calls`.
 void write_calls(const Profile& profile, Text& out);
 

@@ -5,8 +5,8 @@
 // The data is one JSON object of columns rather than of rows, because a profile may have a hundred
 // thousand nodes: `columns`, `modules`, `files`, `functions` (name, module, own and total by
 // column, intervals), `places` (function, file, line) and `nodes` (up: the node's number less its
-// parent's; place; own by column). Modules and files are numbers, -1 where there is none. What else
-// there may be is told in colors.js.
+// parent's; place; own by column). Modules and files are numbers, -1 where there is none. `calls`
+// (html.h) is there if the log tells of calls. What else there may be is told in colors.js.
 #include "controller/report/callpath/html.h"
 
 #include <fmt/chrono.h>
@@ -134,9 +134,9 @@ std::string data_json(const Profile& profile, const std::string& more) {
   const std::string place_part = places_json(profile, places, functions, files);
   return fmt::format(
       "{{\"columns\":{},\n\"modules\":{},\n\"files\":{},\n\"functions\":{},\n"
-      "\"places\":{},\n\"nodes\":{}{}}}",
+      "\"places\":{},\n\"nodes\":{}{}{}}}",
       columns_json(profile, tree), modules.json(), files.json(), function_part, place_part,
-      nodes_json(tree), more);
+      nodes_json(tree), tells_of_calls(profile) ? calls_json(profile, places) : "", more);
 }
 
 std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
@@ -161,7 +161,7 @@ std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
 }  // namespace
 
 page::Page page_of(const Profile& all, const std::string& more) {
-  const Profile profile = without_calls(all);
+  const Profile profile = tells_of_calls(all) ? all : without_calls(all);
   page::Page page;
   page.heading = "Call paths of " + program_words(profile);
   page.facts = facts(profile);
@@ -170,8 +170,8 @@ page::Page page_of(const Profile& all, const std::string& more) {
   page.data = data_json(profile, more);
   page.body = "callpath/callpath.html";
   page.styles = {"callpath/callpath.css"};
-  page.scripts = {"callpath/paths.js", "callpath/colors.js", "callpath/flame.js",
-                  "callpath/functions.js", "callpath/callpath.js"};
+  page.scripts = {"callpath/paths.js", "callpath/calls.js",     "callpath/colors.js",
+                  "callpath/flame.js", "callpath/functions.js", "callpath/callpath.js"};
   return page;
 }
 

@@ -117,6 +117,8 @@ struct CallRate {
   bool stopped = false;               // the calls were not watched until the end, as a thread ended
   double covered = 1;         // share of the samples of such calls whose returns could be watched
   std::uint64_t returns = 0;  // that were seen
+  // Nodes of Profile::nodes: the functions that were seen to be called there, on this path.
+  std::vector<std::uint32_t> callees{};
 };
 
 // Places in the program whose calls were watched until they returned, each on one path.

@@ -8,6 +8,7 @@
   const data = causal.data();
   const { columns, functions, modules } = data;
   const paths = new causal.Paths(data);
+  const calls = new causal.Calls(data);
   const modes = causal.colors.modes(data);
   const state = {
     column: Math.max(0, columns.findIndex((column) => column.total > 0)),
@@ -19,17 +20,23 @@
   };
   const trees = new Map();
 
+  // The columns that a frame has values of. With callees first, paths of calls end elsewhere than those of time.
+  const columns_shown = () => [...columns.keys()].filter((number) =>
+    !state.from_callees || calls.has(number) === calls.has(state.column));
+
   const tree = () => {
-    const name = `${state.from_callees} ${state.by_line}`;
+    const name = `${state.from_callees} ${state.by_line} ${state.from_callees && calls.has(state.column)}`;
     if (!trees.has(name)) {
-      trees.set(name, state.from_callees ? paths.from_callees(state.by_line, LEAST)
+      trees.set(name, state.from_callees ? paths.from_callees(state.by_line, LEAST, columns_shown())
         : paths.from_callers(state.by_line));
     }
     return trees.get(name);
   };
 
   const share_of = (value, column) => causal.percent(columns[column].total > 0 ? value / columns[column].total : 0);
-  const both = (value, column) => `${causal.value(value, columns[column].unit)} (${share_of(value, column)})`;
+  // A share of what is known "at most" only would mean nothing.
+  const both = (value, column) => causal.value(value, columns[column].unit)
+    + (calls.has(column) && column === calls.at_most ? "" : ` (${share_of(value, column)})`);
 
   const tip_of = (node) => {
     const { element } = causal;
@@ -40,6 +47,8 @@
       element("th", {}, column.title),
       ...(state.from_callees ? [] : [element("td", {}, both(causal.Paths.own(node, number), number))]),
       element("td", {}, both(node.total[number], number)));
+    const is_function = !state.from_callees || node.parent === tree();  // or a caller of it
+    const rates = node.function >= 0 && is_function ? calls.of_frame(node) : [];
     return [
       element("b", {}, ...causal.name(node.function < 0 ? "all paths" : functions.name[node.function])),
       ...(module < 0 ? [] : [element("span", { className: "dim" }, ...causal.name(modules[module]))]),
@@ -47,7 +56,10 @@
       element("table", {},
         element("thead", {}, element("tr", {}, element("th"),
           ...(state.from_callees ? ["on these paths"] : ["own", "total"]).map((name) => element("th", {}, name)))),
-        element("tbody", {}, ...columns.map(row))),
+        element("tbody", {}, ...columns_shown().map((number) => row(columns[number], number)))),
+      ...rates.slice(0, 3).flatMap((rate) => causal.Calls.lines(rate).map((line, number) =>
+        element("span", { className: number === 0 ? "rate" : "dim" }, line))),
+      ...(rates.length > 3 ? [element("span", { className: "dim" }, `and from ${rates.length - 3} more places`)] : []),
     ];
   };
 
@@ -99,7 +111,7 @@
     return found;
   };
 
-  const table = causal.functions_table(elements, data, {
+  const table = causal.functions_table(elements, data, calls, {
     chosen: (number) => choose(new Set([number]), functions.name[number]),
     is_chosen: (number) => Boolean(state.label) && state.found.has(number),
   });
@@ -162,7 +174,11 @@
     table.show(state.column, state.label ? null : state.found);
     const shown = tree();
     pointed(null);
-    if (flame) {
+    const is_empty = !(columns[state.column].total > 0);
+    elements.empty.hidden = !is_empty;
+    elements.flame.hidden = !flame || is_empty;
+    elements.meaning.textContent = calls.has(state.column) ? causal.Calls.meaning(state.from_callees) : "";
+    if (flame && !is_empty) {
       flame.found = search_graph();
       flame.show(shown, state.column, state.mode);
     }
@@ -172,7 +188,8 @@
   };
 
   const prepare_controls = () => {
-    causal.choices(elements.metric, columns.map(({ title, total }, number) => [number, title, total === 0]),
+    causal.choices(elements.metric, columns.map(({ title, total }, number) => [number, title, total === 0])
+        .filter(([number]) => !calls.has(number) || number === calls.at_least),
       (number) => { state.column = Number(number); show(); });
     elements.metric.value = state.column;
     causal.choices(elements.detail, [["function", "function"], ["line", "function and line"]],
@@ -200,9 +217,7 @@
     });
   };
 
-  elements.flame.hidden = !flame;
   elements.missing.hidden = typeof flamegraph !== "undefined";
-  elements.empty.hidden = columns[state.column].total > 0;
   for (const id of ["detail", "roots", "direction", "colors", "reset"]) elements[id].disabled = !flame;
   prepare_controls();
   flame?.set_up(false);

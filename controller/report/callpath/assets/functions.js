@@ -1,8 +1,9 @@
 // The table of functions: what each has itself and in all, with the shares' intervals where the
-// column is what samples measure.
+// column is what samples measure. Of calls: how many were seen, and how often those that were watched are
+// made.
 "use strict";
 
-causal.functions_table = (elements, data, { chosen, is_chosen }) => {
+causal.functions_table = (elements, data, calls, { chosen, is_chosen }) => {
   const { functions, modules, columns } = data;
   let column = 0;
 
@@ -24,16 +25,46 @@ causal.functions_table = (elements, data, { chosen, is_chosen }) => {
     ];
   };
   const by_value = (values) => (a, b) => values[column][a] - values[column][b] || b - a;
+  const names = { title: "function", hint: "by name", css: "name", first: 1,
+    order: (a, b) => functions.name[a].localeCompare(functions.name[b], "en"), cell: name_cell };
+  const of_values = [
+    { title: "own", hint: "without what it calls", css: "number", first: -1,
+      order: by_value(functions.own), cell: (row) => cell(functions.own, functions.own_interval, row) },
+    { title: "total", hint: "with all that it calls; a path on which it occurs several times counts once",
+      css: "number", first: -1, order: by_value(functions.total),
+      cell: (row) => cell(functions.total, functions.total_interval, row) },
+    names,
+  ];
+
+  const bound = (title, hint, number) => {
+    const own = functions.own[number];
+    return { title, hint, css: "number bound", first: -1, order: (a, b) => own[a] - own[b] || b - a,
+      cell: (row) => [causal.grouped(own[row])] };
+  };
+  // A call place with a rate is a few lines; the places with the most calls are shown.
+  const rates_cell = (row) => {
+    const SHOWN = 3;
+    const rates = calls.of_function(row);
+    const shown = rates.slice(0, SHOWN).map((rate) => causal.element("div", { title: causal.Calls.lines(rate).join("\n") },
+      `${causal.Calls.rate(rate.per_second)} `,
+      causal.element("span", { className: "dim" }, causal.Calls.interval(rate)),
+      causal.element("small", {}, causal.Calls.mean(rate)),
+      causal.element("small", {}, "from ", ...causal.name(causal.Calls.place(rate)))));
+    const more = rates.length - SHOWN;
+    return more > 0 ? [...shown, causal.element("small", {}, `and from ${more} more places`)] : shown;
+  };
+  const most_often = (row) => calls.of_function(row)[0]?.per_second ?? 0;
+  const of_calls = data.calls ? [
+    bound("at least", "calls that are certain to be different ones", calls.at_least),
+    bound("at most", "calls of all samples, of which some may be the same", calls.at_most),
+    ...(calls.rates.length > 0 ? [{ title: "a second", css: "number rate", first: -1,
+      hint: "calls from one place that were watched, with the 95 % interval",
+      order: (a, b) => most_often(a) - most_often(b) || b - a, cell: rates_cell }] : []),
+    names,
+  ] : [];
+
   const table = new causal.Table(elements.functions, {
-    columns: [
-      { title: "own", hint: "without what it calls", css: "number", first: -1,
-        order: by_value(functions.own), cell: (row) => cell(functions.own, functions.own_interval, row) },
-      { title: "total", hint: "with all that it calls; a path on which it occurs several times counts once",
-        css: "number", first: -1, order: by_value(functions.total),
-        cell: (row) => cell(functions.total, functions.total_interval, row) },
-      { title: "function", hint: "by name", css: "name", first: 1,
-        order: (a, b) => functions.name[a].localeCompare(functions.name[b], "en"), cell: name_cell },
-    ],
+    columns: of_values,
     sorted_by: 0,
     most: 100,
     chosen,
@@ -45,11 +76,15 @@ causal.functions_table = (elements, data, { chosen, is_chosen }) => {
     // Shows the functions that have something of the column, and are in `found`, if that is a set.
     show: (shown_column, found) => {
       column = shown_column;
-      const all = [...functions.name.keys()].filter((number) => functions.total[column][number] > 0);
+      const is_calls = calls.has(column);
+      const has = is_calls ? functions.own[calls.at_most] : functions.total[column];
+      table.use(is_calls ? of_calls : of_values, 0);
+      elements.notes.textContent = is_calls ? calls.notes() : "";
+      const all = [...functions.name.keys()].filter((number) => has[number] > 0);
       const rows = found ? all.filter((number) => found.has(number)) : all;
       const count = found ? `${causal.grouped(rows.length)} of ${causal.grouped(all.length)}`
         : causal.grouped(all.length);
-      elements.counted.textContent = `${columns[column].title}: ${count} functions`;
+      elements.counted.textContent = `${is_calls ? "Calls seen" : columns[column].title}: ${count} functions`;
       table.show(rows);
     },
     mark: () => table.mark(),

@@ -70,16 +70,16 @@ causal.Paths = class {
   }
 
   // Returns the root of the tree from callees to callers: below a function are those that call it,
-  // with what of its own values comes from each. A node with less than `least` of all in every column
-  // is not divided further, because there may be a node for each node and depth.
-  from_callees(by_line, least) {
+  // with what of its own values comes from each. Only these columns have values. A node with less than
+  // `least` of all in every one is not divided further, because there may be a node for each node and depth.
+  from_callees(by_line, least, columns) {
     const all = this.totals.map((column) => column[0]);
     const root = this.made(null, "all", -1);
     root.total.set(all);
-    const own = this.data.nodes.own;
+    const { own } = this.data.nodes;
     let cursor = [];
     for (let node = 1; node < this.count; ++node) {
-      if (own.some((column) => column[node] > 0)) cursor.push(node);
+      if (columns.some((column) => own[column][node] > 0)) cursor.push(node);
     }
     const todo = [{ node: root, origins: cursor, cursors: cursor }];
     while (todo.length > 0) {
@@ -93,13 +93,13 @@ causal.Paths = class {
           groups.set(key, group);
         }
         group.node.members.push(at);
-        own.forEach((column, c) => { group.node.total[c] += column[origins[i]]; });
+        for (const column of columns) group.node.total[column] += own[column][origins[i]];
         if (this.parent[at] === 0) return;
         group.origins.push(origins[i]);
         group.cursors.push(this.parent[at]);
       });
       for (const group of groups.values()) {
-        const worth = group.node.total.some((value, c) => value > least * all[c]);
+        const worth = columns.some((column) => group.node.total[column] > least * all[column]);
         if (worth && group.cursors.length > 0) todo.push(group);
       }
     }

@@ -3,24 +3,31 @@
 "use strict";
 
 // A column is {title, hint, css, order: (a, b) => number (ascending), first: 1 or -1, cell: (row) =>
-// list of children}. `chosen(row)` is called for a click or Enter, and `is_chosen(row)` tells which
+// list of children}. `use()` changes the columns. `chosen(row)` is called for a click or Enter, and `is_chosen(row)` tells which
 // rows are marked. `sorted_by` is the number of a column.
 causal.Table = class {
   constructor(table, { columns, sorted_by, most, chosen, is_chosen, more }) {
-    Object.assign(this, { table, columns, most, chosen, is_chosen, more });
+    Object.assign(this, { table, most, chosen, is_chosen, more });
     this.rows = [];
     this.shows_all = false;
-    this.column = sorted_by;
-    this.direction = columns[sorted_by].first;
     this.head = causal.element("tr");
-    for (const [number, column] of columns.entries()) {
-      const button = causal.element("button", { type: "button", textContent: column.title, title: column.hint });
-      button.addEventListener("click", () => this.sort_by(number));
-      this.head.append(causal.element("th", { className: column.css, scope: "col" }, button));
-    }
+    this.use(columns, sorted_by);
     this.body = causal.element("tbody");
     table.append(causal.element("thead", {}, this.head), this.body);
     more.addEventListener("click", () => { this.shows_all = true; this.draw(); });
+  }
+
+  // Takes other columns, unless they are those that it has, from the next show() on.
+  use(columns, sorted_by) {
+    if (columns === this.columns) return;
+    this.columns = columns;
+    this.column = sorted_by;
+    this.direction = columns[sorted_by].first;
+    this.head.replaceChildren(...columns.map((column, number) => {
+      const button = causal.element("button", { type: "button", textContent: column.title, title: column.hint });
+      button.addEventListener("click", () => this.sort_by(number));
+      return causal.element("th", { className: column.css, scope: "col" }, button);
+    }));
   }
 
   sort_by(number) {
