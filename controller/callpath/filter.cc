@@ -109,6 +109,7 @@ void apply(const std::vector<Filter>& filters, Profile& profile) {
   };
   std::vector<std::uint32_t> kept(profile.nodes.size(), 0);
   std::vector<bool> is_known(profile.nodes.size());
+  std::vector<bool> added(profile.nodes.size());  // with its values, not as a caller only
   std::vector<std::uint32_t> path;
   for (std::size_t node = 1; node < profile.nodes.size(); ++node) {
     states[node] = next_state(steps, states[profile.nodes[node].parent], profile.nodes[node].frame);
@@ -128,6 +129,7 @@ void apply(const std::vector<Filter>& filters, Profile& profile) {
       is_known[*at] = true;
     }
     tree.add(kept[node], own);
+    added[node] = true;
   }
   if (tree.nodes().size() == 1) {
     throw UsageError("no path fits all of --through, --under and --not",
@@ -138,7 +140,7 @@ void apply(const std::vector<Filter>& filters, Profile& profile) {
   for (auto& rate : profile.watched.rates) {
     std::vector<std::uint32_t> callees;
     for (const std::uint32_t callee : rate.callees) {
-      if (is_known[callee]) callees.push_back(kept[callee]);
+      if (added[callee]) callees.push_back(kept[callee]);
     }
     rate.callees = std::move(callees);
   }
