@@ -1,5 +1,6 @@
 #include "controller/base/execute.h"
 
+#include <elf.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,11 +15,8 @@ namespace causalctl {
 namespace {
 
 bool is_elf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string magic(4, '\0');
-  return file.read(magic.data(), 4) && magic ==
-                                           "\x7f"
-                                           "ELF";
+  std::string magic(SELFMAG, '\0');
+  return std::ifstream(path, std::ios::binary).read(magic.data(), SELFMAG) && magic == ELFMAG;
 }
 
 std::string hint_for(int error) {

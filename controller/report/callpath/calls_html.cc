@@ -11,6 +11,7 @@
 #include "controller/base/printable.h"
 #include "controller/report/callpath/calls.h"
 #include "controller/report/callpath/html.h"
+#include "controller/report/callpath/rate_json.h"
 
 namespace causalctl::report::callpath {
 namespace {
@@ -47,23 +48,12 @@ std::vector<std::vector<std::uint32_t>> nodes_of_rates(const Profile& profile,
 }
 
 Json rate_json(const CallRate& rate, const std::vector<std::uint32_t>& nodes) {
-  Json longer = Json::array();
-  for (const LongerCalls& each : rate.longer) {
-    longer.push_back({{"than_ns", each.than_ns}, {"low", each.low}, {"high", each.high}});
-  }
-  return {{"caller", rate.path.empty() ? "" : printable(rate.path.back())},
-          {"file", printable(rate.file)},
-          {"line", rate.line},
-          {"per_second", rate.per_second},
-          {"low", rate.low},
-          {"high", rate.high},
-          {"longer_than_ns", rate.longer_than_ns},
-          {"mean_ns", rate.mean_ns},
-          {"mean_low_ns", rate.shortest_mean_ns},
-          {"mean_high_ns", rate.longest_mean_ns},
-          {"longer", std::move(longer)},
-          {"stopped", rate.stopped},
-          {"nodes", nodes}};
+  Json json = {{"caller", rate.path.empty() ? "" : printable(rate.path.back())},
+               {"file", printable(rate.file)},
+               {"line", rate.line}};
+  json.update(numbers_of(rate));
+  json["nodes"] = nodes;
+  return json;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "controller/base/proportion.h"
 #include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
+#include "controller/report/callpath/rate_json.h"
 #include "controller/report/callpath/render.h"
 #include "controller/report/json_number.h"
 
@@ -56,24 +57,11 @@ Json head(const Profile& profile, const LabelTree& tree) {
                         {"unexplained", profile.tail_calls.unexplained}};
   json["call_rates"] = Json::array();
   for (const CallRate& rate : profile.watched.rates) {
-    Json longer = Json::array();
-    for (const LongerCalls& each : rate.longer) {
-      longer.push_back({{"than_ns", each.than_ns}, {"low", each.low}, {"high", each.high}});
-    }
-    json["call_rates"].push_back({{"path", rate.path},
-                                  {"file", rate.file},
-                                  {"line", rate.line},
-                                  {"per_second", rate.per_second},
-                                  {"low", rate.low},
-                                  {"high", rate.high},
-                                  {"longer_than_ns", rate.longer_than_ns},
-                                  {"mean_ns", rate.mean_ns},
-                                  {"mean_low_ns", rate.shortest_mean_ns},
-                                  {"mean_high_ns", rate.longest_mean_ns},
-                                  {"longer", std::move(longer)},
-                                  {"stopped", rate.stopped},
-                                  {"covered", rate.covered},
-                                  {"returns", rate.returns}});
+    Json shown = {{"path", rate.path}, {"file", rate.file}, {"line", rate.line}};
+    shown.update(numbers_of(rate));
+    shown["covered"] = rate.covered;
+    shown["returns"] = rate.returns;
+    json["call_rates"].push_back(std::move(shown));
   }
   json["watched_places"] = {{"count", profile.watched.count()},
                             {"few_returns", profile.watched.few_returns},
