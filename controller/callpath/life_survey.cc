@@ -78,11 +78,13 @@ std::vector<LifePlace> LifeSurvey::places(std::size_t most_targets, double momen
     std::stable_sort(seen.begin(), seen.end(),
                      [](const Seen& a, const Seen& b) { return a.samples > b.samples; });
     LifePlace place{node, {}, 0};
+    std::uint64_t covered = 0;  // samples with one of the words that are chosen
     for (const Seen& each : seen) {
       if (!each.is_own || place.covered >= kCovered || place.targets.size() == kMostOfPlace)
         continue;
       place.targets.push_back(each.target);
-      place.covered += static_cast<double>(each.samples) / static_cast<double>(samples);
+      covered += each.samples;
+      place.covered = static_cast<double>(covered) / static_cast<double>(samples);
     }
     std::uint64_t of_threads = 0;
     std::set<ThreadId> threads;

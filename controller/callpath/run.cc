@@ -22,6 +22,7 @@
 #include "controller/callpath/recorder.h"
 #include "controller/callpath/watched_events.h"
 #include "controller/perf/session.h"
+#include "controller/session/facilities.h"
 #include "controller/session/losses.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/mappings.h"
@@ -63,6 +64,7 @@ perf::SessionOptions session_options(const Settings& settings,
   options.leaving = settings.waits;
   options.wake_edges = settings.waits;
   options.wakers = settings.wakers;
+  options.tried = settings.tried;
   options.peers = false;
   options.call_chain_depth = kKernelDepth;
   for (const WatchedEvent& event : events) {
@@ -418,6 +420,12 @@ class Run {
       recording_.warnings.push_back(std::move(warning));
     }
     session::warn_of_losses(session_, recording_);
+    if (settings_.waits && !session_.limits().wake_edges) {
+      recording_.warnings.emplace_back(
+          "wake-ups are not recorded: the time in which a thread waited for a core after one "
+          "counts "
+          "as blocked");
+    }
   }
 
   Pid target_;
@@ -459,9 +467,9 @@ class Run {
 void record(Pid target, const Settings& settings, const Hooks& hooks, Recording& recording) {
   recording.period_ns = settings.period_ns;
   if (recording.epochs.empty()) recording.epochs.push_back({0, "start"});
-  if (!settings.why_no_lives.empty()) {
-    recording.warnings.push_back("--sentinel: no calls are watched: " + settings.why_no_lives);
-  }
+  session::record(settings.tried, recording);
+  auto& warnings = recording.warnings;
+  warnings.insert(warnings.end(), settings.left_out.begin(), settings.left_out.end());
   setpriority(PRIO_PROCESS, 0, kPriority);  // of this thread; without the right it stays as it is
   Run(target, settings, hooks, recording).follow();
 }

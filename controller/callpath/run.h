@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/callpath/epochs.h"
 #include "controller/callpath/event_spec.h"
@@ -20,10 +21,11 @@ struct Settings {
   bool waits = true;                       // where threads wait, too
   bool wakers = false;                     // and who ends their waits; needs `waits`
   Grouping grouping = Grouping::all;
-  std::vector<EventSpec> events;  // sampled besides
-  bool lives = false;             // calls are watched until they return, too (lives.h)
-  std::string why_no_lives{};     // although they should be if possible; empty: nothing to say
-  double most_slowdown = 0.03;    // share of a thread's time that uprobes of `events` may cost
+  std::vector<EventSpec> events;        // sampled besides
+  bool lives = false;                   // calls are watched until they return, too (lives.h)
+  std::vector<Trial> tried{};           // what the session relies on (session/facilities.h)
+  std::vector<std::string> left_out{};  // what is not recorded, and why: for the warnings
+  double most_slowdown = 0.03;  // share of a thread's time that uprobes of `events` may cost
   EpochSettings epochs;
   std::uint64_t seed = 1;
 };

@@ -32,6 +32,7 @@
 #include "controller/perf/slot_watch.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
+#include "controller/session/facilities.h"
 #include "controller/session/identity.h"
 #include "controller/session/interrupts.h"
 #include "controller/session/status_line.h"
@@ -120,6 +121,19 @@ void add_once(callpath::EventSpec spec, std::vector<callpath::EventSpec>& specs)
   if (!is_there) specs.push_back(std::move(spec));
 }
 
+// Tries what the recording relies on. Without records of switches no wait has an end.
+void try_facilities(callpath::Settings& settings) {
+  settings.tried = session::try_facilities("recording of call paths");
+  const bool none_switches =
+      std::any_of(settings.tried.begin(), settings.tried.end(), [](const Trial& trial) {
+        return trial.facility == Facility::switch_record && trial.outcome == Outcome::never_fired;
+      });
+  if (!none_switches || !settings.waits) return;
+  settings.waits = settings.wakers = false;
+  settings.left_out.emplace_back(
+      "where threads wait is not recorded: no records of their switches come on this machine");
+}
+
 // Decides whether calls are watched until they return. Where they cannot be, `auto` goes on
 // without.
 void choose_sentinel(const std::string& sentinel, callpath::Settings& settings) {
@@ -129,15 +143,19 @@ void choose_sentinel(const std::string& sentinel, callpath::Settings& settings) 
                      "one of auto, watch, none");
   }
   // What is watched while a thread waits for a core must be left out.
+  constexpr const char* kNone = "--sentinel: no calls are watched: {}";
   if (!settings.waits) {
-    constexpr const char* kNoWaits = "waits are not recorded, as no --event is offcpu";
+    constexpr const char* kNoWaits = "waits are not recorded";
     if (sentinel == "watch") {
-      throw UsageError(fmt::format("--sentinel watch: {}", kNoWaits), "add --event offcpu");
+      throw UsageError(
+          fmt::format("--sentinel watch: {}", kNoWaits),
+          "--event offcpu records them, if causalctl doctor says that switches are seen");
     }
-    settings.why_no_lives = kNoWaits;
+    settings.left_out.push_back(fmt::format(kNone, kNoWaits));
     return;
   }
   const Trial trial = perf::try_slot_watch();
+  settings.tried.push_back(trial);
   settings.lives = trial.is_seen();
   if (settings.lives) return;
   if (sentinel == "watch") {
@@ -146,7 +164,7 @@ void choose_sentinel(const std::string& sentinel, callpath::Settings& settings) 
                     ? "causalctl doctor tells more; --count FUNCTION counts calls by uprobes"
                     : trial.hint);
   }
-  settings.why_no_lives = trial.finding;
+  settings.left_out.push_back(fmt::format(kNone, trial.finding));
 }
 
 callpath::Settings settings_of(const CallpathArguments& arguments) {
@@ -180,8 +198,9 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
     throw UsageError("--wakers: waits are not recorded, as no --event is offcpu",
                      "add --event offcpu");
   }
-  choose_sentinel(arguments.sentinel, settings);
   settings.epochs = epochs_of(arguments.epochs);
+  try_facilities(settings);
+  choose_sentinel(arguments.sentinel, settings);
   settings.seed = std::random_device()();
   return settings;
 }

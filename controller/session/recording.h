@@ -53,7 +53,7 @@ struct Recording {
   std::string started_as;  // the name that the program was started by, if its file has another one
   std::string build_id;
   Nanoseconds started_ns = 0;  // CLOCK_REALTIME
-  std::string config_json;     // the configuration that was used
+  std::string config_json;     // the configuration that was used, if there is one
   std::uint64_t seed = 0;
   // What the run relies on and the outcome of its trial: names of base/facility.h and base/trial.h.
   std::map<std::string, std::string> facilities;
@@ -91,7 +91,7 @@ constexpr auto first_rows() {
                     detail::row<R>("started_as", &Recording::started_as),
                     detail::row<R>("build_id", &Recording::build_id),
                     detail::row<R>("started_ns", &Recording::started_ns, kDate),
-                    detail::row<R>("config", &Recording::config_json),
+                    detail::row<R>("config", &Recording::config_json, kIfSet),
                     detail::row<R>("seed", &Recording::seed),
                     detail::row<R>("counting", &Recording::counting, kIfSet),
                     detail::row<R>("facilities", &Recording::facilities)};
