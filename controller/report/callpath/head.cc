@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "controller/base/printable.h"
+#include "controller/base/proportion.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/text.h"
 
@@ -18,6 +19,11 @@ std::optional<std::size_t> samples_column(const Profile& profile) {
     if (profile.columns[i].name == "samples") return i;
   }
   return std::nullopt;
+}
+
+Interval sampled_share(std::uint64_t part, std::uint64_t all, std::uint64_t samples) {
+  const double count = share(part, all) * static_cast<double>(samples);
+  return share_of(static_cast<std::uint64_t>(std::llround(count)), samples);
 }
 
 std::string program_words(const Profile& profile) {

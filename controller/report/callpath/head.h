@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/interval.h"
 #include "controller/report/callpath/model.h"
 
 namespace causalctl::report::callpath {
@@ -17,6 +18,9 @@ inline double share(std::uint64_t part, std::uint64_t all) {
 
 // Returns the column of the samples if the first column is what they sample.
 std::optional<std::size_t> samples_column(const Profile& profile);
+// Returns the share `part` of `all` in the column of the samples, or in what they sample, with the
+// 95 % interval of a share that is known from `samples` of them.
+Interval sampled_share(std::uint64_t part, std::uint64_t all, std::uint64_t samples);
 
 // "server (process 4711)"; printable.
 std::string program_words(const Profile& profile);

@@ -4,9 +4,10 @@
 //
 // The data is one JSON object of columns rather than of rows, because a profile may have a hundred
 // thousand nodes: `columns`, `modules`, `files`, `functions` (name, module, own and total by
-// column, intervals), `places` (function, file, line) and `nodes` (up: the node's number less its
-// parent's; place; own by column). Modules and files are numbers, -1 where there is none. `calls`
-// (html.h) is there if the log tells of calls. What else there may be is told in colors.js.
+// column, intervals of their shares), `places` (function, file, line) and `nodes` (up: the node's
+// number less its parent's; place; own by column). Modules and files are numbers, -1 where there is
+// none. `calls` (html.h) is there if the log tells of calls. What else there may be is told in
+// colors.js.
 #include "controller/report/callpath/html.h"
 
 #include <fmt/chrono.h>
@@ -17,7 +18,6 @@
 #include <map>
 
 #include "controller/base/printable.h"
-#include "controller/base/proportion.h"
 #include "controller/report/callpath/head.h"
 #include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
@@ -53,15 +53,26 @@ std::string by_column(const std::vector<std::vector<std::uint64_t>>& columns) {
   return "[" + json + "]";
 }
 
-// The intervals of the shares of samples.
-std::string intervals(const std::vector<std::uint64_t>& counts, std::uint64_t all) {
-  std::string json;
-  for (const std::uint64_t count : counts) {
-    const Interval share = share_of(count, all);
-    fmt::format_to(std::back_inserter(json), "{}[{:.4f},{:.4f}]", json.empty() ? "" : ",",
-                   share.low, share.high);
+// Whether the samples tell how exact the shares of a column are.
+bool is_sampled(std::size_t column, std::optional<std::size_t> samples) {
+  return samples && (column == 0 || column == *samples);
+}
+
+// The intervals of the shares of values, by column; none where a column is not sampled.
+std::string intervals(const LabelTree& tree, std::optional<std::size_t> samples,
+                      const std::vector<std::vector<std::uint64_t>>& values) {
+  std::vector<std::string> columns;
+  for (std::size_t column = 0; column < values.size(); ++column) {
+    std::vector<std::string> rows;
+    if (is_sampled(column, samples)) {
+      for (const std::uint64_t value : values[column]) {
+        const Interval share = sampled_share(value, tree.total[column][0], tree.total[*samples][0]);
+        rows.push_back(fmt::format("[{:.4f},{:.4f}]", share.low, share.high));
+      }
+    }
+    columns.push_back(numbers(rows));
   }
-  return "[" + json + "]";
+  return numbers(columns);
 }
 
 std::string columns_json(const Profile& profile, const LabelTree& tree) {
@@ -72,7 +83,7 @@ std::string columns_json(const Profile& profile, const LabelTree& tree) {
     fmt::format_to(std::back_inserter(json),
                    "{}{{\"name\":{},\"unit\":{},\"title\":{},\"total\":{},\"sampled\":{}}}",
                    i == 0 ? "" : ",", quoted(column.name), quoted(column.unit),
-                   quoted(column.title), tree.total[i][0], samples && (i == 0 || i == *samples));
+                   quoted(column.title), tree.total[i][0], is_sampled(i, samples));
   }
   return "[" + json + "]";
 }
@@ -86,16 +97,12 @@ std::string functions_json(const Profile& profile, const Labels& functions, Text
     names.push_back(quoted(printable(label.name)));
     module_numbers.push_back(modules.number_of(profile.frames[label.frame].module));
   }
-  std::string json =
-      fmt::format("{{\"name\":{},\"module\":{},\"own\":{},\"total\":{}", numbers(names),
-                  numbers(module_numbers), by_column(values.own), by_column(values.total));
-  if (const auto samples = samples_column(profile); samples) {
-    const std::uint64_t all = tree.total[*samples][0];
-    json +=
-        fmt::format(",\"own_interval\":{},\"total_interval\":{}",
-                    intervals(values.own[*samples], all), intervals(values.total[*samples], all));
-  }
-  return json + "}";
+  const auto samples = samples_column(profile);
+  return fmt::format(
+      "{{\"name\":{},\"module\":{},\"own\":{},\"total\":{},\"own_interval\":{},"
+      "\"total_interval\":{}}}",
+      numbers(names), numbers(module_numbers), by_column(values.own), by_column(values.total),
+      intervals(tree, samples, values.own), intervals(tree, samples, values.total));
 }
 
 std::string places_json(const Profile& profile, const Labels& places, const Labels& functions,

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "controller/base/proportion.h"
 #include "controller/report/callpath/calls.h"
 #include "controller/report/callpath/epoch_table.h"
 #include "controller/report/callpath/head.h"
@@ -134,9 +133,7 @@ class Table {
   }
   // The interval of a share that is known from as many samples as there are.
   std::string interval_words(std::uint64_t value) const {
-    const std::uint64_t samples = all_[*samples_][0];
-    const double count = share(value, all_[0][0]) * static_cast<double>(samples);
-    const Interval interval = share_of(static_cast<std::uint64_t>(std::llround(count)), samples);
+    const Interval interval = sampled_share(value, all_[0][0], all_[*samples_][0]);
     return fmt::format("[{}, {}]", percent(interval.low), percent(interval.high));
   }
 

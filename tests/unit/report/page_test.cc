@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "controller/callpath/present.h"
+#include "controller/report/callpath/head.h"
 #include "controller/report/callpath/render.h"
 #include "controller/report/page/assets.h"
 #include "tests/support/golden.h"
@@ -70,21 +71,45 @@ TEST_CASE("the data of a page has what the other formats have", "[report][callpa
   for (const json& function : report["functions"]) functions[function["name"]] = function;
   const json& table = data["functions"];
   REQUIRE(table["name"].size() == functions.size());
+  const std::size_t samples = *callpath::samples_column(profile);
   for (std::size_t i = 0; i < functions.size(); ++i) {
     const json& function = functions.at(table["name"][i]);
     for (std::size_t column = 0; column < data["columns"].size(); ++column) {
       CHECK(table["own"][column][i] == function["own"][column]);
       CHECK(table["total"][column][i] == function["total"][column]);
     }
-    CHECK(table["own_interval"][i][0].get<double>() ==
+    CHECK(table["own_interval"][samples][i][0].get<double>() ==
           Approx(function["own_share"]["low"].get<double>()).margin(1e-4));
-    CHECK(table["total_interval"][i][1].get<double>() ==
+    CHECK(table["total_interval"][samples][i][1].get<double>() ==
           Approx(function["total_share"]["high"].get<double>()).margin(1e-4));
   }
   std::uint64_t own = 0;
   for (const json& value : data["nodes"]["own"][0]) own += value.get<std::uint64_t>();
   CHECK(own == report["columns"][0]["total"]);
   CHECK(data["nodes"]["up"][0] == 0);
+}
+
+TEST_CASE("an interval on a page holds the share beside it", "[report][callpath][page]") {
+  callpath::Profile profile = small();
+  const std::size_t samples = *callpath::samples_column(profile);
+  REQUIRE(samples != 0);
+  for (std::uint64_t& time : profile.own[0]) time *= time % 7 + 1;  // not in step with the samples
+  const json data = json::parse(data_of(callpath::render_html(profile)));
+  const json& functions = data["functions"];
+  for (std::size_t column = 0; column < data["columns"].size(); ++column) {
+    const bool is_sampled = column == 0 || column == samples;
+    CHECK(data["columns"][column]["sampled"] == is_sampled);
+    for (const std::string name : {"own", "total"}) {
+      const json& intervals = functions[name + "_interval"][column];
+      REQUIRE(intervals.size() == (is_sampled ? functions["name"].size() : 0));
+      for (std::size_t i = 0; i < intervals.size(); ++i) {
+        const double share = functions[name][column][i].get<double>() /
+                             data["columns"][column]["total"].get<double>();
+        CHECK(intervals[i][0].get<double>() <= share);
+        CHECK(intervals[i][1].get<double>() >= share);
+      }
+    }
+  }
 }
 
 TEST_CASE("a page tells of calls if the log does", "[report][callpath][page]") {

@@ -10,7 +10,7 @@ causal.functions_table = (elements, data, calls, { chosen, is_chosen }) => {
   const cell = (values, intervals, number) => {
     const value = values[column][number];
     const share = columns[column].total > 0 ? value / columns[column].total : 0;
-    const interval = columns[column].sampled && intervals ? causal.interval(intervals[number]) : "";
+    const interval = columns[column].sampled ? causal.interval(intervals[column][number]) : "";
     return [
       `${causal.percent(share)} `,
       causal.element("span", { className: "dim", title: "95 % interval of the share" }, interval),
