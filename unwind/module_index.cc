@@ -51,27 +51,25 @@ std::vector<std::string> ModuleIndex::files() {
 }
 
 std::optional<ModuleIndex::Named> ModuleIndex::symbol_at(Address address) {
-  GElf_Off offset = 0;
-  GElf_Sym entry;
-  const char* name =
-      dwfl_module_addrinfo(module_.dwfl, address, &offset, &entry, nullptr, nullptr, nullptr);
-  if (name == nullptr || *name == 0) return std::nullopt;
-  const Address start = address - offset;
-  if (entry.st_size == 0) {
+  const auto symbol = symbol_index().find(address);
+  if (!symbol) return std::nullopt;
+  if (symbol->size == 0) {
     // The nearest symbol before need not reach this far; the unwind table knows better.
     const auto bounds = bounds_at(address);
-    if (bounds && start < bounds->entry) return std::nullopt;
+    if (bounds && symbol->start < bounds->entry) return std::nullopt;
   }
-  return Named{demangle(std::string(plain_symbol(name).base)), start};
+  return Named{demangle(std::string(plain_symbol(symbol->name).base)), symbol->start};
+}
+
+SymbolIndex& ModuleIndex::symbol_index() {
+  if (!symbol_index_) symbol_index_.emplace(module_.dwfl);
+  return *symbol_index_;
 }
 
 std::optional<std::pair<Address, Address>> ModuleIndex::function_range(Address address) {
-  GElf_Off offset = 0;
-  GElf_Sym entry;
-  const char* name =
-      dwfl_module_addrinfo(module_.dwfl, address, &offset, &entry, nullptr, nullptr, nullptr);
-  if (name != nullptr && offset < entry.st_size) {
-    return std::pair(address - offset, address - offset + entry.st_size);
+  const auto symbol = symbol_index().find(address);
+  if (symbol && address - symbol->start < symbol->size) {
+    return std::pair(symbol->start, symbol->start + symbol->size);
   }
   if (const auto function = go_table().function_at(address - bias_)) {
     return std::pair(function->low + bias_, function->high + bias_);

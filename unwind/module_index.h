@@ -16,6 +16,7 @@
 #include "unwind/indirect.h"
 #include "unwind/modules.h"
 #include "unwind/names.h"
+#include "unwind/symbol_index.h"
 #include "unwind/symbolizer.h"
 
 namespace causalctl::unwind {
@@ -98,6 +99,7 @@ class ModuleIndex {
   // Adds the thunks of the functions: virtual calls enter f through them.
   void add_thunks(std::vector<FunctionSymbol>& functions);
   std::vector<FunctionSymbol> find_by_debug_name(const std::string& name);
+  SymbolIndex& symbol_index();
   std::optional<Named> symbol_at(Address address);
   std::optional<Named> bounds_at(Address address);  // the name is "memcached+0x1a2b0"
   ElfImage elf_image();
@@ -114,6 +116,7 @@ class ModuleIndex {
   LoadedModule& module_;
   std::optional<DebugInfo> debug_info_;
   std::optional<std::vector<Symbol>> symbols_;
+  std::optional<SymbolIndex> symbol_index_;
   std::optional<RangeMap<NoValue>> bounds_;  // link-time addresses
   std::optional<GoTable> go_table_;          // link-time addresses
   std::vector<GoFunction> go_functions_;     // once symbols_ is there

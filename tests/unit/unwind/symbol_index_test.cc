@@ -1,0 +1,148 @@
+#include "unwind/symbol_index.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <random>
+#include <string>
+
+// Symbols of all kinds that may be at one address.
+__asm__(R"(
+.pushsection .text.symbol_index_test, "ax", @progbits
+.globl symbol_index_begin
+symbol_index_begin:
+.type si_outer, @function
+si_outer: nop; nop
+.globl si_global_inside
+.type si_global_inside, @function
+si_global_inside: nop; nop
+.size si_global_inside, 2
+si_label_inside: nop
+.weak si_weak_alias
+.type si_weak_alias, @function
+si_weak_alias:
+.globl si_strong_alias
+.type si_strong_alias, @function
+si_strong_alias: nop; nop; nop
+.size si_weak_alias, 3
+.size si_strong_alias, 2
+.type si_local_long, @function
+si_local_long:
+.type si_local_short, @function
+si_local_short: nop; nop; nop; nop
+.size si_local_long, 4
+.size si_local_short, 2
+.size si_outer, .-si_outer
+nop; nop
+si_label_behind: nop; nop; nop
+.set si_label_again, si_label_behind
+.globl si_global_label
+si_global_label: nop; nop
+.type si_last, @function
+si_last: nop
+.size si_last, 1
+nop; nop
+.globl symbol_index_end
+symbol_index_end:
+.popsection
+)");
+extern "C" const char symbol_index_begin[];
+extern "C" const char symbol_index_end[];
+
+namespace causalctl::unwind {
+namespace {
+
+// "name from start, size"; empty if there is none.
+std::string words(const char* name, Address start, std::uint64_t size) {
+  return fmt::format("{} from {:#x}, {}", name, start, size);
+}
+
+std::string by_libdwfl(Dwfl_Module* module, Address address) {
+  GElf_Off offset = 0;
+  GElf_Sym entry;
+  const char* name =
+      dwfl_module_addrinfo(module, address, &offset, &entry, nullptr, nullptr, nullptr);
+  return name == nullptr ? "" : words(name, address - offset, entry.st_size);
+}
+
+std::string by_index(SymbolIndex& index, Address address) {
+  const auto found = index.find(address);
+  return found ? words(found->name, found->start, found->size) : "";
+}
+
+class OwnModules {
+ public:
+  OwnModules() : dwfl_(dwfl_begin(&callbacks_), dwfl_end) {
+    REQUIRE(dwfl_linux_proc_report(dwfl_.get(), getpid()) == 0);
+    REQUIRE(dwfl_report_end(dwfl_.get(), nullptr, nullptr) == 0);
+  }
+  Dwfl* get() { return dwfl_.get(); }
+
+ private:
+  char* no_path_ = nullptr;
+  const Dwfl_Callbacks callbacks_ = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo,
+                                     nullptr, nullptr};
+  std::unique_ptr<Dwfl, void (*)(Dwfl*)> dwfl_;
+};
+
+// Compares the two where symbols of the module begin and end, at random; returns how many addresses
+// had a symbol.
+std::size_t compare_some(Dwfl_Module* module) {
+  constexpr int kMost = 60;
+  SymbolIndex index(module);
+  std::minstd_rand random(1);
+  const int count = dwfl_module_getsymtab(module);
+  std::size_t named = 0;
+  for (int i = 0; i < std::min(kMost, count - 1); ++i) {
+    const int number = std::uniform_int_distribution(1, count - 1)(random);
+    GElf_Sym entry;
+    GElf_Addr start = 0;
+    if (dwfl_module_getsym_info(module, number, &entry, &start, nullptr, nullptr, nullptr) ==
+        nullptr) {
+      continue;
+    }
+    const Address end = start + entry.st_size;
+    for (const Address address : {start - 1, start, start + entry.st_size / 2, end - 1, end}) {
+      INFO(std::hex << address);
+      const std::string expected = by_libdwfl(module, address);
+      CHECK(by_index(index, address) == expected);
+      named += expected.empty() ? 0 : 1;
+    }
+  }
+  return named;
+}
+
+TEST_CASE("symbols are those that libdwfl finds", "[symbol_index]") {
+  OwnModules modules;
+  const auto begin = reinterpret_cast<Address>(+symbol_index_begin);
+  const auto end = reinterpret_cast<Address>(+symbol_index_end);
+  Dwfl_Module* own = dwfl_addrmodule(modules.get(), begin);
+  REQUIRE(own != nullptr);
+  SymbolIndex index(own);
+  std::size_t labels = 0;
+  for (Address address = begin - 8; address <= end + 8; ++address) {
+    INFO("at " << static_cast<long>(address - begin));
+    const std::string expected = by_libdwfl(own, address);
+    CHECK(by_index(index, address) == expected);
+    CHECK(by_index(index, address) == expected);  // also where the first answer is remembered
+    labels += expected.ends_with(", 0") ? 1 : 0;
+  }
+  CHECK(labels > 3);
+  CHECK_THAT(by_index(index, begin + 3), Catch::StartsWith("si_global_inside "));
+}
+
+TEST_CASE("so are those of the libraries of this process", "[symbol_index]") {
+  OwnModules modules;
+  std::size_t named = 0;
+  const auto compare = [](Dwfl_Module* module, void**, const char*, Dwarf_Addr, void* argument) {
+    *static_cast<std::size_t*>(argument) += compare_some(module);
+    return static_cast<int>(DWARF_CB_OK);
+  };
+  dwfl_getmodules(modules.get(), compare, &named, 0);
+  CHECK(named > 500);
+}
+
+}  // namespace
+}  // namespace causalctl::unwind
