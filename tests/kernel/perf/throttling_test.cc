@@ -1,5 +1,5 @@
 // Tests sampling under a low kernel.perf_event_max_sample_rate. It lowers the limit of the whole
-// machine for some seconds and sets it back, so it is hidden and must be run by its tag.
+// machine for some seconds and sets it back, so it is in the suite kernel-alone.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>

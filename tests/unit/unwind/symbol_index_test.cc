@@ -81,7 +81,6 @@ class OwnModules {
   Dwfl* get() { return dwfl_.get(); }
 
  private:
-  char* no_path_ = nullptr;
   const Dwfl_Callbacks callbacks_ = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo,
                                      nullptr, nullptr};
   std::unique_ptr<Dwfl, void (*)(Dwfl*)> dwfl_;
