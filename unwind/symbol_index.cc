@@ -72,7 +72,9 @@ void SymbolIndex::add_sections() {
     GElf_Shdr header;
     if (gelf_getshdr(each, &header) == nullptr || (header.sh_flags & SHF_ALLOC) == 0) continue;
     borders_.push_back(header.sh_addr + bias);
-    borders_.push_back(header.sh_addr + header.sh_size + bias);
+    const Address end = header.sh_addr + header.sh_size + bias;
+    borders_.push_back(end);
+    borders_.push_back(end + 1);  // libdwfl counts the end as inside
   }
 }
 

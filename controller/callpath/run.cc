@@ -137,7 +137,8 @@ class Run {
         may_copy_more_(events_.empty() && !settings.wakers && settings.period_ns >= kMillisecond) {
     if (settings.lives) lives_.emplace(recording, settings.seed);
     epochs_.arm(target, session_);
-    if (settings.wakers) recorder_.record_wakers();
+    // Without wake-ups all waits would seem to be ended from outside.
+    if (settings.wakers && session_.limits().wake_edges) recorder_.record_wakers();
     const auto costly = std::count_if(events_.begin(), events_.end(),
                                       [](const auto& event) { return event.cost_ns > 0; });
     for (const WatchedEvent& event : events_) {
@@ -422,9 +423,8 @@ class Run {
     session::warn_of_losses(session_, recording_);
     if (settings_.waits && !session_.limits().wake_edges) {
       recording_.warnings.emplace_back(
-          "wake-ups are not recorded: the time in which a thread waited for a core after one "
-          "counts "
-          "as blocked");
+          "wake-ups are not recorded: who ends waits is not known, and a thread that was woken and "
+          "waits for a core counts as blocked");
     }
   }
 

@@ -51,7 +51,7 @@ def test_no_waits_without_switches(options, program, tmp_path):
 
 
 def test_waits_without_wake_ups(options, program, tmp_path):
-    report, facilities = recorded(options, program, tmp_path, "wake-up")
+    report, facilities = recorded(options, program, tmp_path, "wake-up", "--wakers")
     assert facilities == {**ALL_SEEN, "wake-up": "never-fired"}
     assert any(each.startswith("wake-ups are not recorded") for each in report["warnings"]), report
     assert check_paths(report, 30).sum("blocked", "waits_for_a_tick") > 0.5 * report["wall_ns"]

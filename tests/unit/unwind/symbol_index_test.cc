@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 // Symbols of all kinds that may be at one address.
 __asm__(R"(
@@ -111,6 +113,34 @@ std::size_t compare_some(Dwfl_Module* module) {
     }
   }
   return named;
+}
+
+// Compares the two around the ends of the module's sections, one address after the other.
+void compare_ends(Dwfl_Module* module, SymbolIndex& index, const std::vector<int>& offsets) {
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module, &bias);
+  for (Elf_Scn* each = nullptr; (each = elf_nextscn(elf, each)) != nullptr;) {
+    GElf_Shdr header;
+    REQUIRE(gelf_getshdr(each, &header) != nullptr);
+    if ((header.sh_flags & SHF_EXECINSTR) == 0) continue;
+    for (const int offset : offsets) {
+      const Address address =
+          header.sh_addr + header.sh_size + bias + static_cast<Address>(std::int64_t{offset});
+      INFO(std::hex << address);
+      CHECK(by_index(index, address) == by_libdwfl(module, address));
+    }
+  }
+}
+
+TEST_CASE("symbols at the end of a section do not depend on what was asked before",
+          "[symbol_index]") {
+  OwnModules modules;
+  Dwfl_Module* own = dwfl_addrmodule(modules.get(), reinterpret_cast<Address>(+symbol_index_begin));
+  REQUIRE(own != nullptr);
+  SymbolIndex upwards(own);
+  compare_ends(own, upwards, {-1, 0, 1, 2});
+  SymbolIndex downwards(own);
+  compare_ends(own, downwards, {2, 1, 0, -1});
 }
 
 TEST_CASE("symbols are those that libdwfl finds", "[symbol_index]") {
