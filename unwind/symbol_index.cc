@@ -33,7 +33,9 @@ SymbolIndex::SymbolIndex(Dwfl_Module* module) : module_(module) {
                    [](const Symbol& a, const Symbol& b) { return a.start < b.start; });
   Address reach = 0;
   for (const Symbol& each : symbols_) {
-    reach = std::max(reach, each.start + each.size);
+    // The size in a damaged file may lead beyond the last address.
+    const Address end = each.start + each.size;
+    reach = std::max(reach, end < each.start ? ~Address{0} : end);
     reach_.push_back(reach);
   }
   std::sort(labels_.begin(), labels_.end());

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -42,6 +44,14 @@ si_label_behind: nop; nop; nop
 .set si_label_again, si_label_behind
 .globl si_global_label
 si_global_label: nop; nop
+.type si_unique, @gnu_unique_object
+si_unique:
+.type si_beside_unique, @function
+si_beside_unique: nop; nop
+.size si_unique, 2
+.size si_beside_unique, 2
+.globl si_absolute
+.set si_absolute, 0x123456
 .type si_last, @function
 si_last: nop
 .size si_last, 1
@@ -160,6 +170,30 @@ TEST_CASE("symbols are those that libdwfl finds", "[symbol_index]") {
   }
   CHECK(labels > 3);
   CHECK_THAT(by_index(index, begin + 3), Catch::StartsWith("si_global_inside "));
+  constexpr Address kAbsolute = 0x123456;
+  for (const Address address : {kAbsolute - 1, kAbsolute, kAbsolute + 1}) {
+    INFO(std::hex << address);
+    CHECK(by_index(index, address) == by_libdwfl(own, address));
+  }
+}
+
+TEST_CASE("the order of questions does not change a symbol", "[symbol_index]") {
+  OwnModules modules;
+  const auto begin = reinterpret_cast<Address>(+symbol_index_begin);
+  const auto end = reinterpret_cast<Address>(+symbol_index_end);
+  Dwfl_Module* own = dwfl_addrmodule(modules.get(), begin);
+  REQUIRE(own != nullptr);
+  std::vector<Address> addresses(end - begin + 16);
+  std::iota(addresses.begin(), addresses.end(), begin - 8);
+  std::minstd_rand random(7);
+  for (int round = 0; round < 20; ++round) {
+    std::shuffle(addresses.begin(), addresses.end(), random);
+    SymbolIndex index(own);
+    for (const Address address : addresses) {
+      INFO("round " << round << ", at " << static_cast<long>(address - begin));
+      CHECK(by_index(index, address) == by_libdwfl(own, address));
+    }
+  }
 }
 
 TEST_CASE("so are those of the libraries of this process", "[symbol_index]") {
