@@ -1,16 +1,20 @@
 // Tests sampling under a low kernel.perf_event_max_sample_rate. It lowers the limit of the whole
-// machine for some seconds and sets it back, so it is in the suite kernel-alone.
+// machine for some seconds, so it is in the suite kernel-alone.
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <string>
 
 #include "controller/base/clock.h"
 #include "tests/kernel/perf/child.h"
+#include "tests/support/skip.h"
 
 using namespace causalctl;
 using namespace causalctl::perf;
@@ -18,22 +22,61 @@ using namespace causalctl::perf::test;
 
 namespace {
 
+// Sets the limit back in a process of its own, when the other end of its pipe is closed: also if
+// the test is killed.
 class LoweredLimit {
  public:
   explicit LoweredLimit(int limit) {
-    std::ifstream(kPath) >> before_;
+    const int before = get();
+    REQUIRE(pipe2(ends_, O_CLOEXEC) == 0);
+    guard_ = fork();
+    REQUIRE(guard_ >= 0);
+    if (guard_ == 0) guard(before);
+    close(ends_[0]);
     set(limit);
   }
-  ~LoweredLimit() { set(before_); }
+  ~LoweredLimit() {
+    close(ends_[1]);
+    waitpid(guard_, nullptr, 0);
+  }
   LoweredLimit(const LoweredLimit&) = delete;
   LoweredLimit& operator=(const LoweredLimit&) = delete;
 
+  static int get() {
+    int limit = 0;
+    std::ifstream(kPath) >> limit;
+    return limit;
+  }
+  // Whether we may set it: /proc/sys may be read-only, also for root.
+  static bool may_be_set() { return get() > 0 && set(get()); }
+
  private:
   static constexpr const char* kPath = "/proc/sys/kernel/perf_event_max_sample_rate";
-  static void set(int limit) { std::ofstream(kPath) << limit << std::flush; }
 
-  int before_ = 0;
+  static bool set(int limit) {
+    return static_cast<bool>(std::ofstream(kPath) << limit << std::flush);
+  }
+
+  [[noreturn]] void guard(int before) const {
+    setsid();  // what kills the test's group does not kill it
+    close(ends_[1]);
+    char none = 0;
+    while (read(ends_[0], &none, 1) < 0 && errno == EINTR) {
+    }
+    set(before);
+    _exit(0);
+  }
+
+  int ends_[2] = {-1, -1};
+  Pid guard_ = -1;
 };
+
+bool may_keep_core() {
+  const sched_param priority{.sched_priority = 1};
+  if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) return false;
+  const sched_param usual{.sched_priority = 0};
+  return sched_setscheduler(0, SCHED_OTHER, &usual) == 0;
+}
 
 // A thread may be sampled again each time it gets a core. This one keeps its core.
 void keep_core() {
@@ -57,9 +100,11 @@ void share_core() {
 
 TEST_CASE("Throttled samples stand for all CPU time together", "[.full][throttling]") {
   if (!perf_is_allowed()) return;
-  if (geteuid() != 0) {
-    WARN("only root may lower the kernel's limit of samples");
-    return;
+  if (!LoweredLimit::may_be_set()) {
+    return causalctl::test::skip_test_case("we may not lower the kernel's limit of samples");
+  }
+  if (!may_keep_core()) {
+    return causalctl::test::skip_test_case("no thread of ours may have SCHED_FIFO");
   }
   constexpr Nanoseconds kBusy = kSecond;
   const bool shares = GENERATE(false, true);
