@@ -1,10 +1,12 @@
 // What trying one of the kernel's facilities on causalctl itself has shown.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "controller/base/error.h"
 #include "controller/base/facility.h"
@@ -35,6 +37,14 @@ struct Trial {
 // Returns the trial of a facility that could not be opened; `error` says why, and what can be done.
 inline Trial refused(Facility facility, const Error& error) {
   return {facility, Outcome::refused, error.what(), error.hint(), 0};
+}
+
+// Returns the trial in which the facility could be opened but did nothing, or nullptr.
+inline const Trial* find_vain(const std::vector<Trial>& trials, Facility facility) {
+  const auto found = std::find_if(trials.begin(), trials.end(), [&](const Trial& each) {
+    return each.facility == facility && each.outcome == Outcome::never_fired;
+  });
+  return found == trials.end() ? nullptr : &*found;
 }
 
 }  // namespace causalctl

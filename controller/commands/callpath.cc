@@ -52,6 +52,7 @@ constexpr Nanoseconds kShortestEpoch = 100 * kMillisecond;
 constexpr std::string_view kEvery = "every ";
 constexpr std::string_view kOn = "on ";
 constexpr std::string_view kDlopen = "dlopen";
+constexpr const char* kNoneWatched = "--sentinel: no calls are watched: {}";
 
 struct CallpathArguments {
   std::vector<std::string> target;  // a PID, or a command
@@ -121,50 +122,53 @@ void add_once(callpath::EventSpec spec, std::vector<callpath::EventSpec>& specs)
   if (!is_there) specs.push_back(std::move(spec));
 }
 
-// Tries what the recording relies on. Without records of switches no wait has an end.
-void try_facilities(callpath::Settings& settings) {
-  settings.tried = session::try_facilities("recording of call paths");
-  const bool none_switches =
-      std::any_of(settings.tried.begin(), settings.tried.end(), [](const Trial& trial) {
-        return trial.facility == Facility::switch_record && trial.outcome == Outcome::never_fired;
-      });
-  if (!none_switches || !settings.waits) return;
-  settings.waits = settings.wakers = false;
-  settings.left_out.emplace_back(
-      "where threads wait is not recorded: no records of their switches come on this machine");
-}
-
-// Decides whether calls are watched until they return. Where they cannot be, `auto` goes on
-// without.
-void choose_sentinel(const std::string& sentinel, callpath::Settings& settings) {
-  if (sentinel == "none") return;
+// Whether calls are to be watched until they return. What is watched while a thread waits for a
+// core must be left out, so that needs waits. `auto` goes on without.
+bool wants_lives(const std::string& sentinel, callpath::Settings& settings) {
+  if (sentinel == "none") return false;
   if (sentinel != "watch" && sentinel != "auto") {
     throw UsageError(fmt::format("--sentinel {}: unknown", printable(sentinel)),
                      "one of auto, watch, none");
   }
-  // What is watched while a thread waits for a core must be left out.
-  constexpr const char* kNone = "--sentinel: no calls are watched: {}";
-  if (!settings.waits) {
-    constexpr const char* kNoWaits = "waits are not recorded";
-    if (sentinel == "watch") {
-      throw UsageError(
-          fmt::format("--sentinel watch: {}", kNoWaits),
-          "--event offcpu records them, if causalctl doctor says that switches are seen");
-    }
-    settings.left_out.push_back(fmt::format(kNone, kNoWaits));
-    return;
-  }
-  const Trial trial = perf::try_slot_watch();
-  settings.tried.push_back(trial);
-  settings.lives = trial.is_seen();
-  if (settings.lives) return;
+  if (settings.waits) return true;
+  constexpr const char* kNoWaits = "waits are not recorded, as no --event is offcpu";
   if (sentinel == "watch") {
-    throw Error(fmt::format("--sentinel watch is not possible here: {}", trial.finding),
-                trial.hint.empty()
-                    ? "causalctl doctor tells more; --count FUNCTION counts calls by uprobes"
-                    : trial.hint);
+    throw UsageError(fmt::format("--sentinel watch: {}", kNoWaits), "add --event offcpu");
   }
-  settings.left_out.push_back(fmt::format(kNone, trial.finding));
+  settings.left_out.push_back(fmt::format(kNoneWatched, kNoWaits));
+  return false;
+}
+
+// Leaves out what needs records of switches: without them no wait has an end.
+void leave_out_waits(const Trial& no_switches, callpath::Settings& settings) {
+  settings.left_out.push_back(
+      fmt::format("where threads wait is not recorded{}: records of their switches are not seen "
+                  "here ({})",
+                  settings.wakers ? ", nor who ends waits" : "", no_switches.finding));
+  settings.waits = settings.wakers = false;
+}
+
+// Tries what the recording relies on, and leaves out what is not possible here. Throws Error if
+// that is the recording, or what `--sentinel watch` asks for.
+void try_facilities(const std::string& sentinel, callpath::Settings& settings) {
+  settings.tried = session::try_facilities("recording of call paths");
+  const Trial* no_switches = find_vain(settings.tried, Facility::switch_record);
+  if (no_switches != nullptr && settings.waits) leave_out_waits(*no_switches, settings);
+  if (!settings.lives) return;
+  std::string why_not = "it needs to know where threads wait";
+  std::string hint = "causalctl doctor tells more; --count FUNCTION counts calls by uprobes";
+  if (settings.waits) {
+    const Trial trial = perf::try_slot_watch();
+    settings.tried.push_back(trial);
+    if (trial.is_seen()) return;
+    why_not = trial.finding;
+    if (!trial.hint.empty()) hint = trial.hint;
+  }
+  settings.lives = false;
+  if (sentinel == "watch") {
+    throw Error(fmt::format("--sentinel watch is not possible here: {}", why_not), hint);
+  }
+  settings.left_out.push_back(fmt::format(kNoneWatched, why_not));
 }
 
 callpath::Settings settings_of(const CallpathArguments& arguments) {
@@ -199,17 +203,17 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
                      "add --event offcpu");
   }
   settings.epochs = epochs_of(arguments.epochs);
-  try_facilities(settings);
-  choose_sentinel(arguments.sentinel, settings);
+  settings.lives = wants_lives(arguments.sentinel, settings);
   settings.seed = std::random_device()();
   return settings;
 }
 
-void require_samples(const callpath::Recording& recording) {
+void require_samples(const callpath::Recording& recording, bool waits) {
   if (recording.chains.complete + recording.chains.incomplete > 0) return;
   if (!recording.slices.empty()) return;
-  throw Error(fmt::format("process {} used no CPU time, and no thread of it began or ended to wait",
-                          recording.pid),
+  throw Error(fmt::format("process {} used no CPU time{}", recording.pid,
+                          waits ? ", and no thread of it began or ended to wait"
+                                : "; where its threads wait was not recorded"),
               "record it while it works, or for longer");
 }
 
@@ -251,7 +255,7 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
     throw Error(recording.log_failure + ": the log is not complete",
                 "what was recorded is in the report above; choose another --output");
   }
-  require_samples(recording);
+  require_samples(recording, settings.waits);
   if (arguments.report.format == "text") {
     causalctl::log::note("to read on: causalctl report {} --by line, or --format html -o page.html",
                          progress::in_shell_quotes(arguments.log));
@@ -269,17 +273,19 @@ bool names_code(const callpath::Settings& settings) {
 
 ExitCode run(const CallpathArguments& arguments) {
   set_log_level(arguments.console);
-  const callpath::Settings settings = settings_of(arguments);
+  callpath::Settings settings = settings_of(arguments);
   check_callpath_format(arguments.report.format, arguments.report.path);
   callpath::check_log(arguments.log);
   if (const auto pid = pid_of(arguments.target)) {
     session::require_program(*pid);
     tracee::check_readable(*pid, getpid());
+    try_facilities(arguments.sentinel, settings);
     return record_process(*pid, arguments, settings, [] {});
   }
   if (arguments.target.empty()) {
     throw UsageError("no process and no program to record", "give a PID, or a program after --");
   }
+  try_facilities(arguments.sentinel, settings);
   config::Target target;
   target.command = arguments.target;
   return with_program(target, [&](Pid pid, tracee::Guardian& guardian) {

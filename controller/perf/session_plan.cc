@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -21,17 +20,6 @@ bool permitted(const perf_event_attr& attr, const char* what, std::string& reaso
     reason = error.hint();
     return false;
   }
-}
-
-// Whether `facility` was tried on ourselves and never fired.
-bool in_vain(const SessionOptions& options, Facility facility, std::string& reason) {
-  const auto trial =
-      std::find_if(options.tried.begin(), options.tried.end(), [&](const Trial& each) {
-        return each.facility == facility && each.outcome == Outcome::never_fired;
-      });
-  if (trial == options.tried.end()) return false;
-  reason = trial->finding;
-  return true;
 }
 
 // An event of which we may only see what happens in user code is sampled there.
@@ -69,10 +57,14 @@ SessionPlan plan_session(const SessionOptions& options) {
   plan.sample = options.sampling;
   plan.peers = options.peers;
   plan.switches = options.sampling;
-  if (plan.switches && in_vain(options, Facility::switch_record, reason)) {
+  const Trial* no_switches = find_vain(options.tried, Facility::switch_record);
+  if (plan.switches && no_switches != nullptr) {
     plan.switches = plan.peers = false;
-    limits.reasons.push_back("switches of threads are not recorded (" + reason +
-                             "): a thread that waits is taken to run");
+    // Others do not ask when a thread runs.
+    if (options.wake_edges) {
+      limits.reasons.push_back("switches of threads are not recorded (" + no_switches->finding +
+                               "): a thread that waits is taken to run");
+    }
   }
   if (plan.sample && !permitted(sampling_attr(plan.sampling), "task-clock sampling", reason)) {
     plan.sampling.kernel = false;
@@ -83,14 +75,15 @@ SessionPlan plan_session(const SessionOptions& options) {
     if (!plan.leaving) limits.reasons.push_back("where threads wait is not sampled: " + reason);
   }
   if (plan.sample && options.wake_edges) {
-    const bool none_come = in_vain(options, Facility::wake_up, reason);
-    const auto format = none_come ? std::nullopt : find_waking_format(reason);
+    const Trial* none_come = find_vain(options.tried, Facility::wake_up);
+    const auto format = none_come != nullptr ? std::nullopt : find_waking_format(reason);
+    if (none_come != nullptr) reason = none_come->finding;
     if (format) keep_one_open(*format);
     if (format && permitted(waking_attr(format->id), "tracepoint sched:sched_waking", reason)) {
       waking = *format;
       plan.waking = waking_attr(format->id);
     } else {
-      limits.reasons.push_back("wake edges are not recorded: " + reason);
+      limits.reasons.push_back("wake-ups are not recorded: " + reason);
     }
   }
   plan_events(options, session);

@@ -150,7 +150,7 @@ Attachment::Attachment(Pid target, tracee::Guardian& guardian, const config::Pro
 }
 
 void Attachment::try_facilities(std::string_view wanted) {
-  tried_ = session::try_facilities(wanted);
+  tried_ = session::try_facilities(wanted, "causalctl ab");
   record(tried_, recording_);
 }
 

@@ -10,23 +10,22 @@
 namespace causalctl::session {
 namespace {
 
-constexpr const char* kNoProfileHere =
-    "this machine, or what it runs in, does not let perf events fire: profile on another one, or "
-    "use causalctl ab, which needs no samples";
-
 // Throws if the event never fired. A refused one is left to the session, which names the thread.
-void refuse_without(const Trial& trial, std::string_view wanted) {
+void refuse_without(const Trial& trial, std::string_view wanted, std::string_view instead) {
   if (trial.outcome != Outcome::never_fired) return;
+  std::string hint =
+      "this machine, or what it runs in, does not let perf events fire: profile on another one";
+  if (!instead.empty()) hint += fmt::format(", or use {}, which needs no samples", instead);
   if (trial.facility == Facility::sample) {
     throw Error(fmt::format("no {} is possible here: a sampling event on ourselves was {}", wanted,
                             trial.finding),
-                kNoProfileHere);
+                hint);
   }
   if (trial.facility == Facility::clock) {
     throw Error(
         fmt::format("no {} is possible here, for want of a clock: an event on ourselves: {}",
                     wanted, trial.finding),
-        kNoProfileHere);
+        hint);
   }
 }
 
@@ -41,12 +40,12 @@ std::string describe(const std::vector<Trial>& trials) {
   return fmt::format("{}", fmt::join(each, ", "));
 }
 
-std::vector<Trial> try_facilities(std::string_view wanted) {
+std::vector<Trial> try_facilities(std::string_view wanted, std::string_view instead) {
   const Nanoseconds start_ns = monotonic_now();
   auto trials = perf::try_all();
   log::verbose("tried on ourselves in {:.1f} ms: {}",
                static_cast<double>(monotonic_now() - start_ns) / kMillisecond, describe(trials));
-  for (const Trial& trial : trials) refuse_without(trial, wanted);
+  for (const Trial& trial : trials) refuse_without(trial, wanted, instead);
   return trials;
 }
 

@@ -11,8 +11,9 @@
 namespace causalctl::session {
 
 // Makes the trials of perf/trials.h, which take some milliseconds. Throws Error if no sample comes,
-// or if it has another clock, because then no `wanted` ("causal profile") is possible.
-std::vector<Trial> try_facilities(std::string_view wanted);
+// or if it has another clock, because then no `wanted` ("causal profile") is possible. `instead` of
+// it is what causalctl can do without samples ("causalctl ab"), or empty.
+std::vector<Trial> try_facilities(std::string_view wanted, std::string_view instead = {});
 
 void record(const std::vector<Trial>& trials, Recording& recording);
 

@@ -79,7 +79,7 @@ CASES = [
                      "ourselves: opened, but no record came"),
     replaced("switch", "switches of threads are not recorded (opened, but no record came): a thread "
                        "that waits is taken to run"),
-    replaced("wake-up", "wake edges are not recorded: opened, but no record came"),
+    replaced("wake-up", "wake-ups are not recorded: opened, but no record came"),
     replaced("sigtrap",
              "pauses by ptrace: an event was opened on ourselves, but no SIGTRAP came"),
     replaced("bpf", "shots are not held back in the kernel (a program was loaded, but never ran at "

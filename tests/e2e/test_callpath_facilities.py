@@ -1,7 +1,9 @@
-"""`causalctl callpath` where something that a recording relies on can be opened, but never fires."""
+"""`causalctl callpath` where something that a recording relies on can be opened, but never fires. The
+other things must be seen on this machine."""
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -10,6 +12,20 @@ from test_callpath import program  # pylint: disable=unused-import
 from test_modules import running
 
 ALL_SEEN = {name: "seen" for name in ("sample", "clock", "switch", "wake-up")}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def all_are_seen(options):
+    lines = subprocess.run([options.causalctl, "doctor"], capture_output=True, text=True,
+                           check=False).stdout.splitlines()
+    for name in ("samples", "clock of records", "switch records", "sched:sched_waking"):
+        finding = next(line for line in lines if f" {name} " in line)
+        if not finding.startswith("ok "):
+            pytest.skip(f"this machine lacks something itself: {finding}")
+
+
+def seen_but(facility):
+    return {**ALL_SEEN, facility: "never-fired"}
 
 
 def without(facility):
@@ -23,7 +39,52 @@ def test_refused_without(facility, options, program, tmp_path):
         check_alive(pid)
     assert done.returncode == 1, done.stderr
     assert "no recording of call paths is possible here" in done.stderr, done.stderr
+    assert "causalctl ab" not in done.stderr, done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words, status, message", [
+    (("--format", "svg"), 2, "svg"),
+    (("--sentinel", "some"), 2, "--sentinel some"),
+    (("--sentinel", "watch", "--event", "cpu"), 2, "as no --event is offcpu"),
+    (("--output", "/nonexistent/log"), 1, "/nonexistent/log"),
+])
+def test_wrong_words_are_told_before_what_the_machine_lacks(options, tmp_path, words, status, message):
+    """The process is this one."""
+    done = run(options, "callpath", os.getpid(), *words, folder=tmp_path, env=without("sample"))
+    assert (done.returncode, message in done.stderr) == (status, True), done.stderr
+
+
+def test_no_watches_without_switches(options, program, tmp_path):
+    with running(program) as pid:
+        done = run(options, "callpath", pid, "--sentinel", "watch", "--duration", "1s", folder=tmp_path,
+                   env=without("switch"))
+        check_alive(pid)
+    assert done.returncode == 1, done.stderr
+    assert "--sentinel watch is not possible here: it needs to know where threads wait" in done.stderr
+    assert "offcpu" not in done.stderr, done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("facility, words, why", [
+    ("switch", (), "it needs to know where threads wait"),
+    ("", ("--event", "cpu"), "waits are not recorded, as no --event is offcpu"),
+])
+def test_auto_says_why_nothing_is_watched(options, program, tmp_path, facility, words, why):
+    report, _ = recorded(options, program, tmp_path, facility, "--sentinel", "auto", *words)
+    assert f"--sentinel: no calls are watched: {why}" in report["warnings"], report["warnings"]
+
+
+def test_idle_without_switches(options, tmp_path):
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        done = run(options, "callpath", sleeper.pid, "--duration", "1s", folder=tmp_path,
+                   env=without("switch"))
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    assert done.returncode == 1, done.stderr
+    assert "used no CPU time; where its threads wait was not recorded" in done.stderr, done.stderr
 
 
 def recorded(options, program, folder, facility, *words):
@@ -45,13 +106,26 @@ def test_the_log_says_what_was_seen(options, program, tmp_path):
 
 def test_no_waits_without_switches(options, program, tmp_path):
     report, facilities = recorded(options, program, tmp_path, "switch", "--wakers")
-    assert facilities == {**ALL_SEEN, "switch": "never-fired"}
-    assert any(each.startswith("where threads wait is not recorded") for each in report["warnings"]), report
+    assert facilities == seen_but("switch")
+    told = [each for each in report["warnings"] if "recorded" in each or "switches" in each]
+    assert len(told) == 1, report["warnings"]
+    assert told[0].startswith("where threads wait is not recorded, nor who ends waits: "), told
     assert "blocked" not in check_paths(report, 30).columns
+
+
+def test_time_on_cores_needs_no_switches(options, program, tmp_path):
+    report, facilities = recorded(options, program, tmp_path, "switch", "--event", "cpu")
+    assert facilities == seen_but("switch")
+    assert not any("switches" in each for each in report["warnings"]), report["warnings"]
 
 
 def test_waits_without_wake_ups(options, program, tmp_path):
     report, facilities = recorded(options, program, tmp_path, "wake-up", "--wakers")
-    assert facilities == {**ALL_SEEN, "wake-up": "never-fired"}
-    assert any(each.startswith("wake-ups are not recorded") for each in report["warnings"]), report
-    assert check_paths(report, 30).sum("blocked", "waits_for_a_tick") > 0.5 * report["wall_ns"]
+    assert facilities == seen_but("wake-up")
+    told = [each for each in report["warnings"] if "wake-ups are not recorded" in each]
+    assert told == ["wake-ups are not recorded: opened, but no record came"], report["warnings"]
+    assert any(each.startswith("a thread that was woken and waits for a core counts as blocked")
+               for each in report["warnings"]), report["warnings"]
+    paths = check_paths(report, 30)
+    assert paths.sum("blocked", "waits_for_a_tick") > 0.5 * report["wall_ns"]
+    assert '"type":"wakers"' not in (tmp_path / "callpath.jsonl").read_text(encoding="utf-8")

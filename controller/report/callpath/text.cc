@@ -7,7 +7,6 @@
 #include "controller/report/text.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>

@@ -113,7 +113,10 @@ TEST_CASE("what was tried in vain is not opened, and the limits say so", "[perf]
   CHECK(session.limits().reasons ==
         std::vector<std::string>{"switches of threads are not recorded (opened, but no record "
                                  "came): a thread that waits is taken to run",
-                                 "wake edges are not recorded: opened, but no record came"});
+                                 "wake-ups are not recorded: opened, but no record came"});
+  SessionOptions cpu_only = options;
+  cpu_only.wake_edges = cpu_only.peers = false;
+  CHECK(Session(child.pid(), cpu_only).limits().reasons.empty());
   session.start();
   child.go();
   std::vector<Event> events;
