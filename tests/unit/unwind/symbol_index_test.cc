@@ -4,13 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "tests/support/folder.h"
+#include "tests/unit/unwind/elf_bytes.h"
 
 // Symbols of all kinds that may be at one address.
 __asm__(R"(
@@ -185,15 +190,77 @@ TEST_CASE("the order of questions does not change a symbol", "[symbol_index]") {
   REQUIRE(own != nullptr);
   std::vector<Address> addresses(end - begin + 16);
   std::iota(addresses.begin(), addresses.end(), begin - 8);
+  std::vector<std::string> expected;
+  for (const Address address : addresses) expected.push_back(by_libdwfl(own, address));
   std::minstd_rand random(7);
   for (int round = 0; round < 20; ++round) {
     std::shuffle(addresses.begin(), addresses.end(), random);
     SymbolIndex index(own);
     for (const Address address : addresses) {
       INFO("round " << round << ", at " << static_cast<long>(address - begin));
-      CHECK(by_index(index, address) == by_libdwfl(own, address));
+      CHECK(by_index(index, address) == expected[address - (begin - 8)]);
     }
   }
+}
+
+// A file with an absurd symbol, whose end is behind the last address, and one inside of it.
+std::vector<std::byte> file_of_an_absurd_size() {
+  constexpr std::size_t kSymbols = 0x100, kNames = 0x200, kSections = 0x300;
+  constexpr auto kText = std::to_array("\0absurd\0inner");
+  std::vector<std::byte> file;
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = header.e_version = EV_CURRENT;
+  header.e_type = ET_EXEC;
+  header.e_machine = EM_X86_64;
+  header.e_ehsize = header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  header.e_shoff = kSections;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 4;
+  header.e_shstrndx = 3;
+  put(file, 0, header);
+  put(file, sizeof header,
+      Elf64_Phdr{PT_LOAD, PF_R | PF_X, 0, 0x1000, 0x1000, 0x1000, 0x1000, 0x1000});
+  const auto function = [](Elf64_Word name, Address start, std::uint64_t size) {
+    return Elf64_Sym{name, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), STV_DEFAULT, 1, start, size};
+  };
+  put(file, kSymbols, Elf64_Sym{});
+  put(file, kSymbols + sizeof(Elf64_Sym), function(1, 0x1400, ~std::uint64_t{0xff}));
+  put(file, kSymbols + 2 * sizeof(Elf64_Sym), function(8, 0x1500, 0x10));
+  put(file, kNames, kText);
+  put(file, kSections, Elf64_Shdr{});
+  put(file, kSections + sizeof(Elf64_Shdr),
+      Elf64_Shdr{0, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1400, 0x400, 0x400, 0, 0, 1, 0});
+  put(file, kSections + 2 * sizeof(Elf64_Shdr),
+      Elf64_Shdr{0, SHT_SYMTAB, 0, 0, kSymbols, 3 * sizeof(Elf64_Sym), 3, 1, 8, sizeof(Elf64_Sym)});
+  put(file, kSections + 3 * sizeof(Elf64_Shdr),
+      Elf64_Shdr{0, SHT_STRTAB, 0, 0, kNames, sizeof kText, 0, 0, 1, 0});
+  file.resize(0x1000);
+  return file;
+}
+
+TEST_CASE("a size that leads beyond the last address hides nothing", "[symbol_index]") {
+  const auto bytes = file_of_an_absurd_size();
+  const test::Folder folder;
+  folder.write("absurd", std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  const Dwfl_Callbacks callbacks = {dwfl_build_id_find_elf, dwfl_standard_find_debuginfo,
+                                    dwfl_offline_section_address, nullptr};
+  const std::unique_ptr<Dwfl, void (*)(Dwfl*)> dwfl(dwfl_begin(&callbacks), dwfl_end);
+  Dwfl_Module* module =
+      dwfl_report_offline(dwfl.get(), "absurd", folder.file("absurd").c_str(), -1);
+  REQUIRE(module != nullptr);
+  REQUIRE(dwfl_report_end(dwfl.get(), nullptr, nullptr) == 0);
+  SymbolIndex index(module);
+  for (const Address address : {0x13ff, 0x1400, 0x14ff, 0x1500, 0x150f, 0x1510, 0x17ff}) {
+    INFO(std::hex << address);
+    CHECK(by_index(index, address) == by_libdwfl(module, address));
+  }
+  CHECK_THAT(by_index(index, 0x1510), Catch::StartsWith("absurd "));
+  CHECK_THAT(by_index(index, 0x1500), Catch::StartsWith("inner "));
 }
 
 TEST_CASE("so are those of the libraries of this process", "[symbol_index]") {
