@@ -97,12 +97,12 @@ void Lives::update() {
 void Lives::finish() {
   if (!rounds_) {
     recording_.warnings.push_back(
-        fmt::format("--sentinel watch: no calls were watched: they are chosen from the samples of "
+        fmt::format("--sentinel: no calls were watched: they are chosen from the samples of "
                     "{} s, at least {}, and there were {}",
                     kSurvey / kSecond, kSurveySamples, survey_.samples()));
   } else if (rounds_->watched().empty()) {
     recording_.warnings.push_back(
-        "--sentinel watch: no calls were watched, as none was found that comes and goes, and "
+        "--sentinel: no calls were watched, as none was found that comes and goes, and "
         "mostly has its return address at the same place of the stack");
   }
 }
@@ -161,9 +161,8 @@ void Lives::watch(const LifeRounds::Probe& probe) {
     rounds_->thread_ended(thread, monotonic_now() - start_ns_);
     registers_.erase(thread);
     if (!std::exchange(told_, true)) {
-      recording_.warnings.push_back(
-          fmt::format("--sentinel watch: calls of thread {} are watched no longer: {}", thread.tid,
-                      error.what()));
+      recording_.warnings.push_back(fmt::format(
+          "--sentinel: calls of thread {} are watched no longer: {}", thread.tid, error.what()));
     }
   }
 }

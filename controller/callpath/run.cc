@@ -423,9 +423,9 @@ class Run {
     session::warn_of_losses(session_, recording_);
     if (settings_.waits && !session_.limits().wake_edges) {
       recording_.warnings.emplace_back(
-          "a thread that was woken and waits for a core counts as blocked, and who ended its wait "
-          "is "
-          "not known");
+          settings_.wakers ? "a thread that was woken and waits for a core counts as blocked, and "
+                             "--wakers shows nothing"
+                           : "a thread that was woken and waits for a core counts as blocked");
     }
   }
 

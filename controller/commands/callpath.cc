@@ -144,7 +144,7 @@ void leave_out_waits(const Trial& no_switches, callpath::Settings& settings) {
   settings.left_out.push_back(
       fmt::format("where threads wait is not recorded{}: records of their switches are not seen "
                   "here ({})",
-                  settings.wakers ? ", nor who ends waits" : "", no_switches.finding));
+                  settings.wakers ? ", nor who ends waits (--wakers)" : "", no_switches.finding));
   settings.waits = settings.wakers = false;
 }
 
@@ -155,9 +155,11 @@ void try_facilities(const std::string& sentinel, callpath::Settings& settings) {
   const Trial* no_switches = find_vain(settings.tried, Facility::switch_record);
   if (no_switches != nullptr && settings.waits) leave_out_waits(*no_switches, settings);
   if (!settings.lives) return;
-  std::string why_not = "it needs to know where threads wait";
+  std::string why_not;
   std::string hint = "causalctl doctor tells more; --count FUNCTION counts calls by uprobes";
-  if (settings.waits) {
+  if (no_switches != nullptr) {
+    why_not = fmt::format("it needs records of switches ({})", no_switches->finding);
+  } else {
     const Trial trial = perf::try_slot_watch();
     settings.tried.push_back(trial);
     if (trial.is_seen()) return;
@@ -211,7 +213,9 @@ callpath::Settings settings_of(const CallpathArguments& arguments) {
 void require_samples(const callpath::Recording& recording, bool waits) {
   if (recording.chains.complete + recording.chains.incomplete > 0) return;
   if (!recording.slices.empty()) return;
-  throw Error(fmt::format("process {} used no CPU time{}", recording.pid,
+  throw Error(fmt::format("no sample of process {} came, which has one each {} of a thread's CPU "
+                          "time{}",
+                          recording.pid, config::duration_text(recording.period_ns),
                           waits ? ", and no thread of it began or ended to wait"
                                 : "; where its threads wait was not recorded"),
               "record it while it works, or for longer");

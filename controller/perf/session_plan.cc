@@ -60,7 +60,7 @@ SessionPlan plan_session(const SessionOptions& options) {
   const Trial* no_switches = find_vain(options.tried, Facility::switch_record);
   if (plan.switches && no_switches != nullptr) {
     plan.switches = plan.peers = false;
-    // Others do not ask when a thread runs.
+    // Only a session that follows wake-ups tells threads that wait from those that run.
     if (options.wake_edges) {
       limits.reasons.push_back("switches of threads are not recorded (" + no_switches->finding +
                                "): a thread that waits is taken to run");

@@ -36,7 +36,8 @@ struct SessionOptions {
   std::uint64_t seed = 1;   // of the jitter
   bool peers = true;        // see peers.h; needs wake edges
   std::set<Pid> ours = {};  // not followed as peers, though the target wakes them
-  // What was tried on ourselves in vain (trials.h) is not used, and limits() says why.
+  // What was tried on ourselves in vain (trials.h) is not used. limits() says why, if what was
+  // asked for lacks something by it.
   std::vector<Trial> tried = {};
 };
 

@@ -97,7 +97,7 @@ def test_registers_that_others_have_are_told(options, program, tmp_path):
             taken.callback(os.close, breakpoint_at(pid, address))
         report = recorded(options, tmp_path, pid, *WATCH, "--duration", "5s")
         check_alive(pid)
-    told = [warning for warning in report["warnings"] if "--sentinel watch" in warning]
+    told = [warning for warning in report["warnings"] if "--sentinel" in warning]
     assert len(told) == 1 and "no longer" in told[0], report["warnings"]
     assert report["call_rates"] == []
 
