@@ -373,9 +373,19 @@ int main(void) {
 """
 
 
+def shares_complete(log):
+    """Returns the shares of the chains that were complete in each second of the recording."""
+    lines = map(json.loads, log.read_text().splitlines())
+    chains = [line["chains"] for line in lines if line["type"] == "losses"]
+    complete = [each["complete"] for each in chains]
+    everything = [each["complete"] + each["incomplete"] for each in chains]
+    return [(complete[i] - complete[i - 1]) / max(1, everything[i] - everything[i - 1])
+            for i in range(1, len(chains))]
+
+
 def test_stacks_deeper_than_the_copy_get_a_larger_one(options, tmp_path):
     """By the time that they could be read from outside they have changed. Without the right to lock
-    memory copies stay as they are."""
+    memory copies stay as they are. Where the reader is late, they may become small again."""
     (tmp_path / "deep.c").write_text(DEEP)
     subprocess.run(["gcc", "-O1", "-g", "-fno-optimize-sibling-calls", "-o", tmp_path / "deep",
                     tmp_path / "deep.c"], check=True)
@@ -384,4 +394,5 @@ def test_stacks_deeper_than_the_copy_get_a_larger_one(options, tmp_path):
     chains = report["chains"]
     assert any("copy" in each["ended"] for each in chains["reasons"]), chains  # of the beginning
     if os.geteuid() == 0:
-        assert chains["complete"] > 0.5 * (chains["complete"] + chains["incomplete"]), chains
+        shares = shares_complete(tmp_path / "callpath.jsonl")
+        assert max(shares) > 0.9, shares  # at first a third
