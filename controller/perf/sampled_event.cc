@@ -18,7 +18,7 @@ constexpr std::uint64_t kEventRedrawn = 16;  // once in so many calls a period i
 // Calls after which more events are sampled, if there were few samples in all of them: events that
 // come in bursts would otherwise fill the ring each time.
 constexpr unsigned kEventCalls = 8;
-constexpr std::uint64_t kMostSkipped = 3;
+constexpr std::uint64_t kMostSkipped = 15;
 constexpr std::uint64_t kOwedParts = 8;
 constexpr std::uint16_t kChainDepth = 127;  // of frame pointers, which Go's chains need
 
@@ -101,7 +101,8 @@ std::int64_t SampledEvent::number(const SampleRecord& record) const {
 // In the kernel (__perf_event_period() of kernel/events/core.c) a new period ends the one that
 // runs: the very next event is sampled, whichever it is. The event's count before and after tells
 // which sample that was. Of a thread that waits, the period begins with its next event, which may
-// be the same one of a loop each time. So a random number of samples is left out.
+// be the same one of a loop each time. So a random number of samples is left out, of which the most
+// reach beyond one round of such a loop.
 void SampledEvent::adapt(unsigned most, std::uint64_t random) {
   const unsigned seen = std::exchange(seen_, 0);
   const std::uint64_t before = every_;

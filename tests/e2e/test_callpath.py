@@ -141,14 +141,21 @@ def test_attach_samples_threads_that_switch_often_by_core(options, switches, tmp
     assert 0.5 * end["cores"]["cpu_ns"] / 1e9 < sampled_s < 2 * end["cores"]["cpu_ns"] / 1e9, end
 
 
+def look_at_descriptors(process, links):
+    """Adds what the process has open. Returns whether that has a BPF program, or the process has ended."""
+    with contextlib.suppress(FileNotFoundError):  # one was closed, or it has ended
+        for each in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+            links.add(os.readlink(each))
+    return "anon_inode:bpf-prog" in links or process.poll() is not None
+
+
 def test_threads_that_switch_often_are_sampled_by_core(options, switches, tmp_path):
     """It then has a BPF program; or the report says why not."""
     with running(switches) as pid, subprocess.Popen(
             [options.causalctl, "callpath", str(pid), "--duration", "2s", "--quiet", "--format", "json"],
             cwd=tmp_path, stdout=subprocess.PIPE, text=True) as recorder:
-        time.sleep(1)
-        opened = pathlib.Path(f"/proc/{recorder.pid}/fd")
-        links = {os.readlink(each) for each in opened.iterdir() if each.is_symlink()}
+        links = set()
+        wait_until(lambda: look_at_descriptors(recorder, links), 60)
         output = recorder.communicate(timeout=60)[0]
     schemas.check_log(tmp_path / "callpath.jsonl")
     report = json.loads(output[output.index("{"):])
