@@ -1,8 +1,7 @@
 // Events of which some are sampled with registers and stack, beside the samples of CPU time: page
 // faults, system calls, calls of a function, wake-ups, cycles.
 //
-// Every n-th event of a thread is sampled. n follows the rate of the events, and is a prime number
-// that is drawn anew, so that it does not follow a pattern of the program. How many events a sample
+// Every n-th event of a thread is sampled; event_period.h chooses n. How many events a sample
 // stands for is told by the event's own count, which goes on where samples were lost.
 #pragma once
 
@@ -15,6 +14,7 @@
 
 #include "controller/base/types.h"
 #include "controller/perf/event.h"
+#include "controller/perf/event_period.h"
 #include "controller/perf/record.h"
 
 namespace causalctl::perf {
@@ -51,16 +51,14 @@ class SampledEvent {
   EventFd take() { return std::move(event_); }
   std::uint32_t tag() const { return tag_; }
   bool wakes() const { return wakes_; }
-  std::uint64_t last_count() const { return last_count_; }  // at the last sample
+  std::uint64_t last_count() const { return period_.last_count(); }  // at the last sample
 
-  // Returns how many events the sample stands for: those since the thread's sample before it.
-  // Returns nullopt if the sample came out of its turn, because the period was just set: the next
-  // ones stand for its events, too.
-  std::optional<std::uint64_t> worth(const SampleRecord& record);
+  // As EventPeriod::worth().
+  std::optional<std::uint64_t> worth(const SampleRecord& record) {
+    return period_.worth(record.count);
+  }
   std::int64_t number(const SampleRecord& record) const;  // 0 if it has none
-  // Samples fewer of the events if there were more than `most` samples since the last call, and
-  // more if there were no more than that in a few calls.
-  void adapt(unsigned most, std::uint64_t random);
+  void adapt(unsigned most, std::uint64_t random);  // as EventPeriod::adapt(); sets the period
 
  private:
   SampledEvent(EventFd event, const EventTemplate& from);
@@ -69,21 +67,7 @@ class SampledEvent {
   std::uint32_t tag_;
   bool wakes_;
   std::optional<std::size_t> number_offset_;
-  std::uint64_t fewest_every_;
-  std::uint64_t every_;
-  unsigned seen_ = 0;  // samples since adapt()
-  // Calls of adapt(), and samples in them, since the rate was last looked at.
-  unsigned calls_ = 0;
-  unsigned recent_ = 0;
-  std::uint64_t last_count_ = 0;
-  std::uint64_t skipped_ = 0;  // samples that are still to be left out
-  std::uint64_t owed_ = 0;     // events of such samples, for which the next ones stand
-  // A sample with a count above the first and up to the second came out of its turn.
-  std::uint64_t set_after_ = 0;
-  std::uint64_t set_before_ = 0;
+  EventPeriod period_;
 };
-
-// Returns the least prime number that is not below `number`. Pure.
-std::uint64_t prime_from(std::uint64_t number);
 
 }  // namespace causalctl::perf

@@ -4,13 +4,6 @@
 
 namespace causalctl::perf {
 
-TEST_CASE("the least prime number from a number on", "[perf]") {
-  CHECK(prime_from(0) == 2);
-  CHECK(prime_from(2) == 2);
-  CHECK(prime_from(24) == 29);
-  CHECK(prime_from(4'000'000) == 4'000'037);
-}
-
 TEST_CASE("an event's samples have what its values need", "[perf]") {
   EventTemplate event;
   event.attr.type = PERF_TYPE_TRACEPOINT;
