@@ -422,10 +422,9 @@ class Run {
     }
     session::warn_of_losses(session_, recording_);
     if (settings_.waits && !session_.limits().wake_edges) {
-      recording_.warnings.emplace_back(
-          settings_.wakers ? "a thread that was woken and waits for a core counts as blocked, and "
-                             "--wakers shows nothing"
-                           : "a thread that was woken and waits for a core counts as blocked");
+      recording_.warnings.push_back(
+          fmt::format("a thread that was woken and waits for a core counts as blocked{}",
+                      settings_.wakers ? ", and --wakers shows nothing" : ""));
     }
   }
 

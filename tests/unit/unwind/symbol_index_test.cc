@@ -7,7 +7,6 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -71,6 +70,9 @@ extern "C" const char symbol_index_end[];
 namespace causalctl::unwind {
 namespace {
 
+const auto begin = reinterpret_cast<Address>(+symbol_index_begin);
+const auto end = reinterpret_cast<Address>(+symbol_index_end);
+
 // "name from start, size"; empty if there is none.
 std::string words(const char* name, Address start, std::uint64_t size) {
   return fmt::format("{} from {:#x}, {}", name, start, size);
@@ -96,6 +98,11 @@ class OwnModules {
     REQUIRE(dwfl_report_end(dwfl_.get(), nullptr, nullptr) == 0);
   }
   Dwfl* get() { return dwfl_.get(); }
+  Dwfl_Module* of_this_file() {
+    Dwfl_Module* module = dwfl_addrmodule(get(), begin);
+    REQUIRE(module != nullptr);
+    return module;
+  }
 
  private:
   const Dwfl_Callbacks callbacks_ = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo,
@@ -150,8 +157,7 @@ void compare_ends(Dwfl_Module* module, SymbolIndex& index, const std::vector<int
 TEST_CASE("symbols at the end of a section do not depend on what was asked before",
           "[symbol_index]") {
   OwnModules modules;
-  Dwfl_Module* own = dwfl_addrmodule(modules.get(), reinterpret_cast<Address>(+symbol_index_begin));
-  REQUIRE(own != nullptr);
+  Dwfl_Module* own = modules.of_this_file();
   SymbolIndex upwards(own);
   compare_ends(own, upwards, {-1, 0, 1, 2});
   SymbolIndex downwards(own);
@@ -160,10 +166,7 @@ TEST_CASE("symbols at the end of a section do not depend on what was asked befor
 
 TEST_CASE("symbols are those that libdwfl finds", "[symbol_index]") {
   OwnModules modules;
-  const auto begin = reinterpret_cast<Address>(+symbol_index_begin);
-  const auto end = reinterpret_cast<Address>(+symbol_index_end);
-  Dwfl_Module* own = dwfl_addrmodule(modules.get(), begin);
-  REQUIRE(own != nullptr);
+  Dwfl_Module* own = modules.of_this_file();
   SymbolIndex index(own);
   std::size_t labels = 0;
   for (Address address = begin - 8; address <= end + 8; ++address) {
@@ -184,10 +187,7 @@ TEST_CASE("symbols are those that libdwfl finds", "[symbol_index]") {
 
 TEST_CASE("the order of questions does not change a symbol", "[symbol_index]") {
   OwnModules modules;
-  const auto begin = reinterpret_cast<Address>(+symbol_index_begin);
-  const auto end = reinterpret_cast<Address>(+symbol_index_end);
-  Dwfl_Module* own = dwfl_addrmodule(modules.get(), begin);
-  REQUIRE(own != nullptr);
+  Dwfl_Module* own = modules.of_this_file();
   std::vector<Address> addresses(end - begin + 16);
   std::iota(addresses.begin(), addresses.end(), begin - 8);
   std::vector<std::string> expected;
@@ -208,16 +208,12 @@ std::vector<std::byte> file_of_an_absurd_size() {
   constexpr std::size_t kSymbols = 0x100, kNames = 0x200, kSections = 0x300;
   constexpr auto kText = std::to_array("\0absurd\0inner");
   std::vector<std::byte> file;
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
+  Elf64_Ehdr header = elf_header(1);
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_ident[EI_VERSION] = header.e_version = EV_CURRENT;
   header.e_type = ET_EXEC;
   header.e_machine = EM_X86_64;
-  header.e_ehsize = header.e_phoff = sizeof header;
-  header.e_phentsize = sizeof(Elf64_Phdr);
-  header.e_phnum = 1;
+  header.e_ehsize = sizeof header;
   header.e_shoff = kSections;
   header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_shnum = 4;
