@@ -9,9 +9,9 @@
 // mostly does if its events come in bursts, the new period begins with the first event of a burst,
 // and the old one has ended with the last of another. So the first samples of a period, and its
 // last ones, are the same few of a loop each time. A random number of them is left out at both
-// ends; the other samples stand for their events, too. Without the first, or without the last, the
-// share of a path that has 75 % of such events is up to 4 % off
-// (tests/unit/perf/event_period_test.cc).
+// ends; the other samples stand for their events, too. What is left of the error is in each change,
+// so periods change seldom: with 13 changes a second, the share of a path that has 75 % of such
+// events was up to 4 % too large (docs/lab/2026-11.md).
 #pragma once
 
 #include <cstdint>

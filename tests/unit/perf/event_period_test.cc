@@ -86,6 +86,44 @@ TEST_CASE("events in bursts have their shares", "[perf]") {
   CHECK(std::sqrt(squares / kRuns - mean * mean) < 0.01);
 }
 
+// Returns a random number by which a period is drawn anew, so many samples still count before, and
+// so many are left out after it.
+std::uint64_t random_for(std::uint64_t before, std::uint64_t after) {
+  return before << 48U | after << 32U;
+}
+
+// Returns the period after a sample of an event, whose count is 31.
+EventPeriod after_one_sample() {
+  EventPeriod period(31, 1);
+  CHECK(period.worth(31) == 31);
+  return period;
+}
+
+TEST_CASE("samples are left out at both ends of a period", "[perf]") {
+  const std::uint64_t before = GENERATE(range(0, 8)), after = GENERATE(range(0, 8));
+  CAPTURE(before, after);
+  EventPeriod period = after_one_sample();
+  std::uint64_t count = 31;
+  auto next = period.adapt(kMost, random_for(before, after));
+  CHECK(next.has_value() == (before == 0));
+  for (std::uint64_t i = 0; i < before; ++i) CHECK(period.worth(count += 31) == 31);
+  if (before > 0) {
+    CHECK_FALSE(period.worth(count += 31));
+    next = period.adapt(kMost, random_for(before, after));
+  }
+  REQUIRE(next);
+  period.was_set(count, count);
+  CHECK_FALSE(period.worth(count += 1));  // out of its turn
+  for (std::uint64_t i = 0; i < after; ++i) CHECK_FALSE(period.worth(count += *next));
+  CHECK(period.worth(count += *next) > *next);  // it stands for those that were left out, too
+}
+
+TEST_CASE("a change does not wait for samples that do not come", "[perf]") {
+  EventPeriod period = after_one_sample();
+  for (int i = 0; i < 7; ++i) CHECK_FALSE(period.adapt(kMost, random_for(7, 0)));
+  CHECK(period.adapt(kMost, random_for(7, 0)));
+}
+
 TEST_CASE("few events are all sampled, and many soon are not", "[perf]") {
   Thread thread(1);
   for (int i = 0; i < 100; ++i) thread.adapt();
