@@ -219,7 +219,13 @@ CASES = [
     # Early findings are said in the first run, which does not end here.
     Case("end_to_end_sleeps", ("run", "--end-to-end", "-o", "{log}", "--", "sleep", "300"),
          exit=(3,), alone=True,
-         during=said(r"the program has not ended in \d+ s; the target used no CPU time: it waits")),
+         during=said(r"the program has not ended in \d+ s; the target used no CPU time( in the last "
+                     r"\d+ s)?: it waits")),
+    Case("end_to_end_sleeps_after_work", ("run", "--end-to-end", "-o", "{log}", "--", "/usr/bin/python3",
+                                          "-c", "import time; sum(range(10**7)); time.sleep(300)"),
+         exit=(3,), alone=True,
+         during=said(r"the program has not ended in \d+ s; the target used no CPU time in the last "
+                     r"\d+ s: it waits")),
     Case("end_to_end_out_of_scope", ("run", "--end-to-end", "--scope-binary", "nosuch*", "-o", "{log}",
                                      "--", *FIGURE1), exit=(3,), alone=True,
          during=said(r"none of \d+ samples has a frame in scope")),

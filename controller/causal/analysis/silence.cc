@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "controller/base/number.h"
 
 namespace causalctl::causal {
 namespace {
 
-// A process that only waits uses less CPU time than this share of the time that it was watched.
+// A process that only waits uses less CPU time than this share of the time.
 constexpr double kIdleShare = 0.001;
 constexpr double kOften = 0.01;  // a function with this share of the samples or stacks does run
 
@@ -27,15 +28,26 @@ std::string of_function_that_runs(const Silence& silence) {
   return seen + ", but does not pass this place; take another line of it";
 }
 
-std::string of_idle_target(const TargetState& target) {
-  return target.waits_for.empty()
-             ? "the target used no CPU time: it waits; give it load"
-             : fmt::format("the target used no CPU time: it waits for {}; give it load",
-                           target.waits_for);
+bool is_idle(Nanoseconds cpu_ns, Nanoseconds passed_ns) {
+  return static_cast<double>(cpu_ns) < kIdleShare * static_cast<double>(passed_ns);
 }
 
-Nanoseconds seconds_of(const Silence& silence) {
-  return std::max<Nanoseconds>(1, silence.watched_ns / kSecond);
+Nanoseconds seconds_of(Nanoseconds passed_ns) {
+  return std::max<Nanoseconds>(1, passed_ns / kSecond);
+}
+
+std::string of_idle_target(const TargetState& target, std::string_view since = "") {
+  return fmt::format("the target used no CPU time{}: it waits{}; give it load", since,
+                     target.waits_for.empty() ? "" : " for " + target.waits_for);
+}
+
+// Returns the empty string for a target that runs.
+std::string of_target_at_rest(const Silence& silence) {
+  if (silence.target.stopped) {
+    return "the target is stopped by a signal (SIGSTOP); kill -CONT lets it go on";
+  }
+  if (silence.target.frozen) return "the target is frozen by its control group; thaw it";
+  return is_idle(silence.cpu_ns, silence.watched_ns) ? of_idle_target(silence.target) : "";
 }
 
 bool visited(const ThroughputCount& point) { return point.visits > 0; }
@@ -72,11 +84,7 @@ NoResult without_experiment(const Run& run) {
 
 std::string reason_of(const Silence& silence) {
   using Kind = PointCode::Kind;
-  if (silence.target.stopped) {
-    return "the target is stopped by a signal (SIGSTOP); kill -CONT lets it go on";
-  }
-  if (silence.target.frozen) return "the target is frozen by its control group; thaw it";
-  if (is_at_rest(silence)) return of_idle_target(silence.target);
+  if (std::string rest = of_target_at_rest(silence); !rest.empty()) return rest;
   if (silence.code.kind == Kind::system_call) {
     return "no thread makes this system call under the present load";
   }
@@ -96,18 +104,18 @@ std::string reason_of(const Silence& silence) {
 }
 
 std::string describe(const Silence& silence) {
-  return fmt::format("{}: no visit in {} s; {}", silence.point, seconds_of(silence),
+  return fmt::format("{}: no visit in {} s; {}", silence.point, seconds_of(silence.watched_ns),
                      reason_of(silence));
 }
 
-bool is_at_rest(const Silence& silence) {
-  return silence.target.stopped || silence.target.frozen ||
-         static_cast<double>(silence.cpu_ns) < kIdleShare * static_cast<double>(silence.watched_ns);
-}
-
-std::string describe_unended(const Silence& silence) {
-  return fmt::format("the program has not ended in {} s; {}", seconds_of(silence),
-                     reason_of(silence));
+std::optional<std::string> describe_unended(const Silence& silence) {
+  std::string rest = of_target_at_rest(silence);
+  if (rest.empty() && is_idle(silence.lately_cpu_ns, silence.lately_ns)) {
+    rest = of_idle_target(silence.target,
+                          fmt::format(" in the last {} s", seconds_of(silence.lately_ns)));
+  }
+  if (rest.empty()) return std::nullopt;
+  return fmt::format("the program has not ended in {} s; {}", seconds_of(silence.watched_ns), rest);
 }
 
 std::optional<NoResult> no_result(const Run& run) {

@@ -20,6 +20,8 @@ struct Silence {
   Nanoseconds watched_ns = 0;
   TargetState target;
   Nanoseconds cpu_ns = 0;               // CPU time that the target used meanwhile
+  Nanoseconds lately_ns = 0;            // the last part of the time that it was watched
+  Nanoseconds lately_cpu_ns = 0;        // CPU time that the target used in that part
   std::uint64_t samples = 0;            // samples of the target
   std::uint64_t in_function = 0;        // samples in the point's function
   std::uint64_t stacks = 0;             // call stacks that were examined
@@ -32,11 +34,10 @@ struct Silence {
 std::string reason_of(const Silence& silence);
 // Returns a sentence, as "item_done: no visit in 5 s; the target …".
 std::string describe(const Silence& silence);
-// Returns whether the reason is that the target is stopped, is frozen, or waits.
-bool is_at_rest(const Silence& silence);
 // Returns a sentence about a program that should end by itself, as "the program has not ended in 5
-// s; the target …".
-std::string describe_unended(const Silence& silence);
+// s; the target …", if the target is stopped, is frozen, or waits: it used no CPU time lately. What
+// it used before, as to start, tells nothing.
+std::optional<std::string> describe_unended(const Silence& silence);
 
 struct NoResult {
   std::string what;

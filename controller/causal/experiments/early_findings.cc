@@ -76,7 +76,10 @@ EarlyFindings::EarlyFindings(const EngineParts& parts, const Engine& engine,
   parts_.attribution.watch(std::move(codes));
 }
 
-void EarlyFindings::begin(Nanoseconds now_ns) { begun_ns_ = polled_ns_ = now_ns; }
+void EarlyFindings::begin(Nanoseconds now_ns) {
+  begun_ns_ = polled_ns_ = now_ns;
+  earlier_use_ = later_use_ = {now_ns, engine_.cpu_time_ns()};
+}
 
 bool EarlyFindings::any_silent() const {
   for (std::uint32_t tag = 0; tag < parts_.point_codes.size(); ++tag) {
@@ -86,15 +89,21 @@ bool EarlyFindings::any_silent() const {
 }
 
 void EarlyFindings::poll() {
-  if (silence_said_ && elsewhere_said_ && names_asked_) return;
   const Nanoseconds now_ns = parts_.clock.now();
   if (now_ns - polled_ns_ < kPollEvery) return;
   polled_ns_ = now_ns;
+  remember_use(now_ns);
   const Nanoseconds passed_ns = now_ns - begun_ns_;
   if (!inlined_asked_ && passed_ns >= kAskAfter && any_silent()) ask_where_inlined();
   if (!names_asked_ && passed_ns >= kAskAfter) ask_for_other_names();
   if (!silence_said_ && passed_ns >= kSayAfter) say_what_is_silent(passed_ns);
   if (!elsewhere_said_) say_what_is_elsewhere();
+}
+
+void EarlyFindings::remember_use(Nanoseconds now_ns) {
+  if (now_ns - begun_ns_ < 2 * (later_use_.at_ns - begun_ns_)) return;
+  earlier_use_ = later_use_;
+  later_use_ = {now_ns, engine_.cpu_time_ns()};
 }
 
 void EarlyFindings::ask_where_inlined() {
@@ -124,9 +133,12 @@ Silence EarlyFindings::silence_of(std::uint32_t tag) {
   if (point.kind == Kind::begin) silence.point += " (begin)";
   if (point.kind == Kind::end) silence.point += " (end)";
   silence.code = parts_.point_codes[tag];
-  silence.watched_ns = parts_.clock.now() - begun_ns_;
+  const Nanoseconds now_ns = parts_.clock.now();
+  silence.watched_ns = now_ns - begun_ns_;
   if (parts_.target_state) silence.target = parts_.target_state();
   silence.cpu_ns = engine_.cpu_time_ns();
+  silence.lately_ns = now_ns - earlier_use_.at_ns;
+  silence.lately_cpu_ns = silence.cpu_ns - earlier_use_.cpu_ns;
   silence.samples = parts_.attribution.total();
   silence.in_function = parts_.attribution.seen_in(tag);
   if (!std::exchange(stacks_read_, true)) stacks_ = parts_.attribution.latest_stacks();
@@ -155,8 +167,8 @@ std::vector<std::string> EarlyFindings::silences() {
     const Silence silence = silence_of(tag);
     if (visits_ == Visits::throughout) {
       texts.push_back(describe(silence));
-    } else if (is_at_rest(silence)) {
-      texts.push_back(describe_unended(silence));
+    } else if (auto text = describe_unended(silence)) {
+      texts.push_back(std::move(*text));
     }
   }
   return texts;

@@ -43,6 +43,7 @@ class EarlyFindings {
   void ask_where_inlined();
   void ask_for_files();
   void ask_for_other_names();
+  void remember_use(Nanoseconds now_ns);
   Silence silence_of(std::uint32_t tag);
   std::vector<std::string> silences();
   void say_what_is_silent(Nanoseconds passed_ns);
@@ -56,6 +57,13 @@ class EarlyFindings {
   std::shared_ptr<Asked> asked_ = std::make_shared<Asked>();
   std::vector<std::vector<Address>> stacks_;  // call stacks from the survey
   bool stacks_read_ = false;
+  // What the target had used by then, at the last two of 250 ms, 500 ms, 1 s, 2 s, … after the
+  // begin. Since the earlier one, half to three quarters of all time have passed.
+  struct Use {
+    Nanoseconds at_ns = 0;
+    Nanoseconds cpu_ns = 0;
+  };
+  Use earlier_use_, later_use_;
   Nanoseconds begun_ns_ = 0;
   Nanoseconds polled_ns_ = 0;
   bool inlined_asked_ = false;

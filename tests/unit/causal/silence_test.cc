@@ -17,6 +17,7 @@ Silence uncalled() {
   silence.code = {PointCode::Kind::function, "item_done", {{100, 200}}};
   silence.watched_ns = 5 * kSecond;
   silence.cpu_ns = 5 * kSecond;
+  silence.lately_ns = silence.lately_cpu_ns = 3 * kSecond;
   silence.samples = 2000;
   silence.stacks = 64;
   return silence;
@@ -62,19 +63,31 @@ TEST_CASE("a target that does not run is the first reason", "[causal][silence]")
 TEST_CASE("of a program that is to end by itself only that it does not run is told",
           "[causal][silence]") {
   Silence silence = uncalled();
-  CHECK_FALSE(is_at_rest(silence));
-  silence.cpu_ns = kMillisecond;
-  CHECK(is_at_rest(silence));
   silence.target.waits_for = "input on descriptor 0";
-  CHECK(describe_unended(silence) ==
-        "the program has not ended in 5 s; the target used no CPU time: it waits for input on "
-        "descriptor 0; give it load");
-  silence.cpu_ns = 5 * kSecond;
-  silence.target.stopped = true;
-  CHECK(is_at_rest(silence));
-  silence.target = {};
-  silence.target.frozen = true;
-  CHECK(is_at_rest(silence));
+  CHECK_FALSE(describe_unended(silence).has_value());
+  SECTION("it never ran") {
+    silence.cpu_ns = silence.lately_cpu_ns = kMillisecond;
+    CHECK(describe_unended(silence) ==
+          "the program has not ended in 5 s; the target used no CPU time: it waits for input on "
+          "descriptor 0; give it load");
+  }
+  SECTION("it ran at first") {
+    silence.cpu_ns = kSecond;
+    silence.lately_cpu_ns = kMillisecond;
+    CHECK(describe_unended(silence) ==
+          "the program has not ended in 5 s; the target used no CPU time in the last 3 s: it waits "
+          "for input on descriptor 0; give it load");
+    // Whether a point is visited under load is seen while there is load.
+    CHECK_THAT(reason_of(silence), Contains("never sampled either"));
+  }
+  SECTION("it is stopped") {
+    silence.target.stopped = true;
+    CHECK_THAT(describe_unended(silence).value(), Contains("stopped by a signal"));
+  }
+  SECTION("it is frozen") {
+    silence.target.frozen = true;
+    CHECK_THAT(describe_unended(silence).value(), Contains("frozen"));
+  }
 }
 
 TEST_CASE("system calls and sampled lines have reasons of their own", "[causal][silence]") {
