@@ -70,7 +70,10 @@ std::string with_const_behind(std::string text) {
       at += kConst.size();
       continue;
     }
-    text.erase(at, kConst.size());
+    std::string moved;
+    for (; text.compare(at, kConst.size(), kConst) == 0; text.erase(at, kConst.size())) {
+      moved += " const";
+    }
     int depth = 0;
     std::size_t end = at;
     for (; end < text.size(); ++end) {
@@ -78,7 +81,8 @@ std::string with_const_behind(std::string text) {
       if (text[end] == '<' || text[end] == '(') ++depth;
       if (text[end] == '>' || text[end] == ')') --depth;
     }
-    text.insert(end, " const");
+    text.insert(end, moved);
+    ++at;  // of "(const const)" nothing is left that both could stand behind
   }
   return text;
 }

@@ -153,6 +153,18 @@ TEST_CASE("Functions are found as people write them", "[unwind]") {
   }
 }
 
+TEST_CASE("Where const stands does not matter", "[unwind]") {
+  CHECK(fit("tagged(const char*)", "_Z6taggedPKc") != Fit::none);
+  CHECK(fit("tagged(char const *)", "_Z6taggedPKc") != Fit::none);
+  CHECK(fit("tagged(char* const)", "_Z6taggedPKc") == Fit::none);
+  // Types of nothing but words that belong to something have an answer, too.
+  for (const std::string senseless :
+       {"(const )", "(const const)", "(const const const )", "(const, const const)"}) {
+    INFO(senseless);
+    CHECK(fit("tagged" + senseless, "_Z6taggedPKc") == Fit::none);
+  }
+}
+
 TEST_CASE("Other functions are not meant", "[unwind]") {
   CHECK(fit("ns::enter(int)", "_ZN2ns5enterEii") == Fit::none);
   CHECK(fit("ent", "_ZN2ns5enterEii") == Fit::none);
