@@ -49,6 +49,11 @@ def recorded(options, folder, *words):
     return json.loads(done.stdout[done.stdout.index("{"):])
 
 
+def is_recording(log):
+    """Whether a log has samples. They are written each second."""
+    return log.exists() and '"metrics":["samples"' in log.read_text()
+
+
 def check_alive(pid):
     """A child that has ended takes signal 0, until its parent has waited for it."""
     state = pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2]
@@ -242,7 +247,7 @@ def test_killed_recording_is_readable(options, program, tmp_path):
             with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet"],
                                   cwd=tmp_path) as controller:
                 log = tmp_path / "callpath.jsonl"
-                assert wait_until(lambda: log.exists() and '"metrics":["samples"' in log.read_text(), 20)
+                assert wait_until(lambda: is_recording(log), 20)
                 time.sleep(0.3)
                 controller.kill()
             check_alive(pid)
@@ -259,7 +264,7 @@ def test_interrupt_ends_it_with_a_report(options, program, tmp_path):
     with running(program) as pid:
         with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet"], cwd=tmp_path,
                               stdout=subprocess.PIPE, text=True) as controller:
-            time.sleep(1.5)
+            assert wait_until(lambda: is_recording(tmp_path / "callpath.jsonl"), 20)
             controller.send_signal(signal.SIGINT)
             text, _ = controller.communicate(timeout=30)
         assert controller.returncode == 0 and "CPU time" in text, text
@@ -271,7 +276,7 @@ def test_target_that_ends(options, program, tmp_path):
     with running(program) as pid:
         with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet"], cwd=tmp_path,
                               stdout=subprocess.PIPE, text=True) as controller:
-            time.sleep(1.5)
+            assert wait_until(lambda: is_recording(tmp_path / "callpath.jsonl"), 20)
             os.kill(pid, signal.SIGKILL)
             text, _ = controller.communicate(timeout=30)
         assert controller.returncode == 0 and "CPU time" in text, text

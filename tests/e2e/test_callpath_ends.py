@@ -61,5 +61,5 @@ def test_assembly_with_much_on_the_stack(options, tmp_path):
         report = recorded(options, tmp_path, pid, "--duration", "2s")
     chains = report["chains"]
     cut = sum(count for path, count in samples_by_path(report) if "caller" not in path)
-    assert chains["complete"] + chains["incomplete"] > 400
-    assert cut <= chains["incomplete"], chains
+    assert chains["complete"] + chains["incomplete"] > 50
+    assert 0 < cut <= chains["incomplete"], chains

@@ -44,7 +44,7 @@ def test_few_page_faults_are_all_counted(options, program, tmp_path):
     with working(program, "pages", "50000") as pid:
         report = recorded(options, tmp_path, pid, "--duration", "2s", "--event", "page-faults")
     rounds = Tree(report).sum("page-faults", "touches") / 256
-    assert 10 < rounds < 40, rounds
+    assert 10 < rounds <= report["wall_ns"] / 50e6 + 1, rounds
 
 
 def test_bytes_and_calls_of_a_system_call(options, program, tmp_path):

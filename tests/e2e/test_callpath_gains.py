@@ -48,6 +48,8 @@ def test_refused(options, paths, words, message):
 @pytest.mark.full  # it profiles for half a minute
 def test_gains_of_a_pipeline(options, tmp_path):
     """The consumer sets the pace; the producer, which takes a third of the samples, gains nothing."""
+    if options.no_figures:
+        pytest.skip("a profile of 40 s beside other tests may have no verdict: not with --no-figures")
     with running_target(options, "pipeline") as pid:
         for words in (("attach", pid, "--progress", "item_done", "--duration", "40s", "-o", "profile.jsonl"),
                       ("callpath", pid, "--duration", "5s")):

@@ -137,6 +137,11 @@ TEST_CASE("a run without an experiment says why there is none", "[causal][silenc
   run.reason = EndReason::duration;
   CHECK_THAT(no_result(run).value().what, Contains("used no CPU time"));
   run.losses.samples_total = 700;
+  // All wait for debug information.
+  CHECK_THAT(no_result(run).value().what, Contains("it ended before the first experiment"));
+  run.losses.samples_unknown = 349;
+  CHECK_THAT(no_result(run).value().what, Contains("it ended before the first experiment"));
+  run.losses.samples_unknown = 350;
   CHECK_THAT(no_result(run).value().what, Contains("none of 700 samples fell in code in scope"));
   run.samples = {{{"f", false, "f", "", 0}, 700, 0}};
   CHECK_THAT(no_result(run).value().what, Contains("it ended before the first experiment"));
