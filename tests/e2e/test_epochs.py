@@ -80,15 +80,14 @@ def test_library_that_is_unloaded_begins_an_epoch(options, tmp_path):
         #include <dlfcn.h>
         #include <signal.h>
         #include <stdio.h>
+        static volatile sig_atomic_t told = 0;
+        static void tell(int number) { told = number; }
         int main(void) {
+          signal(SIGUSR1, tell);
           void* library = dlopen("./libfirst.so", RTLD_NOW);
-          sigset_t signals;
-          sigemptyset(&signals);
-          sigaddset(&signals, SIGUSR1);
-          sigprocmask(SIG_BLOCK, &signals, NULL);
           puts("ready");
           fflush(stdout);
-          sigwaitinfo(&signals, NULL);
+          while (!told) continue;
           dlclose(library);
           for (volatile long i = 0;; ++i) continue;
         }""")
@@ -96,8 +95,8 @@ def test_library_that_is_unloaded_begins_an_epoch(options, tmp_path):
     compiled(tmp_path, source, "unloads")
     with running(tmp_path / "unloads", cwd=tmp_path) as pid:
         with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet", "--epoch", "dlopen",
-                               "--format", "json"], cwd=tmp_path, stdout=subprocess.PIPE,
-                              text=True) as controller:
+                               "--format", "json", "--duration", "60s"], cwd=tmp_path,
+                              stdout=subprocess.PIPE, text=True) as controller:
             assert wait_until(lambda: is_recording(tmp_path / "callpath.jsonl"), 20)
             os.kill(pid, signal.SIGUSR1)
             time.sleep(1)
