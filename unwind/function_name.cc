@@ -82,7 +82,7 @@ std::string with_const_behind(std::string text) {
       if (text[end] == '>' || text[end] == ')') --depth;
     }
     text.insert(end, moved);
-    ++at;  // of "(const const)" nothing is left that both could stand behind
+    ++at;  // in "(const const)" they would stand here again, behind nothing
   }
   return text;
 }

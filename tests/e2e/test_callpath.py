@@ -49,9 +49,18 @@ def recorded(options, folder, *words):
     return json.loads(done.stdout[done.stdout.index("{"):])
 
 
-def is_recording(log):
-    """Whether a log has samples. They are written each second."""
-    return log.exists() and '"metrics":["samples"' in log.read_text()
+@contextlib.contextmanager
+def recording(options, folder, pid, *words):
+    """Yields a recorder of the process once its log has samples, which are written each second. It does
+    not outlive the block."""
+    log = folder / "callpath.jsonl"
+    with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet", *words], cwd=folder,
+                          stdout=subprocess.PIPE, text=True) as recorder:
+        try:
+            assert wait_until(lambda: log.exists() and '"metrics":["samples"' in log.read_text(), 20)
+            yield recorder
+        finally:
+            recorder.kill()
 
 
 def check_alive(pid):
@@ -244,13 +253,11 @@ def test_every_format_of_one_recording(options, program, tmp_path):
 def test_killed_recording_is_readable(options, program, tmp_path):
     with running(program) as pid:
         for _ in range(3):
-            with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet"],
-                                  cwd=tmp_path) as controller:
-                log = tmp_path / "callpath.jsonl"
-                assert wait_until(lambda: is_recording(log), 20)
+            with recording(options, tmp_path, pid) as controller:
                 time.sleep(0.3)
                 controller.kill()
             check_alive(pid)
+            log = tmp_path / "callpath.jsonl"
             schemas.check_log(log)
             done = run(options, "report", "callpath.jsonl", "--format", "json", folder=tmp_path)
             assert done.returncode == 0, done.stderr
@@ -262,9 +269,7 @@ def test_killed_recording_is_readable(options, program, tmp_path):
 
 def test_interrupt_ends_it_with_a_report(options, program, tmp_path):
     with running(program) as pid:
-        with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet"], cwd=tmp_path,
-                              stdout=subprocess.PIPE, text=True) as controller:
-            assert wait_until(lambda: is_recording(tmp_path / "callpath.jsonl"), 20)
+        with recording(options, tmp_path, pid) as controller:
             controller.send_signal(signal.SIGINT)
             text, _ = controller.communicate(timeout=30)
         assert controller.returncode == 0 and "CPU time" in text, text
@@ -274,9 +279,7 @@ def test_interrupt_ends_it_with_a_report(options, program, tmp_path):
 
 def test_target_that_ends(options, program, tmp_path):
     with running(program) as pid:
-        with subprocess.Popen([options.causalctl, "callpath", str(pid), "--quiet"], cwd=tmp_path,
-                              stdout=subprocess.PIPE, text=True) as controller:
-            assert wait_until(lambda: is_recording(tmp_path / "callpath.jsonl"), 20)
+        with recording(options, tmp_path, pid) as controller:
             os.kill(pid, signal.SIGKILL)
             text, _ = controller.communicate(timeout=30)
         assert controller.returncode == 0 and "CPU time" in text, text

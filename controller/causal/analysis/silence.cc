@@ -70,7 +70,7 @@ NoResult without_experiment(const Run& run) {
             "give it load while it is profiled; the warnings above say more"};
   }
   const bool known = 2 * run.losses.samples_unknown >= run.losses.samples_total;
-  if (charged == 0 && known) {  // otherwise most still waited for debug information
+  if (charged == 0 && known) {  // otherwise most samples still waited for debug information
     return {fmt::format("no result: none of {} samples fell in code in scope",
                         run.losses.samples_total),
             "the warnings above name the code that runs; --scope-binary and --scope-file choose"};

@@ -57,7 +57,7 @@ class EarlyFindings {
   std::shared_ptr<Asked> asked_ = std::make_shared<Asked>();
   std::vector<std::vector<Address>> stacks_;  // call stacks from the survey
   bool stacks_read_ = false;
-  // What the target had used by then, at the last two of 250 ms, 500 ms, 1 s, 2 s, … after the
+  // The CPU time that the target had used at the last two of 250 ms, 500 ms, 1 s, 2 s, … after the
   // begin. Since the earlier one, half to three quarters of all time have passed.
   struct Use {
     Nanoseconds at_ns = 0;

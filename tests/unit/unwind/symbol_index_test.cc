@@ -179,6 +179,7 @@ TEST_CASE("symbols are those that libdwfl finds", "[symbol_index]") {
   CHECK(labels > 3);
   CHECK_THAT(by_index(index, begin + 3), Catch::StartsWith("si_global_inside "));
   constexpr Address kAbsolute = 0x123456;
+  CHECK_FALSE(by_libdwfl(own, kAbsolute).empty());
   for (const Address address : {kAbsolute - 1, kAbsolute, kAbsolute + 1}) {
     INFO(std::hex << address);
     CHECK(by_index(index, address) == by_libdwfl(own, address));
