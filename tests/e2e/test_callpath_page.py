@@ -89,10 +89,8 @@ def with_data(file, data):
 
 
 def settle(page):
-    """Waits until the frames have grown to their widths and have their names."""
-    page.wait(f"{FRAMES}.length > 0 && {FRAMES}.every((frame) => "
-              "frame.querySelector('rect').getAttribute('width') === frame.getAttribute('width') && "
-              "(frame.querySelector('div').textContent !== '' || frame.getAttribute('width') < 35))")
+    """Waits until the frames are drawn."""
+    page.wait(f"{FRAMES}.length > 0")
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +99,6 @@ def opened(options, tmp_path_factory):
         pytest.skip("Chromium is not installed (apt-get install chromium)")
     folder = tmp_path_factory.mktemp("page")
     page = page_of(options, log_of(folder), folder / "page.html")
-    if "d3-flame-graph" not in page.read_text():
-        pytest.skip("this build has no flame graph: run scripts/fetch_web_libraries, then scripts/build")
     with browser.Browser(folder / "browser") as chromium:
         chromium.call("Emulation.setEmulatedMedia",
                       features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
@@ -135,7 +131,7 @@ def frame(name, number=0):
 def width(page, name, number=0):
     """Returns the share of the graph's width that a frame has."""
     settle(page)
-    return page.run(f"{frame(name, number)}.getAttribute('width') / "
+    return page.run(f"{frame(name, number)}.querySelector('rect').getAttribute('width') / "
                     "document.querySelector('#flame svg').getAttribute('width')")
 
 
@@ -306,7 +302,7 @@ def test_shows_how_often_calls_are_made(page_of_calls):
     assert not any(cell for name, cell in rows.items() if name != "copy"), rows
     assert "Of 2 places whose calls were watched, 1 have no rate" in text(page, "notes")
     below_parse = f"{FRAMES}.filter((frame) => frame.getAttribute('name') === 'copy').sort((a, b) =>" \
-        " a.getAttribute('width') - b.getAttribute('width'))"
+        " a.getBoundingClientRect().width - b.getBoundingClientRect().width)"
     page.hover(f"{below_parse}[0]")
     page.wait("!document.getElementById('tip').hidden")
     assert words in text(page, "tip") and "longer than" in text(page, "tip"), text(page, "tip")
@@ -368,7 +364,7 @@ def test_fits_and_is_legible(page, size, theme):
       const ratio = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
       const texts = [...document.querySelectorAll('h1, dt, dd, #drawn, #functions td, #functions small')].map(
         (each) => ratio(light(getComputedStyle(each).color), light(getComputedStyle(document.body).backgroundColor)));
-      const frames = [...document.querySelectorAll('#flame g.frame')].map((each) => ratio(
+      const frames = [...document.querySelectorAll('#flame g.frame:has(div)')].map((each) => ratio(
         light(getComputedStyle(each.querySelector('div')).color), light(each.querySelector('rect').getAttribute('fill'))));
       return Math.min(...texts, ...frames);
     })()""")
@@ -425,19 +421,6 @@ def test_colours_by_slope(opened, tmp_path):
     assert f"{gain} 67%" in fill(chromium, "parse") and f"{gain} 83%" in fill(chromium, "main")
     assert fill(chromium, HOSTILE).startswith("#")  # grey
     assert f"{gain} 100%" not in fill(chromium, "reply") and fill(chromium, "reply").startswith("#")
-    assert chromium.complaints() == []
-
-
-def test_build_without_libraries_has_the_table(opened, tmp_path):
-    chromium, file = opened
-    html = file.read_text()
-    begin = html.index("<script>", html.index('id="data">'))
-    bare = tmp_path / "bare.html"
-    bare.write_text(html[:begin] + html[html.index("<script>", begin + 1):])
-    chromium.load(bare)
-    assert chromium.run("document.getElementById('missing').offsetHeight") > 0
-    assert "copy" in chromium.run(ROW_NAMES)
-    search(chromium, "pars", "30 ms (30.0 %)")
     assert chromium.complaints() == []
 
 

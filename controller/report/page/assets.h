@@ -1,6 +1,6 @@
 // The scripts, styles and texts that pages are made of. They are files of the repository (assets/
-// in this folder and in those of the reports), and the libraries that scripts/fetch_web_libraries
-// gets; embed.py writes them into the program when it is built.
+// in this folder and in those of the reports), which embed.py writes into the program when it is
+// built.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ struct Asset {
   std::string_view text;
 };
 
-// Written by embed.py. `libraries.js` and `licences.txt` are empty in a build without libraries.
+// Written by embed.py.
 const std::vector<Asset>& all_assets();
 
 }  // namespace causalctl::report::page

@@ -20,18 +20,20 @@ const Asset& asset(std::string_view name) {
 }
 
 std::vector<const Asset*> scripts_of(const Page& page) {
-  std::vector<const Asset*> scripts = {&asset("libraries.js"), &asset("page/page.js"),
-                                       &asset("page/table.js")};
+  std::vector<const Asset*> scripts = {&asset("page/page.js"), &asset("page/table.js")};
   for (const std::string_view name : page.scripts) scripts.push_back(&asset(name));
   return scripts;
 }
 
-// The flame graph's library makes a style element, so styles are not told apart by hashes. No style
-// can load anything.
-std::string policy(const std::vector<const Asset*>& scripts) {
-  std::string text = "default-src 'none'; base-uri 'none'; form-action 'none'; ";
-  text += "style-src 'unsafe-inline'; script-src";
-  for (const Asset* script : scripts) text += fmt::format(" 'sha256-{}'", script->sha256);
+std::vector<const Asset*> styles_of(const Page& page) {
+  std::vector<const Asset*> styles = {&asset("page/page.css")};
+  for (const std::string_view name : page.styles) styles.push_back(&asset(name));
+  return styles;
+}
+
+std::string hashes(const std::vector<const Asset*>& assets) {
+  std::string text;
+  for (const Asset* each : assets) text += fmt::format(" 'sha256-{}'", each->sha256);
   return text;
 }
 
@@ -51,19 +53,6 @@ std::string header(const Page& page) {
   }
   return html + "</dl>\n" + list("warnings", page.warnings) + list("notes", page.notes) +
          "</header>\n";
-}
-
-std::string footer() {
-  std::string html =
-      "<footer>\n<p>Made by causalctl. This file is complete: it loads nothing.</p>\n";
-  const std::string_view licences = asset("licences.txt").text;
-  if (!licences.empty()) {
-    html += fmt::format(
-        "<details><summary>Flame graph by d3-flame-graph (Apache License 2.0) and D3 (ISC): "
-        "licences</summary><pre>{}</pre></details>\n",
-        escaped(licences));
-  }
-  return html + "</footer>\n";
 }
 
 // JSON has a `<` in strings only.
@@ -110,17 +99,20 @@ std::string escaped(std::string_view text) {
 }
 
 std::string render(const Page& page) {
-  const std::vector<const Asset*> scripts = scripts_of(page);
+  const std::vector<const Asset*> scripts = scripts_of(page), styles = styles_of(page);
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; "
+      "form-action 'none'; style-src{}; script-src{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{}</title>\n<style>\n{}",
-      policy(scripts), text_of(page.heading), asset("page/page.css").text);
-  for (const std::string_view name : page.styles) html += asset(name).text;
-  html += "</style>\n</head>\n<body>\n" + header(page) + "<main>\n";
+      "<title>{}</title>\n",
+      hashes(styles), hashes(scripts), text_of(page.heading));
+  for (const Asset* style : styles) html += fmt::format("<style>{}</style>\n", style->text);
+  html += "</head>\n<body>\n" + header(page) + "<main>\n";
   html += asset(page.body).text;
-  html += "</main>\n" + footer();
+  html +=
+      "</main>\n<footer>\n<p>Made by causalctl. This file is complete: it loads "
+      "nothing.</p>\n</footer>\n";
   html += "<script type=\"application/json\" id=\"data\">" + inert(page.data) + "</script>\n";
   for (const Asset* script : scripts) {
     html += fmt::format("<script>{}</script>\n", script->text);

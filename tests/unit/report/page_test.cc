@@ -195,16 +195,19 @@ TEST_CASE("no name can leave the place in which it stands", "[report][callpath][
   }
 }
 
-TEST_CASE("a page lets only its own scripts run, and loads nothing", "[report][callpath][page]") {
+TEST_CASE("a page lets only its own scripts and styles count, and loads nothing",
+          "[report][callpath][page]") {
   const std::string html = callpath::render_html(small());
   const std::string policy =
       between(html, "<meta http-equiv=\"Content-Security-Policy\" content=\"", "\">");
   CHECK_THAT(policy, Contains("default-src 'none'"));
   for (const page::Asset& asset : page::all_assets()) {
-    if (!asset.name.ends_with(".js")) continue;
+    if (asset.name.ends_with(".html")) continue;
     INFO(asset.name);
+    const std::string element = asset.name.ends_with(".js") ? "script" : "style";
     CHECK_THAT(policy, Contains("'sha256-" + std::string(asset.sha256) + "'"));
-    CHECK_THAT(html, Contains("<script>" + std::string(asset.text) + "</script>"));
+    CHECK_THAT(html,
+               Contains("<" + element + ">" + std::string(asset.text) + "</" + element + ">"));
   }
   const std::regex loads(R"(<(link|iframe|object|embed|base|form)\b|\bsrc=|@import|url\()",
                          std::regex::icase);

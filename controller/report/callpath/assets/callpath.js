@@ -88,8 +88,7 @@
       `${causal.grouped(count)} of ${causal.grouped(all)} frames are drawn.${left_out}${pruned}`;
   };
 
-  const has_graph = typeof flamegraph !== "undefined" && columns[state.column].total > 0;
-  const flame = has_graph ? new causal.Flame(elements.flame, elements.tip, { tip_of, pointed, drawn }) : null;
+  const flame = columns[state.column].total > 0 ? new causal.Flame(elements.flame, elements.tip, { tip_of, pointed, drawn }) : null;
 
   // The paths through what is searched: a path on which it occurs several times counts once.
   const search_graph = () => {
@@ -197,7 +196,7 @@
     causal.choices(elements.roots, [["callers", "callers first"], ["callees", "callees first"]],
       (roots) => { state.from_callees = roots === "callees"; show(); });
     causal.choices(elements.direction, [["down", "down (icicles)"], ["up", "up (flames)"]],
-      (direction) => { flame?.set_up(direction === "up"); flame?.redraw(); });
+      (direction) => { flame?.set_up(direction === "up"); });
     causal.choices(elements.colors, modes.map(({ name, title }) => [name, title]), (name) => {
       state.mode = modes.find((mode) => mode.name === name);
       show();
@@ -217,10 +216,8 @@
     });
   };
 
-  elements.missing.hidden = typeof flamegraph !== "undefined";
   for (const id of ["detail", "roots", "direction", "colors", "reset"]) elements[id].disabled = !flame;
   prepare_controls();
-  flame?.set_up(false);
   show();
   elements.clear.disabled = true;
 })();

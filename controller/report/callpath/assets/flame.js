@@ -1,34 +1,50 @@
-// The flame graph: the library d3-flame-graph (which lays out, draws and zooms), and what it lacks:
-// keys, a tip with all values, colours by mode, and a search whose result the page chooses.
+// The flame graph: lays out and draws the frames of a tree (paths.js), zooms, marks what is searched, and has
+// keys and a tip. Only frames that are wide enough to be seen become elements, so that a tree of 50,000 nodes
+// has some hundred of them.
 "use strict";
 
 causal.Flame = class {
   static ROW = 18;       // pixels
   static NARROWEST = 2;  // pixels of a frame that is drawn; zooming makes frames wider
+  static NAMED = 35;     // pixels of a frame into which its name is written
 
   // `tip_of(node)` returns the content of the tip, `pointed(node)` is called for the frame that the
   // mouse or the keys point at (null: none), and `drawn(count)` after each drawing.
   constructor(container, tip, { tip_of, pointed, drawn }) {
     Object.assign(this, { container, tip, tip_of, pointed, drawn });
     this.column = 0;
-    this.found = null;  // set of nodes
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.chart = flamegraph.default()
-      .width(container.clientWidth)
-      .cellHeight(causal.Flame.ROW)
-      .minFrameSize(causal.Flame.NARROWEST)
-      .transitionDuration(calm ? 0 : 200)
-      .resetHeightOnZoom(true)
-      .getName((drawing) => drawing.data.name)
-      .getValue((node) => node.total[this.column])
-      .label(() => "")  // of the library's own details, which the page does not use
-      .tooltip(this.tooltip())
-      .onClick((drawing) => { this.current = drawing.data; this.after(); })
-      .setColorMapper((drawing) => this.color(drawing.data));
+    this.root = null;
+    this.zoomed = null;        // the node that has the whole width (null: the root)
+    this.current = null;       // the node that was clicked, or that the keys have reached
+    this.found = null;         // set of nodes
+    this.frames = new Map();   // from a node that is drawn to its frame
+    this.node_of = new Map();  // and back
+    this.svg = causal.Flame.element("svg", {});
+    container.append(this.svg);
+    const node_at = (event) => this.node_of.get(event.target.closest(".frame"));
+    this.svg.addEventListener("click", (event) => {
+      const node = node_at(event);
+      if (node) this.zoom(node);
+    });
+    this.svg.addEventListener("mousemove", (event) => {
+      const node = node_at(event);
+      if (node) this.show_tip(node, event);
+      else this.hide_tip();
+    });
+    container.addEventListener("mouseleave", () => {
+      this.hide_tip();
+      this.pointed(this.current);
+    });
     container.addEventListener("keydown", (event) => this.key(event));
-    container.addEventListener("mouseleave", () => this.point(null));
-    container.addEventListener("blur", () => this.tooltip_hidden());
+    container.addEventListener("blur", () => this.hide_tip());
     new ResizeObserver(causal.later(() => this.resized(), 50)).observe(container);
+  }
+
+  static element(tag, attributes, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
   }
 
   // Shows another tree, or the same one by another column. Siblings with more come first.
@@ -38,39 +54,122 @@ causal.Flame = class {
       node.children.sort((a, b) => b.total[column] - a.total[column]);
     });
     if (this.root !== root) this.current = null;
+    if (this.root !== root || !(this.zoomed?.total[column] > 0)) this.zoomed = null;
     this.root = root;
-    if (this.started) {
-      this.chart.update(root);
-    } else {
-      this.started = true;
-      d3.select(this.container).datum(root).call(this.chart);
-    }
-    this.drawing_of = new Map();
-    d3.select(this.container).datum().each((drawing) => this.drawing_of.set(drawing.data, drawing));
-    if (this.zoomed() && !(this.zoomed().total[column] > 0)) this.reset();
-    else this.after();
-  }
-
-  redraw() {
-    this.chart.update();
-    this.after();
-  }
-
-  resized() {
-    const width = this.container.clientWidth;
-    if (!this.started || width === 0 || width === this.chart.width()) return;
-    this.chart.width(width);
-    this.redraw();
+    this.draw();
   }
 
   set_up(up) {
     this.up = up;
-    this.chart.inverted(!up);
+    this.draw();
   }
 
   mark(found) {
     this.found = found;
-    this.redraw();
+    this.paint();
+  }
+
+  zoom(node) {
+    this.current = node;
+    this.zoomed = node;
+    this.draw();
+  }
+
+  reset() {
+    this.zoomed = null;
+    this.draw();
+  }
+
+  resized() {
+    if (this.container.clientWidth !== this.width) this.draw();
+  }
+
+  // Returns how much of the column lies left of a node.
+  begin_of(node) {
+    let begin = 0;
+    for (let at = node; at.parent; at = at.parent) {
+      for (const sibling of at.parent.children) {
+        if (sibling === at) break;
+        begin += sibling.total[this.column];
+      }
+    }
+    return begin;
+  }
+
+  // Returns where each node lies that is wide enough to be drawn: {left, width} in pixels, and its depth.
+  layout() {
+    const top = this.zoomed ?? this.root;
+    const begin = this.begin_of(top);
+    const scale = this.width / top.total[this.column];
+    const places = new Map();
+    const todo = [{ node: this.root, from: 0, depth: 0 }];
+    for (const { node, from, depth } of todo) {  // those below a node are added while the loop runs
+      const left = Math.max(0, (from - begin) * scale);
+      const width = Math.min(this.width, (from + node.total[this.column] - begin) * scale) - left;
+      if (width < causal.Flame.NARROWEST) continue;
+      places.set(node, { left, width, depth });
+      let next = from;
+      for (const child of node.children) {
+        if (child.total[this.column] * scale < causal.Flame.NARROWEST) break;  // and so are those after it
+        todo.push({ node: child, from: next, depth: depth + 1 });
+        next += child.total[this.column];
+      }
+    }
+    return places;
+  }
+
+  draw() {
+    this.width = this.container.clientWidth;
+    if (!this.root || this.width === 0) return;
+    const places = this.layout();
+    for (const [node, frame] of this.frames) {
+      if (places.has(node)) continue;
+      frame.remove();
+      this.frames.delete(node);
+      this.node_of.delete(frame);
+    }
+    let rows = 0;
+    for (const { depth } of places.values()) rows = Math.max(rows, depth + 1);
+    const callers = new Set();  // of the node that is zoomed
+    for (let node = this.zoomed?.parent; node; node = node.parent) callers.add(node);
+    for (const [node, place] of places) {
+      const row = this.up ? rows - 1 - place.depth : place.depth;
+      this.place(this.frames.get(node) ?? this.new_frame(node), node, { ...place, top: row * causal.Flame.ROW });
+      this.frames.get(node).classList.toggle("fade", callers.has(node));
+    }
+    for (const [name, value] of Object.entries({ width: this.width, height: rows * causal.Flame.ROW })) {
+      this.svg.setAttribute(name, value);
+    }
+    this.paint();
+    this.drawn(places.size);
+  }
+
+  new_frame(node) {
+    const { element, ROW } = causal.Flame;
+    const frame = element("g", { class: "frame", name: node.name }, element("rect", { height: ROW }));
+    this.frames.set(node, frame);
+    this.node_of.set(frame, node);
+    this.svg.append(frame);
+    return frame;
+  }
+
+  place(frame, node, { left, width, top }) {
+    const { element, ROW, NAMED } = causal.Flame;
+    frame.setAttribute("transform", `translate(${left}, ${top})`);
+    const named = width >= NAMED;
+    if (!named) frame.children[1]?.remove();
+    else if (!frame.children[1]) {
+      const label = causal.element("div", { className: "label", textContent: node.name });
+      frame.append(element("foreignObject", { height: ROW }, label));
+    }
+    for (const each of frame.children) each.setAttribute("width", width);
+  }
+
+  paint() {
+    for (const [node, frame] of this.frames) {
+      frame.firstChild.setAttribute("fill", this.color(node));
+      frame.classList.toggle("current", node === this.current);
+    }
   }
 
   color(node) {
@@ -79,52 +178,21 @@ causal.Flame = class {
     return this.found ? causal.colors.pale(color) : color;
   }
 
-  // Returns the node that has the whole width: the first one that is neither faded nor hidden.
-  zoomed() {
-    let node = this.root;
-    while (node?.fade) node = node.children.find((child) => !child.hide);
-    return node === this.root ? null : node;
-  }
-
-  zoom(node) {
-    this.chart.zoomTo(this.drawing_of.get(node));
-  }
-
-  reset() {
-    this.chart.resetZoom();
-  }
-
-  // The library leaves two rows free, and sets the height and the classes at each drawing.
-  after() {
-    const svg = d3.select(this.container).select("svg");
-    const height = this.chart.height() - 2 * causal.Flame.ROW;
-    const top = this.up ? 2 * causal.Flame.ROW : 0;
-    svg.attr("height", height).attr("viewBox", `0 ${top} ${this.chart.width()} ${height}`);
-    const frames = svg.selectAll("g.frame").classed("current", (drawing) => drawing.data === this.current);
-    this.drawn(frames.size());
-  }
-
-  point(node) {
-    this.pointed(node ?? this.current);
-  }
-
-  tooltip() {
-    const tip = () => {};
-    tip.show = (event, { data }) => {
-      this.point(data);
-      this.tip.replaceChildren(...this.tip_of(data));
+  show_tip(node, { clientX, clientY }) {
+    if (this.tip.hidden || this.tipped !== node) {
+      this.pointed(node);
+      this.tip.replaceChildren(...this.tip_of(node));
       this.tip.hidden = false;
-      const { offsetWidth, offsetHeight } = this.tip;
-      const left = Math.min(event.clientX + 14, innerWidth - offsetWidth - 8);
-      const below = event.clientY + 18;
-      const top = below + offsetHeight > innerHeight ? event.clientY - offsetHeight - 10 : below;
-      Object.assign(this.tip.style, { left: `${Math.max(4, left)}px`, top: `${Math.max(4, top)}px` });
-    };
-    tip.hide = () => this.tooltip_hidden();
-    return tip;
+      this.tipped = node;
+    }
+    const { offsetWidth, offsetHeight } = this.tip;
+    const left = Math.min(clientX + 14, innerWidth - offsetWidth - 8);
+    const below = clientY + 18;
+    const top = below + offsetHeight > innerHeight ? clientY - offsetHeight - 10 : below;
+    Object.assign(this.tip.style, { left: `${Math.max(4, left)}px`, top: `${Math.max(4, top)}px` });
   }
 
-  tooltip_hidden() {
+  hide_tip() {
     this.tip.hidden = true;
   }
 
@@ -141,14 +209,14 @@ causal.Flame = class {
     if (event.key === "Enter" && at) return this.zoom(at);
     if (!["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
     event.preventDefault();
-    if (!at) next = this.zoomed() ?? this.root;
+    if (!at) next = this.zoomed ?? this.root;
     else if (event.key === to_parent) next = at.parent;
     else if (event.key === to_child) next = at.children.find((node) => node.total[this.column] > 0);
     else next = this.sibling(event.key === "ArrowLeft" ? -1 : 1);
     if (!next) return;
     this.current = next;
-    this.point(next);
-    this.after();
-    this.container.querySelector(".current")?.scrollIntoView({ block: "nearest" });
+    this.pointed(next);
+    this.paint();
+    this.frames.get(next)?.scrollIntoView({ block: "nearest" });
   }
 };
