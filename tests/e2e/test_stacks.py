@@ -2,6 +2,7 @@
 do not notice."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import jsonschema
@@ -18,6 +20,7 @@ import pytest
 
 from fixture import wait_until
 from test_modules import compiled, running
+from world import program_for
 
 NOBODY = 65534
 SCHEMA = json.loads(
@@ -296,8 +299,9 @@ def test_thread_instead_of_process(options, standing):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
 def test_another_users_process(options, standing):
-    with running(standing, "r") as pid:
-        done = run(options, pid, user=NOBODY)
+    with tempfile.TemporaryDirectory() as folder, running(standing, "r") as pid:
+        program = program_for(NOBODY, options.causalctl, pathlib.Path(folder))
+        done = run(dataclasses.replace(options, causalctl=program), pid, user=NOBODY)
     assert done.returncode == 1 and "cannot be traced" in done.stderr, done.stderr
     assert "hint: the process belongs to uid 0" in done.stderr, done.stderr
 

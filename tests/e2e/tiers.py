@@ -23,7 +23,7 @@ LEFT_TO_FULL = {
     "attach_pipeline_mutex": "attach_pipeline_pipe is quick, and the same but for how threads wait",
     "attach_pipeline_futex": "the same",
     "attach_sqlite": "SQLite is fetched by npm and compiled for half a minute",
-    "attach_go": "it needs Go, half a gigabyte",
+    "attach_go*": "they need Go, half a gigabyte",
     "budget_without_progress": "it needs 20 seconds; budget_exceeded is quick",
     "target_killed_at_the_end": "it needs 20 seconds of pauses",
     "target_vanishes": "it needs 12 seconds; run_command ends so, too",

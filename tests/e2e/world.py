@@ -34,6 +34,16 @@ class Options:
     keep: bool = False  # keep the scratch directories
 
 
+def program_for(user, program, folder):
+    """Makes a copy in a scratch directory, which then belongs to the user: the clone may lie below a home that
+    others may not enter."""
+    copy = folder / "causalctl"
+    shutil.copy(program, copy)
+    copy.chmod(0o755)
+    os.chown(folder, user, user)
+    return copy
+
+
 @dataclasses.dataclass
 class Outcome:
     """What a case left behind, for its predicates."""
@@ -105,7 +115,7 @@ class World:
         command = self.command(self.case.arguments)
         extra = {}
         if self.case.user is not None:
-            command[0] = str(self.program_for_everyone())
+            command[0] = str(program_for(self.case.user, self.options.causalctl, self.directory))
             extra = {"user": self.case.user, "group": self.case.user, "extra_groups": []}
         if self.case.closed or self.case.ignored or self.case.descriptors:
             extra["preexec_fn"] = self.be_started_oddly
@@ -123,15 +133,6 @@ class World:
         if self.case.descriptors:
             _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
             resource.setrlimit(resource.RLIMIT_NOFILE, (self.case.descriptors, most))
-
-    def program_for_everyone(self):
-        """Makes a copy that another user can reach, in a scratch directory that belongs to that
-        user."""
-        program = self.directory / "causalctl"
-        shutil.copy(self.options.causalctl, program)
-        program.chmod(0o755)
-        os.chown(self.directory, self.case.user, self.case.user)
-        return program
 
     def finish(self):
         """Waits for causalctl; returns None if it did not end in time and was killed."""
