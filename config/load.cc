@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cstdint>
 #include <sstream>
 #include <tuple>
 #include <utility>
@@ -16,6 +16,7 @@
 #include "config/settings.h"
 #include "config/text.h"
 #include "controller/base/error.h"
+#include "controller/base/regular_file.h"
 
 namespace causalctl::config {
 namespace {
@@ -134,19 +135,13 @@ std::string config_json(const Config& config) {
 }
 
 Config load(const std::string& path) {
-  constexpr std::streamsize kLargest = 1 << 20;  // a device would never end
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kLargest + 1, '\0');
-  file.read(text.data(), std::ssize(text));
-  if (file.bad() || !file.is_open() || (file.gcount() == 0 && !file.eof())) {
-    throw UsageError(fmt::format("cannot read the configuration {}", path),
-                     "name a TOML file with --config");
+  constexpr std::uint64_t kLargest = 1 << 20;
+  std::string text;
+  try {
+    text = read_input(path, kLargest, "name a TOML file with --config");
+  } catch (const Error& error) {
+    throw UsageError(error.what(), error.hint());
   }
-  if (file.gcount() > kLargest) {
-    throw UsageError(fmt::format("{} is larger than any configuration: 1 MiB at most", path),
-                     "name a TOML file with --config");
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
   return parse(text, path);
 }
 

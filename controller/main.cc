@@ -14,6 +14,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/printable.h"
+#include "controller/base/regular_file.h"
 #include "controller/base/signal_state.h"
 #include "controller/commands/command_line.h"
 #include "controller/commands/commands.h"
@@ -110,6 +111,7 @@ int main(int argc, char** argv) {
   ::signal(SIGCHLD, SIG_DFL);  // ignored, our children's ends could not be waited for
   open_standard_files();
   report_write_errors();
+  causalctl::survive_cut_files();
   try {
     return run(argc, argv);
   } catch (const causalctl::Error& error) {

@@ -1,8 +1,8 @@
 #include "unwind/debug_file_search.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "controller/base/log.h"
+#include "controller/base/regular_file.h"
 #include "unwind/build_id.h"
 #include "unwind/debug_file_check.h"
 
@@ -39,7 +40,7 @@ std::vector<std::string> candidates(const std::string& id, const std::string& fi
                                     const char* link, const std::vector<std::string>& directories) {
   std::vector<std::string> files;
   for (const std::string& directory : directories) {
-    if (!directory.starts_with('/')) continue;
+    if (id.empty() || !directory.starts_with('/')) continue;
     files.push_back(debug_file_by_id(directory, id));
   }
   const std::filesystem::path path = file;
@@ -66,16 +67,26 @@ void tell_once(const std::string& text) {
   if (told.insert(text).second) log::note("{}", text);
 }
 
+// Opens a debug file, or tells why it is not read, unless there is none.
+Fd open_debug_file(const std::string& path) {
+  Fd file = open_regular(path);
+  if (!file && (errno == ENOTSUP || errno == EFBIG)) {
+    tell_once(fmt::format("warning: the debug file {} is not read: it is {}", shown(path),
+                          errno == EFBIG ? "too large" : "no regular file"));
+  }
+  return file;
+}
+
 }  // namespace
 
 FoundDebugFile find_debug_file(Elf* binary, const std::string& name, const std::string& file,
                                const char* link, const std::vector<std::string>& directories) {
   FoundDebugFile found;
-  const std::string id = binary != nullptr ? build_id_of(binary) : std::string();
-  if (id.size() < 4) return found;
+  std::string id = binary != nullptr ? build_id_of(binary) : std::string();
+  if (id.size() < 4) id.clear();
   for (const std::string& path : candidates(id, file, link, directories)) {
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!fd) continue;
+    Fd fd = open_debug_file(path);
+    if (!fd || id.empty()) continue;
     const std::unique_ptr<Elf, int (*)(Elf*)> debug(elf_begin(fd.get(), ELF_C_READ_MMAP, nullptr),
                                                     elf_end);
     if (debug == nullptr || build_id_of(debug.get()) != id) continue;

@@ -20,7 +20,7 @@ struct FoundDebugFile {
 
 // `name` is what the user calls the binary, `file` is where it is read, and `link` its
 // .gnu_debuglink, or null. Relative directories are those of the binary. Finds nothing for a binary
-// without a build-id.
+// without a build-id, but tells the user of names that lead to no regular file.
 FoundDebugFile find_debug_file(Elf* binary, const std::string& name, const std::string& file,
                                const char* link, const std::vector<std::string>& directories);
 

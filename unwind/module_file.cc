@@ -1,11 +1,10 @@
 #include "unwind/module_file.h"
 
-#include <fcntl.h>
 #include <libelf.h>
-#include <sys/stat.h>
 
 #include <utility>
 
+#include "controller/base/regular_file.h"
 #include "unwind/build_id.h"
 #include "unwind/elf_image.h"
 #include "unwind/loaded_files.h"
@@ -52,10 +51,7 @@ ModuleFile open_module_file(Pid target, const MappedFile& file) {
 }
 
 ModuleFile open_module_file(const std::string& path) {
-  struct stat status {};
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (fd && (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) fd = Fd();
-  return module_file(std::move(fd), path);
+  return module_file(open_regular(path), path);
 }
 
 }  // namespace causalctl::unwind

@@ -16,6 +16,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/base/regular_file.h"
 #include "unwind/debug_file_search.h"
 #include "unwind/target_file.h"
 #include "unwind/target_memory.h"
@@ -40,7 +41,7 @@ int find_elf(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr, char** fil
   if (module->file.path == "[vdso]") return open_vdso(*module, elf);
   if (!module->host_path.empty()) {
     *file_name = ::strdup(module->file.path.c_str());
-    return ::open(module->host_path.c_str(), O_RDONLY | O_CLOEXEC);
+    return open_regular(module->host_path).release();
   }
   OpenedFile opened = open_mapped_file(module->target, module->file);
   if (!opened.fd) return -1;

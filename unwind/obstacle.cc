@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -18,6 +17,7 @@
 #include "controller/base/fd.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/base/regular_file.h"
 #include "unwind/build_id.h"
 #include "unwind/loaded_files.h"
 #include "unwind/target_file.h"
@@ -131,7 +131,7 @@ std::optional<unsigned> fuse_user(std::string_view mountinfo, std::uint64_t devi
 }
 
 unsigned unreadable_compression(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const Fd file = open_regular(path);
   const ElfHandle elf = file ? open_elf(file.get()) : ElfHandle(nullptr, elf_end);
   return elf ? unreadable_compression(elf.get()) : 0;
 }

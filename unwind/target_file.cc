@@ -1,6 +1,5 @@
 #include "unwind/target_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -16,6 +15,7 @@
 #include <string>
 
 #include "controller/base/procfs.h"
+#include "controller/base/regular_file.h"
 #include "unwind/names.h"
 #include "unwind/target_memory.h"
 
@@ -26,12 +26,9 @@ constexpr std::uint64_t kPieceSize = 64;
 constexpr std::uint64_t kPieces = 64;      // that are compared of a range
 constexpr std::uint64_t kMostPatched = 8;  // one in so many may differ: breakpoints, patched calls
 
-// Checks the file's type before it opens it: meanwhile the name may belong to a device or a FIFO,
-// where opening has effects.
 Fd open_regular(const std::string& path, struct stat& status) {
-  const Fd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!place || ::fstat(place.get(), &status) != 0 || !S_ISREG(status.st_mode)) return Fd();
-  return Fd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
+  Fd file = causalctl::open_regular(path);
+  return file && ::fstat(file.get(), &status) == 0 ? std::move(file) : Fd();
 }
 
 // Compares the first page of the mapping: usually that of the ELF header, the program headers and,

@@ -6,17 +6,18 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <system_error>
 
 #include "controller/base/error.h"
+#include "controller/base/regular_file.h"
 
 namespace causalctl {
 namespace {
 
 bool is_elf(const std::string& path) {
   std::string magic(SELFMAG, '\0');
-  return std::ifstream(path, std::ios::binary).read(magic.data(), SELFMAG) && magic == ELFMAG;
+  const Fd file = open_regular(path);
+  return file && ::pread(file.get(), magic.data(), SELFMAG, 0) == SELFMAG && magic == ELFMAG;
 }
 
 std::string hint_for(int error) {

@@ -1,15 +1,12 @@
 #include "controller/base/json_lines.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
-#include "controller/base/fd.h"
+#include "controller/base/regular_file.h"
 
 namespace causalctl {
 namespace {
@@ -27,24 +24,6 @@ constexpr WarningKind<std::string, std::string> kUnknownType{
     "{}: lines of type \"{}\" are not known to this version; they are ignored"};
 
 constexpr const char* kDamaged = "the log was changed or damaged";
-
-std::string read_file(const std::string& path, const std::string& hint) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) {
-    throw Error::from_errno(fmt::format("open({})", path), errno, hint);
-  }
-  std::string text;
-  std::vector<char> buffer(1 << 16);
-  while (true) {
-    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
-    if (count == 0) return text;
-    if (count > 0) {
-      text.append(buffer.data(), static_cast<std::size_t>(count));
-    } else if (errno != EINTR) {
-      throw Error::from_errno(fmt::format("read({})", path), errno);
-    }
-  }
-}
 
 }  // namespace
 
@@ -155,7 +134,8 @@ void JsonLines::ignore(const std::string& type) {
 
 std::vector<LogText> read_files(const std::vector<std::string>& paths, const std::string& hint) {
   std::vector<LogText> texts;
-  for (const std::string& path : paths) texts.push_back({path, read_file(path, hint)});
+  for (const std::string& path : paths)
+    texts.push_back({path, read_input(path, kLargestRegularFile, hint)});
   return texts;
 }
 

@@ -2,7 +2,6 @@
 // test of the right to ptrace that leaves no trace in the target (proc_pid_mem(5): it needs
 // PTRACE_MODE_ATTACH, Yama included).
 #include <elf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gelf.h>
 #include <pwd.h>
@@ -19,6 +18,7 @@
 #include "controller/base/fd.h"
 #include "controller/base/printable.h"
 #include "controller/base/procfs.h"
+#include "controller/base/regular_file.h"
 #include "controller/commands/doctor_checks.h"
 #include "controller/pause/pauser.h"
 #include "controller/progress/image.h"
@@ -84,7 +84,7 @@ Check tracer(const procfs::Status& status) {
 }
 
 Check word_size(Pid target) {
-  const Fd file(open(fmt::format("/proc/{}/exe", target).c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd file = open_regular(fmt::format("/proc/{}/exe", target));
   Elf64_Ehdr header{};
   if (!file || pread(file.get(), &header, sizeof header, 0) != sizeof header) {
     return {"executable", Verdict::limited, "cannot be read",

@@ -1,7 +1,6 @@
 #include "controller/progress/boundary.h"
 
 #include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,8 +15,10 @@
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
+#include "controller/base/regular_file.h"
 #include "controller/progress/image.h"
 #include "disasm/decoder.h"
+#include "unwind/target_memory.h"
 
 namespace causalctl::progress {
 namespace {
@@ -62,10 +63,15 @@ std::optional<Address> nearest_known_boundary(Pid target, Address address,
 
 std::vector<std::byte> read_some(const std::string& path, std::uint64_t offset, std::size_t size) {
   std::vector<std::byte> bytes(size);
-  // Meanwhile the name may belong to a pipe, where opening blocks and reading removes data.
-  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const Fd file = open_regular(path);
   const auto count = file ? pread(file.get(), bytes.data(), size, static_cast<off_t>(offset)) : -1;
   bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return bytes;
+}
+
+std::vector<std::byte> read_memory(Pid target, Address start, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  bytes.resize(unwind::read_target_until_gap(target, start, bytes));
   return bytes;
 }
 
@@ -75,7 +81,7 @@ std::vector<std::byte> read_code(Pid target, Address start, Address address) {
     auto bytes = read_some(place->readable, place->offset, size);
     if (bytes.size() > address - start) return bytes;
   }
-  return read_some(fmt::format("/proc/{}/mem", target), start, size);
+  return read_memory(target, start, size);
 }
 
 namespace {

@@ -31,6 +31,9 @@ inline constexpr std::size_t kLongestInstruction = 15;
 // Returns what can be read of `size` bytes of a file.
 std::vector<std::byte> read_some(const std::string& path, std::uint64_t offset, std::size_t size);
 
+// The same of the target's memory.
+std::vector<std::byte> read_memory(Pid target, Address start, std::size_t size);
+
 // Returns the code from `start` to the end of the instruction that contains `address`, and perhaps
 // more. Bytes that neither the file nor the memory has are missing.
 std::vector<std::byte> read_code(Pid target, Address start, Address address);

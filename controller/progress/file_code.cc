@@ -59,7 +59,7 @@ std::optional<Address> differs_from_file(Pid target, Address address) {
   const auto copies = copies_of(target, address);
   if (copies.empty()) return address;
   for (const Address copy : copies) {
-    const auto memory = read_some(fmt::format("/proc/{}/mem", target), copy, bytes.size());
+    const auto memory = read_memory(target, copy, bytes.size());
     if (!same_code(bytes, memory, may_be_uprobe)) return copy;
   }
   return std::nullopt;

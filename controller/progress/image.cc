@@ -1,6 +1,5 @@
 #include "controller/progress/image.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gelf.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 #include <string_view>
 
 #include "controller/base/error.h"
+#include "controller/base/regular_file.h"
 #include "unwind/loaded_files.h"
 
 namespace causalctl::progress {
@@ -51,11 +51,8 @@ std::string readable_path(Pid target, const procfs::Map& map) {
 
 }  // namespace
 
-ElfFile::ElfFile(const std::string& path)
-    : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)),
-      elf_(nullptr, elf_end) {
-  struct stat info {};
-  if (!file_ || fstat(file_.get(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+ElfFile::ElfFile(const std::string& path) : file_(open_regular(path)), elf_(nullptr, elf_end) {
+  if (!file_) return;
   elf_version(EV_CURRENT);
   elf_.reset(elf_begin(file_.get(), ELF_C_READ, nullptr));
   if (elf_ && (elf_kind(elf_.get()) != ELF_K_ELF || gelf_getclass(elf_.get()) != ELFCLASS64)) {

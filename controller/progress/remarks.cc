@@ -112,7 +112,7 @@ void add_missing(const std::string& name, const std::vector<Place>& places, bool
     if (!missing) continue;
     const std::string source = missing->source.empty() ? "a unit" : missing->source;
     std::string text = fmt::format(
-        "{}: the .dwo file of {} ({}) is not found, so inlined copies are unknown, and calls may "
+        "{}: the .dwo file of {} ({}) cannot be read, so inlined copies are unknown, and calls may "
         "be "
         "missing",
         name, source, missing->file);

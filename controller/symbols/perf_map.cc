@@ -18,6 +18,7 @@
 #include "controller/base/number.h"
 #include "controller/base/printable.h"
 #include "controller/base/procfs.h"
+#include "controller/base/regular_file.h"
 #include "controller/symbols/scope.h"
 
 namespace causalctl::symbols {
@@ -60,14 +61,6 @@ std::optional<Pid> own_pid(Pid target) {
   return parse_number<Pid>(line.substr(line.find_last_of(" \t") + 1));
 }
 
-Fd open_below(int directory, const std::string& path) {
-  open_how how{};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  return Fd(static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how)));
-}
-
-// Opens nothing but looks at what the name stands for: a device or a FIFO would notice an open.
 Fd look_below(int directory, const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
@@ -78,9 +71,8 @@ Fd look_below(int directory, const std::string& path) {
 bool may_be_read(int fd, uid_t user) {
   struct stat status {};
   struct statfs system {};
-  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-         (status.st_uid == user || status.st_uid == 0) && ::fstatfs(fd, &system) == 0 &&
-         static_cast<long>(system.f_type) != kFuse;
+  return ::fstat(fd, &status) == 0 && (status.st_uid == user || status.st_uid == 0) &&
+         ::fstatfs(fd, &system) == 0 && static_cast<long>(system.f_type) != kFuse;
 }
 
 }  // namespace
@@ -162,8 +154,8 @@ bool PerfMapFile::open() {
   const std::string path = fmt::format("tmp/perf-{}.map", *pid);
   const Fd place = look_below(root.get(), path);
   if (!place || !may_be_read(place.get(), status->uid)) return false;
-  Fd file = open_below(root.get(), path);
-  if (!file || !may_be_read(file.get(), status->uid)) return false;
+  Fd file = open_regular(place);
+  if (!file) return false;
   if (is_older_than_target(file.get())) {
     if (unused_.empty()) {
       unused_ = fmt::format("/{} is older than process {}, so its names are not used; remove it",

@@ -7,11 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/base/regular_file.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/target_lock.h"
 
@@ -81,9 +82,10 @@ procfs::Status check_program(Pid pid, Pid controller) {
 }  // namespace
 
 void check_64_bit(Pid pid) {
-  std::ifstream file(fmt::format("/proc/{}/exe", pid), std::ios::binary);
+  const Fd file = open_regular(fmt::format("/proc/{}/exe", pid));
   std::array<char, EI_NIDENT + 4> header{};
-  if (!file.read(header.data(), header.size())) return;  // it is gone, as the next check says
+  // Otherwise it is gone, as the next check says.
+  if (!file || ::pread(file.get(), header.data(), header.size(), 0) != std::ssize(header)) return;
   const auto machine = static_cast<unsigned char>(header[EI_NIDENT + 2]);
   if (header[EI_CLASS] == ELFCLASS64 && machine == EM_X86_64) return;
   throw Error(
