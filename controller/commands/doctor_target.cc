@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "controller/base/error.h"
 #include "controller/base/fd.h"
@@ -23,6 +24,7 @@
 #include "controller/pause/pauser.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
+#include "controller/session/precedence.h"
 #include "controller/session/target_end.h"
 #include "controller/tracee/inject/left_stub.h"
 #include "controller/tracee/process.h"
@@ -81,6 +83,21 @@ Check tracer(const procfs::Status& status) {
       "tracer", Verdict::missing,
       fmt::format("already traced by {} ({})", status.tracer_pid, command_of(status.tracer_pid)),
       "detach that debugger or tracer first", true};
+}
+
+// Returns nullopt for a process without threads that come to a core before others.
+std::optional<Check> precedence(Pid target) {
+  const tracee::Claims claims = tracee::claims_of(target);
+  if (claims.count == 0 && claims.deadline == 0) return std::nullopt;
+  try {
+    const session::Precedence tried(target);
+  } catch (const Error& error) {
+    return Check{"priorities", Verdict::missing, error.what(), error.hint(), true};
+  }
+  return Check{
+      "priorities", Verdict::ok,
+      fmt::format("threads with real-time priority: {}, up to {}", claims.count, claims.priority),
+      "", true};
 }
 
 Check word_size(Pid target) {
@@ -212,6 +229,7 @@ std::optional<std::vector<Check>> check_target(Pid target) {
   if (checks.front().verdict == Verdict::missing) return checks;
   checks.push_back(ptrace_right(target));
   checks.push_back(tracer(*status));
+  if (auto check = precedence(target)) checks.push_back(std::move(*check));
   checks.push_back(word_size(target));
   checks.push_back(pause_channel(target));
   checks.push_back(namespaces(target));

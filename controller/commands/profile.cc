@@ -124,7 +124,7 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   try {
     work.experiments(parts, hooks_of(attachment, status), run);
   } catch (...) {
-    attachment.close_pauses();  // no shot may fire while we wait for the symbolizer's thread
+    attachment.abandon();  // before we wait for the symbolizer's thread
     throw;
   }
   status.clear();

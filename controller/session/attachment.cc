@@ -1,11 +1,10 @@
 #include "controller/session/attachment.h"
 
 #include <fmt/format.h>
-#include <sched.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <system_error>
 #include <thread>
@@ -27,6 +26,10 @@ namespace {
 
 constexpr Nanoseconds kDigestPatience = kSecond;
 constexpr Nanoseconds kLookForUnloadsEvery = 50 * kMillisecond;
+
+std::vector<tracee::CodeBytes> code_now(Pid target, const std::vector<Address>& places) {
+  return tracee::code_of(target, procfs::maps(target).value_or(std::vector<procfs::Map>()), places);
+}
 
 std::vector<Address> places_of(const progress::CountedPoints& points) {
   std::vector<Address> places;
@@ -84,8 +87,10 @@ Armory arm_points(config::CountBy count_by, const progress::CountedPoints& point
     armory.visit_costs_ns.push_back(armed.visit_cost_ns);
     recording.counting.push_back(
         {points.counted[tag].name, text, armed.visit_cost_ns, armed.by, armed.can_be_uprobe});
-    if (armed.by != progress::CountedBy::breakpoint) continue;
-    for (const unwind::Place& place : point.places) armory.breakpoints.push_back(place.address);
+    const bool by_breakpoint = armed.by == progress::CountedBy::breakpoint;
+    if (!by_breakpoint && armed.by != progress::CountedBy::uprobe) continue;
+    auto& places = by_breakpoint ? armory.breakpoints : armory.uprobes;
+    for (const unwind::Place& place : point.places) places.push_back(place.address);
   }
   note_ways_of_counting(all, count_by, recording);
   return armory;
@@ -111,21 +116,14 @@ void warn_of_filter(const std::vector<Trial>& tried, Recording& recording) {
   }
 }
 
-// Raises our priority, because a late controller falsifies experiments. The kernel gives real-time
-// priority only to privileged processes. Threads that start later do not inherit it.
-void raise_priority() {
-  sched_param parameter{};
-  parameter.sched_priority = 1;
-  if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter) != 0) {
-    setpriority(PRIO_PROCESS, 0, -10);
-  }
-}
-
 // Closes the session in a thread of its own, because the kernel needs some time to take its uprobes
 // out of the target's text.
-std::jthread close_beside(std::unique_ptr<perf::Session>& session) {
+std::jthread close_beside(std::unique_ptr<perf::Session>& session, const Precedence& precedence) {
   try {
-    return std::jthread([&session] { session.reset(); });
+    return std::jthread([&] {
+      const auto boost = precedence.boost();
+      session.reset();
+    });
   } catch (const std::system_error&) {
     session.reset();
     return {};
@@ -140,6 +138,7 @@ Attachment::Attachment(Pid target, tracee::Guardian& guardian, const config::Pro
       guardian_(guardian),
       count_by_(progress.count_by),
       recording_(recording),
+      precedence_(target),
       end_watch_(target),
       symbolizer_(std::make_unique<unwind::Symbolizer>(target)),
       points_(resolve_points(progress, target, *symbolizer_, guardian)),
@@ -155,7 +154,9 @@ void Attachment::try_facilities(std::string_view wanted) {
 }
 
 void Attachment::attach(perf::SessionOptions options) {
+  precedence_.begin();
   before_ = guardian_.digest(places_);
+  code_before_ = code_now(target_, places_);
   interrupts_.emplace();
   options.ours = {getpid(), guardian_.helper()};
   options.tried = tried_;
@@ -186,12 +187,12 @@ const pause::PauserChoice& Attachment::open_pauses(const pause::PauserOptions& o
 void Attachment::begin_work() {
   cpu_limits_.emplace(target_);
   children_.emplace(target_);
-  raise_priority();
 }
 
 int Attachment::interrupts() {
   look_for_unloads();
-  const bool must_end = guardian_.was_killed() || !unloaded_.empty();
+  look_for_priorities();
+  const bool must_end = guardian_.was_killed() || !unloaded_.empty() || outranked_;
   return std::max<int>(must_end, Interrupts::count());
 }
 
@@ -206,6 +207,17 @@ void Attachment::look_for_unloads() {
                   "run was ended early, because they count other code or none; use --count-by "
                   "uprobe",
                   unloaded_));
+}
+
+void Attachment::look_for_priorities() {
+  if (outranked_ || precedence_.lost().empty()) return;
+  outranked_ = true;
+  recording_.warnings.push_back(fmt::format("{}. The run was ended early", precedence_.lost()));
+}
+
+void Attachment::abandon() {
+  pauses_.pauser.reset();
+  for (const std::string& problem : guardian_.restore()) log::note("{}", problem);
 }
 
 void Attachment::let_go() {
@@ -230,6 +242,7 @@ void Attachment::detach() {
   }
   compare_digests(left);
   tell_death(guardian_, end_watch_, recording_);
+  precedence_.end();
   recording_.ended = true;
 }
 
@@ -241,12 +254,25 @@ std::vector<std::string> Attachment::restore() {
     }
   }
   pauses_.pauser.reset();  // closes the pause events, so that no shot can fire from here on
-  std::jthread closing = close_beside(session_);
+  std::jthread closing = close_beside(session_, precedence_);
   auto left = guardian_.restore();
   if (closing.joinable()) closing.join();
   recording_.left_in_target = !left.empty();
   recording_.stopped_calls = guardian_.stopped_calls();
   return left;
+}
+
+// Where another process may have a uprobe at a place of ours, what stays there is its own.
+std::vector<std::string> Attachment::changes_in(const tracee::Digest& after) const {
+  auto changes = tracee::differences(before_, after);
+  if (changes.empty()) return changes;
+  const bool others = tracee::perf_events_elsewhere(std::array{getpid(), guardian_.helper()});
+  const auto own = others ? std::vector<Address>() : armory_.uprobes;
+  for (const std::string& name :
+       tracee::changed_by_uprobes(code_before_, code_now(target_, places_), own)) {
+    std::erase_if(changes, [&](const std::string& each) { return each.starts_with(name + ": "); });
+  }
+  return changes;
 }
 
 void Attachment::compare_digests(const std::vector<std::string>& left) {
@@ -260,11 +286,11 @@ void Attachment::compare_digests(const std::vector<std::string>& left) {
   // made.
   const Nanoseconds until_ns = monotonic_now() + kDigestPatience;
   auto after = guardian_.digest(places_);
-  auto changes = tracee::differences(before_, after);
+  auto changes = changes_in(after);
   while (!changes.empty() && monotonic_now() < until_ns) {
     sleep_until(monotonic_now() + kMillisecond);
     after = guardian_.digest(places_);
-    changes = tracee::differences(before_, after);
+    changes = changes_in(after);
   }
   if (procfs::has_ended(target_)) {
     recording_.digest = DigestResult::unknown;

@@ -5,17 +5,18 @@
 //      events fire on this machine, before anything is put into the target. The owner checks what
 //      can be wrong besides, such as whether a log can be written.
 //   2. attach() opens perf events on all threads and arms the progress points. These are kernel
-//      objects that die with causalctl.
+//      objects that die with causalctl. From here to the detach the calling thread comes to a core
+//      before those of the target (precedence.h).
 //   3. open_pauses() opens the pause channel, if the work needs one. Nothing more is put into the
 //      target.
-//   4. begin_work() begins the work, in real-time priority if that is permitted.
+//   4. begin_work() begins the work.
 //   5. detach() closes the pause channel's events. Then the guardian takes the stub out, while all
 //      other events are closed. At last the digest of the target's state is compared with that of
 //      before.
 //
-// The calls are made in this order. If an exception ends the work, the destructor closes the pause
-// channel's events, then all others. The guardian, which outlives this object, then undoes what is
-// in the target.
+// The calls are made in this order. If an exception ends the work, abandon() or the destructor
+// closes the pause channel's events. The guardian, which outlives this object, undoes what is in
+// the target.
 #pragma once
 
 #include <memory>
@@ -35,8 +36,10 @@
 #include "controller/progress/progress.h"
 #include "controller/session/children.h"
 #include "controller/session/interrupts.h"
+#include "controller/session/precedence.h"
 #include "controller/session/recording.h"
 #include "controller/session/target_end.h"
+#include "controller/tracee/code_bytes.h"
 #include "controller/tracee/end_watch.h"
 #include "controller/tracee/guardian/guardian.h"
 #include "unwind/symbolizer.h"
@@ -52,6 +55,7 @@ inline constexpr const char* kGuardianKilledAtEnd =
 // How the progress points of a run are counted.
 struct Armory {
   std::vector<Address> breakpoints;         // addresses that have one
+  std::vector<Address> uprobes;             // addresses that have one
   std::vector<Nanoseconds> visit_costs_ns;  // by tag
 };
 
@@ -74,9 +78,9 @@ class Attachment {
   // Throws Error if no channel can pause the target.
   const pause::PauserChoice& open_pauses(const pause::PauserOptions& options);
   void begin_work();
-  // Closes the pause channel's events, so that no shot can fire from here on. If the work fails,
-  // call it before anything that takes long is destroyed.
-  void close_pauses() { pauses_.pauser.reset(); }
+  // Takes what is in the target out of it. If the work fails, call it before anything that takes
+  // long is destroyed.
+  void abandon();
   // Completes the recording with what has become of the target, and with what was lost.
   // REQUIRES: its wall_ns and reason are known.
   void detach();
@@ -87,8 +91,9 @@ class Attachment {
   const progress::CountedPoints& points() const { return points_; }
   const Armory& armory() const { return armory_; }
   perf::Session& events() { return *session_; }
-  // Returns how often the user asked for the end; at least 1 if the guardian was killed, or if a
-  // file in which breakpoints stand was unloaded.
+  // Returns how often the user asked for the end; at least 1 if the guardian was killed, if a file
+  // in which breakpoints stand was unloaded, or if threads of the target may keep causalctl from
+  // the cores.
   int interrupts();
   bool first_thread_ended() { return first_thread_.has_ended_alone(); }
   CpuLimits cpu_limits() { return cpu_limits_->poll(); }
@@ -96,13 +101,16 @@ class Attachment {
 
  private:
   void look_for_unloads();
+  void look_for_priorities();
   std::vector<std::string> restore();
+  std::vector<std::string> changes_in(const tracee::Digest& after) const;
   void compare_digests(const std::vector<std::string>& left);
 
   Pid target_;
   tracee::Guardian& guardian_;
   config::CountBy count_by_;
   Recording& recording_;
+  Precedence precedence_;
   tracee::EndWatch end_watch_;
   std::unique_ptr<unwind::Symbolizer> symbolizer_;
   progress::CountedPoints points_;
@@ -110,6 +118,7 @@ class Attachment {
   std::vector<Trial> tried_;
   FirstThread first_thread_;
   tracee::Digest before_;
+  std::vector<tracee::CodeBytes> code_before_;
   // The members stand in this order so that they are destroyed in the opposite one.
   std::optional<Interrupts> interrupts_;
   std::unique_ptr<perf::Session> session_;
@@ -118,6 +127,7 @@ class Attachment {
   progress::Unloads unloads_;         // of files in which breakpoints stand
   Nanoseconds next_look_ns_ = 0;
   std::string unloaded_;  // the path of one that was
+  bool outranked_ = false;
   pause::PauserChoice pauses_;
   std::optional<CpuLimitsOf> cpu_limits_;  // read since the work began
 };

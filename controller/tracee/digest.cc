@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "controller/base/procfs.h"
+#include "controller/tracee/code_bytes.h"
 #include "controller/tracee/inject/own_mask.h"
 #include "controller/tracee/inject/stub.h"
 #include "controller/tracee/process.h"
@@ -22,14 +23,6 @@ namespace {
 using Lines = std::vector<std::string>;
 
 constexpr std::size_t kThreadsInDetail = 64;  // as many as the injector chooses from
-
-// Adds nothing for what cannot be read: it has been unmapped since it was listed.
-void add_hash(Pid pid, std::string_view what, Address begin, Address end, Lines& lines) {
-  constexpr Address longest = 1 << 20;
-  std::vector<std::byte> code(std::min(end - begin, longest));
-  if (!read_memory(pid, begin, code)) return;
-  lines.push_back(fmt::format("hash of {}: {:016x}", what, fnv1a(code)));
-}
 
 void add_thread(Tid tid, std::optional<std::uint64_t> mask, Lines& lines) {
   if (mask) lines.push_back(fmt::format("signals blocked by thread {}: {:016x}", tid, *mask));
@@ -103,20 +96,13 @@ void add_mappings(Pid pid, const Involvement& involvement, std::span<const Addre
                   Digest& digest) {
   const auto maps = procfs::maps(pid);
   if (!maps) return;
-  const auto executable = procfs::executable(pid);
   for (const auto& map : *maps) {
     if (!map.executable || map.inode == 0) continue;
-    const auto file_place = fmt::format("{} +{:#x}", map.path, map.offset);
-    digest.others.push_back(fmt::format("text {}: {:#x}-{:#x}", file_place, map.start, map.end));
-    if (map.path == executable) {
-      add_hash(pid, "text " + file_place, map.start, map.end, digest.lines);
-    }
-    for (const Address place : places) {
-      if (place < map.start || place >= map.end) continue;
-      const Address page = place / kPage * kPage;
-      add_hash(pid, fmt::format("page {} +{:#x}", map.path, page - map.start + map.offset), page,
-               page + kPage, digest.lines);
-    }
+    digest.others.push_back(
+        fmt::format("text {} +{:#x}: {:#x}-{:#x}", map.path, map.offset, map.start, map.end));
+  }
+  for (const CodeBytes& code : code_of(pid, *maps, places)) {
+    digest.lines.push_back(fmt::format("{}: {:016x}", code.name, fnv1a(code.bytes)));
   }
   const bool ours = find_stub(pid, involvement.stub).has_value();
   digest.lines.push_back(fmt::format("mapping of causalctl: {}", ours ? "yes" : "no"));

@@ -54,6 +54,7 @@ ERRNOS = {
     "recvfrom": ("ECONNRESET", "EINTR", "ENOMEM"),
     "rt_sigtimedwait": ("EAGAIN", "EINTR"),
     "sched_getaffinity": ("EINVAL", "ESRCH"),
+    "sched_getattr": ("EPERM", "ESRCH"),
     "sched_getparam": ("EPERM", "ESRCH"),
     "sched_getscheduler": ("EPERM", "ESRCH"),
     "sched_setaffinity": ("EINVAL", "EPERM"),
@@ -70,7 +71,8 @@ ERRNOS = {
 CANNOT_FAIL = frozenset((
     # These have no errors, except EFAULT and EINVAL for arguments that are constants of ours.
     "arch_prctl", "clock_getres", "clock_gettime", "getegid", "geteuid", "getgid", "getpid", "getppid", "gettid",
-    "getuid", "prlimit64", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "sched_get_priority_min",
+    "getuid", "prlimit64", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "sched_get_priority_max",
+    "sched_get_priority_min",
     "sched_yield", "set_robust_list", "set_tid_address", "sigaltstack", "sysinfo", "uname",
     # glibc's locks expect what a wait may return (EAGAIN, EINTR), and a wake cannot fail.
     "futex",

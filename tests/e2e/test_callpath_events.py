@@ -3,11 +3,16 @@ three times as much of them on one path as on another, and what is refused."""
 
 import contextlib
 import json
+import pathlib
+import re
+import signal
+import subprocess
 
 import pytest
 
+from fixture import wait_until
 from test_callpath import Tree, check_alive, check_refused, recorded, run
-from test_modules import compiled, running
+from test_modules import compiled, running, skip_without_breakpoints
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +89,43 @@ def test_an_event_that_does_not_happen_is_told(options, program, tmp_path):
     with working(program, "mallocs", "1000") as pid:
         report = recorded(options, tmp_path, pid, "--duration", "1s", "--event", "syscall:rename")
     assert "no event seen of --event syscall:rename" in report["warnings"]
+
+
+def first_byte(pid, path, function):
+    """Returns the first byte of a function as it is in memory, where a uprobe has an int3."""
+    names = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+    offset = int(re.search(rf"^(\w+) \w {function}$", names, re.M)[1], 16)
+    maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
+    base = int(re.search(rf"^(\w+)-\S+ \S+ 00000000 .*{re.escape(str(path))}$", maps, re.M)[1], 16)
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        memory.seek(base + offset)
+        return memory.read(1)
+
+
+@pytest.mark.parametrize("count_by, function", [("breakpoint", "little"), ("uprobe", "allocates")])
+def test_beside_a_profile(options, program, tmp_path, count_by, function):
+    """A uprobe that comes while the profile runs is no change by the profile."""
+    if count_by == "breakpoint":
+        skip_without_breakpoints(options)
+    log = tmp_path / "callpath.jsonl"
+    with working(program, "mallocs", "1000") as pid, contextlib.ExitStack() as stack:
+        attach = stack.enter_context(subprocess.Popen(
+            [options.causalctl, "attach", str(pid), "--progress", "little", "--count-by", count_by,
+             "-o", tmp_path / "profile.jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True))
+        stack.callback(attach.kill)
+        status = pathlib.Path(f"/proc/{pid}/status")
+        assert wait_until(lambda: re.search(r"SigCgt:\t\w*1\w$", status.read_text(), re.M), 30)
+        callpath = stack.enter_context(subprocess.Popen(
+            [options.causalctl, "callpath", str(pid), "--quiet", "--event", f"uprobe:{function}",
+             "-o", log], stdout=subprocess.DEVNULL))
+        stack.callback(callpath.kill)
+        assert wait_until(lambda: log.exists() and '"metrics":' in log.read_text(), 20)
+        assert first_byte(pid, program, function) == b"\xcc"
+        attach.send_signal(signal.SIGINT)
+        output, errors = attach.communicate(timeout=60)
+        assert "CHANGED" not in output and "not as it was" not in errors, (output, errors)
+        assert first_byte(pid, program, function) == b"\xcc"
 
 
 @pytest.mark.parametrize("event, message", [

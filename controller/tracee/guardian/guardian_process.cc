@@ -12,6 +12,7 @@
 #include <csignal>
 #include <deque>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "controller/base/procfs.h"
 #include "controller/tracee/adoption.h"
 #include "controller/tracee/freezer.h"
+#include "controller/tracee/guardian/precedence.h"
 #include "controller/tracee/guardian/priority_boost.h"
 #include "controller/tracee/guardian/run_suspended.h"
 #include "controller/tracee/guardian/stop_pauses.h"
@@ -40,6 +42,7 @@ using protocol::Kind;
 using protocol::Request;
 using protocol::Response;
 
+constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 constexpr int kFirstThreadEnded = SIGUSR1;  // the controller's; its others may live on
 
 class GuardianProcess {
@@ -52,6 +55,7 @@ class GuardianProcess {
     for (;;) {
       take_stops();
       stop_pauses_.on_time(monotonic_now());
+      keep_controller_before();
       if (!wait()) return;
     }
   }
@@ -119,6 +123,16 @@ class GuardianProcess {
     }
   }
 
+  bool is_injected() const { return injector_ && injector_->is_injected(); }
+
+  // A thread of the target that gets a real-time priority during the run may keep the controller
+  // from all cores, and would never be left.
+  void keep_controller_before() {
+    if (!is_injected() || !look_.due()) return;
+    const auto above = priority_above(look_.look(target_));
+    if (above) (void)raise_to(controller_, *above);
+  }
+
   // A thread that was interrupted may not have stopped: it is not scheduled, or sleeps
   // uninterruptibly. The guardian's end frees it, too, so the wait is for its EINTR only. It comes
   // before the injector's turn, which takes all stops and lets threads go that it has not asked.
@@ -133,7 +147,9 @@ class GuardianProcess {
     pollfd fds[] = {{channel_.descriptor(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
     timespec timeout{};
     const timespec* limit = nullptr;
-    if (const auto deadline_ns = stop_pauses_.next_deadline_ns()) {
+    auto deadline_ns = stop_pauses_.next_deadline_ns();
+    if (is_injected()) deadline_ns = std::min(deadline_ns.value_or(kNever), look_.next_ns());
+    if (deadline_ns) {
       const auto left_ns = std::max<Nanoseconds>(0, *deadline_ns - monotonic_now());
       timeout = {left_ns / kSecond, left_ns % kSecond};
       limit = &timeout;
@@ -303,6 +319,7 @@ class GuardianProcess {
   Tid suspended_ = 0;  // a launched program's first thread, stopped until release()
   std::unique_ptr<Injector> injector_;
   StopPauses stop_pauses_;
+  LookAgain look_;
   std::deque<StopPause> finished_;
 };
 

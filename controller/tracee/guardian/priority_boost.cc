@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -14,8 +16,6 @@ namespace causalctl::tracee {
 namespace {
 
 constexpr int kBoosted = SCHED_FIFO | SCHED_RESET_ON_FORK;
-
-int lowest_priority() { return sched_get_priority_min(SCHED_FIFO); }
 
 std::string timer_slack_path(Tid tid) {
   return tid == 0 ? "/proc/self/timerslack_ns" : fmt::format("/proc/{}/timerslack_ns", tid);
@@ -34,9 +34,19 @@ void set_scheduling(Tid tid, const SchedulingBefore& before) {
   const sched_param none{0};  // the nice value was not touched
   const int policy = static_cast<int>(before.policy);
   // It is tried twice, because the target's own priority is at stake.
-  if (sched_setscheduler(tid, policy, &none) != 0) sched_setscheduler(tid, policy, &none);
+  if (sched_setscheduler(tid, policy, &none) != 0 && sched_setscheduler(tid, policy, &none) != 0 &&
+      tid == 0) {
+    sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &none);  // which needs no capability
+  }
   if (before.timer_slack_ns == 0 || timer_slack_ns(tid) == before.timer_slack_ns) return;
   std::ofstream(timer_slack_path(tid)) << before.timer_slack_ns;
+}
+
+// Returns the priority that RLIMIT_RTPRIO permits, up to `wanted`.
+int permitted_priority(int wanted) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_RTPRIO, &limit) != 0) return 0;
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(wanted)));
 }
 
 // RLIMIT_RTPRIO, too, permits the policy, but only the capability permits to take the flag back
@@ -54,6 +64,9 @@ bool may_take_back() {
 
 }  // namespace
 
+int highest_priority() { return sched_get_priority_max(SCHED_FIFO); }
+int lowest_priority() { return sched_get_priority_min(SCHED_FIFO); }
+
 std::optional<SchedulingBefore> scheduling_of(Tid tid) {
   const int policy = sched_getscheduler(tid);
   if (!is_ordinary(policy)) return std::nullopt;
@@ -66,23 +79,36 @@ void restore_scheduling(Pid pid, const SchedulingBefore& before) {
   if (tid <= 0 || !is_ordinary(policy) || !procfs::thread_status(pid, tid)) return;
   sched_param now{};
   if (sched_getscheduler(tid) != kBoosted || sched_getparam(tid, &now) != 0) return;
-  if (now.sched_priority == lowest_priority()) set_scheduling(tid, before);
+  if (now.sched_priority == highest_priority()) set_scheduling(tid, before);
 }
 
 void boost_exit_of(Pid pid) {
   constexpr std::uint64_t exiting = 0x4;  // PF_EXITING
   const auto first = procfs::thread_stat(pid, pid);
   if (!first || (procfs::parse_flags(*first) & exiting) == 0) return;
-  const sched_param lowest{lowest_priority()};
-  for (const Tid tid : procfs::threads(pid)) (void)sched_setscheduler(tid, kBoosted, &lowest);
+  const sched_param highest{highest_priority()};
+  for (const Tid tid : procfs::threads(pid)) (void)sched_setscheduler(tid, kBoosted, &highest);
 }
 
-PriorityBoost::PriorityBoost(Tid tid) : tid_(tid) {
-  if (!may_take_back()) return;
+bool raise_to(Tid thread, int priority) {
+  const int policy = sched_getscheduler(thread);
+  if (policy < 0 || (policy & SCHED_RESET_ON_FORK) == 0) return false;
+  sched_param now{};
+  if (sched_getparam(thread, &now) == 0 && now.sched_priority >= priority) return true;
+  const sched_param wanted{priority};
+  return sched_setscheduler(thread, kBoosted, &wanted) == 0;
+}
+
+PriorityBoost::PriorityBoost(Tid tid, int priority) : tid_(tid) {
+  if (tid != 0 && !may_take_back()) return;
   const auto before = scheduling_of(tid);
-  const sched_param lowest{lowest_priority()};
+  if (!before) return;
   // A thread that it starts before its stop must not keep the policy.
-  if (before && sched_setscheduler(tid, kBoosted, &lowest) == 0) before_ = before;
+  const auto boost = [tid](int to) {
+    const sched_param wanted{to};
+    return sched_setscheduler(tid, kBoosted, &wanted) == 0;
+  };
+  if (boost(priority) || (tid == 0 && boost(permitted_priority(priority)))) before_ = before;
 }
 
 PriorityBoost::PriorityBoost(PriorityBoost&& other) noexcept

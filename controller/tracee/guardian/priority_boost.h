@@ -3,13 +3,16 @@
 // detach the thread has to get a core eight times, and each time it would otherwise wait for a time
 // slice.
 //
-// SCHED_FIFO at its lowest priority, on the guardian and on the stopped thread, then back to what
-// was there: policy, reset-on-fork, and the timer slack, which the kernel forgets on the way.
-// Needs CAP_SYS_NICE; without it, or for a thread with a real-time policy of its own, nothing
-// happens. Nothing inherits it: the thread executes nothing of its own meanwhile but the few
-// instructions up to its stop, and what it starts in these is reset by the kernel. A guardian that
-// is itself killed in this time (see stopped_thread.h) leaves the policy behind; what was there is
-// noted beside the stub (left_stub.h), and the next causalctl puts it back.
+// SCHED_FIFO at its highest priority, on the guardian for its life and on the stopped thread, then
+// back to what was there: policy, reset-on-fork, and the timer slack, which the kernel forgets on
+// the way. No lower priority would do, because a thread of the target may get any real-time
+// priority at any time, and one that spins would keep the guardian from letting the target go.
+// Needs CAP_SYS_NICE for a thread of the target; without it, or for a thread with a real-time
+// policy of its own, nothing happens. Nothing inherits it: the thread executes nothing of its own
+// meanwhile but the few instructions up to its stop, and what it starts in these is reset by the
+// kernel. A guardian that is itself killed in this time (see stopped_thread.h) leaves the policy
+// behind; what was there is noted beside the stub (left_stub.h), and the next causalctl puts it
+// back.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +42,18 @@ void restore_scheduling(Pid pid, const SchedulingBefore& before);
 // stay open until it has. Does nothing without CAP_SYS_NICE, or if the first thread is not exiting.
 void boost_exit_of(Pid pid);
 
+int highest_priority();  // of SCHED_FIFO and SCHED_RR
+int lowest_priority();
+
+// Gives a thread of causalctl at least this priority, if it has asked for one, by which it resets
+// on fork (also where it has lost it since). Returns false where it has not, where that is not
+// permitted, or where the thread is gone.
+bool raise_to(Tid thread, int priority);
+
 class PriorityBoost {
  public:
-  explicit PriorityBoost(Tid tid);  // 0: the calling process
+  // 0: the calling thread, for which RLIMIT_RTPRIO permits as much, too.
+  explicit PriorityBoost(Tid tid, int priority = highest_priority());
   PriorityBoost(PriorityBoost&& other) noexcept;
   PriorityBoost& operator=(PriorityBoost&&) = delete;
   PriorityBoost(const PriorityBoost&) = delete;
@@ -49,6 +61,7 @@ class PriorityBoost {
   ~PriorityBoost() { end(); }
 
   void end();
+  bool works() const { return before_.has_value(); }
 
  private:
   Tid tid_;

@@ -54,6 +54,8 @@ class Injector {
   // Returns what could not be undone. May be called at any time.
   std::vector<std::string> restore(std::optional<Tid> suspended);
 
+  bool is_injected() const { return region_.has_value(); }
+
   // Returns the threads that have made system calls for us, each once.
   const std::vector<Tid>& touched() const { return touched_; }
   // inject() or restore() found a disposition of SIGTRAP of the target's own, and left it.

@@ -203,9 +203,9 @@ TEST_CASE("a thread that was left boosted is scheduled as before", "[tracee]") {
   const auto stopped = static_cast<Tid>(left_by_killed(target.pid()).owner.before_boost.tid);
   REQUIRE(procfs::thread_status(target.pid(), stopped));
   const int before = sched_getscheduler(stopped);
-  // A priority that is higher by one was set by the target itself.
+  // A priority that is lower by one was set by the target itself.
   const int own = GENERATE(0, 1);
-  const sched_param priority{sched_get_priority_min(SCHED_FIFO) + own};
+  const sched_param priority{sched_get_priority_max(SCHED_FIFO) - own};
   REQUIRE(sched_setscheduler(stopped, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0);
   Guardian guardian;
   guardian.adopt(target.pid());
@@ -217,8 +217,8 @@ TEST_CASE("what is noted of a thread is believed of the target's own only", "[tr
   TargetProcess target({program("target_waits"), "futex", "10000"});
   TargetProcess stranger({program("target_waits"), "futex", "10000"});
   const int boosted = SCHED_FIFO | SCHED_RESET_ON_FORK;
-  const sched_param lowest{sched_get_priority_min(SCHED_FIFO)};
-  if (sched_setscheduler(stranger.pid(), boosted, &lowest) != 0) {
+  const sched_param highest{sched_get_priority_max(SCHED_FIFO)};
+  if (sched_setscheduler(stranger.pid(), boosted, &highest) != 0) {
     WARN("needs root, for real-time priority");
     return;
   }

@@ -1,5 +1,6 @@
 // Tests the pure parts of controller/tracee: what /proc says of a thread, the rewind of system
 // calls, the comparison of digests, and the stub's image.
+#include <fmt/format.h>
 #include <sys/syscall.h>
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "controller/base/cgroup.h"
+#include "controller/tracee/code_bytes.h"
 #include "controller/tracee/digest.h"
 #include "controller/tracee/inject/stopped_thread.h"
 #include "controller/tracee/inject/stub.h"
@@ -150,6 +152,31 @@ TEST_CASE("digests are compared by name", "[tracee]") {
   CHECK(differences(before, by_itself).empty());
   CHECK(own_changes(before, by_itself) ==
         std::vector<std::string>{"SIGTRAP: default before, handled after"});
+}
+
+TEST_CASE("a uprobe of another process is told from one of ours", "[tracee]") {
+  const std::vector<unsigned char> plain = {0x55, 0x48, 0x0f, 0x1f, 0x44, 0, 0, 0xc3};
+  const std::vector<unsigned char> probed = {0xcc, 0x48, 0x0f, 0x1f, 0x44, 0, 0, 0xc3};
+  const std::vector<unsigned char> nop_probed = {0x55, 0x48, 0xcc, 0x1f, 0x44, 0, 0, 0xc3};
+  const std::vector<unsigned char> called = {0x55, 0x48, 0xe8, 0x12, 0x34, 0, 0x7f, 0xc3};
+  const std::vector<unsigned char> patched = {0x90, 0x48, 0x0f, 0x1f, 0x44, 0, 0, 0xc3};
+  const auto code = [](const std::vector<unsigned char>& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return std::vector{CodeBytes{"text", 0x1000, {bytes.begin(), bytes.end()}}};
+  };
+  const auto is_other = [&](const auto& before, const auto& after, std::vector<Address> own) {
+    return !changed_by_uprobes(code(before), code(after), own).empty();
+  };
+  CHECK(is_other(plain, probed, {}));
+  CHECK(is_other(probed, plain, {}));
+  CHECK(is_other(probed, nop_probed, {}));
+  CHECK(is_other(plain, called, {}));
+  CHECK(is_other(nop_probed, called, {}));
+  CHECK(is_other(called, plain, {}));
+  CHECK(is_other(plain, probed, {0x1003}));
+  CHECK_FALSE(is_other(plain, probed, {0x1000}));
+  CHECK_FALSE(is_other(plain, patched, {}));
+  CHECK_FALSE(is_other(called, patched, {}));
 }
 
 TEST_CASE("FNV-1a", "[tracee]") {
