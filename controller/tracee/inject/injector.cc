@@ -296,7 +296,8 @@ std::vector<std::string> Injector::restore_once(std::optional<Tid> suspended) {
     (void)write_memory(pid_, slot + offsetof(Slot, owed_total_ns),
                        std::as_bytes(std::span(&nothing_owed, 1)));
   }
-  QuiesceLimits limits{monotonic_now() + kQuiesceLimit, Patience(kSpareLimit)};
+  QuiesceLimits limits{monotonic_now() + kQuiesceLimit, Patience(kSpareLimit),
+                       [this](Tid tid) { note_scheduling(tid); }};
   // A thread that was stopped in the stub stays in it, and a frozen one cannot be made to do
   // anything.
   const auto left_until = [&](std::string_view state, std::string_view until) {

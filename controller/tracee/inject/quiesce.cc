@@ -8,11 +8,14 @@
 #include <ctime>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "controller/base/clock.h"
 #include "controller/base/procfs.h"
+#include "controller/tracee/all_threads.h"
+#include "controller/tracee/guardian/priority_boost.h"
 #include "controller/tracee/inject/slot.h"
 #include "controller/tracee/inject/stopped_thread.h"
 #include "controller/tracee/process.h"
@@ -103,13 +106,7 @@ class Quiescing {
         forking_(forking),
         limits_(limits),
         touched_(touched) {
-    auto tids = procfs::threads(pid);
-    // A listing may leave out the threads behind one that ends just then (next_tid() of
-    // fs/proc/base.c).
-    const auto again = procfs::threads(pid);
-    tids.insert(tids.end(), again.begin(), again.end());
-    std::sort(tids.begin(), tids.end());
-    tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
+    const auto tids = all_threads(pid);
     has_others_ = tids.size() > 1;
     for (const Tid tid : tids) {
       if (tid != suspended && !procfs::is_kernel_worker(pid, tid)) waiting_.emplace(tid, Thread{});
@@ -124,6 +121,7 @@ class Quiescing {
     while (!waiting_.empty() && (monotonic_now() < deadline_ns || spare_ns > 0)) {
       ask_waiting();
       if (waiting_.empty()) break;
+      hurry();
       const Nanoseconds sleep_ns = any_stops() ? stop_ns : pause_ns;
       if (monotonic_now() >= deadline_ns) spare_ns -= sleep_ns;
       sleep_until(monotonic_now() + sleep_ns);
@@ -138,6 +136,9 @@ class Quiescing {
   // busy machine it would otherwise meet the next stop before its next instruction, for ever.
   struct Thread {
     bool interrupted = false;  // seized, and its stop is on its way
+    Nanoseconds interrupted_ns = 0;
+    bool has_ours = false;  // as its last stop has found
+    bool hurried = false;   // since then
     Nanoseconds poll_again_ns = 0;
     Nanoseconds patience_ns = 2 * kMillisecond;
   };
@@ -172,6 +173,7 @@ class Quiescing {
     if (error == 0) {
       if (!ptrace::interrupt_if_alive(tid)) return false;
       thread.interrupted = true;
+      thread.interrupted_ns = monotonic_now();
       return true;
     }
     // That is not permitted: it is dying, or traced by another process. The next round polls it
@@ -180,10 +182,32 @@ class Quiescing {
     return error != ESRCH && status && status->state != 'Z' && status->state != 'X';
   }
 
+  // A thread whose stop waits for a core, or which must run out of the stub, gets one before
+  // others; one thread at a time, because one can be noted, and for a moment, because it may sleep
+  // uninterruptibly, or go on with its own work.
+  void hurry() {
+    constexpr Nanoseconds patience_ns = 2 * kMillisecond;
+    constexpr Nanoseconds moment_ns = 50 * kMillisecond;
+    const Nanoseconds now_ns = monotonic_now();
+    if (boost_ && now_ns - boosted_ns_ < moment_ns) return;
+    boost_.reset();
+    for (auto& [tid, thread] : waiting_) {
+      const bool waits = thread.interrupted && now_ns - thread.interrupted_ns >= patience_ns;
+      if (thread.hurried || (!waits && !thread.has_ours)) continue;
+      limits_.before_boost(tid);
+      boost_.emplace(tid);
+      boosted_ = tid;
+      boosted_ns_ = now_ns;
+      thread.hurried = true;
+      return;
+    }
+  }
+
   void take_stops() {
     constexpr Nanoseconds longest_patience_ns = 256 * kMillisecond;
     while (const auto waited = ptrace::poll_any()) {
       if (waited->tid == suspended_) continue;
+      if (boost_ && waited->tid == boosted_) boost_.reset();
       const auto found = waiting_.find(waited->tid);
       if (found == waiting_.end() || std::holds_alternative<Ended>(waited->stop)) {
         let_go_if_alive(waited->tid, waited->stop);
@@ -198,6 +222,8 @@ class Quiescing {
         waiting_.erase(found);
         continue;
       }
+      thread.has_ours = true;
+      thread.hurried = false;
       thread.poll_again_ns = monotonic_now() + thread.patience_ns;
       thread.patience_ns = std::min(2 * thread.patience_ns, longest_patience_ns);
     }
@@ -212,6 +238,9 @@ class Quiescing {
   bool has_others_ = false;  // threads that could be woken
   std::vector<Tid>& touched_;
   std::map<Tid, Thread> waiting_;  // not quiescent yet
+  std::optional<PriorityBoost> boost_;
+  Tid boosted_ = 0;
+  Nanoseconds boosted_ns_ = 0;
 };
 
 }  // namespace

@@ -23,6 +23,7 @@
 // born meanwhile start outside the stub with an empty queue.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "controller/base/clock.h"
@@ -47,6 +48,8 @@ struct Quiesced {
 struct QuiesceLimits {
   Nanoseconds deadline_ns = 0;  // CLOCK_MONOTONIC
   Patience spare;  // while it lasts, a thread that forks is polled again instead of being stopped
+  // Called before a thread gets a priority for its stop.
+  std::function<void(Tid)> before_boost = [](Tid) {};
 };
 
 // The thread `suspended` (0: there is none) is stopped by us already.
