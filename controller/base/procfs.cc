@@ -99,9 +99,14 @@ std::optional<Nanoseconds> cpu_time(Pid pid, Tid tid) {
 
 std::optional<std::vector<Map>> maps(Pid pid) {
   auto text = read_text(fmt::format("/proc/{}/maps", pid));
-  if (text && text->empty()) {  // the main thread ended before the others (pthread_exit)
-    const auto alive = threads(pid);
-    if (!alive.empty()) text = read_text(fmt::format("/proc/{}/task/{}/maps", pid, alive.back()));
+  if (text && text->empty()) {            // the main thread ended before the others (pthread_exit)
+    for (const Tid tid : threads(pid)) {  // of which some may be ending
+      const auto of_thread = read_text(fmt::format("/proc/{}/task/{}/maps", pid, tid));
+      if (of_thread && !of_thread->empty()) {
+        text = of_thread;
+        break;
+      }
+    }
   }
   if (!text) return std::nullopt;
   return parse_maps(*text);

@@ -3,12 +3,15 @@
 #include <asm/perf_regs.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 
 #include <csignal>
 #include <future>
 #include <utility>
 
+#include "controller/tracee/all_threads.h"
 #include "controller/tracee/guardian/priority_boost.h"
+#include "controller/tracee/inject/stopped_thread.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/reference_walk.h"
 #include "unwind/blocked_stack.h"
@@ -82,6 +85,7 @@ bool take_blocked(Pid pid, ThreadState& thread, const std::vector<procfs::Map>& 
     if (thread.state == 'R' || thread.state == 'Z') return true;
     auto blocked = unwind::read_blocked_stack(pid, thread.tid, maps);
     if (!blocked) continue;
+    thread.state = blocked->state;
     thread.at = blocked->at;
     thread.registers = blocked->registers();
     thread.stack = std::move(blocked->stack);
@@ -89,6 +93,26 @@ bool take_blocked(Pid pid, ThreadState& thread, const std::vector<procfs::Map>& 
     return true;
   }
   return true;
+}
+
+// State and stack are of one moment, that of the stop. A signal or a tracer that has stopped the
+// thread before is the state still.
+void describe_stopped(const tracee::ptrace::Registers& from, ThreadState& thread) {
+  if (thread.state == 'T' || thread.state == 't') return;
+  const bool in_call = tracee::interrupted_syscall(from);
+  thread.state = in_call ? 'S' : 'R';
+  if (!in_call) {
+    thread.at.reset();
+    return;
+  }
+  // A call that a stop before this one has interrupted goes on as restart_syscall.
+  const bool same = thread.at && thread.at->number >= 0 && from.orig_rax == SYS_restart_syscall &&
+                    thread.at->stack_pointer == from.rsp && thread.at->instruction == from.rip;
+  if (same) return;
+  thread.at = procfs::OffCore{static_cast<long>(from.orig_rax),
+                              {from.rdi, from.rsi, from.rdx, from.r10, from.r8, from.r9},
+                              from.rsp,
+                              from.rip};
 }
 
 std::string why_refused(Pid pid, Tid tid) {
@@ -108,6 +132,7 @@ void stop_one(Pid pid, ThreadState& thread, const Look& look, tracee::BriefStops
   const auto outcome = stops.stop(
       thread.tid, kPatience,
       [&](const tracee::ptrace::Registers& registers) {
+        describe_stopped(registers, thread);
         thread.registers = to_unwind(registers);
         thread.stack.clear();
         thread.walk.reset();
@@ -156,7 +181,7 @@ Walk walk_of(const unwind::Chain& chain) {
 std::vector<ThreadState> threads_of(Pid pid, bool read_blocked) {
   const auto maps = procfs::maps(pid).value_or(std::vector<procfs::Map>{});
   std::vector<ThreadState> threads;
-  for (const Tid tid : procfs::threads(pid)) {
+  for (const Tid tid : tracee::all_threads(pid)) {
     if (procfs::is_kernel_worker(pid, tid)) continue;
     ThreadState thread;
     thread.tid = tid;

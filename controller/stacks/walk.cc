@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -17,6 +19,7 @@
 #include "controller/stacks/waits.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/perf_map.h"
+#include "controller/tracee/all_threads.h"
 #include "controller/tracee/freezer.h"
 #include "controller/tracee/process.h"
 #include "unwind/loaded_files.h"
@@ -37,13 +40,40 @@ Nanoseconds real_time_ns() {
   return now.tv_sec * kSecond + now.tv_nsec;
 }
 
-// Returns a thread that lives, because one that has ended has no memory any more.
+bool has_memory(Pid pid, Tid tid) {
+  const auto status = procfs::thread_status(pid, tid);
+  return status && status->state != 'Z' && status->state != 'X';
+}
+
+// Returns the main thread, or, once that has ended, the oldest other one, as it may live on
+// longest.
 Tid one_with_memory(Pid pid) {
-  for (const Tid tid : procfs::threads(pid)) {
-    const auto status = procfs::thread_status(pid, tid);
-    if (status && status->state != 'Z' && status->state != 'X') return tid;
+  if (has_memory(pid, pid)) return pid;
+  std::optional<std::pair<std::uint64_t, Tid>> oldest;
+  for (const Tid tid : tracee::all_threads(pid)) {
+    if (!has_memory(pid, tid)) continue;
+    const auto stat = procfs::thread_stat(pid, tid).value_or("");
+    const std::pair started{procfs::parse_start_ticks(stat), tid};
+    if (!oldest || started < *oldest) oldest = started;
   }
-  throw TargetGone(fmt::format("process {} has ended", pid));
+  if (!oldest) throw TargetGone(fmt::format("process {} has ended", pid));
+  return oldest->second;
+}
+
+// Calls `work` with a thread whose memory is that of the process, again where that has ended
+// meanwhile.
+void with_memory(Pid pid, const std::function<void(Tid memory)>& work) {
+  constexpr int tries = 20;
+  for (int i = 0; i < tries; ++i) {
+    const Tid memory = one_with_memory(pid);
+    try {
+      work(memory);
+      if (has_memory(pid, memory)) return;
+    } catch (const Error&) {
+      if (has_memory(pid, memory)) throw;
+    }
+  }
+  throw Error(fmt::format("process {}: its threads end while they are read", pid));
 }
 
 // Names the places in chains.
@@ -278,14 +308,17 @@ report::stacks::Process stacks_of(Pid pid, bool reference, const Hooks& hooks) {
   std::erase_if(threads,
                 [](const ThreadState& each) { return each.gone && each.taken == Taken::not_read; });
 
-  const Tid memory = one_with_memory(pid);
-  unwind::Unwinder unwinder(memory);
-  const std::vector<Walk> walks = unwind_all(pid, threads, unwinder, hooks);
-  Namer namer(pid, memory);
-  for (std::size_t i = 0; i < threads.size() && !hooks.ended(); ++i) {
-    hooks.names(i, threads.size());
-    process.threads.push_back(named(threads[i], walks[i], pid, namer));
-  }
+  with_memory(pid, [&](Tid memory) {
+    if (process.program.empty()) process.program = procfs::executable(memory);
+    process.threads.clear();
+    unwind::Unwinder unwinder(memory);
+    const std::vector<Walk> walks = unwind_all(pid, threads, unwinder, hooks);
+    Namer namer(pid, memory);
+    for (std::size_t i = 0; i < threads.size() && !hooks.ended(); ++i) {
+      hooks.names(i, threads.size());
+      process.threads.push_back(named(threads[i], walks[i], pid, namer));
+    }
+  });
   std::sort(process.threads.begin(), process.threads.end(), shown_before);
   return process;
 }

@@ -257,6 +257,45 @@ def test_threads_come_and_go(options):
             process.kill()
 
 
+NUMBERS = """
+import pathlib, subprocess, sys
+def next_number(pid):
+    pathlib.Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid))
+causalctl, target = sys.argv[1:]
+next_number(20000)
+storm = [target, "--seconds", "90", "--rate", "100", "--work-us", "30000"]
+with subprocess.Popen(storm, stdout=subprocess.PIPE, text=True) as process:
+    any(line.startswith("ready ") for line in process.stdout)
+    next_number(300)
+    try:
+        for _ in range(5):
+            command = [causalctl, "stacks", "--quiet", str(process.pid)]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    finally:
+        process.kill()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a namespace of numbers")
+def test_threads_with_lower_numbers_come_and_go(options):
+    done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c",
+                           NUMBERS, options.causalctl, options.targets / "threads_storm"],
+                          capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_state_and_stack_are_of_one_moment(options, standing):
+    """The frame of polls() needs a pointer, so that the thread is stopped, when it may compute."""
+    with running(standing, "p") as pid:
+        for _ in range(15):
+            thread, = [each for each in taken(options, pid)["threads"] if each["tid"] != pid]
+            names = functions(thread)
+            if thread["state"] == "blocked":
+                assert "polls" in names and thread["waits_in"].startswith("poll"), thread
+            if "computes" in names:
+                assert thread["state"] == "running" and not thread["waits_in"], thread
+
+
 def test_python(options):
     code = "import threading\nprint('ready', flush=True)\nthreading.Event().wait()"
     with running(sys.executable, "-c", code) as pid:

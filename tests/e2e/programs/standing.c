@@ -3,14 +3,17 @@
 //   f  blocked in pause(), called by on_frame()    w  waits for a mutex
 //   a  busy in a signal handler on an alternate stack, h  blocked in one
 //   v  the parent of a vfork() whose child waits   d  deep in a recursion, blocked
+//   p  polls for ten milliseconds and computes for ten, in turn
 //   s  counts the real-time signals that it gets, and prints their number at SIGTERM
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static int ends[2];
@@ -36,6 +39,22 @@ __attribute__((noinline)) void on_frame(int size) {
   room[0] = 0;
   pause();
   room[0] = 1;
+}
+__attribute__((noinline)) void polls(int size) {
+  volatile char room[size];  // as above
+  room[0] = 0;
+  poll(NULL, 0, 10);
+  room[0] = 1;
+}
+__attribute__((noinline)) void computes(void) {
+  struct timespec now, end;
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  end.tv_nsec += 10000000;
+  do {
+    for (volatile int i = 0; i < 10000; i++) {
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - end.tv_sec) * 1000000000 + now.tv_nsec - end.tv_nsec < 0);
 }
 __attribute__((noinline)) void waits_for_mutex(void) {
   pthread_mutex_lock(&mutex);
@@ -99,6 +118,12 @@ static void* run(void* letter) {
       break;
     case 'd':
       recursion(900);
+      break;
+    case 'p':
+      for (;;) {
+        polls(*(char*)letter);
+        computes();
+      }
       break;
     case 's':
       outer_loop();
