@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from test_callpath import Tree, recorded
-from test_modules import PROGRAMS, running
+from test_modules import PROGRAMS, compiled, running
 
 
 def samples_by_path(report):
@@ -63,3 +63,11 @@ def test_assembly_with_much_on_the_stack(options, tmp_path):
     cut = sum(count for path, count in samples_by_path(report) if "caller" not in path)
     assert chains["complete"] + chains["incomplete"] > 50
     assert 0 < cut <= chains["incomplete"], chains
+
+
+def test_main_thread_ends_before_the_others(options, tmp_path):
+    """The memory of the process can no longer be read by the number of the process."""
+    program = compiled(tmp_path, "without_first_thread.c")
+    with running(program, "2") as pid:
+        report = recorded(options, tmp_path, pid, "--duration", "5s")
+    check_chains(report, 100, lambda path: "loop" in path)
