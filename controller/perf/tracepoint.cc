@@ -5,12 +5,14 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/base/tracefs.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
+#include "controller/perf/kept_open.h"
 
 namespace causalctl::perf {
 namespace {
@@ -95,13 +97,16 @@ std::optional<WakingFormat> find_waking_format(std::string& reason) {
 }
 
 void keep_one_open(const WakingFormat& format) {
-  static const auto kept = [&]() -> std::optional<EventFd> {
+  static const bool kept = [&] {
     try {
-      return EventFd::open(waking_attr(format.id), 0, "a tracepoint");
+      auto event = EventFd::open(waking_attr(format.id), 0, "a tracepoint");
+      if (event) keep_open(std::move(*event));
     } catch (const Error&) {
-      return std::nullopt;
+      return false;
     }
+    return true;
   }();
+  (void)kept;
 }
 
 }  // namespace causalctl::perf

@@ -6,9 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +16,7 @@
 #include "controller/base/statistics.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
+#include "controller/perf/kept_open.h"
 
 namespace causalctl::perf {
 namespace {
@@ -69,18 +67,6 @@ std::optional<UprobePlace> place_of(Visited function, std::uint32_t tag) {
   return std::nullopt;
 }
 
-// Closes in another thread, because closing waits some 50 ms for the kernel, and nobody needs the
-// end.
-template <typename Closable>
-void close_beside(Closable closable) {
-  auto shared = std::make_shared<Closable>(std::move(closable));
-  try {
-    std::thread([shared = std::move(shared)]() mutable { shared.reset(); }).detach();
-  } catch (const std::system_error&) {  // no thread can be created: it is closed here
-    return;
-  }
-}
-
 UprobeTrial both(const Trial& stepped, const Trial& emulated) {
   UprobeTrial trial{stepped};
   trial.emulated_cost_ns = emulated.cost_ns;
@@ -104,7 +90,7 @@ UprobeTrial try_program(const std::array<UprobePlace, 2>& places, Uprobes::Means
   };
   UprobeTrial trial = both(visit_of(causalctl_stepped, 0), visit_of(causalctl_emulated, 1));
   if (trial.is_seen()) trial.means = means;
-  close_beside(std::move(uprobes));
+  keep_open(std::move(uprobes));
   return trial;
 }
 
@@ -114,7 +100,7 @@ UprobeTrial try_events(const std::array<UprobePlace, 2>& places) {
     if (!event) throw Error("our own thread is gone");
     event->enable();
     Trial trial = visit(Facility::uprobe, function, [&event] { return event->read_count(); });
-    close_beside(std::move(*event));
+    keep_open(std::move(*event));
     return trial;
   };
   return both(visit_of(places[0], causalctl_stepped), visit_of(places[1], causalctl_emulated));

@@ -14,6 +14,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
+#include "controller/perf/kept_open.h"
 #include "controller/perf/visit_trial.h"
 #include "controller/progress/progress.h"
 #include "controller/session/facilities.h"
@@ -254,6 +255,7 @@ std::vector<std::string> Attachment::restore() {
     }
   }
   pauses_.pauser.reset();  // closes the pause events, so that no shot can fire from here on
+  perf::close_kept();
   std::jthread closing = close_beside(session_, precedence_);
   auto left = guardian_.restore();
   if (closing.joinable()) closing.join();

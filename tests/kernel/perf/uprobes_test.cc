@@ -3,14 +3,19 @@
 
 #include <linux/hw_breakpoint.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
+#include <system_error>
 
+#include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/facility.h"
 #include "controller/perf/attrs.h"
 #include "controller/perf/event.h"
+#include "controller/perf/kept_open.h"
 #include "controller/perf/visit_trial.h"
 #include "controller/progress/image.h"
 #include "controller/progress/progress.h"
@@ -24,6 +29,14 @@ using perf::Uprobes;
 namespace {
 
 constexpr unsigned kHits = 40;
+
+std::ptrdiff_t open_links() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return std::count_if(begin(files), end(files), [](const auto& file) {
+    std::error_code closed_meanwhile;
+    return std::filesystem::read_symlink(file, closed_meanwhile) == "anon_inode:bpf_link";
+  });
+}
 
 UprobePlace place_of(probed::Child& child, const std::string& function, std::uint32_t tag) {
   unwind::Symbolizer symbolizer(child.pid());
@@ -120,6 +133,21 @@ TEST_CASE("Trials see every way of counting that works here, and its cost", "[pe
     CHECK(breakpoint.cost_ns == 0);
     CHECK(!breakpoint.finding.empty());
   }
+}
+
+// Opening one waits, in the kernel, for others that are being closed.
+TEST_CASE("The uprobes of a trial stay open until others are", "[perf]") {
+  perf::close_kept();
+  const std::ptrdiff_t before = open_links();
+  REQUIRE(perf::try_uprobes().is_seen());
+  probed::Child child;
+  Uprobes uprobes(child.pid(), Uprobes::Means::links);
+  uprobes.add({place_of(child, "probed::function_1", 1)});
+  CHECK(open_links() == before + 2);
+  perf::close_kept();
+  Patience patience(10 * kSecond);
+  while (open_links() > before + 1 && !patience.over()) sleep_until(monotonic_now() + kMillisecond);
+  CHECK(open_links() == before + 1);
 }
 
 TEST_CASE("Breakpoints are refused where others have all registers", "[perf]") {
