@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/perf/uprobe_visits.h"
 
@@ -47,13 +48,15 @@ void Counts::arm(Function& function) {
   }
   std::vector<perf::UprobePlace> places = events_[function.tag].places;
   for (perf::UprobePlace& place : places) place.tag = function.kernel_tag;
-  function.closed_calls -= uprobes_->count(function.kernel_tag);  // of when it was used before
   function.uprobes = uprobes_->open(places);
 }
 
 void Counts::start(Nanoseconds now_ns) {
   start_ns_ = now_ns;
-  for (Function& function : functions_) function.open_since_ns = now_ns;
+  for (Function& function : functions_) {
+    function.open_since_ns = now_ns;
+    function.counted_before = counted(function);
+  }
   if (uprobes_) uprobes_->start();
 }
 
@@ -67,15 +70,19 @@ Counts::Function* Counts::function_of(std::uint32_t tag) {
   return const_cast<Function*>(std::as_const(*this).function_of(tag));
 }
 
-void Counts::close(std::uint32_t tag, Nanoseconds now_ns) {
+std::uint64_t Counts::counted(const Function& function) const {
+  return uprobes_ ? uprobes_->count(function.kernel_tag) : session_.events_counted(function.tag);
+}
+
+void Counts::close(std::uint32_t tag) {
   Function* function = function_of(tag);
   if (function == nullptr || !function->open_since_ns) return;
-  if (uprobes_) function->closed_calls += uprobes_->count(function->kernel_tag);
-  function->closed_ns += now_ns - *std::exchange(function->open_since_ns, std::nullopt);
+  function->closed_calls += counted(*function) - function->counted_before;
+  function->closed_ns += monotonic_now() - *std::exchange(function->open_since_ns, std::nullopt);
   closer_.close(std::exchange(function->uprobes, {}));
 }
 
-void Counts::open(std::uint32_t tag, Nanoseconds now_ns) {
+void Counts::open(std::uint32_t tag) {
   Function* function = function_of(tag);
   if (function == nullptr || function->open_since_ns) return;
   try {
@@ -83,15 +90,15 @@ void Counts::open(std::uint32_t tag, Nanoseconds now_ns) {
   } catch (const Error&) {
     return;  // the process has ended
   }
-  function->open_since_ns = now_ns;
+  function->open_since_ns = monotonic_now();
+  function->counted_before = counted(*function);
 }
 
 std::uint64_t Counts::calls(std::uint32_t tag) const {
   const Function* function = function_of(tag);
   if (function == nullptr) return 0;
-  if (!uprobes_) return session_.events_counted(tag);
-  return function->closed_calls +
-         (function->open_since_ns ? uprobes_->count(function->kernel_tag) : 0);
+  const bool is_open = function->open_since_ns.has_value();
+  return function->closed_calls + (is_open ? counted(*function) - function->counted_before : 0);
 }
 
 void Counts::update(Nanoseconds now_ns, const std::vector<double>& cost_share) {

@@ -31,9 +31,10 @@ class Counts {
   void start(Nanoseconds now_ns);  // counts from now on
   // A thread has begun since the start.
   void thread_began() { thread_began_ = true; }
-  // Lets a function go uncounted, and counts it again.
-  void close(std::uint32_t tag, Nanoseconds now_ns);
-  void open(std::uint32_t tag, Nanoseconds now_ns);
+  // Lets a function go uncounted, and counts it again. Opening takes the kernel a while, in which
+  // some of the calls are counted and some are not: these belong to the time that is not counted.
+  void close(std::uint32_t tag);
+  void open(std::uint32_t tag);
 
   bool is_closing() const { return closer_.is_busy(); }  // in the background
   bool has(std::uint32_t tag) const { return function_of(tag) != nullptr; }
@@ -46,14 +47,16 @@ class Counts {
     std::uint32_t tag = 0;
     std::vector<Fd> uprobes;  // while it is counted by the kernel's program
     std::uint32_t kernel_tag = 0;
-    std::uint64_t closed_calls = 0;  // of earlier kernel tags
-    Nanoseconds closed_ns = 0;       // when it was counted by these
+    std::uint64_t closed_calls = 0;  // of earlier times at which it was open
+    Nanoseconds closed_ns = 0;       // the length of these
     std::optional<Nanoseconds> open_since_ns;
+    std::uint64_t counted_before = 0;  // what counted() was then
   };
 
   const Function* function_of(std::uint32_t tag) const;
   Function* function_of(std::uint32_t tag);
   void arm(Function& function);
+  std::uint64_t counted(const Function& function) const;  // by the kernel, by what is open
 
   const std::vector<WatchedEvent>& events_;
   const perf::Session& session_;

@@ -21,6 +21,7 @@
 #include "controller/callpath/places.h"
 #include "controller/callpath/recorder.h"
 #include "controller/callpath/watched_events.h"
+#include "controller/perf/kept_open.h"
 #include "controller/perf/session.h"
 #include "controller/session/facilities.h"
 #include "controller/session/losses.h"
@@ -172,6 +173,7 @@ class Run {
       take_events();
       do_at_times(monotonic_now());
     }
+    perf::close_kept();
     recorder_.settle(drained_ns_, true);
     update_losses();
     warn_of_events();
@@ -292,9 +294,9 @@ class Run {
       if (goes_on == is_open_[tag]) continue;
       if (goes_on) {
         session_.open_events(events_[tag].templates);
-        counts_.open(tag, monotonic_now());
+        counts_.open(tag);
       } else {
-        counts_.close(tag, monotonic_now());
+        counts_.close(tag);
         session_.close_events(tag);
       }
       is_open_[tag] = goes_on;
