@@ -37,7 +37,8 @@ constexpr const char* kFooter =
     "SUBCOMMAND --help tells each one's options.\n"
     "\n"
     "Exit codes: 0 ok, 1 failed or no result, 2 usage or configuration, 3 the target was gone\n"
-    "before there was a result, 70 a bug in causalctl.";
+    "before there was a result, 70 a bug in causalctl. Instead of 0, run and callpath end with\n"
+    "the status of the program that they have started: its own, or 128 + N after signal N.";
 
 // A pipe that closed and a file that grew over its limit shall be errors of write(2), not deaths:
 // a target must be let go first. Handlers, unlike SIG_IGN, are not inherited by what we exec.
@@ -74,12 +75,13 @@ int run(int argc, char** argv) {
   app.footer(kFooter);
   app.get_formatter()->column_width(36);
 
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   causalctl::commands::Command selected;
   causalctl::commands::add_attach(app, selected);
-  causalctl::commands::add_run(app, selected);
+  causalctl::commands::add_run(app, selected, causalctl::commands::after_dashes(words));
   causalctl::commands::add_ab(app, selected);
   causalctl::commands::add_report(app, selected);
-  causalctl::commands::add_callpath(app, selected);
+  causalctl::commands::add_callpath(app, selected, causalctl::commands::after_dashes(words));
   causalctl::commands::add_points(app, selected);
   causalctl::commands::add_stacks(app, selected);
   causalctl::commands::add_doctor(app, selected);
@@ -88,13 +90,13 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     const std::string hint = causalctl::commands::hint_for(app, words);
     return fail(
         error.what(),
         hint.empty() ? "causalctl --help and causalctl SUBCOMMAND --help tell the options" : hint,
         ExitCode::usage);
   }
+  causalctl::commands::refuse_dashes_as_value(app);
   // CLI11's own check of it would not name the word that is no subcommand.
   if (!selected) {
     throw causalctl::UsageError(

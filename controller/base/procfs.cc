@@ -45,6 +45,35 @@ std::vector<Pid> processes() {
   return pids;
 }
 
+std::string command_line(Pid pid) {
+  constexpr std::size_t longest = 60;
+  std::string text = read_once(fmt::format("/proc/{}/cmdline", pid)).value_or("");
+  text.resize(std::min(text.size(), longest));
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+[[noreturn]] void refuse_several(const std::string& name, const std::vector<Pid>& found) {
+  constexpr std::size_t most_listed = 8;
+  std::vector<std::string> listed;
+  std::pair<std::uint64_t, Pid> busiest;
+  for (const Pid pid : found) {
+    const auto stat = read_once(fmt::format("/proc/{}/stat", pid));
+    busiest = std::max(busiest, std::pair(stat ? parse_user_ticks(*stat) : 0, pid));
+    if (listed.size() < most_listed) {
+      listed.push_back(fmt::format("{} ({})", pid, command_line(pid)));
+    }
+  }
+  throw UsageError(
+      fmt::format("several processes are called {}: {}{}", name, fmt::join(listed, ", "),
+                  found.size() > listed.size()
+                      ? fmt::format(" and {} others", found.size() - listed.size())
+                      : ""),
+      fmt::format("give the PID of the one that is meant; {} has used the most CPU time",
+                  busiest.second));
+}
+
 }  // namespace
 
 std::optional<std::string> read_text(const std::string& path) {
@@ -183,10 +212,10 @@ Pid find_process(const std::string& name) {
   }
   if (found.size() == 1) return found.front();
   if (found.empty()) {
-    throw UsageError("no process is called " + name, "see `ps`, or give the PID");
+    throw UsageError("no process is called " + name,
+                     "see `ps`, or give the PID; only run and callpath start a program, after --");
   }
-  throw UsageError(fmt::format("several processes are called {}: {}", name, fmt::join(found, ", ")),
-                   "give the PID of the one that is meant");
+  refuse_several(name, found);
 }
 
 std::string executable(Pid pid) {

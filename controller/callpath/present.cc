@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "controller/base/error.h"
+#include "controller/base/signal_state.h"
 #include "controller/callpath/call_rates.h"
 #include "controller/callpath/epoch_choice.h"
 #include "controller/callpath/expansion.h"
@@ -172,7 +173,8 @@ void add_notes(const Recording& run, const std::string& which, Profile& profile)
         waits.count, waits.complete));
   }
   if (run.throttled) note("A quota of CPU time stopped the program meanwhile.");
-  if (run.death) note(fmt::format("Signal {} ended the program.", run.death->signal));
+  if (run.death)
+    note(fmt::format("The program was ended by {}.", name_of_signal(run.death->signal)));
   if (run.reason == EndReason::log_failed) note("The log could not be written to its end.");
   for (const std::string& warning : run.warnings) profile.warnings.push_back(which + warning);
 }

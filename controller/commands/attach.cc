@@ -25,7 +25,7 @@ namespace causalctl::commands {
 namespace {
 
 struct AttachArguments {
-  Pid pid = 0;
+  std::string process;
   std::unique_ptr<ProfileOptions> options;
 };
 
@@ -33,8 +33,8 @@ ExitCode attach(const AttachArguments& arguments) {
   config::Config config = arguments.options->config();
   const ConsoleOptions console = arguments.options->console();
   set_log_level(console);
-  if (arguments.pid != 0) {  // in place of the target that the file names
-    config.target.pid = arguments.pid;
+  if (!arguments.process.empty()) {  // in place of the target that the file names
+    config.target.pid = process_of(arguments.process);
     config.target.match.clear();
     config.target.command.clear();
   }
@@ -59,10 +59,10 @@ void add_attach(CLI::App& app, Command& selected) {
       "Ctrl-C ends the profile, detaches and prints the report; a second one detaches at once.\n\n"
       "Examples:\n"
       "  causalctl attach 4711 --progress server.c:210 --duration 90s\n"
-      "  causalctl attach $(pidof memcached) --progress syscall:sendmsg --duration 2m\n"
+      "  causalctl attach memcached --progress syscall:sendmsg --duration 2m\n"
       "  causalctl attach 4711 --progress commit --fixed hash.c:217 --speedup 50 --duration 60s");
   auto arguments = std::make_shared<AttachArguments>();
-  add_pid(sub, arguments->pid, "the process (or [target] of --config names it)");
+  add_process(sub, arguments->process, "the process (or [target] of --config names it)");
   arguments->options = std::make_unique<ProfileOptions>(sub, false);
   on_selected(sub, selected, [arguments] { return attach(*arguments); });
 }

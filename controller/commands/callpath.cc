@@ -21,6 +21,7 @@
 #include "controller/base/log.h"
 #include "controller/base/number.h"
 #include "controller/base/printable.h"
+#include "controller/base/procfs.h"
 #include "controller/callpath/calls_seen.h"
 #include "controller/callpath/event_spec.h"
 #include "controller/callpath/log.h"
@@ -32,6 +33,7 @@
 #include "controller/perf/slot_watch.h"
 #include "controller/progress/naming.h"
 #include "controller/progress/progress.h"
+#include "controller/session/children.h"
 #include "controller/session/facilities.h"
 #include "controller/session/identity.h"
 #include "controller/session/interrupts.h"
@@ -39,6 +41,7 @@
 #include "controller/session/target_end.h"
 #include "controller/session/write_or_end.h"
 #include "controller/tracee/adoption.h"
+#include "controller/tracee/end_watch.h"
 #include "controller/tracee/guardian/guardian.h"
 #include "unwind/obstacle.h"
 #include "unwind/symbolizer.h"
@@ -55,7 +58,8 @@ constexpr std::string_view kDlopen = "dlopen";
 constexpr const char* kNoneWatched = "--sentinel: no calls are watched: {}";
 
 struct CallpathArguments {
-  std::vector<std::string> target;  // a PID, or a command
+  std::vector<std::string> target;   // a PID, a name, or the program
+  std::vector<std::string> program;  // the words after --
   std::string duration, period = "auto", threads = "all";
   std::vector<std::string> events, counts, epochs;
   std::string slowdown = "3";
@@ -66,10 +70,23 @@ struct CallpathArguments {
   ConsoleOptions console;
 };
 
-std::optional<Pid> pid_of(const std::vector<std::string>& target) {
-  if (target.size() != 1) return std::nullopt;
-  const auto number = parse_number<Pid>(target.front(), 10);
-  return number && *number > 0 ? number : std::nullopt;
+// Returns the process that is meant, or nullopt if a program is to be started.
+std::optional<Pid> target_of(const CallpathArguments& arguments) {
+  const auto& [target, program] = std::tie(arguments.target, arguments.program);
+  if (target.empty()) {
+    throw UsageError("no process and no program to record",
+                     "give a PID or a name, or a program after --");
+  }
+  if (target == program) return std::nullopt;
+  if (program.empty() && target.size() == 1) return process_of(target.front());
+  if (program.empty()) {
+    throw UsageError(
+        fmt::format("only one process is recorded at a time, not {}", fmt::join(target, ", ")),
+        "give one PID; a program to start comes after --");
+  }
+  throw UsageError(fmt::format("both a process ({}) and a program ({}) are given", target.front(),
+                               program.front()),
+                   "give one of them");
 }
 
 Nanoseconds period_of(const std::string& text) {
@@ -222,7 +239,7 @@ void require_samples(const callpath::Recording& recording, bool waits) {
 }
 
 ExitCode record_process(Pid target, const CallpathArguments& arguments,
-                        const callpath::Settings& settings, const std::function<void()>& followed) {
+                        const callpath::Settings& settings, tracee::Guardian* guardian) {
   callpath::Recording recording;
   {
     unwind::note_obstacle(target);
@@ -241,14 +258,23 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
     if (status.due()) status.show(fmt::format("call paths of process {}: {}", target, text));
   };
   hooks.interrupts = [] { return session::Interrupts::count(); };
-  hooks.followed = followed;
+  hooks.followed = [&] {
+    if (guardian != nullptr && guardian->is_suspended()) guardian->release();
+  };
+  std::optional<session::Children> children;
+  const tracee::EndWatch end_watch(target);
   hooks.begun = [&] {
+    children.emplace(target);
     log.emplace(arguments.log);
     log->begin(recording);
   };
   hooks.written = [&] { write([&] { log->update(recording); }); };
   callpath::record(target, settings, hooks, recording);
   status.clear();
+  if (auto text = text_of(children->seen(), target, "causalctl callpath")) {
+    recording.warnings.push_back(std::move(*text));
+  }
+  session::learn_end(guardian, end_watch, recording);
   recording.ended = true;
   write([&] { log->end(recording); });
   INVARIANT(callpath::sum_calls(recording));
@@ -280,38 +306,33 @@ ExitCode run(const CallpathArguments& arguments) {
   callpath::Settings settings = settings_of(arguments);
   check_callpath_format(arguments.report.format, arguments.report.path);
   callpath::check_log(arguments.log);
-  if (const auto pid = pid_of(arguments.target)) {
+  if (const auto pid = target_of(arguments)) {
     session::require_program(*pid);
     tracee::check_readable(*pid, getpid());
     try_facilities(arguments.sentinel, settings);
-    return record_process(*pid, arguments, settings, [] {});
-  }
-  if (arguments.target.empty()) {
-    throw UsageError("no process and no program to record", "give a PID, or a program after --");
+    return record_process(*pid, arguments, settings, nullptr);
   }
   try_facilities(arguments.sentinel, settings);
   config::Target target;
   target.command = arguments.target;
-  return with_program(target, [&](Pid pid, tracee::Guardian& guardian) {
-    if (names_code(settings)) load_libraries(guardian);
-    return record_process(pid, arguments, settings, [&guardian] {
-      if (guardian.is_suspended()) guardian.release();
-    });
+  return with_program(target, names_code(settings), [&](Pid pid, tracee::Guardian& guardian) {
+    return record_process(pid, arguments, settings, &guardian);
   });
 }
 
 }  // namespace
 
-void add_callpath(CLI::App& app, Command& selected) {
+void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> program) {
   CLI::App& sub =
       add_subcommand(app, "callpath", "who calls the time, and where threads wait",
                      "Ctrl-C ends the recording and prints the report.\n\n"
                      "Examples:\n"
                      "  causalctl callpath 4711 --duration 30s\n"
-                     "  causalctl callpath $(pidof memcached) --threads by-name --format folded\n"
+                     "  causalctl callpath memcached --threads by-name --format folded\n"
                      "  causalctl callpath -- ./prog --its-option");
   auto arguments = std::make_shared<CallpathArguments>();
-  add_words(sub, "PID|CMD", arguments->target, "",
+  arguments->program = std::move(program);
+  add_words(sub, "PID|NAME|CMD", arguments->target, "",
             "the process, or after -- a program and its arguments");
   OptionGroup recording(sub, "Recording");
   recording.value("--duration", arguments->duration, "TIME",

@@ -7,7 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "config/text.h"
+#include "controller/base/number.h"
+#include "controller/base/procfs.h"
 #include "unwind/names.h"
 
 namespace causalctl::commands {
@@ -59,13 +60,33 @@ std::string hint_for(const CLI::App& app, const std::vector<std::string>& words)
          "-la";
 }
 
-void add_pid(CLI::App& app, Pid& pid, const std::string& text, bool required) {
-  const auto problem = [](const std::string& given) {
-    Pid value = 0;
-    const bool ok = CLI::detail::lexical_cast(given, value) && value > 0;
-    return ok ? std::string() : fmt::format("{} is not a process id", config::printable(given));
-  };
-  app.add_option("PID", pid, text)->check(CLI::Validator(problem, ""))->required(required);
+Pid process_of(const std::string& word) {
+  if (word.empty() || word.find_first_not_of("0123456789") != word.npos) {
+    return procfs::find_process(word);
+  }
+  const Pid pid = parse_number<Pid>(word, 10).value_or(0);
+  if (pid == 0) throw UsageError(word + " is not a process id");
+  return pid;
+}
+
+std::vector<std::string> after_dashes(const std::vector<std::string>& words) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  return {dashes == words.end() ? dashes : dashes + 1, words.end()};
+}
+
+void refuse_dashes_as_value(const CLI::App& app) {
+  for (const CLI::App* selected : app.get_subcommands()) {
+    for (const CLI::Option* option : selected->get_options()) {
+      const auto& values = option->results();
+      if (option->get_positional() || std::find(values.begin(), values.end(), "--") == values.end())
+        continue;
+      throw UsageError(option->get_name() + " has no value before the --");
+    }
+  }
+}
+
+void add_process(CLI::App& app, std::string& word, const std::string& text, bool required) {
+  app.add_option("PID|NAME", word, text)->type_name("")->required(required);
 }
 
 void add_word(CLI::App& app, const std::string& name, std::string& value, const std::string& type,

@@ -33,14 +33,23 @@ void on_selected(CLI::App& subcommand, Command& selected, Command command);
 // an empty text if there is no guess.
 std::string hint_for(const CLI::App& app, const std::vector<std::string>& words);
 
-// Adds the positional argument PID.
-void add_pid(CLI::App& app, Pid& pid, const std::string& text, bool required = false);
+// Adds the positional argument for a process: its PID, or its name.
+void add_process(CLI::App& app, std::string& word, const std::string& text, bool required = false);
+// Returns the process that such a word means. Throws UsageError as procfs::find_process() does. A
+// process with this PID need not exist.
+Pid process_of(const std::string& word);
 // Add arguments outside any group: positional ones, and options without a heading. `type` is empty
 // if the name says it.
 void add_word(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
               const std::string& text);
 void add_words(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                const std::string& type, const std::string& text, bool required = false);
+
+// Returns the words after the first `--`: a program to start, and its arguments. Nothing else on a
+// command line is ever started.
+std::vector<std::string> after_dashes(const std::vector<std::string>& words);
+// Throws UsageError if an option has taken the `--` as its value.
+void refuse_dashes_as_value(const CLI::App& app);
 
 // Returns the values of some options with the names that the caller gives them, in the order in
 // which the command line has them. Call it when the command line was parsed.

@@ -8,8 +8,9 @@ namespace causalctl::commands {
 
 void add_ab(CLI::App& app, Command& selected);
 void add_attach(CLI::App& app, Command& selected);
-void add_run(CLI::App& app, Command& selected);
-void add_callpath(CLI::App& app, Command& selected);
+// `program`: the words after `--`.
+void add_run(CLI::App& app, Command& selected, std::vector<std::string> program);
+void add_callpath(CLI::App& app, Command& selected, std::vector<std::string> program);
 void add_doctor(CLI::App& app, Command& selected);
 void add_points(CLI::App& app, Command& selected);
 void add_report(CLI::App& app, Command& selected);

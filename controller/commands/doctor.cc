@@ -8,6 +8,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/printable.h"
+#include "controller/base/procfs.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/doctor_checks.h"
 #include "controller/commands/options.h"
@@ -87,10 +88,11 @@ ExitCode run_doctor(std::optional<Pid> target) {
 void add_doctor(CLI::App& app, Command& selected) {
   CLI::App& sub = add_subcommand(
       app, "doctor", "what works here and with a process, what does not, and how to enable it");
-  auto pid = std::make_shared<Pid>(0);
-  add_pid(sub, *pid, "a process that you want to profile");
-  on_selected(sub, selected,
-              [pid] { return run_doctor(*pid > 0 ? std::optional(*pid) : std::nullopt); });
+  auto process = std::make_shared<std::string>();
+  add_process(sub, *process, "a process that you want to profile");
+  on_selected(sub, selected, [process] {
+    return run_doctor(process->empty() ? std::nullopt : std::optional(process_of(*process)));
+  });
 }
 
 }  // namespace causalctl::commands

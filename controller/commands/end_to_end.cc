@@ -19,6 +19,7 @@
 #include "controller/base/log.h"
 #include "controller/base/signal_state.h"
 #include "controller/commands/launched.h"
+#include "controller/commands/left_behind.h"
 #include "controller/commands/profile.h"
 #include "controller/session/interrupts.h"
 #include "controller/session/status_line.h"
@@ -69,8 +70,10 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   config.progress.end_to_end = false;
   config.progress.throughput = {causal::kEndPoint};
   causal::LogWriter log(scratch.log());
+  LeftBehind left;
   tracee::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
+  left.started(pid);
   Work work;
   work.pause_cost_ns = pause_cost_ns;
   work.symbolizing = symbols::Haste::ordinary;  // since the program is suspended during most of it
@@ -96,6 +99,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   } else {
     end_program(pid, guardian);
   }
+  left.end();  // otherwise what one run leaves would slow the next one
 }
 
 // Makes one run of the program.
@@ -133,9 +137,11 @@ ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& cons
   causal::LogWriter log(config.output.log);
   session::StatusLine status(console.quiet);
   causal::EndToEndHooks hooks;
+  std::optional<int> first_status;
   hooks.execute = [&](const config::Config& of_execution, const causal::PlannedExecution& planned,
                       std::optional<Nanoseconds> pause_cost_ns) {
     causal::Execution execution = execute(of_execution, console, planned, pause_cost_ns);
+    if (!first_status) first_status = execution.status;  // other ends do not count
     status.clear();
     return execution;
   };
@@ -151,7 +157,7 @@ ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& cons
   if (code != ExitCode::ok) return code;
   require_result(run);
   tell_how_to_read_on(config);
-  return code;
+  return exit_code_of(first_status.value_or(0));
 }
 
 }  // namespace causalctl::commands

@@ -1,23 +1,29 @@
 #include "controller/commands/launched.h"
 
+#include <fmt/format.h>
 #include <signal.h>
+#include <sys/wait.h>
+
+#include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/log.h"
+#include "controller/base/procfs.h"
+#include "controller/base/signal_state.h"
+#include "controller/commands/left_behind.h"
+#include "controller/commands/wrapper.h"
+#include "controller/session/interrupts.h"
+#include "controller/tracee/process.h"
 
 namespace causalctl::commands {
 namespace {
 
 // After SIGTERM a program that does not end is left alone after this time.
 constexpr Nanoseconds kPatience = 5 * kSecond;
+constexpr int kSignalled = 128;
 
-}  // namespace
-
-tracee::Launch launch_of(const config::Target& target) {
-  return {target.command, target.environment, target.directory};
-}
-
-void load_libraries(tracee::Guardian& guardian) {
+// Throws TargetGone if it ends on the way, as when a library is missing.
+void run_to_entry(tracee::Guardian& guardian) {
   const auto obstacle = guardian.run_to_entry();
   if (!obstacle) return;
   log::note(
@@ -26,27 +32,131 @@ void load_libraries(tracee::Guardian& guardian) {
       *obstacle);
 }
 
-void end_program(Pid pid, tracee::Guardian& guardian) {
-  if (guardian.exit_status()) return;
+// Returns the words by which it was executed: of a script the interpreter, then the script.
+std::vector<std::string> words_of(Pid pid) {
+  const auto text = procfs::read_text(fmt::format("/proc/{}/cmdline", pid)).value_or("");
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size(); at += words.back().size() + 1) {
+    words.emplace_back(text.c_str() + at);
+  }
+  return words;
+}
+
+// The work with a program that may become another one.
+class Started {
+ public:
+  Started(const config::Target& target, tracee::Guardian& guardian, Pid pid)
+      : name_(target.command.front()), guardian_(guardian), pid_(pid) {
+    executed_.push_back(procfs::executable(pid));
+  }
+
+  ExitCode call(bool names_code, const ProgramWork& work) {
+    if (names_code) run_to_entry(guardian_);
+    for (;;) {
+      try {
+        return work(pid_, guardian_);
+      } catch (const UsageError& error) {
+        if (!names_code || !guardian_.is_suspended()) throw;
+        go_on(error);
+      }
+    }
+  }
+
+ private:
+  // Throws `error`, with what was executed, unless the program becomes another one.
+  void go_on(const UsageError& error) {
+    if (!may_execute_another(words_of(pid_))) fail(error, "");
+    if (executed_.size() == 1) {
+      log::note("{} in {}; the program goes on until it executes another one", error.what(),
+                executed_.back());
+    }
+    try {
+      run_to_entry(guardian_);
+    } catch (const Error& end) {
+      fail(error, std::string("; ") + end.what());
+    }
+    executed_.push_back(procfs::executable(pid_));
+  }
+
+  [[noreturn]] void fail(const UsageError& error, const std::string& end) const {
+    const bool is_other = !tracee::other_name(name_, executed_.front()).empty();
+    if (executed_.size() == 1 && end.empty() && !is_other) throw error;
+    throw UsageError(
+        fmt::format("{}; looked for in what {} executes: {}{}", error.what(), name_,
+                    fmt::join(executed_, ", "), end),
+        "child processes are not followed: name the program itself after --, let the script exec "
+        "it, or attach to it when it runs. " +
+            error.hint());
+  }
+
+  std::string name_;
+  tracee::Guardian& guardian_;
+  Pid pid_;
+  std::vector<std::string> executed_;
+};
+
+void tell(int status) {
+  log::note("the program {}, so causalctl ends with {}",
+            WIFSIGNALED(status) ? "was ended by " + name_of_signal(WTERMSIG(status))
+                                : fmt::format("ended with exit status {}", WEXITSTATUS(status)),
+            static_cast<int>(exit_code_of(status)));
+}
+
+}  // namespace
+
+ExitCode exit_code_of(int status) {
+  return static_cast<ExitCode>(WIFSIGNALED(status) ? kSignalled + WTERMSIG(status)
+                                                   : WEXITSTATUS(status));
+}
+
+void refuse_program_before_dashes(const std::vector<std::string>& words,
+                                  const std::vector<std::string>& after_dashes) {
+  if (words == after_dashes) return;
+  throw UsageError(fmt::format("{} does not come after --", words.front()),
+                   fmt::format("a program and its arguments come after --, as in causalctl run "
+                               "--progress main -- {}",
+                               words.front()));
+}
+
+tracee::Launch launch_of(const config::Target& target) {
+  return {target.command, target.environment, target.directory};
+}
+
+bool end_program(Pid pid, tracee::Guardian& guardian) {
+  if (guardian.exit_status()) return true;
   kill(pid, SIGTERM);
   const Nanoseconds deadline_ns = monotonic_now() + kPatience;
   while (monotonic_now() < deadline_ns) {
-    if (guardian.exit_status()) return;
+    if (guardian.exit_status()) return true;
     sleep_until(monotonic_now() + 10 * kMillisecond);
   }
   log::note("the program (pid {}) has not ended after SIGTERM; it goes on without causalctl", pid);
+  return false;
 }
 
-ExitCode with_program(const config::Target& target,
-                      const std::function<ExitCode(Pid, tracee::Guardian&)>& work) {
+ExitCode with_program(const config::Target& target, bool names_code, const ProgramWork& work) {
+  LeftBehind left;
   tracee::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(target));
+  left.started(pid);
+  // Returns the program's own code, if it has ended by itself. Ctrl-C reaches it, too.
+  const auto end = [&] {
+    const auto status = guardian.exit_status();
+    if (status && session::Interrupts::count() == 0) {
+      left.tell();
+      return exit_code_of(*status);
+    }
+    if (guardian.is_suspended() || end_program(pid, guardian)) left.end();
+    return ExitCode::ok;
+  };
   try {
-    const ExitCode code = work(pid, guardian);
-    end_program(pid, guardian);
-    return code;
+    const ExitCode code = Started(target, guardian, pid).call(names_code, work);
+    const ExitCode its_own = end();
+    if (code != ExitCode::ok) return code;
+    if (its_own != ExitCode::ok) tell(*guardian.exit_status());
+    return its_own;
   } catch (...) {
-    if (!guardian.is_suspended()) end_program(pid, guardian);
+    end();
     throw;
   }
 }

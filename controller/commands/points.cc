@@ -273,9 +273,9 @@ ExitCode run_points(Pid target) {
 
 void add_points(CLI::App& app, Command& selected) {
   CLI::App& sub = add_subcommand(app, "points", "what could serve as a progress point");
-  auto pid = std::make_shared<Pid>(0);
-  add_pid(sub, *pid, "the process", true);
-  on_selected(sub, selected, [pid] { return run_points(*pid); });
+  auto process = std::make_shared<std::string>();
+  add_process(sub, *process, "the process", true);
+  on_selected(sub, selected, [process] { return run_points(process_of(*process)); });
 }
 
 }  // namespace causalctl::commands

@@ -19,10 +19,12 @@ namespace {
 
 struct RunArguments {
   std::vector<std::string> command;
+  std::vector<std::string> program;  // the words after --
   std::unique_ptr<ProfileOptions> options;
 };
 
 ExitCode run(const RunArguments& arguments) {
+  refuse_program_before_dashes(arguments.command, arguments.program);
   config::Config config = arguments.options->config();
   const ConsoleOptions console = arguments.options->console();
   set_log_level(console);
@@ -37,15 +39,14 @@ ExitCode run(const RunArguments& arguments) {
   }
   causal::check_log(config.output.log);
   if (config.progress.end_to_end) return run_end_to_end(config, console);
-  return with_program(config.target, [&](Pid pid, tracee::Guardian& guardian) {
-    load_libraries(guardian);
+  return with_program(config.target, true, [&](Pid pid, tracee::Guardian& guardian) {
     return profile(config, pid, guardian, console);
   });
 }
 
 }  // namespace
 
-void add_run(CLI::App& app, Command& selected) {
+void add_run(CLI::App& app, Command& selected, std::vector<std::string> program) {
   CLI::App& sub =
       add_subcommand(app, "run", "start a program and profile it from the beginning",
                      "When the profile ends before the program does, the program gets SIGTERM.\n\n"
@@ -54,6 +55,7 @@ void add_run(CLI::App& app, Command& selected) {
                      "  causalctl run --end-to-end --duration 5m -- gzip -kc big.tar\n"
                      "  causalctl run --config profile.toml");
   auto arguments = std::make_shared<RunArguments>();
+  arguments->program = std::move(program);
   add_words(sub, "CMD", arguments->command, "", "the program and its arguments, after --");
   arguments->options = std::make_unique<ProfileOptions>(sub, true);
   on_selected(sub, selected, [arguments] { return run(*arguments); });

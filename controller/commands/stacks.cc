@@ -9,6 +9,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/procfs.h"
 #include "controller/commands/commands.h"
 #include "controller/commands/output.h"
 #include "controller/report/stacks/model.h"
@@ -24,7 +25,7 @@ namespace {
 constexpr Nanoseconds kSilent = kSecond;  // most stacks are there before
 
 struct StacksArguments {
-  Pid pid = 0;
+  std::string process;
   std::string format = "text";
   std::string path;
   bool each = false;
@@ -34,7 +35,7 @@ struct StacksArguments {
   Color color = Color::automatic;
 };
 
-report::stacks::Process take(const StacksArguments& arguments) {
+report::stacks::Process take(Pid pid, const StacksArguments& arguments) {
   const session::Interrupts interrupts;
   session::StatusLine status(arguments.quiet);
   stacks::Hooks hooks;
@@ -43,7 +44,7 @@ report::stacks::Process take(const StacksArguments& arguments) {
     if (monotonic_now() - begin_ns < kSilent || !status.due()) return;
     status.show(fmt::format("reading debug information: {} of {} threads", done, all));
   };
-  auto process = stacks::stacks_of(arguments.pid, arguments.reference, hooks);
+  auto process = stacks::stacks_of(pid, arguments.reference, hooks);
   if (hooks.ended()) {
     throw Error("interrupted before there was a result", "all threads of the process go on");
   }
@@ -68,9 +69,10 @@ ExitCode run_stacks(const StacksArguments& arguments) {
   }
   const std::string hint = "name another file with --output";
   check_output(arguments.path, hint);
-  tracee::check_readable(arguments.pid, getpid());
-  if (!arguments.quiet) unwind::note_obstacle(arguments.pid);
-  const report::stacks::Process process = take(arguments);
+  const Pid pid = process_of(arguments.process);
+  tracee::check_readable(pid, getpid());
+  if (!arguments.quiet) unwind::note_obstacle(pid);
+  const report::stacks::Process process = take(pid, arguments);
   check_result(process);
   if (arguments.format == "json") {
     write_output(arguments.path, report::stacks::render_json(process), hint);
@@ -96,7 +98,7 @@ void add_stacks(CLI::App& app, Command& selected) {
       "  causalctl stacks 4711 --each --verbose     every thread, and how long it was stopped\n"
       "  causalctl stacks 4711 --format json -o stacks.json");
   auto arguments = std::make_shared<StacksArguments>();
-  add_pid(sub, arguments->pid, "the process", true);
+  add_process(sub, arguments->process, "the process", true);
   OptionGroup taking(sub, "Taking");
   taking.flag("--reference", arguments->reference,
               "stop every thread, and unwind it by libunwind-ptrace meanwhile: slow, to compare");

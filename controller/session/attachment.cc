@@ -228,7 +228,7 @@ void Attachment::let_go() {
 void Attachment::detach() {
   session::warn_of_losses(*session_, recording_);
   if (children_) {
-    if (auto text = text_of(children_->seen(), target_)) {
+    if (auto text = text_of(children_->seen(), target_, "causalctl attach")) {
       recording_.warnings.push_back(std::move(*text));
     }
   }
@@ -242,7 +242,7 @@ void Attachment::detach() {
     recording_.warnings.emplace_back(kGuardianKilledAtEnd);
   }
   compare_digests(left);
-  tell_death(guardian_, end_watch_, recording_);
+  tell_end(guardian_, end_watch_, recording_);
   precedence_.end();
   recording_.ended = true;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,33 +12,45 @@
 
 namespace causalctl::session {
 
-// What was seen of the children from the begin of a run to its end.
-struct ChildrenSeen {
-  std::vector<Pid> same_program;  // children, and theirs, that run the target's executable
-  double cpu_share = 0;  // CPU time of children that have ended, by that of the target without them
+struct Child {
+  Pid pid = 0;
+  std::string name;
+  double cpu_s = 0;  // used since the run began
+  bool same_program = false;
 };
 
-// Returns a warning, or nullopt if the children do not matter. Pure.
-std::optional<std::string> text_of(const ChildrenSeen& seen, Pid target);
+// What was seen of the children, and theirs, from the begin of a run to its end.
+struct ChildrenSeen {
+  std::vector<Child> alive;  // the busiest first
+  double ended_cpu_s = 0;    // of those that have ended and were waited for
+  double own_cpu_s = 0;      // of the target without them, since the run began
+};
+
+// Returns a warning, or nullopt if the children do not matter. `record_one` is how one of them is
+// recorded, before its PID. Pure.
+std::optional<std::string> text_of(const ChildrenSeen& seen, Pid target, const char* record_one);
 
 class Children {
  public:
   explicit Children(Pid target);  // a run begins
 
-  ChildrenSeen seen() const;  // at its end; of a target that is gone, what was there at the begin
+  // At its end. Of a target that is gone, what was there at the begin; of one that nobody has
+  // waited for yet, all.
+  ChildrenSeen seen() const;
 
  private:
-  struct Ticks {
-    std::uint64_t own = 0;
-    std::uint64_t ended_children = 0;
+  struct Used {
+    double own_s = 0;
+    double ended_children_s = 0;
   };
-  std::optional<Ticks> ticks() const;
-  std::vector<Pid> same_program() const;
+  static std::optional<Used> used_by(Pid pid);
+  std::vector<Child> alive() const;
 
   Pid target_;
   std::string executable_;
-  std::vector<Pid> at_begin_;
-  std::optional<Ticks> ticks_at_begin_;
+  std::map<Pid, double> cpu_s_at_begin_;
+  std::vector<Child> at_begin_;
+  std::optional<Used> used_at_begin_;
 };
 
 }  // namespace causalctl::session

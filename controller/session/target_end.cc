@@ -83,10 +83,10 @@ std::string uprobe_as_cause(const Death& death, const std::vector<Counting>& cou
 namespace {
 
 // Waits for up to some tenths of a second.
-std::optional<int> status_of_end(tracee::Guardian& guardian, const tracee::EndWatch& watch) {
+std::optional<int> status_of_end(tracee::Guardian* guardian, const tracee::EndWatch& watch) {
   constexpr Nanoseconds limit_ns = 300 * kMillisecond;
   const auto status_now = [&] {
-    const auto status = guardian.exit_status();
+    const auto status = guardian != nullptr ? guardian->exit_status() : std::nullopt;
     return status ? status : watch.wait_status();
   };
   auto status = status_now();
@@ -100,21 +100,30 @@ std::optional<int> status_of_end(tracee::Guardian& guardian, const tracee::EndWa
 
 void throw_with_cause(const TargetGone& gone, tracee::Guardian& guardian,
                       const tracee::EndWatch& watch, const std::vector<Counting>& counting) {
-  const auto status = status_of_end(guardian, watch);
+  const auto status = status_of_end(&guardian, watch);
   if (!status || !WIFSIGNALED(*status)) throw gone;
   const Death death{WTERMSIG(*status), {}, 0};
   throw TargetGone(fmt::format("{}: {} ended it", gone.what(), name_of_signal(death.signal)),
                    uprobe_as_cause(death, counting));
 }
 
-void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording) {
-  if (!recording.death) return;
-  const auto status = status_of_end(guardian, watch);
-  if (!status || !WIFSIGNALED(*status)) {
-    recording.death.reset();
-    return;
+void learn_end(tracee::Guardian* guardian, const tracee::EndWatch& watch, Recording& recording) {
+  const bool ended = recording.reason == EndReason::target_exited;
+  const auto status = ended ? status_of_end(guardian, watch) : std::nullopt;
+  if (!status || !WIFSIGNALED(*status)) recording.death.reset();
+  if (!status) return;
+  if (WIFSIGNALED(*status)) {
+    if (!recording.death) recording.death.emplace();
+    recording.death->signal = WTERMSIG(*status);
+  } else if (WEXITSTATUS(*status) != 0) {
+    recording.warnings.push_back(
+        fmt::format("the program ended with exit status {}", WEXITSTATUS(*status)));
   }
-  recording.death->signal = WTERMSIG(*status);
+}
+
+void tell_end(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording) {
+  learn_end(&guardian, watch, recording);
+  if (!recording.death) return;
   recording.warnings.push_back(text_of(*recording.death));
   auto uprobe = uprobe_as_cause(*recording.death, recording.counting);
   if (!uprobe.empty()) recording.warnings.push_back(std::move(uprobe));

@@ -43,10 +43,13 @@ std::string text_of(const std::vector<Death>& deaths, std::uint64_t runs);
 // or if the signal cannot be due to one.
 std::string uprobe_as_cause(const Death& death, const std::vector<Counting>& counting);
 
-// Adds the signal to recording.death, if that is set, and warns of it; resets it if no signal ended
-// the target. Waits for up to some tenths of a second, because the target's parent may not have
-// waited for it yet, or the kernel may not be done with it.
-void tell_death(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording);
+// Fills in the signal that ended a target during the recording; resets recording.death if none did.
+// Warns of an exit status other than 0. Waits for up to some tenths of a second, because the
+// target's parent may not have waited for it yet, or the kernel may not be done with it. `guardian`
+// is that of a program that was started; it may be null.
+void learn_end(tracee::Guardian* guardian, const tracee::EndWatch& watch, Recording& recording);
+// Does the same for a target that was paused, and warns of the signal.
+void tell_end(tracee::Guardian& guardian, const tracee::EndWatch& watch, Recording& recording);
 
 // Throws `gone` again, with the signal that ended the target, and a uprobe as its possible cause.
 [[noreturn]] void throw_with_cause(const TargetGone& gone, tracee::Guardian& guardian,

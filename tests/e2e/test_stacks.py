@@ -318,9 +318,9 @@ def test_output_file(options, standing, tmp_path):
 @pytest.mark.parametrize("words,status,text", [
     ((4_000_000,), 3, "no such process: 4000000"),
     ((2,), 1, r"process 2 \(.*\) is a kernel thread"),
-    (("self",), 2, "self is not a process id"),
+    (("no-such-process",), 2, "no process is called no-such-process"),
     ((1, "--format", "yaml"), 2, '--format: "yaml" is not a format of stacks'),
-    ((), 2, "PID is required"),
+    ((), 2, "PID.NAME is required"),
 ])
 def test_refused(options, words, status, text):
     done = run(options, *words)

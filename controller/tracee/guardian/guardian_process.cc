@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
@@ -205,6 +206,7 @@ class GuardianProcess {
         launch(request.tid);
         break;
       case Kind::run_to_entry:
+        if (std::exchange(ran_to_entry_, true)) run_to_next_exec();
         response.text.set(run_to_entry(suspended_, controller_is_gone_).value_or(""));
         break;
       case Kind::release:
@@ -310,12 +312,23 @@ class GuardianProcess {
     lock_ = lock_target(child);
   }
 
+  void run_to_next_exec() {
+    if (ptrace::resume_if_alive(suspended_, ptrace::Resume::run, 0)) {
+      run_to_exec(suspended_, controller_is_gone_);
+    } else {
+      throw TargetGone(fmt::format("process {} has ended", target_));
+    }
+    check_64_bit(target_);
+    injector_ = std::make_unique<Injector>(target_, controller_);
+  }
+
   const Channel& channel_;
   const std::function<bool()> controller_is_gone_ = [this] { return channel_.is_closed(); };
   Pid controller_;
   Pid target_ = 0;
   Fd signals_;
-  Fd lock_;            // tells other guardians that the target has one
+  Fd lock_;  // tells other guardians that the target has one
+  bool ran_to_entry_ = false;
   Tid suspended_ = 0;  // a launched program's first thread, stopped until release()
   std::unique_ptr<Injector> injector_;
   StopPauses stop_pauses_;

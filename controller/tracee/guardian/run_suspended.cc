@@ -200,9 +200,12 @@ void run_to_exec(Pid child, const std::function<bool()>& controller_is_gone) {
     if (!stop) {
       if (controller_is_gone()) throw_orphaned();
       if (monotonic_now() < deadline_ns) continue;
-      throw Error(fmt::format("process {} did not start its program in time", child));
+      throw Error(fmt::format("process {} has not executed a program within {} s", child,
+                              limit_ns / kSecond));
     }
-    if (std::holds_alternative<Ended>(*stop)) throw_ended(child);
+    if (std::holds_alternative<Ended>(*stop)) {
+      throw TargetGone(fmt::format("process {} ended before it executed a program", child));
+    }
     if (is_event(*stop, PTRACE_EVENT_EXEC)) return finish_exec(child);
     if (!ptrace::resume_if_alive(child, ptrace::Resume::run, signal_of(*stop))) throw_ended(child);
   }
