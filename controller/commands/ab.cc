@@ -103,6 +103,7 @@ ExitCode ab(const AbOptions& options) {
   set_log_level(options.console());
   config::check_ab(config);
   check_pairs(config.ab);
+  const double allow_failures = options.allow_failures();
   auto prediction = read_prediction(config);
   check_output(options.output(), kOutputHint);
 
@@ -115,10 +116,11 @@ ExitCode ab(const AbOptions& options) {
       if (status.due()) status.show(describe(progress));
     };
     hooks.interrupts = session::Interrupts::count;
+    hooks.allow_failures = allow_failures;
     compared = compare::run_comparison(config.ab, config.progress, hooks);
   }
   report::Comparison& comparison = compared.comparison;
-  if (compared.failure && comparison.pairs == 0) std::rethrow_exception(compared.failure);
+  if (compared.failure && comparison.runs.empty()) std::rethrow_exception(compared.failure);
   if (comparison.runs.empty()) {
     throw Error("interrupted before the first run had ended", "nothing was measured");
   }

@@ -78,15 +78,10 @@ std::optional<Pid> target_of(const CallpathArguments& arguments) {
                      "give a PID or a name, or a program after --");
   }
   if (target == program) return std::nullopt;
-  if (program.empty() && target.size() == 1) return process_of(target.front());
-  if (program.empty()) {
-    throw UsageError(
-        fmt::format("only one process is recorded at a time, not {}", fmt::join(target, ", ")),
-        "give one PID; a program to start comes after --");
-  }
-  throw UsageError(fmt::format("both a process ({}) and a program ({}) are given", target.front(),
-                               program.front()),
-                   "give one of them");
+  if (target.size() == 1) return process_of(target.front());
+  throw UsageError(
+      fmt::format("only one process is recorded at a time, not {}", fmt::join(target, ", ")),
+      "give one PID; a program to start comes after --");
 }
 
 Nanoseconds period_of(const std::string& text) {

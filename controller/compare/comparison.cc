@@ -29,11 +29,12 @@ std::optional<double> value_of(const RunResult& run, const Metric& metric) {
   return std::nullopt;
 }
 
-std::vector<double> values_of(const std::vector<RunResult>& runs, const Metric& metric, Side role) {
+std::vector<double> values_of(const std::vector<RunResult>& runs, const Metric& metric, Side side,
+                              Phase phase = Phase::pairs) {
   std::vector<double> values;
   for (const RunResult& run : runs) {
     const auto value = value_of(run, metric);
-    if (value && run.scheduled.phase == Phase::pairs && run.scheduled.role == role)
+    if (value && run.scheduled.phase == phase && run.scheduled.side() == side)
       values.push_back(*value);
   }
   return values;
@@ -97,7 +98,8 @@ ComparedMetric compare_metric(const std::vector<RunResult>& runs, const Metric& 
   result.kind = metric.kind;
   const std::vector<double> a = values_of(runs, metric, Side::a);
   const std::vector<double> b = values_of(runs, metric, Side::b);
-  result.a = typical(a, metric.kind);
+  // A comparison that ended in its first phase has measured A.
+  result.a = typical(a.empty() ? values_of(runs, metric, Side::a, Phase::null) : a, metric.kind);
   result.b = typical(b, metric.kind);
   // A p-value is valid for one analysis, at the end.
   if (!a.empty() && !b.empty() && !options.sequential) result.p_value = mann_whitney(a, b).p_value;

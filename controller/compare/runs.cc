@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -12,8 +13,10 @@
 #include "config/text.h"
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/statistics.h"
 #include "controller/compare/contained.h"
 #include "controller/compare/effect.h"
+#include "controller/compare/fisher.h"
 #include "controller/compare/sequential.h"
 #include "controller/compare/side.h"
 
@@ -23,7 +26,9 @@ namespace {
 constexpr unsigned kPairs = 20;
 constexpr unsigned kMostPairs = 200;
 constexpr double kPercent = 100;
-constexpr double kCostWorthTelling = 0.01;  // of a side's time
+constexpr double kCostWorthTelling = 0.01;   // of a side's time
+constexpr double kStartWorthTelling = 0.05;  // of a run
+constexpr double kLongRun = 0.5;             // s; a start takes no share of it
 // With fewer pairs there is no interval.
 constexpr std::size_t kNullPairs = kFewestBlocks * kPairsOfBlock;
 
@@ -34,6 +39,24 @@ std::string label(const config::AbSide& side) {
   // Values are left out: reports are passed around, and values may be passwords.
   for (const auto& [name, value] : side.environment) text += name + "=… ";
   return text + fmt::format("{}", fmt::join(side.command, " "));
+}
+
+// Returns how long a program takes that does nothing, started as the sides are, or nullopt if there
+// is none.
+std::optional<double> start_time_s() {
+  constexpr int kStarts = 11;
+  std::vector<double> times_s;
+  try {
+    for (int i = 0; i < kStarts; ++i) {
+      Contained nothing({{"true"}, {}, {}, {}, std::nullopt}, kSecond, "true");
+      const auto ended = nothing.wait_until(monotonic_now() + kSecond);
+      if (!ended) return std::nullopt;
+      times_s.push_back(static_cast<double>(ended->wall_ns) / kSecond);
+    }
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return statistics::median(times_s);
 }
 
 class Comparing {
@@ -89,15 +112,49 @@ class Comparing {
     result.scheduled = scheduled;
     result.start_ns = monotonic_now() - start_ns_;
     const auto& side = options.side == Side::a ? ab_.a : ab_.b;
-    auto run = run_side(ab_, progress_, side, options);
+    std::optional<OneRun> run;
+    while (true) {
+      try {
+        ++failures_of(options.side).runs;
+        run = run_side(ab_, progress_, side, options);
+        break;
+      } catch (const RunFailed& failed) {
+        count_failure(options.side, failed);
+      }
+    }
     if (!run) return false;
     result.values = std::move(run->values);
     records_lost_ += run->records_lost;
     visits_per_s_ = std::max(visits_per_s_, run->visits_per_s);
     counting_share_ = std::max(counting_share_, run->counting_share);
     remarks_.insert(run->remarks.begin(), run->remarks.end());
+    for (const auto& [name, counts] : run->unpaired) {
+      unpaired_[{name, options.side}].push_back(counts);
+    }
     runs_.push_back(std::move(result));
     return true;
+  }
+
+  Failures& failures_of(Side side) { return side == Side::a ? failures_a_ : failures_b_; }
+
+  // Returns if the run may be made again; otherwise throws what it failed by.
+  void count_failure(Side side, const RunFailed& failed) {
+    Failures& failures = failures_of(side);
+    ++failures.failed;
+    const std::size_t pairs = kPairsOfBlock * blocks_for(planned_pairs(ab_));
+    const std::size_t null_runs = 2 * kPairsOfBlock * blocks_for(null_pairs(ab_));
+    const std::size_t planned = pairs + (side == Side::a ? null_runs : 0);
+    const double most = hooks_.allow_failures * static_cast<double>(planned);
+    if (static_cast<double>(failures.failed) > most) {
+      const std::string allowed =
+          most > 0 ? fmt::format("{} of the {} runs that are planned of this side have failed",
+                                 failures.failed, planned)
+                   : "--allow-failures 5% makes runs that fail again, and tells how many did";
+      throw Error(failed.what(), failed.hint().empty() ? allowed : failed.hint() + "; " + allowed);
+    }
+    if (!first_failure_.empty()) return;
+    const std::string text = failed.what();
+    first_failure_ = text.substr(0, text.find("; its output ends"));
   }
 
   std::vector<double> deciding_ratios() const {
@@ -137,12 +194,42 @@ class Comparing {
     comparison.b = label(ab_.b);
     comparison.reason = reason_;
     comparison.wall_ns = monotonic_now() - start_ns_;
+    if (failures_a_.failed + failures_b_.failed > 0) {
+      comparison.failures =
+          report::AbFailures{failures_a_.failed, failures_a_.runs, failures_b_.failed,
+                             failures_b_.runs, fisher_exact(failures_a_, failures_b_)};
+    }
+    warn_of_starts(comparison);
     warn(comparison.warnings);
     return comparison;
   }
 
+  // The time of a whole run has the time that its start takes, which both sides have alike.
+  void warn_of_starts(report::Comparison& comparison) const {
+    if (runs_.empty() || reason_ == "interrupted") return;
+    const report::ComparedMetric& metric = comparison.metrics.front();
+    const bool whole_runs = !ab_.measure_ns && ab_.a.load.empty() && !ab_.a.command.empty();
+    const double shortest_s = std::min(metric.a.value_or(kLongRun), metric.b.value_or(kLongRun));
+    if (!whole_runs || metric.kind != report::MetricKind::wall || shortest_s >= kLongRun) return;
+    const auto start_s = start_time_s();
+    if (!start_s || *start_s < kStartWorthTelling * shortest_s) return;
+    comparison.warnings.push_back(fmt::format(
+        "the runs are short: starting a program takes {:.2f} ms here (true, started the "
+        "same way), up to {:.0f} % of a run. Both sides have that alike, so effects look "
+        "smaller than those of the work; give the commands more work",
+        1e3 * *start_s, std::min(kPercent, kPercent * *start_s / shortest_s)));
+  }
+
   void warn(std::vector<std::string>& warnings) const {
+    if (!first_failure_.empty()) warnings.push_back("the first run that failed: " + first_failure_);
     warnings.insert(warnings.end(), remarks_.begin(), remarks_.end());
+    for (const auto& [latency, runs] : unpaired_) {
+      if (const auto share = progress::unended_share(runs)) {
+        warnings.push_back(progress::text_of_unended(
+            fmt::format("{}, {}", latency.first, latency.second == Side::a ? "A" : "B"), *share,
+            "Its latency is that of the others, as far as they are seen to end"));
+      }
+    }
     if (records_lost_ > 0) {
       warnings.push_back(
           fmt::format("{} records of visits were lost: throughputs are by the kernel's own counts, "
@@ -170,7 +257,10 @@ class Comparing {
   std::uint64_t records_lost_ = 0;
   double visits_per_s_ = 0;
   double counting_share_ = 0;
+  Failures failures_a_, failures_b_;
+  std::string first_failure_;
   std::set<std::string> remarks_;  // those of both sides
+  std::map<std::pair<std::string, Side>, std::vector<progress::BeginsAndEnds>> unpaired_;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ namespace {
 using report::MetricKind;
 
 constexpr Nanoseconds kStep = 5 * kMillisecond;
+constexpr Nanoseconds kInFlightPatience = 2 * kSecond;
 
 struct Interrupted {};  // thrown within this file only: any wait may be the one that is interrupted
 
@@ -79,29 +80,30 @@ class Run {
     if (options_.interrupted()) throw Interrupted();
     if (command_ && may_end != MayEnd::command) {
       if (const auto ended = command_->ended()) {
-        throw Error(fmt::format("{}: it ended during {} ({}){}", options_.name, when, ended->text(),
-                                command_->output_tail()),
-                    "it must run until it is told to end; leave out load and measure to time whole "
-                    "runs");
+        throw RunFailed(
+            fmt::format("{}: it ended during {} ({}){}", options_.name, when, ended->text(),
+                        command_->output_tail()),
+            "it must run until it is told to end; leave out load and measure to time whole "
+            "runs");
       }
     } else if (!command_ && procfs::has_ended(pid_)) {
       throw TargetGone(fmt::format("{}: process {} ended during {}", options_.name, pid_, when));
     }
     if (command_ && pid_ != command_->pid() && procfs::has_ended(pid_)) {
-      throw Error(fmt::format("{}: process {}, which is measured, ended during {}{}", options_.name,
-                              pid_, when, command_->output_tail()),
-                  "it must run until its command is told to end");
+      throw RunFailed(fmt::format("{}: process {}, which is measured, ended during {}{}",
+                                  options_.name, pid_, when, command_->output_tail()),
+                      "it must run until its command is told to end");
     }
     if (load_ && may_end != MayEnd::load && load_->ended()) {
-      throw Error(fmt::format("{}: the load ended during {} ({}){}", options_.name, when,
-                              load_->ended()->text(), load_->output_tail()),
-                  "give it more work, or make warm_up and measure shorter");
+      throw RunFailed(fmt::format("{}: the load ended during {} ({}){}", options_.name, when,
+                                  load_->ended()->text(), load_->output_tail()),
+                      "give it more work, or make warm_up and measure shorter");
     }
     if (monotonic_now() > deadline_ns_) {
-      throw Error(fmt::format("{}: {} took longer than {}{}", options_.name, when,
-                              config::duration_text(ab_.time_limit_ns),
-                              command_ ? command_->output_tail() : ""),
-                  "give it more time with --time-limit");
+      throw RunFailed(fmt::format("{}: {} took longer than {}{}", options_.name, when,
+                                  config::duration_text(ab_.time_limit_ns),
+                                  command_ ? command_->output_tail() : ""),
+                      "give it more time with --time-limit");
     }
   }
 
@@ -152,7 +154,18 @@ class Run {
         "the group in `ready` must match the id of the process to measure");
   }
 
+  // What was in flight before counting began must have ended, or the latency would be too short.
+  void wait_until_in_flight_is_known() {
+    const Nanoseconds limit_ns = monotonic_now() + std::min(*ab_.measure_ns, kInFlightPatience);
+    while (!window_->knows_in_flight() && monotonic_now() < limit_ns) {
+      sleep_until(monotonic_now() + kCollectEvery);
+      window_->collect();
+      check("the wait for what was in flight", MayEnd::nothing);
+    }
+  }
+
   OneRun measured() {
+    if (ab_.measure_ns && !progress_.latency.empty()) wait_until_in_flight_is_known();
     const Snapshot before = snapshot(pid_);
     std::uint64_t most_bytes = used_between({}, before).now_bytes;
     if (window_) window_->begin();
@@ -170,6 +183,7 @@ class Run {
       result.visits_per_s = window_->visits_per_s();
       result.counting_share = window_->counting_share();
       result.remarks = window_->remarks();
+      result.unpaired = window_->unpaired();
     }
     const Usage usage = used_between(before, snapshot(pid_));
     if (!ab_.measure_ns) {
@@ -194,8 +208,8 @@ class Run {
       if (window_) window_->collect();
       if (ended) {
         if (ended->succeeded()) return;
-        throw Error(fmt::format("{}: the load failed ({}){}", options_.name, ended->text(),
-                                load_->output_tail()));
+        throw RunFailed(fmt::format("{}: the load failed ({}){}", options_.name, ended->text(),
+                                    load_->output_tail()));
       }
       check("the measurement", MayEnd::load);
     }
@@ -207,9 +221,9 @@ class Run {
       check("the run", MayEnd::command);
     }
     if (!ended->succeeded()) {
-      throw Error(fmt::format("{}: it failed ({}){}", options_.name, ended->text(),
-                              command_->output_tail()),
-                  "both sides must do the work that is compared");
+      throw RunFailed(fmt::format("{}: it failed ({}){}", options_.name, ended->text(),
+                                  command_->output_tail()),
+                      "both sides must do the work that is compared");
     }
     OneRun result;
     result.values.push_back(

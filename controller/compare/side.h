@@ -5,14 +5,23 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/config.h"
+#include "controller/base/error.h"
 #include "controller/compare/comparison.h"
+#include "controller/progress/in_flight.h"
 
 namespace causalctl::compare {
+
+// The command or the load failed, or took too long.
+class RunFailed : public Error {
+ public:
+  using Error::Error;
+};
 
 struct RunOptions {
   std::string name;  // names the run in messages: "run 3 (side a)"
@@ -27,11 +36,12 @@ struct OneRun {
   double visits_per_s = 0;           // of all progress points
   double counting_share = 0;         // how much of one core counting them took
   std::vector<std::string> remarks;  // what points do not count, or count besides
+  std::map<std::string, progress::BeginsAndEnds> unpaired;  // as Window::unpaired()
 };
 
 // nullopt: interrupted. However it is left, nothing that was started runs on. Throws UsageError
 // (cannot be executed, no such progress point), TargetGone (a process that was running has ended),
-// Error (did not get ready, ended early or badly, exceeded its time).
+// RunFailed (did not get ready, ended early or badly, exceeded its time), Error.
 std::optional<OneRun> run_side(const config::Ab& ab, const config::Progress& progress,
                                const config::AbSide& side, const RunOptions& options);
 

@@ -123,17 +123,35 @@ class Supervisor {
     return message.kind == Message::Kind::started;
   }
 
-  // Returns when the child has become the command.
+  struct Becoming {
+    const Command& command;
+    Pid supervisor;
+    int output;
+    SentError failure{};
+  };
+
+  // Returns when the child has become the command. Until then it shares our memory, and we stand
+  // still, as with vfork(2): a copy of a large process would take longer than a small command runs.
   Pid start_command() {
-    HelperProcess child("the command", [this](Channel& parent, Pid supervisor) {
-      execute_or_tell(parent, [&] { become(command_, supervisor, output_); });
-    });
-    SentError failure;
-    if (child.channel().receive(failure)) {  // a successful exec closes the channel
-      child.wait_for_end();
-      failure.rethrow();
-    }
-    return child.pid();
+    constexpr std::size_t stack_bytes = 256 << 10;
+    std::vector<std::byte> stack(stack_bytes);
+    Becoming becoming{command_, getpid(), output_};
+    const auto body = [](void* argument) -> int {
+      auto& mine = *static_cast<Becoming*>(argument);
+      try {
+        become(mine.command, mine.supervisor, mine.output);
+      } catch (const std::exception& error) {
+        mine.failure.set(error);
+      }
+      _exit(127);
+    };
+    const Pid child =
+        clone(body, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, &becoming);
+    if (child < 0) throw Error::from_errno("cannot start the command: clone", errno);
+    if (becoming.failure.code == ExitCode::ok) return child;
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+    becoming.failure.rethrow();
+    return child;
   }
 
   // Returns when a child has ended or the time is over. Returns false when everything is to be
@@ -165,7 +183,7 @@ class Supervisor {
     message.ended.status = status;
     message.ended.wall_ns = now_ns - start_ns_;
     message.ended.cpu_ns = to_ns(usage.ru_utime) + to_ns(usage.ru_stime);
-    // The kernel keeps what the process had before its exec: a copy of us.
+    // The kernel keeps what the process had before its exec: our memory.
     const auto peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
     message.ended.peak_bytes = peak_bytes > floor_bytes_ ? peak_bytes : 0;
     message.ended.switches =

@@ -15,6 +15,8 @@ namespace {
 using report::MetricKind;
 
 constexpr std::uint64_t kFewestVisits = 5;
+constexpr double kFewestLeft = 5;     // begins without an end in a window that may never end …
+constexpr double kLeastLeft = 0.005;  // … as a share of all
 
 progress::CountedPoints resolve(const config::Progress& progress, Pid pid) {
   unwind::Symbolizer symbolizer(pid);
@@ -39,6 +41,22 @@ Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
   session_.start();
 }
 
+bool Window::knows_in_flight() const {
+  return std::all_of(in_flight_.begin(), in_flight_.end(),
+                     [](const auto& each) { return each.second.was_empty(); });
+}
+
+void Window::note_in_flight(const perf::VisitEvent& visit) {
+  const progress::CountedPoint& point = points_.counted[visit.tag];
+  if (point.kind == progress::CountedPoint::Kind::throughput) return;
+  progress::InFlight& in_flight = in_flight_[point.name];
+  if (point.kind == progress::CountedPoint::Kind::begin) {
+    in_flight.begin_at(visit.time_ns);
+  } else {
+    in_flight.end_at(visit.time_ns);
+  }
+}
+
 void Window::begin() {
   collect();
   counters_.start();
@@ -48,6 +66,7 @@ void Window::begin() {
   // lost.
   begin_ns_ = monotonic_now();
   counts_before_ = exact_counts();
+  for (auto& [name, in_flight] : in_flight_) in_flight.start(begin_ns_);
 }
 
 void Window::collect() { collect_until(monotonic_now()); }
@@ -55,6 +74,7 @@ void Window::collect() { collect_until(monotonic_now()); }
 void Window::collect_until(Nanoseconds watermark_ns) {
   for (const perf::Event& event : session_.drain(watermark_ns)) {
     if (const auto* visit = std::get_if<perf::VisitEvent>(&event)) {
+      note_in_flight(*visit);
       if (visit->time_ns < begin_ns_) {
         counters_.late_visit(visit->tag, visit->thread.tid);
       } else {
@@ -98,7 +118,7 @@ std::vector<Measured> Window::end() {
       values.push_back({{count.name + " " + statistic, MetricKind::latency},
                         static_cast<double>(time_ns) / kSecond});
     };
-    add("mean", count.mean_ns);
+    add("mean", mean_of(count));
     add("p50", count.p50_ns);
     add("p99", count.p99_ns);
   }
@@ -109,6 +129,17 @@ std::vector<Measured> Window::end() {
                        static_cast<double>(visit_costs_ns_[i]) / static_cast<double>(length_ns_);
   }
   return values;
+}
+
+// Returns 0 if it is not known. If begins exceed ends by what may never end, that is left out.
+Nanoseconds Window::mean_of(const progress::LatencyCount& count) {
+  if (count.p50_ns > 0) return count.mean_ns;  // by pairs
+  unpaired_[count.name] = {count.begins, count.ends};
+  const auto excess = static_cast<double>(count.begins) - static_cast<double>(count.ends);
+  const bool may_leak =
+      excess >= std::max(kFewestLeft, kLeastLeft * static_cast<double>(count.begins));
+  return may_leak ? in_flight_[count.name].mean_above_floor(begin_ns_ + length_ns_).value_or(0)
+                  : count.mean_ns;
 }
 
 // Measures from the first visit to the last, so that the ends of the window cut no unit in two. If
@@ -139,6 +170,13 @@ std::vector<std::string> Window::remarks() const {
   std::vector<std::string> all;
   for (const progress::Point& point : points_.resolved) {
     all.insert(all.end(), point.remarks.begin(), point.remarks.end());
+  }
+  for (const auto& [name, counts] : unpaired_) {
+    if (in_flight_.at(name).was_empty()) continue;
+    all.push_back(fmt::format(
+        "{}: ends are not paired with begins, and no moment without a request in flight "
+        "was seen: its latency may be longer than shown",
+        name));
   }
   return all;
 }

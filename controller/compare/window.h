@@ -3,6 +3,7 @@
 // injected.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "config/config.h"
 #include "controller/compare/comparison.h"
 #include "controller/perf/session.h"
+#include "controller/progress/in_flight.h"
 #include "controller/progress/progress.h"
 
 namespace causalctl::compare {
@@ -19,6 +21,8 @@ class Window {
   // Resolves and arms the points. Throws UsageError (no such point), TargetGone, Error.
   Window(const config::Progress& progress, Pid pid, std::uint64_t seed);
 
+  // Whether it is known how many requests of each latency are in flight (progress/in_flight.h).
+  bool knows_in_flight() const;
   void begin();    // what happened before does not count
   void collect();  // must be called once every kCollectEvery, so that no ring overflows
   // Returns seconds per visit, and latencies. Throws Error if a point was visited too rarely.
@@ -33,10 +37,14 @@ class Window {
   // of all points.
   double counting_share() const { return counting_share_; }
   double visits_per_s() const { return visits_per_s_; }
+  // Of each latency whose ends are not paired with begins, by its name.
+  const std::map<std::string, progress::BeginsAndEnds>& unpaired() const { return unpaired_; }
   std::vector<std::string> remarks() const;  // as progress::Point::remarks, of all points
 
  private:
   void collect_until(Nanoseconds watermark_ns);
+  void note_in_flight(const perf::VisitEvent& visit);
+  Nanoseconds mean_of(const progress::LatencyCount& count);
   Measured throughput(const progress::ThroughputCount& count, std::uint64_t exact) const;
   std::vector<std::uint64_t> exact_counts() const;  // by tag
 
@@ -44,6 +52,8 @@ class Window {
   std::vector<Nanoseconds> visit_costs_ns_;  // by tag
   perf::Session session_;
   progress::Counters counters_;
+  std::map<std::string, progress::InFlight> in_flight_;
+  std::map<std::string, progress::BeginsAndEnds> unpaired_;
   Nanoseconds begin_ns_ = 0;
   std::vector<std::uint64_t> counts_before_;
   std::uint64_t lost_before_ = 0;  // records that the session had lost before

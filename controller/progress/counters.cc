@@ -71,8 +71,12 @@ void Counters::change(Latency& latency, std::int64_t by, Nanoseconds now_ns) {
   const Nanoseconds passed_ns = std::max<Nanoseconds>(now_ns - latency.changed_at_ns, 0);
   latency.area += static_cast<double>(latency.in_progress) * static_cast<double>(passed_ns);
   latency.changed_at_ns += passed_ns;
-  // Work that began before the attach ends without a begin, which must not make the count negative.
-  latency.in_progress = std::max<std::int64_t>(latency.in_progress + by, 0);
+  latency.in_progress += by;
+  if (latency.in_progress >= 0) return;
+  // One that began before the attach was in progress all the time up to now.
+  latency.in_progress = 0;
+  ++latency.in_progress_start;
+  latency.area += static_cast<double>(latency.changed_at_ns);
 }
 
 void Counters::visit(std::uint32_t tag, Tid thread, Nanoseconds virtual_ns) {

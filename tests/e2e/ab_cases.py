@@ -29,6 +29,7 @@ STUBBORN = ("""sh -c '(setsid sh -c "trap : TERM; while :; do sleep 1; done" &) 
 TALKATIVE = ("sh -c 'yes not ready | head -c 2000000; echo; yes | head -c 500000 | tr \\\\n x; "
              "echo; echo ready; exec sleep 60'")
 FAILS_LATE = "sh -c 'echo >> {dir}/runs; test $(wc -l < {dir}/runs) -lt 7'"
+FAILS_SOMETIMES = "sh -c 'echo >> {dir}/runs; test $(( $(wc -l < {dir}/runs) % 4 )) != 3'"
 PYTHON = "/usr/bin/python3"
 LISTEN = (PYTHON + " -c 'import http.server, time; time.sleep(0.5); "
           """http.server.test(port={port}, bind="127.0.0.1")'""")
@@ -225,6 +226,15 @@ def make_cases():
                                     "--format", "json", a="sleep 0.02", b="sleep 0.08"),
              alone=True, stdout=patterns('"reason": "certain"', '"interval": "sequential"'),
              checks=(metric_is("wall", "wall", -5, -0.5),)),
+        Case("ab_short_runs", ab("--rounds", "4", "--null-rounds", "0", a="true", b="true"),
+             alone=True, stdout=patterns(r"^warning +the runs are short: starting a program takes")),
+        Case("ab_failures_allowed", ab("--rounds", "8", "--null-rounds", "0", "--allow-failures",
+                                       "50%", a=FAILS_SOMETIMES, b="sleep 0.01"), alone=True,
+             stdout=patterns("^failed +2 of 10 runs of A, 0 of 8 of B; no difference is seen",
+                             r"warning +the first run that failed: run \d+ \(side a\): it failed")),
+        Case("ab_fails_in_the_first_phase", ab("--rounds", "8", a=FAILS_LATE, b="true"),
+             exit=FAILED, alone=True, stdout=patterns("^  wall +[0-9.]+ m?s"),
+             stderr=patterns("run 7 .*it failed", "--allow-failures 5%")),
         Case("ab_csv", ab("--rounds", "4", "--null-rounds", "4", "--format", "csv", a="true",
                           b="true"), alone=True, checks=(csv_rows,)),
         # Long enough for some rounds even on a busy machine.

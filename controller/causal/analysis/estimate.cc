@@ -19,6 +19,7 @@
 #include "controller/causal/analysis/estimate_warnings.h"
 #include "controller/causal/analysis/finding.h"
 #include "controller/causal/analysis/pacing.h"
+#include "controller/causal/analysis/unended.h"
 
 namespace causalctl::causal {
 namespace {
@@ -152,6 +153,7 @@ void describe(const std::vector<const Run*>& runs, const Point& point, ProgressR
   std::uint64_t baseline_visits = 0;
   std::vector<double> mean_s, p50_s, p99_s;
   for (const Run* run : runs) {
+    const bool has_mean = !unended(*run, point);
     for (const Experiment& experiment : run->experiments) {
       if (!experiment.discarded.empty()) continue;
       const std::uint64_t visits = visits_of(experiment, point);
@@ -160,7 +162,7 @@ void describe(const std::vector<const Run*>& runs, const Point& point, ProgressR
       baseline_visits += visits;
       // Real time is used, because virtual time leaves out what the visits themselves cost.
       baseline_s += static_cast<double>(experiment.wall_ns) / kSecond;
-      if (!point.latency) continue;
+      if (!point.latency || !has_mean) continue;
       if (const auto latency = period_s(experiment, point)) mean_s.push_back(*latency);
       for (const LatencyCount& count : experiment.latency) {
         if (count.name != point.name) continue;

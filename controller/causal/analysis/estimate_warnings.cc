@@ -14,6 +14,8 @@
 #include "controller/causal/analysis/estimate_totals.h"
 #include "controller/causal/analysis/pacing.h"
 #include "controller/causal/analysis/pause_cost.h"
+#include "controller/causal/analysis/unended.h"
+#include "controller/progress/in_flight.h"
 
 namespace causalctl::causal {
 namespace {
@@ -145,6 +147,16 @@ void warn_of_paces(const std::vector<Run>& runs, const ProgressResult& point, Re
   }
 }
 
+void warn_of_unended(const std::vector<Run>& runs, const ProgressResult& point, Report& report) {
+  for (const Run& run : runs) {
+    if (const auto share = unended(run, {point.name, point.latency})) {
+      report.warnings.emplace_back(progress::text_of_unended(
+          point.name, *share, "So neither its mean latency nor what speeds it up is known"));
+      return;
+    }
+  }
+}
+
 // Returns whether a warning already gives the reason of the point's silence (silence.h).
 bool told_of_silence(const std::vector<Run>& runs, const std::string& point) {
   return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
@@ -161,6 +173,7 @@ void warn_of_points(const std::vector<Run>& runs, Report& report) {
         report.warnings.emplace_back(kNeverVisited, point.name);
       }
     } else {
+      warn_of_unended(runs, point, report);
       warn_of_pace(point, report);
       warn_of_paces(runs, point, report);
       if (auto small = statement_of_small_effects(point, report.overhead.period_ns)) {

@@ -50,6 +50,14 @@ Json gate_json(const Gate& gate) {
   return {{"fail_if_slower", json_number(gate.limit)}, {"verdict", name_of(gate.verdict)}};
 }
 
+Json failures_json(const AbFailures& failures) {
+  return {{"a", failures.a},
+          {"a_runs", failures.a_runs},
+          {"b", failures.b},
+          {"b_runs", failures.b_runs},
+          {"p_value", json_number(failures.p_value)}};
+}
+
 Json run_json(const AbRun& run) {
   Json values = Json::array();
   for (const auto& value : run.values) values.push_back(json_number(value));
@@ -91,6 +99,7 @@ std::string render_comparison_json(const Comparison& comparison) {
       {"metrics", std::move(metrics)},
       {"prediction", comparison.prediction ? prediction_json(*comparison.prediction) : Json()},
       {"gate", comparison.gate ? gate_json(*comparison.gate) : Json()},
+      {"failures", comparison.failures ? failures_json(*comparison.failures) : Json()},
       {"runs", std::move(runs)},
       {"warnings", comparison.warnings}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -65,6 +65,13 @@ constexpr auto names_of(Gate::Verdict) {
   return std::array<std::string_view, 3>{"passed", "failed", "undecided"};
 }
 
+// Runs that failed (--allow-failures), of all runs of each program, those of A against A included.
+struct AbFailures {
+  std::size_t a = 0, a_runs = 0;
+  std::size_t b = 0, b_runs = 0;
+  double p_value = 1;  // Fisher's exact test
+};
+
 struct Comparison {
   std::string a, b;  // names of the sides
   std::size_t pairs = 0;
@@ -77,6 +84,7 @@ struct Comparison {
   std::vector<ComparedMetric> metrics;  // the first one decides
   std::optional<Prediction> prediction;
   std::optional<Gate> gate;
+  std::optional<AbFailures> failures;  // nullopt: none
   std::vector<AbRun> runs;
   std::vector<std::string> warnings;
 };

@@ -150,6 +150,21 @@ void add_prediction(const Prediction& prediction, std::string& text) {
                       percent_interval(prediction.difference));
 }
 
+std::string failures_text(const AbFailures& failures) {
+  constexpr double kSignificant = 0.05;
+  std::string text = fmt::format("{} of {} runs of A, {} of {} of B", failures.a, failures.a_runs,
+                                 failures.b, failures.b_runs);
+  if (failures.a_runs == 0 || failures.b_runs == 0) return text;
+  const bool differ = failures.p_value < kSignificant;
+  const double share_a = static_cast<double>(failures.a) / static_cast<double>(failures.a_runs);
+  const double share_b = static_cast<double>(failures.b) / static_cast<double>(failures.b_runs);
+  return text + fmt::format("; {} (Fisher's exact test: p {:.2g})",
+                            !differ             ? "no difference is seen"
+                            : share_a < share_b ? "B FAILS MORE OFTEN"
+                                                : "A FAILS MORE OFTEN",
+                            failures.p_value);
+}
+
 std::string gate_text(const Comparison& comparison) {
   const Gate& gate = *comparison.gate;
   const std::string limit = number(100 * gate.limit, 2);
@@ -184,6 +199,10 @@ std::string render_comparison_text(const Comparison& comparison, bool color) {
   if (comparison.gate) {
     const bool failed = comparison.gate->verdict == Gate::Verdict::failed;
     text += colored(gate_text(comparison), failed ? kRed : kGreen) + "\n";
+  }
+  if (comparison.failures) {
+    text += fmt::format("failed       {}; times are of the others\n",
+                        failures_text(*comparison.failures));
   }
   for (const std::string& warning : comparison.warnings) {
     text += "warning      " + printable(warning) + "\n";

@@ -1,0 +1,22 @@
+#include "controller/causal/analysis/unended.h"
+
+#include <vector>
+
+#include "controller/progress/in_flight.h"
+
+namespace causalctl::causal {
+
+std::optional<Interval> unended(const Run& run, const Point& point) {
+  if (!point.latency) return std::nullopt;
+  std::vector<progress::BeginsAndEnds> windows;
+  for (const Experiment& experiment : run.experiments) {
+    for (const LatencyCount& count : experiment.latency) {
+      if (count.name != point.name) continue;
+      if (count.p50_ns > 0) return std::nullopt;
+      windows.push_back({count.begins, count.ends});
+    }
+  }
+  return progress::unended_share(windows);
+}
+
+}  // namespace causalctl::causal
