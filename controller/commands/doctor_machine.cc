@@ -17,6 +17,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/base/restrictions.h"
 #include "controller/base/thread.h"
 #include "controller/commands/doctor_checks.h"
 #include "controller/perf/event.h"
@@ -28,7 +29,7 @@ namespace {
 constexpr int kCapPerfmon = 38;  // new in Linux 5.8, and missing in older headers
 
 bool may_monitor_all() {
-  return procfs::has_capability(kCapPerfmon) || procfs::has_capability(CAP_SYS_ADMIN);
+  return has_machine_capability(kCapPerfmon) || has_machine_capability(CAP_SYS_ADMIN);
 }
 
 Check kernel() {
@@ -53,7 +54,11 @@ Check perf_permission() {
   Check check{"perf events", Verdict::ok, "", "", false};
   check.finding = paranoid ? fmt::format("perf_event_paranoid {}", *paranoid)
                            : std::string("perf_event_paranoid cannot be read");
-  if (may_monitor_all()) {
+  if (auto forbidden = restriction(GuardedCall::perf_event_open); !forbidden.empty()) {
+    check.verdict = is_filtered(GuardedCall::perf_event_open) ? Verdict::missing : Verdict::limited;
+    check.finding += "; forbidden here";
+    check.remedy = std::move(forbidden);
+  } else if (may_monitor_all()) {
     check.finding += "; all events permitted (CAP_PERFMON or CAP_SYS_ADMIN)";
   } else if (paranoid.value_or(2) > -1) {
     check.verdict = Verdict::limited;
@@ -111,7 +116,7 @@ Check locked_memory() {
               fmt::format("perf_event_mlock_kb {} per CPU and user, RLIMIT_MEMLOCK {}", per_cpu,
                           size_text(limit.rlim_cur)),
               "", false};
-  if (procfs::has_capability(CAP_IPC_LOCK)) {
+  if (has_machine_capability(CAP_IPC_LOCK)) {
     check.finding += "; no limit applies (CAP_IPC_LOCK)";
   } else if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < (64U << 20)) {
     check.verdict = Verdict::limited;

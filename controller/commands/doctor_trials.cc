@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "controller/base/restrictions.h"
 #include "controller/commands/doctor_checks.h"
 #include "controller/pause/blocked_trap.h"
 #include "controller/pause/shot_filter.h"
@@ -146,6 +147,12 @@ std::vector<Check> check_facilities(bool system_calls_can_be_counted) {
   counting.uprobe = perf::try_uprobes();
   counting.system_calls = system_calls_can_be_counted && tracepoints_work;
   for (auto& check : check_counting(counting)) checks.push_back(std::move(check));
+  // One cause, told once: no other remedy would help.
+  if (is_filtered(GuardedCall::perf_event_open)) {
+    for (Check& check : checks) {
+      if (check.verdict != Verdict::ok) check.remedy = "see 'perf events' above";
+    }
+  }
   return checks;
 }
 

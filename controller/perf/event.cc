@@ -14,6 +14,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/base/restrictions.h"
 
 namespace causalctl::perf {
 namespace {
@@ -39,6 +40,13 @@ int perf_event_open(perf_event_attr attr, Tid tid, int core, int group, unsigned
   };
   const int fd = open();
   return fd < 0 && errno == EMFILE && raise_descriptor_limit() ? open() : fd;
+}
+
+std::string what_to_do(int error_number, const perf_event_attr& attr) {
+  if (error_number == EACCES || error_number == EPERM || error_number == ENOSYS) {
+    if (auto text = restriction(GuardedCall::perf_event_open); !text.empty()) return text;
+  }
+  return hint_for(Call::open, error_number, attr, system_facts());
 }
 
 }  // namespace
@@ -73,7 +81,7 @@ std::optional<EventFd> EventFd::open(const perf_event_attr& attr, Tid tid, std::
   // Once the thread has ended, its ring's event cannot be used as output: EINVAL or ENODEV.
   if (error_number == ESRCH || (output != nullptr && output->thread_ended())) return std::nullopt;
   throw Error::from_errno(fmt::format("perf_event_open({}, tid {})", what, tid), error_number,
-                          hint_for(Call::open, error_number, attr, system_facts()));
+                          what_to_do(error_number, attr));
 }
 
 std::optional<EventFd> EventFd::open_on_core(const perf_event_attr& attr, int core,
@@ -83,7 +91,7 @@ std::optional<EventFd> EventFd::open_on_core(const perf_event_attr& attr, int co
   const int error_number = errno;
   if (error_number == ENODEV) return std::nullopt;
   throw Error::from_errno(fmt::format("perf_event_open({}, core {})", what, core), error_number,
-                          hint_for(Call::open, error_number, attr, system_facts()));
+                          what_to_do(error_number, attr));
 }
 
 EventFd::EventFd(Fd fd, const perf_event_attr& attr, std::string_view what)

@@ -5,6 +5,7 @@
 
 #include "controller/base/byte_reader.h"
 #include "controller/perf/attrs.h"
+#include "controller/perf/kernel_time.h"
 
 namespace causalctl::perf {
 namespace {
@@ -27,7 +28,7 @@ RecordId read_trailer(Bytes trailer) {
   ByteReader in(trailer);
   RecordId common;
   read_thread(in, common);
-  common.time_ns = static_cast<Nanoseconds>(in.word());
+  common.time_ns = own_time(in.word());
   common.cpu = static_cast<std::uint32_t>(in.word());
   common.id = in.word();
   return common;
@@ -63,7 +64,7 @@ std::optional<Record> read_sample(Bytes body, bool in_kernel,
   if (has(~kKnown)) return std::nullopt;
   if (has(PERF_SAMPLE_IP)) sample.ip = in.word();
   read_thread(in, sample.common);
-  sample.common.time_ns = static_cast<Nanoseconds>(in.word());
+  sample.common.time_ns = own_time(in.word());
   sample.common.cpu = static_cast<std::uint32_t>(in.word());
   if (has(PERF_SAMPLE_READ)) sample.count = in.word();
   if (has(PERF_SAMPLE_CALLCHAIN)) sample.call_chain = take_words(in, in.word());

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "controller/base/procfs.h"
+#include "controller/base/restrictions.h"
 
 namespace causalctl::perf {
 namespace {
@@ -26,7 +27,7 @@ std::size_t unlimited_pages(std::size_t threads) {
 
 std::size_t lockable_pages() {
   const std::string kernel = "/proc/sys/kernel/";
-  if (procfs::has_capability(CAP_IPC_LOCK)) return kAnyMemory;
+  if (has_machine_capability(CAP_IPC_LOCK)) return kAnyMemory;
   if (procfs::read_number(kernel + "perf_event_paranoid").value_or(2) < 0) return kAnyMemory;
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);

@@ -21,6 +21,7 @@
 #include "controller/perf/bpf_numbers.h"
 #include "controller/perf/bpf_program.h"
 #include "controller/perf/event.h"
+#include "controller/perf/kernel_time.h"
 
 namespace causalctl::perf {
 namespace {
@@ -151,7 +152,7 @@ Uprobes::Impl::Impl(Pid process, Means how) : target(process), means(how) {
     if (size < sizeof(RingRecord)) return 0;
     const auto& record = *static_cast<const RingRecord*>(data);
     static_cast<Impl*>(self)->hits->push_back({static_cast<Tid>(record.tid),
-                                               static_cast<Nanoseconds>(record.time_ns),
+                                               own_time(record.time_ns),
                                                static_cast<std::uint32_t>(record.tag)});
     return 0;
   };

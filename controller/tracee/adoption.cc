@@ -13,6 +13,7 @@
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
 #include "controller/base/regular_file.h"
+#include "controller/base/restrictions.h"
 #include "controller/tracee/process.h"
 #include "controller/tracee/target_lock.h"
 
@@ -31,6 +32,9 @@ std::string permission_hint(uid_t owner) {
   if (geteuid() != owner && geteuid() != 0) {
     return fmt::format("the process belongs to uid {}: run causalctl as that user or as root",
                        owner);
+  }
+  for (const GuardedCall call : {GuardedCall::ptrace, GuardedCall::process_vm_readv}) {
+    if (auto text = restriction(call); !text.empty()) return text;
   }
   if (yama.starts_with('1')) {
     return "kernel.yama.ptrace_scope is 1: run as root, start the program with `causalctl run`, or "

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/auxv.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <numeric>
 
 #include "controller/base/core_rotation.h"
+#include "controller/base/foreign_memory.h"
 #include "controller/base/procfs.h"
 
 namespace causalctl::tracee {
@@ -26,20 +26,6 @@ std::optional<Address> find_syscall_in(Pid pid, const procfs::Map& map) {
   const auto found = std::search(code.begin(), code.end(), instruction.begin(), instruction.end());
   if (found == code.end()) return std::nullopt;
   return map.start + static_cast<Address>(found - code.begin());
-}
-
-// The first thread of a process may have ended before the others (pthread_exit). Then it has no
-// memory any more. Keeps errno.
-template <typename Transfer>
-ssize_t by_some_thread(Pid pid, Transfer transfer) {
-  ssize_t count = transfer(pid);
-  if (count >= 0 || errno != ESRCH) return count;
-  for (const Tid tid : procfs::threads(pid)) {
-    count = transfer(tid);
-    if (count >= 0 || errno != ESRCH) return count;
-  }
-  errno = ESRCH;
-  return count;
 }
 
 }  // namespace
@@ -59,21 +45,11 @@ std::optional<Activity> activity(Pid pid, Tid tid) {
 }
 
 bool read_memory(Pid pid, Address address, std::span<std::byte> into) {
-  const iovec local{into.data(), into.size()};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
-  const iovec remote{reinterpret_cast<void*>(address), into.size()};
-  const auto count =
-      by_some_thread(pid, [&](Tid tid) { return process_vm_readv(tid, &local, 1, &remote, 1, 0); });
-  return count == static_cast<ssize_t>(into.size());
+  return read_foreign(pid, address, into) == static_cast<ssize_t>(into.size());
 }
 
 bool write_memory(Pid pid, Address address, std::span<const std::byte> from) {
-  const iovec local{const_cast<std::byte*>(from.data()), from.size()};  // only read by the kernel
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of the other process
-  const iovec remote{reinterpret_cast<void*>(address), from.size()};
-  const auto count = by_some_thread(
-      pid, [&](Tid tid) { return process_vm_writev(tid, &local, 1, &remote, 1, 0); });
-  return count == static_cast<ssize_t>(from.size());
+  return write_foreign(pid, address, from) == static_cast<ssize_t>(from.size());
 }
 
 std::optional<Address> find_syscall_instruction(Pid pid) {
@@ -90,13 +66,10 @@ std::optional<Address> find_syscall_instruction(Pid pid) {
   return std::nullopt;
 }
 
-// process_vm_readv(2) makes the same check as an attach, before it looks at the address.
+// A read of memory makes the same check as an attach, before it looks at the address.
 int trace_error(Pid pid) {
   std::byte byte{};
-  const iovec local{&byte, 1};
-  const iovec remote{nullptr, 1};
-  const ssize_t count =
-      by_some_thread(pid, [&](Tid tid) { return process_vm_readv(tid, &local, 1, &remote, 1, 0); });
+  const ssize_t count = read_foreign(pid, 0, std::span(&byte, 1));
   const bool allowed = count >= 0 || errno == EFAULT;
   return allowed ? 0 : errno;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "controller/base/procfs.h"
+#include "controller/base/restrictions.h"
 
 namespace causalctl::tracee {
 namespace {
@@ -55,7 +56,7 @@ bool may_take_back() {
   static const bool may = [] {
     const sched_param none{0};
     const int policy = sched_getscheduler(0);
-    if (policy != SCHED_OTHER) return procfs::has_capability(CAP_SYS_NICE);
+    if (policy != SCHED_OTHER) return has_machine_capability(CAP_SYS_NICE);
     return sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none) == 0 &&
            sched_setscheduler(0, SCHED_OTHER, &none) == 0;
   }();

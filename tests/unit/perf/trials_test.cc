@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/error.h"
+#include "controller/perf/kernel_time.h"
 #include "controller/perf/visit_trial.h"
 #include "tests/support/pretend_broken.h"
 
@@ -30,6 +31,13 @@ TEST_CASE("A try is made three times before it is given up", "[perf]") {
   CHECK(trial.is_seen());
   CHECK(trial.finding == "it came");
   CHECK(tries == first);
+}
+
+TEST_CASE("The offset of a time namespace is that of CLOCK_MONOTONIC", "[perf]") {
+  CHECK(parse_monotonic_offset("monotonic  86400  7\nboottime  172800  0\n") ==
+        86'400 * kSecond + 7);
+  CHECK(parse_monotonic_offset("monotonic -5 500000000\nboottime 0 0\n") == -4'500'000'000);
+  CHECK(parse_monotonic_offset("") == 0);
 }
 
 TEST_CASE("What never came is said", "[perf]") {
