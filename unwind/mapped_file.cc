@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "unwind/elf_image.h"
+#include "unwind/shared_memory.h"
 
 namespace causalctl::unwind {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::size_t kNeighbours = 16;
 
 bool is_named(const procfs::Map& map) {
   if (map.path == kVdso) return true;
+  if (is_shared_memory(map.path)) return false;  // with program headers it is a file nevertheless
   return !map.path.empty() && map.path.front() != '[';
 }
 

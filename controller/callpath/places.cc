@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "unwind/shared_memory.h"
+
 namespace causalctl::callpath {
 namespace {
 
@@ -54,6 +56,7 @@ void Places::mapped(const perf::MapEvent& event) {
   file.first = {event.start, end};
   file.first_offset = event.file_offset;
   const std::uint32_t module = module_of(file);
+  if (module == 0) return put(event.start, end, 0, 0);
   const auto address = files_[module].file.link_address(event.file_offset);
   put(event.start, end, module, event.start - address.value_or(event.file_offset));
 }
@@ -64,6 +67,7 @@ std::uint32_t Places::module_of(const unwind::MappedFile& file) {
   if (is_new) {
     const bool in_file = !file.path.empty() && file.path.front() == '/';
     auto opened = in_file ? unwind::open_module_file(target_, file) : unwind::ModuleFile();
+    if (unwind::is_shared_memory(file.path) && opened.segments.empty()) return known->second = 0;
     recording_.modules.push_back({file.path, opened.build_id});
     files_.push_back({std::move(opened), file.path, file.start});
   }

@@ -40,6 +40,25 @@ TEST_CASE("Mappings of one loaded file come together", "[unwind]") {
   CHECK(mapped_files({}, "").empty());
 }
 
+TEST_CASE("Shared memory with code is a file only if it is a library", "[unwind]") {
+  const auto maps = procfs::parse_maps(
+      "1000-2000 r-xs 00000000 00:01 11 /memfd:doublemapper (deleted)\n"
+      "2000-3000 r-xs 00000000 00:01 12 /dev/zero (deleted)\n"
+      "3000-4000 r-xs 00000000 00:01 13 /SYSV00000000 (deleted)\n"
+      "4000-5000 r-xs 00000000 00:1a 14 /dev/shm/code\n"
+      "5000-6000 r-xp 00000000 00:01 15 /memfd:library (deleted)\n"
+      "6000-7000 r-xp 00000000 fe:01 16 /home/code\n");
+  const std::vector<LoadSegment> segments = {{0, 0x1000, 0, 0x1000, 0x1000, true}};
+  FileFacts facts;
+  facts.segments = [&](const procfs::Map& map) {
+    return std::span(segments).first(map.path.starts_with("/memfd:library") ? 1 : 0);
+  };
+  const auto files = mapped_files(maps, "", facts);
+  REQUIRE(files.size() == 2);
+  CHECK(files[0].path == "/memfd:library");
+  CHECK(files[1].path == "/home/code");
+}
+
 namespace {
 
 // A file of six pages: its text is pages 1 and 2, its constants page 3, its data pages 4 and 5.
