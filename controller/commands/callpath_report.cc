@@ -13,6 +13,7 @@
 #include "controller/callpath/present_sides.h"
 #include "controller/commands/gains.h"
 #include "controller/report/callpath/difference.h"
+#include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/render.h"
 
 namespace causalctl::commands {
@@ -117,6 +118,7 @@ void write_callpath_report(std::span<const callpath::Recording> runs,
   if (view.wakers || !view.filters.empty()) profile.watched = {};  // they are of all paths
   choose_metric(view.metric, profile);
   for (const std::string& text : texts_of(warnings)) profile.warnings.push_back(text);
+  model::make_utf8(profile);
   if (const Format* format = format_named(options.format); format != nullptr) {
     write_output(options.path, format->render(profile), kCallpathLogHint);
     return;

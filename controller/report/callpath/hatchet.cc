@@ -20,8 +20,8 @@ void begin_node(const Profile& profile, const Labels& labels, const LabelTree& t
                  quoted(label.name), quoted(profile.frames[label.frame].module));
   for (std::size_t column = 0; column < profile.columns.size(); ++column) {
     const std::string& name = profile.columns[column].name;
-    fmt::format_to(std::back_inserter(text), "{}\"{}\":{},\"{} (inc)\":{}", column == 0 ? "" : ",",
-                   name, tree.own[column][node], name, tree.total[column][node]);
+    fmt::format_to(std::back_inserter(text), "{}{}:{},{}:{}", column == 0 ? "" : ",", quoted(name),
+                   tree.own[column][node], quoted(name + " (inc)"), tree.total[column][node]);
   }
   text += "},\"children\":[";
 }

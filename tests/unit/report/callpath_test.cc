@@ -9,6 +9,7 @@
 
 #include "controller/base/proportion.h"
 #include "controller/callpath/present.h"
+#include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
 #include "controller/report/callpath/render.h"
 #include "controller/report/text.h"
@@ -265,6 +266,26 @@ TEST_CASE("hatchet's tree has metrics with and without children", "[report][call
   CHECK(trees[0]["metrics"]["cpu"] == 0);
   CHECK(trees[0]["children"].size() == 2);
   CHECK(json::parse(render_hatchet(Profile{})).empty());
+}
+
+TEST_CASE("no name breaks a format", "[report][callpath]") {
+  Profile profile = small();
+  const std::string cut = "quote\" back\\ \xd0";  // the rest of a letter is missing
+  for (auto* text : {&profile.program, &profile.host, &profile.columns[0].name,
+                     &profile.columns[0].title, &profile.modules[0], &profile.frames[0].file}) {
+    *text = cut;
+  }
+  for (Frame& frame : profile.frames) frame.function += cut;
+  profile.notes = profile.warnings = {cut};
+  profile.epochs = {{.reason = cut}};
+  make_utf8(profile);
+  for (const auto render : {render_json, render_speedscope, render_firefox, render_hatchet}) {
+    CHECK(json::accept(render(profile)));
+  }
+  for (const std::string& text :
+       {render_folded(profile), render_callgrind(profile), unpacked(render_pprof(profile))}) {
+    CHECK_THAT(text, Contains("quote\" back\\ \xef\xbf\xbd") && !Contains("\xd0"));
+  }
 }
 
 TEST_CASE("pprof's locations have a line for each inlined function", "[report][callpath]") {
