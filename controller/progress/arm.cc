@@ -73,12 +73,16 @@ std::string instruction_at(Pid target, Address address) {
   return fmt::format("'{} {}' at {}", instruction->mnemonic, instruction->operands, place);
 }
 
+// Uprobes are armed for all commands, and only some have another way to count.
+constexpr const char* kByBreakpoint =
+    "attach, run and ab can count by --count-by breakpoint, which callpath cannot";
+
 [[noreturn]] void refuse_instruction(const Point& point, Pid target, Address address) {
   throw Error(
       fmt::format("progress point '{}': the kernel lets no uprobe stand on {}, and no neighbour is "
                   "certain to be executed as often",
                   point.name, instruction_at(target, address)),
-      "name the line before or after it; or --count-by breakpoint, where those fire");
+      fmt::format("name the line before or after it; {}, where those fire", kByBreakpoint));
 }
 
 perf::UprobePlace uprobe(const Point& point, std::uint32_t tag, Pid target, std::size_t index,
@@ -91,8 +95,9 @@ perf::UprobePlace uprobe(const Point& point, std::uint32_t tag, Pid target, std:
     throw Error(fmt::format("progress point '{}': no file that can be reached is mapped at 0x{:x}, "
                             "so no uprobe can stand there",
                             point.name, address),
-                "if its file was deleted, run as root; where a program has moved its text to "
-                "anonymous memory, use --count-by breakpoint");
+                fmt::format("if its file was deleted, run as root; where a program has moved its "
+                            "text to anonymous memory, {}",
+                            kByBreakpoint));
   }
   return {place->readable, place->offset, semaphore_offset, tag};
 }
@@ -119,7 +124,7 @@ void require_code_of_file(const Point& point, Pid target) {
                           "the program has patched it, or its text was relocated. A uprobe there "
                           "would destroy it",
                           point.name, name_by_offset(target, *changed), *changed),
-              "count by --count-by breakpoint, with at most four places in all");
+              fmt::format("{}, with at most four places in all", kByBreakpoint));
 }
 
 // The paths may differ, because each mapping of a deleted file has its own.
