@@ -10,6 +10,7 @@
 
 #include "controller/base/cgroup.h"
 #include "controller/base/procfs.h"
+#include "controller/base/quota_time.h"
 
 namespace causalctl {
 namespace {
@@ -32,15 +33,6 @@ std::optional<Mount> parse_mount(const std::string& line) {
   std::istringstream back(line.substr(separator + 3));
   back >> mount.type >> skipped >> mount.options;
   return back ? std::optional(mount) : std::nullopt;
-}
-
-// The quota of the cgroup whose cpu.stat this is.
-std::optional<double> quota_beside(const std::string& cpu_stat) {
-  const std::string folder = cpu_stat.substr(0, cpu_stat.rfind('/'));
-  if (const auto text = procfs::read_text(folder + "/cpu.max")) return parse_quota(*text);
-  const auto quota = procfs::read_text(folder + "/cpu.cfs_quota_us");
-  const auto period = procfs::read_text(folder + "/cpu.cfs_period_us");
-  return quota && period ? parse_quota(*quota + " " + *period) : std::nullopt;
 }
 
 }  // namespace

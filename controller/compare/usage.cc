@@ -1,23 +1,16 @@
 #include "controller/compare/usage.h"
 
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "controller/base/process_clock.h"
 #include "controller/base/procfs.h"
 
 namespace causalctl::compare {
 namespace {
-
-Nanoseconds cpu_time(Pid pid) {
-  clockid_t clock{};
-  timespec time{};
-  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
-  return time.tv_sec * kSecond + time.tv_nsec;
-}
 
 void add_process(Pid pid, Snapshot& into) {
   const auto status = procfs::read_text(fmt::format("/proc/{}/status", pid));
@@ -25,7 +18,8 @@ void add_process(Pid pid, Snapshot& into) {
   constexpr std::uint64_t kKilobyte = 1024;
   const auto stat = procfs::read_text(fmt::format("/proc/{}/stat", pid)).value_or("");
   static const Nanoseconds tick_ns = kSecond / sysconf(_SC_CLK_TCK);
-  into.processes[pid] = {cpu_time(pid), kKilobyte * status_number(*status, "VmHWM"),
+  into.processes[pid] = {process_cpu_of(pid).value_or(0),
+                         kKilobyte * status_number(*status, "VmHWM"),
                          kKilobyte * status_number(*status, "VmRSS"),
                          static_cast<Nanoseconds>(procfs::parse_children_ticks(stat)) * tick_ns};
   for (const Tid tid : procfs::threads(pid)) {

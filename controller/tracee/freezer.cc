@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "controller/base/cgroup.h"
 #include "controller/base/procfs.h"
 
 namespace causalctl::tracee {
-bool is_frozen(Pid pid) {
+
+std::vector<FreezerFile> freezer_files(Pid pid) {
+  std::vector<FreezerFile> files;
   const auto own = procfs::read_text(fmt::format("/proc/{}/cgroup", pid));
   const auto mounts = procfs::read_text("/proc/self/mounts");
-  if (!own || !mounts) return false;
+  if (!own || !mounts) return files;
   const CgroupPaths paths = cgroup_paths(*own, "freezer");
   std::istringstream lines{*mounts};
   for (std::string line; std::getline(lines, line);) {
@@ -22,14 +25,24 @@ bool is_frozen(Pid pid) {
     std::string options;
     words >> source >> place >> type >> options;
     if (type == "cgroup2" && paths.version_2) {
-      const auto events = procfs::read_text(place + *paths.version_2 + "/cgroup.events");
-      if (events && events->find("frozen 1") != std::string::npos) return true;
+      files.push_back({place + *paths.version_2 + "/cgroup.events", true});
     } else if (type == "cgroup" && paths.version_1 && is_in_list("freezer", options)) {
-      const auto state = procfs::read_text(place + *paths.version_1 + "/freezer.state");
-      if (state && !state->starts_with("THAWED")) return true;
+      files.push_back({place + *paths.version_1 + "/freezer.state", false});
     }
   }
-  return false;
+  return files;
+}
+
+bool says_frozen(const FreezerFile& file) {
+  const auto text = procfs::read_text(file.path);
+  if (!text) return false;
+  return file.is_version_2 ? text->find("frozen 1") != std::string::npos
+                           : !text->starts_with("THAWED");
+}
+
+bool is_frozen(Pid pid) {
+  const std::vector<FreezerFile> files = freezer_files(pid);
+  return std::any_of(files.begin(), files.end(), says_frozen);
 }
 
 }  // namespace causalctl::tracee

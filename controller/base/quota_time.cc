@@ -1,0 +1,54 @@
+#include "controller/base/quota_time.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "controller/base/cpu_limits.h"
+#include "controller/base/procfs.h"
+
+namespace causalctl {
+
+Nanoseconds parse_held_back(std::string_view cpu_stat) {
+  std::istringstream lines{std::string(cpu_stat)};
+  std::string name;
+  for (Nanoseconds value = 0; lines >> name >> value;) {
+    if (name == "throttled_time") return value;
+    if (name == "throttled_usec") return value * kMicrosecond;
+  }
+  return 0;
+}
+
+std::optional<double> quota_beside(const std::string& cpu_stat) {
+  const std::string folder = cpu_stat.substr(0, cpu_stat.rfind('/'));
+  if (const auto text = procfs::read_text(folder + "/cpu.max")) return parse_quota(*text);
+  const auto quota = procfs::read_text(folder + "/cpu.cfs_quota_us");
+  const auto period = procfs::read_text(folder + "/cpu.cfs_period_us");
+  return quota && period ? parse_quota(*quota + " " + *period) : std::nullopt;
+}
+
+std::map<std::string, Nanoseconds> QuotaTime::read() const {
+  std::map<std::string, Nanoseconds> times;
+  const auto cgroups = procfs::read_text(fmt::format("/proc/{}/cgroup", pid_));
+  const auto mountinfo = procfs::read_text("/proc/self/mountinfo");
+  if (!cgroups || !mountinfo) return times;
+  for (const std::string& file : cpu_stats(*cgroups, *mountinfo).files) {
+    if (const auto text = procfs::read_text(file)) times[file] = parse_held_back(*text);
+  }
+  return times;
+}
+
+HeldBack QuotaTime::held_back() const {
+  HeldBack most;
+  std::string tightest;
+  for (const auto& [file, ns] : read()) {
+    const auto before = before_.find(file);
+    if (before == before_.end() || ns - before->second <= most.ns) continue;
+    most.ns = ns - before->second;
+    tightest = file;
+  }
+  if (!tightest.empty()) most.cores = quota_beside(tightest);
+  return most;
+}
+
+}  // namespace causalctl
