@@ -26,6 +26,7 @@ struct FramePosition {
   Address sp = 0;
   Address bp = 0;
   bool returned = false;  // ip is an address to return to
+  bool operator==(const FramePosition&) const = default;
 };
 
 struct FrameStep {

@@ -21,6 +21,7 @@
 #include "unwind/code_facts.h"
 #include "unwind/frame_steps.h"
 #include "unwind/go_stack.h"
+#include "unwind/outer_part.h"
 #include "unwind/sampled_stack.h"
 #include "unwind/stack_holes.h"
 #include "unwind/target_images.h"
@@ -41,6 +42,7 @@ struct Unwinder::Impl {
 
   void mappings_changed(bool other_code) {
     if (other_code) {
+      outer_parts.clear();
       code.clear();
       libunwind.mappings_changed();
     }
@@ -58,6 +60,8 @@ struct Unwinder::Impl {
   bool is_on_other_stack(const FramePosition& at, const CodeFacts& facts);
   ChainEnd over_go_switch(const FramePosition& at, const CodeFacts& facts, FrameBase base,
                           std::size_t depth);
+  std::optional<ChainEnd> go_on_as_before(const FramePosition& at, std::size_t depth);
+  void keep_outer_part();
   ChainEnd splice(std::span<const Address> callers, std::size_t depth);
 
   TargetImages images;
@@ -66,6 +70,8 @@ struct Unwinder::Impl {
   LibunwindSteps libunwind;
   FrameSteps steps;
   StackHoles holes;
+  OuterParts outer_parts;
+  std::vector<OuterFrame> beyond_copy;  // of the present walk; the frames are those of the chain
   CodeAndStack code_and_stack;
   GoCode go_code;
   std::span<const Address> kernel_chain;  // that came with the sample
@@ -73,6 +79,7 @@ struct Unwinder::Impl {
   std::size_t from_copy = 0;              // how many frames the copy alone has told
   bool stopped = false;                   // the thread is
   bool spliced = false;                   // the rest is the kernel's chain
+  bool went_on = false;                   // the rest is what an earlier walk has found
   Chain chain;                            // the latest
 };
 
@@ -83,7 +90,8 @@ Unwinder::Impl::Impl(Pid pid)
       libunwind(images, [this](Address address,
                                std::span<std::byte> bytes) { return read(address, bytes); }),
       steps(stack, libunwind),
-      holes(pid) {
+      holes(pid),
+      outer_parts(pid) {
   code_and_stack.read = [this](Address address, std::span<std::byte> bytes) {
     return read(address, bytes);
   };
@@ -133,6 +141,10 @@ std::optional<Address> Unwinder::Impl::call_target(Address return_address) {
 // Follows the chain from its last frame, which is at `at`.
 ChainEnd Unwinder::Impl::walk(FramePosition at, FrameBase base, std::size_t depth) {
   for (;;) {
+    if (stack.read_live() && !stopped) {
+      if (const auto end = go_on_as_before(at, depth)) return *end;
+      beyond_copy.push_back({at, {}});
+    }
     const CodeFacts facts = code.at(at.ip, at.returned);
     if (facts.kind == CodeFacts::Kind::unknown) return search(at, base, depth);
     chain.moves = chain.moves || facts.is_go();
@@ -141,6 +153,32 @@ ChainEnd Unwinder::Impl::walk(FramePosition at, FrameBase base, std::size_t dept
     if (const auto end = go_to(step, depth)) return *end;
     at = step.caller;
   }
+}
+
+// Appends what an earlier walk has found from the last frame on, which is at `at`.
+std::optional<ChainEnd> Unwinder::Impl::go_on_as_before(const FramePosition& at,
+                                                        std::size_t depth) {
+  const std::span<const OuterFrame> known = outer_parts.find(at);
+  if (known.empty() || chain.frames.size() + known.size() > depth) return std::nullopt;
+  went_on = true;
+  chain.frames.back().cfa = known.front().frame.cfa;
+  for (const OuterFrame& each : known.subspan(1)) chain.frames.push_back(each.frame);
+  beyond_copy.insert(beyond_copy.end(), known.begin(), known.end());
+  return ChainEnd::outermost;
+}
+
+void Unwinder::Impl::keep_outer_part() {
+  constexpr std::size_t few_new = 64;
+  const std::size_t all = chain.frames.size();
+  if (!chain.complete() || spliced || chain.moves || beyond_copy.size() > all) return;
+  std::size_t known = 0;
+  while (went_on && known < beyond_copy.size() && beyond_copy[known].frame.ip == 0) ++known;
+  if (went_on && known < few_new) return;
+  for (std::size_t i = 0; i < beyond_copy.size(); ++i) {
+    beyond_copy[i].frame = chain.frames[all - beyond_copy.size() + i];
+    if (beyond_copy[i].frame.ip != beyond_copy[i].at.ip) return;  // a search has come back
+  }
+  outer_parts.keep(beyond_copy);
 }
 
 // Appends the frame that the step leads to. Returns how the chain ends if it does so.
@@ -162,7 +200,7 @@ std::optional<ChainEnd> Unwinder::Impl::go_to(const FrameStep& step, std::size_t
   }
   if (chain.frames.size() == depth) return ChainEnd::depth;
   chain.frames.push_back({step.caller.ip, 0, how});
-  if (!stack.read_live()) from_copy = chain.frames.size();
+  if (!stack.read_live() && !stack.entered_other()) from_copy = chain.frames.size();
   return std::nullopt;
 }
 
@@ -303,14 +341,27 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   impl_->kernel_chain = kernel_chain;
   impl_->alternatives = kMostAlternatives;
   impl_->holes.mend(at.sp, stack);
-  impl_->spliced = false;
+  impl_->spliced = impl_->went_on = false;
+  impl_->beyond_copy.clear();
   impl_->from_copy = 1;
   chain.frames.push_back({at.ip, 0, FrameHow::instruction});
   chain.end = impl_->walk(at, FrameBase{registers, 0}, depth);
+  if (impl_->stack.entered_other()) {
+    chain.from_copy = false;
+    // The interrupted instruction is in the signal's frame, which the copy has.
+    const std::size_t certain = std::min(impl_->from_copy + 1, chain.frames.size());
+    const bool confirmed = impl_->stack.confirmed() >= chain.frames.size() - certain;
+    if (chain.complete() && confirmed) return chain;
+    chain.frames.resize(certain);
+    chain.end = ChainEnd::unreadable;
+    return chain;
+  }
   chain.from_copy = !impl_->stack.read_live();
   if (!chain.from_copy && !impl_->spliced && !impl_->stack.is_still_unchanged()) {
     chain.frames.resize(std::min(impl_->from_copy, chain.frames.size()));
     chain.end = ChainEnd::copy_short;
+  } else if (!chain.from_copy) {
+    impl_->keep_outer_part();
   }
   return chain;
 }
