@@ -12,6 +12,11 @@ NodeId CallTree::child(NodeId parent, LocationId location) {
   return found->second;
 }
 
+std::optional<NodeId> CallTree::find(NodeId parent, LocationId location) const {
+  const auto found = children_.find(std::uint64_t{parent} << 32 | location);
+  return found == children_.end() ? std::nullopt : std::optional(found->second);
+}
+
 NodeId CallTree::path(std::span<const LocationId> locations) {
   NodeId end = kRoot;
   for (const LocationId location : locations) end = child(end, location);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -28,6 +29,7 @@ class CallTree {
 
   // Returns the child, which is made if it is not there. REQUIRES: parent < size().
   NodeId child(NodeId parent, LocationId location);
+  std::optional<NodeId> find(NodeId parent, LocationId location) const;
   // Returns the end of the path, outermost location first; the root for an empty one.
   NodeId path(std::span<const LocationId> locations);
 

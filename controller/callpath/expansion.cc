@@ -11,8 +11,6 @@ namespace {
 
 using report::callpath::Frame;
 
-constexpr std::uint32_t kNotExpanded = UINT32_MAX;
-
 std::string name_of_unknown(const std::string& path) {
   if (path.empty()) return "[unknown]";
   if (path.front() == '[') return path;
@@ -88,11 +86,10 @@ Expansion::Expansion(const Recording& run, Frames& frames, ProfileTree& tree)
 
 std::uint32_t Expansion::node(NodeId id, std::uint32_t top) {
   if (id == kRoot) return tree_.child(top, frames_.of_words("[no call chain]"));
-  std::vector<std::uint32_t>& known = nodes_[top];
-  if (known.empty()) known.assign(run_.tree.size(), kNotExpanded);
+  std::unordered_map<NodeId, std::uint32_t>& known = nodes_[top];
   known[kRoot] = top;
   path_.clear();
-  for (; known[id] == kNotExpanded; id = run_.tree.node(id).parent) path_.push_back(id);
+  for (; !known.contains(id); id = run_.tree.node(id).parent) path_.push_back(id);
   std::uint32_t end = known[id];
   for (auto each = path_.rbegin(); each != path_.rend(); ++each) {
     const CallTree::Node& node = run_.tree.node(*each);

@@ -69,8 +69,9 @@ class Expansion {
   Frames& frames_;
   ProfileTree& tree_;
   std::vector<std::vector<std::uint32_t>> of_location_;
-  std::unordered_map<std::uint64_t, const Tail*> tails_;       // by the pair of locations
-  std::map<std::uint32_t, std::vector<std::uint32_t>> nodes_;  // by `top`
+  std::unordered_map<std::uint64_t, const Tail*> tails_;  // by the pair of locations
+  // By `top` and the recording's node.
+  std::map<std::uint32_t, std::unordered_map<NodeId, std::uint32_t>> nodes_;
   std::vector<NodeId> path_;
 };
 

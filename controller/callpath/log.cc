@@ -32,14 +32,14 @@ void in_parts(std::size_t begin, std::size_t end, const Write& write) {
 }  // namespace
 
 // Adds what a slice has grown by to `all`, and notes in `written` that it is.
-void LogWriter::add_growth(const Slice& slice, std::uint32_t metric,
-                           std::vector<std::uint64_t>& written, std::vector<Growth>& all) {
+void LogWriter::add_growth(const Slice& slice, std::uint32_t metric, Slice& written,
+                           std::vector<Growth>& all) {
   for (const auto& [node, value] : slice) {
-    if (node >= written.size()) written.resize(node + std::size_t{1});
-    if (value == written[node]) continue;
-    INVARIANT(value > written[node]);
-    all.push_back({node, metric, value - written[node]});
-    written[node] = value;
+    if (value == 0) continue;
+    std::uint64_t& before = written[node];
+    if (value == before) continue;
+    INVARIANT(value > before);
+    all.push_back({node, metric, value - std::exchange(before, value)});
   }
 }
 

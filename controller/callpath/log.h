@@ -71,8 +71,8 @@ class LogWriter {
                    const std::vector<Growth>& growth);
   void append_cells_line(const SliceKey& key, const std::vector<std::string_view>& metrics,
                          std::uint64_t grown, std::span<const std::span<const Growth>> rows);
-  static void add_growth(const Slice& slice, std::uint32_t metric,
-                         std::vector<std::uint64_t>& written, std::vector<Growth>& all);
+  static void add_growth(const Slice& slice, std::uint32_t metric, Slice& written,
+                         std::vector<Growth>& all);
   void append_wakers(const Recording& recording);
   void append_lives(const Recording& recording);
   void append_losses(const Recording& recording);
@@ -90,8 +90,8 @@ class LogWriter {
   std::size_t epochs_ = 0;
   std::vector<bool> has_frames_;  // by location: whether its frames were written
   std::unordered_map<std::string, std::size_t> strings_;
-  std::uint32_t first_growing_ = 0;                         // the first epoch that is not over
-  std::map<SliceKey, std::vector<std::uint64_t>> written_;  // its values and later ones, by node
+  std::uint32_t first_growing_ = 0;    // the first epoch that is not over
+  std::map<SliceKey, Slice> written_;  // its values and later ones
   std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers_;  // written
   // What was written of each watched place: its row, and how many lives.
   std::map<NodeId, std::pair<std::string, std::size_t>> lives_;

@@ -21,7 +21,8 @@ constexpr auto so_far() {
                     Field<Recording, Losses>("losses", &Recording::losses),
                     Field("chains", &Recording::chains),
                     Field("counts", &Recording::counts, kIfSet),
-                    Field("long_waits", &Recording::long_waits)};
+                    Field("long_waits", &Recording::long_waits),
+                    Field("account", &Recording::account)};
 }
 
 constexpr auto last() {
@@ -29,7 +30,7 @@ constexpr auto last() {
       session::last_rows<Recording>(),
       std::tuple{Field("period_ns", &Recording::period_ns), Field("chains", &Recording::chains),
                  Field("counts", &Recording::counts, kIfSet),
-                 Field("long_waits", &Recording::long_waits),
+                 Field("long_waits", &Recording::long_waits), Field("account", &Recording::account),
                  Field("controller_cpu_share", &Recording::controller_cpu_share)});
 }
 

@@ -14,6 +14,7 @@
 #include "controller/callpath/call_rates.h"
 #include "controller/callpath/epoch_choice.h"
 #include "controller/callpath/expansion.h"
+#include "controller/callpath/present_time.h"
 #include "controller/callpath/profile_tree.h"
 #include "controller/callpath/scaled_counts.h"
 #include "controller/callpath/tail_counts.h"
@@ -39,6 +40,8 @@ constexpr Shown kShown[] = {
     {Metric::blocked_ns, "blocked", "nanoseconds", "Time blocked"},
     {Metric::runnable_ns, "runnable", "nanoseconds", "Time waiting for a core"},
     {Metric::waits, "waits", "waits", "Waits"},
+    {Metric::stopped_ns, "stopped", "nanoseconds", "Time stopped"},
+    {Metric::frozen_ns, "frozen", "nanoseconds", "Time frozen"},
     {Metric::new_min, "new_min", report::callpath::kCalls, "Calls seen, at least"},
     {Metric::new_max, "new_max", report::callpath::kCalls, "Calls seen, at most"},
 };
@@ -189,7 +192,11 @@ Chains chains_of(std::span<const Recording> runs) {
   const std::pair<const char*, std::uint64_t> reasons[] = {
       {"in code that no unwind table describes", all.no_table},
       {"where the copy of the stack ended", all.copy_short},
-      {"at a return address that follows no call", all.no_call}};
+      {"at a return address that follows no call", all.no_call},
+      {"after as many frames as are followed", all.too_deep},
+      {"where the caller's frame could not be read, as below a signal handler on a stack of its "
+       "own",
+       all.unreadable}};
   for (const auto& [text, count] : reasons) {
     if (count > 0) chains.reasons.push_back({text, count});
   }
@@ -238,6 +245,7 @@ Profile begin_profile(std::span<const Recording> runs, const ChosenEpochs& epoch
     const std::string which =
         runs.size() > 1 ? fmt::format("{} (process {}): ", run.executable, run.pid) : "";
     add_notes(run, which, profile);
+    if (epochs.all()) add_time(run, number, which, profile);
   }
   if (!epochs.all()) {
     profile.notes.emplace_back(

@@ -1,7 +1,10 @@
 #include "controller/callpath/recorder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 #include <variant>
 
@@ -11,8 +14,21 @@
 namespace causalctl::callpath {
 namespace {
 
+// A chain that is longer keeps its outermost frames, and as many of the innermost. How many are
+// left out between is told roughly: recursion whose depth varies has few paths so.
+constexpr std::size_t kMostFrames = 1024;
+constexpr std::size_t kOutermostFrames = 256;
+
+std::string left_out_words(std::size_t count) {
+  const std::size_t least = std::bit_floor(count);
+  return least == 1 ? "[1 frame]" : fmt::format("[{} to {} frames]", least, 2 * least - 1);
+}
+
 // A register may have any value. A log whose values add up to more than 2^62 cannot be read.
 constexpr std::uint64_t kMostOfEvent = 1ULL << 60;
+// Nodes of the tree, which take some 400 bytes each with their values. It grows by one more for
+// each of them at most.
+constexpr std::size_t kMostNodes = 1U << 20U;
 
 }  // namespace
 
@@ -45,6 +61,7 @@ void Recorder::take(const perf::Event& event) {
     if (const auto wait = waits_.runs(exit->thread, exit->time_ns)) add(*wait);
     flush(exit->thread, true);
     waits_.end(exit->thread);
+    groups_.ended(exit->thread);
   } else if (const auto* exec = std::get_if<perf::ExecEvent>(&event)) {
     settle(exec->time_ns, true);
     groups_.executed();
@@ -64,14 +81,18 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
   if (chain.end == unwind::ChainEnd::no_table) ++totals.no_table;
   if (chain.end == unwind::ChainEnd::copy_short) ++totals.copy_short;
   if (chain.end == unwind::ChainEnd::no_call) ++totals.no_call;
+  if (chain.end == unwind::ChainEnd::depth) ++totals.too_deep;
+  if (chain.end == unwind::ChainEnd::unreadable) ++totals.unreadable;
   const NodeId node = node_of(sample.thread, chain);
   table_gaps_.take(chain, path_);
   if (!chain.frames.empty()) {
     const SliceKey at = key(sample.thread, Metric::chains);
-    count_calls(edges_.take(chain, sample.stack_pointer, sample.user.stack.size()), node, at.epoch,
-                at.group, recording_);
+    is_new_ = edges_.take(chain, sample.stack_pointer, sample.user.stack.size());
+    is_new_.resize(std::min(is_new_.size(), kept_inner_));
+    if (!is_cut_) count_calls(is_new_, node, at.epoch, at.group, recording_);
   }
-  if (parts_.sampled && sample.reason == perf::SampleReason::cpu_time) {
+  const bool is_whole = kept_inner_ == chain.frames.size() && !is_cut_;
+  if (parts_.sampled && is_whole && sample.reason == perf::SampleReason::cpu_time) {
     parts_.sampled(sample, chain, node);
   }
   return node;
@@ -79,14 +100,40 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
 
 NodeId Recorder::node_of(ThreadId thread, const unwind::Chain& chain) {
   path_.clear();
-  for (auto frame = chain.frames.rbegin(); frame != chain.frames.rend(); ++frame) {
-    path_.push_back(parts_.locate(frame->ip, unwind::is_return_address(*frame)));
+  const std::size_t size = chain.frames.size();
+  kept_inner_ = size > kMostFrames ? kMostFrames - kOutermostFrames : size;
+  for (std::size_t i = size; i-- > 0;) {
+    if (i + kOutermostFrames + 1 == size && kept_inner_ < size) {
+      path_.push_back(parts_.outside(left_out_words(size - kMostFrames).c_str()));
+      i = kept_inner_;
+      continue;
+    }
+    const unwind::UnwoundFrame& frame = chain.frames[i];
+    path_.push_back(parts_.locate(frame.ip, unwind::is_return_address(frame)));
   }
   if (chain.complete() && !path_.empty() && groups_.wants_start(thread)) {
     flush(thread);  // into the group that it leaves
     groups_.began(thread, start_of(path_, recording_));
   }
-  return recording_.tree.path(path_);
+  is_cut_ = false;
+  if (recording_.tree.size() < kMostNodes) return recording_.tree.path(path_);
+  return known_part(path_);
+}
+
+// The tree has no room for further paths: what of this one is not known stands below the part that
+// is, as one node.
+NodeId Recorder::known_part(std::span<const LocationId> path) {
+  NodeId end = kRoot;
+  for (const LocationId location : path) {
+    const auto next = recording_.tree.find(end, location);
+    if (!next) {
+      ++recording_.account.paths_cut;
+      is_cut_ = true;
+      return recording_.tree.child(end, parts_.outside("[path not kept]"));
+    }
+    end = *next;
+  }
+  return end;
 }
 
 void Recorder::blocked_on(ThreadId thread, const unwind::Chain& chain) {
@@ -132,6 +179,8 @@ void Recorder::add(const Wait& wait) {
   WaitSums& sums = wait.path ? pending.sampled[*wait.path] : pending.others;
   sums.blocked_ns += static_cast<std::uint64_t>(wait.blocked_ns);
   sums.runnable_ns += static_cast<std::uint64_t>(wait.runnable_ns);
+  sums.stopped_ns += static_cast<std::uint64_t>(wait.stopped_ns);
+  sums.frozen_ns += static_cast<std::uint64_t>(wait.frozen_ns);
   if (wait.over) ++sums.waits;
   if (wait.over && wait.whole_blocked_ns >= kLongWait) {
     ++recording_.long_waits.count;
@@ -151,6 +200,8 @@ void Recorder::flush(ThreadId thread, bool is_last) {
     recording_.add(key(thread, Metric::blocked_ns), node, sums.blocked_ns);
     recording_.add(key(thread, Metric::runnable_ns), node, sums.runnable_ns);
     recording_.add(key(thread, Metric::waits), node, sums.waits);
+    recording_.add(key(thread, Metric::stopped_ns), node, sums.stopped_ns);
+    recording_.add(key(thread, Metric::frozen_ns), node, sums.frozen_ns);
   }
   pending_.erase(pending);
 }

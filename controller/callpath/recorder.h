@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,9 @@ class Recorder {
   // The call chain of a thread that has been blocked since it was first seen. All events up to the
   // reading of it were taken.
   void blocked_on(ThreadId thread, const unwind::Chain& chain);
+  void look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns) {  // as Waits::look()
+    waits_.look(halt, before_ns, now_ns);
+  }
   // Counts what threads have run and waited so far, and gives what has no sampled path to other
   // paths. The last time, or before a new program, also what a thread without a sample has run.
   void settle(Nanoseconds now_ns, bool is_last = false);
@@ -81,6 +85,7 @@ class Recorder {
   NodeId path_of(const perf::SampleEvent& sample);
   // Sets path_, too. Where threads are told apart by their start, the chain may tell it.
   NodeId node_of(ThreadId thread, const unwind::Chain& chain);
+  NodeId known_part(std::span<const LocationId> path);
   SliceKey key(ThreadId thread, Metric metric);
 
   RecorderParts parts_;
@@ -96,7 +101,10 @@ class Recorder {
   TableGaps table_gaps_;
   std::map<std::uint32_t, std::uint64_t> event_sums_;  // of values in the whole recording, by tag
   std::vector<LocationId> path_;                       // of the present sample, outermost first
-  bool is_complete_ = false;                           // whether it reaches the outermost frame
+  std::size_t kept_inner_ = 0;  // frames of its chain below those that are left out
+  bool is_cut_ = false;         // there was no room in the tree for all of it
+  std::vector<bool> is_new_;
+  bool is_complete_ = false;  // whether it reaches the outermost frame
 };
 
 }  // namespace causalctl::callpath

@@ -20,6 +20,7 @@
 #include "controller/base/fields.h"
 #include "controller/base/types.h"
 #include "controller/callpath/call_tree.h"
+#include "controller/callpath/time_account.h"
 #include "controller/session/recording.h"
 
 namespace causalctl::callpath {
@@ -82,11 +83,13 @@ enum class Metric : std::uint8_t {
   chains,       // what the log has instead of the last two (calls_seen.h)
   new_to,
   new_below,
+  stopped_ns,  // time in which the process was stopped, by a signal or its tracer
+  frozen_ns,   // time in which its control group was frozen
 };
 constexpr auto names_of(Metric) {
-  return std::array<std::string_view, 10>{"samples", "cpu_ns",   "blocked_ns", "runnable_ns",
-                                          "waits",   "new_min",  "new_max",    "chains",
-                                          "new_to",  "new_below"};
+  return std::array<std::string_view, 12>{"samples", "cpu_ns",    "blocked_ns", "runnable_ns",
+                                          "waits",   "new_min",   "new_max",    "chains",
+                                          "new_to",  "new_below", "stopped_ns", "frozen_ns"};
 }
 
 // An event that the user asked for, which is summed for each path, too.
@@ -169,6 +172,8 @@ struct ChainTotals {
   std::uint64_t no_table = 0;    // of these: in code that no unwind table describes
   std::uint64_t copy_short = 0;  // of these: the stack was deeper than what was copied
   std::uint64_t no_call = 0;     // of these: a return address that follows no call
+  std::uint64_t too_deep = 0;    // of these: after as many frames as a chain may have
+  std::uint64_t unreadable = 0;  // of these: as with a signal's handler on a stack of its own
   // Of the complete ones: a caller was searched for on the stack, and may be another.
   std::uint64_t searched = 0;
 
@@ -178,6 +183,8 @@ struct ChainTotals {
                       Field("no_table", &ChainTotals::no_table),
                       Field("copy_short", &ChainTotals::copy_short),
                       Field("no_call", &ChainTotals::no_call),
+                      Field("too_deep", &ChainTotals::too_deep, kIfSet),
+                      Field("unreadable", &ChainTotals::unreadable, kIfSet),
                       Field("searched", &ChainTotals::searched, kIfSet)};
   }
 };
@@ -231,6 +238,7 @@ struct Recording : session::Recording {
   std::map<std::uint32_t, std::map<std::pair<NodeId, NodeId>, std::uint64_t>> wakers;
   ChainTotals chains;
   LongWaits long_waits;
+  TimeAccount account;
   AllWatchedCalls watched;
   double controller_cpu_share = 0;  // of one core
 

@@ -13,6 +13,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
 #include "controller/base/procfs.h"
+#include "controller/callpath/account_watch.h"
 #include "controller/callpath/counts.h"
 #include "controller/callpath/event_cost.h"
 #include "controller/callpath/lives.h"
@@ -38,17 +39,17 @@ constexpr unsigned kStackBytes = 32 * 1024;
 // Of a program whose stacks are deep: almost as much as a record holds.
 constexpr unsigned kDeepStackBytes = 60 * 1024;
 constexpr std::uint64_t kFewestChains = 500;
-constexpr std::uint64_t kMayBeCut = 400;  // one chain in so many may end where the copy does
-constexpr std::uint64_t kMayBeLost = 20;  // for so many chains one record may be lost
-constexpr std::size_t kDepth = 2048;
-constexpr unsigned kKernelDepth = 127;  // of frame pointers, which Go's chains need
+constexpr std::uint64_t kMayBeCut = 400;   // one chain in so many may end where the copy does
+constexpr std::uint64_t kMayBeLost = 20;   // for so many chains one record may be lost
+constexpr std::size_t kDepth = 1U << 15U;  // a chain of 16-byte frames in half a megabyte
+constexpr unsigned kKernelDepth = 127;     // of frame pointers, which Go's chains need
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
 constexpr Nanoseconds kLatest = 2;     // intervals of a late reader for which the rings have room
 constexpr unsigned kMostLeaving = 64;  // samples of one thread's switches between two drains
 constexpr Nanoseconds kWriteEvery = kSecond;
-constexpr std::size_t kMostBlocked = 1000;  // threads whose stack is read at the beginning
-constexpr std::size_t kBlockedAtOnce = 32;
+constexpr std::size_t kBlockedAtOnce = 32;  // threads whose stack is read at the beginning
+constexpr Nanoseconds kReadBlockedFor = 2 * kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 
@@ -135,6 +136,7 @@ class Run {
             settings.grouping, settings.waits, recording),
         epochs_(settings.epochs, recorder_, recording),
         counts_(target, events_, session_, recording),
+        account_(target, recording.account),
         may_copy_more_(events_.empty() && !settings.wakers && settings.period_ns >= kMillisecond) {
     if (settings.lives) lives_.emplace(recording, settings.seed);
     epochs_.arm(target, session_);
@@ -161,6 +163,7 @@ class Run {
     begin_ns_ = drained_ns_ = monotonic_now();
     next_choice_ns_ = begin_ns_ + kSecond;
     recorder_.start(begin_ns_);
+    account_.start(begin_ns_);
     epochs_.start(begin_ns_);
     if (lives_) lives_->start(begin_ns_);
     read_blocked();
@@ -173,6 +176,8 @@ class Run {
       take_events();
       do_at_times(monotonic_now());
     }
+    // On a busy machine the last reading may have begun long ago.
+    if (monotonic_now() - drained_ns_ > 2 * kDrainEvery) take_events();
     perf::close_kept();
     recorder_.settle(drained_ns_, true);
     update_losses();
@@ -200,10 +205,12 @@ class Run {
   void read_blocked() {
     const auto maps = settings_.waits ? procfs::maps(target_) : std::nullopt;
     if (!maps) return;
-    std::vector<ThreadId> threads = session_.threads();
-    threads.resize(std::min(threads.size(), kMostBlocked));
+    const std::vector<ThreadId> threads = session_.threads();
+    const Nanoseconds until_ns = monotonic_now() + kReadBlockedFor;
     std::size_t found = 0, complete = 0;
-    for (std::size_t first = 0; first < threads.size() && !is_over(); first += kBlockedAtOnce) {
+    recording_.account.threads_at_start = recording_.account.stacks_not_read = threads.size();
+    for (std::size_t first = 0; first < threads.size() && !is_over() && monotonic_now() < until_ns;
+         first += kBlockedAtOnce) {
       std::vector<std::pair<ThreadId, unwind::Chain>> chains;
       for (std::size_t i = first; i < std::min(first + kBlockedAtOnce, threads.size()); ++i) {
         const auto blocked = unwind::read_blocked_stack(target_, threads[i].tid, *maps);
@@ -212,6 +219,7 @@ class Run {
                             unwinder_.unwind_chain(blocked->registers(), blocked->stack, kDepth));
       }
       take_events();  // up to the reading, and so that no ring gets full
+      recording_.account.stacks_not_read -= std::min(kBlockedAtOnce, threads.size() - first);
       for (const auto& [thread, chain] : chains) {
         recorder_.blocked_on(thread, chain);
         ++found;
@@ -254,9 +262,11 @@ class Run {
   void take_events() {
     places_.read_compiled();
     drained_ns_ = monotonic_now();
+    account_.read_clock(drained_ns_);
     for (const perf::Event& event : session_.drain(drained_ns_)) {
       epochs_.take(event);
       notice_thread(event);
+      account_.take(event);
       mappings_.take(event);
       // The recording begins with the first reading, a moment after the first samples.
       if (std::holds_alternative<perf::SampleEvent>(event) &&
@@ -268,6 +278,8 @@ class Run {
     }
     mappings_.lost(session_.losses().records_lost, drained_ns_);
     keep_cost_small(drained_ns_ - begin_ns_);
+    const AccountWatch::Look look = account_.look(monotonic_now());
+    recorder_.look(look.halt, look.before_ns, look.at_ns);
     ask_names();
   }
 
@@ -392,6 +404,7 @@ class Run {
     recording_.wall_ns = drained_ns_ - begin_ns_;
     if (lives_) lives_->update();
     const perf::SessionLosses losses = session_.losses();
+    account_.update(losses);
     std::vector<double> cost_shares;
     for (std::uint32_t tag = 0; tag < events_.size(); ++tag) {
       cost_shares.push_back(budgets_[tag].hits_per_second() *
@@ -448,6 +461,7 @@ class Run {
   Recorder recorder_;
   Epochs epochs_;
   Counts counts_;
+  AccountWatch account_;
   std::optional<Lives> lives_;
   Nanoseconds begin_ns_ = 0;
   Nanoseconds drained_ns_ = 0;  // up to then all events were taken; later ones are still to come

@@ -40,20 +40,14 @@ void divide(std::uint64_t sum, std::map<NodeId, std::uint64_t>& values) {
 
 void share_out(const WaitSums& others, std::map<NodeId, WaitSums>& sampled) {
   if (sampled.empty()) sampled[kRoot];
-  std::vector<std::uint64_t> blocked, runnable, waits;
-  for (const auto& [node, sums] : sampled) {
-    blocked.push_back(sums.blocked_ns);
-    runnable.push_back(sums.runnable_ns);
-    waits.push_back(sums.waits);
-  }
-  blocked = divided(others.blocked_ns, blocked);
-  runnable = divided(others.runnable_ns, runnable);
-  waits = divided(others.waits, waits);
-  std::size_t next = 0;
-  for (auto& [node, sums] : sampled) {
-    sums.blocked_ns += blocked[next];
-    sums.runnable_ns += runnable[next];
-    sums.waits += waits[next++];
+  for (const auto member : {&WaitSums::blocked_ns, &WaitSums::runnable_ns, &WaitSums::waits,
+                            &WaitSums::stopped_ns, &WaitSums::frozen_ns}) {
+    if (others.*member == 0) continue;
+    std::vector<std::uint64_t> weights;
+    for (const auto& [node, sums] : sampled) weights.push_back(sums.*member);
+    const std::vector<std::uint64_t> parts = divided(others.*member, weights);
+    std::size_t next = 0;
+    for (auto& [node, sums] : sampled) sums.*member += parts[next++];
   }
 }
 

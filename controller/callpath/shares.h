@@ -17,6 +17,8 @@ struct WaitSums {
   std::uint64_t blocked_ns = 0;
   std::uint64_t runnable_ns = 0;
   std::uint64_t waits = 0;
+  std::uint64_t stopped_ns = 0;
+  std::uint64_t frozen_ns = 0;
   bool operator==(const WaitSums&) const = default;
 };
 

@@ -19,8 +19,9 @@ void TableGaps::take(const unwind::Chain& chain, std::span<const LocationId> pat
   });
   if (guess == frames.end() && chain.end != unwind::ChainEnd::no_table) return;
   // The code that is called by the caller in question. The innermost frame is no caller.
-  const auto called = std::max<std::ptrdiff_t>(0, guess - frames.begin() - 1);
-  ++met_[path[path.size() - 1 - static_cast<std::size_t>(called)]];
+  const auto called =
+      static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, guess - frames.begin() - 1));
+  ++met_[path[path.size() - 1 - std::min(called, path.size() - 1)]];  // of a long one, not all
 }
 
 std::vector<std::string> TableGaps::warnings(const Recording& recording) const {

@@ -33,6 +33,23 @@ LocationId start_of(const std::vector<LocationId>& path, const Recording& record
   return at < path.size() ? path[at] : path[0];
 }
 
+std::string pattern_of(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_of_word = [&](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  std::string pattern;
+  for (std::size_t i = 0; i < name.size();) {
+    if (is_digit(name[i])) {
+      pattern += '*';
+      while (i < name.size() && is_of_word(name[i])) ++i;
+    } else {
+      pattern += name[i++];
+    }
+  }
+  return pattern;
+}
+
 ThreadGroups::ThreadGroups(Grouping grouping, Recording& recording)
     : grouping_(grouping), recording_(recording) {}
 
@@ -61,7 +78,7 @@ std::uint32_t ThreadGroups::group_with_start(LocationId start) {
   const Location& location = recording_.locations.at(start);
   const std::uint32_t number = group(fmt::format(
       "{}+{:#x}", unwind::base_name(recording_.modules.at(location.module).path), location.offset));
-  recording_.groups[number].start = start;
+  if (number < kMostNames) recording_.groups[number].start = start;
   return number;
 }
 
@@ -70,12 +87,24 @@ void ThreadGroups::began(ThreadId thread, LocationId start) {
   of_thread_.erase(thread);
 }
 
+void ThreadGroups::ended(ThreadId thread) {
+  names_.erase(thread);
+  starts_.erase(thread);
+  of_thread_.erase(thread);
+}
+
 void ThreadGroups::executed() {
   starts_.clear();
   of_thread_.clear();
 }
 
-std::uint32_t ThreadGroups::group(const std::string& name) {
+std::uint32_t ThreadGroups::group(std::string name) {
+  if (by_name_.size() >= kMostNames && !by_name_.contains(name)) {
+    ++recording_.account.names_merged;
+    name = pattern_of(name);
+    const bool is_full = by_name_.size() >= kMostNames + kMostPatterns;
+    if (is_full && !by_name_.contains(name)) name = "[other threads]";
+  }
   const auto [known, is_new] =
       by_name_.try_emplace(name, static_cast<std::uint32_t>(recording_.groups.size()));
   if (is_new) recording_.groups.push_back({name});

@@ -2,6 +2,10 @@
 // its own, or those are one that began with one function (csprof §2.5.5 keeps threads apart by
 // where they were created). A thread that is renamed changes its group from then on.
 //
+// The number of groups is bounded, as a program may give a name to each of its requests. The first
+// kMostNames names have groups of their own; further ones are merged by pattern ("req-17":
+// "req-*"), and with too many patterns into one group.
+//
 // The function with which a thread began is in each complete chain of it: outermost is the code of
 // the C library that starts threads or programs, and then comes the first code that is of no
 // run-time library. Until a thread has had a complete chain, it belongs to a group of such threads.
@@ -10,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +27,13 @@ enum class Grouping : std::uint8_t { all, by_name, each, by_start };
 constexpr auto names_of(Grouping) {
   return std::array<std::string_view, 4>{"all", "by-name", "each", "by-start"};
 }
+
+inline constexpr std::size_t kMostNames = 256;
+inline constexpr std::size_t kMostPatterns = 64;
+
+// Returns the name with each number in it, and what of the same word follows it, as "*": of
+// "req-17a b" it is "req-* b".
+std::string pattern_of(std::string_view name);
 
 class ThreadGroups {
  public:
@@ -36,10 +48,11 @@ class ThreadGroups {
     return grouping_ == Grouping::by_start && !starts_.contains(thread);
   }
   void began(ThreadId thread, LocationId start);
+  void ended(ThreadId thread);
   void executed();  // all threads run another program
 
  private:
-  std::uint32_t group(const std::string& name);
+  std::uint32_t group(std::string name);
   std::uint32_t group_with_start(LocationId start);
 
   Grouping grouping_;

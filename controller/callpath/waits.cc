@@ -31,6 +31,14 @@ void Waits::pass(Thread& thread, Nanoseconds time_ns) const {
     times.runnable_ns += passed_ns;
     thread.runnable_ns += passed_ns;
   }
+  if (thread.state == State::stopped) {
+    times.stopped_ns += passed_ns;
+    thread.stopped_ns += passed_ns;
+  }
+  if (thread.state == State::frozen) {
+    times.frozen_ns += passed_ns;
+    thread.frozen_ns += passed_ns;
+  }
   thread.since_ns = std::max(thread.since_ns, time_ns);
 }
 
@@ -38,13 +46,14 @@ void Waits::begin(ThreadId id, Nanoseconds time_ns, bool blocked) {
   Thread thread;
   thread.state = blocked ? State::blocked : State::running;
   thread.since_begin = blocked;
-  thread.since_ns = time_ns;
+  thread.since_ns = thread.left_ns = time_ns;
   threads_.insert_or_assign(id.tid, Known{id, thread});
 }
 
 void Waits::blocked_on(ThreadId id, NodeId path, bool is_complete) {
   Thread* thread = find(id);
-  if (thread == nullptr || !thread->since_begin || thread->state != State::blocked) return;
+  if (thread == nullptr || !thread->since_begin) return;
+  if (thread->state == State::running || thread->state == State::runnable) return;
   thread->path = path;
   thread->is_complete = is_complete;
 }
@@ -62,7 +71,8 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
   pass(*thread, time_ns);
   thread->unproved_ns = 0;
   thread->has_run = has_switched_ = true;
-  begin_wait(*thread, preempted ? State::runnable : State::blocked);
+  begin_wait(*thread, preempted ? State::runnable : off_core());
+  thread->left_ns = time_ns;
   thread->path = std::exchange(thread->next_path, std::nullopt);
   thread->is_complete = std::exchange(thread->next_is_complete, false);
 }
@@ -75,6 +85,50 @@ void Waits::begin_wait(Thread& thread, State state) {
   thread.whole_blocked_ns = 0;
   thread.waker = Waker::unseen;
   thread.waker_path.reset();
+}
+
+Waits::State Waits::off_core() const {
+  if (halt_ == session::Halt::stopped) return State::stopped;
+  return halt_ == session::Halt::frozen ? State::frozen : State::blocked;
+}
+
+// Also of a thread that was not seen to run: it has been standing still since before it was seen.
+void Waits::stand_still(Thread& thread, Nanoseconds before_ns, Nanoseconds now_ns) const {
+  if (thread.state == State::running && !thread.has_run && before_ns == 0) {
+    begin_wait(thread, State::blocked);
+    thread.since_begin = true;
+    const Nanoseconds waited_ns = std::exchange(thread.unproved_ns, 0);
+    thread.fresh_on_core_ns -= waited_ns;
+    thread.times.on_core_ns -= waited_ns;
+    thread.since_ns -= waited_ns;
+  }
+  if (thread.state != State::blocked) return;
+  pass(thread, now_ns);
+  thread.state = off_core();
+  if (thread.left_ns < before_ns) return;
+  const Nanoseconds stood_ns = std::exchange(thread.blocked_ns, 0);
+  const bool stopped = thread.state == State::stopped;
+  (stopped ? thread.stopped_ns : thread.frozen_ns) += stood_ns;
+  (stopped ? thread.times.stopped_ns : thread.times.frozen_ns) += stood_ns;
+  thread.whole_blocked_ns -= stood_ns;
+  thread.times.blocked_ns -= stood_ns;
+}
+
+// A signal that continues a process wakes all of its threads; one that is thawed may have been
+// frozen where it was blocked, and is so again.
+void Waits::look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns) {
+  const session::Halt before = std::exchange(halt_, halt);
+  if (before == session::Halt::none && halt == session::Halt::none) return;
+  for (auto& [tid, known] : threads_) {
+    Thread& thread = known.thread;
+    if (before != halt && (thread.state == State::stopped || thread.state == State::frozen)) {
+      pass(thread, now_ns);
+      const bool goes_on = thread.state == State::stopped && halt == session::Halt::none;
+      thread.state = goes_on ? State::runnable : State::blocked;
+      thread.left_ns = std::min(thread.left_ns, before_ns - 1);
+    }
+    if (halt != session::Halt::none) stand_still(thread, before_ns, now_ns);
+  }
 }
 
 void Waits::wake(Tid tid, Nanoseconds time_ns, Waker waker) {
@@ -162,6 +216,8 @@ Wait Waits::take(ThreadId id, Thread& thread, bool over) {
   wait.path = thread.path;
   wait.blocked_ns = std::exchange(thread.blocked_ns, 0);
   wait.runnable_ns = std::exchange(thread.runnable_ns, 0);
+  wait.stopped_ns = std::exchange(thread.stopped_ns, 0);
+  wait.frozen_ns = std::exchange(thread.frozen_ns, 0);
   wait.is_complete = thread.is_complete;
   wait.over = over;
   if (over) {

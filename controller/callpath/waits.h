@@ -1,9 +1,14 @@
-// How long threads were on a core, waited for something, and waited for a core. Pure.
+// How long threads were on a core, waited for something, waited for a core, or were kept from
+// running together with the whole process. Pure.
 //
-// Every moment of a thread's life counts for one of the three. A wait ends when the thread gets a
+// Every moment of a thread's life counts for one of these. A wait ends when the thread gets a
 // core. It is for something until the wake-up, and for a core from then on; a thread that was
 // preempted waits for a core all the time. Of a wake-up that was not seen (made by another process,
 // or by a device) the whole wait counts as one for something.
+//
+// A process that is stopped or frozen stands still (session/halt_watch.h). Nothing records when
+// that begins: a look finds it afterwards. A thread that has left its core since the look before
+// did so because of it, and any other that is blocked is taken to stand still from that look on.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +18,7 @@
 
 #include "controller/base/types.h"
 #include "controller/callpath/call_tree.h"
+#include "controller/session/halt_watch.h"
 
 namespace causalctl::callpath {
 
@@ -20,6 +26,8 @@ struct ThreadTimes {
   Nanoseconds on_core_ns = 0;
   Nanoseconds blocked_ns = 0;
   Nanoseconds runnable_ns = 0;
+  Nanoseconds stopped_ns = 0;
+  Nanoseconds frozen_ns = 0;
 };
 
 // What is known of a wake-up.
@@ -35,6 +43,8 @@ struct Wait {
   std::optional<NodeId> path;  // where the thread was; nullopt if that was not sampled
   Nanoseconds blocked_ns = 0;
   Nanoseconds runnable_ns = 0;
+  Nanoseconds stopped_ns = 0;
+  Nanoseconds frozen_ns = 0;
   bool is_complete = false;  // the path reaches the outermost frame
   bool over = true;
   // Of a wait that is over: how long it was blocked, with the parts that were told before, and who
@@ -60,6 +70,9 @@ class Waits {
   void woken_by(Tid thread, NodeId path);
   std::optional<Wait> come(ThreadId thread, Nanoseconds time_ns);
   void end(ThreadId thread);
+  // A look at `now_ns` finds whether the process stands still; the look before it was at
+  // `before_ns`, or there was none (0).
+  void look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns);
   // Cuts all waits at this time, so that what they have lasted is counted, and they go on.
   std::vector<Wait> cut(Nanoseconds time_ns);
 
@@ -76,7 +89,7 @@ class Waits {
   const ThreadTimes& times(ThreadId thread) { return find(thread)->times; }
 
  private:
-  enum class State { running, blocked, runnable };
+  enum class State { running, blocked, runnable, stopped, frozen };
   struct Thread {
     ThreadTimes times;                 // since it began
     Nanoseconds fresh_on_core_ns = 0;  // not yet taken
@@ -85,8 +98,11 @@ class Waits {
     State state = State::running;
     bool since_begin = false;     // the wait is that in which it was first seen
     Nanoseconds since_ns = 0;     // of the state, or of the last cut
+    Nanoseconds left_ns = 0;      // when this wait began
     Nanoseconds blocked_ns = 0;   // of this wait, since the last cut
     Nanoseconds runnable_ns = 0;  // the same
+    Nanoseconds stopped_ns = 0;
+    Nanoseconds frozen_ns = 0;
     bool next_is_complete = false;
     bool is_complete = false;
     std::optional<NodeId> next_path;   // of the switch that comes
@@ -103,13 +119,16 @@ class Waits {
   Thread* find(ThreadId thread);
   void pass(Thread& thread, Nanoseconds time_ns) const;
   static void begin_wait(Thread& thread, State state);  // whose path is not known
+  void stand_still(Thread& thread, Nanoseconds before_ns, Nanoseconds now_ns) const;
+  State off_core() const;  // of a thread that leaves its core, unless it is preempted
   void doubt(Thread& thread) const;
   std::optional<Wait> on_core(ThreadId id, Thread& thread, Nanoseconds time_ns) const;
   static Wait take(ThreadId id, Thread& thread, bool over);
 
   std::unordered_map<Tid, Known> threads_;
   Nanoseconds start_ns_ = 0;
-  bool has_switched_ = false;  // any thread
+  bool has_switched_ = false;                 // any thread
+  session::Halt halt_ = session::Halt::none;  // at the last look
 };
 
 }  // namespace causalctl::callpath

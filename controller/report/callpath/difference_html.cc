@@ -33,7 +33,9 @@ Profile two_columns(const Sides& sides) {
   add(sides.after, sides.metric.name, sides.metric.title);
   add(sides.before, "old", sides.metric.title + " before");
   for (const std::string& note : sides.notes) profile.notes.push_back(note);
-  for (const std::string& note : sides.before.head.notes) profile.notes.push_back("OLD: " + note);
+  for (const std::string& line : time_and_notes(sides.before.head)) {
+    profile.notes.push_back("OLD: " + line);
+  }
   for (const std::string& warning : sides.before.head.warnings) {
     profile.warnings.push_back("OLD: " + warning);
   }

@@ -31,7 +31,7 @@ Json side_json(const Side& side, const Profile& both) {
   json["chains"] = {{"complete", head.chains.complete},
                     {"incomplete", head.chains.incomplete},
                     {"searched", head.chains.searched}};
-  json["notes"] = head.notes;
+  json["notes"] = time_and_notes(head);
   json["warnings"] = head.warnings;
   return json;
 }

@@ -280,8 +280,8 @@ void write_head(const Sides& sides, Text& out) {
   for (const std::string& note : sides.notes) out.paragraph(printable(note));
   for (const auto& [which, head] :
        {std::pair("NEW", &sides.after.head), std::pair("OLD", &sides.before.head)}) {
-    for (const std::string& note : head->notes) {
-      out.paragraph(fmt::format("{}: {}", which, printable(note)));
+    for (const std::string& line : time_and_notes(*head)) {
+      out.paragraph(fmt::format("{}: {}", which, line));
     }
   }
   const std::size_t parts = fewest_parts(sides);

@@ -69,7 +69,7 @@ std::string render_gains_text(const Profile& profile, const Gains& gains, bool c
   out.line("{}", out.colored(fmt::format("{}: {}", program_words(profile), sampling_words(profile)),
                              kBold));
   for (const std::string& note : gains.causal.notes) out.paragraph(printable(note));
-  for (const std::string& note : profile.notes) out.paragraph(printable(note));
+  for (const std::string& line : time_and_notes(profile)) out.paragraph(line);
   write_coverage(gains, out);
   out.blank();
   out.line("{}",
@@ -137,7 +137,7 @@ std::string render_gains_json(const Profile& profile, const Gains& gains) {
                              {"gain", interval(each.gain)}});
   }
   json["notes"] = gains.causal.notes;
-  for (const std::string& note : profile.notes) json["notes"].push_back(note);
+  for (const std::string& line : time_and_notes(profile)) json["notes"].push_back(line);
   json["warnings"] = profile.warnings;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

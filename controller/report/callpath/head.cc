@@ -77,6 +77,20 @@ std::string chain_words(const Profile& profile) {
   return text;
 }
 
+std::vector<std::string> time_lines(const Profile& profile) {
+  std::vector<std::string> lines;
+  for (const TimeFinding& finding : profile.time) {
+    if (!finding.text.empty()) lines.push_back(printable(finding.text));
+  }
+  return lines;
+}
+
+std::vector<std::string> time_and_notes(const Profile& profile) {
+  std::vector<std::string> lines = time_lines(profile);
+  for (const std::string& note : profile.notes) lines.push_back(printable(note));
+  return lines;
+}
+
 std::vector<std::string> count_lines(const Profile& profile) {
   const auto rate = [](double calls) {
     return calls >= 10 ? grouped(static_cast<std::uint64_t>(std::llround(calls)))

@@ -29,6 +29,12 @@ std::string sampling_words(const Profile& profile);
 // How the call chains ended, as a sentence; empty if there were none.
 std::string chain_words(const Profile& profile);
 
+// What is to be told of the profile's time, a paragraph each; printable.
+std::vector<std::string> time_lines(const Profile& profile);
+
+// The same and the profile's notes, for reports that have them together.
+std::vector<std::string> time_and_notes(const Profile& profile);
+
 // How often functions were called, a line each.
 std::vector<std::string> count_lines(const Profile& profile);
 

@@ -156,6 +156,7 @@ std::vector<std::pair<std::string, std::string>> facts(const Profile& profile) {
                     fmt::gmtime(static_cast<std::time_t>(profile.started_ns / kSecond))));
   }
   list.emplace_back("recorded", sampling_words(profile));
+  for (const std::string& line : time_lines(profile)) list.emplace_back("time", line);
   if (const std::string chains = chain_words(profile); !chains.empty()) {
     list.emplace_back("completeness", chains);
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "controller/base/fields.h"
 #include "controller/base/proportion.h"
 #include "controller/report/callpath/json_text.h"
 #include "controller/report/callpath/labels.h"
@@ -50,6 +51,15 @@ Json head(const Profile& profile, const LabelTree& tree) {
                     {"reasons", Json::array()}};
   for (const Chains::Reason& reason : profile.chains.reasons) {
     json["chains"]["reasons"].push_back({{"ended", reason.text}, {"count", reason.count}});
+  }
+  json["time"] = Json::array();
+  for (const TimeFinding& finding : profile.time) {
+    json["time"].push_back({{"run", finding.run},
+                            {"what", name_of(finding.what)},
+                            {"column", finding.column},
+                            {"ns", finding.ns},
+                            {"of_ns", finding.of_ns},
+                            {"text", finding.text}});
   }
   json["tail_calls"] = {{"calls", profile.tail_calls.calls},
                         {"found", profile.tail_calls.found},

@@ -2,9 +2,11 @@
 // metric. Inlined functions are frames of their own. Every format renders this model.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/base/types.h"
@@ -132,6 +134,29 @@ struct WatchedPlaces {
   std::uint64_t count() const { return rates.size() + few_returns + out_of_range; }
 };
 
+// A finding about the time of a run, which the report tells before its tables: how much of it is
+// missing, or was lost to the program.
+struct TimeFinding {
+  enum class What : std::uint8_t {
+    cpu_missing,   // CPU time that the kernel counts, and no path of the report has
+    without_path,  // of a column: time that stands at [no call chain]
+    stopped,       // the process was stopped by a signal or its tracer
+    frozen,        // its control group was frozen
+    held_back,     // the quota of its control group was used up
+    starved,       // threads that could run waited for a core, without such a quota
+  };
+  std::size_t run = 0;
+  What what = What::cpu_missing;
+  std::string column;       // that it is about; empty if it is about all
+  std::uint64_t ns = 0;     // that is missing, or was lost
+  std::uint64_t of_ns = 0;  // of which this is a part
+  std::string text;         // sentences for people; empty if it is too little to tell
+};
+constexpr auto names_of(TimeFinding::What) {
+  return std::array<std::string_view, 6>{"cpu-missing", "without-path", "stopped",
+                                         "frozen",      "held-back",    "starved"};
+}
+
 struct Profile {
   std::string program;  // path of the executable
   std::string host;     // empty if several are combined
@@ -144,9 +169,10 @@ struct Profile {
   TailCalls tail_calls;
   std::vector<Count> counts;
   WatchedPlaces watched;
-  std::vector<Epoch> epochs;    // those that are shown, in order
-  std::vector<Column> columns;  // the first one is what the paths are ranked by
-  bool first_only = false;      // the text shows the tree of no other column
+  std::vector<TimeFinding> time;  // findings about it
+  std::vector<Epoch> epochs;      // those that are shown, in order
+  std::vector<Column> columns;    // the first one is what the paths are ranked by
+  bool first_only = false;        // the text shows the tree of no other column
   std::vector<Frame> frames;
   std::vector<Node> nodes;  // a parent comes before its children; the first one is the root
   // What each node has itself, without its children: own[column][node].

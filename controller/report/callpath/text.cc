@@ -3,7 +3,8 @@
 // colour says.
 //
 // The tree is folded: a subtree is opened as far as its share of the time deserves, and further
-// along the hot path, which follows the largest child while it has half of its parent's time.
+// along the hot path, which follows the largest child while it has half of its parent's time. Of
+// functions that call each other in turn, without anything else, the first rounds are shown.
 #include "controller/report/text.h"
 
 #include <algorithm>
@@ -26,7 +27,9 @@ constexpr double kShownElsewhere = 0.05;
 constexpr double kShownByPath = 0.005;
 constexpr double kHot = 0.5;  // share of its parent from which the largest child is hot
 constexpr double kShownInTable = 0.001;
-constexpr std::size_t kFunctions = 20;  // most functions in the overview
+constexpr std::size_t kRounds = 4;        // of recursion that are shown
+constexpr std::size_t kLongestRound = 8;  // functions that call each other in turn
+constexpr std::size_t kFunctions = 20;    // most functions in the overview
 constexpr std::size_t kCallers = 3;
 constexpr std::size_t kRates = 10;       // most rates of calls in the overview
 constexpr std::size_t kValueWidth = 10;  // of a column besides the first
@@ -169,6 +172,8 @@ class TreeText {
   void push_children(const Todo& above);
   std::vector<std::uint32_t> shown_children(const Todo& above) const;
   std::string fitted(const std::string& prefix) const;
+  bool goes_round() const;
+  void write_rounds();
 
   const Labels& labels_;
   const LabelTree& tree_;
@@ -177,6 +182,10 @@ class TreeText {
   Table table_;
   Text& out_;
   std::vector<Todo> todo_;
+  std::vector<std::uint32_t> chain_;  // labels of the present line, and of those above that have no
+                                      // other child
+  std::size_t rounds_ = 0;            // lines of recursion since the last one that was written
+  Todo last_of_rounds_;
 };
 
 std::vector<std::uint32_t> TreeText::shown_children(const Todo& above) const {
@@ -230,26 +239,63 @@ std::string TreeText::fitted(const std::string& prefix) const {
   return columns(prefix) <= most ? prefix : shortened(prefix, most);
 }
 
+// Whether the end of the chain repeats, for the last time of at least kRounds, what is before.
+bool TreeText::goes_round() const {
+  for (std::size_t round = 1; round <= kLongestRound; ++round) {
+    const std::size_t same = kRounds * round - round + 1;
+    if (chain_.size() < same + round) return false;
+    if (std::equal(chain_.end() - static_cast<std::ptrdiff_t>(same), chain_.end(),
+                   chain_.end() - static_cast<std::ptrdiff_t>(same + round))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void TreeText::write_rounds() {
+  if (rounds_ == 0) return;
+  const Todo& last = last_of_rounds_;
+  out_.line("{:>6} %{}{}… {} more calls of the same (recursion)",
+            percent(share(tree_.total[0][last.node], tree_.total[0][0])),
+            std::string(table_.width_before_names() - 8, ' '), fitted(last.own_prefix), rounds_);
+  rounds_ = 0;
+}
+
 void TreeText::write() {
   table_.head("total", "own", "path");
   Todo root;
   root.hot = true;
   push_children(root);
+  bool is_only_child = false;
   while (!todo_.empty()) {
-    const Todo todo = std::move(todo_.back());
+    Todo todo = std::move(todo_.back());
     todo_.pop_back();
+    if (!std::exchange(is_only_child, false)) {
+      write_rounds();
+      chain_.clear();
+    }
     if (todo.folded > 0) {
       out_.line("{:>6} %{}{}… {} more", percent(share(todo.folded_total, tree_.total[0][0])),
                 std::string(table_.width_before_names() - 8, ' '), fitted(todo.own_prefix),
                 todo.folded);
       continue;
     }
+    const std::size_t before = todo_.size();
+    push_children(todo);
+    is_only_child = todo_.size() == before + 1 && todo_.back().folded == 0;
+    chain_.push_back(tree_.nodes[todo.node].label);
+    if (goes_round()) {
+      ++rounds_;
+      last_of_rounds_ = std::move(todo);
+      continue;
+    }
+    write_rounds();
     table_.row(tree_.total, tree_.own, tree_.total, todo.node, fitted(todo.own_prefix),
                labels_.all[tree_.nodes[todo.node].label].name +
                    (tree_.nodes[todo.node].tail ? " (tail call)" : ""),
                todo.hot);
-    push_children(todo);
   }
+  write_rounds();
 }
 
 // The labels with a share worth showing, those with the most of their own first.
@@ -347,6 +393,7 @@ void write_tail_calls(const TailCalls& tails, Text& out) {
 void write_header(const Profile& profile, Text& out) {
   out.line("{}", out.colored(fmt::format("{}: {}", program_words(profile), sampling_words(profile)),
                              kBold));
+  for (const std::string& line : time_lines(profile)) out.paragraph(line);
   if (const std::string chains = chain_words(profile); !chains.empty()) out.paragraph(chains);
   write_tail_calls(profile.tail_calls, out);
   for (const std::string& line : count_lines(profile)) out.paragraph(printable(line));
@@ -383,7 +430,9 @@ std::string render_text(const Profile& all, By by, bool color, int width) {
   for (std::size_t column = 0; column < profile.columns.size(); ++column) {
     const Column& each = profile.columns[column];
     if (by == By::calls || (column > 0 && profile.first_only)) break;
-    if (column > 0 && each.name != "blocked" && !each.is_event) continue;
+    const bool has_tree =
+        each.is_event || each.name == "blocked" || each.name == "stopped" || each.name == "frozen";
+    if (column > 0 && !has_tree) continue;
     if (totals(profile, column)[0] == 0) continue;
     any = true;
     write_ranked(ranked_by(profile, column), by, out);

@@ -325,4 +325,33 @@ TEST_CASE("an epoch ends what came before it", "[callpath]") {
   CHECK(fixture.value(Metric::blocked_ns, {1002, 1}, 0, 1) == 200);
 }
 
+TEST_CASE("of a deep chain the outermost and the innermost frames are kept", "[callpath]") {
+  Fixture fixture(Grouping::all);
+  std::vector<Address> chain(5000, 7);
+  chain.front() = 1;
+  chain.back() = 2;
+  fixture.sample(kOne, chain, 1000);
+  CHECK(fixture.outside == std::vector<std::string>{"[2048 to 4095 frames]"});
+  CHECK(fixture.recording.tree.size() == 1 + 1024 + 1);
+  std::vector<callpath::LocationId> path(1024 + 1, 1007);
+  path.front() = 1002;
+  path[256] = 5001;
+  path.back() = 1;
+  CHECK(fixture.value(Metric::samples, path) == 1);
+  // Other depths have the same path.
+  chain.insert(chain.begin() + 2000, 10, 7);
+  fixture.sample(kOne, chain, 1000);
+  CHECK(fixture.outside.back() == fixture.outside.front());
+}
+
+TEST_CASE("threads that have ended leave nothing behind in the groups", "[callpath]") {
+  Fixture fixture(Grouping::by_name);
+  fixture.sample(kOne, {1}, 100);
+  const std::size_t groups = fixture.recording.groups.size();
+  fixture.recorder.take(perf::ThreadExitEvent{kOne, 200});
+  fixture.recorder.take(perf::ThreadStartEvent{{kOne.tid, 9}, {}, 300, false});
+  fixture.sample({kOne.tid, 9}, {1}, 100, 400);
+  CHECK(fixture.recording.groups.size() == groups);
+}
+
 }  // namespace causalctl

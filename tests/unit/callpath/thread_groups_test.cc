@@ -62,4 +62,26 @@ TEST_CASE("threads with one start are a group, with the name of the function", "
   CHECK(groups.group_of(kOne) == unknown);
 }
 
+TEST_CASE("names beyond a few hundred are merged by pattern", "[callpath]") {
+  CHECK(pattern_of("req-17") == "req-*");
+  CHECK(pattern_of("conn 3fa9:b") == "conn *:b");
+  CHECK(pattern_of("worker") == "worker");
+  Recording r;
+  ThreadGroups groups(Grouping::by_name, r);
+  const auto group_named = [&](const std::string& name) {
+    groups.named(kOne, name);
+    return groups.group_of(kOne);
+  };
+  CHECK(group_named("main") == 0);
+  for (int i = 0; i < 5000; ++i) group_named("req-" + std::to_string(i));
+  CHECK(r.groups.size() == kMostNames + 1);
+  CHECK(r.groups.back().name == "req-*");
+  CHECK(group_named("main") == 0);
+  CHECK(group_named("req-1") == 2);
+  CHECK(r.account.names_merged == 5000 - kMostNames + 1);
+  for (int i = 0; i < 500; ++i) group_named(std::string(1 + i % 100, 'a' + i % 26) + "1");
+  CHECK(r.groups.size() == kMostNames + kMostPatterns + 1);
+  CHECK(r.groups.back().name == "[other threads]");
+}
+
 }  // namespace causalctl::callpath

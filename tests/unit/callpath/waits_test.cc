@@ -55,6 +55,60 @@ TEST_CASE("a wait that began before has the path that was read then", "[callpath
   CHECK_FALSE(waits.come(kOne, 300)->path);
 }
 
+TEST_CASE("a process that is stopped stands still from where its threads left", "[callpath]") {
+  using session::Halt;
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  waits.begin(kTwo, 0, false);
+  waits.leave(kTwo, 100, false);  // it waits for something
+  waits.look(Halt::none, 0, 1000);
+  waits.leaving(kOne, 7);
+  waits.leave(kOne, 1500, false);
+  waits.look(Halt::stopped, 1000, 2000);
+  const auto cut = waits.cut(3000);
+  REQUIRE(cut.size() == 2);
+  for (const auto& wait : cut) {
+    const bool one = wait.thread == kOne;
+    CHECK(wait.path.has_value() == one);
+    CHECK(wait.stopped_ns == (one ? 1500 : 1000));
+    CHECK(wait.blocked_ns == (one ? 0 : 1900));
+  }
+  CHECK(waits.times(kOne).blocked_ns == 0);
+  // It goes on: until it comes to a core, it waits for one.
+  waits.look(Halt::none, 3500, 4000);
+  const auto wait = waits.come(kOne, 4100);
+  REQUIRE(wait);
+  CHECK(wait->stopped_ns == 1000);
+  CHECK(wait->runnable_ns == 100);
+  waits.leave(kOne, 4200, false);
+  CHECK(waits.come(kOne, 4300)->blocked_ns == 100);
+}
+
+TEST_CASE("a frozen thread that was blocked is so again", "[callpath]") {
+  using session::Halt;
+  Waits waits;
+  waits.begin(kOne, 0, true);
+  waits.look(Halt::none, 0, 1000);
+  waits.look(Halt::frozen, 1000, 2000);
+  waits.look(Halt::none, 2000, 5000);
+  const auto wait = waits.come(kOne, 5500);
+  REQUIRE(wait);
+  CHECK(wait->blocked_ns == 2500);
+  CHECK(wait->frozen_ns == 3000);
+}
+
+TEST_CASE("a process may have been stopped before it was seen", "[callpath]") {
+  Waits waits;
+  waits.start(100);
+  waits.begin(kOne, 50, false);  // its state is neither running nor blocked
+  waits.look(session::Halt::stopped, 0, 200);
+  waits.blocked_on(kOne, 7, true);
+  const auto cut = waits.cut(1100);
+  REQUIRE(cut.size() == 1);
+  CHECK((cut[0].path == 7 && cut[0].stopped_ns == 1000 && cut[0].blocked_ns == 0));
+  CHECK(waits.times(kOne).on_core_ns == 0);
+}
+
 TEST_CASE("a preempted thread waits for a core", "[callpath]") {
   Waits waits;
   waits.begin(kOne, 0, false);

@@ -342,4 +342,41 @@ TEST_CASE("calls are told by caller and callee, and only where they are asked fo
   CHECK_THAT(render_text(small(), By::calls, false, 80), Contains("does not tell of calls"));
 }
 
+TEST_CASE("recursion is folded in text after some rounds", "[report][callpath]") {
+  Profile profile = small();
+  const auto text_of = [&](const std::vector<std::string>& path) {
+    profile.frames.clear();
+    profile.nodes = {{}};
+    for (const std::string& function : path) {
+      Frame frame;
+      frame.function = function;
+      profile.frames.push_back(frame);
+      profile.nodes.push_back({static_cast<std::uint32_t>(profile.nodes.size() - 1),
+                               static_cast<std::uint32_t>(profile.frames.size() - 1)});
+    }
+    for (auto& own : profile.own) {
+      own.assign(profile.nodes.size(), 0);
+      own.back() = 100;
+    }
+    return render_text(profile, By::overview, false, 100);
+  };
+  const auto count = [](const std::string& text, const std::string& word) {
+    std::size_t found = 0;
+    for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+    return found;
+  };
+  std::vector<std::string> path = {"main"};
+  for (int i = 0; i < 50; ++i) path.emplace_back("down");
+  path.emplace_back("leaf");
+  std::string text = text_of(path);
+  CHECK_THAT(text, Contains("… 46 more calls of the same (recursion)"));
+  CHECK(count(text, "  down\n") == 4 + 1);  // and once in the table
+  path = {"main"};
+  for (int i = 0; i < 40; ++i) path.emplace_back(i % 2 == 0 ? "even" : "odd");
+  path.emplace_back("leaf");
+  text = text_of(path);
+  CHECK_THAT(text, Contains("… 32 more calls of the same (recursion)"));
+  CHECK_THAT(text_of({"main", "c", "c", "c", "c", "leaf"}), !Contains("recursion"));
+}
+
 }  // namespace causalctl::report::callpath

@@ -1,0 +1,50 @@
+// Keeps the account of a process's time during a recording (time_account.h). Shell.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "controller/base/quota_time.h"
+#include "controller/base/types.h"
+#include "controller/callpath/time_account.h"
+#include "controller/perf/event_source.h"
+#include "controller/perf/events.h"
+#include "controller/session/halt_watch.h"
+
+namespace causalctl::callpath {
+
+class AccountWatch {
+ public:
+  // `account` must outlive it.
+  AccountWatch(Pid target, TimeAccount& account);
+
+  // What was before does not count.
+  void start(Nanoseconds now_ns);
+  // Reads the process's CPU time, which takes the kernel the longer the more threads there are: of
+  // many, only now and then. Call it at the time up to which events are taken.
+  void read_clock(Nanoseconds now_ns);
+  void take(const perf::Event& event);
+
+  // As Waits::look() wants it.
+  struct Look {
+    session::Halt halt = session::Halt::none;
+    Nanoseconds before_ns = 0;
+    Nanoseconds at_ns = 0;
+  };
+  Look look(Nanoseconds now_ns);
+  // Once in a while, and at the end.
+  void update(const perf::SessionLosses& losses);
+
+ private:
+  Pid target_;
+  TimeAccount& account_;
+  session::HaltWatch halts_;
+  std::optional<QuotaTime> quota_;
+  Look last_;
+  Nanoseconds start_ns_ = 0;
+  Nanoseconds start_cpu_ns_ = -1;  // not known
+  Nanoseconds next_clock_ns_ = 0;
+  std::size_t threads_ = 0;  // that live
+};
+
+}  // namespace causalctl::callpath

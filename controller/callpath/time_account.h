@@ -1,0 +1,53 @@
+// What the kernel says of a process's time while its call paths were recorded: how much CPU time it
+// used, and what kept it from using more. A report sets beside it what the recording has. Passive.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+
+#include "controller/base/fields.h"
+#include "controller/base/types.h"
+
+namespace causalctl::callpath {
+
+struct TimeAccount {
+  Nanoseconds cpu_ns = 0;            // of all threads, ended ones included; 0: not known
+  std::uint64_t threads_begun = 0;   // meanwhile, that were watched
+  std::uint64_t threads_missed = 0;  // others, that ended before they could be
+  Nanoseconds unseen_ns = 0;         // of those that were watched, from their birth until then
+  std::uint64_t names_merged = 0;    // times at which a thread got a name beyond the limit
+  std::uint64_t paths_cut = 0;       // chains whose path had no room in the tree
+  std::uint64_t switches = 0;        // times at which a thread came to a core
+  std::uint64_t threads_at_start = 0;
+  std::uint64_t stacks_not_read = 0;  // of these: a stack that was blocked then is not known
+  // The process as a whole stood still: time of the clock, and what did it at the end.
+  Nanoseconds stopped_ns = 0;
+  Nanoseconds frozen_ns = 0;
+  std::string halted_at_end;  // "stopped", "frozen"
+  Pid tracer = 0;             // the process that stopped it, if that was no signal
+  // The quota of a control group that was used up: cores that it grants (0: not known), and for how
+  // long it held threads back, on all cores together.
+  double quota_cores = 0;
+  Nanoseconds held_back_ns = 0;
+
+  static constexpr auto fields() {
+    return std::tuple{Field("cpu_ns", &TimeAccount::cpu_ns),
+                      Field("threads_begun", &TimeAccount::threads_begun, kIfSet),
+                      Field("threads_missed", &TimeAccount::threads_missed, kIfSet),
+                      Field("unseen_ns", &TimeAccount::unseen_ns, kIfSet),
+                      Field("names_merged", &TimeAccount::names_merged, kIfSet),
+                      Field("paths_cut", &TimeAccount::paths_cut, kIfSet),
+                      Field("switches", &TimeAccount::switches, kIfSet),
+                      Field("threads_at_start", &TimeAccount::threads_at_start, kIfSet),
+                      Field("stacks_not_read", &TimeAccount::stacks_not_read, kIfSet),
+                      Field("stopped_ns", &TimeAccount::stopped_ns, kIfSet),
+                      Field("frozen_ns", &TimeAccount::frozen_ns, kIfSet),
+                      Field("halted_at_end", &TimeAccount::halted_at_end, kIfSet),
+                      Field("tracer", &TimeAccount::tracer, kIfSet),
+                      Field("quota_cores", &TimeAccount::quota_cores, kIfSet),
+                      Field("held_back_ns", &TimeAccount::held_back_ns, kIfSet)};
+  }
+};
+
+}  // namespace causalctl::callpath
