@@ -31,22 +31,23 @@ struct TimeAccount {
   double quota_cores = 0;
   Nanoseconds held_back_ns = 0;
 
+  // Each line of the log has the times so far, which a reader must not add up.
   static constexpr auto fields() {
-    return std::tuple{Field("cpu_ns", &TimeAccount::cpu_ns),
+    return std::tuple{Field("cpu_ns", &TimeAccount::cpu_ns, kMoment),
                       Field("threads_begun", &TimeAccount::threads_begun, kIfSet),
                       Field("threads_missed", &TimeAccount::threads_missed, kIfSet),
-                      Field("unseen_ns", &TimeAccount::unseen_ns, kIfSet),
+                      Field("unseen_ns", &TimeAccount::unseen_ns, kMoment | kIfSet),
                       Field("names_merged", &TimeAccount::names_merged, kIfSet),
                       Field("paths_cut", &TimeAccount::paths_cut, kIfSet),
                       Field("switches", &TimeAccount::switches, kIfSet),
                       Field("threads_at_start", &TimeAccount::threads_at_start, kIfSet),
                       Field("stacks_not_read", &TimeAccount::stacks_not_read, kIfSet),
-                      Field("stopped_ns", &TimeAccount::stopped_ns, kIfSet),
-                      Field("frozen_ns", &TimeAccount::frozen_ns, kIfSet),
+                      Field("stopped_ns", &TimeAccount::stopped_ns, kMoment | kIfSet),
+                      Field("frozen_ns", &TimeAccount::frozen_ns, kMoment | kIfSet),
                       Field("halted_at_end", &TimeAccount::halted_at_end, kIfSet),
                       Field("tracer", &TimeAccount::tracer, kIfSet),
                       Field("quota_cores", &TimeAccount::quota_cores, kIfSet),
-                      Field("held_back_ns", &TimeAccount::held_back_ns, kIfSet)};
+                      Field("held_back_ns", &TimeAccount::held_back_ns, kMoment | kIfSet)};
   }
 };
 
