@@ -22,6 +22,7 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/gains.h"
 #include "controller/commands/options.h"
+#include "controller/report/causal/finding_words.h"
 #include "controller/report/causal/render.h"
 
 namespace causalctl::commands {
@@ -188,6 +189,7 @@ void write_report(const std::vector<causal::RunGroup>& groups, const std::vector
   if (options.format == "coz") {
     for (const Warning& warning : warnings)
       log::note("{}", warning.text());  // since the format has no place for it
+    log::note("{}", report::statement_of(causal::estimate(groups.front().runs)));
     write_output(options.path, causal::coz_profile(groups.front().runs), kHint);
     return;
   }

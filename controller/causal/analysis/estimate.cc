@@ -11,6 +11,7 @@
 
 #include "controller/base/statistics.h"
 #include "controller/base/trial.h"
+#include "controller/causal/analysis/bearing.h"
 #include "controller/causal/analysis/elsewhere.h"
 #include "controller/causal/analysis/estimate_beside.h"
 #include "controller/causal/analysis/estimate_effect.h"
@@ -42,8 +43,6 @@ std::optional<report::CurvePoint> best_of(const std::vector<report::CurvePoint>&
   return best == pools.end() ? std::nullopt : std::optional(*best);
 }
 
-bool includes_zero(const Interval& one) { return one.low <= 0 && one.high >= 0; }
-
 // Returns whether all intervals of the unit lie within ±bound.
 bool within(const UnitResult& unit, double bound) {
   const auto inside = [bound](const Interval& one) {
@@ -60,18 +59,18 @@ bool can_have_no_effect(const UnitResult& unit) {
   return was_sped_up(unit.tested) || (unit.ceiling && *unit.ceiling <= kNoEffect);
 }
 
-void judge(UnitResult& unit, const std::optional<Interval>& null, double alpha) {
+// A verdict says no more than the run's own checks bear.
+void judge(UnitResult& unit, const report::Bearing& bearing, double alpha) {
   if (!unit.slope) return;
   const double at_best = unit.best ? std::abs(unit.best->effect.value) : 0;
   const double size = std::max(std::abs(unit.slope->value), at_best);
   if (unit.p_value <= alpha && size >= kMeaningfulEffect) {
-    // Without a pool the report states only what the slope means for a small speedup.
-    const double said = unit.best ? at_best : kSmallSpeedup * size;
-    unit.within_null = said <= null_bound(null);
+    if (!was_sped_up(unit.tested)) return;
+    unit.within_null = !statement_of(unit, bearing);
     if (unit.within_null) return;
     unit.verdict = unit.slope->value > 0 ? Verdict::optimise : Verdict::contention;
   } else if (within(unit, kNoEffect) && can_have_no_effect(unit)) {
-    unit.within_null = null && !includes_zero(*null) && null_bound(null) > kNoEffect;
+    unit.within_null = bearing.bound(0) > kNoEffect;
     if (!unit.within_null) unit.verdict = Verdict::no_effect;
   }
 }
@@ -96,7 +95,10 @@ UnitResult result_of(const UnitTotals& totals, const CleanUnit& unit, const Poin
   if (!point.latency) result.ceiling = ceiling_of(totals);
   if (const auto slope = slope_of(unit)) {
     result.p_value = p_value_of(*slope);
-    result.slope = interval_of(scaled(*slope, factor), alpha);
+    const Estimate with_phase = scaled(*slope, factor);
+    result.slope = interval_of(with_phase, alpha);
+    result.slope_by_model =
+        statistics::student_t_quantile(alpha / 2, with_phase.freedom) * with_phase.systematic;
     result.curve = curve_of(unit, point, alpha, factor);
     result.summary = summary_of(unit, point, alpha, factor);
     if (!result.summary.empty()) {
@@ -178,7 +180,7 @@ void describe(const std::vector<const Run*>& runs, const Point& point, ProgressR
 }
 
 // Gives verdicts to all units at once, because 2 of 40 units without effect look effective at 95 %.
-void judge_all(std::vector<UnitResult>& units, const std::optional<Interval>& null, double alpha) {
+void judge_all(std::vector<UnitResult>& units, const report::Bearing& bearing, double alpha) {
   std::vector<UnitResult*> measured;
   std::vector<double> p_values;
   for (UnitResult& unit : units) {
@@ -188,7 +190,7 @@ void judge_all(std::vector<UnitResult>& units, const std::optional<Interval>& nu
   }
   const std::vector<double> adjusted = statistics::holm(p_values);
   for (std::size_t i = 0; i < measured.size(); ++i) measured[i]->p_value = adjusted[i];
-  for (UnitResult* unit : measured) judge(*unit, null, alpha);
+  for (UnitResult* unit : measured) judge(*unit, bearing, alpha);
 }
 
 void describe_counting(const std::vector<Run>& runs, ProgressResult& result) {
@@ -224,9 +226,10 @@ std::optional<Interval> null_effect_of(const PointEffects& effects, std::size_t 
   return effect_of(nulls.effects, nulls.noise, alpha / static_cast<double>(points));
 }
 
-ProgressResult estimate_point(const std::vector<Run>& runs, const Point& point,
-                              const PointEffects& effects, const std::optional<Interval>& null,
-                              double alpha) {
+// REQUIRES: the totals of `report` are summed.
+ProgressResult estimate_point(const std::vector<Run>& runs, const Report& report,
+                              const Point& point, const PointEffects& effects,
+                              const std::optional<Interval>& null, double alpha) {
   const std::vector<const Run*> counted = runs_with(runs, point);
   const Totals totals = add_up(counted);
   ProgressResult result;
@@ -234,6 +237,7 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Point& point,
   result.latency = point.latency;
   result.runs = counted.size();
   result.null_effect = null;
+  result.bearing = bearing_of(counted, report, point, null);
   describe(counted, point, result);
   if (!point.latency) result.pacing = described_pacing(runs, point.name);
 
@@ -262,7 +266,7 @@ ProgressResult estimate_point(const std::vector<Run>& runs, const Point& point,
       result.units.push_back(std::move(one));
     }
   }
-  judge_all(result.units, null, alpha);
+  judge_all(result.units, result.bearing, alpha);
   std::stable_sort(result.units.begin(), result.units.end(), ranks_before);
   return result;
 }
@@ -355,13 +359,14 @@ Report estimate(const std::vector<Run>& runs, double alpha) {
   for (const Run& run : runs) sum_run(run, report);
   add_core_waits(runs, report);
   report.beside = told_of_strangers(runs);
+  report.quota_share = quota_share_of(runs);
 
   const std::vector<Point> points = points_of(runs);
   for (const Point& point : points) {
     PointEffects effects = compare(runs, point);
     scale_noise(effects);
     const auto null = null_effect_of(effects, points.size(), alpha);
-    report.progress.push_back(estimate_point(runs, point, effects, null, alpha));
+    report.progress.push_back(estimate_point(runs, report, point, effects, null, alpha));
     if (!report.selfcheck.null_effect) report.selfcheck.null_effect = null;
   }
   report.scope = in_scope(elsewhere_of(runs));

@@ -32,10 +32,18 @@ const char* for_whom(Meeting meeting) {
       return "Its threads wait for each other: by what one of them saves others gain in part, as "
              "far as the scheduler shares the cores evenly";
     case Meeting::often:
-      return "Its threads meet, or wait for devices, within a time slice: effects can hardly be "
-             "known under this load";
+      return "Its threads meet, or wait for devices, within a time slice: only large effects can "
+             "be known under this load";
   }
   return "";
+}
+
+CoreTotals totals_of(const std::vector<Run>& runs) {
+  CoreTotals totals;
+  for (const Run& run : runs) {
+    for (const Experiment& experiment : run.experiments) totals += experiment.cores;
+  }
+  return totals;
 }
 
 // In points, at the speedup for which it is told.
@@ -45,13 +53,14 @@ double half_width(const CoresShared& shared) {
 
 }  // namespace
 
+double quota_share_of(const std::vector<Run>& runs) {
+  return classify(totals_of(runs)).quota_share;
+}
+
 std::vector<Warning> told_of_strangers(const std::vector<Run>& runs) {
-  CoreTotals totals;
-  bool throttled = false;
-  for (const Run& run : runs) {
-    for (const Experiment& experiment : run.experiments) totals += experiment.cores;
-    throttled = throttled || run.throttled;
-  }
+  const CoreTotals totals = totals_of(runs);
+  const bool throttled =
+      std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.throttled; });
   const CoresShared shared = classify(totals);
   std::vector<Warning> told;
   // While the quota's rule held, its stops were kept apart from the waits for strangers.

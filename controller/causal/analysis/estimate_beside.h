@@ -12,4 +12,8 @@ namespace causalctl::causal {
 // cores in any run.
 std::vector<Warning> told_of_strangers(const std::vector<Run>& runs);
 
+// Returns for which part of the time in which a quota of CPU time was used up it stopped the
+// target.
+double quota_share_of(const std::vector<Run>& runs);
+
 }  // namespace causalctl::causal

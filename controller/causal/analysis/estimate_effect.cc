@@ -17,12 +17,15 @@ struct Pool {
 };
 constexpr std::array<Pool, 3> kPools = {{{0.0, 0.375}, {0.375, 0.725}, {0.725, 1.001}}};
 
-double error_of(std::span<const Clean> effects, std::span<const double> weights,
-                const Noise& noise) {
+// Returns the estimate of a weighted sum whose value is known.
+Estimate estimate_of(double value, std::span<const Clean> effects, std::span<const double> weights,
+                     const Noise& noise) {
   std::vector<Effect> plain;
   for (const Clean& one : effects) plain.push_back(one.effect);
-  return std::hypot(std::sqrt(noise.variance * variance_factor(plain, weights)),
-                    systematic_error(plain, weights));
+  const double systematic = systematic_error(plain, weights);
+  const double error =
+      std::hypot(std::sqrt(noise.variance * variance_factor(plain, weights)), systematic);
+  return {value, error, noise.freedom, systematic};
 }
 
 // Effects are weighted by their inverse variance, so equally if the runs are equally noisy.
@@ -61,7 +64,7 @@ double p_value_of(const Estimate& estimate) {
 Estimate scaled(const Estimate& estimate, const Factor& factor) {
   return {factor.value * estimate.value,
           factor.value * std::hypot(estimate.error, factor.relative_error * estimate.value),
-          estimate.freedom};
+          estimate.freedom, factor.value * estimate.systematic};
 }
 
 std::optional<Interval> effect_of(std::span<const Clean> effects, const Noise& noise, double alpha,
@@ -74,7 +77,7 @@ std::optional<Interval> effect_of(std::span<const Clean> effects, const Noise& n
     sum += weight_of(one) * one.effect.log_ratio;
     weights.push_back(weight_of(one) / all);
   }
-  const Estimate ratio = {sum / all, error_of(effects, weights, noise), noise.freedom};
+  const Estimate ratio = estimate_of(sum / all, effects, weights, noise);
   const Interval log = interval_of(ratio, alpha);
   // A longer period means a smaller effect, so the ends change places.
   Interval effect = {1 - std::exp(log.value), 1 - std::exp(log.high), 1 - std::exp(log.low)};
@@ -101,7 +104,7 @@ std::optional<Estimate> slope_of(const CleanUnit& unit) {
     slope += weight * (1 - ratio * (1 + one.effect.log_ratio - one.fitted));
     weights.push_back(weight * ratio);
   }
-  return Estimate{slope, error_of(unit.effects, weights, unit.noise), unit.noise.freedom};
+  return estimate_of(slope, unit.effects, weights, unit.noise);
 }
 
 std::vector<report::CurvePoint> curve_of(const CleanUnit& unit, const Point& point, double alpha,

@@ -21,6 +21,7 @@ struct Estimate {
   double value = 0;
   double error = 0;  // standard error
   std::size_t freedom = 1;
+  double systematic = 0;  // the part of the error that more experiments do not make smaller
 };
 
 // Returns an interval that covers the truth in all but `alpha` of the cases.

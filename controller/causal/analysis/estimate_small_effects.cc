@@ -1,68 +1,42 @@
 #include "controller/causal/analysis/estimate_small_effects.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
-#include <vector>
+
+#include "controller/causal/analysis/bearing.h"
+#include "controller/report/causal/finding_words.h"
 
 namespace causalctl::causal {
 namespace {
 
 using report::ProgressResult;
+using report::Reason;
 using report::UnitResult;
-using report::Verdict;
 
 constexpr std::uint64_t kFewestSamples = 10;
-constexpr Nanoseconds kUsualPeriod = kMillisecond;
 
-constexpr WarningKind<std::string> kTooFew{
-    "{}: too few experiments to say anything; profile for longer (--duration)"};
-constexpr WarningKind<std::string, std::string, std::string> kNothingKnown{
-    "{}: the experiments tell nothing: {}; {}"};
+constexpr WarningKind<std::string> kTooFew{"{}: too few experiments to say anything"};
+constexpr WarningKind<std::string, std::string> kNothingKnown{
+    "{}: the experiments tell nothing: {}"};
 constexpr WarningKind<std::string, double, std::uint64_t, double> kNothingLarger{
     "{}: no effect larger than {:.1f} % is possible here, by making any of the {} measured units "
     "faster ({:.0f} % of the samples)"};
 
-double in_percent(double fraction) { return 100 * fraction; }
-
-// Rounds up to the one digit that is shown, because a bound must not be rounded down.
-double rounded_up(double value) { return std::ceil(value * 10) / 10; }
-
-std::string what_to_do(const UnitResult& unit, Nanoseconds period_ns) {
-  std::vector<std::string> ways = {"for longer (--duration)", "under more load"};
-  if (unit.is_line) ways.emplace_back("by function (--unit function)");
-  if (period_ns > kUsualPeriod) {
-    ways.push_back(fmt::format("with more samples (--period {}ms)", kUsualPeriod / kMillisecond));
-  }
-  const std::string last = ways.back();
-  ways.pop_back();
-  return fmt::format("profile {} or {}", fmt::join(ways, ", "), last);
-}
-
-// Returns by how much experiments differ without any cause: half of the interval of baselines
-// against baselines, if that is known.
-double unexplained(const ProgressResult& point) {
-  return point.null_effect ? (point.null_effect->high - point.null_effect->low) / 2 : 0;
-}
-
-// Returns why the experiments cannot support `bound`, which is that of `unit`; empty if they can.
-std::string why_unknown(const ProgressResult& point, const UnitResult& unit, const Bound& bound) {
-  const auto of_unit =
-      fmt::format("{} ({:.0f} % of the samples)", unit.unit, in_percent(unit.sample_share));
+// Returns why the experiments cannot support `bound`, which is that of `unit`.
+std::optional<Reason> why_unknown(const ProgressResult& point, const UnitResult& unit,
+                                  const Bound& bound) {
+  Reason reason{Reason::Kind::open, unit.unit, bound.effect};
+  reason.share = unit.sample_share;
   if (!was_sped_up(unit.tested)) {
-    return fmt::format("{} was sampled in {} of its {} experiments with a speedup, {} times in all",
-                       of_unit, unit.tested.sampled, unit.tested.experiments, unit.tested.samples);
+    reason.kind = Reason::Kind::not_sped_up;
+    reason.count = unit.tested.sampled;
+    reason.of = unit.tested.experiments;
+    reason.samples = unit.tested.samples;
+    return reason;
   }
-  if (!bound.by_experiments) {
-    return fmt::format("of {} they leave open all of the {:.1f} % that its own time allows for",
-                       of_unit, rounded_up(in_percent(bound.effect)));
-  }
-  if (unexplained(point) > bound.effect) {
-    return fmt::format("without any speedup they agree only to ±{:.1f} points",
-                       in_percent(unexplained(point)));
-  }
-  return "";
+  if (!bound.by_experiments) return reason;
+  // An effect can hide in what baselines may differ by, but not in what the profile costs.
+  if (point.bearing.bound(0) <= bound.effect) return std::nullopt;
+  return by_weight(point.bearing.bounds, 0).front();
 }
 
 }  // namespace
@@ -82,31 +56,35 @@ Bound bound_of(const UnitResult& unit) {
 // The largest effect that is still possible is a finding, too. It needs no correction for many
 // units, because it is wrong only if the bound of the unit that truly has the largest effect is
 // wrong.
-std::optional<Warning> statement_of_small_effects(const ProgressResult& point,
-                                                  Nanoseconds period_ns) {
+SmallEffects small_effects_of(const ProgressResult& point) {
   const bool any_other =
       std::any_of(point.units.begin(), point.units.end(),
                   [](const UnitResult& unit) { return unit.slope && !unit.everybodys_caller; });
-  const UnitResult* largest = nullptr;
+  SmallEffects small;
   Bound bound;
-  double samples = 0;
-  std::size_t measured = 0;
   for (const UnitResult& unit : point.units) {
-    if (unit.verdict == Verdict::optimise) return std::nullopt;
     if (!unit.slope || (any_other && unit.everybodys_caller)) continue;
-    ++measured;
-    samples += unit.sample_share;
+    ++small.measured;
+    small.samples += unit.sample_share;
     const Bound of_unit = bound_of(unit);
-    if (largest != nullptr && of_unit.effect <= bound.effect) continue;
-    largest = &unit;
+    if (small.of != nullptr && of_unit.effect <= bound.effect) continue;
+    small.of = &unit;
     bound = of_unit;
   }
-  if (largest == nullptr) return Warning(kTooFew, point.name);
-  if (const auto why = why_unknown(point, *largest, bound); !why.empty()) {
-    return Warning(kNothingKnown, point.name, why, what_to_do(*largest, period_ns));
+  if (small.of == nullptr) {
+    small.unknown = Reason{Reason::Kind::few_experiments, point.name};
+  } else {
+    small.unknown = why_unknown(point, *small.of, bound);
   }
-  return Warning(kNothingLarger, point.name, rounded_up(in_percent(bound.effect)), measured,
-                 in_percent(samples));
+  if (!small.unknown) small.most = bound.effect;
+  return small;
+}
+
+Warning told_of(const SmallEffects& small, const std::string& point) {
+  if (small.of == nullptr) return Warning(kTooFew, point);
+  if (small.unknown) return Warning(kNothingKnown, point, report::words_of(*small.unknown));
+  return Warning(kNothingLarger, point, report::rounded_up_percent(*small.most), small.measured,
+                 100 * small.samples);
 }
 
 }  // namespace causalctl::causal

@@ -1,10 +1,9 @@
-// States what a report says if no unit is worth optimising: how large an effect could still be, or
-// that the experiments cannot tell. Pure.
+// Tells how large an effect could still be if no unit is worth optimising, or why the experiments
+// cannot tell. Pure.
 #pragma once
 
 #include <optional>
 
-#include "controller/base/types.h"
 #include "controller/report/causal/model.h"
 
 namespace causalctl::causal {
@@ -22,8 +21,17 @@ struct Bound {
 };
 Bound bound_of(const report::UnitResult& unit);  // REQUIRES a slope
 
-// Returns nullopt if some unit is worth optimising. `period_ns` is the sampling period.
-std::optional<Warning> statement_of_small_effects(const report::ProgressResult& point,
-                                                  Nanoseconds period_ns);
+// What the experiments say of a point at which no unit is worth optimising.
+struct SmallEffects {
+  std::size_t measured = 0;                // units
+  double samples = 0;                      // their share
+  std::optional<double> most;              // the largest effect that one of them may have
+  std::optional<report::Reason> unknown;   // why `most` is not known
+  const report::UnitResult* of = nullptr;  // the unit that decides; none if none was measured
+};
+SmallEffects small_effects_of(const report::ProgressResult& point);
+
+// Says the same in a sentence that is added to the report's warnings.
+Warning told_of(const SmallEffects& small, const std::string& point);
 
 }  // namespace causalctl::causal

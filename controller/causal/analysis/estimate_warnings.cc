@@ -8,14 +8,17 @@
 #include <utility>
 
 #include "controller/base/statistics.h"
+#include "controller/causal/analysis/bearing.h"
 #include "controller/causal/analysis/elsewhere.h"
 #include "controller/causal/analysis/estimate_compare.h"
 #include "controller/causal/analysis/estimate_small_effects.h"
 #include "controller/causal/analysis/estimate_totals.h"
+#include "controller/causal/analysis/helps.h"
 #include "controller/causal/analysis/pacing.h"
 #include "controller/causal/analysis/pause_cost.h"
 #include "controller/causal/analysis/unended.h"
 #include "controller/progress/in_flight.h"
+#include "controller/report/causal/finding_words.h"
 
 namespace causalctl::causal {
 namespace {
@@ -33,15 +36,16 @@ using Count = std::uint64_t;
 
 constexpr WarningKind<Text, double, double, double, double, double> kImpossible{
     "{}: {:.0f} % faster was found to gain {:.1f} % [{:.1f}, {:.1f}], more than the {:.1f} % that "
-    "the unit's own time allows for. Do not trust it; another progress point may serve better"};
+    "the unit's own time allows for. That counts for nothing here; the error is ours, or visits "
+    "come "
+    "in bunches"};
 constexpr WarningKind<Text, Text> kOwnPace{
     "{} comes at its own pace: {}. Its source does not wait for the program, so faster code does "
     "not make it come more often. Measure a latency instead (--latency)"};
 constexpr WarningKind<Text, Text> kPaceUnknown{
     "whether {} waits for the program or comes at its own pace could not be told ({}). The "
     "intervals "
-    "cover both cases, so also that nothing is gained. Profile for longer, or while the program is "
-    "less busy"};
+    "cover both cases, so also that nothing is gained"};
 constexpr WarningKind<Text, Count, Count> kPacesDiffer{
     "{}: {} runs found that it comes at its own pace, {} that it waits for the program. Their "
     "loads differ, so report the runs one by one"};
@@ -64,14 +68,10 @@ constexpr WarningKind<double, double, Text> kMismatch{
 constexpr WarningKind<double, double, Text, double> kPauseCost{
     "what a pause costs its thread is known to ±{:.0f} µs only (standard error). This alone makes "
     "effects uncertain by up to ±{:.0f} points (here: {}, {:.0f} % faster), which the intervals "
-    "contain. Profile at a quieter time or for longer"};
-constexpr WarningKind<Text, double, double, Text, Text, Text> kNullWeak{
-    "self-check{} weak: without any speedup the experiments agree only to [{:.1f}, {:.1f}] %; {} "
-    "that would have a verdict otherwise {} no larger effect, and {} none. Profile for longer, or "
-    "at a quieter time"};
-constexpr WarningKind<Text, double, double, double> kNullFailed{
-    "self-check{} failed: without any speedup the experiments differ by {:.1f} % [{:.1f}, {:.1f}]; "
-    "effects of that size mean nothing"};
+    "contain"};
+constexpr WarningKind<Text, Text, Text, Text> kBelowBound{
+    "{}: {}; {} that would have a verdict otherwise {} no effect that is certainly larger, and so "
+    "no verdict"};
 constexpr WarningKind<double, Text> kForeignWaits{
     "the target's threads waited for cores {:.0f} % of the time because of other processes (or a "
     "limit of CPU time){}. Effects hold under that load; profile again without it if that is not "
@@ -90,7 +90,7 @@ double percent(double fraction) { return 100 * fraction; }
 // or that of a progress point whose visits come in bunches.
 void warn_of_impossible(const ProgressResult& point, Report& report) {
   for (const UnitResult& unit : point.units) {
-    if (!unit.ceiling || unit.verdict != Verdict::optimise || !unit.best) continue;
+    if (!unit.ceiling || !unit.best || unit.p_value > 0.05) continue;
     const double most = *unit.ceiling * unit.best->speedup;
     if (unit.best->effect.low <= most) continue;
     const Interval& effect = unit.best->effect;
@@ -166,6 +166,11 @@ bool told_of_silence(const std::vector<Run>& runs, const std::string& point) {
   });
 }
 
+bool has_an_effect(const ProgressResult& point) {
+  return std::any_of(point.units.begin(), point.units.end(),
+                     [](const UnitResult& unit) { return unit.verdict == Verdict::optimise; });
+}
+
 void warn_of_points(const std::vector<Run>& runs, Report& report) {
   for (const ProgressResult& point : report.progress) {
     if (point.visits == 0) {
@@ -176,8 +181,8 @@ void warn_of_points(const std::vector<Run>& runs, Report& report) {
       warn_of_unended(runs, point, report);
       warn_of_pace(point, report);
       warn_of_paces(runs, point, report);
-      if (auto small = statement_of_small_effects(point, report.overhead.period_ns)) {
-        report.warnings.push_back(std::move(*small));
+      if (!has_an_effect(point)) {
+        report.warnings.push_back(told_of(small_effects_of(point), point.name));
       }
       warn_of_impossible(point, report);
     }
@@ -255,34 +260,21 @@ void warn_of_pause_cost(const std::vector<Run>& runs, Report& report) {
                                100 * statistics::kNormal95 * largest, of.first, percent(of.second));
 }
 
-// Returns the words that name the point of a check; empty if there is only one point.
-std::string of_point(const Report& report, const ProgressResult& point) {
-  return report.progress.size() > 1 ? fmt::format(" of {}", point.name) : "";
-}
-
-// Warns of withheld verdicts: if baselines differ from each other by as much as an effect, nothing
-// tells it from noise.
-void warn_of_weak_null(const ProgressResult& point, Report& report) {
+// Warns of withheld verdicts: an effect that is no larger than what the run's own checks deny.
+void warn_of_withheld(const ProgressResult& point, Report& report) {
   const auto withheld = std::count_if(point.units.begin(), point.units.end(),
                                       [](const UnitResult& unit) { return unit.within_null; });
-  const auto& null = point.null_effect;
-  if (!null || withheld == 0) return;
-  const bool one = withheld == 1;
-  report.warnings.emplace_back(kNullWeak, of_point(report, point), percent(null->low),
-                               percent(null->high),
-                               one ? "a unit" : fmt::format("{} units", withheld),
-                               one ? "has" : "have", one ? "gets" : "get");
-}
-
-void warn_of_null(const ProgressResult& point, Report& report) {
-  const auto& null = point.null_effect;
-  if (!null || (null->low <= 0 && null->high >= 0) || std::abs(null->value) <= 0.01) return;
-  report.warnings.emplace_back(kNullFailed, of_point(report, point), percent(null->value),
-                               percent(null->low), percent(null->high));
+  if (withheld == 0 || point.bearing.bounds.empty()) return;
+  const report::Reason most = by_weight(point.bearing.bounds, report::kToldSpeedup).front();
+  report.warnings.emplace_back(kBelowBound, point.name, report::words_of(most),
+                               withheld == 1 ? "a unit" : fmt::format("{} units", withheld),
+                               withheld == 1 ? "has" : "have");
 }
 
 void warn_of_selfcheck(Report& report) {
-  for (const ProgressResult& point : report.progress) warn_of_null(point, report);
+  for (const report::Reason& failed : report.finding.failed) {
+    report.warnings.emplace_back(report::words_of(failed));
+  }
   if (!report.beside.empty()) {
     report.warnings.insert(report.warnings.end(), report.beside.begin(), report.beside.end());
   } else if (report.foreign_share > kBesideOthers) {
@@ -328,7 +320,7 @@ void add_warnings(const std::vector<Run>& runs, Report& report) {
   warn_of_points(runs, report);
   if (report.experiments == 0) report.warnings.emplace_back(kNoExperiment);
   warn_of_selfcheck(report);
-  for (const ProgressResult& point : report.progress) warn_of_weak_null(point, report);
+  for (const ProgressResult& point : report.progress) warn_of_withheld(point, report);
   warn_of_pause_cost(runs, report);
   warn_of_losses(runs, report);
   warn_of_scope(runs, report);

@@ -12,11 +12,8 @@ namespace causalctl::causal {
 // kDelayOfRun of the run's length.
 inline constexpr double kDelayMismatch = 0.10;
 inline constexpr double kDelayOfRun = 0.005;
-inline constexpr double kManyDiscarded = 0.20;  // share of the experiments
-// Shares of the time that threads want to run for which they wait for cores: altogether, and
-// because of other processes or of too few cores.
+// Share of the time that threads want to run for which they wait for cores.
 inline constexpr double kOversubscribed = 0.10;
-inline constexpr double kBesideOthers = 0.05;
 // The standard error of an effect because of the error of the pause cost, from which it is
 // reported.
 inline constexpr double kPauseErrorTold = 0.025;

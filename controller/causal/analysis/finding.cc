@@ -1,126 +1,151 @@
-// The finding is about the first unit that is worth optimising, or that hurts. It is the statement
-// with the least error relative to its effect, or one that is nearly as certain and needs less
-// speedup; if possible one with a larger effect than baselines have on each other
-// (docs/report-format.md, "text").
+// The finding is about the first unit that is worth optimising, or that hurts: its statement
+// (bearing.h).
 #include "controller/causal/analysis/finding.h"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <vector>
+#include <utility>
+
+#include "controller/causal/analysis/bearing.h"
+#include "controller/causal/analysis/estimate.h"
+#include "controller/causal/analysis/estimate_small_effects.h"
+#include "controller/causal/analysis/helps.h"
+#include "controller/causal/analysis/precision.h"
 
 namespace causalctl::causal {
 namespace {
 
-using report::CurvePoint;
 using report::Finding;
 using report::ProgressResult;
+using report::Reason;
 using report::Report;
 using report::UnitResult;
 using report::Verdict;
+using Kind = Reason::Kind;
 
-constexpr double kAsCertain = 2;  // times the least relative error
-
-struct Statement {
-  double speedup = 0;
-  Interval effect;
-
-  double relative_error() const { return (effect.high - effect.low) / size(); }
-  double size() const { return std::abs(effect.value); }
-};
-
-// Returns whether the curve is straight. If it is not, as for a unit that saturates, the slope
-// through the origin is true of no speedup, however certain it is.
-bool is_straight(const UnitResult& unit) {
-  return std::all_of(unit.summary.begin(), unit.summary.end(), [&](const CurvePoint& pool) {
-    return unit.slope->low * pool.speedup <= pool.effect.high &&
-           unit.slope->high * pool.speedup >= pool.effect.low;
-  });
+bool is_certain(const UnitResult& unit) {
+  return unit.verdict == Verdict::optimise || unit.verdict == Verdict::contention;
 }
 
-// Returns what the measurements certainly say and what is possible: the pools and, if the curve is
-// straight, the slope. The slope is stated for a small speedup, not for the end of the curve.
-// Effects of up to `null_bound` are passed over, if there are others.
-std::vector<Statement> statements(const UnitResult& unit, double null_bound) {
-  const Interval& slope = *unit.slope;
-  const Statement by_slope = {
-      kSmallSpeedup,
-      {kSmallSpeedup * slope.value, kSmallSpeedup * slope.low, kSmallSpeedup * slope.high}};
-  std::vector<Statement> all;
-  if (is_straight(unit)) all.push_back(by_slope);
-  for (const CurvePoint& pool : unit.summary) all.push_back({pool.speedup, pool.effect});
-  std::erase_if(all, [&](const Statement& one) {
-    const bool faster = unit.verdict == Verdict::optimise;
-    const bool certain = faster ? one.effect.low > 0 : one.effect.high < 0;
-    return !certain || (unit.ceiling && one.effect.value > *unit.ceiling * one.speedup);
-  });
-  if (all.empty()) all.push_back(by_slope);  // the verdict was given for the slope
-  const auto says_much = [null_bound](const Statement& one) { return one.size() > null_bound; };
-  if (std::any_of(all.begin(), all.end(), says_much)) std::erase_if(all, std::not_fn(says_much));
-  return all;
+const UnitResult* first_of(const ProgressResult& point) {
+  const auto first = std::find_if(point.units.begin(), point.units.end(),
+                                  [](const UnitResult& unit) { return !unit.everybodys_caller; });
+  return first == point.units.end() ? nullptr : &*first;
 }
 
-// Returns, of the statements that are about as certain as the most certain one, that with the
-// smallest speedup, which is the easiest to reach.
-Statement best_statement(const UnitResult& unit, double null_bound) {
-  std::vector<Statement> all = statements(unit, null_bound);
-  const auto less_error = [](const Statement& a, const Statement& b) {
-    return a.relative_error() < b.relative_error();
-  };
-  const double least = std::min_element(all.begin(), all.end(), less_error)->relative_error();
-  std::erase_if(all,
-                [&](const Statement& one) { return one.relative_error() > kAsCertain * least; });
-  return *std::min_element(all.begin(), all.end(), [](const Statement& a, const Statement& b) {
-    return a.speedup < b.speedup;
-  });
-}
-
-Finding finding_of_unit(const UnitResult& unit, const ProgressResult& point) {
-  auto [speedup, effect] = best_statement(unit, null_bound(point.null_effect));
-  // No unit can give more than its ceiling (model.h), so the interval is cut off there.
-  if (unit.ceiling) {
-    effect.high = std::min(effect.high, std::max(effect.value, *unit.ceiling * speedup));
-  }
-  Finding finding;
+void state(const UnitResult& unit, const ProgressResult& point, Finding& finding) {
+  const auto statement = statement_of(unit, point.bearing);
+  if (!statement) return;  // the verdict would not have been given
   finding.kind =
       unit.verdict == Verdict::optimise ? Finding::Kind::optimise : Finding::Kind::contention;
   finding.point = point.name;
   finding.latency = point.latency;
   finding.unit = unit.unit;
   if (unit.is_line) finding.function = unit.function;
-  finding.speedup = speedup;
-  finding.effect = effect;
-  return finding;
+  finding.speedup = statement->speedup;
+  finding.effect = statement->effect;
+  finding.bound = point.bearing.bound(finding.speedup);
+  finding.reasons = by_weight(point.bearing.bounds, finding.speedup);
 }
 
-bool has_verdict(const Report& report, Verdict verdict) {
-  return std::any_of(report.progress.begin(), report.progress.end(), [&](const auto& point) {
-    return std::any_of(point.units.begin(), point.units.end(),
-                       [&](const UnitResult& unit) { return unit.verdict == verdict; });
-  });
+bool only_callers_have_an_effect(const ProgressResult& point) {
+  return std::any_of(point.units.begin(), point.units.end(),
+                     [](const UnitResult& unit) { return unit.verdict == Verdict::optimise; });
+}
+
+void add_reason_of_units(const ProgressResult& point, const SmallEffects& small,
+                         std::vector<Reason>& reasons) {
+  const auto denied = std::find_if(
+      point.units.begin(), point.units.end(),
+      [](const UnitResult& unit) { return unit.within_null && !unit.everybodys_caller; });
+  if (denied != point.units.end()) {
+    const Reason bound = by_weight(point.bearing.bounds, report::kToldSpeedup).front();
+    if (bound.kind != Kind::no_self_check) {
+      reasons.push_back(
+          {Kind::below_bound, denied->unit, point.bearing.bound(report::kToldSpeedup)});
+    }
+    reasons.push_back(bound);
+    return;
+  }
+  if (small.unknown) reasons.push_back(*small.unknown);
+  const auto precision = precision_of(point);
+  if (!precision || small.of == nullptr) return;
+  if (point.pacing && point.pacing->pace == report::Pace::unknown) {
+    reasons.push_back({Kind::pace_unknown, point.name});
+  }
+  reasons.push_back(
+      {Kind::noise, precision->unit, std::hypot(precision->by_chance, precision->by_model)});
+}
+
+// Returns why nothing is stated of the point.
+std::vector<Reason> reasons_at(const Report& report, const ProgressResult& point,
+                               const SmallEffects& small) {
+  std::vector<Reason> reasons;
+  if (point.visits == 0) {
+    const bool any_counts = report.experiments_discarded < report.experiments;
+    reasons.push_back({any_counts ? Kind::not_visited : Kind::few_experiments, point.name});
+  } else if (point.pacing && point.pacing->pace == report::Pace::own) {
+    reasons.push_back({Kind::own_pace, point.name});
+  } else {
+    add_reason_of_units(point, small, reasons);
+  }
+  const std::vector<Reason> cores = cores_taken(report);
+  reasons.insert(reasons.end(), cores.begin(), cores.end());
+  return reasons;
+}
+
+// Says that nothing has an effect, or why nothing is known.
+void state_nothing(const Report& report, const ProgressResult& point, Finding& finding) {
+  finding.point = point.name;
+  finding.latency = point.latency;
+  finding.bound = point.bearing.bound(report::kToldSpeedup);
+  const SmallEffects small = small_effects_of(point);
+  finding.measured = small.measured;
+  finding.measured_share = small.samples;
+  finding.most = small.most;
+  if (only_callers_have_an_effect(point)) {
+    finding.kind = Finding::Kind::only_callers;
+    finding.most.reset();
+    finding.helps = {{report::Help::Kind::scope}};
+    return;
+  }
+  if (small.most && *small.most <= kNoEffect) {
+    finding.kind = Finding::Kind::no_effect;
+    finding.reasons = by_weight(point.bearing.bounds, report::kToldSpeedup);
+    return;
+  }
+  finding.reasons = reasons_at(report, point, small);
+  finding.helps = helps_of(report, point, small, finding.reasons);
 }
 
 }  // namespace
 
-double null_bound(const std::optional<Interval>& null) {
-  return null ? std::max(std::abs(null->low), std::abs(null->high)) : 0;
-}
-
 Finding finding_of(const Report& report) {
+  Finding finding;
   for (const ProgressResult& point : report.progress) {
-    const auto best = std::find_if(point.units.begin(), point.units.end(),
-                                   [](const UnitResult& unit) { return !unit.everybodys_caller; });
-    if (best == point.units.end()) continue;
-    if (best->verdict != Verdict::optimise && best->verdict != Verdict::contention) continue;
-    return finding_of_unit(*best, point);
+    const UnitResult* first = first_of(point);
+    if (first == nullptr || !is_certain(*first)) continue;
+    state(*first, point, finding);
+    if (!finding.unit.empty()) break;
   }
-  Finding none;
-  if (has_verdict(report, Verdict::optimise)) {
-    none.kind = Finding::Kind::only_callers;
-  } else if (has_verdict(report, Verdict::no_effect)) {
-    none.kind = Finding::Kind::no_effect;
+  if (finding.unit.empty()) {
+    const auto visited = std::find_if(report.progress.begin(), report.progress.end(),
+                                      [](const ProgressResult& point) { return point.visits > 0; });
+    if (visited != report.progress.end()) {
+      state_nothing(report, *visited, finding);
+    } else if (!report.progress.empty()) {
+      state_nothing(report, report.progress.front(), finding);
+    } else {
+      finding.reasons = {{Kind::no_experiment}};
+      finding.helps = {{report::Help::Kind::longer}};
+    }
   }
-  return none;
+  finding.failed = failed_checks(report);
+  for (const ProgressResult& point : report.progress) {
+    const auto& failed = point.bearing.failed;
+    finding.failed.insert(finding.failed.end(), failed.begin(), failed.end());
+  }
+  return finding;
 }
 
 }  // namespace causalctl::causal

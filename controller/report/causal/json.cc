@@ -1,6 +1,7 @@
 // Renders a report as JSON: the whole model, in the structure of docs/report-format.md.
 #include <nlohmann/json.hpp>
 
+#include "controller/report/causal/finding_words.h"
 #include "controller/report/causal/render.h"
 #include "controller/report/json_number.h"
 
@@ -118,16 +119,47 @@ Json progress_json(const ProgressResult& point) {
   return json;
 }
 
-Json finding_json(const Finding& finding) {
-  Json json = {{"kind", name_of(finding.kind)}};
-  if (finding.unit.empty()) return json;
-  json["progress"] = finding.point;
-  json["unit"] = finding.unit;
-  json["function"] = finding.function;
-  json["speedup"] = json_number(finding.speedup);
-  json["effect"] = json_number(finding.effect.value);
-  json["low"] = json_number(finding.effect.low);
-  json["high"] = json_number(finding.effect.high);
+Json reasons_json(const std::vector<Reason>& reasons) {
+  Json all = Json::array();
+  for (const Reason& reason : reasons) {
+    Json json = {{"reason", name_of(reason.kind)}, {"text", words_of(reason)}};
+    if (!reason.subject.empty()) json["subject"] = reason.subject;
+    if (reason.effect > 0) json["effect"] = json_number(reason.effect);
+    if (reason.per_speedup > 0) json["per_speedup"] = json_number(reason.per_speedup);
+    if (reason.share > 0) json["share"] = json_number(reason.share);
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+Json helps_json(const std::vector<Help>& helps) {
+  Json all = Json::array();
+  for (const Help& help : helps) {
+    Json json = {{"help", name_of(help.kind)}, {"text", words_of(help)}};
+    if (help.time_ns > 0) json["time_ns"] = help.time_ns;
+    if (help.effect > 0) json["effect"] = json_number(help.effect);
+    all.push_back(std::move(json));
+  }
+  return all;
+}
+
+Json finding_json(const Report& report) {
+  const Finding& finding = report.finding;
+  Json json = {{"kind", name_of(finding.kind)}, {"statement", statement_of(report)}};
+  if (!finding.point.empty()) json["progress"] = finding.point;
+  if (!finding.unit.empty()) {
+    json["unit"] = finding.unit;
+    json["function"] = finding.function;
+    json["speedup"] = json_number(finding.speedup);
+    json["effect"] = json_number(finding.effect.value);
+    json["low"] = json_number(finding.effect.low);
+    json["high"] = json_number(finding.effect.high);
+  }
+  json["bound"] = json_number(finding.bound);
+  json["most"] = json_number(finding.most);
+  json["failed"] = reasons_json(finding.failed);
+  json["reasons"] = reasons_json(finding.reasons);
+  json["helps"] = helps_json(finding.helps);
   return json;
 }
 
@@ -169,7 +201,7 @@ std::string render_json(const Report& report) {
       {"wall_ns", report.wall_ns},
       {"experiments", report.experiments},
       {"scope", scope_json(report.scope)},
-      {"finding", finding_json(report.finding)},
+      {"finding", finding_json(report)},
       {"progress", std::move(progress)},
       {"selfcheck", selfcheck_json(report.selfcheck)},
       {"overhead",

@@ -1,6 +1,7 @@
 // What every report shows, as plain structs. The JSON report shows the whole model.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -23,6 +24,95 @@ struct CurvePoint {
   std::uint64_t experiments = 0;
   std::uint64_t visits = 0;
 };
+
+// Why a report states no smaller effect than it does, or none at all. finding_words.h has the
+// words. What a reason does not need is left out.
+struct Reason {
+  enum class Kind : std::uint8_t {
+    // Bounds: an effect must be larger to be stated.
+    self_check,     // without any speedup the experiments of `subject` agree only to `range`
+    no_self_check,  // the baselines of `subject` are too few to compare them
+    sampling_cost,  // it slows down the target by `range`
+    counting_cost,  // visits of `subject` take `share` of the target's CPU time
+    unpaid_delay,   // pauses were as much longer or shorter than asked for
+    // Checks that failed. They are said before any effect.
+    self_check_failed,  // without any speedup the experiments of `subject` differ by `range`
+    target_changed,
+    sampling_slows,  // by a tenth or more, certainly: `range`
+    counting_slows,  // visits of `subject` take a tenth of the CPU time or more: `share`
+    many_discarded,  // `count` of `of` experiments
+    loads_differ,    // in `count` runs `subject` comes at its own pace, in `of` it does not
+    // Why nothing is stated.
+    no_experiment,
+    not_visited,      // `subject`
+    few_experiments,  // for any effect on `subject`
+    own_pace,         // `subject` comes at its own pace
+    pace_unknown,     // it may do so
+    not_sped_up,      // unit `subject` was sampled in `count` of `of` experiments, `samples` times
+    open,             // of unit `subject` all is still possible that its own time allows: `effect`
+    below_bound,      // the effect of unit `subject` is certain, but below the bound
+    noise,            // the effect of unit `subject` is known to ± `effect`, at kToldSpeedup
+    strangers,        // other programs took the cores for `share` of the time
+    quota,            // a quota of CPU time stopped the target for `share` of the time
+  };
+  Kind kind = Kind::no_experiment;
+  std::string subject{};   // a point or a unit
+  double effect = 0;       // as a fraction; of a bound, the largest effect that it denies
+  double per_speedup = 0;  // of a bound: it denies up to this times the speedup, too
+  std::optional<Interval> range{};
+  double share = 0;
+  std::uint64_t count = 0;
+  std::uint64_t of = 0;
+  std::uint64_t samples = 0;
+};
+constexpr auto names_of(Reason::Kind) {
+  return std::array<std::string_view, 22>{
+      "self-check",        "no-self-check",  "sampling-cost",  "counting-cost",   "unpaid-delay",
+      "self-check-failed", "target-changed", "sampling-slows", "counting-slows",  "many-discarded",
+      "loads-differ",      "no-experiment",  "not-visited",    "few-experiments", "own-pace",
+      "pace-unknown",      "not-sped-up",    "open",           "below-bound",     "noise",
+      "strangers",         "quota"};
+}
+
+inline constexpr double kToldSpeedup = 0.5;  // for which precision is told
+
+// What the checks of a run bear: how large an effect must be to be stated, and which checks failed.
+struct Bearing {
+  std::vector<Reason> bounds;
+  std::vector<Reason> failed;
+
+  double bound(double speedup) const {  // the largest effect that is denied at that speedup
+    double most = 0;
+    for (const Reason& each : bounds) {
+      most = std::max({most, each.effect, each.per_speedup * speedup});
+    }
+    return most;
+  }
+};
+
+// What would help to know more.
+struct Help {
+  enum class Kind : std::uint8_t {
+    longer,   // a run of `time_ns` (0: not known), to know effects to ± `effect`
+    quieter,  // other programs, or too few cores, add noise
+    without_quota,
+    more_load,
+    by_function,
+    shorter_period,  // of `time_ns`
+    longer_period,   // the same
+    other_point,
+    latency,  // of a point that comes at its own pace
+    scope
+  };
+  Kind kind = Kind::longer;
+  Nanoseconds time_ns = 0;
+  double effect = 0;
+};
+constexpr auto names_of(Help::Kind) {
+  return std::array<std::string_view, 10>{
+      "longer",         "quieter",       "without-quota", "more-load", "by-function",
+      "shorter-period", "longer-period", "other-point",   "latency",   "scope"};
+}
 
 // What the treatments of a unit, or of all units, are worth.
 struct Tested {
@@ -58,8 +148,9 @@ struct UnitResult {
   // The pool whose effect is the most certain; its interval is valid for all pools at once.
   std::optional<CurvePoint> best;
   Verdict verdict = Verdict::not_enough_data;
-  // The effect is certain by its own interval, but no larger than the differences between baselines
-  // may be. Therefore the unit has no verdict.
+  double slope_by_model = 0;  // the part of half the slope's interval that more experiments leave
+  // The effect is certain by its own interval, but no larger than what the run's checks bear.
+  // Therefore the unit has no verdict.
   bool within_null = false;
   std::vector<CurvePoint> curve;    // by speedup, as measured
   std::vector<CurvePoint> summary;  // pools around 25, 50 and 100 %, if measured
@@ -95,8 +186,9 @@ struct ProgressResult {
   double rate_per_s = 0;
   std::optional<double> mean_latency_s, p50_latency_s, p99_latency_s;  // of the baselines
   std::optional<Interval> null_effect;  // baselines compared with baselines
-  std::optional<Pacing> pacing;         // from the first run that has it
-  std::string counted_by;               // "uprobe at 6 places"; from the first run that says it
+  Bearing bearing;
+  std::optional<Pacing> pacing;   // from the first run that has it
+  std::string counted_by;         // "uprobe at 6 places"; from the first run that says it
   Nanoseconds visit_cost_ns = 0;  // what a visit costs its thread; 0 if hardly anything, or unknown
   std::vector<UnitResult> units;  // ranked
 };
@@ -109,23 +201,34 @@ struct SelfCheck {
   StoppedCalls stopped_calls;  // pauses by the stub interrupt none
 };
 
-// What the report says first: an effect of a unit, or why there is none.
+// What the report says first: an effect of a unit, or why there is none. finding_words.h makes a
+// sentence of it.
 struct Finding {
   enum class Kind : std::uint8_t {
-    not_enough_data,
-    no_effect,     // no unit that was measured is worth optimising
-    only_callers,  // only functions that start the program and call all the rest are
+    not_enough_data,  // undecided
+    no_effect,        // no unit that was measured has a larger effect than `most`
+    only_callers,     // only functions that start the program and call all the rest have one
     optimise,
     contention
   };
   Kind kind = Kind::not_enough_data;
-  // These are set for `optimise` and `contention`.
   std::string point;
   bool latency = false;  // whether the point is a latency
+  // These are set for `optimise` and `contention`.
   std::string unit;
   std::string function;  // the function around a line; empty if not known
   double speedup = 0;    // of the unit, 0 to 1
   Interval effect;
+  // The largest effect that the run's checks deny, at `speedup` or, without one, at kToldSpeedup.
+  double bound = 0;
+  // The largest effect that any measured unit may still have; nullopt if the experiments tell
+  // nothing of it, or if there is an effect.
+  std::optional<double> most;
+  std::size_t measured = 0;  // units that were measured, and their share of the samples
+  double measured_share = 0;
+  std::vector<Reason> failed;   // checks
+  std::vector<Reason> reasons;  // for the bound or for being undecided, the most important first
+  std::vector<Help> helps;
 };
 constexpr auto names_of(Finding::Kind) {
   return std::array<std::string_view, 5>{"not-enough-data", "no-effect", "only-callers", "optimise",
@@ -158,6 +261,8 @@ struct Report {
   DigestResult digest = DigestResult::unknown;
   double oversubscribed_share = 0;  // runnable wait / (wait + run)
   double foreign_share = 0;         // the same for waits that other processes caused
+  double quota_share =
+      0;  // of the time in which a quota was used up, for which it stopped the target
   // What other programs on the same cores, and quotas, do to the numbers. It is among the warnings,
   // too.
   std::vector<Warning> beside;

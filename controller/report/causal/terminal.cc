@@ -11,6 +11,7 @@
 #include <iterator>
 #include <vector>
 
+#include "controller/report/causal/finding_words.h"
 #include "controller/report/causal/render.h"
 #include "controller/report/text.h"
 
@@ -62,41 +63,6 @@ std::string small_curve(const std::vector<CurvePoint>& curve) {
     text += height < -1 ? "-" : kBars[static_cast<std::size_t>(std::max(0L, std::lround(height)))];
   }
   return text;
-}
-
-// "hash.c:217 (hashtable_search): 20 % faster here makes the program 4.1 % faster [3.2, 5.0]"
-std::string effect_words(const Finding& finding) {
-  Interval effect = finding.effect;
-  const bool slower = effect.value < 0;
-  if (slower) effect = {-effect.value, -effect.high, -effect.low};
-  const std::string what =
-      finding.latency
-          ? fmt::format("{} take {} % {} time", printable(finding.point), percent(effect.value),
-                        slower ? "more" : "less")
-          : fmt::format("the program {} % {}", percent(effect.value), slower ? "slower" : "faster");
-  const std::string function =
-      finding.function.empty() ? "" : fmt::format(" ({})", finding.function);
-  return fmt::format("{}: {:.0f} % faster here makes {} [{}, {}]",
-                     printable(finding.unit + function), 100 * finding.speedup, what,
-                     percent(effect.low), percent(effect.high));
-}
-
-std::string finding_words(const Report& report) {
-  switch (report.finding.kind) {
-    case Finding::Kind::not_enough_data:
-      return "Not enough data for a finding.";
-    case Finding::Kind::no_effect:  // the warnings say how large an effect could still be
-      return "Nothing that was measured is worth optimising.";
-    case Finding::Kind::only_callers:
-      return "No finding: of the code in scope only what starts the program and calls all the rest "
-             "matters.";
-    case Finding::Kind::optimise:
-    case Finding::Kind::contention:
-      break;
-  }
-  const bool several = report.progress.size() > 1;
-  return effect_words(report.finding) +
-         (several ? fmt::format(" ({})", printable(report.finding.point)) : "");
 }
 
 std::string pooled(const UnitResult& unit, double low, double high) {
@@ -263,6 +229,7 @@ void write_checks(const Report& report, Text& out) {
   // A warning that stands at the head is not repeated.
   std::vector<Warning> warnings = report.warnings;
   for (const Warning& told : report.beside) std::erase(warnings, told);
+  for (const Reason& told : report.finding.failed) std::erase(warnings, Warning(words_of(told)));
   std::erase(warnings, Warning(report.scope.lead));
   write_warnings(warnings, out);
 }
@@ -281,7 +248,7 @@ std::string render_text(const Report& report, bool color, int width) {
   if (!report.scope.lead.empty()) {
     out.line("{}", out.colored(printable(report.scope.lead), kBold));
   }
-  out.line("{}", out.colored(finding_words(report), kBold));
+  out.line("{}", out.colored(printable(statement_of(report)), kBold));
   for (const Warning& told : report.beside) out.line("{}", printable(told.text()));
   out.blank();
   out.line(

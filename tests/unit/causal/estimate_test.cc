@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "controller/causal/analysis/bearing.h"
 #include "controller/causal/analysis/estimate_compare.h"
 #include "tests/unit/causal/synthetic.h"
 
@@ -188,6 +189,9 @@ TEST_CASE("no verdict is for less than what baselines differ by among themselves
       if (unit.within_null) CHECK(unit.verdict == Verdict::not_enough_data);
       if (unit.verdict != Verdict::optimise && unit.verdict != Verdict::contention) continue;
       CHECK(std::abs(unit.best->effect.value) > bound);
+      const auto stated = statement_of(unit, report.progress[0].bearing);
+      REQUIRE(stated);
+      CHECK((stated->effect.low > bound || stated->effect.high < -bound));
     }
   }
   CHECK(withheld > 0);  // otherwise this shows nothing
@@ -201,7 +205,12 @@ TEST_CASE("without a pool a verdict is of what is said of a small speedup", "[ca
                                                  .noise = 0.05,
                                                  .seed = seed})});
     const auto& null = report.progress[0].null_effect;
-    if (!null) continue;
+    if (!null) {  // nothing bears a verdict
+      for (const auto& unit : report.progress[0].units) {
+        CHECK(unit.verdict == Verdict::not_enough_data);
+      }
+      continue;
+    }
     const double bound = std::max(std::abs(null->low), std::abs(null->high));
     for (const auto& unit : report.progress[0].units) {
       if (unit.best || !unit.slope) continue;

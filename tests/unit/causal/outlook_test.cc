@@ -28,9 +28,9 @@ Run beside_others(double noise, int experiments = 16) {
 TEST_CASE("a run that will know too little beside others says so, and what helps", "[causal]") {
   const auto told = outlook_of(beside_others(0.25), 15 * kSecond);
   REQUIRE(told);
-  CHECK_THAT(*told, Contains("the cores 67 % of the time") &&
+  CHECK_THAT(*told, Contains("had the cores 67 % of the time") &&
                         Contains("when this run ends the effect of f made 50 % faster") &&
-                        Contains("taskset") && Contains("±10 points take about"));
+                        Contains("taskset") && Contains("(for ±10 points)"));
   const auto by_hand = outlook_of(beside_others(0.25), std::nullopt);
   REQUIRE(by_hand);
   CHECK_THAT(*by_hand, Contains("by now the effect of f"));
@@ -52,7 +52,7 @@ TEST_CASE("where the model leaves too much open a longer run is not advised", "[
   }
   const auto told = outlook_of(run, 10'000 * kSecond);
   REQUIRE(told);
-  CHECK_THAT(*told, Contains("a longer profile does not help"));
+  CHECK_THAT(*told, Contains("taskset") && !Contains("a longer run") && !Contains("a run of"));
 }
 
 TEST_CASE("a run without any effect so far says so", "[causal]") {

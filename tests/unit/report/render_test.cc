@@ -2,7 +2,9 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "controller/report/causal/finding_words.h"
 #include "controller/report/text.h"
 #include "tests/support/golden.h"
 
@@ -41,9 +43,17 @@ UnitResult unit(const std::string& name, const std::string& function, double slo
 
 Report example() {
   Report report;
-  report.finding = {
-      Finding::Kind::optimise, "process_command", false, "hash.c:217", "hashtable_search", 0.1,
-      {0.021, 0.017, 0.025}};
+  Finding& finding = report.finding;
+  finding.kind = Finding::Kind::optimise;
+  finding.point = "process_command";
+  finding.unit = "hash.c:217";
+  finding.function = "hashtable_search";
+  finding.speedup = 0.1;
+  finding.effect = {0.021, 0.017, 0.025};
+  finding.bound = 0.006;
+  finding.reasons = {
+      {Reason::Kind::self_check, "process_command", 0.006, 0, Interval{-0.001, -0.006, 0.005}},
+      {Reason::Kind::sampling_cost, "", 0, 0.024, Interval{0.013, 0.002, 0.024}}};
   ProgressResult work;
   work.name = "process_command";
   work.visits = 1'034'221;
@@ -122,21 +132,61 @@ TEST_CASE("text reports of nothing, and of findings of other kinds", "[report]")
     const std::string text = render_text(report, false, 100);
     return text.substr(0, text.find('\n'));
   };
-  report.finding.kind = Finding::Kind::no_effect;
-  CHECK(head() == "Nothing that was measured is worth optimising.");
-  report.finding.kind = Finding::Kind::not_enough_data;
-  CHECK(head() == "Not enough data for a finding.");
-  report.finding.kind = Finding::Kind::only_callers;
+  report.progress.pop_back();
+  Finding& finding = report.finding;
+  finding = {};
+  finding.kind = Finding::Kind::no_effect;
+  finding.most = 0.0312;
+  finding.measured = 12;
+  finding.measured_share = 0.87;
+  CHECK(
+      head() ==
+      "Nothing that was measured gains more than 3.2 %, however fast it is made (12 units, 87 % of "
+      "the samples).");
+  finding.failed = {{Reason::Kind::target_changed}};
+  CHECK_THAT(head(), Catch::StartsWith("The target is not as it was before. Nothing that was"));
+  finding = {};
+  CHECK(head() == "Undecided.");
+  finding.reasons = {{Reason::Kind::self_check, "work", 0.108, 0, Interval{0.02, -0.05, 0.108}},
+                     {Reason::Kind::noise, "hash", 0.21}};
+  finding.most = 0.3;
+  finding.helps = {{Help::Kind::longer, 200 * kSecond, 0.1}, {Help::Kind::quieter}};
+  CHECK(
+      head() ==
+      "Undecided: effects of up to 30.0 % are possible: without any speedup the experiments agree "
+      "only to [-5.0, 10.8] % (work); the effect of hash made 50 % faster is known to ±21 points "
+      "only. What would help: a run of about 4 min (for ±10 points), or a quieter machine or "
+      "cores of its own (taskset).");
+  finding = {};
+  finding.kind = Finding::Kind::only_callers;
   CHECK(head() ==
         "No finding: of the code in scope only what starts the program and calls all the rest "
         "matters.");
-  report.finding = {Finding::Kind::contention, "request", true, "acquire", "", 0.1,
-                    {-0.015, -0.018, -0.012}};
-  CHECK(head() ==
-        "acquire: 10 % faster here makes request take 1.5 % more time [1.2, 1.8] (request)");
-  report.progress.pop_back();
-  report.finding.latency = false;
+  finding = {};
+  finding.kind = Finding::Kind::contention;
+  finding.point = "request";
+  finding.latency = true;
+  finding.unit = "acquire";
+  finding.speedup = 0.1;
+  finding.effect = {-0.015, -0.018, -0.012};
+  CHECK(head() == "acquire: 10 % faster here makes request take 1.5 % more time [1.2, 1.8]");
+  finding.latency = false;
   CHECK(head() == "acquire: 10 % faster here makes the program 1.5 % slower [1.2, 1.8]");
+  report.progress.push_back(report.progress.front());
+  CHECK(head() == "acquire: 10 % faster here makes the program 1.5 % slower [1.2, 1.8] (request)");
+}
+
+TEST_CASE("each reason and each help has its own words", "[report]") {
+  std::set<std::string> words;
+  std::size_t kinds = 0;
+  for (std::size_t kind = 0; kind < names_of(Reason::Kind{}).size(); ++kind, ++kinds) {
+    words.insert(words_of(Reason{static_cast<Reason::Kind>(kind), "x"}));
+  }
+  for (std::size_t kind = 0; kind < names_of(Help::Kind{}).size(); ++kind, ++kinds) {
+    words.insert(words_of(Help{static_cast<Help::Kind>(kind)}));
+  }
+  CHECK(words.size() == kinds);
+  CHECK(words.count("") == 0);
 }
 
 TEST_CASE("the report leads with where the samples are, if the scope has few", "[report]") {
@@ -200,6 +250,10 @@ TEST_CASE("JSON report", "[report]") {
   const auto empty = nlohmann::json::parse(render_json(Report{}));
   CHECK(empty["selfcheck"]["null_effect"].is_null());
   CHECK(empty["overhead"]["slowdown"].is_null());
-  CHECK(empty["finding"] == nlohmann::json{{"kind", "not-enough-data"}});
+  CHECK(empty["finding"]["kind"] == "not-enough-data");
+  CHECK(empty["finding"]["most"].is_null());
+  CHECK(render_text(example(), false, 100)
+            .starts_with(json["finding"]["statement"].get<std::string>() + "\n"));
+  CHECK(json["finding"]["reasons"][0]["reason"] == "self-check");
   CHECK(empty["target"]["digest"] == "unknown");
 }
