@@ -7,15 +7,18 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "controller/base/ends.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/printable.h"
 #include "controller/base/regular_file.h"
 #include "controller/base/signal_state.h"
+#include "controller/base/standard_error.h"
 #include "controller/commands/command_line.h"
 #include "controller/commands/commands.h"
 
@@ -38,7 +41,9 @@ constexpr const char* kFooter =
     "\n"
     "Exit codes: 0 ok, 1 failed or no result, 2 usage or configuration, 3 the target was gone\n"
     "before there was a result, 70 a bug in causalctl. Instead of 0, run and callpath end with\n"
-    "the status of the program that they have started: its own, or 128 + N after signal N.";
+    "the status of the program that they have started: its own, or 128 + N after signal N. A\n"
+    "signal ends causalctl where there is nothing to report yet, or no longer: 130 by Ctrl-C, 143\n"
+    "by SIGTERM in a shell.";
 
 // A pipe that closed and a file that grew over its limit shall be errors of write(2), not deaths:
 // a target must be let go first. Handlers, unlike SIG_IGN, are not inherited by what we exec.
@@ -106,15 +111,9 @@ int run(int argc, char** argv) {
   return static_cast<int>(selected());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  causalctl::SignalState::at_start();
-  ::signal(SIGCHLD, SIG_DFL);  // ignored, our children's ends could not be waited for
-  open_standard_files();
-  report_write_errors();
-  causalctl::survive_cut_files();
+int run_and_catch(int argc, char** argv) {
   try {
+    causalctl::begin_taking_signals();
     return run(argc, argv);
   } catch (const causalctl::Error& error) {
     return fail(error.what(), error.hint(), error.code());
@@ -127,4 +126,19 @@ int main(int argc, char** argv) {
     return fail(fmt::format("bug: {}", error.what()), "please report it with the command line",
                 ExitCode::bug);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  causalctl::SignalState::at_start();
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, our children's ends could not be waited for
+  open_standard_files();
+  report_write_errors();
+  causalctl::survive_cut_files();
+  const int code = run_and_catch(argc, argv);
+  std::fflush(stdout);
+  causalctl::standard_error::flush();
+  // Threads that read debug information are not waited for. They may use what exit(3) destroys.
+  ::_exit(code);
 }

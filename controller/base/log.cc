@@ -1,9 +1,9 @@
 #include "controller/base/log.h"
 
 #include <atomic>
-#include <cstdio>
 
 #include "controller/base/printable.h"
+#include "controller/base/standard_error.h"
 
 namespace causalctl::log {
 namespace {
@@ -22,10 +22,6 @@ void write(Level at_least, std::string_view text) {
   to_stderr(fmt::format("{}causalctl: {}\n", replaces ? "\r\x1b[K" : "", printable_lines(text)));
 }
 
-// A reader that has gone is no reason to end. fmt::print would throw then, even from destructors.
-void to_stderr(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
+void to_stderr(std::string_view text) { standard_error::write(text); }
 
 }  // namespace causalctl::log

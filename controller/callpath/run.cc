@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/error.h"
+#include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/callpath/account_watch.h"
 #include "controller/callpath/counts.h"
@@ -52,6 +54,7 @@ constexpr std::size_t kBlockedAtOnce = 32;  // threads whose stack is read at th
 constexpr Nanoseconds kReadBlockedFor = 2 * kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
+constexpr Nanoseconds kNamesPatienceOnceAsked = 300 * kMillisecond;  // for the end
 
 constexpr unsigned kMostEventSamples = 4;  // samples of an event of one thread between two drains
 constexpr std::size_t kMostUprobeEvents = 64;
@@ -116,7 +119,8 @@ class Run {
         hooks_(hooks),
         recording_(recording),
         events_(find_events(target, settings, recording)),
-        session_(target, session_options(settings, events_)),
+        opened_(std::in_place, target, session_options(settings, events_)),
+        session_(*opened_),
         unwinder_(target),
         places_(target, recording),
         following_(unwinder_),
@@ -135,7 +139,8 @@ class Run {
              [this](const char* name) { return places_.outside(name); }, sampled_of(settings)},
             settings.grouping, settings.waits, recording),
         epochs_(settings.epochs, recorder_, recording),
-        counts_(target, events_, session_, recording),
+        counting_(std::in_place, target, events_, session_, recording),
+        counts_(*counting_),
         account_(target, recording.account),
         may_copy_more_(events_.empty() && !settings.wakers && settings.period_ns >= kMillisecond) {
     if (settings.lives) lives_.emplace(recording, settings.seed);
@@ -187,6 +192,8 @@ class Run {
         static_cast<double>(std::max<Nanoseconds>(1, recording_.wall_ns));
     finish();
   }
+
+  bool is_naming() { return namer_.open_questions() > 0; }  // in the background
 
  private:
   bool is_over() {
@@ -418,18 +425,7 @@ class Run {
     recording_.losses.samples_total = recording_.chains.complete + recording_.chains.incomplete;
   }
 
-  // Waits for the names, unless the user asks for the end once more.
   void finish() {
-    const int interrupts = hooks_.interrupts();
-    const Nanoseconds until_ns = monotonic_now() + kNamesPatience;
-    while (namer_.open_questions() > 0 && hooks_.interrupts() == interrupts &&
-           monotonic_now() < until_ns) {
-      hooks_.show(
-          fmt::format("reading debug information: {} places to look up", namer_.open_questions()));
-      sleep_until(monotonic_now() + 20 * kMillisecond);
-      ask_names();
-    }
-    ask_names();
     epochs_.finish();
     if (lives_) lives_->finish();
     for (std::string& warning : recorder_.table_gaps().warnings(recording_)) {
@@ -441,6 +437,36 @@ class Run {
           fmt::format("a thread that was woken and waits for a core counts as blocked{}",
                       settings_.wakers ? ", and --wakers shows nothing" : ""));
     }
+    let_go();
+    wait_for_names();
+  }
+
+  // Closes all that is open on the target.
+  void let_go() {
+    lives_.reset();
+    counting_.reset();
+    opened_.reset();
+  }
+
+  // Who has asked for the end does not wait for long. A report of the log looks up what is missing.
+  void wait_for_names() {
+    const int interrupts = hooks_.interrupts();
+    const Nanoseconds until_ns =
+        monotonic_now() + (interrupts > 0 ? kNamesPatienceOnceAsked : kNamesPatience);
+    while (namer_.open_questions() > 0 && hooks_.interrupts() == interrupts &&
+           monotonic_now() < until_ns) {
+      hooks_.show(
+          fmt::format("reading debug information: {} places to look up", namer_.open_questions()));
+      sleep_until(monotonic_now() + 20 * kMillisecond);
+      ask_names();
+    }
+    ask_names();
+    if (const std::size_t left = namer_.open_questions(); left > 0) {
+      log::note(
+          "{} places have no names here, because debug information was not read to its end; "
+          "causalctl report of the log reads it",
+          left);
+    }
   }
 
   Pid target_;
@@ -451,7 +477,8 @@ class Run {
   std::vector<CostBudget> budgets_;  // of each event
   std::vector<std::uint64_t> seen_;  // how often it was seen in the thread that has it most
   std::vector<bool> is_open_;
-  perf::Session session_;
+  std::optional<perf::Session> opened_;  // until let_go()
+  perf::Session& session_;
   unwind::Unwinder unwinder_;
   Places places_;
   symbols::Following<unwind::Unwinder> following_;
@@ -460,7 +487,8 @@ class Run {
   MissingCallers missing_callers_;
   Recorder recorder_;
   Epochs epochs_;
-  Counts counts_;
+  std::optional<Counts> counting_;  // until let_go()
+  Counts& counts_;
   AccountWatch account_;
   std::optional<Lives> lives_;
   Nanoseconds begin_ns_ = 0;
@@ -487,7 +515,10 @@ void record(Pid target, const Settings& settings, const Hooks& hooks, Recording&
   auto& warnings = recording.warnings;
   warnings.insert(warnings.end(), settings.left_out.begin(), settings.left_out.end());
   setpriority(PRIO_PROCESS, 0, kPriority);  // of this thread; without the right it stays as it is
-  Run(target, settings, hooks, recording).follow();
+  auto run = std::make_unique<Run>(target, settings, hooks, recording);
+  run->follow();
+  // Otherwise the destructor would wait for what may be a large file. The process ends with it.
+  if (run->is_naming()) (void)run.release();
 }
 
 }  // namespace causalctl::callpath

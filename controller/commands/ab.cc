@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "config/load.h"
+#include "controller/base/ends.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/causal/analysis/predict.h"
@@ -20,7 +21,6 @@
 #include "controller/compare/sequential.h"
 #include "controller/report/compare/model.h"
 #include "controller/report/text.h"
-#include "controller/session/interrupts.h"
 #include "controller/session/status_line.h"
 
 namespace causalctl::commands {
@@ -109,13 +109,13 @@ ExitCode ab(const AbOptions& options) {
 
   compare::Compared compared;
   {
-    const session::Interrupts interrupts;
+    const Interrupts interrupts;
     session::StatusLine status(options.console().quiet);
     compare::RunsHooks hooks;
     hooks.show = [&](const compare::Progress& progress) {
       if (status.due()) status.show(describe(progress));
     };
-    hooks.interrupts = session::Interrupts::count;
+    hooks.interrupts = Interrupts::count;
     hooks.allow_failures = allow_failures;
     compared = compare::run_comparison(config.ab, config.progress, hooks);
   }

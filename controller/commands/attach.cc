@@ -56,7 +56,8 @@ ExitCode attach(const AttachArguments& arguments) {
 void add_attach(CLI::App& app, Command& selected) {
   CLI::App& sub = add_subcommand(
       app, "attach", "causal profile of a running process",
-      "Ctrl-C ends the profile, detaches and prints the report; a second one detaches at once.\n\n"
+      "Ctrl-C ends the profile, detaches and prints the report; a second one ends causalctl at "
+      "once.\n\n"
       "Examples:\n"
       "  causalctl attach 4711 --progress server.c:210 --duration 90s\n"
       "  causalctl attach memcached --progress syscall:sendmsg --duration 2m\n"

@@ -17,6 +17,7 @@
 
 #include "config/config.h"
 #include "config/text.h"
+#include "controller/base/ends.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/number.h"
@@ -36,7 +37,6 @@
 #include "controller/session/children.h"
 #include "controller/session/facilities.h"
 #include "controller/session/identity.h"
-#include "controller/session/interrupts.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
 #include "controller/session/write_or_end.h"
@@ -242,7 +242,7 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
     session::identify(target, symbolizer, recording);
   }
   recording.seed = settings.seed;
-  const session::Interrupts interrupts;
+  std::optional<Interrupts> interrupts(std::in_place);
   session::StatusLine status(arguments.console.quiet);
   std::optional<callpath::LogWriter> log;
   const auto write = [&](const std::function<void()>& part) {
@@ -252,7 +252,7 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
   hooks.show = [&](const std::string& text) {
     if (status.due()) status.show(fmt::format("call paths of process {}: {}", target, text));
   };
-  hooks.interrupts = [] { return session::Interrupts::count(); };
+  hooks.interrupts = [] { return Interrupts::count(); };
   hooks.followed = [&] {
     if (guardian != nullptr && guardian->is_suspended()) guardian->release();
   };
@@ -272,6 +272,7 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
   session::learn_end(guardian, end_watch, recording);
   recording.ended = true;
   write([&] { log->end(recording); });
+  interrupts.reset();
   INVARIANT(callpath::sum_calls(recording));
   CallpathView view;
   view.wakers = settings.wakers && !recording.wakers.empty();

@@ -15,13 +15,13 @@
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/base/ends.h"
 #include "controller/base/helper_process.h"
 #include "controller/base/log.h"
 #include "controller/base/signal_state.h"
 #include "controller/commands/launched.h"
 #include "controller/commands/left_behind.h"
 #include "controller/commands/profile.h"
-#include "controller/session/interrupts.h"
 #include "controller/session/status_line.h"
 #include "controller/session/target_end.h"
 
@@ -39,17 +39,20 @@ class Scratch {
     if (mkdtemp(pattern.data()) == nullptr) throw Error::from_errno("mkdtemp", errno);
     path_ = pattern;
   }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+  ~Scratch() { remove(); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
   std::string log() const { return path_ / "run.jsonl"; }
 
  private:
+  void remove() const {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
   std::filesystem::path path_;
+  AtEnd removal_{[this] { remove(); }};
 };
 
 int status_of(tracee::Guardian& guardian) {
@@ -67,6 +70,7 @@ int status_of(tracee::Guardian& guardian) {
 void watch_once(config::Config config, const ConsoleOptions& console,
                 const causal::PlannedExecution& planned, std::optional<Nanoseconds> pause_cost_ns,
                 const Scratch& scratch, const Channel& to_parent) {
+  begin_taking_signals();
   config.progress.end_to_end = false;
   config.progress.throughput = {causal::kEndPoint};
   causal::LogWriter log(scratch.log());
@@ -74,6 +78,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   tracee::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(config.target));
   left.started(pid);
+  const AtEnd telling = tell_to_end_at_end(pid);
   Work work;
   work.pause_cost_ns = pause_cost_ns;
   work.symbolizing = symbols::Haste::ordinary;  // since the program is suspended during most of it
@@ -114,9 +119,9 @@ causal::Execution execute(const config::Config& config, const ConsoleOptions& co
   std::optional<int> ended;
   int passed_on = 0;
   while (!(ended = watcher.ended_within(kPollEvery))) {
-    if (session::Interrupts::count() == passed_on) continue;
+    if (Interrupts::count() == passed_on) continue;
     // The terminal has sent this signal to the watcher, too; one more does no harm.
-    passed_on = session::Interrupts::count();
+    passed_on = Interrupts::count();
     kill(watcher.pid(), SIGTERM);
   }
   causal::Execution execution;
@@ -133,7 +138,7 @@ causal::Execution execute(const config::Config& config, const ConsoleOptions& co
 }  // namespace
 
 ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& console) {
-  const session::Interrupts interrupts;
+  const Interrupts interrupts;
   causal::LogWriter log(config.output.log);
   session::StatusLine status(console.quiet);
   causal::EndToEndHooks hooks;
@@ -148,7 +153,7 @@ ExitCode run_end_to_end(const config::Config& config, const ConsoleOptions& cons
   hooks.show = [&status](const causal::Status& each) {
     if (status.due()) status.show(causal::describe(each));
   };
-  hooks.interrupts = session::Interrupts::count;
+  hooks.interrupts = Interrupts::count;
   hooks.config_json = config_json(config);
   causal::Run run;
   const ExitCode code = causal::run_end_to_end(config, hooks, log, run);

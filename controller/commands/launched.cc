@@ -2,17 +2,20 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <memory>
 #include <utility>
 
 #include "controller/base/clock.h"
+#include "controller/base/fd.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
 #include "controller/base/signal_state.h"
 #include "controller/commands/left_behind.h"
 #include "controller/commands/wrapper.h"
-#include "controller/session/interrupts.h"
 #include "controller/tracee/process.h"
 
 namespace causalctl::commands {
@@ -20,17 +23,8 @@ namespace {
 
 // After SIGTERM a program that does not end is left alone after this time.
 constexpr Nanoseconds kPatience = 5 * kSecond;
+constexpr Nanoseconds kPatienceOnceAsked = 300 * kMillisecond;  // for our own end
 constexpr int kSignalled = 128;
-
-// Throws TargetGone if it ends on the way, as when a library is missing.
-void run_to_entry(tracee::Guardian& guardian) {
-  const auto obstacle = guardian.run_to_entry();
-  if (!obstacle) return;
-  log::note(
-      "the program was not suspended at its entry point, so nothing in its libraries is known yet: "
-      "{}",
-      *obstacle);
-}
 
 // Returns the words by which it was executed: of a script the interpreter, then the script.
 std::vector<std::string> words_of(Pid pid) {
@@ -51,7 +45,7 @@ class Started {
   }
 
   ExitCode call(bool names_code, const ProgramWork& work) {
-    if (names_code) run_to_entry(guardian_);
+    if (names_code) load_libraries(guardian_);
     for (;;) {
       try {
         return work(pid_, guardian_);
@@ -71,7 +65,7 @@ class Started {
                 executed_.back());
     }
     try {
-      run_to_entry(guardian_);
+      load_libraries(guardian_);
     } catch (const Error& end) {
       fail(error, std::string("; ") + end.what());
     }
@@ -122,11 +116,20 @@ tracee::Launch launch_of(const config::Target& target) {
   return {target.command, target.environment, target.directory};
 }
 
+void load_libraries(tracee::Guardian& guardian) {
+  const auto obstacle = guardian.run_to_entry();
+  if (!obstacle) return;
+  log::note(
+      "the program was not suspended at its entry point, so nothing in its libraries is known yet: "
+      "{}",
+      *obstacle);
+}
+
 bool end_program(Pid pid, tracee::Guardian& guardian) {
   if (guardian.exit_status()) return true;
   kill(pid, SIGTERM);
-  const Nanoseconds deadline_ns = monotonic_now() + kPatience;
-  while (monotonic_now() < deadline_ns) {
+  const Nanoseconds begin_ns = monotonic_now();
+  while (monotonic_now() - begin_ns < (Interrupts::count() > 0 ? kPatienceOnceAsked : kPatience)) {
     if (guardian.exit_status()) return true;
     sleep_until(monotonic_now() + 10 * kMillisecond);
   }
@@ -134,15 +137,21 @@ bool end_program(Pid pid, tracee::Guardian& guardian) {
   return false;
 }
 
+AtEnd tell_to_end_at_end(Pid pid) {
+  const auto process = std::make_shared<Fd>(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  return AtEnd([process] { syscall(SYS_pidfd_send_signal, process->get(), SIGTERM, nullptr, 0); });
+}
+
 ExitCode with_program(const config::Target& target, bool names_code, const ProgramWork& work) {
   LeftBehind left;
   tracee::Guardian guardian;
   const Pid pid = guardian.launch(launch_of(target));
   left.started(pid);
+  const AtEnd telling = tell_to_end_at_end(pid);
   // Returns the program's own code, if it has ended by itself. Ctrl-C reaches it, too.
   const auto end = [&] {
     const auto status = guardian.exit_status();
-    if (status && session::Interrupts::count() == 0) {
+    if (status && Interrupts::count() == 0) {
       left.tell();
       return exit_code_of(*status);
     }

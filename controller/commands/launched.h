@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "controller/base/ends.h"
 #include "controller/base/error.h"
 #include "controller/base/types.h"
 #include "controller/tracee/guardian/guardian.h"
@@ -38,8 +39,17 @@ void refuse_program_before_dashes(const std::vector<std::string>& words,
 
 tracee::Launch launch_of(const config::Target& target);
 
-// Sends SIGTERM and waits some seconds. Leaves a program that goes on alone, with a message, and
-// returns false.
+// Lets a suspended program run until its loader is done, before the program's first instruction, so
+// that code in its libraries can be named. If the program cannot be suspended there, leaves it
+// where it is, with a message. Throws TargetGone if it ends before that, as when a library is
+// missing.
+void load_libraries(tracee::Guardian& guardian);
+
+// While it lives, the program gets SIGTERM if causalctl ends at once.
+AtEnd tell_to_end_at_end(Pid pid);
+
+// Sends SIGTERM and waits 5 s, or 0.3 s once causalctl was asked to end. Leaves a program that goes
+// on alone, with a message, and returns false.
 bool end_program(Pid pid, tracee::Guardian& guardian);
 
 }  // namespace causalctl::commands

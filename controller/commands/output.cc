@@ -18,31 +18,24 @@ namespace {
 
 constexpr int kWidthOfFiles = 100;
 
-// Returns 0, or the errno of the failure.
-int write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(fd, text.data(), text.size());
-    if (count > 0) {
-      text.remove_prefix(static_cast<std::size_t>(count));
-    } else if (count == 0) {
-      return EIO;
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
+enum class Sink { standard_output, device, file };
 
-bool is_regular(int fd) {
+// A pipe is refused: opening one waits for its reader.
+Sink sink_of(const std::string& path, const std::string& hint) {
+  if (path.empty() || path == "-") return Sink::standard_output;
   struct stat status {};
-  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  if (::lstat(path.c_str(), &status) != 0) return Sink::file;  // whose folder tells what is wrong
+  if (S_ISCHR(status.st_mode)) return Sink::device;
+  if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) return Sink::file;
+  throw Error(fmt::format("{} is {}, but the output must be a file", path,
+                          S_ISDIR(status.st_mode) ? "a directory" : "a pipe, socket or disk"),
+              hint.empty() ? "leave out --output to write to standard output" : hint);
 }
 
 // Refuses to overwrite an experiment log, which may hold hours of measurements.
-void refuse_log(int fd, const std::string& path) {
+void refuse_log(const std::string& path) {
   constexpr std::string_view start = "{\"type\":";
-  if (!is_regular(fd)) return;
-  const Fd reader(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   std::string text(start.size(), '\0');
   if (!reader || ::pread(reader.get(), text.data(), text.size(), 0) < 0) return;
   if (text != start) return;
@@ -50,32 +43,45 @@ void refuse_log(int fd, const std::string& path) {
                    "name another file with --output, or remove this one");
 }
 
+// Returns 0, or the errno of the failure. A reader that went away is none.
+int to_standard_output(std::string_view text) {
+  const int error = write_all(STDOUT_FILENO, text);
+  return error == EPIPE ? 0 : error;
+}
+
+bool can_show(std::string_view text) {
+  return ::isatty(STDOUT_FILENO) != 1 ||
+         (text.find('\0') == std::string_view::npos && !text.starts_with("<!"));
+}
+
 }  // namespace
 
 void check_output(const std::string& path, const std::string& hint) {
-  if (path.empty() || path == "-") return;
-  // The reader of a pipe would see the end of it.
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return;
-  refuse_log(open_output(path, hint).get(), path);
+  if (sink_of(path, hint) != Sink::file) return;
+  refuse_log(path);
+  const Replacement possible(path, hint);
 }
 
 void write_output(const std::string& path, std::string_view text, const std::string& hint) {
-  if (path.empty() || path == "-") {
-    const int error = write_all(STDOUT_FILENO, text);
-    if (error != 0 && error != EPIPE) throw Error::from_errno("write(standard output)", error);
-    return;
+  const Sink sink = sink_of(path, hint);
+  if (sink == Sink::file) {
+    refuse_log(path);
+    try {
+      return Replacement(path, hint).complete(text);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& error) {
+      if (!can_show(text) || to_standard_output(text) != 0) throw;
+      throw Error(fmt::format("{}; it went to standard output instead", error.what()),
+                  error.hint());
+    }
   }
-  const Fd file = open_output(path, hint);
-  refuse_log(file.get(), path);
-  // Truncated only now, because a file that is refused above must stay as it is.
-  int error = is_regular(file.get()) && ::ftruncate(file.get(), 0) != 0 ? errno : 0;
-  if (error == 0) error = write_all(file.get(), text);
-  // Network file systems report a full disk only here.
-  if (error == 0 && ::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
+  const bool is_device = sink == Sink::device;
+  const int error =
+      is_device ? write_all(open_output(path, hint).get(), text) : to_standard_output(text);
   if (error == 0) return;
-  if (is_regular(file.get()) && ::ftruncate(file.get(), 0) != 0) ::unlink(path.c_str());
-  throw Error::from_errno(fmt::format("write({})", path), error, hint);
+  throw Error::from_errno(fmt::format("write({})", is_device ? path : "standard output"), error,
+                          hint);
 }
 
 bool use_color(Color color, int fd) {

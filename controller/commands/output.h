@@ -9,8 +9,8 @@ namespace causalctl::commands {
 enum class Color { automatic, always, never };
 
 // The paths "" and "-" mean standard output, where a reader that went away (EPIPE) is no error. A
-// file is created with mode 0600 or replaced, never through a link. Throws Error; a report that
-// does not fit leaves an empty file, never half of one. `hint` says what the user can do.
+// file (0600) replaces another by rename, when complete. If it fails, the text goes to standard
+// output, and Error is thrown. No pipe, link or log is written to. `hint`: what the user can do.
 void write_output(const std::string& path, std::string_view text, const std::string& hint = {});
 // Throws what write_output() would throw because of the file's name. Call it before long work.
 void check_output(const std::string& path, const std::string& hint);

@@ -85,7 +85,9 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
   run.overhead.attach_stop_ns = pauses.attach_stop_ns;
 
   progress::Counters counters(attachment.points().counted);
-  causal::Attribution attribution(
+  // Never destroyed, because that would wait for a thread that may just be reading a large file,
+  // and the report does not need it.
+  causal::Attribution& attribution = *new causal::Attribution(
       std::make_unique<symbols::WithPerfMap>(
           std::make_unique<symbols::AsyncSymbolizer>(
               attachment.take_symbolizer(), symbols::wanted_by(config.scope), work.symbolizing),

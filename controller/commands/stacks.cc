@@ -13,7 +13,6 @@
 #include "controller/commands/commands.h"
 #include "controller/commands/output.h"
 #include "controller/report/stacks/model.h"
-#include "controller/session/interrupts.h"
 #include "controller/session/status_line.h"
 #include "controller/stacks/walk.h"
 #include "controller/tracee/adoption.h"
@@ -36,19 +35,13 @@ struct StacksArguments {
 };
 
 report::stacks::Process take(Pid pid, const StacksArguments& arguments) {
-  const session::Interrupts interrupts;
   session::StatusLine status(arguments.quiet);
   stacks::Hooks hooks;
-  hooks.ended = [] { return session::Interrupts::count() > 0; };
   hooks.names = [&, begin_ns = monotonic_now()](std::size_t done, std::size_t all) {
     if (monotonic_now() - begin_ns < kSilent || !status.due()) return;
     status.show(fmt::format("reading debug information: {} of {} threads", done, all));
   };
-  auto process = stacks::stacks_of(pid, arguments.reference, hooks);
-  if (hooks.ended()) {
-    throw Error("interrupted before there was a result", "all threads of the process go on");
-  }
-  return process;
+  return stacks::stacks_of(pid, arguments.reference, hooks);
 }
 
 // Throws if there is nothing to show.

@@ -14,7 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "config/text.h"
 #include "controller/base/clock.h"
+#include "controller/base/ends.h"
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/base/procfs.h"
@@ -32,6 +34,9 @@ constexpr std::uint64_t kTrimStep = std::uint64_t{64} << 10;  // in whole blocks
 constexpr Nanoseconds kTrimPause = 100 * kMillisecond;
 constexpr Nanoseconds kTrimPauseOfMuch = 5 * kMillisecond;
 constexpr std::size_t kTailLines = 8;
+constexpr Nanoseconds kPatienceOnceAsked = 300 * kMillisecond;  // for our own end
+
+bool left_to_supervisors = false;  // processes that have not ended yet
 
 // Gives the blocks of the file before `end` back to the file system. The rest stays where it is.
 bool give_back(const Fd& file, std::uint64_t begin, std::uint64_t end) {
@@ -161,11 +166,16 @@ void Contained::end() {
   if (!supervisor_) return;
   const Channel& channel = supervisor_->channel();
   (void)channel.send('x');
-  const Nanoseconds deadline_ns = monotonic_now() + grace_ns_ + kKillPatience + 5 * kSecond;
+  const Nanoseconds begin_ns = monotonic_now();
+  const Nanoseconds deadline_ns = begin_ns + grace_ns_ + kKillPatience + 5 * kSecond;
   unsigned left = 0;
   for (Message message; message.kind != Message::Kind::gone;) {
-    if (!wait_for_message(deadline_ns)) {
-      if (monotonic_now() < deadline_ns) continue;  // it was a signal
+    const Nanoseconds now_ns = monotonic_now();
+    if (Interrupts::count() > 0 && now_ns - begin_ns > kPatienceOnceAsked) {
+      return leave_to_supervisor();
+    }
+    if (!wait_for_message(std::min(deadline_ns, now_ns + kTrimPause))) {
+      if (monotonic_now() < deadline_ns) continue;
       break;
     }
     if (!channel.receive(message)) break;  // it was killed: what it had comes to us
@@ -177,6 +187,13 @@ void Contained::end() {
     throw Error(fmt::format("{}: {} of its processes could not be ended", what_, left),
                 "they changed their user, or are stuck in the kernel: see ps");
   }
+}
+
+void Contained::leave_to_supervisor() {
+  log::note("{} has not ended yet: process {} sees to it, and kills it after {}", what_,
+            supervisor_->pid(), config::duration_text(grace_ns_));
+  left_to_supervisors = true;
+  supervisor_.reset();
 }
 
 // The supervisor ends by itself: everything is done, or its channel has closed.
@@ -193,7 +210,7 @@ SubreaperScope::SubreaperScope() : active_(procfs::descendants(getpid()).empty()
 }
 
 SubreaperScope::~SubreaperScope() {
-  if (!active_) return;
+  if (!active_ || left_to_supervisors) return;
   const unsigned left = kill_descendants();
   if (left > 0) log::note("{} processes of the runs could not be ended", left);
   prctl(PR_SET_CHILD_SUBREAPER, 0);

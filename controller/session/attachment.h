@@ -28,6 +28,7 @@
 
 #include "config/config.h"
 #include "controller/base/cpu_limits.h"
+#include "controller/base/ends.h"
 #include "controller/base/trial.h"
 #include "controller/base/types.h"
 #include "controller/pause/pauser.h"
@@ -35,7 +36,6 @@
 #include "controller/progress/loaded_later.h"
 #include "controller/progress/progress.h"
 #include "controller/session/children.h"
-#include "controller/session/interrupts.h"
 #include "controller/session/precedence.h"
 #include "controller/session/recording.h"
 #include "controller/session/target_end.h"

@@ -9,6 +9,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/log.h"
 #include "controller/base/printable.h"
+#include "controller/base/standard_error.h"
 
 namespace causalctl::session {
 namespace {
@@ -34,17 +35,18 @@ void StatusLine::show(std::string text) {
   last_ns_ = monotonic_now();
   text = printable(text);  // since the target chooses the names of units
   if (!terminal_) {
-    log::to_stderr(fmt::format("causalctl: {}\n", text));
+    standard_error::write_status(fmt::format("causalctl: {}\n", text));
     return;
   }
-  log::to_stderr(fmt::format("\r\x1b[K{}", cut_to(std::move(text), terminal_width() - 1)));
+  standard_error::write_status(
+      fmt::format("\r\x1b[K{}", cut_to(std::move(text), terminal_width() - 1)));
   log::set_line_open(true);
   shown_ = true;
 }
 
 void StatusLine::clear() {
   if (!shown_) return;
-  log::to_stderr("\r\x1b[K");
+  standard_error::write_status("\r\x1b[K");
   log::set_line_open(false);
   shown_ = false;
 }

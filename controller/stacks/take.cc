@@ -216,8 +216,7 @@ Look unwinds_for_reference() {
   };
 }
 
-void take_in_stops(Pid pid, const std::vector<ThreadState*>& threads, const Look& look,
-                   const std::function<bool()>& ended) {
+void take_in_stops(Pid pid, const std::vector<ThreadState*>& threads, const Look& look) {
   if (threads.empty()) return;
   const SigchldBlocked blocked;
   // A thread of its own, because the kernel lets all go that a thread has seized when that ends.
@@ -225,7 +224,6 @@ void take_in_stops(Pid pid, const std::vector<ThreadState*>& threads, const Look
     const tracee::PriorityBoost boost(0);  // of ours, so that a stop does not last a time slice
     tracee::BriefStops stops;
     for (ThreadState* thread : threads) {
-      if (ended()) break;
       if (thread->state != 'Z') stop_one(pid, *thread, look, stops);
     }
   }).get();

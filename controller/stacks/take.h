@@ -58,9 +58,8 @@ Look copies_stack(Pid pid);
 Look unwinds(unwind::Unwinder& unwinder, Pid pid);
 Look unwinds_for_reference();
 
-// Stops the threads one after another, and ends early once `ended` returns true. Where a thread
-// cannot be stopped, its `problem` says why, and what was taken of it stays.
-void take_in_stops(Pid pid, const std::vector<ThreadState*>& threads, const Look& look,
-                   const std::function<bool()>& ended);
+// Stops the threads one after another. Where a thread cannot be stopped, its `problem` says why,
+// and what was taken of it stays. Where this process ends meanwhile, the kernel lets them go.
+void take_in_stops(Pid pid, const std::vector<ThreadState*>& threads, const Look& look);
 
 }  // namespace causalctl::stacks

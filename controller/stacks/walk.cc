@@ -194,8 +194,8 @@ bool wants_unwinding_in_stop(const ThreadState& thread, const Walk& walk) {
 }
 
 // Unwinds everything, and takes in a stop what needs one for it.
-std::vector<Walk> unwind_all(Pid pid, std::vector<ThreadState>& threads, unwind::Unwinder& unwinder,
-                             const Hooks& hooks) {
+std::vector<Walk> unwind_all(Pid pid, std::vector<ThreadState>& threads,
+                             unwind::Unwinder& unwinder) {
   std::vector<Walk> walks(threads.size());
   for (std::size_t i = 0; i < threads.size(); ++i) {
     if (threads[i].taken != Taken::not_read) walks[i] = own_walk(threads[i], unwinder);
@@ -207,10 +207,10 @@ std::vector<Walk> unwind_all(Pid pid, std::vector<ThreadState>& threads, unwind:
         chosen.push_back(&threads[i]);
       }
     }
-    take_in_stops(pid, chosen, look, hooks.ended);
+    take_in_stops(pid, chosen, look);
     for (const ThreadState* thread : chosen) {
       const auto i = static_cast<std::size_t>(thread - threads.data());
-      if (thread->problem.empty() && !hooks.ended()) walks[i] = own_walk(*thread, unwinder);
+      if (thread->problem.empty()) walks[i] = own_walk(*thread, unwinder);
     }
   };
   again(wants_registers, copies_stack(pid));
@@ -304,7 +304,7 @@ report::stacks::Process stacks_of(Pid pid, bool reference, const Hooks& hooks) {
   for (ThreadState& thread : threads) {
     if (thread.taken == Taken::not_read) rest.push_back(&thread);
   }
-  take_in_stops(pid, rest, reference ? unwinds_for_reference() : copies_stack(pid), hooks.ended);
+  take_in_stops(pid, rest, reference ? unwinds_for_reference() : copies_stack(pid));
   std::erase_if(threads,
                 [](const ThreadState& each) { return each.gone && each.taken == Taken::not_read; });
 
@@ -312,9 +312,9 @@ report::stacks::Process stacks_of(Pid pid, bool reference, const Hooks& hooks) {
     if (process.program.empty()) process.program = procfs::executable(memory);
     process.threads.clear();
     unwind::Unwinder unwinder(memory);
-    const std::vector<Walk> walks = unwind_all(pid, threads, unwinder, hooks);
+    const std::vector<Walk> walks = unwind_all(pid, threads, unwinder);
     Namer namer(pid, memory);
-    for (std::size_t i = 0; i < threads.size() && !hooks.ended(); ++i) {
+    for (std::size_t i = 0; i < threads.size(); ++i) {
       hooks.names(i, threads.size());
       process.threads.push_back(named(threads[i], walks[i], pid, namer));
     }

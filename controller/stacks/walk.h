@@ -11,7 +11,6 @@
 namespace causalctl::stacks {
 
 struct Hooks {
-  std::function<bool()> ended;  // returns true once the user wants no more
   std::function<void(std::size_t done, std::size_t all)> names;  // called before each thread
 };
 

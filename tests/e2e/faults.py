@@ -17,6 +17,8 @@ ERRNOS = {
     "epoll_wait": ("EINTR",),
     "eventfd2": ("EMFILE", "ENFILE", "ENOMEM"),
     "faccessat2": ("EACCES", "ENOENT", "ENOSYS"),
+    "fchmod": ("EIO", "EPERM"),
+    "fchown": ("EIO", "EPERM"),
     "fcntl": ("EINTR", "EMFILE"),
     "flock": ("EINTR", "ENOLCK", "EAGAIN"),
     "fsconfig": ("EBUSY", "ENOMEM", "EPERM"),
@@ -52,6 +54,7 @@ ERRNOS = {
     "read": ("EAGAIN", "EINTR", "EIO", "ENOMEM"),
     "readlink": ("EACCES", "EIO", "ENOENT", "ENOMEM"),
     "recvfrom": ("ECONNRESET", "EINTR", "ENOMEM"),
+    "rename": ("EACCES", "EBUSY", "EDQUOT", "ENOSPC", "EROFS"),
     "rt_sigtimedwait": ("EAGAIN", "EINTR"),
     "sched_getaffinity": ("EINVAL", "ESRCH"),
     "sched_getattr": ("EPERM", "ESRCH"),
@@ -72,10 +75,11 @@ CANNOT_FAIL = frozenset((
     # These have no errors, except EFAULT and EINVAL for arguments that are constants of ours.
     "arch_prctl", "clock_getres", "clock_gettime", "getegid", "geteuid", "getgid", "getpid", "getppid", "gettid",
     "getuid", "prlimit64", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "sched_get_priority_max",
-    "sched_get_priority_min",
-    "sched_yield", "set_robust_list", "set_tid_address", "sigaltstack", "sysinfo", "uname",
+    "sched_get_priority_min", "sched_yield", "set_robust_list", "set_tid_address", "sigaltstack", "sysinfo", "uname",
     # glibc's locks expect what a wait may return (EAGAIN, EINTR), and a wake cannot fail.
     "futex",
+    # Of files that were just made, in a folder where that was permitted.
+    "unlink",
     # They do not return, or are answers to a signal.
     "execve", "exit", "exit_group", "restart_syscall", "rt_sigreturn",
 ))

@@ -76,7 +76,7 @@ std::vector<std::uint64_t> ExperimentRun::run_window(Experiment& experiment) con
 
 void ExperimentRun::pay_debts() const {
   const auto settled = [&] {
-    return engine.open_debt_ns() == 0 || interrupts() >= 2 || !parts.session.target_alive();
+    return engine.open_debt_ns() == 0 || interrupts() > 0 || !parts.session.target_alive();
   };
   engine.run_until(settled, parts.clock.now() + kLongestPaying);
 }
@@ -86,7 +86,7 @@ void ExperimentRun::cool_off() const {
   const Nanoseconds begin_ns = parts.clock.now();
   engine.step();
   engine.run_until([&] { return interrupts() > 0; }, begin_ns + settings.experiment.cooloff_ns);
-  engine.run_until([&] { return parts.pauser.idle() || interrupts() >= 2; },
+  engine.run_until([&] { return parts.pauser.idle() || interrupts() > 0; },
                    begin_ns + settings.pause.longest_ns);
 }
 

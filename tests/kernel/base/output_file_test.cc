@@ -2,10 +2,12 @@
 #include "controller/base/output_file.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -184,16 +186,41 @@ TEST_CASE("A terminal that can only print gets no colours", "[output]") {
   ::unsetenv("NO_COLOR");
 }
 
-TEST_CASE("Devices and pipes can be written to", "[output]") {
+TEST_CASE("Devices can be written to, pipes cannot", "[output]") {
   const Folder folder;
   CHECK_NOTHROW(write_report("/dev/null"));
   CHECK_NOTHROW(write_log("/dev/null"));
   const std::string fifo = folder.file("fifo");
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  const Fd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  write_report(fifo);
-  char text[16] = {};
-  CHECK(::read(reader.get(), text, sizeof text) == 6);
+  CHECK_THROWS_WITH(write_report(fifo), Catch::Contains("is a pipe"));
+  CHECK_THROWS_WITH(commands::check_output(fifo, ""), Catch::Contains("is a pipe"));
+}
+
+TEST_CASE("An old file stays until the new one is complete", "[output]") {
+  const Folder folder;
+  put(folder.file("old"), "an old report");
+  {
+    const Replacement replacement(folder.file("old"), "");
+    CHECK(text_of(folder.file("old")) == "an old report");
+  }
+  CHECK(text_of(folder.file("old")) == "an old report");
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const rlimit small{100, limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  std::string failure;
+  try {
+    Replacement(folder.file("old"), "").complete(std::string(1000, 'x'));
+  } catch (const Error& error) {
+    failure = error.what();
+  }
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  std::signal(SIGXFSZ, before);
+  CHECK_THAT(failure, Catch::Contains("old): File too large"));
+  CHECK(text_of(folder.file("old")) == "an old report");
+  const auto entries = fs::directory_iterator(fs::path(folder.file("old")).parent_path());
+  CHECK(std::distance(begin(entries), end(entries)) == 1);
 }
 
 }  // namespace causalctl

@@ -112,7 +112,7 @@ TEST_CASE("a stop for a stack disturbs no system call", "[stacks]") {
     auto threads = threads_of(target.pid(), false);
     std::vector<ThreadState*> all;
     for (ThreadState& thread : threads) all.push_back(&thread);
-    take_in_stops(target.pid(), all, copies_stack(target.pid()), [] { return false; });
+    take_in_stops(target.pid(), all, copies_stack(target.pid()));
     for (const ThreadState& thread : threads) taken += thread.taken == Taken::in_a_stop ? 1 : 0;
     sleep_until(monotonic_now() + 3 * kMillisecond);
   }
