@@ -96,7 +96,7 @@ class Ender {
     if (again && now_ns - asked_ns_ < kTogether) return;
     if (again || state_.scopes == 0) end_by(signal);
     signal_ = signal;
-    asked_ns_ = now_ns;
+    asked_ns_ = moved_ns_ = now_ns;
     ++state_.requests;
     wake();
   }

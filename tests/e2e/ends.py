@@ -109,8 +109,10 @@ class Ending:
         return False
 
     def has_events(self):
-        """Whether it, or a process of its own, has perf events open."""
-        return any("perf_event" in each for pid in self.processes() for each in descriptors(pid))
+        """Whether it, or a process of its own, has perf events on the target open. One that it keeps
+        open, of a tracepoint, is on no target (keep_one_open() in controller/perf/trials.cc)."""
+        return any(sum("perf_event" in each for each in descriptors(pid)) > 1
+                   for pid in self.processes())
 
     def has_handler(self):
         return self.target.alive() and fixture.catches(self.target.pid, signal.SIGTRAP)

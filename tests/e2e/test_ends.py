@@ -84,13 +84,13 @@ def test_signal_at_the_start(options, spin, tmp_path, words):
         assert one.process.returncode in (-signal.SIGINT, 1)  # 1: it was at work, without a result
 
 
-def test_second_ctrl_c_ends_at_once(options, spin, tmp_path):
+def test_comparison_leaves_a_stubborn_program_to_its_supervisor(options):
     """A program of a comparison that ignores SIGTERM is seen to by its supervisor."""
     stubborn = ["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"]
     with ends.ending(options.causalctl,
                      ["ab", "--a", " ".join(map(quoted, stubborn)), "--b", "sleep 9"]) as one:
         assert wait_until(one.started, LONG)
-        free, ended = one.ask()
+        _, ended = one.ask()
         assert ended is not None
         assert wait_until(lambda: not one.started() and not one.processes(), LONG)
 

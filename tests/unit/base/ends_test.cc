@@ -121,8 +121,10 @@ TEST_CASE("after a request nothing is waited for behind the work", "[ends]") {
     }
     sleep_for_ever();  // as in a write to a reader that has stopped
   });
+  const Nanoseconds begin_ns = monotonic_now();
   child.signal(SIGINT);
   CHECK(ended_by(child.status(), SIGINT));
+  CHECK(monotonic_now() - begin_ns > 400 * kMillisecond);  // a disk may take as long
 }
 
 TEST_CASE("after a request what computes goes on", "[ends]") {
