@@ -71,6 +71,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
                 const causal::PlannedExecution& planned, std::optional<Nanoseconds> pause_cost_ns,
                 const Scratch& scratch, const Channel& to_parent) {
   begin_taking_signals();
+  const Interrupts interrupts;  // so that a run that is interrupted early is told, too
   config.progress.end_to_end = false;
   config.progress.throughput = {causal::kEndPoint};
   causal::LogWriter log(scratch.log());

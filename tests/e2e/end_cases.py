@@ -158,7 +158,7 @@ CASES = [
          checks=(log_complete, log_ends_with("interrupted"))),
     # The status says nothing, because the report may be printed before the second interrupt comes.
     Case("interrupt_twice", attach_short(), FIGURE1,
-         during=interrupt_twice, exit=(0, 1, 130)),
+         during=interrupt_twice, exit=(0, 1, -signal.SIGINT)),
     Case("controller_killed", attach_short(), FIGURE1,
          during=kill_controller, exit=(-signal.SIGKILL,), checks=(log_readable,)),
     Case("controller_killed_blocking_calls",
