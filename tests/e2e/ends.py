@@ -171,6 +171,17 @@ def target_of(command):
         target.end()
 
 
+def record(causalctl, target, log):
+    """Makes a log of call paths. On a busy machine a short recording may have no sample."""
+    for duration in ("300ms", "3s", "30s"):
+        log.unlink(missing_ok=True)
+        done = subprocess.run([causalctl, "callpath", str(target.pid), "--duration", duration, "-o", log],
+                              capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return
+    raise RuntimeError(f"no recording: {done.stderr}")
+
+
 @contextlib.contextmanager
 def small_disk(folder, size="64k", free=2048):
     """Mounts a disk of which only `free` bytes are left. REQUIRES: root."""

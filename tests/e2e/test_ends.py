@@ -60,10 +60,8 @@ def test_one_ctrl_c_ends_what_writes(options, spin, tmp_path, command):
     with ends.target_of([spin]) as target:
         words = [command, target.pid]
         if command == "report":
-            log = tmp_path / "log"
-            subprocess.run([options.causalctl, "callpath", str(target.pid), "--duration", "200ms",
-                            "-o", log], check=True, capture_output=True)
-            words = [command, log]
+            ends.record(options.causalctl, target, tmp_path / "log")
+            words = [command, tmp_path / "log"]
         with ends.ending(options.causalctl, words, target=target, stdout=reader.writer) as one:
             assert wait_until(lambda: ends.waits_in_write(one.pid) or not one.runs(), LONG)
             assert one.runs()
@@ -112,8 +110,7 @@ def test_full_disk_loses_nothing(options, spin, tmp_path):
         assert sorted(path.name for path in disk.iterdir()) == ["fill"]
         (disk / "old.html").write_text("an old report")
         with ends.target_of([spin]) as target:
-            subprocess.run([options.causalctl, "callpath", str(target.pid), "--duration", "200ms",
-                            "-o", tmp_path / "log"], check=True, capture_output=True)
+            ends.record(options.causalctl, target, tmp_path / "log")
         done = subprocess.run([options.causalctl, "report", tmp_path / "log", "--format", "html", "-o",
                                disk / "old.html"], capture_output=True, text=True, timeout=LONG,
                               check=False)
