@@ -202,12 +202,14 @@ std::vector<Pid> descendants(Pid ancestor) {
 }
 
 Pid find_process(const std::string& name) {
+  constexpr std::size_t kLongestComm = 15;  // the kernel cuts it
   std::vector<Pid> found;
   for (const Pid pid : processes()) {
     if (pid == getpid()) continue;
     const std::string path = executable(pid);
     const auto comm = read_text(fmt::format("/proc/{}/comm", pid));
-    const bool called_so = path.substr(path.rfind('/') + 1) == name || comm == name + "\n";
+    const bool called_so =
+        path.substr(path.rfind('/') + 1) == name || comm == name.substr(0, kLongestComm) + "\n";
     if (called_so && !has_ended(pid)) found.push_back(pid);
   }
   if (found.size() == 1) return found.front();

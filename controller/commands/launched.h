@@ -40,9 +40,9 @@ void refuse_program_before_dashes(const std::vector<std::string>& words,
 tracee::Launch launch_of(const config::Target& target);
 
 // Lets a suspended program run until its loader is done, before the program's first instruction, so
-// that code in its libraries can be named. If the program cannot be suspended there, leaves it
-// where it is, with a message. Throws TargetGone if it ends before that, as when a library is
-// missing.
+// that code in its libraries can be named; called again, the program that it executes next. If it
+// cannot be suspended there, leaves it where it is, with a message. Throws TargetGone if it ends
+// before that, as when a library is missing.
 void load_libraries(tracee::Guardian& guardian);
 
 // While it lives, the program gets SIGTERM if causalctl ends at once.

@@ -224,8 +224,8 @@ class Comparing {
     if (!first_failure_.empty()) warnings.push_back("the first run that failed: " + first_failure_);
     warnings.insert(warnings.end(), remarks_.begin(), remarks_.end());
     for (const auto& [latency, runs] : unpaired_) {
-      if (const auto share = progress::unended_share(runs)) {
-        warnings.push_back(progress::text_of_unended(
+      if (const auto share = unended_share(runs)) {
+        warnings.push_back(text_of_unended(
             fmt::format("{}, {}", latency.first, latency.second == Side::a ? "A" : "B"), *share,
             "Its latency is that of the others, as far as they are seen to end"));
       }
@@ -260,7 +260,7 @@ class Comparing {
   Failures failures_a_, failures_b_;
   std::string first_failure_;
   std::set<std::string> remarks_;  // those of both sides
-  std::map<std::pair<std::string, Side>, std::vector<progress::BeginsAndEnds>> unpaired_;
+  std::map<std::pair<std::string, Side>, std::vector<BeginsAndEnds>> unpaired_;
 };
 
 }  // namespace

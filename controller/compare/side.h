@@ -12,8 +12,8 @@
 
 #include "config/config.h"
 #include "controller/base/error.h"
+#include "controller/base/unended_share.h"
 #include "controller/compare/comparison.h"
-#include "controller/progress/in_flight.h"
 
 namespace causalctl::compare {
 
@@ -33,10 +33,10 @@ struct RunOptions {
 struct OneRun {
   std::vector<Measured> values;
   std::uint64_t records_lost = 0;
-  double visits_per_s = 0;           // of all progress points
-  double counting_share = 0;         // how much of one core counting them took
-  std::vector<std::string> remarks;  // what points do not count, or count besides
-  std::map<std::string, progress::BeginsAndEnds> unpaired;  // as Window::unpaired()
+  double visits_per_s = 0;                        // of all progress points
+  double counting_share = 0;                      // how much of one core counting them took
+  std::vector<std::string> remarks;               // what points do not count, or count besides
+  std::map<std::string, BeginsAndEnds> unpaired;  // as Window::unpaired()
 };
 
 // nullopt: interrupted. However it is left, nothing that was started runs on. Throws UsageError

@@ -42,8 +42,11 @@ Window::Window(const config::Progress& progress, Pid pid, std::uint64_t seed)
 }
 
 bool Window::knows_in_flight() const {
-  return std::all_of(in_flight_.begin(), in_flight_.end(),
-                     [](const auto& each) { return each.second.was_empty(); });
+  const std::vector<progress::LatencyCount> so_far = counters_.latency(monotonic_now());
+  return std::all_of(so_far.begin(), so_far.end(), [this](const auto& count) {
+    const auto in_flight = in_flight_.find(count.name);
+    return count.p50_ns > 0 || (in_flight != in_flight_.end() && in_flight->second.was_empty());
+  });
 }
 
 void Window::note_in_flight(const perf::VisitEvent& visit) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "controller/base/unended_share.h"
 #include "controller/compare/comparison.h"
 #include "controller/perf/session.h"
 #include "controller/progress/in_flight.h"
@@ -21,7 +22,8 @@ class Window {
   // Resolves and arms the points. Throws UsageError (no such point), TargetGone, Error.
   Window(const config::Progress& progress, Pid pid, std::uint64_t seed);
 
-  // Whether it is known how many requests of each latency are in flight (progress/in_flight.h).
+  // Whether it is known how many requests of each latency are in flight (progress/in_flight.h), or
+  // ends are paired with begins, so that it need not be.
   bool knows_in_flight() const;
   void begin();    // what happened before does not count
   void collect();  // must be called once every kCollectEvery, so that no ring overflows
@@ -38,7 +40,7 @@ class Window {
   double counting_share() const { return counting_share_; }
   double visits_per_s() const { return visits_per_s_; }
   // Of each latency whose ends are not paired with begins, by its name.
-  const std::map<std::string, progress::BeginsAndEnds>& unpaired() const { return unpaired_; }
+  const std::map<std::string, BeginsAndEnds>& unpaired() const { return unpaired_; }
   std::vector<std::string> remarks() const;  // as progress::Point::remarks, of all points
 
  private:
@@ -53,7 +55,7 @@ class Window {
   perf::Session session_;
   progress::Counters counters_;
   std::map<std::string, progress::InFlight> in_flight_;
-  std::map<std::string, progress::BeginsAndEnds> unpaired_;
+  std::map<std::string, BeginsAndEnds> unpaired_;
   Nanoseconds begin_ns_ = 0;
   std::vector<std::uint64_t> counts_before_;
   std::uint64_t lost_before_ = 0;  // records that the session had lost before

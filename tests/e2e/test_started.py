@@ -98,6 +98,15 @@ def test_a_name_is_looked_up_among_processes(options, program, tmp_path):
             assert "has used the most CPU time" in done.stderr
 
 
+def test_a_long_name_is_cut_by_the_kernel(options, tmp_path):
+    script = executable(tmp_path, "causal_with_a_long_name", "#!/bin/sh\necho ready\nread x\n")
+    with subprocess.Popen([script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as target:
+        assert target.stdout.readline() == "ready\n"
+        done = causalctl(options, tmp_path, "stacks", script.name)
+        target.kill()
+    assert done.returncode == 0 and str(target.pid) in done.stdout, done.stderr
+
+
 def test_a_name_is_never_started(options, tmp_path):
     executable(tmp_path, "causal_daemon", "#!/bin/sh\ntouch started\n")
     for words in (("callpath", "causal_daemon"), ("callpath", "--quiet", "./causal_daemon"),

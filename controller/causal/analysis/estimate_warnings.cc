@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "controller/base/statistics.h"
+#include "controller/base/unended_share.h"
 #include "controller/causal/analysis/bearing.h"
 #include "controller/causal/analysis/elsewhere.h"
 #include "controller/causal/analysis/estimate_compare.h"
@@ -17,7 +18,6 @@
 #include "controller/causal/analysis/pacing.h"
 #include "controller/causal/analysis/pause_cost.h"
 #include "controller/causal/analysis/unended.h"
-#include "controller/progress/in_flight.h"
 #include "controller/report/causal/finding_words.h"
 
 namespace causalctl::causal {
@@ -150,7 +150,7 @@ void warn_of_paces(const std::vector<Run>& runs, const ProgressResult& point, Re
 void warn_of_unended(const std::vector<Run>& runs, const ProgressResult& point, Report& report) {
   for (const Run& run : runs) {
     if (const auto share = unended(run, {point.name, point.latency})) {
-      report.warnings.emplace_back(progress::text_of_unended(
+      report.warnings.emplace_back(text_of_unended(
           point.name, *share, "So neither its mean latency nor what speeds it up is known"));
       return;
     }

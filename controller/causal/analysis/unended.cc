@@ -2,13 +2,13 @@
 
 #include <vector>
 
-#include "controller/progress/in_flight.h"
+#include "controller/base/unended_share.h"
 
 namespace causalctl::causal {
 
 std::optional<Interval> unended(const Run& run, const Point& point) {
   if (!point.latency) return std::nullopt;
-  std::vector<progress::BeginsAndEnds> windows;
+  std::vector<BeginsAndEnds> windows;
   for (const Experiment& experiment : run.experiments) {
     for (const LatencyCount& count : experiment.latency) {
       if (count.name != point.name) continue;
@@ -16,7 +16,7 @@ std::optional<Interval> unended(const Run& run, const Point& point) {
       windows.push_back({count.begins, count.ends});
     }
   }
-  return progress::unended_share(windows);
+  return unended_share(windows);
 }
 
 }  // namespace causalctl::causal

@@ -12,7 +12,7 @@ std::string quoted(const std::string& text) {
 void make_utf8(Profile& profile) {
   const auto clean = [](std::string& text) {
     const bool ascii = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0; });
-    if (!ascii) text = nlohmann::json::parse(quoted(text)).get<std::string>();
+    if (!ascii) text = nlohmann::json::parse(callpath::quoted(text)).get<std::string>();
   };
   clean(profile.program);
   clean(profile.host);

@@ -4,6 +4,8 @@
 #include <map>
 #include <random>
 
+#include "controller/base/unended_share.h"
+
 namespace causalctl::progress {
 namespace {
 
