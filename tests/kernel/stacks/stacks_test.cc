@@ -25,7 +25,7 @@ using tracee::test::eventually;
 using tracee::test::program;
 using tracee::test::TargetProcess;
 
-const Hooks kHooks{[] { return false; }, [](std::size_t, std::size_t) {}};
+const Hooks kHooks{[](std::size_t, std::size_t) {}};
 
 bool names(const Thread& thread, const std::string& function) {
   return std::any_of(thread.frames.begin(), thread.frames.end(), [&](const auto& frame) {
