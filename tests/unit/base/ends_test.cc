@@ -62,6 +62,7 @@ TEST_CASE("outside of the work a signal ends the process at once, also an ignore
   const int number = GENERATE(SIGINT, SIGTERM, SIGHUP);
   const Child child([&](const auto& ready) {
     std::signal(SIGINT, SIG_IGN);  // as a script starts a program with `&`
+    std::signal(SIGHUP, SIG_DFL);  // these tests may run under nohup
     begin_taking_signals();
     ready();
     sleep_for_ever();
