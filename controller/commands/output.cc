@@ -58,16 +58,17 @@ bool can_show(std::string_view text) {
 
 void check_output(const std::string& path, const std::string& hint) {
   if (sink_of(path, hint) != Sink::file) return;
-  refuse_log(path);
   const Replacement possible(path, hint);
+  refuse_log(path);
 }
 
 void write_output(const std::string& path, std::string_view text, const std::string& hint) {
   const Sink sink = sink_of(path, hint);
   if (sink == Sink::file) {
-    refuse_log(path);
     try {
-      return Replacement(path, hint).complete(text);
+      Replacement replacement(path, hint);
+      refuse_log(path);
+      return replacement.complete(text);
     } catch (const UsageError&) {
       throw;
     } catch (const Error& error) {

@@ -137,17 +137,20 @@ TEST_CASE("Trials see every way of counting that works here, and its cost", "[pe
 
 // Opening one waits, in the kernel, for others that are being closed.
 TEST_CASE("The uprobes of a trial stay open until others are", "[perf]") {
+  const auto come_to = [](std::ptrdiff_t links) {  // they are closed by a thread of their own
+    Patience patience(10 * kSecond);
+    while (open_links() > links && !patience.over()) sleep_until(monotonic_now() + kMillisecond);
+    return open_links() == links;
+  };
   perf::close_kept();
-  const std::ptrdiff_t before = open_links();
+  REQUIRE(come_to(0));
   REQUIRE(perf::try_uprobes().is_seen());
   probed::Child child;
   Uprobes uprobes(child.pid(), Uprobes::Means::links);
   uprobes.add({place_of(child, "probed::function_1", 1)});
-  CHECK(open_links() == before + 2);
+  CHECK(open_links() == 2);
   perf::close_kept();
-  Patience patience(10 * kSecond);
-  while (open_links() > before + 1 && !patience.over()) sleep_until(monotonic_now() + kMillisecond);
-  CHECK(open_links() == before + 1);
+  CHECK(come_to(1));
 }
 
 TEST_CASE("Breakpoints are refused where others have all registers", "[perf]") {
