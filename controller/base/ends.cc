@@ -75,10 +75,6 @@ void on_wake(int /*signal*/) {}
 class Ender {
  public:
   [[noreturn]] void run() {
-    // A target of real-time priority on all cores must not keep it from them.
-    sched_param parameter{};
-    parameter.sched_priority = sched_get_priority_max(SCHED_FIFO);
-    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter);
     const timespec tick{0, kTick};
     for (;;) {
       const bool asked = state_.requests > 0;
@@ -184,6 +180,11 @@ void begin_taking_signals() {
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   all.process = getpid();
+}
+
+void raise_ender(int priority) {
+  const sched_param wanted{priority};
+  pthread_setschedparam(state().ender, priority > 0 ? SCHED_FIFO : SCHED_OTHER, &wanted);
 }
 
 // The handlers are for threads that began before the ender, as a test may have.

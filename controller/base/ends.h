@@ -26,6 +26,10 @@ namespace causalctl {
 // ignored SIGHUP stays ignored (nohup). Throws Error if there can be no thread.
 void begin_taking_signals();
 
+// Gives the ender this real-time priority, where permitted; 0: none. REQUIRES: it has begun.
+// A target of real-time priority on all cores must not keep the ender from them.
+void raise_ender(int priority);
+
 // A scope in which the end is not to come at once. Use it in the working thread only.
 class Interrupts {
  public:

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "controller/base/clock.h"
+#include "controller/base/ends.h"
 #include "controller/base/log.h"
 #include "controller/tracee/process.h"
 
@@ -70,6 +71,8 @@ void Precedence::begin() {
     action.sa_flags = SA_RESTART;
     sigaction(SIGXCPU, &action, nullptr);
     set_longest_run(kLongestRunUs);
+    begin_taking_signals();
+    raise_ender(priority_);
     return;
   }
   nice_before_ = getpriority(PRIO_PROCESS, 0);
@@ -85,6 +88,7 @@ void Precedence::begin() {
 
 void Precedence::end() {
   if (boost_ && boost_->works()) {
+    raise_ender(0);
     set_longest_run(RLIM_INFINITY);
     std::signal(SIGXCPU, SIG_DFL);
   }
@@ -98,6 +102,7 @@ const std::string& Precedence::lost() {
   const tracee::Claims now = again_.look(target_);
   const auto above = tracee::priority_above(now);
   const bool permitted = above && boost_ && boost_->works() && tracee::raise_to(raised, *above);
+  if (permitted) raise_ender(*above);
   if (const auto why = tracee::why_not_before(now, target_, cores_, permitted)) {
     lost_ = why->what();
   }

@@ -56,7 +56,7 @@ class GuardianProcess {
     for (;;) {
       take_stops();
       stop_pauses_.on_time(monotonic_now());
-      keep_controller_before();
+      keep_before();
       if (!wait()) return;
     }
   }
@@ -126,12 +126,13 @@ class GuardianProcess {
 
   bool is_injected() const { return injector_ && injector_->is_injected(); }
 
-  // A thread of the target that gets a real-time priority during the run may keep the controller
+  // A thread of the target that gets a real-time priority during the run may keep both processes
   // from all cores, and would never be left.
-  void keep_controller_before() {
-    if (!is_injected() || !look_.due()) return;
-    const auto above = priority_above(look_.look(target_));
-    if (above) (void)raise_to(controller_, *above);
+  void keep_before() {
+    if (target_ == 0 || !look_.due()) return;
+    const int above = priority_above(look_.look(target_)).value_or(highest_priority());
+    (void)raise_to(0, above);
+    if (is_injected()) (void)raise_to(controller_, above);
   }
 
   // A thread that was interrupted may not have stopped: it is not scheduled, or sleeps
@@ -363,7 +364,7 @@ void run_guardian_process(const Channel& controller_end, Pid controller) {
   // It sleeps nearly always; while it is awake, threads of the target wait for it. In a session of
   // its own it is a scheduling group of its own (autogroup), which a busy server kept from a core
   // for 8 s.
-  const PriorityBoost boost(0);
+  const PriorityBoost boost(0, lowest_priority());
   try {
     prctl(PR_SET_TIMERSLACK, 1UL);
     GuardianProcess process(controller_end, controller, settle(life_of_guardian(controller_end)));

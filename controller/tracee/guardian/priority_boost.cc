@@ -87,8 +87,9 @@ void boost_exit_of(Pid pid) {
   constexpr std::uint64_t exiting = 0x4;  // PF_EXITING
   const auto first = procfs::thread_stat(pid, pid);
   if (!first || (procfs::parse_flags(*first) & exiting) == 0) return;
-  const sched_param highest{highest_priority()};
-  for (const Tid tid : procfs::threads(pid)) (void)sched_setscheduler(tid, kBoosted, &highest);
+  sched_param own{};
+  if (sched_getparam(0, &own) != 0 || own.sched_priority == 0) own = {lowest_priority()};
+  for (const Tid tid : procfs::threads(pid)) (void)sched_setscheduler(tid, kBoosted, &own);
 }
 
 bool raise_to(Tid thread, int priority) {

@@ -3,10 +3,15 @@
 // detach the thread has to get a core eight times, and each time it would otherwise wait for a time
 // slice.
 //
-// SCHED_FIFO at its highest priority, on the guardian for its life and on the stopped thread, then
-// back to what was there: policy, reset-on-fork, and the timer slack, which the kernel forgets on
-// the way. No lower priority would do, because a thread of the target may get any real-time
-// priority at any time, and one that spins would keep the guardian from letting the target go.
+// SCHED_FIFO, on the guardian for its life and, at its highest priority, on the stopped thread,
+// then back to what was there: policy, reset-on-fork, and the timer slack, which the kernel forgets
+// on the way.
+//
+// INVARIANT: all threads of causalctl that have a real-time priority have the same one, the lowest
+// that is above the target's (precedence.h). The kernel lets a thread that looks up the entry of an
+// ended process in /proc spin until another one has dropped that entry (shrink_dcache_parent()).
+// Had that other one a lower real-time priority, and were it preempted on the same core, neither
+// would ever go on, and SIGKILL would not help.
 // Needs CAP_SYS_NICE for a thread of the target; without it, or for a thread with a real-time
 // policy of its own, nothing happens. Nothing inherits it: the thread executes nothing of its own
 // meanwhile but the few instructions up to its stop, and what it starts in these is reset by the
@@ -37,9 +42,10 @@ std::optional<SchedulingBefore> scheduling_of(Tid tid);
 // PriorityBoost sets. Otherwise nothing happens.
 void restore_scheduling(Pid pid, const SchedulingBefore& before);
 
-// Raises the remaining threads of an exiting process to SCHED_FIFO, for good. On a busy machine a
-// thread of low priority could otherwise take seconds to exit, and the perf events of the process
-// stay open until it has. Does nothing without CAP_SYS_NICE, or if the first thread is not exiting.
+// Raises the remaining threads of an exiting process to the priority of the caller, for good. On a
+// busy machine a thread of low priority could otherwise take seconds to exit, and the perf events
+// of the process stay open until it has. Does nothing without CAP_SYS_NICE, or if the first thread
+// is not exiting.
 void boost_exit_of(Pid pid);
 
 int highest_priority();  // of SCHED_FIFO and SCHED_RR
