@@ -45,8 +45,7 @@ FrameStep FrameSteps::from(const FramePosition& at, const CodeFacts& facts, Fram
 // How a chain ends whose next word is at an address that cannot be read.
 FrameStep FrameSteps::cut_off(Address address) const {
   const bool on_stack = address >= stack_.sp() && address - stack_.sp() < kLargestUserStack;
-  const bool is_short = on_stack && !stack_.entered_other();
-  return ended(is_short ? ChainEnd::copy_short : ChainEnd::unreadable);
+  return ended(on_stack || stack_.left() ? ChainEnd::copy_short : ChainEnd::unreadable);
 }
 
 FrameStep FrameSteps::by_rule(const FramePosition& at, const FrameRule& rule) {
@@ -102,7 +101,8 @@ FrameStep FrameSteps::by_signal(const FramePosition& at, FrameBase& base) {
   base = FrameBase{*registers, 0};
   FrameStep step;
   step.caller = position_of(*registers);
-  if (!stack_.has(step.caller.sp)) stack_.enter_other(step.caller.sp);
+  // A handler on an alternate stack: what it interrupted is known, but not who had called that.
+  if (!stack_.has(step.caller.sp)) stack_.leave();
   step.cfa = step.caller.sp;
   step.how = FrameHow::signal;
   return step;

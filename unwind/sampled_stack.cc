@@ -7,8 +7,6 @@ namespace {
 
 constexpr std::size_t kBlock = 16384;
 constexpr Address kPage = 4096;
-constexpr std::size_t kOfOther = 131072;
-constexpr std::size_t kMostEarlier = 16;  // copies
 constexpr std::size_t kMostBlocks = 512;  // 8 MB: as large as stacks usually are
 
 }  // namespace
@@ -21,43 +19,7 @@ void SampledStack::start(Address sp, std::span<const std::byte> copy, bool still
   changed_.reset();
   read_live_ = failed_ = false;
   used_ = 0;
-  entered_ = false;
-  confirmed_ = 0;
-  if (keeps_copies_) keep_copy();
-}
-
-// One of each stack, as far as they can be told apart.
-void SampledStack::keep_copy() {
-  const auto overlaps = [&](const Earlier& each) {
-    return each.sp < sp_ + copy_.size() && sp_ < each.sp + each.bytes.size();
-  };
-  Earlier kept;
-  auto old = std::find_if(earlier_.begin(), earlier_.end(), overlaps);
-  if (old == earlier_.end() && earlier_.size() == kMostEarlier) old = earlier_.begin();
-  if (old != earlier_.end()) {
-    kept = std::move(*old);  // for its memory
-    earlier_.erase(old);
-  }
-  kept.sp = sp_;
-  kept.bytes.assign(copy_.begin(), copy_.end());
-  earlier_.push_back(std::move(kept));
-}
-
-void SampledStack::enter_other(Address sp) {
-  if (still_) return;  // what is read from the target is as old as the copy
-  entered_ = keeps_copies_ = true;
-  other_.start = sp;
-  other_.bytes.resize(kOfOther);
-  other_.bytes.resize(read_target_until_gap(target_, sp, other_.bytes));
-}
-
-void SampledStack::confirm(Address at, Address value) {
-  for (const Earlier& each : earlier_) {
-    Address before = 0;
-    const bool has =
-        StackView(each.sp, each.bytes).read(at, std::as_writable_bytes(std::span(&before, 1)));
-    if (has && before == value) ++confirmed_;
-  }
+  left_ = false;
 }
 
 bool SampledStack::has_changed() {
@@ -102,8 +64,7 @@ std::optional<Address> SampledStack::live(Address address) {
 
 bool SampledStack::read(Address address, std::span<std::byte> bytes) {
   if (StackView(sp_, copy_).read(address, bytes)) return true;
-  if (entered_) {
-    if (StackView(other_.start, other_.bytes).read(address, bytes)) return true;
+  if (left_) {
     failed_ = true;
     return false;
   }

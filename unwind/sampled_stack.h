@@ -4,12 +4,6 @@
 // return address that was found in the copy must still be where it was: the call is still under way
 // then, most likely, and so are those above it. If it has changed, nothing is read from outside;
 // and after the last word it must still not have.
-//
-// A signal's handler may have a stack of its own. What it interrupted stands still on another one,
-// but by the time the sample is unwound the handler is most likely over. What is read of that stack
-// then counts if the chain comes to its end by it, and if the latest copy that an earlier sample
-// had of that stack has each of the return addresses in its place: calls that were under way before
-// the sample and are so after it were so meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -46,16 +40,13 @@ class SampledStack {
   // Remembers that this word of the stack was taken for a return address.
   void has_return_address(Address at, Address value) {
     if (at - sp_ < copy_.size()) last_ = Slot{at, value};
-    if (entered_ && is_in_other(at)) confirm(at, value);
   }
 
   bool has(Address address) const { return address - sp_ < copy_.size(); }
-  // The chain goes on in another stack, at `sp`. Its bytes are read from the target now; beyond
-  // them nothing more is.
-  void enter_other(Address sp);
-  bool entered_other() const { return entered_; }
-  // Returns how many return addresses of the other stack an earlier copy has, too.
-  std::size_t confirmed() const { return confirmed_; }
+  // Reads nothing more from outside: the chain goes on in another stack, of which nothing tells
+  // whether its calls are still those of the sample.
+  void leave() { left_ = !still_; }
+  bool left() const { return left_; }
   // Returns whether what was read from outside can be believed: the last return address of the copy
   // is still in its place.
   bool is_still_unchanged();
@@ -73,15 +64,6 @@ class SampledStack {
     std::vector<std::byte> bytes;
   };
 
-  struct Earlier {  // a copy of an earlier sample
-    Address sp = 0;
-    std::vector<std::byte> bytes;
-  };
-
-  bool is_in_other(Address at) const { return at - other_.start < other_.bytes.size(); }
-  void confirm(Address at, Address value);
-  void keep_copy();
-
   std::optional<Address> live(Address address);
   bool has_changed();
   std::span<const std::byte> block_at(Address address);
@@ -92,11 +74,7 @@ class SampledStack {
   std::optional<Slot> last_;
   std::optional<bool> changed_;
   bool still_ = false;
-  bool entered_ = false;  // another stack
-  std::size_t confirmed_ = 0;
-  bool keeps_copies_ = false;  // since another stack was entered for the first time
-  Block other_;
-  std::vector<Earlier> earlier_;  // the latest last
+  bool left_ = false;
   bool read_live_ = false;
   bool failed_ = false;
   std::vector<Block> blocks_;  // those beyond used_ are kept for their memory

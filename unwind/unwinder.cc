@@ -200,7 +200,7 @@ std::optional<ChainEnd> Unwinder::Impl::go_to(const FrameStep& step, std::size_t
   }
   if (chain.frames.size() == depth) return ChainEnd::depth;
   chain.frames.push_back({step.caller.ip, 0, how});
-  if (!stack.read_live() && !stack.entered_other()) from_copy = chain.frames.size();
+  if (!stack.read_live()) from_copy = chain.frames.size();
   return std::nullopt;
 }
 
@@ -346,16 +346,6 @@ const Chain& Unwinder::unwind_chain(const Registers& registers, std::span<const 
   impl_->from_copy = 1;
   chain.frames.push_back({at.ip, 0, FrameHow::instruction});
   chain.end = impl_->walk(at, FrameBase{registers, 0}, depth);
-  if (impl_->stack.entered_other()) {
-    chain.from_copy = false;
-    // The interrupted instruction is in the signal's frame, which the copy has.
-    const std::size_t certain = std::min(impl_->from_copy + 1, chain.frames.size());
-    const bool confirmed = impl_->stack.confirmed() >= chain.frames.size() - certain;
-    if (chain.complete() && confirmed) return chain;
-    chain.frames.resize(certain);
-    chain.end = ChainEnd::unreadable;
-    return chain;
-  }
   chain.from_copy = !impl_->stack.read_live();
   if (!chain.from_copy && !impl_->spliced && !impl_->stack.is_still_unchanged()) {
     chain.frames.resize(std::min(impl_->from_copy, chain.frames.size()));

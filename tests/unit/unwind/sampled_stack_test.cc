@@ -60,29 +60,6 @@ TEST_CASE("nothing is read from a target that has left the calls of the copy", "
   }
 }
 
-TEST_CASE("another stack is believed as far as an earlier copy of it has the same", "[unwind]") {
-  Words words;
-  Words other;
-  const auto chain_over = [&] {
-    words.start(8);
-    words.stack.enter_other(other.at(4));
-    REQUIRE(words.stack.word(other.at(5)) == other.live[5]);
-    words.stack.has_return_address(other.at(5), other.live[5]);
-    words.stack.has_return_address(other.at(9), other.live[9]);
-    return words.stack.confirmed();
-  };
-  CHECK(chain_over() == 0);  // there is no earlier copy
-  words.stack.start(other.at(2), std::as_bytes(std::span(other.then).subspan(2, 20)));
-  CHECK(chain_over() == 2);
-  static const Address elsewhere = 1;  // far from both stacks
-  CHECK_FALSE(words.stack.word(reinterpret_cast<Address>(&elsewhere)));
-  other.live[9] = 7;
-  CHECK(chain_over() == 1);
-  other.live[9] = other.then[9];
-  words.stack.start(other.at(8), std::as_bytes(std::span(other.then).subspan(8, 20)));
-  CHECK(chain_over() == 1);  // the earlier sample was further out
-}
-
 TEST_CASE("the copy is forgotten at the next sample", "[unwind]") {
   Words words;
   words.start(8);
