@@ -24,7 +24,7 @@ struct TimeAccount {
   // The process as a whole stood still: time of the clock, and what did it at the end.
   Nanoseconds stopped_ns = 0;
   Nanoseconds frozen_ns = 0;
-  std::string halted_at_end;  // "stopped", "frozen"
+  std::string halted_at_end;  // "stopped", "frozen", or "": it went on before the end
   Pid tracer = 0;             // the process that stopped it, if that was no signal
   // The quota of a control group that was used up: cores that it grants (0: not known), and for how
   // long it held threads back, on all cores together.
@@ -44,7 +44,7 @@ struct TimeAccount {
                       Field("stacks_not_read", &TimeAccount::stacks_not_read, kIfSet),
                       Field("stopped_ns", &TimeAccount::stopped_ns, kMoment | kIfSet),
                       Field("frozen_ns", &TimeAccount::frozen_ns, kMoment | kIfSet),
-                      Field("halted_at_end", &TimeAccount::halted_at_end, kIfSet),
+                      Field("halted_at_end", &TimeAccount::halted_at_end),
                       Field("tracer", &TimeAccount::tracer, kIfSet),
                       Field("quota_cores", &TimeAccount::quota_cores, kIfSet),
                       Field("held_back_ns", &TimeAccount::held_back_ns, kMoment | kIfSet)};

@@ -289,7 +289,7 @@ def test_target_that_ends(options, program, tmp_path):
 
 @pytest.mark.parametrize("words, status, message", [
     (("999999999",), 3, "no process 999999999"),
-    ((), 2, "give a PID, or a program after --"),
+    ((), 2, "give a PID or a name, or a program after --"),
     (("1", "--period", "1us"), 2, "--period 1us"),
     (("1", "--event", "page"), 2, "--event page"),
     (("1", "--threads", "some"), 2, "--threads some"),

@@ -43,10 +43,13 @@ def with_split_unit(folder, make):
 
 
 def outputs(options, folder, pid, *commands):
-    """Runs the commands at once, and returns what they say."""
+    """Runs the commands at once, but for attach, which may not find another tracer; returns what they say."""
     with contextlib.ExitStack() as stack:
         begun = []
         for words in commands:
+            if words[0] == "attach":
+                for process in begun:
+                    process.wait(timeout=60)
             process = stack.enter_context(subprocess.Popen(
                 [options.causalctl, *words, str(pid)], cwd=folder, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, text=True))

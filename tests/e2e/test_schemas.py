@@ -30,11 +30,17 @@ MORE = {
             "function": "parse", "column": "count:parse", "calls": 90000, "exact": True, "too_dear": False,
             "per_second": 45000.0, "most_per_second": 45000.0, "counted_share": 1.0, "cost_ns": 900,
             "cost_share": 0.01, "cost_of_all": False, "missing": ""}],
+        "time": [{"run": 0, "what": "stopped", "column": "stopped", "ns": 1200000000, "of_ns": 2500000000,
+                  "text": "The process was stopped for 1.2 s of the 2.5 s."}],
     },
     "callpath-difference-schema.json": {
         "all": {"old": 1.5, "new": 2.0, "difference": 0.5, "low": 0.4, "high": 0.6, "p_value": 0.001},
     },
 }
+# All fields of the account may be absent: what did not happen is not written.
+ACCOUNT = {"cpu_ns", "frozen_ns", "halted_at_end", "held_back_ns", "names_merged", "paths_cut", "quota_cores",
+           "stacks_not_read", "stopped_ns", "switches", "threads_at_start", "threads_begun", "threads_missed",
+           "tracer", "unseen_ns"}
 # By schema and place: the fields that may be absent. A place of the log begins with the line's type.
 MAY_BE_ABSENT = {
     "callpath-schema.json": {"functions[]": {"own_share", "total_share"}},
@@ -42,10 +48,12 @@ MAY_BE_ABSENT = {
         "run": {"counting", "events"},
         "lives.calls[]": {"stopped_ns"},
         "losses": {"counts"},
-        "losses.chains": {"searched"},
+        "losses.chains": {"searched", "too_deep", "unreadable"},
+        "losses.account": ACCOUNT,
         "losses.counts[]": {"cost_of_all", "missing"},
         "end": {"counts", "after_pause_ns", "paused"},
-        "end.chains": {"searched"},
+        "end.chains": {"searched", "too_deep", "unreadable"},
+        "end.account": ACCOUNT,
         "end.counts[]": {"cost_of_all", "missing"},
     },
 }
