@@ -23,15 +23,15 @@ constexpr double kStarved = 0.5;                    // share of the time in whic
 constexpr Nanoseconds kUnsure = 20 * kMillisecond;  // the clock is read before and after the events
 constexpr Nanoseconds kOfSwitch = 15 * kMicrosecond;
 
-struct Sums {
+struct TimeSums {
   std::uint64_t all = 0;
   std::uint64_t without_path = 0;
 };
 
-std::map<Metric, Sums> sums_of(const Recording& run) {
-  std::map<Metric, Sums> sums;
+std::map<Metric, TimeSums> sums_of(const Recording& run) {
+  std::map<Metric, TimeSums> sums;
   for (const auto& [key, slice] : run.slices) {
-    Sums& sum = sums[key.metric];
+    TimeSums& sum = sums[key.metric];
     for (const auto& [node, value] : slice) {
       sum.all += value;
       if (node == kRoot) sum.without_path += value;
@@ -103,7 +103,7 @@ void add_cpu(const Recording& run, std::uint64_t has_ns, TimeFinding finding,
   }
 }
 
-void add_without_path(const Recording& run, const Sums& sums,
+void add_without_path(const Recording& run, const TimeSums& sums,
                       std::pair<const char*, const char*> of, TimeFinding finding,
                       std::vector<TimeFinding>& findings) {
   const double share = share_of(sums.without_path, sums.all);
@@ -209,7 +209,7 @@ void add_time(const Recording& run, std::size_t number, const std::string& which
   TimeFinding finding;
   finding.run = number;
   finding.text = which;
-  std::map<Metric, Sums> sums = sums_of(run);
+  std::map<Metric, TimeSums> sums = sums_of(run);
   add_limits(run, which, profile);
   add_cpu(run, sums[Metric::cpu_ns].all, finding, profile.time);
   add_halt(run, TimeFinding::What::stopped, finding, profile.time);

@@ -16,7 +16,7 @@ namespace {
 
 // A chain that is longer keeps its outermost frames, and as many of the innermost. How many are
 // left out between is told roughly: recursion whose depth varies has few paths so.
-constexpr std::size_t kMostFrames = 1024;
+constexpr std::size_t kMostPathFrames = 1024;
 constexpr std::size_t kOutermostFrames = 256;
 
 std::string left_out_words(std::size_t count) {
@@ -101,10 +101,10 @@ NodeId Recorder::path_of(const perf::SampleEvent& sample) {
 NodeId Recorder::node_of(ThreadId thread, const unwind::Chain& chain) {
   path_.clear();
   const std::size_t size = chain.frames.size();
-  kept_inner_ = size > kMostFrames ? kMostFrames - kOutermostFrames : size;
+  kept_inner_ = size > kMostPathFrames ? kMostPathFrames - kOutermostFrames : size;
   for (std::size_t i = size; i-- > 0;) {
     if (i + kOutermostFrames + 1 == size && kept_inner_ < size) {
-      path_.push_back(parts_.outside(left_out_words(size - kMostFrames).c_str()));
+      path_.push_back(parts_.outside(left_out_words(size - kMostPathFrames).c_str()));
       i = kept_inner_;
       continue;
     }

@@ -25,7 +25,7 @@ std::string file_of(const std::string& word) {
   const char* path = std::getenv("PATH");
   for (std::string_view left = path != nullptr ? path : ""; !left.empty();) {
     const auto colon = std::min(left.find(':'), left.size());
-    const std::string file = std::string(left.substr(0, colon)) + "/" + word;
+    std::string file = std::string(left.substr(0, colon)) + "/" + word;
     if (is_program(file)) return file;
     left.remove_prefix(std::min(colon + 1, left.size()));
   }

@@ -13,14 +13,14 @@ using report::Help;
 using report::ProgressResult;
 using report::Reason;
 using report::Report;
-using Kind = Help::Kind;
+using HelpKind = Help::Kind;
 
 constexpr double kUseful[] = {0.10, 0.05, 0.02, 0.01};  // errors that are worth a longer run
 constexpr double kBetter = 0.7;         // … if they are this part of the present one
 constexpr double kFewExperiments = 40;  // fewer rarely tell anything
 constexpr double kFewVisits = 10;       // in an experiment: their count is noise
 constexpr Nanoseconds kUsualPeriod = kMillisecond;
-constexpr Nanoseconds kFewSamples = 5 * kMillisecond;  // these do not fill the kernel's rings
+constexpr Nanoseconds kFewSamplesToHelp = 5 * kMillisecond;  // these do not fill the kernel's rings
 constexpr int kFewerSamples = 4;
 
 bool has(const std::vector<Reason>& reasons, Reason::Kind kind) {
@@ -38,7 +38,7 @@ bool loses_records(const Report& report) {
 std::optional<Help> run_of(const Report& report, double times, double effect) {
   const double time_ns = times * static_cast<double>(report.wall_ns);
   if (time_ns > static_cast<double>(kLongestAdvised)) return std::nullopt;
-  return Help{Kind::longer, static_cast<Nanoseconds>(time_ns), effect};
+  return Help{HelpKind::longer, static_cast<Nanoseconds>(time_ns), effect};
 }
 
 // Returns nullopt if a longer run does not make the error usefully smaller.
@@ -74,10 +74,10 @@ bool is_not_known(const Reason& cost) { return cost.range && cost.range->low <= 
 
 void add_ways_to_sample(const Report& report, const SmallEffects& small, bool dear,
                         std::vector<Help>& helps) {
-  if (report.foreign_share <= kBesideOthers) helps.push_back({Kind::more_load});
-  if (small.of != nullptr && small.of->is_line) helps.push_back({Kind::by_function});
+  if (report.foreign_share <= kBesideOthers) helps.push_back({HelpKind::more_load});
+  if (small.of != nullptr && small.of->is_line) helps.push_back({HelpKind::by_function});
   if (!dear && report.overhead.period_ns > kUsualPeriod) {
-    helps.push_back({Kind::shorter_period, kUsualPeriod});
+    helps.push_back({HelpKind::shorter_period, kUsualPeriod});
   }
 }
 
@@ -100,29 +100,30 @@ std::vector<Reason> cores_taken(const Report& report) {
 
 std::vector<Help> helps_of(const Report& report, const ProgressResult& point,
                            const SmallEffects& small, const std::vector<Reason>& reasons) {
-  if (has(reasons, Reason::Kind::own_pace)) return {{Kind::latency}};
-  if (has(reasons, Reason::Kind::not_visited)) return {{Kind::other_point}};
+  if (has(reasons, Reason::Kind::own_pace)) return {{HelpKind::latency}};
+  if (has(reasons, Reason::Kind::not_visited)) return {{HelpKind::other_point}};
   std::vector<Help> helps;
   const auto cost = dear(point);
   const bool sampling = cost && cost->kind == Reason::Kind::sampling_cost;
-  const bool too_many_samples = loses_records(report) && report.overhead.period_ns < kFewSamples;
+  const bool too_many_samples =
+      loses_records(report) && report.overhead.period_ns < kFewSamplesToHelp;
   if ((sampling && !is_not_known(*cost)) || too_many_samples) {
-    helps.push_back({Kind::longer_period, kFewerSamples * report.overhead.period_ns});
+    helps.push_back({HelpKind::longer_period, kFewerSamples * report.overhead.period_ns});
   } else if (const auto more = longer(report, point)) {
     helps.push_back(*more);
   }
   if (report.foreign_share > kBesideOthers || (sampling && is_not_known(*cost)) ||
       has(failed_checks(report), Reason::Kind::many_discarded) ||
       (loses_records(report) && !too_many_samples)) {
-    helps.push_back({Kind::quieter});
+    helps.push_back({HelpKind::quieter});
   }
-  if (report.quota_share > kBesideOthers) helps.push_back({Kind::without_quota});
+  if (report.quota_share > kBesideOthers) helps.push_back({HelpKind::without_quota});
   if (has(reasons, Reason::Kind::not_sped_up) || has(reasons, Reason::Kind::open)) {
     add_ways_to_sample(report, small, sampling || too_many_samples, helps);
   }
   if (helps.empty() || is_rare(report, point) ||
       (cost && cost->kind == Reason::Kind::counting_cost)) {
-    helps.push_back({Kind::other_point});
+    helps.push_back({HelpKind::other_point});
   }
   return helps;
 }
