@@ -119,6 +119,7 @@ def limited(pid, cores):
         group.rmdir()
 
 
+@pytest.mark.full  # beside other tests too little of the quota is used up
 def test_a_quota_is_told(options, program, tmp_path):
     with running(program, "work") as pid, limited(pid, 0.1):
         report = recorded(options, tmp_path, pid, "--duration", "2s")

@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
 }
 """
 
-NAME = "causal_started"  # comm: 15 characters at most
+NAME = f"causal_st{os.getpid()}"[:15]  # comm: 15 characters at most; tests run beside each other
 
 
 @pytest.fixture(name="program", scope="module")
