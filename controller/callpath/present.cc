@@ -194,9 +194,7 @@ Chains chains_of(std::span<const Recording> runs) {
       {"where the copy of the stack ended", all.copy_short},
       {"at a return address that follows no call", all.no_call},
       {"after as many frames as are followed", all.too_deep},
-      {"where the caller's frame could not be read, as below a signal handler on a stack of its "
-       "own",
-       all.unreadable}};
+      {"where the caller's frame could not be read", all.unreadable}};
   for (const auto& [text, count] : reasons) {
     if (count > 0) chains.reasons.push_back({text, count});
   }

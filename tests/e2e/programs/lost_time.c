@@ -1,11 +1,9 @@
 // Programs whose time is easily missing, or in the wrong place; the first argument chooses one.
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,30 +37,6 @@ KEPT static void down(int depth) {
   sink++;
 }
 
-// A handler on a stack of its own.
-static char room[65536];
-static void on_tick(int signal_number) {
-  burn(600000 + signal_number);
-  sink++;
-}
-KEPT static void parse(void) {
-  burn(3000000);
-  sink++;
-}
-KEPT static void serve(void) {
-  parse();
-  sink++;
-}
-static void tick_aside(void) {
-  stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
-  sigaltstack(&stack, NULL);
-  struct sigaction action = {.sa_flags = SA_ONSTACK | SA_RESTART};
-  action.sa_handler = on_tick;
-  sigaction(SIGALRM, &action, NULL);
-  struct itimerval timer = {{0, 4000}, {0, 4000}};
-  setitimer(ITIMER_REAL, &timer, NULL);
-}
-
 // Threads that end after a millisecond of CPU time.
 KEPT static void* request(void* unused) {
   struct timespec used;
@@ -77,12 +51,9 @@ int main(int count, char** words) {
   const char* kind = count > 1 ? words[1] : "";
   puts("ready");
   fflush(stdout);
-  if (strcmp(kind, "handler") == 0) tick_aside();
   for (long n = 0;; n++) {
     if (strcmp(kind, "deep") == 0) {
       down(5000);
-    } else if (strcmp(kind, "handler") == 0) {
-      serve();
     } else if (strcmp(kind, "threads") == 0) {
       pthread_t thread;
       if (pthread_create(&thread, NULL, request, NULL) == 0) pthread_join(thread, NULL);
