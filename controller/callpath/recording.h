@@ -173,7 +173,7 @@ struct ChainTotals {
   std::uint64_t copy_short = 0;  // of these: the stack was deeper than what was copied
   std::uint64_t no_call = 0;     // of these: a return address that follows no call
   std::uint64_t too_deep = 0;    // of these: after as many frames as a chain may have
-  std::uint64_t unreadable = 0;  // of these: as with a signal's handler on a stack of its own
+  std::uint64_t unreadable = 0;  // of these: the caller's frame could not be read
   // Of the complete ones: a caller was searched for on the stack, and may be another.
   std::uint64_t searched = 0;
 
