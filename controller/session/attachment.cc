@@ -158,7 +158,6 @@ void Attachment::attach(perf::SessionOptions options) {
   precedence_.begin();
   before_ = guardian_.digest(places_);
   code_before_ = code_now(target_, places_);
-  interrupts_.emplace();
   options.ours = {getpid(), guardian_.helper()};
   options.tried = tried_;
   session_ = std::make_unique<perf::Session>(target_, options);
@@ -186,6 +185,7 @@ const pause::PauserChoice& Attachment::open_pauses(const pause::PauserOptions& o
 }
 
 void Attachment::begin_work() {
+  interrupts_.emplace();
   cpu_limits_.emplace(target_);
   children_.emplace(target_);
 }

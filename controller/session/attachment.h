@@ -72,11 +72,13 @@ class Attachment {
   // Does what session::try_facilities() does, and records the outcome.
   void try_facilities(std::string_view wanted);
 
-  // Adds to `options` what was tried and which processes are ours. From here on interrupts are
-  // counted. Throws Error as perf::Session and progress::arm() do.
+  // Adds to `options` what was tried and which processes are ours. Throws Error as perf::Session
+  // and progress::arm() do.
   void attach(perf::SessionOptions options);
   // Throws Error if no channel can pause the target.
   const pause::PauserChoice& open_pauses(const pause::PauserOptions& options);
+  // From here on interrupts are counted. Before, one ends the process at once, and the guardian
+  // takes what is in the target out of it.
   void begin_work();
   // Takes what is in the target out of it. If the work fails, call it before anything that takes
   // long is destroyed.
