@@ -6,14 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 
 #include "controller/base/error.h"
+#include "controller/base/fd.h"
 #include "controller/base/output_file.h"
+#include "controller/base/types.h"
 
 namespace causalctl {
 namespace {
 
+constexpr std::size_t kMostWaiting = std::size_t{64} << 20;  // bytes
+constexpr Nanoseconds kPatience = 250 * kMillisecond;        // with one line
 constexpr const char* kAnother = "name another file with --output FILE";
 
 bool is_regular(int fd, off_t* size) {
@@ -89,40 +94,73 @@ void LineFile::check(const std::string& path, const LogKind& kind) {
   if (S_ISREG(status.st_mode) && status.st_size > 0) check_content(path, kind);
 }
 
-LineFile::LineFile(const std::string& path, const LogKind& kind) : path_(path) {
-  check(path, kind);
-  fd_ = open_output(path, kAnother);
-  if (ends_inside_line(fd_.get())) append("\n");
-}
+// What the writing thread shares with the object.
+struct LineFile::File {
+  void write(const std::string& line);
 
-void LineFile::append(const std::string& line) {
+  std::string path;
+  Fd fd;
+  std::atomic<int> error = 0;  // errno of the first failure that was not yet told
+};
+
+void LineFile::File::write(const std::string& line) {
   off_t end_before = 0;
-  const bool regular = is_regular(fd_.get(), &end_before);
+  const bool regular = is_regular(fd.get(), &end_before);
   std::size_t written = 0;
-  int error = 0;
-  while (written < line.size() && error == 0) {
-    const ssize_t count = ::write(fd_.get(), line.data() + written, line.size() - written);
+  int failure = 0;
+  while (written < line.size() && failure == 0) {
+    const ssize_t count = ::write(fd.get(), line.data() + written, line.size() - written);
     if (count > 0) {
       written += static_cast<std::size_t>(count);
     } else if (count == 0) {
-      error = EIO;
+      failure = EIO;
     } else if (errno != EINTR) {
-      error = errno;
+      failure = errno;
     }
   }
-  if (error == 0) return;
+  if (failure == 0) return;
+  error = failure;
 
   // Another run may append to the same file, so only bytes that are certainly ours are cut off.
   off_t end_now = 0;
-  if (written > 0 && regular && is_regular(fd_.get(), &end_now) &&
+  if (written > 0 && regular && is_regular(fd.get(), &end_now) &&
       end_now == end_before + static_cast<off_t>(written)) {
     // If this fails too, the reader ignores the cut-off line.
-    [[maybe_unused]] const int result = ::ftruncate(fd_.get(), end_before);
+    [[maybe_unused]] const int result = ::ftruncate(fd.get(), end_before);
   }
-  if (failed()) return;
+}
+
+LineFile::LineFile(const std::string& path, const LogKind& kind) : file_(std::make_shared<File>()) {
+  check(path, kind);
+  file_->path = path;
+  file_->fd = open_output(path, kAnother);
+  if (ends_inside_line(file_->fd.get())) append("\n");
+}
+
+LineFile::~LineFile() { writer_.wait(kForEver); }
+
+void LineFile::append(const std::string& line) {
+  const bool waits = writer_.jobs() > 0;
+  writer_.give([file = file_, line] { file->write(line); }, line.size());
+  if (!waits) writer_.wait(kPatience);
+  throw_failure();
+}
+
+void LineFile::finish() {
+  writer_.wait(kForEver);
+  throw_failure();
+}
+
+void LineFile::throw_failure() {
+  const int error = file_->error.exchange(0);
+  const bool stuck = writer_.bytes() > kMostWaiting;
+  if ((error == 0 && !stuck) || failed_) return;
   failed_ = true;
-  throw Error::from_errno(fmt::format("write({})", path_), error,
-                          "what was written before can still be read: causalctl report " + path_);
+  const std::string what = fmt::format("write({})", file_->path);
+  const std::string hint =
+      "what was written before can still be read: causalctl report " + file_->path;
+  if (error != 0) throw Error::from_errno(what, error, hint);
+  throw Error(what + ": the file system does not answer", hint);
 }
 
 }  // namespace causalctl

@@ -1,12 +1,14 @@
 // The file of a log: lines are appended to it, each whole or not at all, so that a killed run
-// leaves a readable file.
+// leaves a readable file. They are written aside (base/aside.h), because a file system that does
+// not answer, as of a server that is away, must not keep anybody who has something in a target.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "controller/base/fd.h"
+#include "controller/base/aside.h"
 
 namespace causalctl {
 
@@ -35,16 +37,27 @@ class LineFile {
   // something other than a line of such a log.
   static void check(const std::string& path, const LogKind& kind);
 
+  // Waits until all lines are written.
+  ~LineFile();
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+
   // Appends one line, which ends with a line feed, by one write(2). If it does not fit (full disk),
-  // what was written of it is cut off, so that the file stays readable, and Error is thrown. Later
-  // failures do not throw, so that the caller can still try to write the end of the run.
+  // what was written of it is cut off, so that the file stays readable, and this call, a later one
+  // or finish() throws Error; so does a call when too many lines wait. Later failures do not throw,
+  // so that the caller can still try to write the end of the run.
   void append(const std::string& line);
+  // Waits until all lines are written. Throws as append() does.
+  void finish();
 
   bool failed() const { return failed_; }  // at least one line is missing
 
  private:
-  Fd fd_;
-  std::string path_;
+  struct File;
+  void throw_failure();
+
+  std::shared_ptr<File> file_;
+  Aside writer_;
   bool failed_ = false;
 };
 

@@ -45,6 +45,8 @@ class LogWriter {
   void update(const Recording& recording);
   // Appends what is new, and the last line.
   void end(const Recording& recording);
+  // Waits until all lines are written; throws as they do.
+  void finish() { file_.finish(); }
 
   // Errors are those of LineFile::append(): only the first failure throws. After it only end()
   // writes, and only the last line.

@@ -273,6 +273,7 @@ ExitCode record_process(Pid target, const CallpathArguments& arguments,
   recording.ended = true;
   write([&] { log->end(recording); });
   interrupts.reset();
+  write([&] { log->finish(); });
   INVARIANT(callpath::sum_calls(recording));
   CallpathView view;
   view.wakers = settings.wakers && !recording.wakers.empty();

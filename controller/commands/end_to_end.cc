@@ -100,6 +100,7 @@ void watch_once(config::Config config, const ConsoleOptions& console,
   log.experiment(run, experiment);
   for (const causal::UnitSamples& samples : run.samples) log.samples(run, samples);
   log.end(run);
+  log.finish();
   if (run.reason == EndReason::target_exited) {
     (void)to_parent.send(status_of(guardian));
   } else {

@@ -136,7 +136,11 @@ causal::Run watch_target(const config::Config& config, Pid target, tracee::Guard
 
 void conclude(causal::Run& run, causal::LogWriter& log, const config::Config& config,
               const ConsoleOptions& console) {
-  if (run.log_failure.empty()) session::write_or_end(run, [&] { log.end(run); });
+  const auto write_end = [&] {
+    log.end(run);
+    log.finish();
+  };
+  if (run.log_failure.empty()) session::write_or_end(run, write_end);
   write_report(causal::group_runs({run}), {}, {config.output.format, "", console.color});
   if (run.digest == DigestResult::changed) {
     throw Error(fmt::format("process {} is not as it was before: {}", run.pid, run.warnings.back()),

@@ -35,6 +35,8 @@ class LogWriter {
   void samples(const Run& run, const UnitSamples& samples);
   void end(const Run& run);  // {"type":"end",…}
 
+  void finish() { file_.finish(); }  // waits until all lines are written; throws as they do
+
   bool failed() const { return file_.failed(); }  // at least one line is missing
 
  private:
