@@ -216,11 +216,15 @@ void add_time(const Recording& run, std::size_t number, const std::string& which
   add_halt(run, TimeFinding::What::frozen, finding, profile.time);
   add_quota(run, finding, profile.time);
   add_starved(run, sums[Metric::cpu_ns].all, sums[Metric::runnable_ns].all, finding, profile.time);
-  add_without_path(run, sums[Metric::cpu_ns], {"cpu", "CPU time"}, finding, profile.time);
-  add_without_path(run, sums[Metric::blocked_ns], {"blocked", "time blocked"}, finding,
-                   profile.time);
-  add_without_path(run, sums[Metric::runnable_ns], {"runnable", "time waiting for a core"}, finding,
-                   profile.time);
+  const std::pair<Metric, std::pair<const char*, const char*>> columns[] = {
+      {Metric::cpu_ns, {"cpu", "CPU time"}},
+      {Metric::blocked_ns, {"blocked", "time blocked"}},
+      {Metric::runnable_ns, {"runnable", "time waiting for a core"}},
+      {Metric::stopped_ns, {"stopped", "time stopped"}},
+      {Metric::frozen_ns, {"frozen", "time frozen"}}};
+  for (const auto& [metric, of] : columns) {
+    add_without_path(run, sums[metric], of, finding, profile.time);
+  }
 }
 
 }  // namespace causalctl::callpath

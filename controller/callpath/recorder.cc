@@ -136,9 +136,10 @@ NodeId Recorder::known_part(std::span<const LocationId> path) {
   return end;
 }
 
-void Recorder::blocked_on(ThreadId thread, const unwind::Chain& chain) {
+void Recorder::stands_on(ThreadId thread, const unwind::Chain& chain, Nanoseconds read_ns) {
   if (!with_waits_ || chain.frames.empty()) return;
-  waits_.blocked_on(thread, node_of(thread, chain), chain.complete());
+  const NodeId node = node_of(thread, chain);
+  if (const auto wait = waits_.stands_on(thread, node, chain.complete(), read_ns)) add(*wait);
 }
 
 void Recorder::take_sample(const perf::SampleEvent& sample) {

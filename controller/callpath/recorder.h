@@ -2,6 +2,7 @@
 // waits. Pure, but for what the functions do that it is given.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,6 +22,8 @@
 #include "unwind/chain.h"
 
 namespace causalctl::callpath {
+
+inline constexpr std::size_t kLongestChain = 1U << 15U;  // of 16-byte frames in half a megabyte
 
 struct RecorderParts {
   // Returns a chain without frames for a thread that has no user code.
@@ -46,9 +49,11 @@ class Recorder {
   void record_wakers();  // from now on, for which samples of wake-ups must come
 
   void take(const perf::Event& event);  // in time order
-  // The call chain of a thread that has been blocked since it was first seen. All events up to the
-  // reading of it were taken.
-  void blocked_on(ThreadId thread, const unwind::Chain& chain);
+  // As Waits::stands_on(), with the call chain that was read.
+  void stands_on(ThreadId thread, const unwind::Chain& chain, Nanoseconds read_ns);
+  std::vector<ThreadId> halted_without_path(std::size_t most) {  // as Waits has it
+    return with_waits_ ? waits_.halted_without_path(most) : std::vector<ThreadId>();
+  }
   void look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns) {  // as Waits::look()
     waits_.look(halt, before_ns, now_ns);
   }

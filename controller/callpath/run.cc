@@ -23,6 +23,7 @@
 #include "controller/callpath/namer.h"
 #include "controller/callpath/places.h"
 #include "controller/callpath/recorder.h"
+#include "controller/callpath/still_threads.h"
 #include "controller/callpath/watched_events.h"
 #include "controller/perf/kept_open.h"
 #include "controller/perf/session.h"
@@ -30,7 +31,6 @@
 #include "controller/session/losses.h"
 #include "controller/symbols/call_chain.h"
 #include "controller/symbols/mappings.h"
-#include "unwind/blocked_stack.h"
 #include "unwind/symbolizer.h"
 #include "unwind/unwinder.h"
 
@@ -41,17 +41,14 @@ constexpr unsigned kStackBytes = 32 * 1024;
 // Of a program whose stacks are deep: almost as much as a record holds.
 constexpr unsigned kDeepStackBytes = 60 * 1024;
 constexpr std::uint64_t kFewestChains = 500;
-constexpr std::uint64_t kMayBeCut = 400;   // one chain in so many may end where the copy does
-constexpr std::uint64_t kMayBeLost = 20;   // for so many chains one record may be lost
-constexpr std::size_t kDepth = 1U << 15U;  // a chain of 16-byte frames in half a megabyte
-constexpr unsigned kKernelDepth = 127;     // of frame pointers, which Go's chains need
+constexpr std::uint64_t kMayBeCut = 400;  // one chain in so many may end where the copy does
+constexpr std::uint64_t kMayBeLost = 20;  // for so many chains one record may be lost
+constexpr unsigned kKernelDepth = 127;    // of frame pointers, which Go's chains need
 constexpr Nanoseconds kDrainEvery = 8 * kMillisecond;
 constexpr Nanoseconds kJitterEvery = 100 * kMillisecond;
 constexpr Nanoseconds kLatest = 2;     // intervals of a late reader for which the rings have room
 constexpr unsigned kMostLeaving = 64;  // samples of one thread's switches between two drains
 constexpr Nanoseconds kWriteEvery = kSecond;
-constexpr std::size_t kBlockedAtOnce = 32;  // threads whose stack is read at the beginning
-constexpr Nanoseconds kReadBlockedFor = 2 * kSecond;
 constexpr int kPriority = -10;  // a late reader loses records
 constexpr Nanoseconds kNamesPatience = 60 * kSecond;
 constexpr Nanoseconds kNamesPatienceOnceAsked = 300 * kMillisecond;  // for the end
@@ -138,6 +135,7 @@ class Run {
              },
              [this](const char* name) { return places_.outside(name); }, sampled_of(settings)},
             settings.grouping, settings.waits, recording),
+        still_threads_(target, unwinder_, recorder_, [this] { drain(); }),
         epochs_(settings.epochs, recorder_, recording),
         counting_(std::in_place, target, events_, session_, recording),
         counts_(*counting_),
@@ -171,7 +169,10 @@ class Run {
     account_.start(begin_ns_);
     epochs_.start(begin_ns_);
     if (lives_) lives_->start(begin_ns_);
-    read_blocked();
+    if (settings_.waits) {
+      still_threads_.place_blocked(
+          session_.threads(), [this] { return is_over(); }, recording_);
+    }
     const Nanoseconds cpu_ns = process_cpu_now();
     while (!is_over()) {
       // The last before the sleep: on a core that shares its execution units with ours, a call
@@ -208,38 +209,6 @@ class Run {
            because(EndReason::duration);
   }
 
-  // Reads the stacks of threads that are blocked, which no sample tells until they run.
-  void read_blocked() {
-    const auto maps = settings_.waits ? procfs::maps(target_) : std::nullopt;
-    if (!maps) return;
-    const std::vector<ThreadId> threads = session_.threads();
-    const Nanoseconds until_ns = monotonic_now() + kReadBlockedFor;
-    std::size_t found = 0, complete = 0;
-    recording_.account.threads_at_start = recording_.account.stacks_not_read = threads.size();
-    for (std::size_t first = 0; first < threads.size() && !is_over() && monotonic_now() < until_ns;
-         first += kBlockedAtOnce) {
-      std::vector<std::pair<ThreadId, unwind::Chain>> chains;
-      for (std::size_t i = first; i < std::min(first + kBlockedAtOnce, threads.size()); ++i) {
-        const auto blocked = unwind::read_blocked_stack(target_, threads[i].tid, *maps);
-        if (!blocked) continue;
-        chains.emplace_back(threads[i],
-                            unwinder_.unwind_chain(blocked->registers(), blocked->stack, kDepth));
-      }
-      take_events();  // up to the reading, and so that no ring gets full
-      recording_.account.stacks_not_read -= std::min(kBlockedAtOnce, threads.size() - first);
-      for (const auto& [thread, chain] : chains) {
-        recorder_.blocked_on(thread, chain);
-        ++found;
-        if (chain.complete()) ++complete;
-      }
-    }
-    if (complete == found) return;
-    recording_.warnings.push_back(
-        fmt::format("{} threads were blocked at the beginning, and the stacks of {} could be read "
-                    "whole; the others lack their outermost callers until they run",
-                    found, complete));
-  }
-
   // Moments from which calls are watched must not follow the program's rhythm.
   Nanoseconds pause() {
     if (!lives_) return kDrainEvery;
@@ -257,7 +226,7 @@ class Run {
   const unwind::Chain& chain_of(const perf::SampleEvent& sample) {
     static const unwind::Chain kKernelThread{{}, unwind::ChainEnd::outermost, true};
     if (sample.user.registers.empty()) return kKernelThread;
-    const unwind::Chain& chain = symbols::unwound_chain(sample, unwinder_, kDepth);
+    const unwind::Chain& chain = symbols::unwound_chain(sample, unwinder_, kLongestChain);
     if (sample.reason == perf::SampleReason::cpu_time) {
       ++sampled_chains_;
       const bool whole_copy = sample.user.stack.size() >= kStackBytes;
@@ -267,6 +236,14 @@ class Run {
   }
 
   void take_events() {
+    drain();
+    const AccountWatch::Look look = account_.look(monotonic_now());
+    recorder_.look(look.halt, look.before_ns, look.at_ns);
+    still_threads_.place_halted();
+    ask_names();
+  }
+
+  void drain() {
     places_.read_compiled();
     drained_ns_ = monotonic_now();
     account_.read_clock(drained_ns_);
@@ -285,9 +262,6 @@ class Run {
     }
     mappings_.lost(session_.losses().records_lost, drained_ns_);
     keep_cost_small(drained_ns_ - begin_ns_);
-    const AccountWatch::Look look = account_.look(monotonic_now());
-    recorder_.look(look.halt, look.before_ns, look.at_ns);
-    ask_names();
   }
 
   void notice_thread(const perf::Event& event) {
@@ -486,6 +460,7 @@ class Run {
   Namer namer_;
   MissingCallers missing_callers_;
   Recorder recorder_;
+  StillThreads still_threads_;
   Epochs epochs_;
   std::optional<Counts> counting_;  // until let_go()
   Counts& counts_;

@@ -40,8 +40,7 @@ void divide(std::uint64_t sum, std::map<NodeId, std::uint64_t>& values) {
 
 void share_out(const WaitSums& others, std::map<NodeId, WaitSums>& sampled) {
   if (sampled.empty()) sampled[kRoot];
-  for (const auto member : {&WaitSums::blocked_ns, &WaitSums::runnable_ns, &WaitSums::waits,
-                            &WaitSums::stopped_ns, &WaitSums::frozen_ns}) {
+  for (const auto member : {&WaitSums::blocked_ns, &WaitSums::runnable_ns, &WaitSums::waits}) {
     if (others.*member == 0) continue;
     std::vector<std::uint64_t> weights;
     for (const auto& [node, sums] : sampled) weights.push_back(sums.*member);
@@ -49,6 +48,10 @@ void share_out(const WaitSums& others, std::map<NodeId, WaitSums>& sampled) {
     std::size_t next = 0;
     for (auto& [node, sums] : sampled) sums.*member += parts[next++];
   }
+  if (others.stopped_ns == 0 && others.frozen_ns == 0) return;
+  WaitSums& nowhere = sampled[kRoot];
+  nowhere.stopped_ns += others.stopped_ns;
+  nowhere.frozen_ns += others.frozen_ns;
 }
 
 }  // namespace causalctl::callpath

@@ -2,7 +2,8 @@
 //
 // A thread that leaves its core too often is sampled at only some of the switches, chosen without
 // regard to how long it will wait. So its other waits are taken to be like the sampled ones: their
-// time is divided in proportion to the time of these, exactly, so that no time is lost.
+// time is divided in proportion to the time of these, exactly, so that no time is lost. Not so time
+// in which the process stood still: what stopped it chose one moment, which says nothing of others.
 #pragma once
 
 #include <cstdint>

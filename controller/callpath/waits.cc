@@ -45,17 +45,8 @@ void Waits::pass(Thread& thread, Nanoseconds time_ns) const {
 void Waits::begin(ThreadId id, Nanoseconds time_ns, bool blocked) {
   Thread thread;
   thread.state = blocked ? State::blocked : State::running;
-  thread.since_begin = blocked;
-  thread.since_ns = thread.left_ns = time_ns;
+  thread.since_ns = thread.left_ns = thread.seen_ns = time_ns;
   threads_.insert_or_assign(id.tid, Known{id, thread});
-}
-
-void Waits::blocked_on(ThreadId id, NodeId path, bool is_complete) {
-  Thread* thread = find(id);
-  if (thread == nullptr || !thread->since_begin) return;
-  if (thread->state == State::running || thread->state == State::runnable) return;
-  thread->path = path;
-  thread->is_complete = is_complete;
 }
 
 void Waits::leaving(ThreadId id, NodeId path, bool is_complete) {
@@ -70,6 +61,7 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
   if (thread == nullptr) return;
   pass(*thread, time_ns);
   thread->unproved_ns = 0;
+  thread->seen_ns = time_ns;
   thread->has_run = has_switched_ = true;
   begin_wait(*thread, preempted ? State::runnable : off_core());
   thread->left_ns = time_ns;
@@ -79,7 +71,6 @@ void Waits::leave(ThreadId id, Nanoseconds time_ns, bool preempted) {
 
 void Waits::begin_wait(Thread& thread, State state) {
   thread.state = state;
-  thread.since_begin = false;
   thread.path.reset();
   thread.is_complete = false;
   thread.whole_blocked_ns = 0;
@@ -88,6 +79,7 @@ void Waits::begin_wait(Thread& thread, State state) {
 }
 
 Waits::State Waits::off_core() const {
+  if (halt_is_over_) return State::blocked;
   if (halt_ == session::Halt::stopped) return State::stopped;
   return halt_ == session::Halt::frozen ? State::frozen : State::blocked;
 }
@@ -96,7 +88,6 @@ Waits::State Waits::off_core() const {
 void Waits::stand_still(Thread& thread, Nanoseconds before_ns, Nanoseconds now_ns) const {
   if (thread.state == State::running && !thread.has_run && before_ns == 0) {
     begin_wait(thread, State::blocked);
-    thread.since_begin = true;
     const Nanoseconds waited_ns = std::exchange(thread.unproved_ns, 0);
     thread.fresh_on_core_ns -= waited_ns;
     thread.times.on_core_ns -= waited_ns;
@@ -118,10 +109,13 @@ void Waits::stand_still(Thread& thread, Nanoseconds before_ns, Nanoseconds now_n
 // frozen where it was blocked, and is so again.
 void Waits::look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns) {
   const session::Halt before = std::exchange(halt_, halt);
+  halt_is_over_ = false;
+  before_ns_ = before == halt ? before_ns : 0;
+  if (before != halt) halted_after_ns_ = before_ns;
   if (before == session::Halt::none && halt == session::Halt::none) return;
   for (auto& [tid, known] : threads_) {
     Thread& thread = known.thread;
-    if (before != halt && (thread.state == State::stopped || thread.state == State::frozen)) {
+    if (before != halt && stands_still(thread)) {
       pass(thread, now_ns);
       const bool goes_on = thread.state == State::stopped && halt == session::Halt::none;
       thread.state = goes_on ? State::runnable : State::blocked;
@@ -131,10 +125,48 @@ void Waits::look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns) 
   }
 }
 
+// A record that would show it was told before the last look, or is lost.
+std::vector<ThreadId> Waits::halted_without_path(std::size_t most) {
+  std::vector<ThreadId> threads;
+  if (halt_ == session::Halt::none) return threads;
+  for (auto& [tid, known] : threads_) {
+    Thread& thread = known.thread;
+    const bool is_meant = stands_still(thread) ? !thread.path : thread.seen_ns < before_ns_;
+    if (!is_meant || thread.was_asked_for) continue;
+    if (threads.size() == most) break;
+    thread.was_asked_for = true;
+    threads.push_back(known.id);
+  }
+  return threads;
+}
+
+std::optional<Wait> Waits::stands_on(ThreadId id, NodeId path, bool is_complete,
+                                     Nanoseconds read_ns) {
+  Thread* thread = find(id);
+  if (thread == nullptr || thread->seen_ns > read_ns) return std::nullopt;
+  const bool was_awake = thread->state == State::running || thread->state == State::runnable;
+  if (was_awake && halt_ == session::Halt::none) return std::nullopt;
+  std::optional<Wait> over;
+  doubt(*thread);
+  if (thread->state == State::runnable) {
+    pass(*thread, read_ns);
+    over = take(id, *thread, true);
+    begin_wait(*thread, off_core());
+  } else if (was_awake) {
+    thread->left_ns = thread->seen_ns;
+    stand_still(*thread, halted_after_ns_, read_ns);
+  }
+  if (thread->path) return over;
+  thread->path = path;
+  thread->is_complete = is_complete;
+  return over;
+}
+
 void Waits::wake(Tid tid, Nanoseconds time_ns, Waker waker) {
   const auto known = threads_.find(tid);
   if (known == threads_.end() || known->second.thread.state != State::blocked) return;
   pass(known->second.thread, time_ns);
+  known->second.thread.seen_ns = time_ns;
   known->second.thread.state = State::runnable;
   known->second.thread.waker = waker;
 }
@@ -163,6 +195,7 @@ std::optional<Wait> Waits::come(ThreadId id, Nanoseconds time_ns) {
   pass(*thread, time_ns);
   doubt(*thread);
   has_switched_ = true;
+  if (stands_still(*thread)) halt_is_over_ = true;
   return on_core(id, *thread, time_ns);
 }
 
@@ -177,7 +210,9 @@ std::optional<Wait> Waits::runs(ThreadId id, Nanoseconds time_ns) {
 std::optional<Wait> Waits::on_core(ThreadId id, Thread& thread, Nanoseconds time_ns) const {
   pass(thread, time_ns);
   thread.unproved_ns = 0;
+  thread.seen_ns = std::max(thread.seen_ns, time_ns);
   thread.has_run = true;
+  thread.next_path.reset();  // of a switch whose record is lost
   const bool waited = std::exchange(thread.state, State::running) != State::running;
   return waited && time_ns > start_ns_ ? std::optional(take(id, thread, true)) : std::nullopt;
 }
@@ -190,6 +225,7 @@ std::vector<Wait> Waits::cut(Nanoseconds time_ns) {
   std::vector<Wait> waits;
   for (auto& [tid, known] : threads_) {
     pass(known.thread, time_ns);
+    known.thread.was_asked_for = false;
     if (known.thread.state == State::running) continue;
     waits.push_back(take(known.id, known.thread, false));
   }

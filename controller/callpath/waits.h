@@ -9,8 +9,11 @@
 // A process that is stopped or frozen stands still (session/halt_watch.h). Nothing records when
 // that begins: a look finds it afterwards. A thread that has left its core since the look before
 // did so because of it, and any other that is blocked is taken to stand still from that look on.
+// Not every switch is sampled, and a late reader loses the last records before a halt. Where a
+// thread stands is then read from outside, as it does not change.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -60,8 +63,11 @@ class Waits {
   void start(Nanoseconds time_ns) { start_ns_ = time_ns; }
   // A thread is seen from this time on. Of one that is `blocked`, no path is known yet.
   void begin(ThreadId thread, Nanoseconds time_ns, bool blocked);
-  // The path of a thread that has been blocked since it was first seen; nothing otherwise.
-  void blocked_on(ThreadId thread, NodeId path, bool is_complete);
+  // Off its core, the thread had this path at `read_ns`. It counts for a wait that goes on since
+  // then and has no path. If the process stands still, so does the thread. Returns the wait that is
+  // over by that. REQUIRES: all events up to `read_ns` were told.
+  std::optional<Wait> stands_on(ThreadId thread, NodeId path, bool is_complete,
+                                Nanoseconds read_ns);
   // The path of the switch that comes next, and whether it reaches the outermost frame.
   void leaving(ThreadId thread, NodeId path, bool is_complete = true);
   void leave(ThreadId thread, Nanoseconds time_ns, bool preempted);
@@ -73,6 +79,9 @@ class Waits {
   // A look at `now_ns` finds whether the process stands still; the look before it was at
   // `before_ns`, or there was none (0).
   void look(session::Halt halt, Nanoseconds before_ns, Nanoseconds now_ns);
+  // Returns threads of a process that stands still of which no record tells where they do, each
+  // once until the next cut.
+  std::vector<ThreadId> halted_without_path(std::size_t most);
   // Cuts all waits at this time, so that what they have lasted is counted, and they go on.
   std::vector<Wait> cut(Nanoseconds time_ns);
 
@@ -96,8 +105,9 @@ class Waits {
     Nanoseconds unproved_ns = 0;       // of it: since anything showed that it runs
     bool has_run = false;              // anything ever did
     State state = State::running;
-    bool since_begin = false;     // the wait is that in which it was first seen
+    bool was_asked_for = false;   // by halted_without_path(), since the last cut
     Nanoseconds since_ns = 0;     // of the state, or of the last cut
+    Nanoseconds seen_ns = 0;      // when an event last told something of it
     Nanoseconds left_ns = 0;      // when this wait began
     Nanoseconds blocked_ns = 0;   // of this wait, since the last cut
     Nanoseconds runnable_ns = 0;  // the same
@@ -120,6 +130,9 @@ class Waits {
   void pass(Thread& thread, Nanoseconds time_ns) const;
   static void begin_wait(Thread& thread, State state);  // whose path is not known
   void stand_still(Thread& thread, Nanoseconds before_ns, Nanoseconds now_ns) const;
+  static bool stands_still(const Thread& thread) {
+    return thread.state == State::stopped || thread.state == State::frozen;
+  }
   State off_core() const;  // of a thread that leaves its core, unless it is preempted
   void doubt(Thread& thread) const;
   std::optional<Wait> on_core(ThreadId id, Thread& thread, Nanoseconds time_ns) const;
@@ -129,6 +142,9 @@ class Waits {
   Nanoseconds start_ns_ = 0;
   bool has_switched_ = false;                 // any thread
   session::Halt halt_ = session::Halt::none;  // at the last look
+  bool halt_is_over_ = false;                 // a thread that stood still has come to a core since
+  Nanoseconds halted_after_ns_ = 0;           // the last look that did not find it
+  Nanoseconds before_ns_ = 0;                 // the look before the last; it found the same halt
 };
 
 }  // namespace causalctl::callpath

@@ -22,6 +22,13 @@ KEPT static void work(void) {
   sink++;
 }
 
+// A loop that leaves its core more often than switches are sampled.
+KEPT static void naps(void) {
+  const struct timespec time = {0, 1000};
+  nanosleep(&time, NULL);
+  sink++;
+}
+
 // A recursion that is deeper than any copy of a stack.
 KEPT static void leaf(void) {
   burn(100000000);
@@ -54,6 +61,9 @@ int main(int count, char** words) {
   for (long n = 0;; n++) {
     if (strcmp(kind, "deep") == 0) {
       down(5000);
+    } else if (strcmp(kind, "naps") == 0) {
+      burn(3000);
+      naps();
     } else if (strcmp(kind, "threads") == 0) {
       pthread_t thread;
       if (pthread_create(&thread, NULL, request, NULL) == 0) pthread_join(thread, NULL);

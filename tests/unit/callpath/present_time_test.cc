@@ -66,6 +66,10 @@ TEST_CASE("time without a path is told", "[callpath][present]") {
   r.account.stacks_not_read = 2000;
   CHECK(has(lines_of(r), "75.1 % of the time blocked has no path"));
   CHECK(has(lines_of(r), "Of 3001 threads at the beginning, the stacks of 2000 were not read"));
+  r.add({0, 0, Metric::stopped_ns}, kRoot, kSecond);
+  r.add({0, 0, Metric::frozen_ns}, 1, kSecond);
+  CHECK(has(lines_of(r), "100.0 % of the time stopped has no path"));
+  CHECK_FALSE(has(lines_of(r), "time frozen has no path"));
 }
 
 TEST_CASE("what kept the process from running is told", "[callpath][present]") {

@@ -236,7 +236,7 @@ TEST_CASE("a thread that was blocked from the beginning has the path of its stac
   unwind::Chain chain;
   chain.frames = {{1, 0, unwind::FrameHow::instruction}, {2, 0, unwind::FrameHow::table}};
   chain.end = unwind::ChainEnd::outermost;
-  fixture.recorder.blocked_on(kParked, chain);
+  fixture.recorder.stands_on(kParked, chain, 100);
   fixture.recorder.settle(4000);
   CHECK(fixture.value(Metric::blocked_ns, {1002, 1}) == 4000);
   CHECK(fixture.recording.chains.complete == 0);  // it is no sample

@@ -41,16 +41,16 @@ TEST_CASE("a wait is for something until the wake-up, then for a core", "[callpa
 TEST_CASE("a wait that began before has the path that was read then", "[callpath]") {
   Waits waits;
   waits.begin(kOne, 0, true);
-  waits.blocked_on(kOne, 7, true);
+  waits.stands_on(kOne, 7, true, 50);
   const auto wait = waits.come(kOne, 100);
   REQUIRE(wait);
   CHECK((wait->path == 7 && wait->is_complete && wait->blocked_ns == 100));
   // The next one is another.
   waits.leave(kOne, 200, false);
-  waits.blocked_on(kOne, 7, true);
+  waits.stands_on(kOne, 7, true, 150);
   CHECK_FALSE(waits.come(kOne, 300)->path);
   waits.begin(kOne, 0, false);
-  waits.blocked_on(kOne, 7, true);
+  waits.stands_on(kOne, 7, true, 50);
   waits.leave(kOne, 200, false);
   CHECK_FALSE(waits.come(kOne, 300)->path);
 }
@@ -102,11 +102,80 @@ TEST_CASE("a process may have been stopped before it was seen", "[callpath]") {
   waits.start(100);
   waits.begin(kOne, 50, false);  // its state is neither running nor blocked
   waits.look(session::Halt::stopped, 0, 200);
-  waits.blocked_on(kOne, 7, true);
+  waits.stands_on(kOne, 7, true, 200);
   const auto cut = waits.cut(1100);
   REQUIRE(cut.size() == 1);
   CHECK((cut[0].path == 7 && cut[0].stopped_ns == 1000 && cut[0].blocked_ns == 0));
   CHECK(waits.times(kOne).on_core_ns == 0);
+}
+
+TEST_CASE("where a halted thread stands is read if its switch was not sampled", "[callpath]") {
+  using session::Halt;
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  waits.begin(kTwo, 0, false);
+  waits.look(Halt::none, 0, 1000);
+  CHECK(waits.halted_without_path(9).empty());
+  waits.leave(kOne, 1500, false);
+  waits.leaving(kTwo, 8);
+  waits.leave(kTwo, 1500, false);
+  waits.look(Halt::stopped, 1000, 2000);
+  CHECK(waits.halted_without_path(9) == std::vector{kOne});
+  CHECK(waits.halted_without_path(9).empty());  // it is asked for once
+  waits.stands_on(kOne, 7, true, 2100);
+  waits.stands_on(kTwo, 7, true, 2100);  // where that one stands is known
+  for (const auto& wait : waits.cut(3000)) {
+    CHECK((wait.path == (wait.thread == kOne ? NodeId{7} : NodeId{8}) && wait.stopped_ns == 1500));
+  }
+  CHECK(waits.halted_without_path(9).empty());
+}
+
+TEST_CASE("what is read of a halted thread is void once it has moved on", "[callpath]") {
+  using session::Halt;
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  waits.look(Halt::none, 0, 1000);
+  waits.leave(kOne, 1500, false);
+  waits.look(Halt::stopped, 1000, 2000);
+  REQUIRE(waits.halted_without_path(9).size() == 1);
+  waits.come(kOne, 2200);
+  waits.leave(kOne, 2300, false);
+  waits.stands_on(kOne, 7, true, 2100);
+  const auto cut = waits.cut(2400);
+  REQUIRE(cut.size() == 1);
+  CHECK((!cut[0].path && cut[0].blocked_ns == 100 && cut[0].stopped_ns == 0));
+}
+
+TEST_CASE("a thread stands still whose last records before the halt are lost", "[callpath]") {
+  using session::Halt;
+  const bool woken = GENERATE(false, true);
+  Waits waits;
+  waits.begin(kOne, 0, false);
+  waits.leaving(kOne, 5);
+  waits.leave(kOne, 600, false);
+  waits.look(Halt::none, 0, 1000);
+  if (woken) {
+    waits.wake(kOne.tid, 1400);  // that it came to a core and left it again is lost
+  } else {
+    waits.come(kOne, 1400);
+    waits.leaving(kOne, 6);  // the switch of this sample is lost
+  }
+  waits.look(Halt::stopped, 1000, 2000);
+  CHECK(waits.halted_without_path(9).empty());  // the record may be still to come
+  waits.look(Halt::stopped, 2000, 3000);
+  REQUIRE(waits.halted_without_path(9) == std::vector{kOne});
+  const auto over = waits.stands_on(kOne, 7, true, 3100);
+  REQUIRE(over.has_value() == woken);
+  if (woken) CHECK((over->path == NodeId{5} && over->runnable_ns == 1700 && over->over));
+  const auto cut = waits.cut(5000);
+  REQUIRE(cut.size() == 1);
+  CHECK((cut[0].path == NodeId{7} && cut[0].blocked_ns == 0 && cut[0].runnable_ns == 0));
+  CHECK(cut[0].stopped_ns == (woken ? 1900 : 3600));
+  // The lost switch's path is not that of the next one.
+  waits.look(Halt::none, 5000, 6000);
+  waits.come(kOne, 6100);
+  waits.leave(kOne, 6200, false);
+  CHECK_FALSE(waits.come(kOne, 6300)->path);
 }
 
 TEST_CASE("a preempted thread waits for a core", "[callpath]") {
@@ -241,6 +310,13 @@ TEST_CASE("waits that were not sampled go to those that were, or to the root", "
   std::map<NodeId, WaitSums> none;
   callpath::share_out({4000, 100, 8}, none);
   CHECK(none.at(callpath::kRoot).blocked_ns == 4000);
+}
+
+TEST_CASE("of a halt whose path is not known, nothing goes to others", "[callpath]") {
+  std::map<NodeId, WaitSums> sampled{{3, {100, 0, 1, 50, 60}}};
+  callpath::share_out({10, 0, 1, 7, 8}, sampled);
+  CHECK(sampled[3] == WaitSums{110, 0, 2, 50, 60});
+  CHECK(sampled[callpath::kRoot] == WaitSums{0, 0, 0, 7, 8});
 }
 
 }  // namespace causalctl

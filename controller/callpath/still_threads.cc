@@ -1,0 +1,79 @@
+#include "controller/callpath/still_threads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/base/clock.h"
+#include "unwind/blocked_stack.h"
+
+namespace causalctl::callpath {
+namespace {
+
+constexpr std::size_t kReadAtOnce = 32;  // threads, so that no ring gets full meanwhile
+constexpr Nanoseconds kReadBlockedFor = 2 * kSecond;
+
+struct StackRead {
+  ThreadId thread;
+  Nanoseconds read_ns = 0;
+  unwind::Chain chain;
+};
+
+}  // namespace
+
+StillThreads::StillThreads(Pid target, unwind::Unwinder& unwinder, Recorder& recorder,
+                           std::function<void()> drain)
+    : target_(target), unwinder_(unwinder), recorder_(recorder), drain_(std::move(drain)) {}
+
+// Events up to the reading are taken after it, so that a thread which has moved on is found out.
+StillThreads::Placed StillThreads::place(std::span<const ThreadId> threads,
+                                         const std::vector<procfs::Map>& maps) {
+  std::vector<StackRead> reads;
+  for (const ThreadId thread : threads) {
+    const Nanoseconds read_ns = monotonic_now();
+    const auto blocked = unwind::read_blocked_stack(target_, thread.tid, maps);
+    if (!blocked) continue;
+    reads.push_back({thread, read_ns,
+                     unwinder_.unwind_chain(blocked->registers(), blocked->stack, kLongestChain)});
+  }
+  drain_();
+  Placed placed;
+  for (const StackRead& read : reads) {
+    recorder_.stands_on(read.thread, read.chain, read.read_ns);
+    ++placed.found;
+    if (read.chain.complete()) ++placed.complete;
+  }
+  return placed;
+}
+
+void StillThreads::place_blocked(const std::vector<ThreadId>& threads,
+                                 const std::function<bool()>& is_over, Recording& recording) {
+  const auto maps = procfs::maps(target_);
+  if (!maps) return;
+  const Nanoseconds until_ns = monotonic_now() + kReadBlockedFor;
+  Placed all;
+  recording.account.threads_at_start = recording.account.stacks_not_read = threads.size();
+  for (std::size_t first = 0; first < threads.size() && !is_over() && monotonic_now() < until_ns;
+       first += kReadAtOnce) {
+    const std::size_t size = std::min(kReadAtOnce, threads.size() - first);
+    const Placed placed = place(std::span(threads).subspan(first, size), *maps);
+    recording.account.stacks_not_read -= size;
+    all.found += placed.found;
+    all.complete += placed.complete;
+  }
+  if (all.complete == all.found) return;
+  recording.warnings.push_back(
+      fmt::format("{} threads were blocked at the beginning, and the stacks of {} could be read "
+                  "whole; the others lack their outermost callers until they run",
+                  all.found, all.complete));
+}
+
+void StillThreads::place_halted() {
+  const std::vector<ThreadId> threads = recorder_.halted_without_path(kReadAtOnce);
+  if (threads.empty()) return;
+  const auto maps = procfs::maps(target_);
+  if (maps) place(threads, *maps);
+}
+
+}  // namespace causalctl::callpath

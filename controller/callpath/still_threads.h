@@ -1,0 +1,43 @@
+// Tells the recorder where threads stand that are off their core, where no sample does: those that
+// have been blocked since the beginning, and those of a process that is stopped or frozen. Shell.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "controller/base/procfs.h"
+#include "controller/base/types.h"
+#include "controller/callpath/recorder.h"
+#include "controller/callpath/recording.h"
+#include "unwind/unwinder.h"
+
+namespace causalctl::callpath {
+
+class StillThreads {
+ public:
+  // `drain` tells the recorder all events up to now.
+  StillThreads(Pid target, unwind::Unwinder& unwinder, Recorder& recorder,
+               std::function<void()> drain);
+
+  // For two seconds at most, and until `is_over`. How many were read is in the recording.
+  void place_blocked(const std::vector<ThreadId>& threads, const std::function<bool()>& is_over,
+                     Recording& recording);
+  // After a look that found that the process stands still: some threads, and the next time others.
+  void place_halted();
+
+ private:
+  struct Placed {
+    std::size_t found = 0;
+    std::size_t complete = 0;
+  };
+  Placed place(std::span<const ThreadId> threads, const std::vector<procfs::Map>& maps);
+
+  Pid target_;
+  unwind::Unwinder& unwinder_;
+  Recorder& recorder_;
+  std::function<void()> drain_;
+};
+
+}  // namespace causalctl::callpath
